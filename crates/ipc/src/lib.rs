@@ -1,0 +1,13 @@
+//! Messages and descriptor passing between our processes.
+//!
+//! Every channel is one end of a `SOCK_SEQPACKET` pair, so a message is a packet: it arrives whole or not at all, and
+//! the end of the other process is an end of file. Messages are JSON: they are rare (start, stop, a death), and a
+//! person can read them in `strace`.
+//!
+//! Who speaks to whom: the supervisor to the zygote ([`ToZygote`], [`FromZygote`]) and to each worker ([`ToWorker`],
+//! [`FromWorker`]). Counters do not travel here; they live in the scoreboard, which workers write without a call.
+#![forbid(unsafe_code)]
+
+mod message;
+
+pub use message::{Boot, Drain, FromWorker, FromZygote, ToWorker, ToZygote, PROTOCOL};

@@ -1,0 +1,82 @@
+//! What our processes say to each other.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
+pub const PROTOCOL: u32 = 1;
+
+/// Everything a zygote needs to boot the app: the first message it gets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Boot {
+    /// [`PROTOCOL`] of the sender.
+    pub protocol: u32,
+    /// Build id of the sender; equal on both sides unless two installations were mixed.
+    pub build: String,
+    /// The entry script, absolute.
+    pub app: PathBuf,
+    /// `key=value` PHP ini settings, in order.
+    pub ini: Vec<(String, String)>,
+    /// Requests in flight per worker.
+    pub concurrency: u32,
+    /// Seconds a request may take before it gets a `TimeoutError`; 0 is no limit.
+    pub request_timeout: f64,
+    /// Seconds between that error and the end of its worker, for code that does not let go.
+    pub request_grace: f64,
+    /// Seconds an idle keep-alive connection is kept.
+    pub keepalive_timeout: f64,
+    /// Seconds a client may take to send a request's header.
+    pub header_timeout: f64,
+    /// Show the exception to the client (development only).
+    pub display_errors: bool,
+}
+
+/// Supervisor → zygote.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ToZygote {
+    /// Boot the engine and the app. Once, first.
+    Boot(Box<Boot>),
+    /// Fork one worker. Descriptors: its control channel, its scoreboard, then the listening sockets.
+    Fork { slot: u32, generation: u32 },
+}
+
+/// Zygote → supervisor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FromZygote {
+    /// The app is up. `cold` says why it must be booted in each worker instead of shared, if so.
+    Booted { protocol: u32, build: String, php: String, cold: Option<String> },
+    /// The app is not up; the message is for the user: what failed, file and line, what to do.
+    BootFailed { message: String },
+    /// A worker exists; it says [`FromWorker::Ready`] itself when it accepts.
+    Forked { slot: u32, pid: u32 },
+    /// A worker ended: `status` as `waitpid` gives it.
+    Exited { pid: u32, status: i32 },
+}
+
+/// How a worker is to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Drain {
+    /// Answer what idle connections still send (with `Connection: close`) before closing them: a reload. Otherwise
+    /// idle connections are closed at once: a stop.
+    pub linger: bool,
+    /// Seconds until what still runs is given up.
+    pub deadline: f64,
+}
+
+/// Supervisor → worker. End of file means the supervisor is gone: drain and leave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum ToWorker {
+    Drain(Drain),
+}
+
+/// Worker → supervisor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FromWorker {
+    /// It accepts connections.
+    Ready,
+    /// It stopped accepting and finishes what it has, for this reason: start another in its slot now.
+    Leaving { reason: String },
+    /// It could not start (an app that boots in each worker and failed there).
+    Failed { message: String },
+}

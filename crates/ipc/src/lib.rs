@@ -8,6 +8,11 @@
 //! [`FromWorker`]). Counters do not travel here; they live in the scoreboard, which workers write without a call.
 #![forbid(unsafe_code)]
 
+mod channel;
 mod message;
 
-pub use message::{Boot, Drain, FromWorker, FromZygote, ToWorker, ToZygote, PROTOCOL};
+pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
+pub use message::{Boot, Drain, FromWorker, FromZygote, PROTOCOL, ToWorker, ToZygote};
+
+/// Build id, the same in every binary of one build: two halves of different releases refuse each other by it.
+pub const BUILD: &str = env!("CARGO_PKG_VERSION");

@@ -45,7 +45,12 @@ pub enum ToZygote {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromZygote {
     /// The app is up. `cold` says why it must be booted in each worker instead of shared, if so.
-    Booted { protocol: u32, build: String, php: String, cold: Option<String> },
+    Booted {
+        protocol: u32,
+        build: String,
+        php: String,
+        cold: Option<String>,
+    },
     /// The app is not up; the message is for the user: what failed, file and line, what to do.
     BootFailed { message: String },
     /// A worker exists; it says [`FromWorker::Ready`] itself when it accepts.

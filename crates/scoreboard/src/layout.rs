@@ -1,0 +1,85 @@
+//! Where things are in a scoreboard, in words of 8 bytes.
+//!
+//! ```text
+//! header    0 magic and version   1 slots   2.. counters, in the order of `Counter`
+//! row       0 sequence: odd while the row is written   1 start in ns of CLOCK_MONOTONIC_COARSE, 0 if free
+//!           2 request id   3 lengths   4.. method   6.. target
+//! ```
+
+/// "HSCORE", then the version of this layout.
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HSCORE\x01\x00");
+
+pub(crate) const HEADER: usize = 64;
+pub(crate) const AT_MAGIC: usize = 0;
+pub(crate) const AT_SLOTS: usize = 1;
+pub(crate) const AT_COUNTERS: usize = 8;
+
+pub(crate) const ROW: usize = 32;
+pub(crate) const ROW_SEQUENCE: usize = 0;
+pub(crate) const ROW_START: usize = 1;
+pub(crate) const ROW_ID: usize = 2;
+pub(crate) const ROW_LENGTHS: usize = 3;
+pub(crate) const ROW_METHOD: usize = 4;
+pub(crate) const ROW_TARGET: usize = 6;
+
+/// Bytes of a method that are kept.
+pub const MAX_METHOD: usize = (ROW_TARGET - ROW_METHOD) * 8;
+/// Bytes of a target that are kept.
+pub const MAX_TARGET: usize = (ROW - ROW_TARGET) * 8;
+/// The most requests in flight that a scoreboard can list.
+pub const MAX_SLOTS: u32 = 1 << 16;
+
+pub(crate) fn words(slots: u32) -> usize {
+    HEADER + slots as usize * ROW
+}
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// What a worker counts. Each only rises; "open" and "in flight" are differences of two.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Counter { $($(#[$doc])* $name,)* }
+
+        impl Counter {
+            pub const ALL: &[Counter] = &[$(Counter::$name,)*];
+
+            /// As in metrics.
+            pub fn name(self) -> &'static str {
+                match self { $(Counter::$name => $text,)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Requests begun.
+    Requests = "requests",
+    /// Requests ended, however they ended.
+    Finished = "finished",
+    /// Responses by class of their status.
+    Responses1xx = "responses_1xx",
+    Responses2xx = "responses_2xx",
+    Responses3xx = "responses_3xx",
+    Responses4xx = "responses_4xx",
+    Responses5xx = "responses_5xx",
+    /// Requests that ended without a response: the client had gone.
+    Aborted = "aborted",
+    /// Requests that found no free row in the table of those in flight.
+    Unlisted = "unlisted",
+    ConnectionsOpened = "connections_opened",
+    ConnectionsClosed = "connections_closed",
+    /// Body bytes received.
+    BytesIn = "bytes_in",
+    /// Body bytes sent.
+    BytesOut = "bytes_out",
+    /// Tasks started beside the requests' own (`async`, timers, `defer`).
+    Tasks = "tasks",
+    TasksFinished = "tasks_finished",
+    /// Requests that ran into the time limit.
+    Timeouts = "timeouts",
+    /// Exceptions that nobody caught.
+    Exceptions = "exceptions",
+    /// Fatal PHP errors, memory exhaustion included.
+    Fatal = "fatal",
+}
+
+const _: () = assert!(AT_COUNTERS + Counter::ALL.len() <= HEADER);

@@ -1,0 +1,17 @@
+//! Counters and requests in flight of one worker, in memory shared with the supervisor.
+//!
+//! The worker writes without a system call, a lock or an allocation; the supervisor reads when it wants to, also after
+//! the worker was killed half-way through a request: that is how the log can name the requests that were in flight.
+//!
+//! One scoreboard has **one writer**: the worker's one thread ([`Writer`] is neither `Send` nor `Sync`). Readers are
+//! any number. A row of the table that was read or left half-written shows by its sequence number.
+#![deny(unsafe_code)]
+
+mod layout;
+mod mapping;
+mod reader;
+mod writer;
+
+pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
+pub use reader::{InFlight, Scoreboard, Snapshot};
+pub use writer::{Ticket, Writer};

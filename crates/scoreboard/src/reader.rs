@@ -1,0 +1,163 @@
+//! The supervisor's side: makes a scoreboard, and reads it whatever became of the worker.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+use crate::layout::*;
+use crate::mapping::{self, Mapping};
+use crate::writer::now;
+
+/// One worker's scoreboard. Its descriptor goes to the worker with `Fork`.
+#[derive(Debug)]
+pub struct Scoreboard {
+    fd: OwnedFd,
+    mapping: Mapping,
+    slots: u32,
+}
+
+/// All counters at one moment. They are read one after the other, so sums may be one request apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot([u64; Counter::ALL.len()]);
+
+/// One request that has begun and not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InFlight {
+    pub id: u64,
+    pub method: String,
+    /// The first [`MAX_TARGET`] bytes, invalid UTF-8 replaced.
+    pub target: String,
+    /// The target was longer.
+    pub cut: bool,
+    /// Since it began; the clock ticks every few milliseconds.
+    pub age: Duration,
+    /// The row was half-written, so its texts may mix two requests. In a living worker that is a moment; in a dead one
+    /// it died while the request began.
+    pub torn: bool,
+}
+
+impl Scoreboard {
+    /// A new one with room for `slots` requests in flight.
+    pub fn create(slots: u32) -> io::Result<Scoreboard> {
+        let slots = slots.clamp(1, MAX_SLOTS);
+        let fd = mapping::create_file(words(slots))?;
+        let mapping = Mapping::of(&fd)?;
+        mapping[AT_SLOTS].store(u64::from(slots), Ordering::Relaxed);
+        mapping[AT_MAGIC].store(MAGIC, Ordering::Release);
+        Ok(Scoreboard { fd, mapping, slots })
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        let mut values = [0; Counter::ALL.len()];
+        for (value, word) in values.iter_mut().zip(&self.mapping[AT_COUNTERS..]) {
+            *value = word.load(Ordering::Relaxed);
+        }
+        Snapshot(values)
+    }
+
+    /// Requests in flight, oldest first.
+    pub fn in_flight(&self) -> Vec<InFlight> {
+        let now = now();
+        let rows = self.mapping[HEADER..]
+            .chunks_exact(ROW)
+            .take(self.slots as usize);
+        let mut found: Vec<InFlight> = rows.filter_map(|row| read_row(row, now)).collect();
+        found.sort_by_key(|request| std::cmp::Reverse(request.age));
+        found
+    }
+}
+
+impl AsFd for Scoreboard {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Snapshot {
+    pub fn get(&self, counter: Counter) -> u64 {
+        self.0[counter as usize]
+    }
+
+    pub fn in_flight(&self) -> u64 {
+        self.get(Counter::Requests)
+            .saturating_sub(self.get(Counter::Finished))
+    }
+
+    pub fn connections(&self) -> u64 {
+        self.get(Counter::ConnectionsOpened)
+            .saturating_sub(self.get(Counter::ConnectionsClosed))
+    }
+
+    /// Add another worker's, or a dead one's, counters to these.
+    pub fn add(&mut self, other: &Snapshot) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine = mine.wrapping_add(theirs);
+        }
+    }
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Snapshot([0; Counter::ALL.len()])
+    }
+}
+
+/// A living worker is seldom caught in the middle twice; a dead one always is.
+const ATTEMPTS: usize = 8;
+
+fn read_row(row: &[AtomicU64], now: u64) -> Option<InFlight> {
+    for _ in 1..ATTEMPTS {
+        let (torn, request) = read_once(row, now);
+        if !torn {
+            return request;
+        }
+        std::hint::spin_loop();
+    }
+    let (torn, request) = read_once(row, now);
+    request.map(|request| InFlight { torn, ..request })
+}
+
+fn read_once(row: &[AtomicU64], now: u64) -> (bool, Option<InFlight>) {
+    let before = row[ROW_SEQUENCE].load(Ordering::Acquire);
+    let start = row[ROW_START].load(Ordering::Relaxed);
+    let half_written = before & 1 == 1;
+    if start == 0 && !half_written {
+        return (false, None);
+    }
+    let id = row[ROW_ID].load(Ordering::Relaxed);
+    let lengths = row[ROW_LENGTHS].load(Ordering::Relaxed);
+    let method = load_bytes(&row[ROW_METHOD..ROW_TARGET], (lengths & 0xff) as usize);
+    let target = load_bytes(&row[ROW_TARGET..], (lengths >> 8 & 0xff) as usize);
+    fence(Ordering::Acquire);
+    let torn = half_written || row[ROW_SEQUENCE].load(Ordering::Relaxed) != before;
+    // Half-written and not yet started: it was beginning just now.
+    let age = if start == 0 {
+        0
+    } else {
+        now.saturating_sub(start)
+    };
+    let age = Duration::from_nanos(age);
+    (
+        torn,
+        Some(InFlight {
+            id,
+            method,
+            target,
+            cut: lengths >> 16 & 1 == 1,
+            age,
+            torn,
+        }),
+    )
+}
+
+fn load_bytes(words: &[AtomicU64], length: usize) -> String {
+    let bytes: Vec<u8> = words
+        .iter()
+        .flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes())
+        .collect();
+    String::from_utf8_lossy(&bytes[..length.min(bytes.len())]).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! The worker's side: a few plain stores per request.
+
+use std::cell::RefCell;
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use crate::layout::*;
+use crate::mapping::Mapping;
+
+/// A request that was begun; [`Writer::end`] takes it back.
+#[derive(Debug)]
+#[must_use = "a request that is not ended stays in flight for ever"]
+pub struct Ticket(u32);
+
+const UNLISTED: u32 = u32::MAX;
+
+/// The one writer of a scoreboard: bound to one thread, because its stores are not read-modify-write.
+#[derive(Debug)]
+pub struct Writer {
+    mapping: Mapping,
+    /// Free rows; filled once, never grows.
+    free: RefCell<Vec<u32>>,
+    one_thread: PhantomData<*const ()>,
+}
+
+impl Writer {
+    /// Take over the scoreboard behind a descriptor that came with `Fork`.
+    pub fn attach(fd: OwnedFd) -> io::Result<Writer> {
+        let mapping = Mapping::of(&fd)?;
+        let slots = check(&mapping)?;
+        let free = RefCell::new((0..slots).rev().collect());
+        Ok(Writer {
+            mapping,
+            free,
+            one_thread: PhantomData,
+        })
+    }
+
+    /// A request has begun. `id` is what the log names it by.
+    #[inline]
+    pub fn begin(&self, method: &[u8], target: &[u8], id: u64) -> Ticket {
+        self.count(Counter::Requests, 1);
+        let Some(slot) = self.free.borrow_mut().pop() else {
+            self.count(Counter::Unlisted, 1);
+            return Ticket(UNLISTED);
+        };
+        let row = self.row(slot);
+        let sequence = row[ROW_SEQUENCE].load(Ordering::Relaxed);
+        row[ROW_SEQUENCE].store(sequence | 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        row[ROW_ID].store(id, Ordering::Relaxed);
+        let method = &method[..method.len().min(MAX_METHOD)];
+        let kept = &target[..target.len().min(MAX_TARGET)];
+        let cut = u64::from(kept.len() < target.len());
+        let lengths = method.len() as u64 | (kept.len() as u64) << 8 | cut << 16;
+        row[ROW_LENGTHS].store(lengths, Ordering::Relaxed);
+        store_bytes(&row[ROW_METHOD..ROW_TARGET], method);
+        store_bytes(&row[ROW_TARGET..], kept);
+        row[ROW_START].store(now(), Ordering::Relaxed);
+        row[ROW_SEQUENCE].store((sequence | 1).wrapping_add(1), Ordering::Release);
+        Ticket(slot)
+    }
+
+    /// It has ended, with this status; 0 if no response was sent.
+    #[inline]
+    pub fn end(&self, ticket: Ticket, status: u16) {
+        let class = match status {
+            100..200 => Counter::Responses1xx,
+            200..300 => Counter::Responses2xx,
+            300..400 => Counter::Responses3xx,
+            400..500 => Counter::Responses4xx,
+            500..600 => Counter::Responses5xx,
+            _ => Counter::Aborted,
+        };
+        self.count(class, 1);
+        self.count(Counter::Finished, 1);
+        if ticket.0 != UNLISTED {
+            self.row(ticket.0)[ROW_START].store(0, Ordering::Release);
+            self.free.borrow_mut().push(ticket.0);
+        }
+    }
+
+    /// Add to a counter.
+    #[inline]
+    pub fn count(&self, counter: Counter, n: u64) {
+        let word = &self.mapping[AT_COUNTERS + counter as usize];
+        // One writer: a load and a store are enough, and spare the locked instruction.
+        word.store(
+            word.load(Ordering::Relaxed).wrapping_add(n),
+            Ordering::Relaxed,
+        );
+    }
+
+    /// The value of a counter, for the worker's own decisions.
+    pub fn value(&self, counter: Counter) -> u64 {
+        self.mapping[AT_COUNTERS + counter as usize].load(Ordering::Relaxed)
+    }
+
+    fn row(&self, slot: u32) -> &[AtomicU64] {
+        let start = HEADER + slot as usize * ROW;
+        &self.mapping[start..start + ROW]
+    }
+}
+
+/// Slots of a scoreboard, if it is one of ours.
+pub(crate) fn check(mapping: &Mapping) -> io::Result<u32> {
+    let bad = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    let magic = mapping[AT_MAGIC].load(Ordering::Acquire);
+    if magic != MAGIC {
+        return bad(format!(
+            "not a scoreboard of this version (it begins with {magic:#018x}, not {MAGIC:#018x})"
+        ));
+    }
+    let slots = mapping[AT_SLOTS].load(Ordering::Relaxed);
+    match u32::try_from(slots) {
+        Ok(slots) if slots <= MAX_SLOTS && mapping.len() == words(slots) => Ok(slots),
+        _ => bad(format!(
+            "a scoreboard of {} words that claims {slots} rows",
+            mapping.len()
+        )),
+    }
+}
+
+pub(crate) fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+    (now.tv_sec as u64)
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(now.tv_nsec as u64)
+        .max(1)
+}
+
+fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
+    for (word, part) in words.iter().zip(bytes.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..part.len()].copy_from_slice(part);
+        word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
+    }
+}

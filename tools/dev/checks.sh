@@ -1,0 +1,98 @@
+# shellcheck shell=sh
+# The checks of `./dev test`: each runs to its end, its result is counted, and the last line says how many held.
+
+passed=0
+failed=0
+all_checks='format lint arrows generated rust phpt phpunit'
+
+target_dir() {
+    echo "${CARGO_TARGET_DIR:-$here/target}"
+}
+
+# count PASSED FAILED
+count() {
+    passed=$((passed + $1))
+    failed=$((failed + $2))
+}
+
+# one NAME COMMAND...: a check that either holds or does not.
+one() {
+    name=$1
+    shift
+    printf '\n== %s\n' "$name"
+    if "$@"; then
+        count 1 0
+    else
+        printf '%s: failed: %s\n' "$name" "$*" >&2
+        count 0 1
+    fi
+}
+
+# libtest NAME COMMAND...: adds up the closing lines of cargo's test binaries.
+libtest() {
+    name=$1
+    shift
+    printf '\n== %s\n' "$name"
+    log=$(mktemp)
+    { "$@" 2>&1 && echo 'exit 0'; } | tee "$log" | grep -v '^exit 0$'
+    sums=$(awk '/^test result: /{for(i=1;i<NF;i++){if($(i+1)=="passed;")p+=$i;if($(i+1)=="failed;")f+=$i}}END{print p+0,f+0}' "$log")
+    # shellcheck disable=SC2086 # two numbers
+    count $sums
+    # A binary that did not compile, or died, closes with no line: still a failure.
+    if ! grep -q '^exit 0$' "$log" && [ "${sums#* }" -eq 0 ]; then
+        printf '%s: failed: %s\n' "$name" "$*" >&2
+        count 0 1
+    fi
+    rm -f "$log"
+}
+
+check_phpunit() {
+    printf '\n== phpunit\n'
+    log=$(mktemp)
+    ended=0
+    phpunit --configuration php/phpunit.xml.dist --log-junit "$log" || ended=$?
+    sums=$(sed -n '/<testsuite /{s/.* tests="\([0-9]*\)".* errors="\([0-9]*\)".* failures="\([0-9]*\)".*/\1 \2 \3/p;q}' "$log" |
+        awk '{print $1-$2-$3, $2+$3}')
+    rm -f "$log"
+    # shellcheck disable=SC2086
+    count ${sums:-0 0}
+    if [ "$ended" -ne 0 ] && [ "${sums#* }" = 0 ] || [ -z "$sums" ]; then
+        echo 'phpunit: failed without a failed test: see above' >&2
+        count 0 1
+    fi
+}
+
+check() {
+    case $1 in
+        format) one format cargo fmt --all --check ;;
+        lint)
+            one lint cargo clippy ${CI:+--locked} --workspace --all-targets -- -D warnings
+            one shell sh -c 'shellcheck dev .ci/run bench/run tools/dev/*.sh'
+            ;;
+        arrows) one arrows cargo run -q -p xtask -- check-arrows ;;
+        generated) one generated cargo run -q -p xtask -- gen --check ;;
+        rust) libtest rust cargo test ${CI:+--locked} --workspace --no-fail-fast ;;
+        phpt) libtest phpt cargo run -q -p testkit --bin phpt -- tests/phpt ;;
+        phpunit) check_phpunit ;;
+        *) fail "no check called $1: there are $all_checks" 2 ;;
+    esac
+}
+
+# run_checks [CHECK...]
+run_checks() {
+    # shellcheck disable=SC2086 # a list of words
+    [ $# -gt 0 ] || set -- $all_checks
+    for name in "$@"; do
+        case " $all_checks " in *" $name "*) ;; *) fail "no check called $name: there are $all_checks" 2 ;; esac
+    done
+    packages_install build serve test
+    if ! build; then
+        printf '0 passed, 1 failed\n'
+        exit 1
+    fi
+    for step in "$@"; do
+        check "$step"
+    done
+    printf '\n%d passed, %d failed\n' "$passed" "$failed"
+    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}

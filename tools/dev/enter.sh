@@ -1,0 +1,28 @@
+#!/bin/sh
+# Runs ./dev inside a Debian tree. Called by tools/dev/tree.sh as root in a mount and process name space of its own.
+# usage: enter.sh TREE CHECKOUT TARGET_DIR RUST_SYSROOT CARGO_HOME VERB ARG...
+set -eu
+
+root=$1 checkout=$2 target=$3 rust=$4 cargo=$5
+shift 5
+
+# share DIRECTORY PLACE: the directory of this machine, seen at PLACE in the tree.
+share() {
+    mkdir -p "$root$2"
+    mount --rbind "$1" "$root$2"
+}
+
+mkdir -p "$root/proc"
+mount -t proc proc "$root/proc"
+share /dev /dev
+share "$rust" /opt/rust
+share "$cargo" /opt/cargo
+share "$checkout" /src/hearth
+share "$target" /src/target
+cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+
+exec chroot "$root" /usr/bin/env -i \
+    HOME=/root LANG=C.UTF-8 ${CI:+CI="$CI"} ${TERM:+TERM="$TERM"} \
+    PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    CARGO_HOME=/opt/cargo CARGO_NET_OFFLINE=true CARGO_TARGET_DIR=/src/target RUST_BACKTRACE="${RUST_BACKTRACE:-0}" \
+    /src/hearth/dev "$@"

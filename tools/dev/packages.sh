@@ -1,0 +1,68 @@
+# shellcheck shell=sh
+# Debian packages: what each verb of ./dev needs, and how the missing ones get in.
+# Only what is missing is installed, and nothing that is installed is started.
+
+here=${here:?set by ./dev}
+known_versions='8.2 8.4'
+
+known_php() {
+    case " $known_versions " in *" $1 "*) return 0 ;; *) return 1 ;; esac
+}
+
+# The PHP version of this Debian release.
+machine_php() {
+    # shellcheck source=/dev/null
+    case $(. /etc/os-release && echo "$ID-${VERSION_ID:-}") in
+        debian-12) echo 8.2 ;;
+        debian-13) echo 8.4 ;;
+        *) fail 'this is neither Debian 12 nor Debian 13: ./dev cannot install what it needs here' ;;
+    esac
+}
+
+# The extensions below come with php-cli of the same version, so plain `php` is there to compare with.
+packages_of() {
+    v=$(machine_php)
+    case $1 in
+        build) echo "gcc libc6-dev pkg-config libphp$v-embed php$v-dev" ;;
+        serve) echo "php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql" ;;
+        test)
+            echo "php$v-cli php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql php$v-redis php$v-curl"
+            echo "php$v-mbstring php$v-xml php$v-apcu phpunit php-nyholm-psr7 php-psr-http-factory php-psr-log"
+            echo 'php-psr-cache php-psr-simple-cache mariadb-server-core postgresql redis-server nginx-light'
+            echo 'apache2-utils wrk procps util-linux shellcheck'
+            ;;
+        bench) echo "mariadb-server-core nginx-light wrk procps php$v-cli php$v-mysql" ;;
+        tree) echo 'debootstrap debian-archive-keyring' ;;
+        *) fail "no package group called $1: there are build, serve, test and bench" 2 ;;
+    esac
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null 2>&1; then
+        sudo "$@"
+    else
+        fail "root is needed for: $* (run it as root, or install sudo)"
+    fi
+}
+
+packages_missing() {
+    wanted=$(for group in "$@"; do packages_of "$group"; done)
+    # shellcheck disable=SC2086 # package names: words without blanks
+    have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^installed //p')
+    for package in $wanted; do
+        printf '%s\n' "$have" | grep -qxF -- "$package" || echo "$package"
+    done | sort -u
+}
+
+# packages_install GROUP...
+packages_install() {
+    missing=$(packages_missing "$@")
+    [ -n "$missing" ] || return 0
+    # shellcheck disable=SC2086
+    echo "./dev: installing" $missing >&2
+    # shellcheck disable=SC2086
+    as_root sh "$here/tools/dev/install.sh" $missing >&2 ||
+        fail 'apt-get could not install the packages above; see its message'
+}

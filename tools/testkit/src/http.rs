@@ -1,0 +1,255 @@
+//! A small HTTP/1 client that sends exactly the bytes it is given and reads exactly one response.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One response, as it came.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// `HTTP/1.0` or `HTTP/1.1`.
+    pub version: String,
+    /// The status code.
+    pub status: u16,
+    /// Header fields in order, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body, decoded if it came in chunks.
+    pub body: Vec<u8>,
+    /// The chunks as they were cut, when it came in chunks.
+    pub chunks: Vec<Vec<u8>>,
+}
+
+impl Response {
+    /// The first field of that name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(field, _)| field == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// Every field of that name.
+    pub fn header_all(&self, name: &str) -> Vec<&str> {
+        self.headers
+            .iter()
+            .filter(|(field, _)| field == name)
+            .map(|(_, value)| value.as_str())
+            .collect()
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// Why no response could be read.
+#[derive(Debug)]
+pub enum Broken {
+    /// The server closed the connection in the middle, or before the first byte (then nothing was read).
+    Closed(Vec<u8>),
+    /// The connection failed.
+    Io(std::io::Error),
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Client {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    /// Connects to `127.0.0.1:PORT`.
+    ///
+    /// # Panics
+    /// When nobody listens there.
+    pub fn connect(address: &str) -> Self {
+        let stream = TcpStream::connect(address)
+            .unwrap_or_else(|error| panic!("connect {address}: {error}"));
+        stream
+            .set_read_timeout(Some(PATIENCE))
+            .expect("a timeout can be set");
+        stream.set_nodelay(true).expect("nodelay can be set");
+        Self {
+            stream,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The socket itself.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Sends bytes as they are.
+    ///
+    /// # Panics
+    /// When the connection is broken.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.stream
+            .write_all(bytes.as_ref())
+            .expect("the request can be sent");
+    }
+
+    /// One GET with a Host field; the connection stays.
+    pub fn get(&mut self, target: &str) -> Response {
+        self.send(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        self.response()
+    }
+
+    /// One POST of a body with its length.
+    pub fn post(&mut self, target: &str, media_type: &str, body: impl AsRef<[u8]>) -> Response {
+        let body = body.as_ref();
+        let length = body.len();
+        self.send(format!(
+            "POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n\r\n"
+        ));
+        self.send(body);
+        self.response()
+    }
+
+    /// Reads the next response.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub fn response(&mut self) -> Response {
+        self.try_response(false)
+            .unwrap_or_else(|broken| panic!("no response: {broken:?}"))
+    }
+
+    /// Reads the response to a HEAD: its header only, whatever length it announces.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub fn response_to_head(&mut self) -> Response {
+        self.try_response(true)
+            .unwrap_or_else(|broken| panic!("no response: {broken:?}"))
+    }
+
+    /// Reads the next response, or says how the connection ended.
+    ///
+    /// # Errors
+    /// When the connection ends or fails before the response does.
+    pub fn try_response(&mut self, head: bool) -> Result<Response, Broken> {
+        let end = self.fill_until(b"\r\n\r\n")?;
+        let text = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
+        self.buffer.drain(..end + 4);
+        let mut response = parse_head(&text);
+        if head || matches!(response.status, 100..=199 | 204 | 304) {
+            return Ok(response);
+        }
+        if response.header("transfer-encoding") == Some("chunked") {
+            self.read_chunks(&mut response)?;
+        } else if let Some(length) = response.header("content-length") {
+            let length = length.parse().expect("content-length is a number");
+            response.body = self.take(length)?;
+        } else {
+            response.body = self.take_rest()?;
+        }
+        Ok(response)
+    }
+
+    /// Reads until the server closes; the bytes not read yet.
+    ///
+    /// # Errors
+    /// When the connection fails instead.
+    pub fn take_rest(&mut self) -> Result<Vec<u8>, Broken> {
+        while self.fill()? > 0 {}
+        Ok(std::mem::take(&mut self.buffer))
+    }
+
+    /// True when the server closes the connection without another byte.
+    pub fn is_closed_by_server(&mut self) -> bool {
+        self.buffer.is_empty() && matches!(self.fill(), Ok(0) | Err(_))
+    }
+
+    /// Reads one chunk of a chunked body; empty at its end. After [`Client::head`].
+    ///
+    /// # Errors
+    /// When the connection ends or fails first.
+    pub fn chunk(&mut self) -> Result<Vec<u8>, Broken> {
+        let end = self.fill_until(b"\r\n")?;
+        let size = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
+        self.buffer.drain(..end + 2);
+        let size = usize::from_str_radix(size.trim(), 16)
+            .unwrap_or_else(|_| panic!("chunk size {size:?}"));
+        let chunk = self.take(size)?;
+        self.take(2)?;
+        Ok(chunk)
+    }
+
+    /// Reads the header of the next response and leaves its body.
+    ///
+    /// # Errors
+    /// When the connection ends or fails first.
+    pub fn head(&mut self) -> Result<Response, Broken> {
+        self.try_response(true)
+    }
+
+    fn read_chunks(&mut self, response: &mut Response) -> Result<(), Broken> {
+        loop {
+            let chunk = self.chunk()?;
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            response.body.extend_from_slice(&chunk);
+            response.chunks.push(chunk);
+        }
+    }
+
+    fn take(&mut self, length: usize) -> Result<Vec<u8>, Broken> {
+        while self.buffer.len() < length {
+            if self.fill()? == 0 {
+                return Err(Broken::Closed(std::mem::take(&mut self.buffer)));
+            }
+        }
+        Ok(self.buffer.drain(..length).collect())
+    }
+
+    fn fill_until(&mut self, mark: &[u8]) -> Result<usize, Broken> {
+        loop {
+            if let Some(at) = self
+                .buffer
+                .windows(mark.len())
+                .position(|window| window == mark)
+            {
+                return Ok(at);
+            }
+            if self.fill()? == 0 {
+                return Err(Broken::Closed(std::mem::take(&mut self.buffer)));
+            }
+        }
+    }
+
+    fn fill(&mut self) -> Result<usize, Broken> {
+        let mut bytes = [0; 65536];
+        let count = self.stream.read(&mut bytes).map_err(Broken::Io)?;
+        self.buffer.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+}
+
+fn parse_head(text: &str) -> Response {
+    let mut lines = text.split("\r\n");
+    let first = lines.next().unwrap_or_default();
+    let mut words = first.splitn(3, ' ');
+    let version = words.next().unwrap_or_default().to_owned();
+    let status = words
+        .next()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or_else(|| panic!("status line {first:?}"));
+    let headers = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    Response {
+        version,
+        status,
+        headers,
+        body: Vec::new(),
+        chunks: Vec::new(),
+    }
+}

@@ -1,0 +1,20 @@
+//! What black-box tests stand on: the real server, real services, raw HTTP, and a runner for `.phpt` files.
+//!
+//! Everything started here listens on 127.0.0.1 at a free port or on a private socket, keeps its files in a temporary
+//! directory, and ends with the test process however that ends (see [`guard`]). [`Server`] also looks, when it stops,
+//! for whatever a server must not leave behind.
+#![forbid(unsafe_code)]
+
+mod binaries;
+mod guard;
+pub mod http;
+mod log;
+pub mod phpt;
+mod processes;
+mod server;
+pub mod service;
+
+pub use binaries::{checkout, hearth};
+pub use log::Log;
+pub use processes::{cpu_time, descriptors, in_session};
+pub use server::{Server, ServerBuilder, Stopped};

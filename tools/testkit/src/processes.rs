@@ -1,0 +1,88 @@
+//! Looks at processes through `/proc`: which belong to a session, what they hold open, what CPU time they used.
+
+use std::fs;
+use std::time::Duration;
+
+/// The words of `/proc/PID/stat` after the command's name: state, parent, process group, session, …
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(
+        text.rsplit_once(") ")?
+            .1
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect(),
+    )
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").expect("/proc is mounted");
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// The processes of a session that still run (a zombie does not).
+pub fn in_session(session: u32) -> Vec<u32> {
+    let session = session.to_string();
+    pids()
+        .filter(|pid| stat(*pid).is_some_and(|words| words[3] == session && words[0] != "Z"))
+        .collect()
+}
+
+/// The children of a process.
+pub(crate) fn children(parent: u32) -> Vec<u32> {
+    let parent = parent.to_string();
+    pids()
+        .filter(|pid| stat(*pid).is_some_and(|words| words[1] == parent && words[0] != "Z"))
+        .collect()
+}
+
+/// The command line, blanks between the words; empty when the process is gone.
+pub(crate) fn command_line(pid: u32) -> String {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes)
+        .replace('\0', " ")
+        .trim()
+        .to_owned()
+}
+
+/// What a process holds open: `/proc/PID/fd`, each as its number and what it points to, in order.
+pub fn descriptors(pid: u32) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return Vec::new();
+    };
+    let mut list: Vec<(u32, String)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let target = fs::read_link(entry.path()).ok()?;
+            Some((
+                entry.file_name().to_str()?.parse().ok()?,
+                target.display().to_string(),
+            ))
+        })
+        .collect();
+    list.sort();
+    list.into_iter()
+        .map(|(number, target)| format!("{number} {target}"))
+        .collect()
+}
+
+/// User and system time a process has used so far.
+pub fn cpu_time(pid: u32) -> Duration {
+    let words = stat(pid).unwrap_or_else(|| panic!("process {pid} is gone"));
+    let ticks: u64 =
+        words[11].parse::<u64>().expect("utime") + words[12].parse::<u64>().expect("stime");
+    Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_in_its_own_session() {
+        let me = std::process::id();
+        let session: u32 = stat(me).expect("own stat")[3].parse().expect("a number");
+        assert!(in_session(session).contains(&me));
+        assert!(descriptors(me).len() >= 3);
+    }
+}

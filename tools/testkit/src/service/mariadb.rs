@@ -1,0 +1,80 @@
+//! A private MariaDB.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use super::{Daemon, directory, free_port, program, run};
+
+const ACCOUNT: &str = "CREATE DATABASE hearth;\n\
+    CREATE USER 'hearth'@'%' IDENTIFIED BY 'hearth';\n\
+    GRANT ALL ON hearth.* TO 'hearth'@'%';\n";
+
+/// Database `hearth`, user `hearth`, password `hearth`.
+#[derive(Debug)]
+pub struct MariaDb {
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    /// Its Unix socket.
+    pub socket: PathBuf,
+    _daemon: Daemon,
+}
+
+impl MariaDb {
+    /// The one of this test process.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<MariaDb> = OnceLock::new();
+        SHARED.get_or_init(Self::start)
+    }
+
+    /// Starts another.
+    pub fn start() -> Self {
+        let place = directory("mariadb", None);
+        let (data, socket, port) = (place.join("data"), place.join("socket"), free_port());
+        let mut install = Command::new("mariadb-install-db");
+        install.args([
+            "--no-defaults",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+            "--user=root",
+        ]);
+        install.args(["--innodb-log-file-size=4M"]);
+        run(install.arg(format!("--datadir={}", data.display())));
+        std::fs::write(place.join("account.sql"), ACCOUNT).expect("a file can be written");
+        let mut server = program("mariadbd", None);
+        server.args([
+            "--no-defaults",
+            "--user=root",
+            "--bind-address=127.0.0.1",
+            "--skip-name-resolve",
+        ]);
+        server.args([
+            "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-log-file-size=4M",
+            "--max-connections=1000",
+        ]);
+        server
+            .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--socket={}", socket.display()));
+        server.arg(format!("--port={port}")).arg(format!(
+            "--init-file={}",
+            place.join("account.sql").display()
+        ));
+        let daemon = Daemon::start(server, &place, "ready for connections");
+        Self {
+            port,
+            socket,
+            _daemon: daemon,
+        }
+    }
+
+    /// For `new PDO()`, over TCP.
+    pub fn dsn(&self) -> String {
+        format!("mysql:host=127.0.0.1;port={};dbname=hearth", self.port)
+    }
+
+    /// As a URL with user and password.
+    pub fn url(&self) -> String {
+        format!("mysql://hearth:hearth@127.0.0.1:{}/hearth", self.port)
+    }
+}

@@ -1,0 +1,135 @@
+//! Real services for tests: MariaDB, PostgreSQL, Redis, nginx, and an HTTP peer that answers late.
+//!
+//! The databases are slow to begin, so each test process starts one of each, on first use (`shared()`).
+
+mod mariadb;
+mod nginx;
+mod peer;
+mod postgres;
+mod redis;
+
+use std::net::TcpListener;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::guard::Guard;
+use crate::log::Log;
+
+pub use mariadb::MariaDb;
+pub use nginx::Nginx;
+pub use peer::Peer;
+pub use postgres::Postgres;
+pub use redis::Redis;
+
+const START: Duration = Duration::from_secs(60);
+
+/// A service's process in a session and a directory of its own.
+#[derive(Debug)]
+struct Daemon {
+    _child: Child,
+    log: Log,
+    _guard: Guard,
+}
+
+impl Daemon {
+    /// Starts it and waits for the line on standard error or output by which it says that it is ready.
+    fn start(mut command: Command, directory: &Path, ready: &str) -> Self {
+        let daemon = Self::spawn(&mut command, directory);
+        let seen = daemon.log.wait(ready, START);
+        assert!(
+            seen.is_some(),
+            "{command:?} never said {ready:?}:\n{}",
+            daemon.log.text()
+        );
+        daemon
+    }
+
+    fn spawn(command: &mut Command, directory: &Path) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let guard = Guard::new(child.id(), directory);
+        let log = Log::collect(child.stdout.take().expect("stdout is piped"));
+        Self {
+            _child: child,
+            log,
+            _guard: guard,
+        }
+    }
+}
+
+/// A program of the service, in a session of its own; as `user` when this is root (databases refuse root).
+/// What it says on standard error joins its standard output.
+fn program(path: impl AsRef<Path>, user: Option<&str>) -> Command {
+    let mut command = Command::new("setsid");
+    command.args(["sh", "-c", r#"exec "$@" 2>&1"#, "sh"]);
+    if let Some(user) = user.filter(|_| rustix::process::geteuid().is_root()) {
+        command.args([
+            "setpriv",
+            "--reuid",
+            user,
+            "--regid",
+            user,
+            "--clear-groups",
+        ]);
+    }
+    command.arg(path.as_ref());
+    command
+}
+
+/// A temporary directory that `user` owns, if this is root.
+fn directory(name: &str, user: Option<&str>) -> PathBuf {
+    let prefix = format!("hearth-{name}-");
+    let path = tempfile::Builder::new()
+        .prefix(&prefix)
+        .tempdir()
+        .expect("a temporary directory")
+        .keep();
+    if let Some(user) = user.filter(|_| rustix::process::geteuid().is_root()) {
+        let (uid, gid) = ids(user);
+        chown(&path, Some(uid), Some(gid)).expect("root may give a directory away");
+    }
+    path
+}
+
+/// User and group number from `/etc/passwd`.
+fn ids(user: &str) -> (u32, u32) {
+    let text = std::fs::read_to_string("/etc/passwd").expect("/etc/passwd can be read");
+    let line = text
+        .lines()
+        .find(|line| line.split(':').next() == Some(user));
+    let words: Vec<&str> = line
+        .unwrap_or_else(|| panic!("no user {user}"))
+        .split(':')
+        .collect();
+    (
+        words[2].parse().expect("a number"),
+        words[3].parse().expect("a number"),
+    )
+}
+
+/// A port of 127.0.0.1 that nobody listens on just now.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .and_then(|socket| socket.local_addr())
+        .expect("a free port")
+        .port()
+}
+
+/// Runs a preparing step to its end.
+fn run(command: &mut Command) {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

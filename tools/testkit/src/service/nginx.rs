@@ -1,0 +1,60 @@
+//! A private nginx.
+
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::{Daemon, directory, free_port, program};
+use crate::server::until;
+
+/// One server block on a free port.
+#[derive(Debug)]
+pub struct Nginx {
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    _daemon: Daemon,
+}
+
+impl Nginx {
+    /// Starts it with `locations` inside its one server block.
+    ///
+    /// # Panics
+    /// With its log, when it does not listen.
+    pub fn start(locations: &str) -> Self {
+        let place = directory("nginx", None);
+        let port = free_port();
+        let path = place.display();
+        let configuration = format!(
+            "daemon off; worker_processes 1; pid {path}/pid; error_log stderr;\n\
+             events {{ worker_connections 2048; }}\n\
+             http {{ access_log off; client_body_temp_path {path}/body; proxy_temp_path {path}/proxy;\n\
+             fastcgi_temp_path {path}/fastcgi; uwsgi_temp_path {path}/uwsgi; scgi_temp_path {path}/scgi;\n\
+             server {{ listen 127.0.0.1:{port}; {locations} }} }}\n"
+        );
+        std::fs::write(place.join("nginx.conf"), configuration).expect("a file can be written");
+        let mut server = program("/usr/sbin/nginx", None);
+        server
+            .arg("-c")
+            .arg(place.join("nginx.conf"))
+            .arg("-p")
+            .arg(&place);
+        let daemon = Daemon::spawn(&mut server, &place);
+        // nginx says nothing when it listens.
+        let up = until(Duration::from_secs(10), || {
+            TcpStream::connect(("127.0.0.1", port)).ok()
+        });
+        assert!(
+            up.is_some(),
+            "nginx does not listen:\n{}",
+            daemon.log.text()
+        );
+        Self {
+            port,
+            _daemon: daemon,
+        }
+    }
+
+    /// Its address.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+}

@@ -1,0 +1,42 @@
+//! `cargo run -p xtask -- check-arrows | gen [--check]`: what a compiler cannot check, and pages nobody writes by hand.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod arrows;
+mod fences;
+mod generate;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: xtask check-arrows | gen [--check]";
+
+/// What a command found wrong; empty is good.
+type Problems = Vec<String>;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let problems = match words[..] {
+        ["check-arrows"] => [arrows::check(), fences::check(checkout())].concat(),
+        ["gen"] => generate::write(checkout()),
+        ["gen", "--check"] => generate::check(checkout()),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    for problem in &problems {
+        eprintln!("{problem}");
+    }
+    if problems.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// The checkout's top directory.
+fn checkout() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}

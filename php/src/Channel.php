@@ -1,0 +1,169 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth;
+
+use Hearth\Internal\Waiter;
+use Hearth\Internal\Waiters;
+
+/**
+ * Hands values from task to task, in order.
+ *
+ * With a capacity of 0 a sender waits until a receiver has taken its value; otherwise it waits only while the buffer is full.
+ *
+ * ```php
+ * $lines = new Hearth\Channel(16);
+ * Hearth\async(function () use ($lines): void {
+ *     foreach (file('big.txt') as $line) { $lines->send($line); }
+ *     $lines->close();
+ * });
+ * foreach ($lines as $line) { … }
+ * ```
+ *
+ * @template T
+ * @implements \IteratorAggregate<int, T>
+ */
+final class Channel implements \IteratorAggregate, \Countable
+{
+    /** @var \SplQueue<T> */
+    private \SplQueue $buffer;
+    private Waiters $senders;
+    private Waiters $receivers;
+    private bool $closed = false;
+
+    /** @param int $capacity how many values may wait in the channel before `send()` does */
+    public function __construct(private readonly int $capacity = 0)
+    {
+        if ($capacity < 0) {
+            throw new \ValueError("the capacity of a channel must be 0 or more, $capacity given");
+        }
+        $this->buffer = new \SplQueue();
+        $this->senders = new Waiters();
+        $this->receivers = new Waiters();
+    }
+
+    /**
+     * @param T $value
+     * @param float|null $timeout seconds, null = for ever
+     * @throws ChannelClosed when it is closed, or is closed during the wait
+     * @throws TimeoutError when nobody had room for the value in time; it was not sent then
+     */
+    public function send(mixed $value, ?float $timeout = null): void
+    {
+        if ($this->closed) {
+            throw new ChannelClosed('send() on a closed channel');
+        }
+        if ($this->receivers->serve([$value]) !== null) {
+            return;
+        }
+        if (\count($this->buffer) < $this->capacity) {
+            $this->buffer->enqueue($value);
+
+            return;
+        }
+        $waiter = new Waiter(Internal\taskId(), $value);
+        if (!$this->senders->wait($waiter, $timeout, static function (): void {})) {
+            throw new TimeoutError("nobody received from the channel within $timeout s");
+        }
+        if ($waiter->value === false) {
+            throw new ChannelClosed('the channel was closed while send() waited');
+        }
+    }
+
+    /**
+     * @param float|null $timeout seconds, null = for ever
+     * @return T
+     * @throws ChannelClosed when it is closed and empty
+     * @throws TimeoutError when nothing was sent in time
+     */
+    public function receive(?float $timeout = null): mixed
+    {
+        if ($this->take($value)) {
+            return $value;
+        }
+        if ($this->closed) {
+            throw new ChannelClosed('receive() on a channel that is closed and empty');
+        }
+        $waiter = new Waiter(Internal\taskId());
+        if (!$this->receivers->wait($waiter, $timeout, $this->putBack(...))) {
+            throw new TimeoutError("nothing was sent into the channel within $timeout s");
+        }
+        if ($waiter->value === null) {
+            throw new ChannelClosed('the channel was closed while receive() waited');
+        }
+
+        return $waiter->value[0];
+    }
+
+    /** Takes the next value, from the buffer or from a waiting sender, without waiting. */
+    private function take(mixed &$value): bool
+    {
+        if ($this->buffer->isEmpty()) {
+            return $this->takeFromSender($value);
+        }
+        $value = $this->buffer->dequeue();
+        if ($this->takeFromSender($next)) {
+            $this->buffer->enqueue($next);
+        }
+
+        return true;
+    }
+
+    private function takeFromSender(mixed &$value): bool
+    {
+        while (($waiter = $this->senders->first()) !== null) {
+            $this->senders->remove($waiter);
+            $waiter->done = true;
+            if (Internal\unpark($waiter->task)) {
+                $value = $waiter->value;
+                $waiter->value = true;
+
+                return true;
+            }
+            $waiter->done = false;
+        }
+
+        return false;
+    }
+
+    /** A receiver was given a value and then cancelled: the next receiver gets it, or it is first in the buffer again. */
+    private function putBack(Waiter $waiter): void
+    {
+        if ($waiter->value !== null && $this->receivers->serve($waiter->value) === null) {
+            $this->buffer->unshift($waiter->value[0]);
+        }
+    }
+
+    /** Nothing more is sent: waiting senders get `ChannelClosed`, receivers what is left, then `ChannelClosed`. */
+    public function close(): void
+    {
+        $this->closed = true;
+        while ($this->receivers->serve(null) !== null);
+        while ($this->senders->serve(false) !== null);
+    }
+
+    public function isClosed(): bool
+    {
+        return $this->closed;
+    }
+
+    /** How many values are in the buffer. */
+    public function count(): int
+    {
+        return \count($this->buffer);
+    }
+
+    /** Receives until the channel is closed and empty. */
+    public function getIterator(): \Generator
+    {
+        while (true) {
+            try {
+                $value = $this->receive();
+            } catch (ChannelClosed) {
+                return;
+            }
+            yield $value;
+        }
+    }
+}

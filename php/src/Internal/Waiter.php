@@ -1,0 +1,29 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Internal;
+
+/**
+ * One task in a queue.
+ *
+ * Whoever gives it what it waits for takes it out of the queue, sets `done` (and `value`), and unparks the task.
+ *
+ * @internal
+ */
+final class Waiter
+{
+    public ?Waiter $previous = null;
+    public ?Waiter $next = null;
+    public ?Waiters $queue = null;
+
+    /** True once it was given what it waits for. */
+    public bool $done = false;
+
+    public mixed $value = null;
+
+    public function __construct(public readonly int $task, mixed $value = null)
+    {
+        $this->value = $value;
+    }
+}

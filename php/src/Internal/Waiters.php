@@ -1,0 +1,115 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Internal;
+
+/**
+ * Tasks that wait, first come first served.
+ *
+ * A linked list, because a waiter whose time is up or that is cancelled leaves from the middle: that must cost the same however
+ * many wait, and leave nothing behind.
+ *
+ * @internal
+ */
+final class Waiters
+{
+    private ?Waiter $first = null;
+    private ?Waiter $last = null;
+    private int $count = 0;
+
+    public function count(): int
+    {
+        return $this->count;
+    }
+
+    public function first(): ?Waiter
+    {
+        return $this->first;
+    }
+
+    public function push(Waiter $waiter): void
+    {
+        $waiter->queue = $this;
+        $waiter->previous = $this->last;
+        if ($this->last === null) {
+            $this->first = $waiter;
+        } else {
+            $this->last->next = $waiter;
+        }
+        $this->last = $waiter;
+        ++$this->count;
+    }
+
+    /** Takes the waiter out; does nothing if it has left already. */
+    public function remove(Waiter $waiter): void
+    {
+        if ($waiter->queue !== $this) {
+            return;
+        }
+        if ($waiter->previous === null) {
+            $this->first = $waiter->next;
+        } else {
+            $waiter->previous->next = $waiter->next;
+        }
+        if ($waiter->next === null) {
+            $this->last = $waiter->previous;
+        } else {
+            $waiter->next->previous = $waiter->previous;
+        }
+        $waiter->previous = $waiter->next = $waiter->queue = null;
+        --$this->count;
+    }
+
+    /**
+     * Gives the first waiter its turn and makes its task runnable.
+     *
+     * A waiter that was cancelled, or whose time is up, but that has not run since, is passed over.
+     *
+     * @return Waiter|null the one that was served, null if nobody waits
+     */
+    public function serve(mixed $value = null): ?Waiter
+    {
+        while (($waiter = $this->first) !== null) {
+            $this->remove($waiter);
+            $before = $waiter->value;
+            $waiter->done = true;
+            $waiter->value = $value;
+            if (unpark($waiter->task)) {
+                return $waiter;
+            }
+            $waiter->done = false;
+            $waiter->value = $before;
+        }
+
+        return null;
+    }
+
+    /**
+     * Waits in this queue until served.
+     *
+     * @param float|null $timeout seconds, null = for ever
+     * @param \Closure(Waiter): void $passOn called when the waiter was served but cannot make use of it, because it was cancelled meanwhile
+     * @return bool false when the time was up first
+     * @throws \Hearth\CancelledError
+     */
+    public function wait(Waiter $waiter, ?float $timeout, \Closure $passOn): bool
+    {
+        $this->push($waiter);
+        try {
+            $until = $timeout === null ? null : monotonic() + $timeout;
+            do {
+                $unparked = park($until === null ? null : \max(0.0, $until - monotonic()));
+            } while ($unparked && !$waiter->done);
+        } catch (\Throwable $error) {
+            if ($waiter->done) {
+                $passOn($waiter);
+            }
+            throw $error;
+        } finally {
+            $this->remove($waiter);
+        }
+
+        return $waiter->done;
+    }
+}

@@ -1,0 +1,71 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Internal;
+
+/**
+ * @internal
+ * @param iterable<mixed> $events
+ * @return \Generator<int, string>
+ */
+function eventStream(iterable $events): \Generator
+{
+    foreach ($events as $event) {
+        yield eventText($event);
+    }
+}
+
+/**
+ * One event as text/event-stream has it.
+ *
+ * @internal
+ * @throws \ValueError|\JsonException
+ */
+function eventText(mixed $event): string
+{
+    if ($event === null) {
+        return ":\n\n";
+    }
+    if (!\is_array($event)) {
+        return eventLines('data', eventData($event)) . "\n";
+    }
+    if (\array_diff_key($event, ['data' => 1, 'event' => 1, 'id' => 1, 'retry' => 1, 'comment' => 1]) !== []) {
+        throw new \ValueError('an event has data, event, id, retry and comment, not ' . \implode(', ', \array_keys($event)));
+    }
+    $text = isset($event['comment']) ? eventLines('', (string) $event['comment']) : '';
+    foreach (['event', 'id'] as $field) {
+        if (isset($event[$field])) {
+            $value = (string) $event[$field];
+            if (\strpbrk($value, "\r\n\0") !== false) {
+                throw new \ValueError("the $field of an event must not contain line breaks or NUL bytes: " . shown($value));
+            }
+            $text .= "$field: $value\n";
+        }
+    }
+    if (isset($event['retry'])) {
+        $text .= 'retry: ' . (int) \round($event['retry'] * 1000) . "\n";
+    }
+    if (\array_key_exists('data', $event)) {
+        $text .= eventLines('data', eventData($event['data']));
+    }
+
+    return "$text\n";
+}
+
+/** @internal */
+function eventData(mixed $data): string
+{
+    return \is_string($data) ? $data : \json_encode($data, \JSON_THROW_ON_ERROR | \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE);
+}
+
+/** @internal */
+function eventLines(string $field, string $text): string
+{
+    $lines = '';
+    foreach (\preg_split('/\r\n|\r|\n/', $text) as $line) {
+        $lines .= "$field: $line\n";
+    }
+
+    return $lines;
+}

@@ -1,0 +1,114 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Internal;
+
+use Hearth\Request;
+use Hearth\Response;
+use Symfony\Component\HttpFoundation\BinaryFileResponse;
+use Symfony\Component\HttpFoundation\Request as SymfonyRequest;
+use Symfony\Component\HttpFoundation\Response as SymfonyResponse;
+
+/**
+ * @internal
+ * @param class-string<SymfonyRequest> $class
+ */
+function toSymfony(Request $request, string $class = SymfonyRequest::class): SymfonyRequest
+{
+    $form = $request->form();
+    $content = $form === [] ? $request->body() : null;
+    if ($content !== null && $content !== '' && isFormType($request->header('Content-Type'))) {
+        \parse_str($content, $form);
+    }
+
+    return new $class(
+        $request->query(),
+        $form,
+        $request->attribute(),
+        $request->cookie(),
+        $request->files(),
+        serverVariables($request) + $_SERVER,
+        $content,
+    );
+}
+
+/**
+ * @internal
+ * @return array<string, string>
+ */
+function serverVariables(Request $request): array
+{
+    $server = [
+        'REQUEST_METHOD' => $request->method,
+        'REQUEST_URI' => $request->target,
+        'QUERY_STRING' => $request->queryString,
+        'SERVER_PROTOCOL' => $request->protocol,
+        'REMOTE_ADDR' => $request->client(),
+    ];
+    if ($request->isSecure()) {
+        $server['HTTPS'] = 'on';
+    }
+    foreach ($request->headers() as $name => $lines) {
+        $key = \strtoupper(\strtr((string) $name, '-', '_'));
+        $server[$key === 'CONTENT_TYPE' || $key === 'CONTENT_LENGTH' ? $key : "HTTP_$key"] = \implode(', ', $lines);
+    }
+
+    return $server;
+}
+
+/** @internal */
+function fromSymfony(SymfonyResponse $symfony): Response
+{
+    $headers = $symfony->headers->allPreserveCaseWithoutCookies();
+    $cookies = \array_map('strval', $symfony->headers->getCookies());
+    if ($cookies !== []) {
+        $headers['Set-Cookie'] = $cookies;
+    }
+    $status = $symfony->getStatusCode();
+    if ($symfony instanceof BinaryFileResponse && $status === 200) {
+        unset($headers[headerKey($headers, 'Content-Length') ?? '']);
+
+        return Response::file($symfony->getFile()->getPathname(), null, symfonyHeaders($headers));
+    }
+    $body = $symfony->getContent();
+    if ($body === false) {
+        $body = captured($symfony->sendContent(...));
+    }
+
+    return new Response($body, $status, symfonyHeaders($headers));
+}
+
+/**
+ * @internal
+ * @param array<string, list<string|null>> $headers
+ * @return array<string, list<string>>
+ */
+function symfonyHeaders(array $headers): array
+{
+    return \array_filter(\array_map(
+        static fn (array $lines): array => \array_values(\array_filter($lines, '\is_string')),
+        $headers,
+    ));
+}
+
+/**
+ * What a streamed response echoes.
+ *
+ * @internal
+ */
+function captured(callable $echo): string
+{
+    $level = \ob_get_level();
+    \ob_start();
+    try {
+        $echo();
+    } finally {
+        $text = '';
+        while (\ob_get_level() > $level) {
+            $text = \ob_get_clean() . $text;
+        }
+    }
+
+    return $text;
+}

@@ -1,0 +1,120 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth;
+
+use Hearth\Internal\Waiter;
+use Hearth\Internal\Waiters;
+
+/**
+ * One task of this worker at a time, first come first served.
+ *
+ * It belongs to the task that acquired it, and comes free when that task ends. Other workers have their own.
+ *
+ * ```php
+ * $mutex->with(function (): void { … });
+ * ```
+ */
+final class Mutex
+{
+    /** Id of the task that holds it, null = free. */
+    private ?int $owner = null;
+    private Waiters $waiters;
+
+    /** @var array<int, true> tasks whose end is watched */
+    private array $watched = [];
+
+    public function __construct()
+    {
+        $this->waiters = new Waiters();
+    }
+
+    /**
+     * @param float|null $timeout seconds, null = for ever
+     * @throws TimeoutError when it did not come free in time
+     * @throws CancelledError
+     * @throws \LogicException when this task holds it already: it would wait for itself
+     */
+    public function acquire(?float $timeout = null): void
+    {
+        $task = Internal\taskId();
+        if ($this->owner === $task) {
+            throw new \LogicException('this task holds the mutex already; acquiring it again would wait for ever');
+        }
+        $this->watch($task);
+        if ($this->owner === null) {
+            $this->owner = $task;
+
+            return;
+        }
+        if (!$this->waiters->wait(new Waiter($task), $timeout, fn () => $this->handOn())) {
+            throw new TimeoutError("the mutex, held by task $this->owner, did not come free within $timeout s");
+        }
+    }
+
+    /** Takes it if it is free. */
+    public function tryAcquire(): bool
+    {
+        if ($this->owner !== null) {
+            return false;
+        }
+        $this->watch($this->owner = Internal\taskId());
+
+        return true;
+    }
+
+    /** @throws \LogicException when this task does not hold it */
+    public function release(): void
+    {
+        $task = Internal\taskId();
+        if ($this->owner !== $task) {
+            $holder = $this->owner === null ? 'nobody does' : "task $this->owner does";
+            throw new \LogicException("task $task does not hold the mutex, $holder");
+        }
+        $this->handOn();
+    }
+
+    /**
+     * Calls $fn while holding it.
+     *
+     * @template T
+     * @param callable(mixed ...): T $fn
+     * @return T
+     * @throws CancelledError
+     */
+    public function with(callable $fn, mixed ...$args): mixed
+    {
+        $this->acquire();
+        try {
+            return $fn(...$args);
+        } finally {
+            $this->release();
+        }
+    }
+
+    public function isLocked(): bool
+    {
+        return $this->owner !== null;
+    }
+
+    private function handOn(): void
+    {
+        $next = $this->waiters->serve();
+        $this->owner = $next?->task;
+    }
+
+    private function watch(int $task): void
+    {
+        if ($task === 0 || isset($this->watched[$task])) {
+            return;
+        }
+        $this->watched[$task] = true;
+        Internal\onTaskEnd($task, function () use ($task): void {
+            unset($this->watched[$task]);
+            if ($this->owner === $task) {
+                $this->handOn();
+            }
+        });
+    }
+}

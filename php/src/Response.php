@@ -1,0 +1,263 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth;
+
+/**
+ * What a handler answers. Immutable: each `with…()` returns a changed copy.
+ *
+ * Without a `Content-Type` header the server sends `text/html; charset=UTF-8`.
+ *
+ * ```php
+ * return (new Hearth\Response('<h1>Hello</h1>'))->withCookie('seen', '1')->withHeader('Cache-Control', 'no-store');
+ * ```
+ */
+final class Response
+{
+    private int $status;
+
+    /** @var array<string, list<string>> by name as given */
+    private array $headers;
+
+    /** @var string|iterable<string> */
+    private mixed $body;
+
+    private ?string $file;
+
+    /**
+     * @param string|iterable<string> $body an iterable is streamed, each piece sent at once
+     * @param int $status 200 to 599
+     * @param array<string, string|int|float|list<string|int|float>> $headers
+     * @throws \ValueError on a status out of range, or a header that is no header
+     */
+    public function __construct(string|iterable $body = '', int $status = 200, array $headers = [])
+    {
+        if ($status < 200 || $status > 599) {
+            throw self::wrongStatus($status);
+        }
+        $this->status = $status;
+        $this->headers = $headers === [] ? [] : Internal\checkedHeaders($headers);
+        $this->body = $body;
+        $this->file = null;
+    }
+
+    /**
+     * Any data as JSON, slashes and non-ASCII characters as they are.
+     *
+     * @param int $flags `JSON_…` constants, in addition
+     * @param array<string, string|list<string>> $headers
+     * @throws \JsonException when $data cannot be encoded
+     */
+    public static function json(mixed $data, int $status = 200, array $headers = [], int $flags = 0): self
+    {
+        $body = \json_encode($data, $flags | \JSON_THROW_ON_ERROR | \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE);
+        $response = new self($body, $status);
+        $response->headers = $headers === []
+            ? ['Content-Type' => ['application/json']]
+            : Internal\withDefaults($headers, ['Content-Type' => ['application/json']]);
+
+        return $response;
+    }
+
+    /**
+     * Sends the client elsewhere.
+     *
+     * @param int $status 301, 302, 303, 307 or 308
+     * @throws \ValueError
+     */
+    public static function redirect(string $location, int $status = 302): self
+    {
+        if (!\in_array($status, [301, 302, 303, 307, 308], true)) {
+            throw new \ValueError("$status is not the status of a redirect: 301, 302, 303, 307 or 308 are");
+        }
+        if ($location === '') {
+            throw new \ValueError('the location of a redirect must not be empty');
+        }
+
+        return new self('', $status, ['Location' => $location]);
+    }
+
+    /**
+     * A file, sent by the server itself, with ranges, `ETag` and `Last-Modified`.
+     *
+     * @param string $path of the file, as the worker sees it
+     * @param string|null $downloadAs makes the browser save it under this name
+     * @param array<string, string|list<string>> $headers the `Content-Type` follows from the name's ending unless given
+     * @throws \ValueError
+     */
+    public static function file(string $path, ?string $downloadAs = null, array $headers = []): self
+    {
+        if ($path === '' || \str_contains($path, "\0")) {
+            throw new \ValueError('the path of a file must not be empty nor contain NUL bytes');
+        }
+        $response = new self('', 200, $headers);
+        $response->file = $path;
+
+        return $downloadAs === null ? $response : $response->withHeader('Content-Disposition', Internal\attachment($downloadAs));
+    }
+
+    /**
+     * A body that is made while it is sent: each piece goes out at once; a slow client suspends the task.
+     *
+     * @param iterable<string> $pieces
+     * @param array<string, string|list<string>> $headers
+     */
+    public static function stream(iterable $pieces, int $status = 200, array $headers = []): self
+    {
+        return new self($pieces, $status, $headers);
+    }
+
+    /**
+     * Server-sent events, for the browser's `EventSource`.
+     *
+     * Each item is the event's data, or an array with any of `data`, `event` (its type), `id`, `retry` (seconds as float) and
+     * `comment`. Data that is no string is sent as JSON. A `null` sends a comment that keeps the connection alive.
+     *
+     * ```php
+     * return Response::events((function () {
+     *     foreach ($this->prices() as $id => $price) { yield ['event' => 'price', 'id' => $id, 'data' => $price]; }
+     * })());
+     * ```
+     *
+     * @param iterable<string|array<string, mixed>|\JsonSerializable|null> $events
+     * @param array<string, string|list<string>> $headers
+     */
+    public static function events(iterable $events, array $headers = []): self
+    {
+        $defaults = [
+            'Content-Type' => ['text/event-stream'],
+            'Cache-Control' => ['no-cache'],
+            'X-Accel-Buffering' => ['no'],
+        ];
+        $response = new self(Internal\eventStream($events));
+        $response->headers = $headers === [] ? $defaults : Internal\withDefaults($headers, $defaults);
+
+        return $response;
+    }
+
+    /** @throws \ValueError */
+    public function withStatus(int $status): self
+    {
+        if ($status < 200 || $status > 599) {
+            throw self::wrongStatus($status);
+        }
+        $copy = clone $this;
+        $copy->status = $status;
+
+        return $copy;
+    }
+
+    /**
+     * With this header only, whatever it was before; names are the same in upper and lower case.
+     *
+     * @param string|int|float|list<string|int|float> $value a list makes several lines
+     * @throws \ValueError when the name or a value contains what a header must not, such as line breaks
+     */
+    public function withHeader(string $name, string|int|float|array $value): self
+    {
+        $copy = $this->withoutHeader($name);
+        $copy->headers[$name] = Internal\checkedHeader($name, $value);
+
+        return $copy;
+    }
+
+    /**
+     * With one more line of this header.
+     *
+     * @param string|int|float|list<string|int|float> $value
+     * @throws \ValueError
+     */
+    public function withAddedHeader(string $name, string|int|float|array $value): self
+    {
+        $copy = clone $this;
+        $key = Internal\headerKey($this->headers, $name) ?? $name;
+        $copy->headers[$key] = [...$this->headers[$key] ?? [], ...Internal\checkedHeader($name, $value)];
+
+        return $copy;
+    }
+
+    public function withoutHeader(string $name): self
+    {
+        $copy = clone $this;
+        while (($key = Internal\headerKey($copy->headers, $name)) !== null) {
+            unset($copy->headers[$key]);
+        }
+
+        return $copy;
+    }
+
+    /**
+     * With a cookie, as `setcookie()` makes it; the value is percent-encoded.
+     *
+     * @param int|\DateTimeInterface $expires Unix time; 0 = at the end of the browser's session
+     * @param string $sameSite `Lax`, `Strict`, `None` (needs $secure) or '' for no such attribute
+     * @throws \ValueError
+     */
+    public function withCookie(
+        string $name,
+        string $value,
+        int|\DateTimeInterface $expires = 0,
+        string $path = '/',
+        string $domain = '',
+        bool $secure = false,
+        bool $httpOnly = true,
+        string $sameSite = 'Lax',
+    ): self {
+        $cookie = Internal\cookie($name, $value, $expires, $path, $domain, $secure, $httpOnly, $sameSite);
+
+        return $this->withAddedHeader('Set-Cookie', $cookie);
+    }
+
+    /** Tells the browser to forget a cookie; path and domain must be those it was set with. */
+    public function withoutCookie(string $name, string $path = '/', string $domain = ''): self
+    {
+        return $this->withCookie($name, '', 1, $path, $domain);
+    }
+
+    /** @param string|iterable<string> $body */
+    public function withBody(string|iterable $body): self
+    {
+        $copy = clone $this;
+        $copy->body = $body;
+        $copy->file = null;
+
+        return $copy;
+    }
+
+    public function status(): int
+    {
+        return $this->status;
+    }
+
+    /** @return array<string, list<string>> by name as given */
+    public function headers(): array
+    {
+        return $this->headers;
+    }
+
+    /** The header's lines joined by a comma, null if it is not set. */
+    public function header(string $name): ?string
+    {
+        $key = Internal\headerKey($this->headers, $name);
+
+        return $key === null ? null : \implode(', ', $this->headers[$key]);
+    }
+
+    /** @return string|iterable<string> '' for a file */
+    public function body(): string|iterable
+    {
+        return $this->body;
+    }
+
+    /** The path of the file that is sent, null if the body is given. */
+    public function filePath(): ?string
+    {
+        return $this->file;
+    }
+
+    private static function wrongStatus(int $status): \ValueError
+    {
+        return new \ValueError("$status is not the status of a response: 200 to 599 are");
+    }
+}

@@ -1,0 +1,126 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth;
+
+use Hearth\Internal\Waiter;
+use Hearth\Internal\Waiters;
+
+/**
+ * At most so many tasks of this worker at once; those that must wait are served first come first served.
+ *
+ * ```php
+ * $limit = new Hearth\Semaphore(4);                       // at boot
+ * $page = $limit->with(fn () => file_get_contents($url)); // in any request
+ * ```
+ */
+final class Semaphore
+{
+    private int $free;
+    private Waiters $waiters;
+
+    /** @var array<int, int> permits held inside `with()`, by task */
+    private array $held = [];
+
+    /** @param int $permits how many may hold one at once */
+    public function __construct(private readonly int $permits)
+    {
+        if ($permits < 1) {
+            throw new \ValueError("a semaphore needs at least 1 permit, $permits given");
+        }
+        $this->free = $permits;
+        $this->waiters = new Waiters();
+    }
+
+    /**
+     * Takes a permit, after those who asked before.
+     *
+     * @param float|null $timeout seconds, null = for ever
+     * @throws TimeoutError when none came free in time
+     * @throws CancelledError
+     */
+    public function acquire(?float $timeout = null): void
+    {
+        if ($this->free > 0) {
+            --$this->free;
+
+            return;
+        }
+        $waiter = new Waiter(Internal\taskId());
+        if (!$this->waiters->wait($waiter, $timeout, fn () => $this->release())) {
+            throw new TimeoutError("none of the semaphore's $this->permits permits came free within $timeout s");
+        }
+    }
+
+    /** Takes a permit if one is free. */
+    public function tryAcquire(): bool
+    {
+        if ($this->free === 0) {
+            return false;
+        }
+        --$this->free;
+
+        return true;
+    }
+
+    /**
+     * Gives a permit back: to the first that waits, if any. Any task may do so.
+     *
+     * @throws \LogicException when all permits are free already
+     */
+    public function release(): void
+    {
+        if ($this->free === $this->permits) {
+            throw new \LogicException("the semaphore was released more often than acquired: all $this->permits permits are free");
+        }
+        if ($this->waiters->serve() === null) {
+            ++$this->free;
+        }
+    }
+
+    /**
+     * Calls $fn with a permit held, and gives it back however $fn ends, also by `exit()`.
+     *
+     * @template T
+     * @param callable(mixed ...): T $fn
+     * @return T
+     * @throws CancelledError
+     */
+    public function with(callable $fn, mixed ...$args): mixed
+    {
+        $task = Internal\taskId();
+        if ($task !== 0 && !isset($this->held[$task])) {
+            $this->held[$task] = 0;
+            Internal\onTaskEnd($task, fn () => $this->taskEnded($task));
+        }
+        $this->acquire();
+        $task === 0 || ++$this->held[$task];
+        try {
+            return $fn(...$args);
+        } finally {
+            $task === 0 || --$this->held[$task];
+            $this->release();
+        }
+    }
+
+    private function taskEnded(int $task): void
+    {
+        for ($held = $this->held[$task] ?? 0; $held > 0; --$held) {
+            $this->release();
+        }
+        unset($this->held[$task]);
+    }
+
+    /** How many permits are free. */
+    public function available(): int
+    {
+        return $this->free;
+    }
+
+    /** How many tasks wait for a permit. */
+    public function waiting(): int
+    {
+        return $this->waiters->count();
+    }
+}

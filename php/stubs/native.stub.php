@@ -1,0 +1,268 @@
+<?php
+
+// The classes and functions that the server itself provides; for editors and static analysers. Not loaded at run time.
+
+namespace Hearth {
+
+    /**
+     * A request. Nothing of it is parsed before it is asked for.
+     *
+     * ```php
+     * return fn (Hearth\Request $request) => "Hello {$request->query('name', 'world')}\n";
+     * ```
+     */
+    final class Request
+    {
+        /** `GET`, `POST`, … as the client sent it. */
+        public readonly string $method;
+
+        /** What the request line asks for: path and query string, undecoded. */
+        public readonly string $target;
+
+        /** The path of the target, undecoded, without the query string. */
+        public readonly string $path;
+
+        /** What follows the `?`, undecoded; '' if nothing does. */
+        public readonly string $queryString;
+
+        /** `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`. */
+        public readonly string $protocol;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * A parameter of the query string, parsed as for `$_GET`.
+         *
+         * @param string|null $name null = all, as an array
+         * @param mixed $default for a parameter that is not there
+         * @return ($name is null ? array<array-key, string|array> : mixed)
+         */
+        public function query(?string $name = null, mixed $default = null): mixed
+        {
+        }
+
+        /** A header, in any case; several lines joined by a comma; null if it is not there. */
+        public function header(string $name): ?string
+        {
+        }
+
+        /** @return array<string, list<string>> all headers by name */
+        public function headers(): array
+        {
+        }
+
+        /**
+         * A cookie, decoded.
+         *
+         * @param string|null $name null = all, as an array
+         * @return ($name is null ? array<string, string> : mixed)
+         */
+        public function cookie(?string $name = null, mixed $default = null): mixed
+        {
+        }
+
+        /** The whole body; waits until it has arrived. */
+        public function body(): string
+        {
+        }
+
+        /**
+         * The body as a stream to read from; reading waits for what has not arrived yet.
+         *
+         * @return resource
+         */
+        public function stream()
+        {
+        }
+
+        /**
+         * The body decoded as JSON; objects become arrays.
+         *
+         * @param int $flags `JSON_…` constants
+         * @throws \JsonException
+         */
+        public function json(int $flags = 0): mixed
+        {
+        }
+
+        /**
+         * A field of the form in the body (urlencoded or multipart), as in `$_POST`.
+         *
+         * @param string|null $name null = all, as an array
+         * @return ($name is null ? array<array-key, string|array> : mixed)
+         */
+        public function form(?string $name = null, mixed $default = null): mixed
+        {
+        }
+
+        /** @return array<string, array<string, mixed>> the uploaded files, as in `$_FILES` */
+        public function files(): array
+        {
+        }
+
+        /** The client's address; that of the client behind them if it came through trusted proxies. */
+        public function client(): string
+        {
+        }
+
+        /** Whether the client uses HTTPS, also through trusted proxies. */
+        public function isSecure(): bool
+        {
+        }
+
+        /**
+         * What middleware attached to the request.
+         *
+         * @param string|null $name null = all, as an array
+         */
+        public function attribute(?string $name = null, mixed $default = null): mixed
+        {
+        }
+
+        /** A copy with an attribute. */
+        public function withAttribute(string $name, mixed $value): static
+        {
+        }
+    }
+
+    /** A function that runs beside its caller; made by `async()` and `background()`. */
+    final class Task
+    {
+        private function __construct()
+        {
+        }
+
+        /**
+         * Waits until the task has ended, and returns what its function returned.
+         *
+         * @param float|null $timeout seconds, null = for ever. The task goes on when the time is up; use `cancel()` to end it
+         * @throws TimeoutError when it did not end in time
+         * @throws CancelledError when the waiting task is cancelled
+         * @throws \Throwable what the function threw
+         */
+        public function await(?float $timeout = null): mixed
+        {
+        }
+
+        /** Ends its current wait, or its next one, with `CancelledError`. Does nothing to a task that has ended. */
+        public function cancel(): void
+        {
+        }
+
+        /** Whether it has ended, with a result or an exception. */
+        public function isDone(): bool
+        {
+        }
+    }
+
+    /**
+     * Starts $fn as a child of the current request. It runs at once, until its first wait, then beside its caller.
+     *
+     * The request ends when its children have ended.
+     *
+     * ```php
+     * $page = Hearth\async(fn () => file_get_contents($url));
+     * $rows = $pdo->query('…')->fetchAll();       // meanwhile
+     * return render($rows, $page->await());
+     * ```
+     *
+     * @throws \Error outside a task
+     */
+    function async(callable $fn, mixed ...$args): Task
+    {
+    }
+
+    /** Like `async()`, but not a child: it goes on when the request has ended, and has no request itself. */
+    function background(callable $fn, mixed ...$args): Task
+    {
+    }
+
+    /**
+     * Runs $fn after the response has been sent, before the task ends; several run in the order in which they were given.
+     *
+     * ```php
+     * Hearth\defer(fn () => $mailer->send($confirmation));
+     * ```
+     */
+    function defer(callable $fn): void
+    {
+    }
+
+    /** The id of the current request, as in the access log; '' outside a request. */
+    function requestId(): string
+    {
+    }
+}
+
+namespace Hearth\Internal {
+
+    /** @internal the current task, 0 outside one */
+    function taskId(): int
+    {
+    }
+
+    /**
+     * Suspends the current task until it is unparked.
+     *
+     * @internal
+     * @param float|null $timeout seconds, null = for ever
+     * @return bool false when the time was up
+     * @throws \Hearth\CancelledError
+     * @throws \Error outside a task
+     */
+    function park(?float $timeout = null): bool
+    {
+    }
+
+    /** @internal makes a parked task runnable; false if it is not parked. Each call ends exactly one `park()` */
+    function unpark(int $taskId): bool
+    {
+    }
+
+    /** @internal calls once, in a fresh task without request; returns the timer's id */
+    function after(float $seconds, callable $callback): int
+    {
+    }
+
+    /** @internal calls again and again, each time in a fresh task without request; returns the timer's id */
+    function every(float $seconds, callable $callback): int
+    {
+    }
+
+    /** @internal */
+    function stopTimer(int $timer): void
+    {
+    }
+
+    /** @internal one map per request, shared with its children, freed with it */
+    function locals(): \WeakMap
+    {
+    }
+
+    /** @internal calls when that task ends, for whatever reason, before its result is delivered */
+    function onTaskEnd(int $taskId, callable $callback): void
+    {
+    }
+
+    /** @internal seconds of a clock that is never set */
+    function monotonic(): float
+    {
+    }
+
+    /** @internal opens a counter in memory that all workers share; returns its handle */
+    function budget(string $name, int $total): int
+    {
+    }
+
+    /** @internal takes $n if so many are left */
+    function budgetAcquire(int $handle, int $n = 1): bool
+    {
+    }
+
+    /** @internal gives $n back; the server does so for a worker that dies */
+    function budgetRelease(int $handle, int $n = 1): void
+    {
+    }
+}

@@ -1,0 +1,33 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Tests;
+
+// Loads the library as the server does: each file of the list, in order. Under plain `php` the primitives come from the shim;
+// under `hearth run` they are the real ones and the library is there already.
+
+\spl_autoload_register(static function (string $class): void {
+    if (\str_starts_with($class, 'Hearth\Tests\\')) {
+        $file = __DIR__ . '/' . \strtr(\substr($class, \strlen('Hearth\Tests\\')), '\\', '/') . '.php';
+        if (\is_file($file)) {
+            require $file;
+        }
+    }
+});
+
+foreach (['Nyholm/Psr7', 'Psr/Log', 'Doctrine/DBAL', 'Illuminate/Database', 'Illuminate/Contracts', 'Illuminate/Http', 'Symfony/Component/HttpKernel', 'Symfony/Component/HttpFoundation'] as $package) {
+    $autoload = "/usr/share/php/$package/autoload.php";
+    if (\is_file($autoload)) {
+        require_once $autoload;
+    }
+}
+require_once __DIR__ . '/Fixtures/interfaces.php';
+
+if (!\function_exists('Hearth\Internal\park')) {
+    require __DIR__ . '/Shim/primitives.php';
+    require __DIR__ . '/Shim/Request.php';
+    foreach (\file(__DIR__ . '/../src/prelude.list', \FILE_IGNORE_NEW_LINES | \FILE_SKIP_EMPTY_LINES) as $file) {
+        require __DIR__ . '/../src/' . $file;
+    }
+}

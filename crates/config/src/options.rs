@@ -1,0 +1,366 @@
+//! The table.
+
+/// What kind of value an option takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A file or directory; relative to the working directory, or to the configuration file that names it.
+    Path,
+    /// On or off; the flag takes no value.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number in this range.
+    Count { min: u32, max: u32 },
+    /// A whole number, or `auto`.
+    Workers,
+    /// Seconds, fractions allowed; `zero` says what 0 means, if it is allowed.
+    Seconds { zero: Option<&'static str> },
+    /// `ADDR:PORT` or `unix:PATH`, any number of them.
+    Listen,
+    /// `ADDR:PORT`.
+    Address,
+    /// `KEY=VALUE`, any number of them; all sources add up.
+    Ini,
+    /// A PHP version such as `8.4`, or `auto`.
+    Version,
+}
+
+/// Headings of `--help` and of the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    Server,
+    Workers,
+    Php,
+    Limits,
+    Operation,
+}
+
+impl Group {
+    pub const ALL: [Group; 5] = [
+        Group::Server,
+        Group::Workers,
+        Group::Php,
+        Group::Limits,
+        Group::Operation,
+    ];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Server => "Server",
+            Group::Workers => "Workers",
+            Group::Php => "PHP",
+            Group::Limits => "Time limits (seconds)",
+            Group::Operation => "Operation",
+        }
+    }
+}
+
+/// One option.
+#[derive(Debug)]
+pub struct Opt {
+    /// Dotted name: the TOML key, and `HEARTH_` + this in capitals with `_` for `.` in the environment.
+    pub key: &'static str,
+    /// `--flag`; `None` is the positional APP.
+    pub flag: Option<&'static str>,
+    /// What `--help` calls the value.
+    pub value: &'static str,
+    pub kind: Kind,
+    /// As it would be written; empty: none, or decided from something else (the long text says what).
+    pub default: &'static str,
+    pub group: Group,
+    pub short: &'static str,
+    pub long: &'static str,
+}
+
+impl Opt {
+    pub fn env(&self) -> String {
+        format!("HEARTH_{}", self.key.replace('.', "_").to_uppercase())
+    }
+
+    pub fn repeatable(&self) -> bool {
+        matches!(self.kind, Kind::Listen | Kind::Ini)
+    }
+}
+
+/// Look up by key. Keys are constants of this program.
+pub fn option(key: &str) -> &'static Opt {
+    OPTIONS
+        .iter()
+        .find(|option| option.key == key)
+        .expect("keys are from the table")
+}
+
+pub const OPTIONS: &[Opt] = &[
+    Opt {
+        key: "app",
+        flag: None,
+        value: "APP",
+        kind: Kind::Path,
+        default: "",
+        group: Group::Server,
+        short: "The script that returns a handler",
+        long: "The PHP script that runs once and returns the handler for all requests. The first argument of \
+               `hearth serve`, or this key in the configuration file.",
+    },
+    Opt {
+        key: "listen",
+        flag: Some("listen"),
+        value: "ADDR:PORT",
+        kind: Kind::Listen,
+        default: "127.0.0.1:8080",
+        group: Group::Server,
+        short: "Where to listen: ADDR:PORT or unix:PATH; may be repeated",
+        long: "Port 0 takes a free port; the line `hearth: listening on …` says which. `0.0.0.0:8080` listens on all \
+               IPv4 addresses, `[::]:8080` on all addresses. In TOML a string or a list of strings, in the environment \
+               separated by commas.",
+    },
+    Opt {
+        key: "mode",
+        flag: Some("mode"),
+        value: "MODE",
+        kind: Kind::Choice(&["resident", "classic"]),
+        default: "",
+        group: Group::Server,
+        short: "resident: the app stays warm; classic: as under php-fpm",
+        long: "A directory is served classically and a script resident, unless this says otherwise. Classic mode is not \
+               built yet.",
+    },
+    Opt {
+        key: "workers.count",
+        flag: Some("workers"),
+        value: "N|auto",
+        kind: Kind::Workers,
+        default: "auto",
+        group: Group::Workers,
+        short: "Worker processes; auto: one per CPU this process may use",
+        long: "Each worker is one process with one thread that serves many requests at once, so more workers than CPUs \
+               seldom help.",
+    },
+    Opt {
+        key: "workers.concurrency",
+        flag: Some("concurrency"),
+        value: "N",
+        kind: Kind::Count { min: 1, max: 65536 },
+        default: "256",
+        group: Group::Workers,
+        short: "Requests in flight per worker; 1: one at a time",
+        long: "Requests beyond it wait in the worker. Set 1 for an app that keeps state of the current request in \
+               statics or globals, as most frameworks' apps do.",
+    },
+    Opt {
+        key: "php.version",
+        flag: Some("php"),
+        value: "VERSION",
+        kind: Kind::Version,
+        default: "auto",
+        group: Group::Php,
+        short: "PHP version, such as 8.4; auto: the highest that starts",
+        long: "Each version is a program hearth-php-VERSION beside hearth. `hearth --version` lists those found.",
+    },
+    Opt {
+        key: "php.ini",
+        flag: Some("ini"),
+        value: "KEY=VALUE",
+        kind: Kind::Ini,
+        default: "",
+        group: Group::Php,
+        short: "A PHP ini setting; may be repeated",
+        long: "In TOML a table: `[php.ini]` with `memory_limit = \"256M\"`; in the environment separated by semicolons. \
+               All sources add up; for one key the flag wins over the environment, and that over the file.",
+    },
+    Opt {
+        key: "php.display_errors",
+        flag: Some("display-errors"),
+        value: "",
+        kind: Kind::Switch,
+        default: "",
+        group: Group::Php,
+        short: "Show uncaught exceptions to the client (development only)",
+        long: "Off unless --watch is on. The log has them either way.",
+    },
+    Opt {
+        key: "request.timeout",
+        flag: Some("request-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("no limit"),
+        },
+        default: "60",
+        group: Group::Limits,
+        short: "Longest a request may take; 0: no limit",
+        long: "A request over it gets a `Hearth\\TimeoutError` at its next wait, also inside a database read.",
+    },
+    Opt {
+        key: "request.grace",
+        flag: Some("request-grace"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("at once"),
+        },
+        default: "5",
+        group: Group::Limits,
+        short: "After that, time to end before its worker is killed",
+        long: "For code that computes without waiting and so does not notice the time limit.",
+    },
+    Opt {
+        key: "http.header_timeout",
+        flag: Some("header-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("no limit"),
+        },
+        default: "30",
+        group: Group::Limits,
+        short: "Longest a client may take to send a request's header",
+        long: "Counted from the first byte; keeps slow or dead clients from holding connections.",
+    },
+    Opt {
+        key: "http.keepalive_timeout",
+        flag: Some("keepalive-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("close after each response"),
+        },
+        default: "75",
+        group: Group::Limits,
+        short: "How long an idle connection is kept; 0: not at all",
+        long: "Longer than the proxy's own limit in front, if there is one, so that the proxy closes first.",
+    },
+    Opt {
+        key: "boot.timeout",
+        flag: Some("boot-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("no limit"),
+        },
+        default: "60",
+        group: Group::Limits,
+        short: "Longest the app may take to boot; 0: no limit",
+        long: "From the start of PHP to the last worker that accepts. A reload whose app takes longer is abandoned; the \
+               old one stays.",
+    },
+    Opt {
+        key: "stop.timeout",
+        flag: Some("stop-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("at once"),
+        },
+        default: "30",
+        group: Group::Limits,
+        short: "On stop, time for requests in flight to end",
+        long: "What still runs then is killed. A second SIGTERM or Ctrl-C does so at once.",
+    },
+    Opt {
+        key: "reload.timeout",
+        flag: Some("reload-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("at once"),
+        },
+        default: "30",
+        group: Group::Limits,
+        short: "On reload, time for the old workers' requests to end",
+        long: "The new workers serve already; what the old ones still run then is killed. Also the time that a worker \
+               has which leaves by itself, after a fatal error for example.",
+    },
+    Opt {
+        key: "watch",
+        flag: Some("watch"),
+        value: "",
+        kind: Kind::Switch,
+        default: "false",
+        group: Group::Operation,
+        short: "Reload when a PHP file of the app changes (development)",
+        long: "Watches the folder of the app and all below it for changes of *.php files.",
+    },
+    Opt {
+        key: "admin",
+        flag: Some("admin"),
+        value: "ADDR:PORT",
+        kind: Kind::Address,
+        default: "",
+        group: Group::Operation,
+        short: "Serve /health, /ready, /metrics and /status here",
+        long: "Off unless set. It has no access control: keep it on an address that only your monitoring reaches.",
+    },
+    Opt {
+        key: "control",
+        flag: Some("control"),
+        value: "PATH",
+        kind: Kind::Path,
+        default: "",
+        group: Group::Operation,
+        short: "The control socket of reload, stop and status",
+        long: "Made from the path of the app below $XDG_RUNTIME_DIR/hearth, /run/hearth or /tmp/hearth-UID unless set. \
+               Mode 0600: only the same user may use it.",
+    },
+    Opt {
+        key: "log.level",
+        flag: Some("log-level"),
+        value: "LEVEL",
+        kind: Kind::Choice(&["debug", "info", "warn", "error"]),
+        default: "info",
+        group: Group::Operation,
+        short: "Least important lines to log: debug, info, warn or error",
+        long: "The log goes to standard error, one line per event.",
+    },
+    Opt {
+        key: "config",
+        flag: Some("config"),
+        value: "FILE",
+        kind: Kind::Path,
+        default: "",
+        group: Group::Operation,
+        short: "The configuration file (default: hearth.toml beside the app)",
+        long: "TOML with the keys of this page. Only a flag or HEARTH_CONFIG can set it.",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_texts_are_there() {
+        let keys: BTreeSet<_> = OPTIONS.iter().map(|o| o.key).collect();
+        let flags: BTreeSet<_> = OPTIONS.iter().map(|o| o.flag).collect();
+        let env: BTreeSet<_> = OPTIONS.iter().map(Opt::env).collect();
+        assert_eq!(
+            (keys.len(), flags.len(), env.len()),
+            (OPTIONS.len(), OPTIONS.len(), OPTIONS.len())
+        );
+        for option in OPTIONS {
+            assert!(
+                (10..=79).contains(&option.short.len()),
+                "{}: {}",
+                option.key,
+                option.short
+            );
+            assert!(
+                option.long.ends_with('.'),
+                "{}: {}",
+                option.key,
+                option.long
+            );
+        }
+        assert!(
+            OPTIONS.len() <= 30,
+            "a new option must say what it replaces"
+        );
+    }
+
+    #[test]
+    fn environment_names_follow_the_key() {
+        assert_eq!(
+            option("workers.concurrency").env(),
+            "HEARTH_WORKERS_CONCURRENCY"
+        );
+        assert_eq!(
+            option("http.keepalive_timeout").env(),
+            "HEARTH_HTTP_KEEPALIVE_TIMEOUT"
+        );
+    }
+}

@@ -1,0 +1,322 @@
+//! What was said, and where: the file, the environment and the command line, unweighed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+use crate::options::{Kind, OPTIONS, Opt};
+use crate::problem::Problem;
+
+/// Who said it. In rising order of precedence.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    Default,
+    File { path: PathBuf, line: usize },
+    Env(String),
+    Flag(&'static str),
+    Argument,
+}
+
+impl Source {
+    fn rank(&self) -> u8 {
+        match self {
+            Source::Default => 0,
+            Source::File { .. } => 1,
+            Source::Env(_) => 2,
+            Source::Flag(_) | Source::Argument => 3,
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Default => f.write_str("default"),
+            Source::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Source::Env(name) => f.write_str(name),
+            Source::Flag(flag) => write!(f, "--{flag}"),
+            Source::Argument => f.write_str("APP"),
+        }
+    }
+}
+
+/// One value as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    pub text: String,
+    pub source: Source,
+}
+
+/// Everything that was said.
+#[derive(Debug, Default)]
+pub struct Raw {
+    given: BTreeMap<&'static str, Vec<Given>>,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) config_file: Option<PathBuf>,
+}
+
+impl Raw {
+    /// Command line, environment, and the configuration file that these two lead to.
+    ///
+    /// A file that is named must exist; `hearth.toml` beside the app (or in `cwd`, if no app is named) may.
+    pub fn gather(
+        arguments: Vec<(&'static Opt, Given)>,
+        environment: impl IntoIterator<Item = (String, String)>,
+        cwd: &Path,
+    ) -> Raw {
+        let mut raw = Raw::default();
+        for (option, given) in arguments {
+            raw.say(option, given);
+        }
+        raw.take_environment(environment);
+        let named = raw
+            .winner("config")
+            .map(|given| (cwd.join(&given.text), given.source.clone()));
+        let path = match &named {
+            Some((path, _)) => path.clone(),
+            None => raw.beside_the_app(cwd).join("hearth.toml"),
+        };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => raw.take_file(&path, &text),
+            Err(e) if named.is_none() && e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => {
+                let place =
+                    named.map_or_else(|| "hearth.toml".into(), |(_, source)| source.to_string());
+                raw.problem(place, format!("cannot read {}: {e}", path.display()));
+            }
+        }
+        raw
+    }
+
+    /// All that was said about this key from the source that wins.
+    pub(crate) fn winners(&self, key: &str) -> Vec<&Given> {
+        let all = self.given.get(key).map_or(&[][..], Vec::as_slice);
+        let rank = all.iter().map(|given| given.source.rank()).max();
+        all.iter()
+            .filter(|given| Some(given.source.rank()) == rank)
+            .collect()
+    }
+
+    pub(crate) fn winner(&self, key: &str) -> Option<&Given> {
+        self.winners(key).pop()
+    }
+
+    /// All that was said about this key, weakest source first.
+    pub(crate) fn all(&self, key: &str) -> Vec<&Given> {
+        let mut all: Vec<_> = self.given.get(key).into_iter().flatten().collect();
+        all.sort_by_key(|given| given.source.rank());
+        all
+    }
+
+    pub(crate) fn problem(&mut self, place: String, what: String) {
+        self.problems.push(Problem { place, what });
+    }
+
+    fn say(&mut self, option: &'static Opt, given: Given) {
+        self.given.entry(option.key).or_default().push(given);
+    }
+
+    fn beside_the_app(&self, cwd: &Path) -> PathBuf {
+        let Some(app) = self.winner("app") else {
+            return cwd.into();
+        };
+        let app = cwd.join(&app.text);
+        match app.parent() {
+            Some(parent) if !app.is_dir() => parent.into(),
+            _ => app,
+        }
+    }
+
+    fn take_environment(&mut self, environment: impl IntoIterator<Item = (String, String)>) {
+        for (name, value) in environment {
+            if !name.starts_with("HEARTH_") || from_kubernetes(&name) {
+                continue;
+            }
+            let Some(option) = OPTIONS.iter().find(|option| option.env() == name) else {
+                let what = unknown("environment variable", &name, OPTIONS.iter().map(Opt::env));
+                self.problem(name, what);
+                continue;
+            };
+            let separator = match option.kind {
+                Kind::Listen => ',',
+                Kind::Ini => ';',
+                _ => '\0',
+            };
+            for text in value.split(separator).map(str::trim) {
+                self.say(
+                    option,
+                    Given {
+                        text: text.into(),
+                        source: Source::Env(name.clone()),
+                    },
+                );
+            }
+        }
+    }
+
+    fn take_file(&mut self, path: &Path, text: &str) {
+        self.config_file = Some(path.into());
+        let line_at = |offset: usize| 1 + text[..offset].matches('\n').count();
+        match DeTable::parse(text) {
+            Ok(table) => self.take_table("", table.get_ref(), &|offset| {
+                (path.into(), line_at(offset))
+            }),
+            Err(e) => {
+                let line = e.span().map_or(1, |span| line_at(span.start));
+                self.problem(format!("{}:{line}", path.display()), e.message().into());
+            }
+        }
+    }
+
+    fn take_table(
+        &mut self,
+        prefix: &str,
+        table: &DeTable<'_>,
+        at: &dyn Fn(usize) -> (PathBuf, usize),
+    ) {
+        for (key, offset, value) in in_order(prefix, table) {
+            let (path, line) = at(offset);
+            let place = format!("{}:{line}", path.display());
+            let source = Source::File { path, line };
+            let option = OPTIONS
+                .iter()
+                .find(|option| option.key == key && key != "config");
+            match (option, value) {
+                (Some(option), DeValue::Table(ini)) if option.kind == Kind::Ini => {
+                    self.take_ini("", ini, at)
+                }
+                (Some(option), DeValue::Array(list)) if option.kind == Kind::Listen => {
+                    for item in list {
+                        self.take_scalar(option, item.get_ref(), &source);
+                    }
+                }
+                (Some(option), _) if option.kind == Kind::Ini => {
+                    self.problem(
+                        place,
+                        format!(
+                            "{key} is a table: write [{key}] and below it memory_limit = \"256M\""
+                        ),
+                    );
+                }
+                (Some(option), value) => self.take_scalar(option, value, &source),
+                (None, DeValue::Table(inner))
+                    if OPTIONS
+                        .iter()
+                        .any(|o| o.key.starts_with(&format!("{key}."))) =>
+                {
+                    self.take_table(&key, inner, at);
+                }
+                (None, _) => {
+                    let known = OPTIONS
+                        .iter()
+                        .map(|option| option.key.to_owned())
+                        .filter(|key| key != "config");
+                    self.problem(place, unknown("option", &key, known));
+                }
+            }
+        }
+    }
+
+    fn take_scalar(&mut self, option: &'static Opt, value: &DeValue<'_>, source: &Source) {
+        match text_of(value) {
+            Some(text) => self.say(
+                option,
+                Given {
+                    text,
+                    source: source.clone(),
+                },
+            ),
+            None => {
+                let what = format!(
+                    "{} is a {} where {} is expected",
+                    option.key,
+                    value.type_str(),
+                    option.value
+                );
+                self.problem(source.to_string(), what);
+            }
+        }
+    }
+
+    /// `[php.ini]`: any keys, dots in them included.
+    fn take_ini(
+        &mut self,
+        prefix: &str,
+        table: &DeTable<'_>,
+        at: &dyn Fn(usize) -> (PathBuf, usize),
+    ) {
+        let option = crate::options::option("php.ini");
+        for (key, offset, value) in in_order(prefix, table) {
+            let (path, line) = at(offset);
+            let source = Source::File { path, line };
+            match value {
+                DeValue::Table(inner) => self.take_ini(&key, inner, at),
+                DeValue::Boolean(on) => {
+                    self.say(option, Given { text: format!("{key}={}", u8::from(*on)), source });
+                }
+                value => match text_of(value) {
+                    Some(text) => self.say(option, Given { text: format!("{key}={text}"), source }),
+                    None => self.problem(
+                        source.to_string(),
+                        format!("php.ini.{key} is a {}; a PHP ini setting is a text, a number or a boolean", value.type_str()),
+                    ),
+                },
+            }
+        }
+    }
+}
+
+/// Entries in the order of the file, with their full keys and where they stand.
+fn in_order<'t, 'i>(prefix: &str, table: &'t DeTable<'i>) -> Vec<(String, usize, &'t DeValue<'i>)> {
+    let full = |name: &str| {
+        if prefix.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{prefix}.{name}")
+        }
+    };
+    let mut entries: Vec<_> = table
+        .iter()
+        .map(|(name, value)| (full(name.get_ref()), name.span().start, value.get_ref()))
+        .collect();
+    entries.sort_by_key(|(_, offset, _)| *offset);
+    entries
+}
+
+fn text_of(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) => Some(n.to_string()),
+            Err(_) => Some(n.as_str().to_owned()),
+        },
+        DeValue::Float(n) => Some(n.as_str().to_owned()),
+        DeValue::Boolean(on) => Some(on.to_string()),
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+    }
+}
+
+/// Kubernetes gives every pod variables for each service; one called "hearth" must not keep Hearth from starting.
+fn from_kubernetes(name: &str) -> bool {
+    name == "HEARTH_PORT" || name.starts_with("HEARTH_PORT_") || name.starts_with("HEARTH_SERVICE_")
+}
+
+fn unknown(what: &str, name: &str, known: impl Iterator<Item = String>) -> String {
+    let near = known
+        .map(|candidate| {
+            (
+                strsim::normalized_damerau_levenshtein(name, &candidate),
+                candidate,
+            )
+        })
+        .filter(|(likeness, _)| *likeness > 0.6)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match near {
+        Some((_, candidate)) => {
+            format!("there is no {what} \"{name}\"; did you mean \"{candidate}\"?")
+        }
+        None => format!("there is no {what} \"{name}\"; `hearth config` lists all"),
+    }
+}

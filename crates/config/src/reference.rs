@@ -1,0 +1,63 @@
+//! The reference page, from the table.
+
+use std::fmt::Write;
+
+use crate::options::{Group, Kind, OPTIONS, Opt};
+
+/// Markdown with every option.
+pub fn reference() -> String {
+    let mut page = String::from(
+        "# Options\n\nEvery option has a dotted key. It is the same in `hearth.toml`, as a flag and in the environment; \
+         a flag wins over the environment, and that over the file. `hearth config` shows what holds and where it came \
+         from. This page is made from the program's own table (`hearth config --reference`).\n",
+    );
+    for group in Group::ALL {
+        let _ = writeln!(page, "\n## {}", group.title());
+        for option in OPTIONS.iter().filter(|option| option.group == group) {
+            entry(&mut page, option);
+        }
+    }
+    page
+}
+
+fn entry(page: &mut String, option: &Opt) {
+    let flag = match (option.flag, option.kind) {
+        (None, _) => "the first argument".to_owned(),
+        (Some(flag), Kind::Switch) => format!("`--{flag}`"),
+        (Some(flag), _) => format!("`--{flag} {}`", option.value),
+    };
+    let default = if option.default.is_empty() {
+        "none".to_owned()
+    } else {
+        format!("`{}`", option.default)
+    };
+    let _ = write!(
+        page,
+        "\n### `{}`\n\n{}. {}\n\n- flag: {flag}\n- environment: `{}`\n- default: {default}\n- value: {}\n",
+        option.key,
+        option.short,
+        option.long,
+        option.env(),
+        value(option.kind),
+    );
+}
+
+fn value(kind: Kind) -> String {
+    match kind {
+        Kind::Path => "a path".into(),
+        Kind::Switch => "`true` or `false`".into(),
+        Kind::Choice(words) => words
+            .iter()
+            .map(|word| format!("`{word}`"))
+            .collect::<Vec<_>>()
+            .join(", "),
+        Kind::Count { min, max } => format!("a whole number from {min} to {max}"),
+        Kind::Workers => "a whole number from 1 to 1024, or `auto`".into(),
+        Kind::Seconds { zero: Some(zero) } => format!("seconds, fractions allowed; 0: {zero}"),
+        Kind::Seconds { zero: None } => "seconds above 0, fractions allowed".into(),
+        Kind::Listen => "`ADDR:PORT` or `unix:PATH`, any number".into(),
+        Kind::Address => "`ADDR:PORT`".into(),
+        Kind::Ini => "`KEY=VALUE`, any number".into(),
+        Kind::Version => "a version such as `8.4`, or `auto`".into(),
+    }
+}

@@ -1,0 +1,282 @@
+//! From what was said to what holds.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::options::{Kind, OPTIONS, Opt, option};
+use crate::problem::{Problem, Problems};
+use crate::raw::{Given, Raw, Source};
+use crate::settings::{Listen, Settings, Workers};
+use crate::value;
+
+/// All settings, or all mistakes.
+pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
+    let mut r = Resolver {
+        raw,
+        cwd,
+        problems: raw.problems.clone(),
+    };
+    let watch = r.switch("watch");
+    let app = r.app();
+    r.mode(app.as_deref());
+    let settings = Settings {
+        app: app.unwrap_or_default(),
+        config_file: raw.config_file.clone(),
+        listen: r.listen(),
+        workers: r
+            .one("workers.count", value::workers)
+            .unwrap_or(Workers::Auto),
+        concurrency: r.count("workers.concurrency"),
+        php: r.one("php.version", value::version).flatten(),
+        ini: r.ini(),
+        display_errors: match raw.winner("php.display_errors") {
+            Some(_) => r.switch("php.display_errors"),
+            None => watch,
+        },
+        request_timeout: r.seconds("request.timeout"),
+        request_grace: r.seconds("request.grace"),
+        header_timeout: r.seconds("http.header_timeout"),
+        keepalive_timeout: r.seconds("http.keepalive_timeout"),
+        boot_timeout: r.seconds("boot.timeout"),
+        stop_timeout: r.seconds("stop.timeout"),
+        reload_timeout: r.seconds("reload.timeout"),
+        watch,
+        admin: r.admin(),
+        control: r.control(),
+        log_level: value::level(&r.choice("log.level").unwrap_or_default()),
+    };
+    match r.problems.is_empty() {
+        true => Ok(settings),
+        false => Err(Problems(r.problems)),
+    }
+}
+
+/// For `reload`, `stop` and `status`: the app and the control socket, if they were named. Other mistakes do not matter
+/// to these.
+pub fn control_paths(
+    raw: &Raw,
+    cwd: &Path,
+) -> Result<(Option<PathBuf>, Option<PathBuf>), Problems> {
+    let mut r = Resolver {
+        raw,
+        cwd,
+        problems: Vec::new(),
+    };
+    let control = r.control();
+    let app = raw
+        .winner("app")
+        .map(|given| r.base(&given.source).join(&given.text));
+    match r.problems.is_empty() {
+        true => Ok((app, control)),
+        false => Err(Problems(r.problems)),
+    }
+}
+
+/// One line of `hearth config`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effective {
+    pub key: &'static str,
+    pub value: String,
+    pub source: Source,
+}
+
+/// Every option, its value and where that came from.
+pub fn effective(raw: &Raw) -> Vec<Effective> {
+    let one = |option: &'static Opt| {
+        let given = if option.kind == Kind::Ini {
+            raw.all(option.key)
+        } else {
+            raw.winners(option.key)
+        };
+        if given.is_empty() {
+            return vec![Effective {
+                key: option.key,
+                value: option.default.into(),
+                source: Source::Default,
+            }];
+        }
+        let line = |g: &Given| Effective {
+            key: option.key,
+            value: g.text.clone(),
+            source: g.source.clone(),
+        };
+        match option.repeatable() {
+            true => given.into_iter().map(line).collect(),
+            false => given
+                .into_iter()
+                .next_back()
+                .map(line)
+                .into_iter()
+                .collect(),
+        }
+    };
+    OPTIONS.iter().flat_map(one).collect()
+}
+
+struct Resolver<'a> {
+    raw: &'a Raw,
+    cwd: &'a Path,
+    problems: Vec<Problem>,
+}
+
+impl Resolver<'_> {
+    fn one<T>(
+        &mut self,
+        key: &'static str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let option = option(key);
+        let Some(given) = self.raw.winner(key) else {
+            return Some(parse(option.default).expect("defaults are valid"));
+        };
+        self.parsed(option, given, parse)
+    }
+
+    fn parsed<T>(
+        &mut self,
+        option: &Opt,
+        given: &Given,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let place = match &given.source {
+            file @ Source::File { .. } => format!("{file}: {}", option.key),
+            other => other.to_string(),
+        };
+        parse(&given.text)
+            .map_err(|what| self.problems.push(Problem { place, what }))
+            .ok()
+    }
+
+    fn switch(&mut self, key: &'static str) -> bool {
+        self.one(key, value::switch).unwrap_or_default()
+    }
+
+    fn count(&mut self, key: &'static str) -> u32 {
+        let Kind::Count { min, max } = option(key).kind else {
+            unreachable!("{key} is no count")
+        };
+        self.one(key, |text| value::count(text, min, max))
+            .unwrap_or(min)
+    }
+
+    fn seconds(&mut self, key: &'static str) -> Duration {
+        let Kind::Seconds { zero } = option(key).kind else {
+            unreachable!("{key} is no time")
+        };
+        self.one(key, |text| value::seconds(text, zero.is_some()))
+            .unwrap_or_default()
+    }
+
+    fn choice(&mut self, key: &'static str) -> Option<String> {
+        let Kind::Choice(words) = option(key).kind else {
+            unreachable!("{key} is no choice")
+        };
+        self.one(key, |text| value::choice(text, words).map(str::to_owned))
+    }
+
+    /// What relative paths from this source are relative to.
+    fn base(&self, source: &Source) -> PathBuf {
+        match source {
+            Source::File { path, .. } => self.cwd.join(path.parent().unwrap_or(Path::new(""))),
+            _ => self.cwd.into(),
+        }
+    }
+
+    fn app(&mut self) -> Option<PathBuf> {
+        let given = self
+            .raw
+            .winner("app")
+            .filter(|given| !given.text.is_empty());
+        if let Some(given) = given {
+            return Some(self.base(&given.source).join(&given.text));
+        }
+        let what = "no app is named; give its script, as in `hearth serve app.php`, or set `app` in hearth.toml";
+        self.problems.push(Problem {
+            place: "APP".into(),
+            what: what.into(),
+        });
+        None
+    }
+
+    /// Classic mode is refused for as long as it is not there.
+    fn mode(&mut self, app: Option<&Path>) {
+        let given = self.raw.winner("mode");
+        let mode = given.and_then(|_| self.choice("mode"));
+        let place = match (mode.as_deref(), app, given) {
+            (Some("classic"), _, Some(given)) => given.source.to_string(),
+            (None, Some(app), None) if app.is_dir() => {
+                format!("APP: {} is a directory", app.display())
+            }
+            _ => return,
+        };
+        let what =
+            "classic mode is not built yet; name a script that returns a handler (resident mode)";
+        self.problems.push(Problem {
+            place,
+            what: what.into(),
+        });
+    }
+
+    fn listen(&mut self) -> Vec<Listen> {
+        let option = option("listen");
+        let given = self.raw.winners(option.key);
+        if given.is_empty() {
+            return vec![value::listen(option.default, self.cwd).expect("defaults are valid")];
+        }
+        let mut found: Vec<Listen> = Vec::new();
+        for given in given {
+            let base = self.base(&given.source);
+            let parsed = self.parsed(option, given, |text| {
+                let listen = value::listen(text, &base)?;
+                let again =
+                    found.contains(&listen) && !matches!(&listen, Listen::Tcp(a) if a.port() == 0);
+                if again {
+                    Err(format!("{listen} is there twice"))
+                } else {
+                    Ok(listen)
+                }
+            });
+            found.extend(parsed);
+        }
+        found
+    }
+
+    fn ini(&mut self) -> Vec<(String, String)> {
+        let option = option("php.ini");
+        let mut found: Vec<(String, String)> = Vec::new();
+        for given in self.raw.all(option.key) {
+            if given.text.is_empty() {
+                continue;
+            }
+            if let Some((key, value)) = self.parsed(option, given, value::ini) {
+                // One value per key: the strongest source, and of that the last.
+                found.retain(|(other, _)| *other != key);
+                found.push((key, value));
+            }
+        }
+        found
+    }
+
+    fn admin(&mut self) -> Option<SocketAddr> {
+        let given = self
+            .raw
+            .winner("admin")
+            .filter(|given| !given.text.is_empty())?;
+        self.parsed(option("admin"), given, value::address)
+    }
+
+    fn control(&mut self) -> Option<PathBuf> {
+        let given = self
+            .raw
+            .winner("control")
+            .filter(|given| !given.text.is_empty())?;
+        let base = self.base(&given.source);
+        self.parsed(option("control"), given, |text| {
+            value::socket_path(text, &base)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

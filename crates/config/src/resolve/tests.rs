@@ -1,0 +1,233 @@
+use super::*;
+use crate::flags::{app_argument, flags, matches_to_given};
+
+struct Said {
+    dir: tempfile::TempDir,
+    raw: Raw,
+}
+
+fn said(file: Option<&str>, env: &[(&str, &str)], args: &[&str]) -> Said {
+    let dir = tempfile::tempdir().unwrap();
+    if let Some(text) = file {
+        std::fs::write(dir.path().join("hearth.toml"), text).unwrap();
+    }
+    let command = clap::Command::new("serve")
+        .no_binary_name(true)
+        .arg(app_argument())
+        .args(flags(None));
+    let matches = command.try_get_matches_from(args).unwrap();
+    let env = env.iter().map(|(k, v)| (k.to_string(), v.to_string()));
+    let raw = Raw::gather(matches_to_given(&matches), env, dir.path());
+    Said { dir, raw }
+}
+
+impl Said {
+    fn settings(&self) -> Settings {
+        resolve(&self.raw, self.dir.path()).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    fn problems(&self) -> String {
+        let text = resolve(&self.raw, self.dir.path()).unwrap_err().to_string();
+        text.replace(self.dir.path().to_str().unwrap(), "DIR")
+    }
+}
+
+#[test]
+fn defaults_are_enough() {
+    let said = said(None, &[], &["app.php"]);
+    let settings = said.settings();
+    assert_eq!(settings.app, said.dir.path().join("app.php"));
+    assert_eq!(
+        settings.listen,
+        [Listen::Tcp("127.0.0.1:8080".parse().unwrap())]
+    );
+    assert_eq!(settings.concurrency, 256);
+    assert_eq!(settings.request_timeout, Duration::from_secs(60));
+    assert_eq!(settings.keepalive_timeout, Duration::from_secs(75));
+    assert_eq!(
+        (settings.workers, settings.php, settings.admin),
+        (Workers::Auto, None, None)
+    );
+}
+
+#[test]
+fn flags_win_over_environment_and_that_over_the_file() {
+    let file =
+        "app = 'from/file.php'\n[workers]\ncount = 2\nconcurrency = 10\n[request]\ntimeout = 1.5\n";
+    let env = [
+        ("HEARTH_WORKERS_COUNT", "3"),
+        ("HEARTH_WORKERS_CONCURRENCY", "20"),
+    ];
+    let said = said(Some(file), &env, &["--workers", "4"]);
+    let settings = said.settings();
+    assert_eq!(settings.workers, Workers::Count(4));
+    assert_eq!(settings.concurrency, 20);
+    assert_eq!(settings.request_timeout, Duration::from_millis(1500));
+    assert_eq!(settings.app, said.dir.path().join("from/file.php"));
+    let sources: Vec<String> = effective(&said.raw)
+        .into_iter()
+        .filter(|e| e.source != Source::Default)
+        .map(|e| {
+            format!(
+                "{} = {} ({})",
+                e.key,
+                e.value,
+                e.source
+                    .to_string()
+                    .replace(said.dir.path().to_str().unwrap(), "DIR")
+            )
+        })
+        .collect();
+    assert_eq!(
+        sources,
+        [
+            "app = from/file.php (DIR/hearth.toml:1)",
+            "workers.count = 4 (--workers)",
+            "workers.concurrency = 20 (HEARTH_WORKERS_CONCURRENCY)",
+            "request.timeout = 1.5 (DIR/hearth.toml:6)",
+        ]
+    );
+}
+
+#[test]
+fn the_strongest_source_replaces_all_listens() {
+    let file = "app = 'a.php'\nlisten = ['127.0.0.1:1', 'unix:run/a.sock']\n";
+    let said_file = said(Some(file), &[], &[]);
+    let unix = Listen::Unix(said_file.dir.path().join("run/a.sock"));
+    assert_eq!(
+        said_file.settings().listen,
+        [Listen::Tcp("127.0.0.1:1".parse().unwrap()), unix]
+    );
+    let env = [("HEARTH_LISTEN", "localhost:2, [::1]:3")];
+    let listen = said(Some(file), &env, &[]).settings().listen;
+    assert_eq!(
+        listen.iter().map(Listen::to_string).collect::<Vec<_>>(),
+        ["127.0.0.1:2", "[::1]:3"]
+    );
+    assert_eq!(
+        said(Some(file), &env, &["--listen", "0.0.0.0:4"])
+            .settings()
+            .listen
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn ini_settings_add_up() {
+    let file = "app = 'a.php'\n[php.ini]\nmemory_limit = '64M'\nopcache.enable = true\n'x.y' = 7\n";
+    let said = said(
+        Some(file),
+        &[("HEARTH_PHP_INI", "a=1;b=2")],
+        &["--ini", "memory_limit=1G", "--ini", "html_errors"],
+    );
+    let ini: Vec<String> = said
+        .settings()
+        .ini
+        .into_iter()
+        .map(|(k, v)| format!("{k}={v}"))
+        .collect();
+    assert_eq!(
+        ini,
+        [
+            "opcache.enable=1",
+            "x.y=7",
+            "a=1",
+            "b=2",
+            "memory_limit=1G",
+            "html_errors=1"
+        ]
+    );
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once() {
+    let file = "app = 'a.php'\n\n[workers]\nconccurency = 3\ncount = 0\n[http]\nkeepalive_timeout = -1\n[php]\nini = 3\nversion = 8.4\n[nonsense]\nx = 1\n";
+    let env = [
+        ("HEARTH_WORKRES_COUNT", "3"),
+        ("HEARTH_ADMIN", "9000"),
+        ("HEARTH_PORT_80_TCP", "tcp://1.2.3.4:80"),
+    ];
+    let args = [
+        "--listen",
+        "/run/x.sock",
+        "--listen",
+        "8080",
+        "--mode",
+        "clasic",
+        "--log-level",
+        "loud",
+        "--request-timeout",
+        "1h",
+    ];
+    assert_eq!(
+        said(Some(file), &env, &args).problems(),
+        r#"12 mistakes in the configuration:
+  HEARTH_WORKRES_COUNT: there is no environment variable "HEARTH_WORKRES_COUNT"; did you mean "HEARTH_WORKERS_COUNT"?
+  DIR/hearth.toml:4: there is no option "workers.conccurency"; did you mean "workers.concurrency"?
+  DIR/hearth.toml:9: php.ini is a table: write [php.ini] and below it memory_limit = "256M"
+  DIR/hearth.toml:11: there is no option "nonsense"; `hearth config` lists all
+  --mode: "clasic" is not one of resident, classic
+  --listen: "/run/x.sock" is not ADDR:PORT; for a Unix socket write unix:/run/x.sock
+  --listen: "8080" lacks the address; write 127.0.0.1:8080 for this machine only, 0.0.0.0:8080 for all addresses
+  DIR/hearth.toml:5: workers.count: "0" is not a whole number from 1 to 1024, nor "auto"
+  --request-timeout: "1h" is not a number of seconds, 0 or more, such as 30 or 0.5
+  DIR/hearth.toml:7: http.keepalive_timeout: "-1" is not a number of seconds, 0 or more, such as 30 or 0.5
+  HEARTH_ADMIN: "9000" lacks the address; write 127.0.0.1:9000 for this machine only, 0.0.0.0:9000 for all addresses
+  --log-level: "loud" is not one of debug, info, warn, error"#
+    );
+}
+
+#[test]
+fn no_app_broken_toml_and_a_missing_file_are_clear() {
+    assert_eq!(
+        said(None, &[], &[]).problems(),
+        "APP: no app is named; give its script, as in `hearth serve app.php`, or set `app` in hearth.toml"
+    );
+    assert_eq!(
+        said(Some("app = 'a.php'\nlisten = [\n"), &[], &["a.php"]).problems(),
+        "DIR/hearth.toml:2: unclosed array, expected `]`"
+    );
+    assert_eq!(
+        said(None, &[], &["a.php", "--config", "other.toml"]).problems(),
+        "--config: cannot read DIR/other.toml: No such file or directory (os error 2)"
+    );
+}
+
+#[test]
+fn classic_mode_is_refused_by_name() {
+    let what =
+        "classic mode is not built yet; name a script that returns a handler (resident mode)";
+    assert_eq!(
+        said(None, &[], &["a.php", "--mode", "classic"]).problems(),
+        format!("--mode: {what}")
+    );
+    assert_eq!(
+        said(None, &[], &["."]).problems(),
+        format!("APP: DIR/. is a directory: {what}")
+    );
+}
+
+#[test]
+fn control_socket_is_found_despite_other_mistakes() {
+    let said = said(
+        Some("app = 'a.php'\ncontrol = 'c.sock'\nbogus = 1\n"),
+        &[],
+        &[],
+    );
+    let dir = said.dir.path();
+    assert_eq!(
+        control_paths(&said.raw, dir).unwrap(),
+        (Some(dir.join("a.php")), Some(dir.join("c.sock")))
+    );
+}
+
+#[test]
+fn every_default_is_valid_and_every_option_is_on_the_page() {
+    said(None, &[], &["a.php"]).settings();
+    let page = crate::reference();
+    for option in OPTIONS {
+        assert!(page.contains(&format!("### `{}`", option.key)));
+        assert!(page.contains(&option.env()));
+    }
+}

@@ -1,0 +1,126 @@
+//! From text to values. Errors say what is expected; the caller adds where it was said.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::settings::{Level, Listen, Workers};
+
+/// The kernel's limit for the path of a Unix socket.
+const MAX_SOCKET_PATH: usize = 107;
+
+pub(crate) fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "true" | "1" | "on" | "yes" => Ok(true),
+        "false" | "0" | "off" | "no" | "" => Ok(false),
+        _ => Err(format!("\"{text}\" is neither true nor false")),
+    }
+}
+
+pub(crate) fn choice<'a>(text: &str, words: &[&'a str]) -> Result<&'a str, String> {
+    let found = words.iter().find(|word| **word == text);
+    found
+        .copied()
+        .ok_or_else(|| format!("\"{text}\" is not one of {}", words.join(", ")))
+}
+
+pub(crate) fn count(text: &str, min: u32, max: u32) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|n| (min..=max).contains(n));
+    number.ok_or_else(|| format!("\"{text}\" is not a whole number from {min} to {max}"))
+}
+
+pub(crate) fn workers(text: &str) -> Result<Workers, String> {
+    if text == "auto" {
+        return Ok(Workers::Auto);
+    }
+    match count(text, 1, 1024) {
+        Ok(n) => Ok(Workers::Count(n)),
+        Err(what) => Err(format!("{what}, nor \"auto\"")),
+    }
+}
+
+pub(crate) fn seconds(text: &str, zero: bool) -> Result<Duration, String> {
+    let least = if zero { "0 or more" } else { "more than 0" };
+    let value = text
+        .parse::<f64>()
+        .ok()
+        .filter(|s| (0.0..=1e9).contains(s) && (zero || *s > 0.0));
+    value
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("\"{text}\" is not a number of seconds, {least}, such as 30 or 0.5"))
+}
+
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Some(port) = text
+        .strip_prefix("localhost:")
+        .and_then(|port| port.parse().ok())
+    {
+        return Ok(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port).into());
+    }
+    text.parse().map_err(|_| {
+        let port = text.trim_start_matches(['*', ':']);
+        if port.parse::<u16>().is_ok() {
+            format!("\"{text}\" lacks the address; write 127.0.0.1:{port} for this machine only, 0.0.0.0:{port} for all addresses")
+        } else {
+            format!("\"{text}\" is not ADDR:PORT with a numeric address, such as 127.0.0.1:8080 or [::1]:8080")
+        }
+    })
+}
+
+pub(crate) fn listen(text: &str, base: &Path) -> Result<Listen, String> {
+    match text.strip_prefix("unix:") {
+        Some("") => Err("\"unix:\" lacks the path, as in unix:/run/app.sock".into()),
+        Some(path) => Ok(Listen::Unix(socket_path(path, base)?)),
+        None if text.contains('/') => Err(format!(
+            "\"{text}\" is not ADDR:PORT; for a Unix socket write unix:{text}"
+        )),
+        None => address(text).map(Listen::Tcp),
+    }
+}
+
+pub(crate) fn socket_path(text: &str, base: &Path) -> Result<PathBuf, String> {
+    let path = base.join(text);
+    match path.as_os_str().len() {
+        length @ 108.. => Err(format!(
+            "{} has {length} bytes; the path of a Unix socket may have {MAX_SOCKET_PATH}",
+            path.display()
+        )),
+        _ => Ok(path),
+    }
+}
+
+/// As `php -d`: a key alone switches it on.
+pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').unwrap_or((text, "1"));
+    let key = key.trim();
+    let known = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if key.is_empty() || !key.chars().all(known) {
+        return Err(format!(
+            "\"{text}\" is not KEY=VALUE, such as memory_limit=256M"
+        ));
+    }
+    if value.contains(['\n', '\0']) {
+        return Err(format!("the value of {key} has more than one line"));
+    }
+    Ok((key.into(), value.trim().into()))
+}
+
+pub(crate) fn version(text: &str) -> Result<Option<String>, String> {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    match text.split_once('.') {
+        Some((major, minor)) if digits(major) && digits(minor) => Ok(Some(text.into())),
+        None if text == "auto" => Ok(None),
+        _ => Err(format!(
+            "\"{text}\" is not a PHP version such as 8.4, nor \"auto\""
+        )),
+    }
+}
+
+pub(crate) fn level(text: &str) -> Level {
+    match text {
+        "debug" => Level::Debug,
+        "warn" => Level::Warn,
+        "error" => Level::Error,
+        _ => Level::Info,
+    }
+}

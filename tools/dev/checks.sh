@@ -67,7 +67,7 @@ check() {
         format) one format cargo fmt --all --check ;;
         lint)
             one lint cargo clippy ${CI:+--locked} --workspace --all-targets -- -D warnings
-            one shell sh -c 'shellcheck dev .ci/run bench/run tools/dev/*.sh'
+            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/lib.sh tools/dev/*.sh'
             ;;
         arrows) one arrows cargo run -q -p xtask -- check-arrows ;;
         generated) one generated cargo run -q -p xtask -- gen --check ;;

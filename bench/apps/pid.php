@@ -1,0 +1,3 @@
+<?php
+
+return fn () => (string) getmypid();

@@ -1,0 +1,139 @@
+# shellcheck shell=sh
+# Starting, measuring and ending the servers of bench/run.
+
+here=${here:?set by bench/run}
+place=${place:?set by bench/run}
+seconds=${seconds:?set by bench/run}
+target=${CARGO_TARGET_DIR:-$here/../target}
+started=''
+
+die() {
+    printf 'bench: %s\n' "$1" >&2
+    exit "${2:-1}"
+}
+
+# Ends what this run started, by its process ids.
+end_all() {
+    trap - EXIT
+    for pid in $started; do
+        kill "$pid" 2>/dev/null || true
+    done
+    for pid in $started; do
+        wait "$pid" 2>/dev/null || true
+    done
+    rm -rf "$place"
+}
+
+# await FILE PATTERN PID: until the file has such a line; dies when the process does first.
+await() {
+    tries=0
+    until grep -q "$2" "$1" 2>/dev/null; do
+        tries=$((tries + 1))
+        if [ "$tries" -gt 600 ] || ! kill -0 "$3" 2>/dev/null; then
+            die "$(cat "$1")"
+        fi
+        sleep 0.1
+    done
+}
+
+# start NAME COMMAND...: in the background, output to $place/NAME.out; its pid in $pid.
+start() {
+    out=$place/$1.out
+    shift
+    "$@" >"$out" 2>&1 &
+    pid=$!
+    started="$started $pid"
+}
+
+# launch SERVER APP WORKERS: leaves $port and $pid.
+launch() {
+    case $1 in
+        hearth)
+            start "$1-$2" "$target/release/hearth" serve "$here/apps/$2.php" --listen 127.0.0.1:0 --workers "$3"
+            await "$out" 'listening on http' "$pid"
+            port=$(sed -n 's|.*listening on http://127.0.0.1:\([0-9]*\).*|\1|p' "$out" | head -n 1)
+            ;;
+        epoll)
+            [ -x "$place/epoll" ] || cc -O2 -o "$place/epoll" "$here/epoll.c"
+            start "$1-$2" "$place/epoll"
+            await "$out" '^[0-9]' "$pid"
+            port=$(head -n 1 "$out")
+            ;;
+        nginx)
+            port=$((20000 + $$ % 10000))
+            cat >"$place/nginx.conf" <<TEXT
+daemon off; worker_processes $3; pid $place/nginx.pid; error_log $place/nginx.log;
+events { worker_connections 16384; }
+http { access_log off; keepalive_requests 1000000000; server { listen 127.0.0.1:$port; location / { return 200 ok; } } }
+TEXT
+            start "$1-$2" /usr/sbin/nginx -c "$place/nginx.conf" -p "$place"
+            until curl_ok "$port"; do sleep 0.1; done
+            ;;
+        swoole)
+            [ -n "${SWOOLE_SO:-}" ] || die 'to measure Swoole, set SWOOLE_SO to its extension file' 2
+            start "$1-$2" php -d "extension=$SWOOLE_SO" "$here/peers/swoole.php" "$2" "$3"
+            await "$out" '^[0-9]' "$pid"
+            port=$(head -n 1 "$out")
+            ;;
+        *) die "no server called $1: there are hearth, epoll, nginx and swoole" 2 ;;
+    esac
+}
+
+curl_ok() {
+    # shellcheck disable=SC2016 # PHP code
+    php -r 'exit(@file_get_contents("http://127.0.0.1:$argv[1]/") === false ? 1 : 0);' "$1"
+}
+
+# A private MariaDB with a table of 10,000 rows; leaves DSN in the environment.
+launch_database() {
+    [ -z "${DSN:-}" ] || return 0
+    mariadb-install-db --no-defaults --auth-root-authentication-method=normal --skip-test-db --user=root \
+        --datadir="$place/data" >"$place/install.log" 2>&1 || die "$(cat "$place/install.log")"
+    cat >"$place/init.sql" <<'SQL'
+CREATE DATABASE bench;
+CREATE USER hearth@'%' IDENTIFIED BY 'hearth';
+GRANT ALL ON bench.* TO hearth@'%';
+CREATE TABLE bench.items (id INT PRIMARY KEY, name VARCHAR(60) NOT NULL, price DECIMAL(10,2) NOT NULL);
+SET SESSION max_recursive_iterations = 20000;
+INSERT INTO bench.items WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i, CONCAT('Item number ', i), i / 100 FROM n;
+SQL
+    start mariadb mariadbd --no-defaults --user=root --datadir="$place/data" --socket="$place/mariadb.sock" \
+        --skip-networking --max-connections=1000 --innodb-flush-log-at-trx-commit=0 --init-file="$place/init.sql"
+    await "$out" 'ready for connections' "$pid"
+    DSN="mysql:unix_socket=$place/mariadb.sock;dbname=bench"
+    export DSN
+}
+
+# The processes below $1 and itself.
+tree() {
+    echo "$1"
+    for child in $(pgrep -P "$1"); do
+        tree "$child"
+    done
+}
+
+# Clock ticks of CPU that the process and all below it have used.
+cpu() {
+    for member in $(tree "$1"); do
+        sed 's/.*) //' "/proc/$member/stat" 2>/dev/null
+    done | awk '{t += $12 + $13} END {print t + 0}'
+}
+
+# measure PORT PID, with $connections set: prints "CPU-MICROSECONDS-PER-REQUEST REQUESTS-PER-SECOND P99-MILLISECONDS ERRORS".
+measure() {
+    url=http://127.0.0.1:$1/
+    wrk -t1 -c"${connections:?}" -d1s "$url" >/dev/null
+    before=$(cpu "$2")
+    wrk -t1 -c"${connections:?}" -d"${seconds}s" --latency "$url" >"$place/wrk.out"
+    after=$(cpu "$2")
+    awk -v ticks=$((after - before)) -v hz="$(getconf CLK_TCK)" '
+        function ms(t) { return t ~ /us$/ ? t / 1000 : t ~ /ms$/ ? t + 0 : t * 1000 }
+        / requests in /{n = $1} /Requests\/sec/{rps = $2} $1 == "99%"{p99 = ms($2)}
+        /Non-2xx/{bad += $NF} /Socket errors/{gsub(",", ""); bad += $4 + $6 + $8 + $10}
+        END {printf "%.2f %.0f %.2f %d\n", n ? ticks / hz * 1e6 / n : 0, rps, p99, bad}' "$place/wrk.out"
+}
+
+# column N FILE: "MEDIAN LOWEST HIGHEST" of a column of numbers.
+column() {
+    awk -v n="$1" '{print $n}' "$2" | sort -n | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2, v[1], v[NR]}'
+}

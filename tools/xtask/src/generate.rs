@@ -7,7 +7,7 @@ use crate::Problems;
 
 /// (path, content) of every generated page.
 fn pages() -> Vec<(&'static str, String)> {
-    Vec::new()
+    vec![("docs/reference/options.md", config::reference())]
 }
 
 pub(crate) fn write(checkout: &Path) -> Problems {

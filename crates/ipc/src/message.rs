@@ -55,6 +55,8 @@ pub enum FromZygote {
     BootFailed { message: String },
     /// A worker exists; it says [`FromWorker::Ready`] itself when it accepts.
     Forked { slot: u32, pid: u32 },
+    /// A worker that was asked for does not exist: `fork` failed.
+    ForkFailed { slot: u32, message: String },
     /// A worker ended: `status` as `waitpid` gives it.
     Exited { pid: u32, status: i32 },
 }

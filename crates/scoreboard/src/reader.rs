@@ -89,6 +89,11 @@ impl Snapshot {
             .saturating_sub(self.get(Counter::ConnectionsClosed))
     }
 
+    /// Of a worker that is gone: whatever has begun has ended.
+    pub fn settle(&mut self, begun: Counter, ended: Counter) {
+        self.0[ended as usize] = self.0[begun as usize];
+    }
+
     /// Add another worker's, or a dead one's, counters to these.
     pub fn add(&mut self, other: &Snapshot) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {

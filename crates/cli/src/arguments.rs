@@ -1,0 +1,103 @@
+//! The command line, for clap. Options come from the table of `config`.
+
+use clap::{Arg, ArgAction, Command};
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 it ran and failed, 2 wrong usage or configuration.";
+
+pub(crate) fn command() -> Command {
+    Command::new("hearth")
+        .about("An application server for PHP: warm, concurrent, from one command")
+        .after_help(EXIT_CODES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .arg(
+            Arg::new("version")
+                .short('V')
+                .long("version")
+                .help("Version of hearth and of each hearth-php beside it")
+                .action(ArgAction::SetTrue),
+        )
+        .subcommands([
+            serve(),
+            run(),
+            check(),
+            reload(),
+            stop(),
+            status(),
+            config(),
+        ])
+}
+
+fn serve() -> Command {
+    Command::new("serve")
+        .about("Serve an app: run its script once and answer requests with the handler it returns")
+        .after_help(
+            "SIGTERM or Ctrl-C: finish what is in flight and stop; a second one stops at once, with exit code 1.\n\
+             SIGHUP: as `hearth reload`.\n\
+             Each option is also a key in hearth.toml and a variable HEARTH_KEY; `hearth config` shows them.",
+        )
+        .arg(config::app_argument())
+        .args(config::flags(None))
+}
+
+/// Only for `--help`: `hearth run` is passed on untouched before clap sees it.
+fn run() -> Command {
+    Command::new("run")
+        .about("Run a PHP command-line script inside the coroutine runtime")
+        .override_usage("hearth run [PHP OPTION…] SCRIPT [ARG…]")
+}
+
+fn check() -> Command {
+    Command::new("check")
+        .about("Read the configuration, boot the app once, say what is wrong")
+        .arg(config::app_argument())
+        .args(config::flags(None))
+}
+
+fn reload() -> Command {
+    client("reload").about(
+        "Boot the app anew beside the running one, then let it take over; no request is lost",
+    )
+}
+
+fn stop() -> Command {
+    client("stop")
+        .about("Stop a running server after what is in flight; returns when it has stopped")
+}
+
+fn status() -> Command {
+    let json = Arg::new("json")
+        .long("json")
+        .help("As JSON")
+        .action(ArgAction::SetTrue);
+    client("status")
+        .about("Show a running server and its workers")
+        .arg(json)
+}
+
+fn client(name: &'static str) -> Command {
+    Command::new(name)
+        .arg(config::app_argument())
+        .args(config::flags(Some(&["config", "control"])))
+}
+
+fn config() -> Command {
+    let reference = Arg::new("reference")
+        .long("reference")
+        .help("The reference page, as Markdown")
+        .action(ArgAction::SetTrue);
+    Command::new("config")
+        .about("Show every option, its value and where that came from")
+        .arg(config::app_argument())
+        .args(config::flags(None))
+        .arg(reference)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+}

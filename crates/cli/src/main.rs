@@ -1,0 +1,42 @@
+//! The program `hearth`: arguments become settings, settings become one call.
+//!
+//! Exit codes: 0 done, 1 it ran and failed, 2 wrong usage or configuration.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod client;
+mod serve;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use supervisor::Verb;
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match words.get(1).and_then(|word| word.to_str()) {
+        // PHP's own words follow: none of them is ours.
+        Some("run") => serve::run_script(&words[2..]),
+        Some("--version" | "-V") => serve::version(),
+        _ => dispatch(arguments::command().get_matches_from(words)),
+    }
+}
+
+fn dispatch(matches: ArgMatches) -> ExitCode {
+    match matches.subcommand() {
+        Some(("serve", given)) => serve::serve(given),
+        Some(("check", given)) => serve::check(given),
+        Some(("config", given)) => serve::config(given),
+        Some(("reload", given)) => client::ask(given, Verb::Reload),
+        Some(("stop", given)) => client::ask(given, Verb::Stop),
+        Some(("status", given)) => client::ask(given, Verb::Status),
+        _ => unreachable!("clap asks for one of these"),
+    }
+}
+
+/// Said once, on standard error.
+fn fail(code: u8, what: impl std::fmt::Display) -> ExitCode {
+    eprintln!("hearth: {what}");
+    ExitCode::from(code)
+}

@@ -1,0 +1,148 @@
+//! The commands that need the configuration, and those that start `hearth-php`.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use clap::ArgMatches;
+use config::{Raw, Settings, Source};
+use supervisor::{Outcome, Program};
+
+use crate::client::print;
+use crate::fail;
+
+/// What was said on the command line, in the environment and in the file; and where we are.
+pub(crate) fn gather(matches: &ArgMatches) -> io::Result<(Raw, PathBuf)> {
+    let cwd = std::env::current_dir()?;
+    let environment = std::env::vars_os()
+        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+    let raw = Raw::gather(config::matches_to_given(matches), environment, &cwd);
+    Ok((raw, cwd))
+}
+
+fn settings(matches: &ArgMatches) -> Result<Settings, String> {
+    let (raw, cwd) = gather(matches).map_err(|e| e.to_string())?;
+    config::resolve(&raw, &cwd).map_err(|problems| problems.to_string())
+}
+
+pub(crate) fn serve(matches: &ArgMatches) -> ExitCode {
+    let now = match settings(matches) {
+        Ok(settings) => settings,
+        Err(problems) => return fail(2, problems),
+    };
+    let again = matches.clone();
+    match supervisor::run(now, Box::new(move || settings(&again))) {
+        Ok(Outcome::Stopped) => ExitCode::SUCCESS,
+        Ok(Outcome::Forced) => ExitCode::FAILURE,
+        Err(e) => fail(1, e),
+    }
+}
+
+pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
+    let settings = match settings(matches) {
+        Ok(settings) => settings,
+        Err(problems) => return fail(2, problems),
+    };
+    match supervisor::check(&settings) {
+        Ok(booted) => {
+            let cold = booted.cold.map_or(String::new(), |why| {
+                format!("; each worker boots it for itself: {why}")
+            });
+            print(&format!(
+                "ok: {} boots on PHP {}{cold}\n",
+                settings.app.display(),
+                booted.php
+            ))
+        }
+        Err(e) => fail(1, e),
+    }
+}
+
+pub(crate) fn config(matches: &ArgMatches) -> ExitCode {
+    if matches.get_flag("reference") {
+        return print(&config::reference());
+    }
+    let (raw, cwd) = match gather(matches) {
+        Ok(gathered) => gathered,
+        Err(e) => return fail(1, e),
+    };
+    let mut text = String::new();
+    for line in config::effective(&raw) {
+        let value = if line.value.is_empty() {
+            "-"
+        } else {
+            &line.value
+        };
+        let _ = writeln!(
+            text,
+            "{:<24} {value:<24} {}",
+            line.key,
+            origin(&line.source)
+        );
+    }
+    let shown = print(&text);
+    // Without an app there is still something to show; other mistakes are mistakes.
+    match config::resolve(&raw, &cwd) {
+        Err(problems) if problems.0.iter().any(|problem| problem.place != "APP") => {
+            fail(2, problems)
+        }
+        _ => shown,
+    }
+}
+
+fn origin(source: &Source) -> String {
+    match source {
+        Source::Default => "default".into(),
+        Source::Env(name) => format!("environment {name}"),
+        Source::Argument => "argument APP".into(),
+        source => source.to_string(),
+    }
+}
+
+/// `hearth run …`: become `hearth-php run …`. `--php VERSION` before everything else chooses which.
+pub(crate) fn run_script(words: &[OsString]) -> ExitCode {
+    let (version, words) = match words {
+        [flag, version, rest @ ..] if flag == "--php" => (version.to_str(), rest),
+        words => (None, words),
+    };
+    let environment = std::env::var("HEARTH_PHP_VERSION")
+        .ok()
+        .filter(|version| version != "auto");
+    match Program::find(version.or(environment.as_deref())) {
+        Err(e) => fail(1, e),
+        Ok(program) => {
+            let e = Command::new(&program.path).arg("run").args(words).exec();
+            fail(
+                1,
+                format_args!("cannot start {}: {e}", program.path.display()),
+            )
+        }
+    }
+}
+
+pub(crate) fn version() -> ExitCode {
+    let mut text = format!(
+        "hearth {} (build {}, protocol {})\n",
+        env!("CARGO_PKG_VERSION"),
+        ipc::BUILD,
+        ipc::PROTOCOL
+    );
+    let own = std::env::current_exe().unwrap_or_default();
+    let directory = own.parent().unwrap_or(Path::new("/"));
+    let programs = supervisor::programs(directory);
+    for program in &programs {
+        let name = program
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let _ = writeln!(text, "{name}: {}", program.describe());
+    }
+    if programs.is_empty() {
+        let _ = writeln!(text, "no hearth-php beside it in {}", directory.display());
+    }
+    print(&text)
+}

@@ -1,0 +1,126 @@
+//! The admin server: `/health`, `/ready`, `/metrics`, `/status`.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::error::Error;
+use crate::event::{Ask, Event, Events};
+use crate::holder::holder;
+use crate::metrics;
+use crate::status::Status;
+
+/// Open the port and serve until the runtime ends. The address, for port 0.
+pub(crate) async fn start(address: SocketAddr, events: Events) -> Result<SocketAddr, Error> {
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => Error::PortTaken {
+                address: address.to_string(),
+                holder: holder(address),
+            },
+            _ => Error::Listen {
+                address: address.to_string(),
+                source,
+            },
+        })?;
+    let bound = listener.local_addr()?;
+    tokio::spawn(async move {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => drop(tokio::spawn(serve(TokioIo::new(stream), events.clone()))),
+                // Out of descriptors, most likely: others may be given back.
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+            }
+        }
+    });
+    Ok(bound)
+}
+
+async fn serve(io: TokioIo<tokio::net::TcpStream>, events: Events) {
+    let service = service_fn(|request| answer(request, events.clone()));
+    // A client that breaks off is its own business.
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .serve_connection(io, service)
+        .await;
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    events: Events,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".into());
+        response
+            .headers_mut()
+            .insert(ALLOW, "GET, HEAD".parse().expect("a constant"));
+        return Ok(response);
+    }
+    let (reply, status) = oneshot::channel();
+    events.send(Event::Asked(Ask::Status(reply)));
+    let Ok(status) = status.await else {
+        return Ok(text(StatusCode::SERVICE_UNAVAILABLE, "stopping\n".into()));
+    };
+    Ok(match request.uri().path() {
+        "/health" => text(code(status.healthy), health(&status)),
+        "/ready" => text(code(status.ready), format!("{}\n", status.state)),
+        "/metrics" => typed(
+            StatusCode::OK,
+            "text/plain; version=0.0.4; charset=utf-8",
+            metrics::page(&status),
+        ),
+        "/status" => match serde_json::to_string(&status) {
+            Ok(json) => typed(StatusCode::OK, "application/json", json),
+            Err(e) => text(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()),
+        },
+        _ => text(
+            StatusCode::NOT_FOUND,
+            "try /health, /ready, /metrics or /status\n".into(),
+        ),
+    })
+}
+
+fn health(status: &Status) -> String {
+    let ready = status
+        .workers
+        .iter()
+        .filter(|worker| worker.state == "ready")
+        .count();
+    format!(
+        "{}: {ready} workers ready, {} slots\n",
+        status.state, status.slots
+    )
+}
+
+fn code(good: bool) -> StatusCode {
+    if good {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    }
+}
+
+fn text(code: StatusCode, body: String) -> Response<Full<Bytes>> {
+    typed(code, "text/plain; charset=utf-8", body)
+}
+
+fn typed(code: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
+    let response = Response::builder()
+        .status(code)
+        .header(CONTENT_TYPE, kind)
+        .header(CACHE_CONTROL, "no-store");
+    response
+        .body(Full::new(Bytes::from(body)))
+        .expect("constants make a valid response")
+}

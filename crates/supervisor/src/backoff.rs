@@ -1,0 +1,52 @@
+//! How long to wait before something that keeps dying is started again.
+
+use std::time::Duration;
+
+/// A worker that lived shorter than this died quickly.
+const QUICK: Duration = Duration::from_secs(1);
+/// One that lived longer than this is healthy again.
+const HEALTHY: Duration = Duration::from_secs(10);
+/// So many quick deaths are answered at once.
+const FREE: u32 = 3;
+const FIRST: Duration = Duration::from_millis(100);
+const MOST: Duration = Duration::from_secs(5);
+
+/// The deaths of one slot.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Backoff {
+    quick: u32,
+}
+
+impl Backoff {
+    /// It died after this life: wait so long.
+    pub(crate) fn after(&mut self, life: Duration) -> Duration {
+        if life >= HEALTHY {
+            self.quick = 0;
+        } else if life < QUICK {
+            self.quick += 1;
+        }
+        match self.quick.checked_sub(FREE + 1) {
+            None => Duration::ZERO,
+            Some(n) => (FIRST * 2u32.pow(n.min(10))).min(MOST),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_quick_deaths_are_free_then_it_doubles_to_a_limit_and_health_resets() {
+        let mut backoff = Backoff::default();
+        let quick = Duration::from_millis(10);
+        let waits: Vec<u128> = (0..12).map(|_| backoff.after(quick).as_millis()).collect();
+        assert_eq!(
+            waits,
+            [0, 0, 0, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]
+        );
+        assert_eq!(backoff.after(Duration::from_secs(5)).as_millis(), 5000);
+        assert_eq!(backoff.after(Duration::from_secs(11)), Duration::ZERO);
+        assert_eq!(backoff.after(quick), Duration::ZERO);
+    }
+}

@@ -1,0 +1,144 @@
+//! What a zygote is told, what it must answer, and `hearth check`.
+
+use std::time::{Duration, Instant};
+
+use config::Settings;
+use ipc::{BUILD, Boot, Channel, FromZygote, PROTOCOL, ToZygote};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::error::Error;
+use crate::program::Program;
+use crate::signal::describe;
+
+/// An app that is up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Booted {
+    /// `8.2.36`.
+    pub php: String,
+    /// Why every worker has to boot it again, if so.
+    pub cold: Option<String>,
+}
+
+pub(crate) fn message(settings: &Settings) -> ToZygote {
+    ToZygote::Boot(Box::new(Boot {
+        protocol: PROTOCOL,
+        build: BUILD.into(),
+        app: settings.app.clone(),
+        ini: settings.ini.clone(),
+        concurrency: settings.concurrency,
+        request_timeout: settings.request_timeout.as_secs_f64(),
+        request_grace: settings.request_grace.as_secs_f64(),
+        keepalive_timeout: settings.keepalive_timeout.as_secs_f64(),
+        header_timeout: settings.header_timeout.as_secs_f64(),
+        display_errors: settings.display_errors,
+    }))
+}
+
+/// Whether the two programs fit, from the first answer of a zygote.
+pub(crate) fn handshake(
+    program: &Program,
+    settings: &Settings,
+    answer: FromZygote,
+) -> Result<Booted, String> {
+    match answer {
+        FromZygote::Booted {
+            protocol,
+            build,
+            php,
+            cold,
+        } => {
+            if protocol != PROTOCOL || build != BUILD {
+                return Err(format!(
+                    "hearth (build {BUILD}, protocol {PROTOCOL}) and {} (build {build}, protocol {protocol}) do not fit; \
+                     install both from the same release",
+                    program.path.display()
+                ));
+            }
+            Program::check_version(settings.php.as_deref(), &php)?;
+            Ok(Booted { php, cold })
+        }
+        FromZygote::BootFailed { message } => Err(message),
+        other => Err(format!(
+            "{} answered {other:?} before it had booted",
+            program.path.display()
+        )),
+    }
+}
+
+/// What a zygote that ended without an answer most likely lacks.
+pub(crate) fn ended(program: &Program, status: i32) -> String {
+    let hint = match status >> 8 & 0xff {
+        127 => {
+            "; its message is above: is the PHP library it needs installed (libphp8.2-embed, libphp8.4-embed)?"
+        }
+        _ => "; what it said is above",
+    };
+    format!(
+        "{} {} before the app was up{hint}",
+        program.path.display(),
+        describe(status)
+    )
+}
+
+pub(crate) fn too_slow(settings: &Settings) -> String {
+    let seconds = settings.boot_timeout.as_secs_f64();
+    format!(
+        "the app was not up after {seconds} s (boot.timeout): {}",
+        settings.app.display()
+    )
+}
+
+/// Boot the app once, say how it went, and leave nothing running.
+pub fn check(settings: &Settings) -> Result<Booted, Error> {
+    if !settings.app.is_file() {
+        return Err(Error::NoApp(settings.app.clone()));
+    }
+    let program = Program::find(settings.php.as_deref())?;
+    // In our own process group: Ctrl-C ends both.
+    let (mut child, channel) = program.start_zygote(false)?;
+    let answer = ask(&channel, settings);
+    drop(channel);
+    if matches!(answer, Ok(None)) || answer.is_err() {
+        // It hangs or is gone already.
+        let _ = child.kill();
+    }
+    let status = child.wait()?;
+    match answer? {
+        Some(answer) => handshake(&program, settings, answer).map_err(Error::Boot),
+        None if status.code().is_some() => Err(Error::Boot(ended(
+            &program,
+            std::os::unix::process::ExitStatusExt::into_raw(status),
+        ))),
+        None => Err(Error::Boot(too_slow(settings))),
+    }
+}
+
+/// The answer; `None` if it did not come.
+fn ask(channel: &Channel, settings: &Settings) -> Result<Option<FromZygote>, Error> {
+    match channel.send(&message(settings), &[]) {
+        Err(e) if e.is_closed() => return Ok(None),
+        sent => sent.map_err(std::io::Error::from)?,
+    }
+    if !readable(channel, settings.boot_timeout)? {
+        return Ok(None);
+    }
+    let answer = channel.recv().map_err(std::io::Error::from)?;
+    Ok(answer.map(|(message, _)| message))
+}
+
+fn readable(channel: &Channel, timeout: Duration) -> Result<bool, Error> {
+    let end = Instant::now() + timeout;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let left = Timespec {
+            tv_sec: left.as_secs() as i64,
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        let wait = (!timeout.is_zero()).then_some(&left);
+        match rustix::event::poll(&mut [PollFd::new(channel, PollFlags::IN)], wait) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(Error::Io(e.into())),
+            Ok(ready) => return Ok(ready > 0),
+        }
+    }
+}

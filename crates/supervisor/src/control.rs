@@ -1,0 +1,241 @@
+//! The control socket: one line of JSON asks, one line answers. Both sides are here.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixListener;
+use tokio::sync::oneshot;
+
+use crate::error::Error;
+use crate::event::{Ask, Event, Events};
+use crate::sockets::{Access, UnixSocket};
+use crate::status::Status;
+
+/// The longest question.
+const MAX_LINE: u64 = 4096;
+
+/// What can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    Status,
+    /// Answered when the new generation serves, or has failed to.
+    Reload,
+    /// Answered when the server has stopped.
+    Stop,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Question {
+    verb: Verb,
+}
+
+/// An answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reply {
+    Done(String),
+    Failed(String),
+    Status(Box<Status>),
+}
+
+/// Ask the server that listens at the first of these paths where one does. `None`: nobody answers at any.
+pub fn ask(paths: &[PathBuf], verb: Verb) -> io::Result<Option<Reply>> {
+    for path in paths {
+        match UnixStream::connect(path) {
+            Ok(stream) => return converse(stream, verb).map(Some),
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+                ) => {}
+            Err(e) => return Err(io::Error::new(e.kind(), format!("{}: {e}", path.display()))),
+        }
+    }
+    Ok(None)
+}
+
+fn converse(mut stream: UnixStream, verb: Verb) -> io::Result<Reply> {
+    let mut line = serde_json::to_string(&Question { verb })?;
+    line.push('\n');
+    stream.write_all(line.as_bytes())?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    if answer.is_empty() {
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "the server ended before it answered",
+        ));
+    }
+    Ok(serde_json::from_str(&answer)?)
+}
+
+/// Make the socket: where it was asked for, or at the first candidate that can be made.
+pub(crate) fn open(asked: Option<&Path>, candidates: &[PathBuf]) -> Result<UnixSocket, Error> {
+    if let Some(path) = asked {
+        return bind(path);
+    }
+    let mut last = None;
+    for path in candidates {
+        let made = path.parent().map_or(Ok(()), private_directory);
+        match made
+            .map_err(|source| Error::Control {
+                path: path.clone(),
+                source,
+            })
+            .and_then(|()| bind(path))
+        {
+            Err(error @ Error::Control { .. }) => last = Some(error),
+            result => return result,
+        }
+    }
+    Err(last.unwrap_or_else(|| Error::Io(io::Error::other("no place for a control socket"))))
+}
+
+fn bind(path: &Path) -> Result<UnixSocket, Error> {
+    UnixSocket::open(path, Access::Owner).map_err(|error| match error {
+        Error::SocketTaken(path) => Error::Running(path),
+        Error::Listen { source, .. } => Error::Control {
+            path: path.into(),
+            source,
+        },
+        other => other,
+    })
+}
+
+/// A directory that is ours alone; in `/tmp` somebody else may have made it before us.
+fn private_directory(path: &Path) -> io::Result<()> {
+    match std::fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
+        _ => {}
+    }
+    let found = path.symlink_metadata()?;
+    if found.is_dir()
+        && found.uid() == rustix::process::geteuid().as_raw()
+        && found.mode() & 0o022 == 0
+    {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "{} does not belong to this user alone",
+        path.display()
+    )))
+}
+
+/// Answer until the runtime ends.
+pub(crate) fn serve(socket: &UnixSocket, events: Events) -> io::Result<()> {
+    let listener = socket.listener.try_clone()?;
+    listener.set_nonblocking(true)?;
+    let listener = UnixListener::from_std(listener)?;
+    tokio::spawn(async move {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => drop(tokio::spawn(answer(stream, events.clone()))),
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+            }
+        }
+    });
+    Ok(())
+}
+
+async fn answer(mut stream: tokio::net::UnixStream, events: Events) {
+    let mut line = String::new();
+    let (reading, mut writing) = stream.split();
+    let read = tokio::io::BufReader::new(reading.take(MAX_LINE))
+        .read_line(&mut line)
+        .await;
+    if !matches!(read, Ok(1..)) {
+        return;
+    }
+    let reply = match serde_json::from_str::<Question>(&line) {
+        Ok(question) => perform(question.verb, &events).await,
+        Err(e) => Reply::Failed(format!("not a question: {e}")),
+    };
+    let mut text = serde_json::to_string(&reply).unwrap_or_default();
+    text.push('\n');
+    // Who does not wait for the answer does not want it.
+    let _ = writing.write_all(text.as_bytes()).await;
+}
+
+async fn perform(verb: Verb, events: &Events) -> Reply {
+    let (done, result) = oneshot::channel();
+    let ask = match verb {
+        Verb::Reload => Ask::Reload(Some(done)),
+        Verb::Stop => Ask::Stop(Some(done)),
+        Verb::Status => {
+            let (reply, status) = oneshot::channel();
+            events.send(Event::Asked(Ask::Status(reply)));
+            return match status.await {
+                Ok(status) => Reply::Status(Box::new(status)),
+                Err(_) => Reply::Failed("the server is stopping".into()),
+            };
+        }
+    };
+    events.send(Event::Asked(ask));
+    match result.await {
+        Ok(Ok(text)) => Reply::Done(text),
+        Ok(Err(text)) => Reply::Failed(text),
+        Err(_) => Reply::Failed("the server stopped meanwhile".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_socket_is_private_and_taken_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hearth/a.sock");
+        let socket = open(None, std::slice::from_ref(&path)).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            path.parent()
+                .unwrap()
+                .metadata()
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            0o700
+        );
+        assert!(matches!(
+            open(None, std::slice::from_ref(&path)),
+            Err(Error::Running(_))
+        ));
+        drop(socket);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_is_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let (open_to_all, private) = (dir.path().join("all"), dir.path().join("mine"));
+        std::fs::create_dir(&open_to_all).unwrap();
+        std::fs::set_permissions(&open_to_all, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let socket = open(None, &[open_to_all.join("s"), private.join("s")]).unwrap();
+        assert_eq!(socket.path, private.join("s"));
+        assert!(matches!(
+            open(None, &[open_to_all.join("s")]),
+            Err(Error::Control { .. })
+        ));
+    }
+
+    #[test]
+    fn nobody_there_is_none() {
+        assert!(
+            ask(
+                &["/nonexistent/a".into(), "/nonexistent/b".into()],
+                Verb::Status
+            )
+            .unwrap()
+            .is_none()
+        );
+    }
+}

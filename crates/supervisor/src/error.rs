@@ -1,0 +1,64 @@
+//! Why the server did not start, or ended.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::holder::Holder;
+
+/// Each says what failed, on what, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("there is no app at {}; name the script that returns the handler", .0.display())]
+    NoApp(PathBuf),
+    #[error("cannot listen on {address}: {source}{}", hint(.source))]
+    Listen { address: String, source: io::Error },
+    #[error("cannot listen on {address}: the port is taken{}; stop that process or choose another port", held(.holder))]
+    PortTaken {
+        address: String,
+        holder: Option<Holder>,
+    },
+    #[error("cannot listen on unix:{}: another process answers there; stop it or choose another path", .0.display())]
+    SocketTaken(PathBuf),
+    #[error("cannot listen on unix:{}: there is a file that is no socket; remove it or choose another path", .0.display())]
+    NotASocket(PathBuf),
+    #[error("a server for this app is running already (it answers on {}); stop it with `hearth stop`, or give this one another control socket with --control", .0.display())]
+    Running(PathBuf),
+    #[error("cannot make the control socket {}: {source}; choose another place with --control", path.display())]
+    Control { path: PathBuf, source: io::Error },
+    #[error("no hearth-php{} beside {}{}", version.as_ref().map(|v| format!("-{v}")).unwrap_or_default(), directory.display(), others(.found))]
+    NoProgram {
+        version: Option<String>,
+        directory: PathBuf,
+        found: Vec<String>,
+    },
+    #[error("cannot start {}: {source}", program.display())]
+    Spawn { program: PathBuf, source: io::Error },
+    #[error("{0}")]
+    Boot(String),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; ports below 1024 need the capability CAP_NET_BIND_SERVICE"
+        }
+        io::ErrorKind::AddrNotAvailable => "; this machine does not have that address",
+        _ => "",
+    }
+}
+
+fn held(holder: &Option<Holder>) -> String {
+    holder
+        .as_ref()
+        .map(|holder| format!(" by {holder}"))
+        .unwrap_or_default()
+}
+
+fn others(found: &[String]) -> String {
+    match found {
+        [] => "; install Hearth's program for your PHP version there".into(),
+        found => format!("; found: {}", found.join(", ")),
+    }
+}

@@ -1,0 +1,76 @@
+//! Everything that can happen.
+
+use std::time::Duration;
+
+use ipc::{FromWorker, FromZygote};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+
+use crate::link::Said;
+use crate::signal::Signal;
+use crate::status::Status;
+use crate::worker::WorkerId;
+
+/// One thing that happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Zygote(u32, Said<FromZygote>),
+    Worker(WorkerId, Said<FromWorker>),
+    /// A worker's process is gone, and its parent has not told us how it ended.
+    Gone(WorkerId),
+    /// A child of ours, or one that became ours when its parent died.
+    Reaped {
+        pid: u32,
+        status: i32,
+    },
+    Signal(Signal),
+    Asked(Ask),
+    Timer(Timer),
+}
+
+/// From the control socket, the admin server, or the watcher.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Status(oneshot::Sender<Status>),
+    Reload(Option<Done>),
+    Stop(Option<Done>),
+}
+
+/// Who waits for the end of something, to hear how it went.
+pub(crate) type Done = oneshot::Sender<Result<String, String>>;
+
+/// What was to happen later. Each is checked again when it does.
+#[derive(Debug)]
+pub(crate) enum Timer {
+    /// Start a worker in a slot of a generation.
+    Fork { generation: u32, slot: u32 },
+    /// A generation that is still not up by now is given up.
+    BootDeadline(u32),
+    /// A worker that is still there by now is killed.
+    Kill(WorkerId),
+    /// A zygote that is still there by now is killed.
+    KillZygote(u32),
+    /// Boot the app again after a zygote was lost.
+    Reboot,
+    /// Requests that still run by now are given up.
+    StopDeadline,
+}
+
+/// Where events go.
+#[derive(Debug, Clone)]
+pub(crate) struct Events(pub(crate) UnboundedSender<Event>);
+
+impl Events {
+    /// The receiver lives as long as the server: what comes after it is nobody's business.
+    pub(crate) fn send(&self, event: Event) {
+        let _ = self.0.send(event);
+    }
+
+    pub(crate) fn later(&self, delay: Duration, timer: Timer) {
+        let events = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            events.send(Event::Timer(timer));
+        });
+    }
+}

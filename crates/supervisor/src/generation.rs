@@ -1,0 +1,50 @@
+//! One boot of the app: a zygote and the workers it forked.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use config::Settings;
+use ipc::ToZygote;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::backoff::Backoff;
+use crate::boot::Booted;
+use crate::link::Link;
+use crate::program::Program;
+use crate::worker::WorkerId;
+
+#[derive(Debug)]
+pub(crate) struct Generation {
+    pub(crate) program: Program,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) began: Instant,
+    pub(crate) zygote: Option<Zygote>,
+    pub(crate) booted: Option<Booted>,
+    pub(crate) slots: Vec<Slot>,
+    /// Workers asked for and not yet forked, in order.
+    pub(crate) forking: VecDeque<WorkerId>,
+}
+
+/// The worker that accepts in a slot, and how its predecessors fared.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Slot {
+    pub(crate) worker: Option<WorkerId>,
+    pub(crate) backoff: Backoff,
+}
+
+#[derive(Debug)]
+pub(crate) struct Zygote {
+    pub(crate) pid: u32,
+    /// `None`: told to leave.
+    pub(crate) link: Option<Link<ToZygote>>,
+}
+
+impl Zygote {
+    /// It and all it forked. Only while it is not reaped, so that the number is its own.
+    pub(crate) fn kill_group(&self) {
+        if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Keeps the right processes alive.
+//!
+//! [`run`] opens the sockets, starts a zygote that boots the app, has it fork the workers, and from then on answers to
+//! what happens: a death, a signal, a request on the control socket. One task owns all state ([`server`]) and handles
+//! one [`event`] at a time; everything else only waits for something and says so.
+//!
+//! The listening sockets belong to this process and are lent to every generation of workers, so no connection is lost
+//! to a crash or a reload. This process links no PHP and never forks without exec.
+#![forbid(unsafe_code)]
+
+mod admin;
+mod backoff;
+mod boot;
+mod control;
+mod error;
+mod event;
+mod generation;
+mod holder;
+mod link;
+mod log;
+mod metrics;
+mod notify;
+mod program;
+mod server;
+mod signal;
+mod sockets;
+mod status;
+mod worker;
+
+pub use boot::{Booted, check};
+pub use control::{Reply, Verb, ask};
+pub use error::Error;
+pub use program::{Program, programs};
+pub use server::run::{Outcome, Reread, run};
+pub use signal::{Signal, Signals};
+pub use status::{Status, WorkerStatus};

@@ -1,0 +1,113 @@
+//! One end of a channel in the runtime: what arrives becomes events, what is sent never waits.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use ipc::Channel;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::AbortHandle;
+
+/// What came from the other side.
+#[derive(Debug)]
+pub(crate) enum Said<In> {
+    Message(In),
+    /// Its end is closed, or it said something we do not understand; nothing more comes.
+    Closed(Option<String>),
+}
+
+/// An open channel. Dropping it closes our end, after what was sent has gone.
+#[derive(Debug)]
+pub(crate) struct Link<Out> {
+    outgoing: UnboundedSender<(Out, Vec<OwnedFd>)>,
+    reader: AbortHandle,
+}
+
+impl<Out: Serialize + Send + 'static> Link<Out> {
+    /// `on` gets each message, then [`Said::Closed`] once.
+    pub(crate) fn open<In>(
+        channel: Channel,
+        on: impl Fn(Said<In>) + Send + 'static,
+    ) -> io::Result<Link<Out>>
+    where
+        In: DeserializeOwned + Send + 'static,
+    {
+        let channel = Arc::new(watch(channel)?);
+        let (outgoing, queue) = unbounded_channel();
+        tokio::spawn(write(Arc::clone(&channel), queue));
+        let reader = tokio::spawn(read(channel, on)).abort_handle();
+        Ok(Link { outgoing, reader })
+    }
+
+    /// Send, with descriptors that stay open until then. A receiver that is gone is found by the reader.
+    pub(crate) fn send(&self, message: Out, fds: Vec<OwnedFd>) {
+        let _ = self.outgoing.send((message, fds));
+    }
+}
+
+impl<Out> Drop for Link<Out> {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+/// Wait for a descriptor in the runtime.
+#[expect(
+    deprecated,
+    reason = "its successor is unsafe for types that may close their descriptor unseen; ours own theirs"
+)]
+pub(crate) fn watch<T: Into<OwnedFd> + AsRawFd>(fd: T) -> io::Result<AsyncFd<T>> {
+    AsyncFd::new(fd)
+}
+
+async fn read<In: DeserializeOwned>(channel: Arc<AsyncFd<Channel>>, on: impl Fn(Said<In>)) {
+    loop {
+        let Ok(mut ready) = channel.readable().await else {
+            return on(Said::Closed(None));
+        };
+        match ready.try_io(|channel| channel.get_ref().try_recv().map_err(io::Error::from)) {
+            Err(_would_block) => {}
+            Ok(Ok(Some((message, _)))) => on(Said::Message(message)),
+            Ok(Ok(None)) => return on(Said::Closed(None)),
+            Ok(Err(e)) => return on(Said::Closed(Some(e.to_string()))),
+        }
+    }
+}
+
+async fn write<Out: Serialize>(
+    channel: Arc<AsyncFd<Channel>>,
+    mut queue: UnboundedReceiver<(Out, Vec<OwnedFd>)>,
+) {
+    while let Some((message, fds)) = queue.recv().await {
+        let borrowed: Vec<BorrowedFd<'_>> = fds.iter().map(OwnedFd::as_fd).collect();
+        let sent = loop {
+            let Ok(mut ready) = channel.writable().await else {
+                return;
+            };
+            match ready.try_io(|channel| {
+                channel
+                    .get_ref()
+                    .try_send(&message, &borrowed)
+                    .map_err(io::Error::from)
+            }) {
+                Err(_would_block) => {}
+                Ok(sent) => break sent,
+            }
+        };
+        match sent {
+            Ok(()) => {}
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+                ) =>
+            {
+                return;
+            }
+            Err(e) => crate::log::error!("cannot send to a child process: {e}"),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The same numbers for Prometheus (text format 0.0.4).
+
+use std::fmt::{Display, Write};
+
+use scoreboard::Counter;
+
+use crate::status::{Status, WorkerStatus};
+
+/// The page `/metrics`.
+pub(crate) fn page(status: &Status) -> String {
+    let mut page = Page(String::new());
+    whole(&mut page, status);
+    page.head(
+        "hearth_responses_total",
+        "counter",
+        "Responses by class of their status.",
+    );
+    for (class, counter) in CLASSES {
+        page.line(
+            "hearth_responses_total",
+            &format!("class=\"{class}\""),
+            status.total(*counter),
+        );
+    }
+    for (counter, help) in COUNTERS {
+        let name = format!("hearth_{}_total", counter.name());
+        page.one(&name, "counter", help, status.total(*counter));
+    }
+    per_worker(&mut page, status);
+    page.0
+}
+
+/// What the server is, not its workers.
+fn whole(page: &mut Page, status: &Status) {
+    let healthy = u8::from(status.healthy);
+    page.one(
+        "hearth_up_seconds",
+        "gauge",
+        "Since the server started.",
+        status.uptime_seconds,
+    );
+    page.one(
+        "hearth_healthy",
+        "gauge",
+        "1 if every slot has a worker that accepts.",
+        healthy,
+    );
+    page.one(
+        "hearth_generation",
+        "gauge",
+        "Boots of the app so far.",
+        status.generation,
+    );
+    page.one(
+        "hearth_reloads_total",
+        "counter",
+        "Reloads that succeeded.",
+        status.reloads,
+    );
+    let help = "Workers replaced outside of reloads.";
+    page.one(
+        "hearth_worker_restarts_total",
+        "counter",
+        help,
+        status.restarts,
+    );
+    let begun = status.total(Counter::Tasks);
+    let tasks = begun.saturating_sub(status.total(Counter::TasksFinished));
+    page.one(
+        "hearth_tasks",
+        "gauge",
+        "Tasks running beside the requests' own.",
+        tasks,
+    );
+}
+
+const CLASSES: &[(&str, Counter)] = &[
+    ("1xx", Counter::Responses1xx),
+    ("2xx", Counter::Responses2xx),
+    ("3xx", Counter::Responses3xx),
+    ("4xx", Counter::Responses4xx),
+    ("5xx", Counter::Responses5xx),
+];
+
+const COUNTERS: &[(Counter, &str)] = &[
+    (Counter::Requests, "Requests begun."),
+    (
+        Counter::Aborted,
+        "Requests that ended without a response because the client had gone.",
+    ),
+    (Counter::ConnectionsOpened, "Connections accepted."),
+    (Counter::BytesIn, "Body bytes received."),
+    (Counter::BytesOut, "Body bytes sent."),
+    (Counter::Tasks, "Tasks started beside the requests' own."),
+    (Counter::Timeouts, "Requests that ran into the time limit."),
+    (Counter::Exceptions, "Exceptions that nobody caught."),
+    (Counter::Fatal, "Fatal PHP errors."),
+];
+
+type Gauge = (&'static str, &'static str, fn(&WorkerStatus) -> u64);
+
+fn per_worker(page: &mut Page, status: &Status) {
+    let gauges: [Gauge; 3] = [
+        (
+            "hearth_requests_in_flight",
+            "Requests begun and not ended.",
+            |w| w.in_flight,
+        ),
+        ("hearth_connections", "Open connections.", |w| w.connections),
+        ("hearth_worker_resident_bytes", "Resident memory.", |w| {
+            w.resident_bytes
+        }),
+    ];
+    for (name, help, value) in gauges {
+        page.head(name, "gauge", help);
+        for worker in status.workers.iter().filter(|worker| worker.pid.is_some()) {
+            let pid = worker.pid.unwrap_or_default();
+            let labels = format!(
+                "slot=\"{}\",generation=\"{}\",pid=\"{pid}\"",
+                worker.slot, worker.generation
+            );
+            page.line(name, &labels, value(worker));
+        }
+    }
+    page.head("hearth_workers", "gauge", "Workers by state.");
+    for state in ["forking", "starting", "ready", "leaving"] {
+        let count = status
+            .workers
+            .iter()
+            .filter(|worker| worker.state == state)
+            .count();
+        page.line("hearth_workers", &format!("state=\"{state}\""), count);
+    }
+}
+
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn line(&mut self, name: &str, labels: &str, value: impl Display) {
+        let _ = writeln!(self.0, "{name}{{{labels}}} {value}");
+    }
+
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
+        self.head(name, kind, help);
+        let _ = writeln!(self.0, "{name} {value}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_metric_that_was_described_once() {
+        let page = page(&crate::status::tests::sample());
+        let mut described = HashSet::new();
+        for line in page.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                assert!(
+                    described.insert(rest.split(' ').next().unwrap().to_owned()),
+                    "twice: {line}"
+                );
+            } else if !line.starts_with('#') {
+                let name = line.split(['{', ' ']).next().unwrap();
+                assert!(described.contains(name), "{line}");
+                line.rsplit(' ').next().unwrap().parse::<f64>().unwrap();
+            }
+        }
+        assert!(page.contains("hearth_responses_total{class=\"5xx\"} 8\n"));
+        assert!(
+            page.contains(
+                "hearth_requests_in_flight{slot=\"0\",generation=\"3\",pid=\"4711\"} 1\n"
+            )
+        );
+        assert!(page.contains("hearth_workers{state=\"forking\"} 1\n"));
+    }
+}

@@ -1,0 +1,28 @@
+//! systemd's start-up protocol (`Type=notify`), if it asks for it by `NOTIFY_SOCKET`.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// Tell systemd; a service manager that is gone is not our problem.
+pub(crate) fn tell(state: &str) {
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else {
+        return;
+    };
+    let address = match path.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(&path),
+    };
+    let sent = address
+        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+    if let Err(e) = sent {
+        crate::log::warning!("cannot tell the service manager \"{state}\": {e}");
+    }
+}
+
+/// systemd wants to know since when.
+pub(crate) fn reloading() {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
+    tell(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+}

@@ -1,0 +1,368 @@
+//! Generations: boot, rise, replace the one before, retire.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use config::Settings;
+use ipc::FromZygote;
+
+use super::{Phase, Server};
+use crate::error::Error;
+use crate::event::{Done, Event, Timer};
+use crate::generation::{Generation, Slot, Zygote};
+use crate::link::{Link, Said};
+use crate::program::Program;
+use crate::signal::describe;
+use crate::worker::State;
+use crate::{boot, log, notify};
+
+/// How long a zygote may take to leave once it was told to.
+const ZYGOTE_LEAVES: Duration = Duration::from_secs(2);
+
+impl Server {
+    /// The first generation.
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
+        self.raise(Arc::clone(&self.settings))
+            .inspect_err(|_| self.rising = None)
+    }
+
+    /// Start a zygote and tell it to boot.
+    fn raise(&mut self, settings: Arc<Settings>) -> Result<(), Error> {
+        let program = Program::find(settings.php.as_deref())?;
+        let (child, channel) = program.start_zygote(true)?;
+        self.last_generation += 1;
+        let number = self.last_generation;
+        let events = self.events.clone();
+        let link = Link::open(channel, move |said: Said<FromZygote>| {
+            events.send(Event::Zygote(number, said))
+        })?;
+        link.send(boot::message(&settings), Vec::new());
+        if !settings.boot_timeout.is_zero() {
+            self.events
+                .later(settings.boot_timeout, Timer::BootDeadline(number));
+        }
+        log::info!(
+            "booting app={} generation={number} zygote={}",
+            settings.app.display(),
+            child.id()
+        );
+        let generation = Generation {
+            program,
+            settings,
+            began: Instant::now(),
+            zygote: Some(Zygote {
+                pid: child.id(),
+                link: Some(link),
+            }),
+            booted: None,
+            slots: vec![Slot::default(); self.slots as usize],
+            forking: VecDeque::new(),
+        };
+        self.generations.insert(number, generation);
+        self.rising = Some(number);
+        Ok(())
+    }
+
+    /// Its first answer.
+    pub(super) fn booted(&mut self, number: u32, answer: FromZygote) {
+        let Some(generation) = self
+            .generations
+            .get_mut(&number)
+            .filter(|_| self.rising == Some(number))
+        else {
+            return;
+        };
+        let booted = match boot::handshake(&generation.program, &generation.settings, answer) {
+            Ok(booted) => booted,
+            Err(why) => return self.fall(number, why),
+        };
+        if let Some(reason) = &booted.cold {
+            log::warning!(
+                "the app is booted in each worker, not shared: {reason} generation={number}"
+            );
+        }
+        let took = generation.began.elapsed().as_millis();
+        log::info!("booted generation={number} php={} ms={took}", booted.php);
+        generation.booted = Some(booted);
+        for slot in 0..self.slots {
+            self.fork(number, slot);
+        }
+    }
+
+    /// If every slot of the rising generation has a worker that accepts, it takes over.
+    pub(super) fn rise(&mut self, number: u32) {
+        let Some(generation) = self
+            .generations
+            .get(&number)
+            .filter(|_| self.rising == Some(number))
+        else {
+            return;
+        };
+        if !generation
+            .slots
+            .iter()
+            .all(|slot| self.accepts(slot.worker))
+        {
+            return;
+        }
+        let took = generation.began.elapsed().as_millis();
+        self.settings = Arc::clone(&generation.settings);
+        let first = self.current.is_none();
+        self.current = Some(number);
+        self.rising = None;
+        log::info!(
+            "serving generation={number} workers={} ms={took}",
+            self.slots
+        );
+        if first {
+            self.phase = Phase::Running;
+            self.announce();
+        } else {
+            self.reloads += 1;
+            self.retire_others(number);
+            notify::tell("READY=1");
+        }
+        for done in self.waiting.drain(..) {
+            let _ = done.send(Ok(format!(
+                "generation {number} serves, booted in {took} ms"
+            )));
+        }
+        self.next_reload();
+    }
+
+    fn retire_others(&mut self, current: u32) {
+        let deadline = self.settings.reload_timeout;
+        for (id, worker) in &mut self.workers {
+            if worker.generation != current && worker.state != State::Leaving {
+                worker.drain(true, deadline);
+                self.events
+                    .later(deadline + super::stopping::OBEYS, Timer::Kill(*id));
+            }
+        }
+        self.sweep();
+    }
+
+    /// The rising generation will not do: away with it. The current one, if there is one, does not notice.
+    pub(super) fn fall(&mut self, number: u32, why: String) {
+        if self.rising != Some(number) {
+            return;
+        }
+        self.rising = None;
+        self.discard(number);
+        if self.current.is_none() {
+            // It ends when nothing of it is left.
+            self.failure = Some(Error::Boot(why));
+            self.phase = Phase::Stopping { forced: false };
+            return self.sweep();
+        }
+        log::error!("generation {number} failed and changes nothing: {why}");
+        notify::tell("READY=1");
+        for done in self.waiting.drain(..) {
+            let _ = done.send(Err(why.clone()));
+        }
+        let lost = self.current.is_some_and(|current| !self.can_fork(current));
+        self.next_reload();
+        if lost && self.rising.is_none() {
+            self.reboot_later(Duration::ZERO);
+        }
+    }
+
+    /// Kill what there is of a generation that never served.
+    pub(super) fn discard(&mut self, number: u32) {
+        for worker in self
+            .workers
+            .values_mut()
+            .filter(|worker| worker.generation == number)
+        {
+            worker.state = State::Leaving;
+            worker.kill();
+        }
+        if let Some(generation) = self.generations.get_mut(&number) {
+            if let Some(zygote) = &mut generation.zygote {
+                zygote.link = None;
+                zygote.kill_group();
+            }
+            // Those that were asked for and have no process never will.
+            for id in std::mem::take(&mut generation.forking) {
+                self.workers.remove(&id);
+            }
+        }
+    }
+
+    pub(super) fn boot_deadline(&mut self, number: u32) {
+        if let Some(generation) = self.generations.get(&number) {
+            let why = boot::too_slow(&generation.settings);
+            self.fall(number, why);
+        }
+    }
+
+    /// `hearth reload`, SIGHUP, or a change that was seen.
+    pub(super) fn reload(&mut self, done: Option<Done>) {
+        if self.stopping() {
+            if let Some(done) = done {
+                let _ = done.send(Err("the server is stopping".into()));
+            }
+        } else if self.rising.is_some() {
+            self.queued.get_or_insert_default().extend(done);
+        } else {
+            self.reload_now(done.into_iter().collect());
+        }
+    }
+
+    fn next_reload(&mut self) {
+        if let Some(done) = self.queued.take() {
+            self.reload_now(done);
+        }
+    }
+
+    fn reload_now(&mut self, done: Vec<Done>) {
+        notify::reloading();
+        let raised = self
+            .refreshed()
+            .and_then(|settings| self.raise(Arc::new(settings)).map_err(|e| e.to_string()));
+        match raised {
+            Ok(()) => self.waiting = done,
+            Err(why) => {
+                log::error!("reload failed and changes nothing: {why}");
+                notify::tell("READY=1");
+                for done in done {
+                    let _ = done.send(Err(why.clone()));
+                }
+            }
+        }
+    }
+
+    /// The settings as they are now, but for what is fixed once the sockets are open.
+    fn refreshed(&self) -> Result<Settings, String> {
+        let (new, old) = ((self.reread)()?, &*self.settings);
+        let fixed = [
+            ("listen", new.listen != old.listen),
+            ("workers.count", new.workers != old.workers),
+            ("admin", new.admin != old.admin),
+            ("control", new.control != old.control),
+            ("watch", new.watch != old.watch),
+            ("app", new.app != old.app),
+        ];
+        for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
+            log::warning!("{key} has changed; that takes a restart");
+        }
+        log::set_level(new.log_level);
+        Ok(Settings {
+            listen: old.listen.clone(),
+            workers: old.workers,
+            admin: old.admin,
+            control: old.control.clone(),
+            watch: old.watch,
+            app: old.app.clone(),
+            ..new
+        })
+    }
+
+    /// Its end of the channel is closed. Unless it was told to leave, it is ending, or it has lost its mind.
+    pub(super) fn zygote_closed(&mut self, number: u32, mistake: Option<String>) {
+        if let Some(mistake) = mistake {
+            log::alert!(
+                "generation {number}: the zygote said something we do not understand: {mistake}"
+            );
+        }
+        self.events.later(ZYGOTE_LEAVES, Timer::KillZygote(number));
+    }
+
+    pub(super) fn kill_zygote(&mut self, number: u32) {
+        if let Some(zygote) = self
+            .generations
+            .get(&number)
+            .and_then(|generation| generation.zygote.as_ref())
+        {
+            log::warning!(
+                "killing a zygote that does not leave generation={number} pid={}",
+                zygote.pid
+            );
+            let pid = i32::try_from(zygote.pid)
+                .ok()
+                .and_then(rustix::process::Pid::from_raw);
+            // Not reaped yet: the number is its own.
+            let _ =
+                pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+        }
+    }
+
+    pub(super) fn zygote_ended(&mut self, number: u32, status: i32) {
+        let Some(generation) = self.generations.get_mut(&number) else {
+            return;
+        };
+        let life = generation.began.elapsed();
+        let told = generation
+            .zygote
+            .take()
+            .is_some_and(|zygote| zygote.link.is_none());
+        let ended = match generation.booted {
+            None => boot::ended(&generation.program, status),
+            Some(_) => format!("the zygote {}", describe(status)),
+        };
+        // Workers it was asked for and did not fork never come.
+        for id in std::mem::take(&mut generation.forking) {
+            self.workers.remove(&id);
+        }
+        if self.rising == Some(number) {
+            self.fall(number, ended);
+        } else if self.current == Some(number) && !told && !self.stopping() {
+            log::error!(
+                "{ended}; its workers go on, and the app is booted again generation={number}"
+            );
+            self.reboot_later(life);
+        }
+        self.sweep();
+    }
+
+    /// After a zygote that lived so long.
+    fn reboot_later(&mut self, life: Duration) {
+        let pause = self.reboots.after(life);
+        self.events.later(pause, Timer::Reboot);
+    }
+
+    /// A new zygote in place of one that was lost.
+    pub(super) fn reboot(&mut self) {
+        let lost = self.current.is_some_and(|current| !self.can_fork(current));
+        if !lost || self.rising.is_some() || self.stopping() {
+            return;
+        }
+        if let Err(e) = self.raise(Arc::clone(&self.settings)) {
+            log::error!("cannot boot the app again: {e}");
+            self.reboot_later(Duration::ZERO);
+        }
+    }
+
+    pub(super) fn can_fork(&self, number: u32) -> bool {
+        let zygote = self
+            .generations
+            .get(&number)
+            .and_then(|generation| generation.zygote.as_ref());
+        zygote.is_some_and(|zygote| zygote.link.is_some())
+    }
+
+    /// Zygotes without purpose leave; generations of which nothing is left are forgotten.
+    pub(super) fn sweep(&mut self) {
+        let (current, rising) = (self.current, self.rising);
+        let mut told = Vec::new();
+        let workers = &self.workers;
+        let stopping = matches!(self.phase, Phase::Stopping { .. });
+        self.generations.retain(|number, generation| {
+            let wanted = !stopping && (current == Some(*number) || rising == Some(*number));
+            if wanted || workers.values().any(|worker| worker.generation == *number) {
+                return true;
+            }
+            if let Some(zygote) = &mut generation.zygote
+                && zygote.link.take().is_some()
+            {
+                told.push(*number);
+            }
+            generation.zygote.is_some()
+        });
+        for number in told {
+            self.events.later(ZYGOTE_LEAVES, Timer::KillZygote(number));
+        }
+        self.finish_if_empty();
+    }
+}

@@ -1,0 +1,268 @@
+//! The server: all state, and what each event does to it.
+//!
+//! One generation is `current` and serves; one may be `rising`: it boots, forks and becomes current when every slot
+//! has a worker that accepts. All others are being retired: their workers leave, then their zygotes.
+
+mod generations;
+pub(crate) mod run;
+mod stopping;
+mod workers;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use config::Settings;
+use ipc::{BUILD, FromWorker, FromZygote};
+use scoreboard::Snapshot;
+
+use crate::backoff::Backoff;
+use crate::error::Error;
+use crate::event::{Ask, Done, Event, Events, Timer};
+use crate::generation::Generation;
+use crate::link::Said;
+use crate::log;
+use crate::server::run::{Outcome, Reread};
+use crate::signal::Signal;
+use crate::sockets::Sockets;
+use crate::status::{Status, WorkerStatus, totals};
+use crate::worker::{State, Worker, WorkerId};
+
+pub(crate) struct Server {
+    /// Of the current generation; a rising one has its own.
+    settings: Arc<Settings>,
+    reread: Reread,
+    /// Closed when the server stops.
+    sockets: Option<Sockets>,
+    /// As clients would write them.
+    addresses: Vec<String>,
+    /// Lines to print when everything serves for the first time.
+    announcements: Vec<String>,
+    slots: u32,
+    events: Events,
+    phase: Phase,
+    generations: BTreeMap<u32, Generation>,
+    workers: BTreeMap<WorkerId, Worker>,
+    current: Option<u32>,
+    rising: Option<u32>,
+    /// Who waits for the rising generation.
+    waiting: Vec<Done>,
+    /// Who asked for a reload while one was under way: they get the next, all the same one.
+    queued: Option<Vec<Done>>,
+    stopped: Vec<Done>,
+    /// Counters of workers that are gone.
+    retired: Snapshot,
+    /// Restarts by slot.
+    restarts: Vec<u64>,
+    reloads: u64,
+    /// Of zygotes that were lost.
+    reboots: Backoff,
+    /// Why it never served.
+    failure: Option<Error>,
+    last_generation: u32,
+    last_worker: WorkerId,
+    started: Instant,
+    ended: Option<Result<Outcome, Error>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Starting,
+    Running,
+    Stopping { forced: bool },
+}
+
+impl Server {
+    fn new(
+        settings: Settings,
+        reread: Reread,
+        sockets: Sockets,
+        slots: u32,
+        events: Events,
+    ) -> Server {
+        Server {
+            settings: Arc::new(settings),
+            reread,
+            addresses: sockets.addresses(),
+            sockets: Some(sockets),
+            announcements: Vec::new(),
+            slots,
+            events,
+            phase: Phase::Starting,
+            generations: BTreeMap::new(),
+            workers: BTreeMap::new(),
+            current: None,
+            rising: None,
+            waiting: Vec::new(),
+            queued: None,
+            stopped: Vec::new(),
+            retired: Snapshot::default(),
+            restarts: vec![0; slots as usize],
+            reloads: 0,
+            reboots: Backoff::default(),
+            failure: None,
+            last_generation: 0,
+            last_worker: 0,
+            started: Instant::now(),
+            ended: None,
+        }
+    }
+
+    /// One thing happened.
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Zygote(generation, said) => self.zygote_said(generation, said),
+            Event::Worker(id, said) => self.worker_said(id, said),
+            Event::Gone(id) => self.worker_ended(id, None),
+            Event::Reaped { pid, status } => self.reaped(pid, status),
+            Event::Signal(Signal::Stop) | Event::Asked(Ask::Stop(None)) => self.stop(None),
+            Event::Signal(Signal::Reload) => self.reload(None),
+            Event::Asked(Ask::Stop(done)) => self.stop(done),
+            Event::Asked(Ask::Reload(done)) => self.reload(done),
+            Event::Asked(Ask::Status(reply)) => drop(reply.send(self.status())),
+            Event::Timer(timer) => self.timer(timer),
+        }
+    }
+
+    fn zygote_said(&mut self, generation: u32, said: Said<FromZygote>) {
+        match said {
+            Said::Message(FromZygote::Forked { slot, pid }) => self.forked(generation, slot, pid),
+            Said::Message(FromZygote::ForkFailed { slot, message }) => {
+                self.fork_failed(generation, slot, &message)
+            }
+            Said::Message(FromZygote::Exited { pid, status }) => self.process_ended(pid, status),
+            Said::Message(answer) => self.booted(generation, answer),
+            Said::Closed(mistake) => self.zygote_closed(generation, mistake),
+        }
+    }
+
+    fn worker_said(&mut self, id: WorkerId, said: Said<FromWorker>) {
+        match said {
+            Said::Message(FromWorker::Ready) => self.ready(id),
+            Said::Message(FromWorker::Leaving { reason }) => self.leaving(id, &reason),
+            Said::Message(FromWorker::Failed { message }) => self.failed(id, message),
+            Said::Closed(mistake) => self.worker_closed(id, mistake),
+        }
+    }
+
+    fn timer(&mut self, timer: Timer) {
+        match timer {
+            Timer::Fork { generation, slot } => self.fork_if_empty(generation, slot),
+            Timer::BootDeadline(generation) => self.boot_deadline(generation),
+            Timer::Kill(id) => self.kill_late(id),
+            Timer::KillZygote(generation) => self.kill_zygote(generation),
+            Timer::Reboot => self.reboot(),
+            Timer::StopDeadline => self.stop_deadline(),
+        }
+    }
+
+    /// A child of ours ended: a zygote, or a worker whose zygote is gone. Others are strangers that the app left.
+    fn reaped(&mut self, pid: u32, status: i32) {
+        let of = |generation: &Generation| {
+            generation
+                .zygote
+                .as_ref()
+                .is_some_and(|zygote| zygote.pid == pid)
+        };
+        match self
+            .generations
+            .iter()
+            .find(|(_, generation)| of(generation))
+            .map(|(number, _)| *number)
+        {
+            Some(generation) => self.zygote_ended(generation, status),
+            None => self.process_ended(pid, status),
+        }
+    }
+
+    fn process_ended(&mut self, pid: u32, status: i32) {
+        let found = self
+            .workers
+            .iter()
+            .find(|(_, worker)| worker.pid == Some(pid));
+        if let Some(id) = found.map(|(id, _)| *id) {
+            self.worker_ended(id, Some(status));
+        }
+    }
+
+    fn stopping(&self) -> bool {
+        matches!(self.phase, Phase::Stopping { .. })
+    }
+
+    fn status(&self) -> Status {
+        let current = self
+            .current
+            .or(self.rising)
+            .and_then(|number| self.generations.get(&number));
+        let booted = current.and_then(|generation| generation.booted.as_ref());
+        let mut sum = self.retired.clone();
+        let workers = self
+            .workers
+            .values()
+            .map(|worker| self.worker_status(worker, &mut sum))
+            .collect();
+        let filled = current.map_or(0, |generation| {
+            generation
+                .slots
+                .iter()
+                .filter(|slot| self.accepts(slot.worker))
+                .count()
+        });
+        Status {
+            version: BUILD.into(),
+            pid: std::process::id(),
+            app: self.settings.app.display().to_string(),
+            listen: self.addresses.clone(),
+            state: self.state().into(),
+            healthy: filled == self.slots as usize && !self.stopping(),
+            ready: filled > 0 && !self.stopping() && self.phase != Phase::Starting,
+            uptime_seconds: self.started.elapsed().as_secs_f64(),
+            generation: self.current.or(self.rising).unwrap_or_default(),
+            php: booted.map(|booted| booted.php.clone()).unwrap_or_default(),
+            cold: booted.and_then(|booted| booted.cold.clone()),
+            slots: self.slots,
+            reloads: self.reloads,
+            restarts: self.restarts.iter().sum(),
+            totals: totals(&sum),
+            workers,
+        }
+    }
+
+    fn worker_status(&self, worker: &Worker, sum: &mut Snapshot) -> WorkerStatus {
+        let snapshot = worker.board.snapshot();
+        sum.add(&snapshot);
+        WorkerStatus {
+            pid: worker.pid,
+            slot: worker.slot,
+            generation: worker.generation,
+            state: worker.state.name().into(),
+            uptime_seconds: worker.since.elapsed().as_secs_f64(),
+            requests: snapshot.get(scoreboard::Counter::Requests),
+            in_flight: snapshot.in_flight(),
+            connections: snapshot.connections(),
+            resident_bytes: worker.resident(),
+            restarts: self.restarts[worker.slot as usize],
+        }
+    }
+
+    fn accepts(&self, id: Option<WorkerId>) -> bool {
+        id.and_then(|id| self.workers.get(&id))
+            .is_some_and(|worker| worker.state == State::Ready)
+    }
+
+    fn state(&self) -> &'static str {
+        match (self.phase, self.rising) {
+            (Phase::Starting, _) => "starting",
+            (Phase::Running, None) => "running",
+            (Phase::Running, Some(_)) => "reloading",
+            (Phase::Stopping { .. }, _) => "stopping",
+        }
+    }
+
+    fn end(&mut self, result: Result<Outcome, Error>) {
+        if self.ended.is_none() {
+            log::debug!("ending");
+            self.ended = Some(result);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! From settings to a running server, and to its end.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use config::{Settings, control_candidates, control_directories};
+use rustix::process::{Resource, Rlimit, WaitOptions};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::unbounded_channel;
+
+use super::Server;
+use crate::error::Error;
+use crate::event::{Event, Events};
+use crate::log;
+use crate::signal::Signals;
+use crate::sockets::Sockets;
+use crate::{admin, control, notify};
+
+/// How a server that had started ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything in flight was answered, or had its time.
+    Stopped,
+    /// It was told twice, and what was in flight was cut off.
+    Forced,
+}
+
+/// Reads the settings again, for a reload.
+pub type Reread = Box<dyn Fn() -> Result<Settings, String>>;
+
+/// Serve until told to stop.
+///
+/// # Errors
+/// If it cannot start; then nothing is left running.
+pub fn run(settings: Settings, reread: Reread) -> Result<Outcome, Error> {
+    log::set_level(settings.log_level);
+    if !settings.app.is_file() {
+        return Err(Error::NoApp(settings.app));
+    }
+    raise_descriptor_limit();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(serve(settings, reread))
+}
+
+async fn serve(settings: Settings, reread: Reread) -> Result<Outcome, Error> {
+    let (sender, mut happened) = unbounded_channel();
+    let events = Events(sender);
+    watch_signals(&events)?;
+    watch_children(&events)?;
+    let slots = settings.workers.number();
+    let sockets = Sockets::open(&settings.listen, slots)?;
+    let control = control::open(settings.control.as_deref(), &default_control(&settings))?;
+    control::serve(&control, events.clone())?;
+    let admin = match settings.admin {
+        Some(address) => Some(admin::start(address, events.clone()).await?),
+        None => None,
+    };
+    log::debug!("control socket path={}", control.path.display());
+    let mut server = Server::new(settings, reread, sockets, slots, events);
+    server.begin()?;
+    if let Some(address) = admin {
+        server.announce_later(format!("hearth: admin on http://{address}"));
+    }
+    while server.ended.is_none() {
+        let Some(event) = happened.recv().await else {
+            break;
+        };
+        server.handle(event);
+    }
+    let result = server.ended.take().unwrap_or(Ok(Outcome::Stopped));
+    drop(server);
+    // The answers to `hearth stop` are on their way: let them out.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    result
+}
+
+fn default_control(settings: &Settings) -> Vec<PathBuf> {
+    let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let directories = control_directories(runtime_dir, rustix::process::geteuid().as_raw());
+    control_candidates(&settings.app, &directories)
+}
+
+fn watch_signals(events: &Events) -> Result<(), Error> {
+    let (mut signals, events) = (Signals::install()?, events.clone());
+    tokio::spawn(async move {
+        loop {
+            events.send(Event::Signal(signals.next().await));
+        }
+    });
+    Ok(())
+}
+
+/// Reap every child, and every process that becomes ours because its parent died: so the workers of a zygote that is
+/// gone still have somebody to tell how they ended.
+fn watch_children(events: &Events) -> Result<(), Error> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(std::io::Error::from)?;
+    let (mut ended, events) = (signal(SignalKind::child())?, events.clone());
+    tokio::spawn(async move {
+        while ended.recv().await.is_some() {
+            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+                let pid = pid.as_raw_nonzero().get().unsigned_abs();
+                events.send(Event::Reaped {
+                    pid,
+                    status: status.as_raw(),
+                });
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Sockets cost a descriptor each; the soft limit is low for the sake of programs that use `select`.
+fn raise_descriptor_limit() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    if let Err(e) = rustix::process::setrlimit(Resource::Nofile, raised) {
+        log::warning!("cannot raise the limit of open files: {e}");
+    }
+}
+
+impl Server {
+    /// Everything serves for the first time.
+    pub(super) fn announce(&mut self) {
+        for address in &self.addresses {
+            say(&format!("hearth: listening on {address}"));
+        }
+        for line in std::mem::take(&mut self.announcements) {
+            say(&line);
+        }
+        notify::tell("READY=1");
+    }
+
+    fn announce_later(&mut self, line: String) {
+        self.announcements.push(line);
+    }
+}
+
+/// For people and for tests, which wait for these lines.
+fn say(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

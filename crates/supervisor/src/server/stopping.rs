@@ -1,0 +1,112 @@
+//! The end: drain, wait, and at last insist.
+
+use std::time::Duration;
+
+use super::{Phase, Server};
+use crate::event::{Done, Timer};
+use crate::log;
+use crate::notify;
+use crate::server::run::Outcome;
+use crate::worker::{State, list};
+
+/// How much longer than its own deadline a worker may take before it is killed.
+pub(super) const OBEYS: Duration = Duration::from_secs(1);
+
+impl Server {
+    /// The first time drain; the second time do not wait.
+    pub(super) fn stop(&mut self, done: Option<Done>) {
+        let again = self.stopping();
+        let by_socket = done.is_some();
+        self.stopped.extend(done);
+        match again {
+            false => self.drain_all(),
+            // `hearth stop` twice only waits twice.
+            true if by_socket => {}
+            true => self.insist(),
+        }
+    }
+
+    fn drain_all(&mut self) {
+        let deadline = self.settings.stop_timeout;
+        let in_flight: u64 = self
+            .workers
+            .values()
+            .map(|worker| worker.board.snapshot().in_flight())
+            .sum();
+        log::info!(
+            "stopping in_flight={in_flight} deadline={}s",
+            deadline.as_secs_f64()
+        );
+        notify::tell("STOPPING=1");
+        self.phase = Phase::Stopping { forced: false };
+        let waiting = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .chain(self.queued.take().into_iter().flatten());
+        for done in waiting {
+            let _ = done.send(Err("the server is stopping".into()));
+        }
+        if let Some(rising) = self.rising.take() {
+            self.discard(rising);
+        }
+        for worker in self
+            .workers
+            .values_mut()
+            .filter(|worker| worker.state != State::Leaving)
+        {
+            worker.drain(false, deadline);
+        }
+        // Workers hold copies until they have stopped accepting; ours would keep the port open after that.
+        self.sockets = None;
+        self.events.later(deadline + OBEYS, Timer::StopDeadline);
+        self.sweep();
+    }
+
+    pub(super) fn stop_deadline(&mut self) {
+        for worker in self.workers.values() {
+            let requests = list(&worker.board.in_flight());
+            let pid = worker.pid.unwrap_or_default();
+            log::warning!(
+                "killing a worker that still runs at the deadline pid={pid} requests=[{requests}]"
+            );
+            worker.kill();
+        }
+    }
+
+    fn insist(&mut self) {
+        log::warning!(
+            "told to stop twice: not waiting for {} workers",
+            self.workers.len()
+        );
+        self.phase = Phase::Stopping { forced: true };
+        for worker in self.workers.values() {
+            worker.kill();
+        }
+        for generation in self.generations.values() {
+            if let Some(zygote) = &generation.zygote {
+                zygote.kill_group();
+            }
+        }
+    }
+
+    /// Nothing of any generation is left: the end.
+    pub(super) fn finish_if_empty(&mut self) {
+        let Phase::Stopping { forced } = self.phase else {
+            return;
+        };
+        if !self.generations.is_empty() {
+            return;
+        }
+        if let Some(failure) = self.failure.take() {
+            return self.end(Err(failure));
+        }
+        log::info!("stopped");
+        for done in self.stopped.drain(..) {
+            let _ = done.send(Ok("stopped".into()));
+        }
+        self.end(Ok(if forced {
+            Outcome::Forced
+        } else {
+            Outcome::Stopped
+        }));
+    }
+}

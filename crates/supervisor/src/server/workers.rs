@@ -1,0 +1,308 @@
+//! Workers: fork, ready, leave, die, and the successor of each.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use ipc::{Channel, FromWorker, ToZygote};
+use scoreboard::{Counter, Scoreboard};
+
+use super::Server;
+use super::stopping::OBEYS;
+use crate::event::{Event, Timer};
+use crate::link::{Link, Said};
+use crate::log;
+use crate::signal::describe;
+use crate::worker::{State, Worker, WorkerId, list};
+
+/// After a failure of our own to start a worker, not of the worker.
+const AGAIN: Duration = Duration::from_secs(1);
+
+impl Server {
+    /// Ask a generation's zygote for a worker in this slot.
+    pub(super) fn fork(&mut self, number: u32, slot: u32) {
+        let made = self.prepare(number, slot);
+        let Some(generation) = self.generations.get_mut(&number) else {
+            return;
+        };
+        let Some(link) = generation
+            .zygote
+            .as_ref()
+            .and_then(|zygote| zygote.link.as_ref())
+        else {
+            return;
+        };
+        match made {
+            Ok((worker, fds)) => {
+                self.last_worker += 1;
+                let id = self.last_worker;
+                link.send(
+                    ToZygote::Fork {
+                        slot,
+                        generation: number,
+                    },
+                    fds,
+                );
+                generation.forking.push_back(id);
+                generation.slots[slot as usize].worker = Some(id);
+                self.workers.insert(id, worker);
+            }
+            Err(e) => {
+                log::error!("cannot prepare a worker slot={slot} generation={number}: {e}");
+                self.events.later(
+                    AGAIN,
+                    Timer::Fork {
+                        generation: number,
+                        slot,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Our side of a worker, and the descriptors of its side.
+    fn prepare(&self, generation: u32, slot: u32) -> std::io::Result<(Worker, Vec<OwnedFd>)> {
+        let (ours, theirs) = Channel::pair()?;
+        let concurrency = self
+            .generations
+            .get(&generation)
+            .map_or(1, |g| g.settings.concurrency);
+        let board = Scoreboard::create(concurrency)?;
+        let mut fds = vec![OwnedFd::from(theirs), board.as_fd().try_clone_to_owned()?];
+        fds.extend(
+            self.sockets
+                .as_ref()
+                .map(|sockets| sockets.for_slot(slot))
+                .transpose()?
+                .unwrap_or_default(),
+        );
+        let (events, id) = (self.events.clone(), self.last_worker + 1);
+        let link = Link::open(ours, move |said: Said<FromWorker>| {
+            events.send(Event::Worker(id, said))
+        })?;
+        Ok((Worker::new(generation, slot, board, link), fds))
+    }
+
+    pub(super) fn fork_if_empty(&mut self, number: u32, slot: u32) {
+        let serves = self.current == Some(number) || self.rising == Some(number);
+        let empty = self
+            .generations
+            .get(&number)
+            .is_some_and(|g| g.slots[slot as usize].worker.is_none());
+        if serves && empty && !self.stopping() {
+            self.fork(number, slot);
+        }
+    }
+
+    pub(super) fn forked(&mut self, number: u32, slot: u32, pid: u32) {
+        let Some(id) = self
+            .generations
+            .get_mut(&number)
+            .and_then(|g| g.forking.pop_front())
+        else {
+            return;
+        };
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
+        if worker.slot != slot {
+            log::alert!(
+                "a worker was forked for slot {slot}, asked for was {}",
+                worker.slot
+            );
+        }
+        worker.forked(id, pid, &self.events);
+        log::debug!(
+            "forked worker pid={pid} slot={} generation={number}",
+            worker.slot
+        );
+    }
+
+    /// The kernel would not let the zygote fork: out of processes or memory.
+    pub(super) fn fork_failed(&mut self, number: u32, slot: u32, message: &str) {
+        let Some(generation) = self.generations.get_mut(&number) else {
+            return;
+        };
+        let id = generation.forking.pop_front();
+        generation.slots[slot as usize].worker = None;
+        if let Some(id) = id {
+            self.workers.remove(&id);
+        }
+        let why = format!("cannot fork a worker for slot {slot}: {message}");
+        if self.rising == Some(number) {
+            return self.fall(number, why);
+        }
+        log::error!("{why} generation={number}");
+        self.events.later(
+            AGAIN,
+            Timer::Fork {
+                generation: number,
+                slot,
+            },
+        );
+        self.sweep();
+    }
+
+    pub(super) fn ready(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
+        if worker.state == State::Leaving {
+            return;
+        }
+        worker.state = State::Ready;
+        let (number, slot, took) = (worker.generation, worker.slot, worker.since.elapsed());
+        let pid = worker.pid.unwrap_or_default();
+        worker.since = Instant::now();
+        log::debug!(
+            "ready worker pid={pid} slot={slot} generation={number} ms={:.1}",
+            took.as_secs_f64() * 1e3
+        );
+        self.rise(number);
+    }
+
+    /// It leaves of itself: its successor starts while it finishes what it has.
+    pub(super) fn leaving(&mut self, id: WorkerId, reason: &str) {
+        let deadline = self.settings.reload_timeout;
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
+        if worker.state == State::Leaving {
+            return;
+        }
+        worker.state = State::Leaving;
+        let pid = worker.pid.unwrap_or_default();
+        log::warning!(
+            "worker leaves: {reason} pid={pid} slot={} generation={}",
+            worker.slot,
+            worker.generation
+        );
+        self.events.later(deadline + OBEYS, Timer::Kill(id));
+        self.replace(id);
+    }
+
+    /// It could not boot the app (which every worker boots for itself in a cold generation).
+    pub(super) fn failed(&mut self, id: WorkerId, message: String) {
+        let Some(worker) = self.workers.get(&id) else {
+            return;
+        };
+        if self.rising == Some(worker.generation) {
+            self.fall(worker.generation, message);
+        } else {
+            let pid = worker.pid.unwrap_or_default();
+            log::error!(
+                "worker cannot boot the app: {message} pid={pid} slot={}",
+                worker.slot
+            );
+        }
+    }
+
+    /// It closed its channel, so it is ending; nobody can reach it any more if it is not.
+    pub(super) fn worker_closed(&mut self, id: WorkerId, mistake: Option<String>) {
+        if let Some(mistake) = mistake {
+            log::alert!("a worker said something we do not understand: {mistake}");
+        }
+        self.events.later(OBEYS, Timer::Kill(id));
+    }
+
+    pub(super) fn kill_late(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get(&id) else {
+            return;
+        };
+        let requests = worker.board.in_flight();
+        log::warning!(
+            "killing a worker that has not left in time pid={} slot={} requests=[{}]",
+            worker.pid.unwrap_or_default(),
+            worker.slot,
+            list(&requests)
+        );
+        worker.kill();
+    }
+
+    /// Its process is gone. `status` is unknown if its parent died first.
+    pub(super) fn worker_ended(&mut self, id: WorkerId, status: Option<i32>) {
+        let Some(worker) = self.workers.get(&id) else {
+            return;
+        };
+        let (number, state) = (worker.generation, worker.state);
+        let ended = status.map_or("ended".into(), describe);
+        report(worker, status, &ended);
+        self.retired.add(&ended_counters(worker));
+        if self.rising == Some(number) && matches!(state, State::Forking | State::Starting) {
+            self.workers.remove(&id);
+            return self.fall(
+                number,
+                format!("a worker {ended} before it was ready; what it said is above"),
+            );
+        }
+        if state != State::Leaving {
+            self.replace(id);
+        }
+        self.workers.remove(&id);
+        self.sweep();
+    }
+
+    /// Start the successor of a worker that no longer accepts, after a pause if its predecessors died quickly too.
+    fn replace(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get(&id) else {
+            return;
+        };
+        let (number, slot) = (worker.generation, worker.slot);
+        self.restarts[slot as usize] += 1;
+        let Some(generation) = self.generations.get_mut(&number) else {
+            return;
+        };
+        let place = &mut generation.slots[slot as usize];
+        if place.worker != Some(id) {
+            return;
+        }
+        place.worker = None;
+        match place.backoff.after(worker.since.elapsed()) {
+            Duration::ZERO => self.fork_if_empty(number, slot),
+            pause => {
+                log::error!(
+                    "workers keep dying; the next starts in {} ms slot={slot}",
+                    pause.as_millis()
+                );
+                self.events.later(
+                    pause,
+                    Timer::Fork {
+                        generation: number,
+                        slot,
+                    },
+                );
+            }
+        }
+    }
+}
+
+/// Counters of a worker that is gone: what was in flight has ended, and its connections are closed.
+fn ended_counters(worker: &Worker) -> scoreboard::Snapshot {
+    let mut snapshot = worker.board.snapshot();
+    for (begun, ended) in [
+        (Counter::Requests, Counter::Finished),
+        (Counter::ConnectionsOpened, Counter::ConnectionsClosed),
+        (Counter::Tasks, Counter::TasksFinished),
+    ] {
+        snapshot.settle(begun, ended);
+    }
+    snapshot
+}
+
+/// A death that nobody asked for is an error, with the requests it took along.
+fn report(worker: &Worker, status: Option<i32>, ended: &str) {
+    let (pid, slot, number) = (
+        worker.pid.unwrap_or_default(),
+        worker.slot,
+        worker.generation,
+    );
+    let requests = worker.board.in_flight();
+    let clean = status == Some(0) || (worker.state == State::Leaving && status.is_none());
+    if worker.state == State::Leaving && clean && requests.is_empty() {
+        log::debug!("worker has left pid={pid} slot={slot} generation={number}");
+    } else {
+        let requests = list(&requests);
+        log::error!(
+            "worker {ended} pid={pid} slot={slot} generation={number} requests=[{requests}]"
+        );
+    }
+}

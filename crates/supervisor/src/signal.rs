@@ -1,0 +1,88 @@
+//! Signals: those this process obeys, and the names of those others die of.
+
+use std::io;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGTERM or SIGINT: the first drains, the second ends at once.
+    Stop,
+    /// SIGHUP.
+    Reload,
+}
+
+/// The signals to this process, from now on.
+#[derive(Debug)]
+pub struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+    hangup: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    /// Needs a running tokio runtime.
+    pub fn install() -> io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The next one.
+    pub async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.terminate.recv() => Signal::Stop,
+            _ = self.interrupt.recv() => Signal::Stop,
+            _ = self.hangup.recv() => Signal::Reload,
+        }
+    }
+}
+
+/// How a process ended, from its raw wait status, as a person would say it.
+pub(crate) fn describe(status: i32) -> String {
+    match (status & 0x7f, status >> 8 & 0xff) {
+        (0, code) => format!("exited with status {code}"),
+        (signal, _) if status & 0x80 != 0 => format!("killed by {} (core dumped)", name(signal)),
+        (signal, _) => format!("killed by {}", name(signal)),
+    }
+}
+
+fn name(signal: i32) -> String {
+    let known = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        31 => "SIGSYS",
+        other => return format!("signal {other}"),
+    };
+    known.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_described() {
+        assert_eq!(describe(0), "exited with status 0");
+        assert_eq!(describe(255 << 8), "exited with status 255");
+        assert_eq!(describe(9), "killed by SIGKILL");
+        assert_eq!(describe(11 | 0x80), "killed by SIGSEGV (core dumped)");
+        assert_eq!(describe(40), "killed by signal 40");
+    }
+}

@@ -1,0 +1,252 @@
+//! The listening sockets. This process opens and holds them; workers borrow.
+//!
+//! Each TCP address has one socket per worker slot, all of one SO_REUSEPORT group, so the kernel spreads connections
+//! and each worker wakes for its own only. They stay open across crashes and reloads: closing one would reset the
+//! connections that wait in it. A Unix socket is shared by all slots.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use config::Listen;
+use rustix::fs::Mode;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::error::Error;
+use crate::holder::holder;
+
+/// The kernel cuts it to `net.core.somaxconn`.
+const BACKLOG: i32 = 65535;
+
+/// All listening sockets.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    listeners: Vec<Listener>,
+}
+
+#[derive(Debug)]
+enum Listener {
+    Tcp {
+        address: SocketAddr,
+        per_slot: Vec<Socket>,
+    },
+    Unix(UnixSocket),
+}
+
+impl Sockets {
+    /// Open all of them for so many worker slots, or none.
+    pub(crate) fn open(listen: &[Listen], slots: u32) -> Result<Sockets, Error> {
+        let open = |listen: &Listen| match listen {
+            Listen::Tcp(address) => open_tcp(*address, slots),
+            Listen::Unix(path) => UnixSocket::open(path, Access::Umask).map(Listener::Unix),
+        };
+        Ok(Sockets {
+            listeners: listen.iter().map(open).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Copies for the worker of this slot, in the order of `--listen`.
+    pub(crate) fn for_slot(&self, slot: u32) -> io::Result<Vec<OwnedFd>> {
+        let copy = |listener: &Listener| match listener {
+            Listener::Tcp { per_slot, .. } => {
+                per_slot[slot as usize].try_clone().map(OwnedFd::from)
+            }
+            Listener::Unix(unix) => unix.listener.try_clone().map(OwnedFd::from),
+        };
+        self.listeners.iter().map(copy).collect()
+    }
+
+    /// As clients would write them.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        let name = |listener: &Listener| match listener {
+            Listener::Tcp { address, .. } => format!("http://{address}"),
+            Listener::Unix(unix) => format!("unix:{}", unix.path.display()),
+        };
+        self.listeners.iter().map(name).collect()
+    }
+}
+
+fn open_tcp(wanted: SocketAddr, slots: u32) -> Result<Listener, Error> {
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::AddrInUse => Error::PortTaken {
+            address: wanted.to_string(),
+            holder: holder(wanted),
+        },
+        _ => Error::Listen {
+            address: wanted.to_string(),
+            source,
+        },
+    };
+    if wanted.port() != 0 {
+        // Without SO_REUSEPORT, so that another server of the same user on this port is found, not joined.
+        bind_tcp(wanted, false).map_err(failed)?;
+    }
+    let first = bind_tcp(wanted, true).map_err(failed)?;
+    let address = first
+        .local_addr()
+        .map_err(failed)?
+        .as_socket()
+        .expect("a TCP socket has such an address");
+    let mut per_slot = vec![first];
+    for _ in 1..slots {
+        per_slot.push(bind_tcp(address, true).map_err(failed)?);
+    }
+    for socket in &per_slot {
+        socket.listen(BACKLOG).map_err(failed)?;
+    }
+    Ok(Listener::Tcp { address, per_slot })
+}
+
+fn bind_tcp(address: SocketAddr, shared: bool) -> io::Result<Socket> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(shared)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+/// Who may connect to a Unix socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// As the umask says.
+    Umask,
+    /// The same user only.
+    Owner,
+}
+
+/// A bound Unix socket; its file goes when it is dropped, if it still is ours.
+#[derive(Debug)]
+pub(crate) struct UnixSocket {
+    pub(crate) listener: UnixListener,
+    pub(crate) path: PathBuf,
+    inode: (u64, u64),
+}
+
+impl UnixSocket {
+    /// Bind; a file left by a server that is gone is replaced.
+    pub(crate) fn open(path: &Path, access: Access) -> Result<UnixSocket, Error> {
+        let failed = |source| Error::Listen {
+            address: format!("unix:{}", path.display()),
+            source,
+        };
+        match path.symlink_metadata() {
+            Ok(file) if !file.file_type().is_socket() => {
+                return Err(Error::NotASocket(path.into()));
+            }
+            Ok(_) if answers(path) => return Err(Error::SocketTaken(path.into())),
+            Ok(_) => std::fs::remove_file(path).map_err(failed)?,
+            Err(_) => {}
+        }
+        let listener = bind_unix(path, access).map_err(failed)?;
+        let file = path.symlink_metadata().map_err(failed)?;
+        Ok(UnixSocket {
+            listener,
+            path: path.into(),
+            inode: (file.dev(), file.ino()),
+        })
+    }
+}
+
+fn bind_unix(path: &Path, access: Access) -> io::Result<UnixListener> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    if access == Access::Owner {
+        // Before it has a name: the file is made with this mode, so nobody can come in between.
+        rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    }
+    socket.bind(&SockAddr::unix(path)?)?;
+    socket.listen(BACKLOG)?;
+    Ok(OwnedFd::from(socket).into())
+}
+
+/// Anything but a refusal means that somebody is there, or may be.
+fn answers(path: &Path) -> bool {
+    match UnixStream::connect(path) {
+        Ok(_) => true,
+        Err(e) => !matches!(
+            e.kind(),
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound
+        ),
+    }
+}
+
+impl Drop for UnixSocket {
+    fn drop(&mut self) {
+        if self
+            .path
+            .symlink_metadata()
+            .is_ok_and(|file| (file.dev(), file.ino()) == self.inode)
+        {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp(text: &str) -> Listen {
+        Listen::Tcp(text.parse().unwrap())
+    }
+
+    #[test]
+    fn port_zero_is_the_same_port_for_every_slot() {
+        let sockets = Sockets::open(&[tcp("127.0.0.1:0"), tcp("127.0.0.1:0")], 3).unwrap();
+        let ports: Vec<Vec<u16>> = (0..3)
+            .map(|slot| {
+                let fds = sockets.for_slot(slot).unwrap();
+                fds.into_iter()
+                    .map(|fd| std::net::TcpListener::from(fd).local_addr().unwrap().port())
+                    .collect()
+            })
+            .collect();
+        assert_eq!(ports[0], ports[1]);
+        assert_eq!(ports[0], ports[2]);
+        assert_ne!(ports[0][0], ports[0][1]);
+        assert_eq!(
+            sockets.addresses()[0],
+            format!("http://127.0.0.1:{}", ports[0][0])
+        );
+    }
+
+    #[test]
+    fn a_port_taken_names_the_holder_even_if_it_shares_ports() {
+        let first = Sockets::open(&[tcp("127.0.0.1:0")], 2).unwrap();
+        let address = first.addresses()[0]
+            .trim_start_matches("http://")
+            .to_owned();
+        let error = Sockets::open(&[tcp(&address)], 1).unwrap_err().to_string();
+        let expected = format!(
+            "cannot listen on {address}: the port is taken by process {} (",
+            std::process::id()
+        );
+        assert!(error.starts_with(&expected), "{error}");
+    }
+
+    #[test]
+    fn a_stale_socket_is_replaced_a_live_one_and_a_file_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        drop(UnixListener::bind(&path).unwrap());
+        let socket = UnixSocket::open(&path, Access::Umask).unwrap();
+        assert!(matches!(
+            UnixSocket::open(&path, Access::Umask),
+            Err(Error::SocketTaken(_))
+        ));
+        drop(socket);
+        assert!(!path.exists());
+        std::fs::write(&path, "x").unwrap();
+        assert!(matches!(
+            UnixSocket::open(&path, Access::Umask),
+            Err(Error::NotASocket(_))
+        ));
+        assert_eq!(std::fs::read(&path).unwrap(), b"x");
+    }
+}

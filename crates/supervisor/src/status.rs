@@ -1,0 +1,206 @@
+//! What `hearth status` shows: a picture of the server at one moment.
+
+use std::fmt;
+
+use scoreboard::{Counter, Snapshot};
+use serde::{Deserialize, Serialize};
+
+/// The server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    pub version: String,
+    pub pid: u32,
+    pub app: String,
+    pub listen: Vec<String>,
+    /// `starting`, `running`, `reloading` or `stopping`.
+    pub state: String,
+    /// Every slot has a worker that accepts.
+    pub healthy: bool,
+    /// Some worker accepts.
+    pub ready: bool,
+    pub uptime_seconds: f64,
+    /// Of the app; rises by one with every boot of it.
+    pub generation: u32,
+    pub php: String,
+    /// Why the app is booted in each worker, if it is.
+    pub cold: Option<String>,
+    pub slots: u32,
+    pub reloads: u64,
+    /// Workers that had to be replaced outside of reloads.
+    pub restarts: u64,
+    /// Sums over all workers there have been, by the names of [`Counter`].
+    pub totals: Vec<(String, u64)>,
+    pub workers: Vec<WorkerStatus>,
+}
+
+/// One worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerStatus {
+    pub pid: Option<u32>,
+    pub slot: u32,
+    pub generation: u32,
+    /// `forking`, `starting`, `ready` or `leaving`.
+    pub state: String,
+    pub uptime_seconds: f64,
+    pub requests: u64,
+    pub in_flight: u64,
+    pub connections: u64,
+    pub resident_bytes: u64,
+    /// Of its slot, since the server started.
+    pub restarts: u64,
+}
+
+pub(crate) fn totals(snapshot: &Snapshot) -> Vec<(String, u64)> {
+    Counter::ALL
+        .iter()
+        .map(|counter| (counter.name().to_owned(), snapshot.get(*counter)))
+        .collect()
+}
+
+impl Status {
+    pub(crate) fn total(&self, counter: Counter) -> u64 {
+        self.totals
+            .iter()
+            .find(|(name, _)| name == counter.name())
+            .map_or(0, |(_, value)| *value)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "app         {}", self.app)?;
+        writeln!(
+            f,
+            "state       {}, pid {}, up {}",
+            self.state,
+            self.pid,
+            duration(self.uptime_seconds)
+        )?;
+        writeln!(f, "listening   {}", self.listen.join(" "))?;
+        writeln!(
+            f,
+            "generation  {} (PHP {}, hearth {})",
+            self.generation, self.php, self.version
+        )?;
+        if let Some(reason) = &self.cold {
+            writeln!(f, "cold boot   {reason}")?;
+        }
+        writeln!(
+            f,
+            "requests    {} answered, {} of them with 5xx; {} timeouts, {} exceptions, {} fatal errors",
+            self.total(Counter::Finished),
+            self.total(Counter::Responses5xx),
+            self.total(Counter::Timeouts),
+            self.total(Counter::Exceptions),
+            self.total(Counter::Fatal),
+        )?;
+        writeln!(
+            f,
+            "reloads     {}, worker restarts {}\n",
+            self.reloads, self.restarts
+        )?;
+        writeln!(
+            f,
+            "slot  generation      pid  state     requests  in flight  connections       RSS  restarts       up"
+        )?;
+        for w in &self.workers {
+            let pid = w.pid.map_or("-".into(), |pid| pid.to_string());
+            writeln!(
+                f,
+                "{:>4}  {:>10}  {pid:>7}  {:<8}  {:>8}  {:>9}  {:>11}  {:>5.1} MB  {:>8}  {:>7}",
+                w.slot,
+                w.generation,
+                w.state,
+                w.requests,
+                w.in_flight,
+                w.connections,
+                w.resident_bytes as f64 / 1e6,
+                w.restarts,
+                duration(w.uptime_seconds),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// `3.2s`, `5m02s`, `4h05m`, `12d03h`.
+fn duration(seconds: f64) -> String {
+    let whole = seconds as u64;
+    match whole {
+        0..60 => format!("{seconds:.1}s"),
+        60..3600 => format!("{}m{:02}s", whole / 60, whole % 60),
+        3600..86400 => format!("{}h{:02}m", whole / 3600, whole / 60 % 60),
+        _ => format!("{}d{:02}h", whole / 86400, whole / 3600 % 24),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn sample() -> Status {
+        let mut totals = totals(&Snapshot::default());
+        for (name, value) in &mut totals {
+            *value = match name.as_str() {
+                "requests" => 1000,
+                "finished" => 998,
+                "responses_2xx" => 990,
+                "responses_5xx" => 8,
+                _ => 0,
+            };
+        }
+        let worker = |slot, pid, state: &str| WorkerStatus {
+            pid,
+            slot,
+            generation: 3,
+            state: state.into(),
+            uptime_seconds: 75.4,
+            requests: 500,
+            in_flight: 1,
+            connections: 12,
+            resident_bytes: 23_400_000,
+            restarts: 2,
+        };
+        Status {
+            version: "0.1.0".into(),
+            pid: 100,
+            app: "/srv/app.php".into(),
+            listen: vec!["http://127.0.0.1:8080".into(), "unix:/run/a.sock".into()],
+            state: "running".into(),
+            healthy: true,
+            ready: true,
+            uptime_seconds: 90061.0,
+            generation: 3,
+            php: "8.2.36".into(),
+            cold: None,
+            slots: 2,
+            reloads: 2,
+            restarts: 4,
+            totals,
+            workers: vec![worker(0, Some(4711), "ready"), worker(1, None, "forking")],
+        }
+    }
+
+    #[test]
+    fn the_table_lines_up() {
+        let expected = "\
+app         /srv/app.php
+state       running, pid 100, up 1d01h
+listening   http://127.0.0.1:8080 unix:/run/a.sock
+generation  3 (PHP 8.2.36, hearth 0.1.0)
+requests    998 answered, 8 of them with 5xx; 0 timeouts, 0 exceptions, 0 fatal errors
+reloads     2, worker restarts 4
+
+slot  generation      pid  state     requests  in flight  connections       RSS  restarts       up
+   0           3     4711  ready          500          1           12   23.4 MB         2    1m15s
+   1           3        -  forking        500          1           12   23.4 MB         2    1m15s
+";
+        assert_eq!(sample().to_string(), expected);
+    }
+
+    #[test]
+    fn it_survives_the_control_socket() {
+        let text = serde_json::to_string(&sample()).unwrap();
+        assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), sample());
+    }
+}

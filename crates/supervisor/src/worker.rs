@@ -1,0 +1,151 @@
+//! One worker, seen from here.
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use ipc::{Drain, ToWorker};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use scoreboard::{InFlight, Scoreboard};
+
+use crate::event::{Event, Events};
+use crate::link::{Link, watch};
+
+/// Never used twice.
+pub(crate) type WorkerId = u64;
+
+/// How long a parent may take to say how a worker ended.
+const OBITUARY: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Asked for; there may be no process yet.
+    Forking,
+    /// A process that does not accept yet.
+    Starting,
+    Ready,
+    /// It finishes what it has and leaves, because it was told to or of itself.
+    Leaving,
+}
+
+impl State {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            State::Forking => "forking",
+            State::Starting => "starting",
+            State::Ready => "ready",
+            State::Leaving => "leaving",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) generation: u32,
+    pub(crate) slot: u32,
+    pub(crate) state: State,
+    pub(crate) pid: Option<u32>,
+    pub(crate) since: Instant,
+    pub(crate) board: Scoreboard,
+    link: Link<ToWorker>,
+    /// Names the process and no later one of the same number.
+    handle: Option<OwnedFd>,
+}
+
+impl Worker {
+    pub(crate) fn new(
+        generation: u32,
+        slot: u32,
+        board: Scoreboard,
+        link: Link<ToWorker>,
+    ) -> Worker {
+        let (state, since) = (State::Forking, Instant::now());
+        Worker {
+            generation,
+            slot,
+            state,
+            pid: None,
+            since,
+            board,
+            link,
+            handle: None,
+        }
+    }
+
+    /// It exists. From now on its end is noticed, whatever its parent says.
+    pub(crate) fn forked(&mut self, id: WorkerId, pid: u32, events: &Events) {
+        self.pid = Some(pid);
+        if self.state == State::Forking {
+            self.state = State::Starting;
+        }
+        let handle = i32::try_from(pid)
+            .ok()
+            .and_then(Pid::from_raw)
+            .map(|pid| pidfd_open(pid, PidfdFlags::empty()));
+        // If there is no handle it is gone already, and its parent says so.
+        let Some(Ok(handle)) = handle else { return };
+        let Ok(watched) = handle.try_clone().and_then(watch) else {
+            return;
+        };
+        self.handle = Some(handle);
+        let events = events.clone();
+        tokio::spawn(async move {
+            let _ = watched.readable().await;
+            drop(watched);
+            tokio::time::sleep(OBITUARY).await;
+            events.send(Event::Gone(id));
+        });
+    }
+
+    pub(crate) fn drain(&mut self, linger: bool, deadline: Duration) {
+        self.state = State::Leaving;
+        self.link.send(
+            ToWorker::Drain(Drain {
+                linger,
+                deadline: deadline.as_secs_f64(),
+            }),
+            Vec::new(),
+        );
+    }
+
+    pub(crate) fn kill(&self) {
+        if let Some(handle) = &self.handle {
+            // It may just have ended.
+            let _ = pidfd_send_signal(handle, Signal::KILL);
+        }
+    }
+
+    /// Resident memory in bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let statm = self
+            .pid
+            .and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/statm")).ok());
+        let pages = statm.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+        pages.unwrap_or(0) * rustix::param::page_size() as u64
+    }
+}
+
+/// For the log: what was being answered.
+pub(crate) fn list(requests: &[InFlight]) -> String {
+    const MOST: usize = 20;
+    let one = |r: &InFlight| {
+        let cut = if r.cut { "…" } else { "" };
+        let torn = if r.torn { " (just beginning)" } else { "" };
+        format!(
+            "{} {}{cut} id={:x} age={:.3}s{torn}",
+            r.method,
+            r.target,
+            r.id,
+            r.age.as_secs_f64()
+        )
+    };
+    let mut text = requests
+        .iter()
+        .take(MOST)
+        .map(one)
+        .collect::<Vec<_>>()
+        .join("; ");
+    if requests.len() > MOST {
+        text.push_str(&format!("; and {} more", requests.len() - MOST));
+    }
+    text
+}

@@ -2,4 +2,17 @@
 //! afterwards that it left nothing behind (`testkit::Server`).
 #![forbid(unsafe_code)]
 
+mod boot;
+mod concurrency;
+mod examples;
+mod faults;
+mod hooks;
+mod http;
+mod isolation;
+mod lifecycle;
+mod processes;
+mod run;
 mod services;
+mod spin;
+mod superglobals;
+mod support;

@@ -29,7 +29,7 @@ packages_of() {
             echo "php$v-cli php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql php$v-redis php$v-curl"
             echo "php$v-mbstring php$v-xml php$v-apcu phpunit php-nyholm-psr7 php-psr-http-factory php-psr-log"
             echo 'php-psr-cache php-psr-simple-cache mariadb-server-core postgresql redis-server nginx-light'
-            echo 'apache2-utils wrk procps util-linux shellcheck'
+            echo 'apache2-utils wrk procps util-linux openssl shellcheck'
             ;;
         bench) echo "mariadb-server-core nginx-light wrk procps php$v-cli php$v-mysql" ;;
         tree) echo 'debootstrap debian-archive-keyring' ;;

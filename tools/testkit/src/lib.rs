@@ -17,4 +17,15 @@ pub mod service;
 pub use binaries::{checkout, hearth};
 pub use log::Log;
 pub use processes::{cpu_time, descriptors, in_session};
-pub use server::{Server, ServerBuilder, Stopped};
+pub use server::{Server, ServerBuilder, Stopped, kill};
+
+/// A directory that is removed when it is dropped.
+///
+/// # Panics
+/// When none can be made.
+pub fn temporary() -> tempfile::TempDir {
+    tempfile::Builder::new()
+        .prefix("hearth-it-")
+        .tempdir()
+        .expect("a temporary directory")
+}

@@ -66,12 +66,13 @@ pub fn descriptors(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// User and system time a process has used so far.
-pub fn cpu_time(pid: u32) -> Duration {
-    let words = stat(pid).unwrap_or_else(|| panic!("process {pid} is gone"));
-    let ticks: u64 =
-        words[11].parse::<u64>().expect("utime") + words[12].parse::<u64>().expect("stime");
-    Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
+/// User and system time a process has used so far; `None` when it is gone.
+pub fn cpu_time(pid: u32) -> Option<Duration> {
+    let words = stat(pid)?;
+    let ticks = words[11].parse::<u64>().ok()? + words[12].parse::<u64>().ok()?;
+    Some(Duration::from_millis(
+        ticks * 1000 / rustix::param::clock_ticks_per_second(),
+    ))
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub struct ServerBuilder {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     files: Vec<(String, String)>,
+    wrapper: Vec<String>,
     alerts_allowed: bool,
 }
 
@@ -56,6 +57,13 @@ impl ServerBuilder {
     #[must_use]
     pub fn file(mut self, name: &str, content: impl Into<String>) -> Self {
         self.files.push((name.to_owned(), content.into()));
+        self
+    }
+
+    /// Starts it through another program, which must replace itself by it.
+    #[must_use]
+    pub fn inside<const N: usize>(mut self, wrapper: [&str; N]) -> Self {
+        self.wrapper = wrapper.map(str::to_owned).to_vec();
         self
     }
 
@@ -179,6 +187,7 @@ impl Server {
             arguments: Vec::new(),
             environment: Vec::new(),
             files: Vec::new(),
+            wrapper: Vec::new(),
             alerts_allowed: false,
         }
     }
@@ -281,6 +290,12 @@ impl Server {
     /// When it did, or did not stop, with its log.
     pub fn stop(mut self) -> Stopped {
         self.stop_and_check()
+    }
+
+    /// After the test killed the supervisor itself: there is nothing to stop any more.
+    pub fn killed(mut self) {
+        self.guard.take();
+        let _ = self.child.wait();
     }
 
     fn stop_and_check(&mut self) -> Stopped {
@@ -417,7 +432,7 @@ impl Drop for Server {
 }
 
 /// Sends a signal to a process of the server.
-pub(crate) fn kill(pid: u32, signal: Signal) {
+pub fn kill(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)

@@ -1,9 +1,11 @@
 //! A private nginx.
 
 use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use super::{Daemon, directory, free_port, program};
+use super::{Daemon, directory, free_port, program, run};
 use crate::server::until;
 
 /// One server block on a free port.
@@ -11,6 +13,7 @@ use crate::server::until;
 pub struct Nginx {
     /// Its port on 127.0.0.1.
     pub port: u16,
+    scheme: &'static str,
     _daemon: Daemon,
 }
 
@@ -20,7 +23,42 @@ impl Nginx {
     /// # Panics
     /// With its log, when it does not listen.
     pub fn start(locations: &str) -> Self {
+        Self::start_in(&directory("nginx", None), "", "http", locations)
+    }
+
+    /// The same with TLS and a certificate that nobody signed.
+    ///
+    /// # Panics
+    /// As [`Nginx::start`].
+    pub fn start_tls(locations: &str) -> Self {
         let place = directory("nginx", None);
+        let (key, certificate) = (place.join("key.pem"), place.join("certificate.pem"));
+        let mut openssl = Command::new("openssl");
+        openssl.args([
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+        ]);
+        run(openssl
+            .arg("-keyout")
+            .arg(&key)
+            .arg("-out")
+            .arg(&certificate));
+        let files = format!(
+            "ssl_certificate {}; ssl_certificate_key {};",
+            certificate.display(),
+            key.display()
+        );
+        Self::start_in(&place, " ssl", "https", &format!("{files} {locations}"))
+    }
+
+    fn start_in(place: &Path, listen: &str, scheme: &'static str, locations: &str) -> Self {
         let port = free_port();
         let path = place.display();
         let configuration = format!(
@@ -28,7 +66,7 @@ impl Nginx {
              events {{ worker_connections 2048; }}\n\
              http {{ access_log off; client_body_temp_path {path}/body; proxy_temp_path {path}/proxy;\n\
              fastcgi_temp_path {path}/fastcgi; uwsgi_temp_path {path}/uwsgi; scgi_temp_path {path}/scgi;\n\
-             server {{ listen 127.0.0.1:{port}; {locations} }} }}\n"
+             server {{ listen 127.0.0.1:{port}{listen}; {locations} }} }}\n"
         );
         std::fs::write(place.join("nginx.conf"), configuration).expect("a file can be written");
         let mut server = program("/usr/sbin/nginx", None);
@@ -36,8 +74,8 @@ impl Nginx {
             .arg("-c")
             .arg(place.join("nginx.conf"))
             .arg("-p")
-            .arg(&place);
-        let daemon = Daemon::spawn(&mut server, &place);
+            .arg(place);
+        let daemon = Daemon::spawn(&mut server, place);
         // nginx says nothing when it listens.
         let up = until(Duration::from_secs(10), || {
             TcpStream::connect(("127.0.0.1", port)).ok()
@@ -49,12 +87,13 @@ impl Nginx {
         );
         Self {
             port,
+            scheme,
             _daemon: daemon,
         }
     }
 
     /// Its address.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("{}://127.0.0.1:{}", self.scheme, self.port)
     }
 }

@@ -1,0 +1,112 @@
+//! A server that cannot start says why, with file and line and what to do, and leaves nothing running.
+
+use testkit::{Server, ServerBuilder, Stopped};
+
+#[track_caller]
+fn refused(builder: ServerBuilder, code: i32, parts: &[&str]) -> Stopped {
+    match builder.try_start() {
+        Ok(server) => panic!("it started: {}", server.log().text()),
+        Err(stopped) => {
+            assert_eq!(stopped.status.code(), Some(code), "{}", stopped.log);
+            for part in parts {
+                assert!(
+                    stopped.log.contains(part),
+                    "no {part:?} in:\n{}",
+                    stopped.log
+                );
+            }
+            stopped
+        }
+    }
+}
+
+#[test]
+fn a_script_without_a_handler() {
+    refused(
+        Server::script("echo 'hello';"),
+        1,
+        &["app.php", "handler", "--mode classic"],
+    );
+    refused(Server::script("return 5;"), 1, &["app.php", "int"]);
+}
+
+#[test]
+fn a_script_that_throws() {
+    refused(
+        Server::script("\n\nthrow new RuntimeException('no database');"),
+        1,
+        &["app.php:3", "RuntimeException", "no database"],
+    );
+}
+
+#[test]
+fn a_script_with_a_syntax_error() {
+    refused(
+        Server::script("\nreturn fn( => 1;"),
+        1,
+        &["app.php:2", "syntax error"],
+    );
+}
+
+#[test]
+fn a_script_that_exits_or_fails() {
+    refused(Server::script("exit(0);"), 1, &["app.php"]);
+    refused(
+        Server::script("\nundefined_function();"),
+        1,
+        &["app.php:2", "undefined_function"],
+    );
+    refused(
+        Server::script("ini_set('memory_limit', '8M'); str_repeat('x', 1 << 28);"),
+        1,
+        &["Allowed memory size"],
+    );
+}
+
+#[test]
+fn a_script_that_is_missing() {
+    refused(Server::app("missing.php"), 1, &["missing.php"]);
+}
+
+#[test]
+fn a_port_that_is_taken() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let builder = Server::script("return fn () => 'x';").args(["--listen", &address]);
+    refused(builder, 1, &[&address, "in use"]);
+}
+
+#[test]
+fn mistakes_in_the_configuration_are_reported_together() {
+    let builder = Server::script("return fn () => 'x';")
+        .file(
+            "hearth.toml",
+            "[workers]\ncuont = 2\nconcurrency = \"many\"\n",
+        )
+        .args(["--request-timeout", "soon"]);
+    refused(
+        builder,
+        2,
+        &[
+            "workers.cuont",
+            "workers.count",
+            "workers.concurrency",
+            "soon",
+        ],
+    );
+}
+
+#[test]
+fn a_connection_left_open_at_boot_is_named_and_the_app_booted_in_each_worker() {
+    let server = Server::script(
+        "$peer = stream_socket_client(getenv('PEER')); return fn () => (string) getmypid() . (is_resource($GLOBALS['peer'] ?? null) ? ' open' : ' open?');",
+    )
+    .args(["--workers", "2"])
+    .env("PEER", format!("tcp://127.0.0.1:{}", testkit::service::Peer::start().port))
+    .start();
+    assert!(server.get("/").text().contains("open"));
+    let line = server.expect_log("127.0.0.1:");
+    server.expect_log("each worker");
+    assert!(!line.is_empty());
+    server.stop();
+}

@@ -1,0 +1,242 @@
+//! `async`, `await`, `parallel`, `timeout`, `defer`, channels and the rest, in a handler.
+
+use std::time::Duration;
+
+use testkit::Server;
+
+use crate::support::{at_once, ok, one_worker, same};
+
+/// The handler's body must return `ok`, within the milliseconds.
+#[track_caller]
+fn handler(milliseconds: std::ops::Range<u128>, code: &str) {
+    let server = one_worker(&format!(
+        "return function (Hearth\\Request $request) {{ {code} }};"
+    ))
+    .start();
+    let start = std::time::Instant::now();
+    let text = ok(&server.get("/"));
+    let took = start.elapsed().as_millis();
+    assert_eq!(text, "ok");
+    assert!(
+        milliseconds.contains(&took),
+        "took {took} ms, not {milliseconds:?}"
+    );
+    server.stop();
+}
+
+#[test]
+fn async_starts_at_once_and_await_gives_the_result() {
+    handler(
+        190..600,
+        r"$tasks = array_map(fn ($n) => Hearth\async(function (int $n) { usleep(200000); return $n * 2; }, $n), range(1, 10));
+        return array_sum(array_map(fn ($t) => $t->await(), $tasks)) === 110 ? 'ok' : 'wrong';",
+    );
+}
+
+#[test]
+fn await_gives_the_exception() {
+    handler(
+        0..500,
+        r"$t = Hearth\async(function () { usleep(1000); throw new DomainException('mine'); });
+        try { $t->await(); return 'no exception'; } catch (DomainException $e) { return $e->getMessage() === 'mine' ? 'ok' : 'other'; }",
+    );
+}
+
+#[test]
+fn parallel_keeps_keys_and_obeys_its_limit() {
+    handler(
+        190..700,
+        r"$now = 0; $most = 0;
+        $one = function () use (&$now, &$most) { $most = max($most, ++$now); usleep(50000); $now--; return $now; };
+        $r = Hearth\parallel(array_fill_keys(range('a', 'h'), $one), 2);
+        return array_keys($r) === range('a', 'h') && $most === 2 ? 'ok' : json_encode([$r, $most]);",
+    );
+}
+
+#[test]
+fn the_first_failure_cancels_the_rest() {
+    handler(
+        0..1000,
+        r"$ended = [];
+        try {
+            Hearth\parallel([
+                function () use (&$ended) { try { sleep(10); } catch (Hearth\CancelledError $e) { $ended[] = 'cancelled'; throw $e; } },
+                function () { usleep(20000); throw new LogicException('first'); },
+            ]);
+        } catch (LogicException $e) { $ended[] = $e->getMessage(); }
+        return $ended === ['cancelled', 'first'] ? 'ok' : json_encode($ended);",
+    );
+}
+
+#[test]
+fn race_gives_the_first_and_cancels_the_others() {
+    handler(
+        0..1000,
+        r"return Hearth\race([fn () => sleep(10), function () { usleep(20000); return 'ok'; }]);",
+    );
+}
+
+#[test]
+fn timeout_ends_a_wait() {
+    handler(
+        190..900,
+        r"try { Hearth\timeout(0.2, fn () => sleep(10)); return 'waited'; } catch (Hearth\TimeoutError) {}
+        return Hearth\timeout(5, fn () => 'ok');",
+    );
+}
+
+#[test]
+fn a_cancelled_task_ends_at_its_wait() {
+    handler(
+        0..900,
+        r"$t = Hearth\async(fn () => sleep(10)); usleep(10000); $t->cancel();
+        try { $t->await(); return 'no'; } catch (Hearth\CancelledError) { return 'ok'; }",
+    );
+}
+
+#[test]
+fn await_may_have_a_time_limit_of_its_own() {
+    handler(
+        90..900,
+        r"$t = Hearth\async(function () { usleep(400000); return 'ok'; });
+        try { $t->await(0.1); return 'too early'; } catch (Hearth\TimeoutError) {} return $t->await();",
+    );
+}
+
+#[test]
+fn channels_pass_values_in_order_and_close() {
+    handler(
+        0..900,
+        r"$c = new Hearth\Channel(2); $got = [];
+        $t = Hearth\async(function () use ($c) { foreach (range(1, 20) as $n) { $c->send($n); if ($n % 5 === 0) { usleep(1000); } } $c->close(); });
+        foreach ($c as $value) { $got[] = $value; } $t->await();
+        return $got === range(1, 20) ? 'ok' : json_encode($got);",
+    );
+}
+
+#[test]
+fn a_mutex_lets_one_in_at_a_time() {
+    handler(
+        90..900,
+        r"$m = new Hearth\Mutex(); $in = 0; $most = 0;
+        Hearth\parallel(array_fill(0, 10, fn () => $m->with(function () use (&$in, &$most) { $most = max($most, ++$in); usleep(10000); $in--; })));
+        return $most === 1 ? 'ok' : (string) $most;",
+    );
+}
+
+#[test]
+fn children_end_with_their_request() {
+    let server = one_worker(
+        r"return function ($request) {
+            if ($request->path === '/look') { return (string) @file_get_contents('mark'); }
+            Hearth\async(function () { usleep(300000); file_put_contents('mark', 'child'); });
+            return 'parent';
+        };",
+    )
+    .start();
+    let start = std::time::Instant::now();
+    assert_eq!(ok(&server.get("/")), "parent");
+    assert!(
+        start.elapsed() >= Duration::from_millis(290),
+        "the request did not wait for its child"
+    );
+    assert_eq!(ok(&server.get("/look")), "child");
+    server.stop();
+}
+
+#[test]
+fn deferred_work_runs_after_the_response() {
+    let server = one_worker(
+        r"return function ($request) {
+            if ($request->path === '/look') { return (string) @file_get_contents('mark'); }
+            Hearth\defer(function () { usleep(300000); file_put_contents('mark', 'deferred'); });
+            return 'at once';
+        };",
+    )
+    .start();
+    let start = std::time::Instant::now();
+    assert_eq!(ok(&server.get("/")), "at once");
+    assert!(
+        start.elapsed() < Duration::from_millis(250),
+        "the response waited for the deferred work"
+    );
+    let until = std::time::Instant::now() + Duration::from_secs(5);
+    while ok(&server.get("/look")) != "deferred" {
+        assert!(std::time::Instant::now() < until, "it never ran");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    server.stop();
+}
+
+#[test]
+fn a_local_is_private_to_its_request_and_its_children() {
+    let server = one_worker(
+        r"$local = new Hearth\Local();
+        return function ($request) use ($local) {
+            $id = $request->query('id'); $seen = $local->has() ? 'seen ' : '';
+            $local->set($id); usleep(mt_rand(0, 20000));
+            $child = Hearth\async(function () use ($local) { usleep(mt_rand(0, 5000)); return $local->get(); })->await();
+            return $seen . $local->get() . $child;
+        };",
+    )
+    .start();
+    let targets: Vec<String> = (0..50).map(|id| format!("/?id={id}")).collect();
+    for _ in 0..2 {
+        let (answers, _) = at_once(&server, &targets);
+        for (id, answer) in answers.iter().enumerate() {
+            assert_eq!(ok(answer), format!("{id}{id}"));
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn timers_of_the_worker_run_and_stop() {
+    let server = one_worker(
+        r"return function ($request) {
+            static $ticks = 0, $timer = null;
+            if ($request->path === '/start') { $timer = Hearth\every(0.02, function () use (&$ticks) { $ticks++; }); return 'started'; }
+            if ($request->path === '/stop') { $timer->stop(); return 'stopped'; }
+            return (string) $ticks;
+        };",
+    )
+    .start();
+    assert_eq!(ok(&server.get("/start")), "started");
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(ok(&server.get("/stop")), "stopped");
+    let ticks: u32 = ok(&server.get("/")).parse().expect("a number");
+    assert!((5..=16).contains(&ticks), "{ticks} ticks in 0.3 s");
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(
+        ok(&server.get("/")),
+        ticks.to_string(),
+        "it ticks on after stop()"
+    );
+    server.stop();
+}
+
+#[test]
+fn request_ids_differ() {
+    let server = one_worker(r"return fn () => Hearth\requestId();").start();
+    let (answers, _) = at_once(&server, &same("/", 50));
+    let ids: std::collections::BTreeSet<String> = answers.iter().map(ok).collect();
+    assert_eq!(ids.len(), 50);
+    server.stop();
+}
+
+#[test]
+fn concurrency_limits_requests_in_flight() {
+    let server: Server = one_worker(
+        "$now = 0; return function () use (&$now) { $now++; usleep(50000); return (string) $now-- ; };",
+    )
+    .args(["--concurrency", "3"])
+    .start();
+    let (answers, took) = at_once(&server, &same("/", 9));
+    assert!(
+        answers
+            .iter()
+            .all(|answer| (1..=3).contains(&ok(answer).parse::<i32>().expect("a number")))
+    );
+    assert!(took >= Duration::from_millis(145), "{took:?}");
+    server.stop();
+}

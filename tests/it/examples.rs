@@ -1,0 +1,205 @@
+//! What a reader copies does work: the README's apps and the guestbook, on each database.
+
+use std::path::PathBuf;
+
+use testkit::Server;
+use testkit::http::{Client, Response};
+use testkit::service::{MariaDb, Peer, Postgres};
+
+use crate::support::ok;
+
+/// The PHP block of the README below the mark `<!-- example: NAME -->`.
+fn readme(name: &str) -> String {
+    let text = std::fs::read_to_string(testkit::checkout().join("README.md")).expect("the README");
+    let after = text
+        .split(&format!("<!-- example: {name} -->"))
+        .nth(1)
+        .expect("the mark");
+    after
+        .split("```php\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .expect("a block")
+        .to_owned()
+}
+
+#[test]
+fn the_readmes_first_app() {
+    let server = Server::app("app.php")
+        .file("app.php", readme("hello"))
+        .start();
+    assert_eq!(ok(&server.get("/?name=Ada")), "Hello Ada\n");
+    assert_eq!(ok(&server.get("/")), "Hello world\n");
+    server.stop();
+}
+
+#[test]
+fn the_readmes_app_with_a_database() {
+    let server = Server::app("app.php")
+        .file("app.php", readme("database"))
+        .env("DB_DSN", MariaDb::shared().dsn())
+        .env("DB_USER", "hearth")
+        .env("DB_PASSWORD", "hearth")
+        .start();
+    assert_eq!(ok(&server.get("/?n=1")), r#"{"answer":2}"#);
+    assert_eq!(ok(&server.get("/")), r#"{"answer":42}"#);
+    server.stop();
+}
+
+#[test]
+fn the_readmes_app_with_curl() {
+    let start = std::time::Instant::now();
+    let server = Server::app("app.php")
+        .file("app.php", readme("curl"))
+        .env("BACKEND_URL", Peer::start().url(300))
+        .start();
+    assert_eq!(
+        ok(&server.get("/")),
+        r#"{"first":"late\n","second":"late\n"}"#
+    );
+    assert!(start.elapsed().as_secs_f64() < 10.0);
+    server.stop();
+}
+
+fn guestbook(url: &str) {
+    let app: PathBuf = testkit::checkout().join("examples/guestbook/app.php");
+    let server = Server::app(app)
+        .env("DATABASE_URL", url)
+        .args(["--workers", "2"])
+        .start();
+    page(&server);
+    api(&server);
+    server.stop();
+}
+
+/// The pages as a browser uses them: one entry is written.
+fn page(server: &Server) {
+    let mut browser = Browser {
+        client: server.connect(),
+        cookies: Vec::new(),
+    };
+    let page = browser.get("/");
+    assert!(
+        page.text().contains("Nobody wrote anything yet."),
+        "{}",
+        page.text()
+    );
+    let token = page
+        .text()
+        .split("name=\"token\" value=\"")
+        .nth(1)
+        .expect("a token")[..32]
+        .to_owned();
+
+    let refused = browser.post(&format!("token={token}&name=Ada&message=+"));
+    assert_eq!(refused.status, 422);
+    assert!(
+        refused.text().contains("The message is missing.")
+            && refused.text().contains("value=\"Ada\"")
+    );
+    assert_eq!(browser.post("token=0&name=a&message=b").status, 403);
+
+    let written = browser.post(&format!(
+        "token={token}&name=%3Cb%3EAda&message=%22h%C3%A9%22+%26+co"
+    ));
+    assert_eq!(
+        (written.status, written.header("location")),
+        (303, Some("/"))
+    );
+    let page = ok(&browser.get("/"));
+    assert!(
+        page.contains("Thank you, &lt;b&gt;Ada!") && page.contains("&quot;hé&quot; &amp; co"),
+        "{page}"
+    );
+    assert!(
+        !ok(&browser.get("/")).contains("Thank you"),
+        "the note is said twice"
+    );
+}
+
+/// The JSON API: a second entry is written.
+fn api(server: &Server) {
+    let mut client = server.connect();
+    let made = client.post(
+        "/api/entries",
+        "application/json",
+        r#"{"name":"Bob","message":"hello"}"#,
+    );
+    assert_eq!(
+        (made.status, made.header("location")),
+        (201, Some("/api/entries/2"))
+    );
+    assert!(ok(&client.get("/api/entries/2")).contains(r#""name":"Bob","message":"hello""#));
+    assert!(ok(&client.get("/api/entries?limit=1")).starts_with(r#"{"entries":[{"id":2,"#));
+    assert!(ok(&client.get("/api/entries?before=2")).starts_with(r#"{"entries":[{"id":1,"#));
+    assert_eq!(client.get("/api/entries/99").status, 404);
+    assert_eq!(
+        client.post("/api/entries", "application/json", "{").status,
+        400
+    );
+    assert_eq!(client.get("/nowhere").status, 404);
+}
+
+/// Keeps cookies as a browser does.
+struct Browser {
+    client: Client,
+    cookies: Vec<(String, String)>,
+}
+
+impl Browser {
+    fn get(&mut self, path: &str) -> Response {
+        self.ask(&format!("GET {path} HTTP/1.1\r\n"), "")
+    }
+
+    fn post(&mut self, form: &str) -> Response {
+        let length = form.len();
+        let head = format!(
+            "POST / HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n"
+        );
+        self.ask(&head, form)
+    }
+
+    fn ask(&mut self, head: &str, body: &str) -> Response {
+        let cookies: Vec<String> = self
+            .cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        self.client.send(format!(
+            "{head}Host: localhost\r\nCookie: {}\r\n\r\n{body}",
+            cookies.join("; ")
+        ));
+        let response = self.client.response();
+        for cookie in response.header_all("set-cookie") {
+            let (name, value) = cookie
+                .split(';')
+                .next()
+                .and_then(|pair| pair.split_once('='))
+                .expect("a cookie");
+            self.cookies.retain(|(known, _)| known != name);
+            if !cookie.contains("Max-Age=0") {
+                self.cookies.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        response
+    }
+}
+
+#[test]
+fn the_guestbook_on_sqlite() {
+    let directory = testkit::temporary();
+    guestbook(&format!(
+        "sqlite:{}/guestbook.sqlite",
+        directory.path().display()
+    ));
+}
+
+#[test]
+fn the_guestbook_on_mariadb() {
+    guestbook(&MariaDb::shared().url());
+}
+
+#[test]
+fn the_guestbook_on_postgresql() {
+    guestbook(&Postgres::shared().url());
+}

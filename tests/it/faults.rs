@@ -1,0 +1,333 @@
+//! What goes wrong in an app stays in its request.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use testkit::Server;
+use testkit::service::MariaDb;
+
+use crate::support::{at_once, ok, one_worker, same};
+
+const APP: &str = r#"
+return function (Hearth\Request $request) {
+    switch ($request->path) {
+        case '/exception': usleep(1000); throw new RuntimeException('out of luck');
+        case '/error': return undefined_function();
+        case '/exit': echo 'before'; usleep(1000); exit;
+        case '/exit-text': exit('bye');
+        case '/exit-code': http_response_code(404); exit(3);
+        case '/exit-deep': array_map(function () { ob_start(); echo 'deep'; (new Fiber(fn () => exit))->start(); }, [1]);
+        case '/fatal': usleep(1000); return (fn (): int => eval('class A {} class A {}'))();
+        case '/memory': return strlen(str_repeat('x', 1 << 30));
+        case '/stack': $f = function () use (&$f) { return [$f(), 1]; }; return $f();
+        case '/segv': usleep(1000); posix_kill(getmypid(), SIGSEGV); sleep(5); return 'survived';
+        case '/slow': usleep(600000); return 'slow done';
+        case '/pid': return (string) getmypid();
+        default: return 'fine';
+    }
+};"#;
+
+fn app() -> testkit::ServerBuilder {
+    one_worker(APP)
+        .args(["--ini", "memory_limit=64M"])
+        .file("unused", "")
+}
+
+#[test]
+fn an_exception_is_a_500_and_a_log_line_with_the_request_id() {
+    let server = app().start();
+    let response = server.get("/exception");
+    assert_eq!(response.status, 500);
+    assert!(
+        !response.text().contains("out of luck"),
+        "the client sees what it must not: {}",
+        response.text()
+    );
+    let line = server.expect_log("out of luck");
+    assert!(
+        line.contains("RuntimeException") && line.contains("app.php:"),
+        "{line}"
+    );
+    assert!(line.contains("request"), "no request id: {line}");
+    assert_eq!(server.get("/error").status, 500);
+    server.expect_log("undefined_function");
+    assert_eq!(ok(&server.get("/")), "fine");
+    server.stop();
+}
+
+#[test]
+fn display_errors_shows_the_exception_to_the_developer() {
+    let server = app().arg("--display-errors").start();
+    let text = server.get("/exception").text();
+    assert!(
+        text.contains("out of luck") && text.contains("app.php"),
+        "{text}"
+    );
+    server.stop();
+}
+
+#[test]
+fn exit_ends_its_request_only() {
+    let server = app().start();
+    let pid = ok(&server.get("/pid"));
+    let mut slow = server.connect();
+    slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(ok(&server.get("/exit")), "before");
+    assert_eq!(ok(&server.get("/exit-text")), "bye");
+    assert_eq!(server.get("/exit-code").status, 404);
+    assert_eq!(ok(&server.get("/exit-deep")), "deep");
+    assert_eq!(ok(&slow.response()), "slow done");
+    assert_eq!(ok(&server.get("/pid")), pid, "the worker was replaced");
+    server.stop();
+}
+
+/// The request fails with 500; another one of the same worker finishes; a new worker follows.
+#[track_caller]
+fn fatal(path: &str, logged: &str) {
+    let server = app().start();
+    let pid = ok(&server.get("/pid"));
+    let mut slow = server.connect();
+    slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(server.get(path).status, 500);
+    assert_eq!(ok(&slow.response()), "slow done");
+    server.expect_log(logged);
+    let until = Instant::now() + Duration::from_secs(10);
+    while ok(&server.get("/pid")) == pid {
+        assert!(Instant::now() < until, "the worker was not replaced");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.stop();
+}
+
+#[test]
+fn a_fatal_error_is_a_500_and_the_worker_is_replaced() {
+    fatal("/fatal", "Cannot declare class A");
+}
+
+#[test]
+fn running_out_of_memory_is_a_500_and_the_worker_is_replaced() {
+    fatal("/memory", "Allowed memory size");
+}
+
+#[test]
+fn endless_recursion_does_not_take_the_server_down() {
+    let server = app().alerts_allowed().start();
+    let mut client = server.connect();
+    client.send("GET /stack HTTP/1.1\r\nHost: x\r\n\r\n");
+    if let Ok(response) = client.try_response(false) {
+        assert_eq!(response.status, 500);
+    }
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        if client
+            .try_response(false)
+            .is_ok_and(|response| response.status == 200)
+        {
+            break;
+        }
+        assert!(Instant::now() < until, "no worker answers any more");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_crashed_worker_is_back_and_the_log_names_its_requests() {
+    let server = app().alerts_allowed().start();
+    let mut victim = server.connect();
+    victim.send("GET /slow?victim HTTP/1.1\r\nHost: x\r\n\r\n");
+    let mut crash = server.connect();
+    crash.send("GET /segv HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(crash.try_response(false).is_err() && victim.try_response(false).is_err());
+    assert_eq!(ok(&server.get("/")), "fine");
+    server.expect_log("/segv");
+    server.expect_log("/slow");
+    server.expect_log("SIGSEGV");
+    server.stop();
+}
+
+#[test]
+fn a_crash_leaves_the_other_workers_alone() {
+    let server = Server::script(APP)
+        .args(["--workers", "2"])
+        .alerts_allowed()
+        .start();
+    let mut slow: Vec<_> = (0..16).map(|_| server.connect()).collect();
+    for client in &mut slow {
+        client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    testkit::kill(server.workers()[0], Signal::SEGV);
+    let finished = slow
+        .iter_mut()
+        .filter_map(|client| client.try_response(false).ok())
+        .count();
+    assert!(
+        (1..16).contains(&finished),
+        "{finished} of 16 finished: both workers should have had some"
+    );
+    for _ in 0..20 {
+        assert_eq!(ok(&server.get("/")), "fine");
+    }
+    server.stop();
+}
+
+#[test]
+fn workers_that_keep_dying_are_restarted_with_back_off() {
+    let server = one_worker("return function () { posix_kill(getmypid(), SIGKILL); sleep(1); };")
+        .alerts_allowed()
+        .start();
+    let until = Instant::now() + Duration::from_secs(3);
+    let mut deaths = 0;
+    while Instant::now() < until {
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        let _ = client
+            .stream()
+            .set_read_timeout(Some(Duration::from_secs(2)));
+        let _ = client.try_response(false);
+        deaths += 1;
+    }
+    assert!(deaths < 60, "{deaths} deaths in three seconds: no back-off");
+    assert!(
+        testkit::in_session(server.pid()).contains(&server.pid()),
+        "the supervisor is gone"
+    );
+    server.stop();
+}
+
+#[test]
+fn persistent_connections_are_refused_with_the_reason() {
+    let server = one_worker(
+        r#"return function () {
+            try { new PDO(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_PERSISTENT => true]); return 'accepted'; }
+            catch (Throwable $e) { return get_class($e) . ': ' . $e->getMessage(); }
+        };"#,
+    )
+    .env("DSN", MariaDb::shared().dsn())
+    .start();
+    let text = ok(&server.get("/"));
+    assert!(
+        text.contains("ATTR_PERSISTENT") && text.contains("concurrency"),
+        "{text}"
+    );
+    server.stop();
+    let alone = one_worker("return fn () => (new PDO(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_PERSISTENT => true]))->query('SELECT 7')->fetchColumn();")
+        .args(["--concurrency", "1"])
+        .env("DSN", MariaDb::shared().dsn())
+        .start();
+    assert_eq!(ok(&alone.get("/")), "7");
+    alone.stop();
+}
+
+#[test]
+fn two_requests_on_one_connection_get_an_error_that_names_both() {
+    let server = one_worker(
+        r#"$db = null;
+        return function ($request) use (&$db) {
+            $db ??= new PDO(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+            try { return 'got ' . $db->query('SELECT SLEEP(0.3), 5')->fetchColumn(1); }
+            catch (PDOException $e) { return 'pdo ' . $e->getMessage(); }
+            catch (Error $e) { return 'error ' . $e->getMessage(); }
+        };"#,
+    )
+    .env("DSN", MariaDb::shared().dsn())
+    .start();
+    let (answers, _) = at_once(&server, &same("/", 2));
+    let texts: Vec<String> = answers.iter().map(ok).collect();
+    let error = texts
+        .iter()
+        .find(|text| text.starts_with("error "))
+        .unwrap_or_else(|| panic!("no Error: {texts:?}"));
+    assert!(error.to_lowercase().contains("pool"), "{error}");
+    assert!(
+        texts.iter().any(|text| text == "got 5"),
+        "the first was disturbed: {texts:?}"
+    );
+    server.stop();
+}
+
+#[test]
+fn a_request_over_its_time_gets_a_timeout_error_inside_a_database_read() {
+    let server = one_worker(
+        r#"return function ($request) {
+            try {
+                match ($request->path) {
+                    '/database' => (new PDO(getenv('DSN'), 'hearth', 'hearth'))->query('SELECT SLEEP(20)')->fetchColumn(),
+                    '/sleep' => sleep(20),
+                    '/pipe' => shell_exec('sleep 20'),
+                    '/computing' => (function () { for (;;) { strlen('x'); } })(),
+                };
+                return 'not cut off';
+            } catch (Hearth\TimeoutError $e) { return 'cut off: ' . $e->getMessage(); }
+        };"#,
+    )
+    .args(["--request-timeout", "0.5"])
+    .env("DSN", MariaDb::shared().dsn())
+    .start();
+    for path in ["/database", "/sleep", "/pipe", "/computing"] {
+        let start = Instant::now();
+        let text = server.get(path).text();
+        assert!(text.starts_with("cut off: "), "{path}: {text}");
+        assert!(
+            (450..3000).contains(&start.elapsed().as_millis()),
+            "{path}: {:?}",
+            start.elapsed()
+        );
+    }
+    server.stop();
+}
+
+#[test]
+fn code_that_does_not_let_go_costs_its_worker() {
+    let server = one_worker(
+        r#"return function ($request) {
+            if ($request->path === '/') { return 'fine'; }
+            for (;;) { try { for (;;) { strlen('x'); } } catch (Throwable) {} }
+        };"#,
+    )
+    .args(["--request-timeout", "0.3", "--request-grace", "0.3"])
+    .alerts_allowed()
+    .start();
+    let start = Instant::now();
+    let mut client = server.connect();
+    client.send("GET /stubborn HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(
+        client
+            .try_response(false)
+            .map_or(true, |response| response.status >= 500)
+    );
+    assert!(
+        start.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        start.elapsed()
+    );
+    assert_eq!(ok(&server.get("/")), "fine");
+    server.expect_log("/stubborn");
+    server.stop();
+}
+
+#[test]
+fn a_client_that_hangs_up_cancels_its_request() {
+    let server = one_worker(
+        r#"return function ($request) {
+            if ($request->path === '/look') { return @file_get_contents('mark') ?: 'nothing'; }
+            try { sleep(20); } finally { file_put_contents('mark', 'cancelled'); }
+        };"#,
+    )
+    .start();
+    let mut client = server.connect();
+    client.send("GET /long HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(ok(&server.get("/look")), "nothing");
+    drop(client);
+    let until = Instant::now() + Duration::from_secs(5);
+    while ok(&server.get("/look")) != "cancelled" {
+        assert!(
+            Instant::now() < until,
+            "the request goes on though its client is gone"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.stop();
+}

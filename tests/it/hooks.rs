@@ -1,0 +1,328 @@
+//! Each call that blocks under PHP yields here: eight requests of one worker, each waiting the same time in it, take
+//! together the time of one. `docs/reference/what-yields.md` is made from these rows.
+
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use testkit::Server;
+use testkit::service::{MariaDb, Nginx, Peer, Postgres, Redis};
+
+use crate::support::{at_once, ok, one_worker, same};
+
+/// How many at once.
+const AT_ONCE: usize = 8;
+/// What each waits, in seconds, unless the row says otherwise.
+const WAIT: f64 = 0.4;
+
+/// One call.
+struct Row {
+    /// What the table calls it.
+    call: &'static str,
+    /// On what it waits in the test, for the table.
+    on: &'static str,
+    /// What it needs beside PHP.
+    needs: Needs,
+    /// How long one waits, in seconds.
+    wait: f64,
+    /// The handler's body: returns `ok` after the wait.
+    code: &'static str,
+}
+
+/// What is started for a row; its address is in the environment.
+#[derive(Clone, Copy, PartialEq)]
+enum Needs {
+    Nothing,
+    /// `DSN`, `PORT`
+    MariaDb,
+    /// `DSN`, `PORT`
+    Postgres,
+    /// `PORT`
+    Redis,
+    /// `URL`, `PORT`: answers late
+    Peer,
+    /// `URL`: the same through TLS
+    TlsPeer,
+    /// A resolver that answers late
+    Resolver,
+}
+
+macro_rules! rows {
+    ($($name:ident: $row:expr;)*) => {
+        const ROWS: &[(&str, Row)] = &[$((stringify!($name), $row)),*];
+        $(
+            #[test]
+            fn $name() {
+                check(stringify!($name));
+            }
+        )*
+    };
+}
+
+const fn row(call: &'static str, on: &'static str, needs: Needs, code: &'static str) -> Row {
+    Row {
+        call,
+        on,
+        needs,
+        wait: WAIT,
+        code,
+    }
+}
+
+rows! {
+    pdo_mysql: row("PDO MySQL: connect, query, prepared statements", "`SELECT SLEEP` in MariaDB", Needs::MariaDb,
+        r#"$db = new PDO(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+        $q = $db->prepare('SELECT SLEEP(0.4), ?'); $q->execute(['ok']); return $q->fetchColumn(1);"#);
+    mysqli: row("mysqli", "`SELECT SLEEP` in MariaDB", Needs::MariaDb,
+        r#"$db = mysqli_connect('127.0.0.1', 'hearth', 'hearth', 'hearth', (int) getenv('PORT'));
+        return $db->query("SELECT SLEEP(0.4), 'ok'")->fetch_row()[1];"#);
+    pdo_pgsql: row("PDO PostgreSQL", "`pg_sleep` in PostgreSQL", Needs::Postgres,
+        r#"$q = (new PDO(getenv('DSN')))->prepare('SELECT ?::text FROM pg_sleep(0.4)'); $q->execute(['ok']); return $q->fetchColumn();"#);
+    pgsql: row("pgsql: `pg_connect`, `pg_query`", "`pg_sleep` in PostgreSQL", Needs::Postgres,
+        r#"$db = pg_connect('host=127.0.0.1 user=postgres dbname=postgres port=' . getenv('PORT'), PGSQL_CONNECT_FORCE_NEW);
+        return pg_fetch_result(pg_query($db, "SELECT 'ok' FROM pg_sleep(0.4)"), 0, 0);"#);
+    phpredis: row("phpredis", "`BLPOP` on an empty list in Redis", Needs::Redis,
+        r#"$redis = new Redis(); $redis->connect('127.0.0.1', (int) getenv('PORT'));
+        return $redis->rawCommand('BLPOP', 'nothing', '0.4') ? 'popped' : 'ok';"#);
+    pdo_sqlite: row("PDO SQLite: waiting for a lock (`PDO::ATTR_TIMEOUT`)", "a database locked by another connection", Needs::Nothing,
+        r#"$file = tempnam('.', 'sqlite'); $holder = new PDO("sqlite:$file"); $holder->exec('BEGIN EXCLUSIVE');
+        $db = new PDO("sqlite:$file"); $db->exec('PRAGMA busy_timeout = 400');
+        try { $db->exec('CREATE TABLE t (a)'); return 'not locked'; } catch (PDOException $e) { return str_contains($e->getMessage(), 'locked') ? 'ok' : $e->getMessage(); }"#);
+    curl_easy: row("curl: `curl_exec`", "a late HTTP answer", Needs::Peer,
+        r#"$curl = curl_init(getenv('URL')); curl_setopt($curl, CURLOPT_RETURNTRANSFER, true);
+        return curl_exec($curl) === "late\n" ? 'ok' : curl_error($curl);"#);
+    curl_multi: row("curl: `curl_multi_exec`, `curl_multi_select`", "two late HTTP answers", Needs::Peer,
+        r#"$multi = curl_multi_init(); $handles = [];
+        foreach ([1, 2] as $n) { $handles[] = $curl = curl_init(getenv('URL')); curl_setopt($curl, CURLOPT_RETURNTRANSFER, true); curl_multi_add_handle($multi, $curl); }
+        $turns = 0; do { curl_multi_exec($multi, $running); if ($running) { curl_multi_select($multi); } $turns++; } while ($running && $turns < 1000);
+        return implode(array_map('curl_multi_getcontent', $handles)) === "late\nlate\n" ? 'ok' : "$turns turns";"#);
+    curl_tls: row("curl over TLS", "a late HTTPS answer", Needs::TlsPeer,
+        r#"$curl = curl_init(getenv('URL'));
+        curl_setopt_array($curl, [CURLOPT_RETURNTRANSFER => true, CURLOPT_SSL_VERIFYPEER => false, CURLOPT_SSL_VERIFYHOST => 0]);
+        return curl_exec($curl) === "late\n" ? 'ok' : curl_error($curl);"#);
+    http_stream: row("`file_get_contents`, `fopen` on `http://`", "a late HTTP answer", Needs::Peer,
+        r#"return file_get_contents(getenv('URL')) === "late\n" ? 'ok' : 'no answer';"#);
+    https_stream: row("`file_get_contents`, `fopen` on `https://`", "a late HTTPS answer", Needs::TlsPeer,
+        r#"$context = stream_context_create(['ssl' => ['verify_peer' => false, 'verify_peer_name' => false]]);
+        return file_get_contents(getenv('URL'), false, $context) === "late\n" ? 'ok' : 'no answer';"#);
+    fsockopen: row("`fsockopen`, `fgets`, `fwrite`", "a late answer on a socket", Needs::Peer,
+        r#"$s = fsockopen('127.0.0.1', (int) getenv('PORT')); fwrite($s, "GET /400\n"); return str_starts_with(fgets($s), 'HTTP') ? 'ok' : 'no answer';"#);
+    stream_socket_client: row("`stream_socket_client`, `fread`, `stream_get_contents`", "a late answer on a socket", Needs::Peer,
+        r#"$s = stream_socket_client('tcp://127.0.0.1:' . getenv('PORT')); fwrite($s, "GET /400\n");
+        return str_ends_with(stream_get_contents($s), "late\n") ? 'ok' : 'no answer';"#);
+    stream_select: row("`stream_select`", "a late answer on a socket", Needs::Peer,
+        r#"$s = stream_socket_client('tcp://127.0.0.1:' . getenv('PORT')); fwrite($s, "GET /400\n"); stream_set_blocking($s, false);
+        $read = [$s]; $none = null; return stream_select($read, $none, $none, 5) === 1 && $read[0] === $s ? 'ok' : 'nothing';"#);
+    stream_select_timeout: row("`stream_select` until its time is over", "a silent socket", Needs::Nothing,
+        r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); $read = [$a]; $none = null;
+        return stream_select($read, $none, $none, 0, 400000) === 0 ? 'ok' : 'something';"#);
+    stream_socket_accept: row("`stream_socket_accept`", "nobody who connects, until its time is over", Needs::Nothing,
+        r#"$s = stream_socket_server('tcp://127.0.0.1:0'); return @stream_socket_accept($s, 0.4) === false ? 'ok' : 'somebody';"#);
+    stream_timeout: row("`stream_set_timeout`", "a silent socket, until its time is over", Needs::Nothing,
+        r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); stream_set_timeout($a, 0, 400000);
+        return fread($a, 10) === '' || stream_get_meta_data($a)['timed_out'] ? 'ok' : 'something';"#);
+    sockets: row("sockets: `socket_connect`, `socket_read`, `socket_recv`", "a late answer on a socket", Needs::Peer,
+        r#"$s = socket_create(AF_INET, SOCK_STREAM, SOL_TCP); socket_connect($s, '127.0.0.1', (int) getenv('PORT'));
+        socket_write($s, "GET /400\n"); return str_starts_with(socket_read($s, 100), 'HTTP') ? 'ok' : 'no answer';"#);
+    socket_select: row("sockets: `socket_select`", "a late answer on a socket", Needs::Peer,
+        r#"$s = socket_create(AF_INET, SOCK_STREAM, SOL_TCP); socket_connect($s, '127.0.0.1', (int) getenv('PORT'));
+        socket_write($s, "GET /400\n"); $read = [$s]; $none = null; return socket_select($read, $none, $none, 5) === 1 ? 'ok' : 'nothing';"#);
+    socket_timeout: row("sockets: `socket_recvfrom` with `SO_RCVTIMEO`", "nobody who sends, until its time is over", Needs::Nothing,
+        r#"$s = socket_create(AF_INET, SOCK_DGRAM, SOL_UDP); socket_bind($s, '127.0.0.1', 0);
+        socket_set_option($s, SOL_SOCKET, SO_RCVTIMEO, ['sec' => 0, 'usec' => 400000]);
+        return @socket_recvfrom($s, $data, 10, 0, $from, $port) === false ? 'ok' : 'something';"#);
+    sleep: Row { wait: 1.0, ..row("`sleep`", "time", Needs::Nothing, "sleep(1); return 'ok';") };
+    usleep: row("`usleep`", "time", Needs::Nothing, "usleep(400000); return 'ok';");
+    time_nanosleep: row("`time_nanosleep`", "time", Needs::Nothing, "return time_nanosleep(0, 400000000) === true ? 'ok' : 'interrupted';");
+    time_sleep_until: row("`time_sleep_until`", "time", Needs::Nothing, "return time_sleep_until(microtime(true) + 0.4) ? 'ok' : 'not';");
+    proc_open: row("`proc_open` and its pipes, `proc_close`", "a program", Needs::Nothing,
+        r#"$p = proc_open('sleep 0.4; echo ok', [1 => ['pipe', 'w']], $pipes); $text = trim(stream_get_contents($pipes[1])); fclose($pipes[1]);
+        return proc_close($p) === 0 ? $text : 'failed';"#);
+    proc_close: row("`proc_close`: waiting for the end", "a program without pipes", Needs::Nothing,
+        r#"$p = proc_open(['sleep', '0.4'], [], $pipes); return proc_close($p) === 0 ? 'ok' : 'failed';"#);
+    popen: row("`popen`, `pclose`", "a program", Needs::Nothing,
+        r#"$p = popen('sleep 0.4; echo ok', 'r'); $text = trim(fgets($p)); return pclose($p) === 0 ? $text : 'failed';"#);
+    exec: row("`exec`", "a program", Needs::Nothing, "exec('sleep 0.4; echo ok', $lines, $code); return $code === 0 ? $lines[0] : 'failed';");
+    shell_exec: row("`shell_exec`, backticks", "a program", Needs::Nothing, "return trim(shell_exec('sleep 0.4; echo ok'));");
+    system: row("`system`, `passthru`", "a program", Needs::Nothing,
+        "ob_start(); $last = system('sleep 0.4; echo ok'); ob_end_clean(); return $last;");
+    flock: row("`flock`", "a lock that another process holds", Needs::Nothing,
+        r#"$file = tempnam('.', 'lock'); $p = proc_open(['flock', $file, 'sh', '-c', 'echo held; sleep 0.4'], [1 => ['pipe', 'w']], $pipes);
+        fgets($pipes[1]); $f = fopen($file, 'c'); return flock($f, LOCK_EX) ? 'ok' : 'not';"#);
+    gethostbyname: row("`gethostbyname`", "a slow name server", Needs::Resolver,
+        "return gethostbyname('late' . mt_rand() . '.example.test') === '127.0.0.9' ? 'ok' : 'not resolved';");
+    getaddrinfo: row("names in `fsockopen`, `stream_socket_client`, curl, PDO (`getaddrinfo`)", "a slow name server", Needs::Resolver,
+        r#"$s = @stream_socket_client('tcp://late' . mt_rand() . '.example.test:1', $number, $message, 5);
+        return str_contains($message, 'refused') ? 'ok' : $message;"#);
+    dns_get_record: row("`dns_get_record`, `checkdnsrr`", "a slow name server", Needs::Resolver,
+        r#"return (dns_get_record('late' . mt_rand() . '.example.test', DNS_A)[0]['ip'] ?? '') === '127.0.0.9' ? 'ok' : 'no record';"#);
+    fiber: row("all of these inside a `Fiber`", "time, in a fiber in a fiber", Needs::Nothing,
+        r#"$f = new Fiber(function () { (new Fiber(fn () => usleep(200000)))->start(); Fiber::suspend(); usleep(200000); });
+        $f->start(); $f->resume(); return $f->isTerminated() ? 'ok' : 'not ended';"#);
+    generator: row("all of these inside generators, destructors, `array_map` callbacks", "time", Needs::Nothing,
+        r#"$g = (function () { usleep(100000); yield 1; })(); foreach ($g as $x) {}
+        array_map(fn () => usleep(100000), [1]);
+        $two = [2, 1]; usort($two, function ($a, $b) { usleep(1000); return $a <=> $b; });
+        $o = new class { public function __destruct() { usleep(200000); } }; unset($o); return 'ok';"#);
+}
+
+fn check(name: &str) {
+    let row = &ROWS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .expect("the row of this test")
+        .1;
+    if row.needs == Needs::Resolver && !rustix::process::geteuid().is_root() {
+        return; // a name server of its own needs a mount name space and port 53
+    }
+    let server = start(row);
+    let one = ok(&server.get("/"));
+    assert_eq!(one, "ok", "{} alone", row.call);
+    let (answers, took) = at_once(&server, &same("/", AT_ONCE));
+    for answer in &answers {
+        assert_eq!(ok(answer), "ok", "{}", row.call);
+    }
+    let serial = row.wait * AT_ONCE as f64;
+    assert!(
+        took.as_secs_f64() >= row.wait * 0.9,
+        "{}: nothing waited: {took:?}",
+        row.call
+    );
+    assert!(
+        took.as_secs_f64() < serial * 0.6,
+        "{}: {AT_ONCE} at once took {took:?}, one by one it is {serial} s",
+        row.call
+    );
+    server.stop();
+}
+
+fn start(row: &Row) -> Server {
+    let mut server = one_worker(&format!("return function () {{ {} }};", row.code));
+    match row.needs {
+        Needs::Nothing => {}
+        Needs::MariaDb => {
+            let mariadb = MariaDb::shared();
+            server = server
+                .env("DSN", mariadb.dsn())
+                .env("PORT", mariadb.port.to_string());
+        }
+        Needs::Postgres => {
+            let postgres = Postgres::shared();
+            server = server
+                .env("DSN", postgres.dsn())
+                .env("PORT", postgres.port.to_string());
+        }
+        Needs::Redis => server = server.env("PORT", Redis::shared().port.to_string()),
+        Needs::Peer => {
+            let peer = Peer::start();
+            server = server
+                .env("URL", peer.url(400))
+                .env("PORT", peer.port.to_string());
+        }
+        Needs::TlsPeer => server = server.env("URL", format!("{}/400", tls_peer().url())),
+        Needs::Resolver => {
+            server = server
+                .file(
+                    "resolv.conf",
+                    format!("nameserver {RESOLVER}\noptions timeout:5 attempts:1\n"),
+                )
+                .inside([
+                    "unshare",
+                    "--mount",
+                    "sh",
+                    "-c",
+                    "mount --bind resolv.conf /etc/resolv.conf && exec \"$@\"",
+                    "sh",
+                ]);
+            resolver();
+        }
+    }
+    server.start()
+}
+
+/// nginx ends TLS in front of the late peer. One for all tests.
+fn tls_peer() -> &'static Nginx {
+    static SHARED: std::sync::OnceLock<Nginx> = std::sync::OnceLock::new();
+    SHARED.get_or_init(|| {
+        let port = Peer::start().port;
+        Nginx::start_tls(&format!(
+            "location / {{ proxy_pass http://127.0.0.1:{port}; }}"
+        ))
+    })
+}
+
+const RESOLVER: &str = "127.0.0.77";
+
+/// A name server that answers each question for an address with 127.0.0.9, late. It lives as long as the tests.
+fn resolver() {
+    static STARTED: std::sync::Once = std::sync::Once::new();
+    STARTED.call_once(|| {
+        let socket = UdpSocket::bind((RESOLVER, 53)).expect("root may bind port 53");
+        std::thread::spawn(move || {
+            let mut question = [0; 512];
+            while let Ok((length, from)) = socket.recv_from(&mut question) {
+                let answer = dns_answer(&question[..length]);
+                let socket = socket.try_clone().expect("a descriptor");
+                std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_secs_f64(WAIT));
+                    let _ = socket.send_to(&answer, from);
+                });
+            }
+        });
+    });
+}
+
+/// The question itself, as an answer: an A record if one was asked for, none otherwise.
+fn dns_answer(question: &[u8]) -> Vec<u8> {
+    let name_end = 12
+        + question[12..]
+            .iter()
+            .position(|byte| *byte == 0)
+            .expect("a name ends");
+    let end = name_end + 5;
+    let wants_address = question[name_end + 1..name_end + 3] == [0, 1];
+    let mut answer = question[..end].to_vec();
+    answer[2] = 0x81;
+    answer[3] = 0x80;
+    answer[6..12].copy_from_slice(&[0, u8::from(wants_address), 0, 0, 0, 0]);
+    if wants_address {
+        answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 9]);
+    }
+    answer
+}
+
+#[test]
+fn the_table_in_the_docs_is_these_rows() {
+    let path: PathBuf = testkit::checkout().join("docs/reference/what-yields.md");
+    let table = table();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &table).expect("the page can be written");
+    }
+    let page = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        page == table,
+        "{} is not what the tests say: run `UPDATE_DOCS=1 cargo test -p it the_table`",
+        path.display()
+    );
+}
+
+fn table() -> String {
+    let mut text = format!(
+        "# What yields\n\n\
+         <!-- Made by tests/it/hooks.rs: UPDATE_DOCS=1 cargo test -p it the_table -->\n\n\
+         While one request waits in one of these calls, its worker serves others. Each row is a test: {AT_ONCE} requests \
+         at once in\none worker, each of which waits {WAIT} s (`sleep`: 1 s) in the call, are all answered in the time of \
+         one.\n\n| call | waits in the test for |\n|---|---|\n"
+    );
+    for (_, row) in ROWS {
+        text.push_str(&format!("| {} | {} |\n", row.call, row.on));
+    }
+    text.push_str(
+        "\n## What does not\n\n\
+         - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
+         - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\
+         - `sem_acquire`, `msg_receive` and the like of System V, which wait in the kernel without a descriptor.\n\
+         - Any call while PHP compiles a file or collects garbage: switching there would break the engine.\n",
+    );
+    text
+}

@@ -1,0 +1,173 @@
+//! Requests that run at the same time in one worker, and never see each other.
+
+use std::time::Duration;
+
+use testkit::Server;
+
+use crate::support::{at_once, ok, one_worker, same};
+
+/// Sets everything a request may call its own, waits at random points, and checks that all of it is still its own.
+const IDENTITY: &str = r#"
+return function (Hearth\Request $request): Hearth\Response|string {
+    $me = $request->query('id');
+    $wrong = [];
+    $check = function (string $what, mixed $is) use (&$wrong, $me): void {
+        if ((string) $is !== $me) { $wrong[] = "$what is " . var_export($is, true); }
+    };
+    $wait = fn () => usleep(mt_rand(0, 3000));
+    $_SERVER['mine'] = $me; $_COOKIE['set'] = $me; $_REQUEST['set'] = $me; $_FILES['set'] = $me; $_GET['set'] = $me; $_POST['set'] = $me;
+    header("X-Me: $me");
+    setcookie('me', $me);
+    http_response_code(200 + $me % 7);
+    ini_set('user_agent', $me);
+    ini_set('precision', (string) (1 + $me % 15));
+    error_reporting((int) $me);
+    set_error_handler(function ($number, $message) use ($check) { $check('error handler', $message); return true; }, E_ALL);
+    set_exception_handler(fn () => $me);
+    ob_start();
+    echo $me; $wait();
+    ob_start(fn ($text) => "[$text]");
+    echo $me; $wait();
+    for ($round = 0; $round < 6; $round++) {
+        $wait();
+        $check('query', $request->query('id'));
+        $check('$_GET', $_GET['id']); $check('$_GET set', $_GET['set']);
+        $check('$_COOKIE', $_COOKIE['id']); $check('$_COOKIE set', $_COOKIE['set']);
+        $check('$_REQUEST', $_REQUEST['id']); $check('$_REQUEST set', $_REQUEST['set']);
+        $check('$_POST', $_POST['id']); $check('$_POST set', $_POST['set']); $check('$_FILES', $_FILES['set']);
+        $check('$_SERVER', $_SERVER['mine']); $check('header', $_SERVER['HTTP_X_ID']);
+        $check('REQUEST_URI', explode('=', $_SERVER['REQUEST_URI'])[1]);
+        $check('php://input', explode('=', file_get_contents('php://input'))[1]);
+        $check('body', explode('=', $request->body())[1]);
+        $check('ini_get', ini_get('user_agent'));
+        $check('error_reporting', error_reporting());
+        $check('headers_list', preg_replace('/\D/', '', implode(' ', preg_grep('/^X-Me:/', headers_list()))));
+        $check('status', http_response_code() === 200 + $me % 7 ? $me : http_response_code());
+        $check('precision', ini_get('precision') === (string) (1 + $me % 15) ? $me : ini_get('precision'));
+        @trigger_error($me, E_USER_NOTICE); trigger_error($me, E_USER_WARNING);
+        $silent = @(function () use ($wait) { $wait(); return error_reporting(); })();
+        $check('silence', $silent === ((int) $me & 4437) ? $me : "silenced $silent");
+        try { $wait(); throw new RuntimeException($me); } catch (RuntimeException $e) { $wait(); $check('exception', $e->getMessage()); } finally { $wait(); }
+        $fiber = new Fiber(function () use ($wait, $me, $check) { $wait(); $check('resumed', Fiber::suspend($me)); $wait(); });
+        $check('fiber', $fiber->start()); $wait(); $fiber->resume($me);
+    }
+    $check('inner buffer', ob_get_contents()); ob_end_flush();
+    $check('outer buffer', ob_get_clean() === "{$me}[$me]" ? $me : 'mixed');
+    restore_error_handler();
+    return $wrong === [] ? "fine $me" : implode("\n", array_unique($wrong));
+};"#;
+
+#[test]
+fn two_hundred_requests_at_once_never_see_each_other() {
+    let server = one_worker(IDENTITY).start();
+    for _ in 0..3 {
+        let mut clients: Vec<_> = (0..200).map(|_| server.connect()).collect();
+        for (client, id) in clients.iter_mut().zip(1000..) {
+            let body = format!("id={id}");
+            client.send(format!(
+                "POST /?id={id} HTTP/1.1\r\nHost: x\r\nX-Id: {id}\r\nCookie: id={id}\r\n\
+                 Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            ));
+        }
+        for (client, id) in clients.iter_mut().zip(1000..) {
+            let response = client.response();
+            assert_eq!(response.text(), format!("fine {id}"));
+            assert_eq!(response.status, 200 + id % 7);
+            assert_eq!(response.header_all("x-me"), [id.to_string()]);
+            assert_eq!(response.header_all("set-cookie"), [format!("me={id}")]);
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn what_a_request_set_is_gone_in_the_next() {
+    let server = one_worker(
+        r#"return function (Hearth\Request $request) {
+            $seen = [ini_get('user_agent'), error_reporting() === E_ALL, count(headers_list()), http_response_code(), ob_get_level(),
+                isset($_SERVER['left']), isset($_GET['left']), date_default_timezone_get(), set_error_handler(null) === null];
+            ini_set('user_agent', 'left'); error_reporting(0); header('X-Left: 1'); http_response_code(200); ob_start(); ob_start();
+            $_SERVER['left'] = $_GET['left'] = 1; date_default_timezone_set('Asia/Tokyo'); set_error_handler(fn () => true);
+            return Hearth\Response::json($seen);
+        };"#,
+    )
+    .args(["--ini", "error_reporting=-1", "--ini", "date.timezone=UTC"])
+    .start();
+    let first = ok(&server.get("/"));
+    for _ in 0..5 {
+        assert_eq!(ok(&server.get("/")), first);
+    }
+    assert!(first.starts_with(r#"["",true,"#), "{first}");
+    server.stop();
+}
+
+#[test]
+fn random_numbers_differ_between_workers() {
+    let server = Server::script(
+        "mt_rand(); lcg_value(); return function () { usleep(20000); return getmypid() . ' ' . mt_rand() . ' ' . lcg_value() . ' ' . rand() . ' ' . uniqid('', true); };",
+    )
+    .args(["--workers", "4"])
+    .start();
+    let (answers, _) = at_once(&server, &same("/", 64));
+    let mut first_of: std::collections::BTreeMap<String, String> =
+        std::collections::BTreeMap::new();
+    for answer in &answers {
+        let text = ok(answer);
+        let (pid, numbers) = text.split_once(' ').expect("two words");
+        first_of
+            .entry(pid.to_owned())
+            .or_insert_with(|| numbers.to_owned());
+    }
+    assert!(
+        first_of.len() > 1,
+        "all were served by one worker: {first_of:?}"
+    );
+    for column in 0..3 {
+        let numbers: std::collections::BTreeSet<&str> = first_of
+            .values()
+            .filter_map(|numbers| numbers.split(' ').nth(column))
+            .collect();
+        assert_eq!(
+            numbers.len(),
+            first_of.len(),
+            "workers draw the same numbers: {first_of:?}"
+        );
+    }
+    server.stop();
+}
+
+#[test]
+fn requests_on_one_session_follow_each_other_and_do_not_deadlock() {
+    let server = one_worker(
+        "return function () { session_id('shared'); session_start(); $n = ($_SESSION['n'] ?? 0) + 1; usleep(30000); $_SESSION['n'] = $n; return (string) $n; };",
+    )
+    .args(["--ini", "session.save_path=.", "--ini", "session.use_strict_mode=0"])
+    .start();
+    let (answers, took) = at_once(&server, &same("/", 8));
+    let mut numbers: Vec<u32> = answers
+        .iter()
+        .map(|answer| ok(answer).parse().expect("a number"))
+        .collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    server.stop();
+}
+
+#[test]
+fn opcache_is_on_and_shared() {
+    let server = Server::script(
+        r#"return function () {
+            $status = opcache_get_status(false);
+            return ['on' => $status['opcache_enabled'] ?? false, 'sapi' => PHP_SAPI, 'scripts' => $status['opcache_statistics']['num_cached_scripts'] ?? 0];
+        };"#,
+    )
+    .start();
+    let text = ok(&server.get("/"));
+    assert!(
+        text.contains(r#""on":true,"sapi":"hearth""#) && !text.contains(r#""scripts":0"#),
+        "{text}"
+    );
+    server.stop();
+}

@@ -1,0 +1,257 @@
+//! Stopping, reloading, dying: what happens to the requests meanwhile.
+
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use testkit::Server;
+
+use crate::support::{ok, one_worker};
+
+const SLOW: &str = "return function ($r) { if ($r->path === '/slow') { usleep(500000); return 'slow done'; } return 'fine'; };";
+
+/// `hearth VERB` for this server's app, in its environment.
+fn hearth(server: &Server, verb: &str) -> Output {
+    Command::new(testkit::hearth())
+        .arg(verb)
+        .arg(server.directory().join("app.php"))
+        .env("XDG_RUNTIME_DIR", server.directory())
+        .current_dir(server.directory())
+        .output()
+        .expect("hearth starts")
+}
+
+#[test]
+fn stop_finishes_the_requests_that_run() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut server = Server::script(SLOW).args(["--workers", "2"]).start();
+        let mut idle = server.connect();
+        assert_eq!(ok(&idle.get("/")), "fine");
+        let mut slow = server.connect();
+        slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+        std::thread::sleep(Duration::from_millis(100));
+        server.signal(signal);
+        let response = slow.response();
+        assert_eq!(ok(&response), "slow done");
+        assert_eq!(response.header("connection"), Some("close"));
+        assert!(idle.is_closed_by_server());
+        let status = server
+            .wait_exit(Duration::from_secs(5))
+            .expect("it ends when the last request has");
+        assert_eq!(status.code(), Some(0));
+        server.stop();
+    }
+}
+
+#[test]
+fn a_second_signal_stops_at_once() {
+    let mut server = one_worker("return function () { sleep(20); return 'x'; };").start();
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::thread::sleep(Duration::from_millis(100));
+    server.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(
+        server.wait_exit(Duration::ZERO).is_none(),
+        "it did not wait for the request"
+    );
+    server.signal(Signal::TERM);
+    assert!(
+        server.wait_exit(Duration::from_secs(3)).is_some(),
+        "the second signal did not end it"
+    );
+}
+
+#[test]
+fn status_and_stop_through_the_control_socket() {
+    let mut server = Server::script(SLOW).args(["--workers", "2"]).start();
+    assert_eq!(ok(&server.get("/")), "fine");
+    let status = hearth(&server, "status");
+    let text = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert_eq!(
+        status.status.code(),
+        Some(0),
+        "{text}{}",
+        String::from_utf8_lossy(&status.stderr)
+    );
+    for worker in server.workers() {
+        assert!(
+            text.contains(&worker.to_string()),
+            "no worker {worker} in\n{text}"
+        );
+    }
+    let stop = hearth(&server, "stop");
+    assert_eq!(
+        stop.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&stop.stderr)
+    );
+    assert_eq!(
+        server
+            .wait_exit(Duration::from_secs(5))
+            .and_then(|status| status.code()),
+        Some(0)
+    );
+    let late = hearth(&server, "status");
+    assert_eq!(late.status.code(), Some(1));
+    server.stop();
+}
+
+#[test]
+fn the_control_socket_is_for_its_user_only() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+    let server = Server::script(SLOW).start();
+    let sockets: Vec<_> = std::fs::read_dir(server.directory().join("hearth"))
+        .expect("the runtime directory")
+        .filter_map(|entry| entry.ok()?.metadata().ok())
+        .filter(|metadata| metadata.file_type().is_socket())
+        .collect();
+    assert_eq!(sockets.len(), 1);
+    assert_eq!(sockets[0].permissions().mode() & 0o777, 0o600);
+    server.stop();
+}
+
+/// Requests on kept connections from some threads until told to stop; counts what failed.
+fn under_load(server: &Server, work: impl FnOnce()) -> (u32, u32) {
+    let (done, failed, stop) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
+    let address = server.address();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut client = None;
+                while !stop.load(Ordering::Relaxed) {
+                    let open =
+                        client.get_or_insert_with(|| testkit::http::Client::connect(&address));
+                    open.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+                    match open.try_response(false) {
+                        Ok(response) if response.status == 200 => {
+                            done.fetch_add(1, Ordering::Relaxed);
+                            if response.header("connection") == Some("close") {
+                                client = None;
+                            }
+                        }
+                        _ => {
+                            failed.fetch_add(1, Ordering::Relaxed);
+                            client = None;
+                        }
+                    }
+                }
+            });
+        }
+        work();
+        stop.store(true, Ordering::Relaxed);
+    });
+    (done.into_inner(), failed.into_inner())
+}
+
+#[test]
+fn twenty_reloads_under_load_lose_no_request() {
+    let server = Server::script("return function () { usleep(mt_rand(0, 2000)); return 'v' . trim(file_get_contents(__DIR__ . '/version')); };")
+        .file("version", "1")
+        .args(["--workers", "2"])
+        .start();
+    let first = server.workers();
+    let (done, failed) = under_load(&server, || {
+        for _ in 0..20 {
+            let reload = hearth(&server, "reload");
+            assert_eq!(
+                reload.status.code(),
+                Some(0),
+                "{}",
+                String::from_utf8_lossy(&reload.stderr)
+            );
+        }
+    });
+    assert_eq!(failed, 0, "of {done} requests");
+    assert!(done > 100, "only {done} requests: nothing was measured");
+    assert!(
+        first.iter().all(|pid| !server.workers().contains(pid)),
+        "old workers are left"
+    );
+    server.stop();
+}
+
+#[test]
+fn sighup_reloads_the_code() {
+    let server =
+        Server::script("$v = file_get_contents(__DIR__ . '/version'); return fn () => $v;")
+            .file("version", "one")
+            .args(["--workers", "1"])
+            .start();
+    assert_eq!(ok(&server.get("/")), "one");
+    std::fs::write(server.directory().join("version"), "two").expect("a file can be written");
+    server.signal(Signal::HUP);
+    let until = Instant::now() + Duration::from_secs(10);
+    while ok(&server.get("/")) != "two" {
+        assert!(Instant::now() < until, "still the old code");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    server.stop();
+}
+
+#[test]
+fn a_reload_that_fails_changes_nothing_and_says_so() {
+    let server = Server::script("return fn () => 'old';")
+        .args(["--workers", "1"])
+        .start();
+    std::fs::write(
+        server.directory().join("app.php"),
+        "<?php throw new Exception('broken release');",
+    )
+    .expect("a file");
+    let reload = hearth(&server, "reload");
+    assert_eq!(reload.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&reload.stderr).into_owned();
+    assert!(said.contains("broken release"), "{said}");
+    assert_eq!(ok(&server.get("/")), "old");
+    server.stop();
+}
+
+#[test]
+fn a_killed_worker_is_back_in_milliseconds() {
+    let server = one_worker("return fn () => (string) getmypid();")
+        .alerts_allowed()
+        .start();
+    let before = ok(&server.get("/"));
+    let start = Instant::now();
+    testkit::kill(before.parse().expect("a pid"), Signal::KILL);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    let after = client
+        .try_response(false)
+        .map(|response| response.text())
+        .unwrap_or_default();
+    assert_ne!(after, before);
+    assert!(
+        start.elapsed() < Duration::from_millis(500),
+        "{:?}",
+        start.elapsed()
+    );
+    server.expect_log("SIGKILL");
+    server.stop();
+}
+
+#[test]
+fn workers_leave_when_the_supervisor_is_killed() {
+    let mut server = Server::script(SLOW)
+        .args(["--workers", "2"])
+        .alerts_allowed()
+        .start();
+    let session = server.pid();
+    server.signal(Signal::KILL);
+    server
+        .wait_exit(Duration::from_secs(2))
+        .expect("SIGKILL ends it");
+    let until = Instant::now() + Duration::from_secs(5);
+    while !testkit::in_session(session).is_empty() {
+        assert!(
+            Instant::now() < until,
+            "orphans: {:?}",
+            testkit::in_session(session)
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    server.killed();
+}

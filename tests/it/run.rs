@@ -1,0 +1,164 @@
+//! `hearth run` and `hearth check`: the command line.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn hearth(directory: &Path, words: &[&str], input: &str) -> Output {
+    let mut child = Command::new(testkit::hearth())
+        .args(words)
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hearth starts");
+    child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(input.as_bytes())
+        .expect("input can be written");
+    child.wait_with_output().expect("hearth ends")
+}
+
+/// Writes the script, runs it; (exit code, stdout, stderr).
+fn run(code: &str, words: &[&str], input: &str) -> (Option<i32>, String, String) {
+    let directory = testkit::temporary();
+    std::fs::write(directory.path().join("script.php"), format!("<?php {code}"))
+        .expect("a file can be written");
+    let output = hearth(
+        directory.path(),
+        &[&["run", "script.php"], words].concat(),
+        input,
+    );
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn a_script_has_arguments_streams_and_an_exit_code() {
+    let (code, out, err) = run(
+        "echo implode(',', $argv), ' ', $argc, ' ', $_SERVER['argv'][1], \"\\n\"; echo strtoupper(fgets(STDIN)); \
+         fwrite(STDOUT, \"out\\n\"); fwrite(STDERR, \"err\\n\"); exit(7);",
+        &["one", "--two", "-3"],
+        "typed\n",
+    );
+    assert_eq!(
+        (code, out.as_str()),
+        (Some(7), "script.php,one,--two,-3 4 one\nTYPED\nout\n"),
+        "{err}"
+    );
+    assert!(err.contains("err\n"));
+}
+
+#[test]
+fn exit_codes_are_those_of_php() {
+    assert_eq!(run("echo 'x';", &[], "").0, Some(0));
+    assert_eq!(run("exit('text');", &[], "").0, Some(0));
+    assert_eq!(
+        run("throw new Exception('uncaught');", &[], "").0,
+        Some(255)
+    );
+    assert_eq!(run("undefined_function();", &[], "").0, Some(255));
+    assert_eq!(
+        run(
+            "register_shutdown_function(fn () => exit(4)); echo 'x';",
+            &[],
+            ""
+        )
+        .0,
+        Some(4)
+    );
+}
+
+#[test]
+fn a_script_waits_concurrently() {
+    let start = Instant::now();
+    let (code, out, err) = run(
+        r"echo array_sum(Hearth\parallel(array_map(fn ($n) => function () use ($n) { usleep(300000); return $n; }, range(1, 10))));",
+        &[],
+        "",
+    );
+    assert_eq!((code, out.as_str()), (Some(0), "55"), "{err}");
+    assert!(
+        start.elapsed() < Duration::from_millis(1500),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
+fn the_options_of_php_are_understood() {
+    let directory = testkit::temporary();
+    let at = directory.path();
+    let out = |words: &[&str], input: &str| {
+        let output = hearth(at, &[&["run"], words].concat(), input);
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{words:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert_eq!(out(&["-r", "echo 1 + 1;"], ""), "2");
+    assert_eq!(
+        out(&["-n", "-d", "precision=3", "-r", "echo 1 / 3;"], ""),
+        "0.333"
+    );
+    assert!(out(&["-v"], "").starts_with("PHP 8."));
+    assert!(out(&["-m"], "").contains("[PHP Modules]"));
+    assert!(out(&["-i"], "").contains("PHP Version => 8."));
+    assert_eq!(out(&[], "<?php echo 'from stdin';"), "from stdin");
+    std::fs::write(at.join("f.php"), "#!/usr/bin/env php\n<?php echo $argv[1];")
+        .expect("a file can be written");
+    assert_eq!(out(&["-f", "f.php", "--", "-x"], ""), "-x");
+}
+
+#[test]
+fn a_missing_script_is_said() {
+    let directory = testkit::temporary();
+    let output = hearth(directory.path(), &["run", "missing.php"], "");
+    assert_eq!(output.status.code(), Some(1));
+    let text = [output.stdout, output.stderr].concat();
+    assert!(String::from_utf8_lossy(&text).contains("missing.php"));
+}
+
+#[test]
+fn check_says_what_is_wrong_and_starts_nothing() {
+    let directory = testkit::temporary();
+    let write = |code: &str| {
+        std::fs::write(directory.path().join("app.php"), code).expect("a file can be written")
+    };
+    write("<?php return fn () => 'x';");
+    let good = hearth(directory.path(), &["check", "app.php"], "");
+    assert_eq!(
+        good.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&good.stderr)
+    );
+    write("<?php\nthrow new Exception('not ready');");
+    let bad = hearth(directory.path(), &["check", "app.php"], "");
+    assert_eq!(bad.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&bad.stderr).into_owned();
+    assert!(
+        text.contains("app.php:2") && text.contains("not ready"),
+        "{text}"
+    );
+    std::fs::write(
+        directory.path().join("hearth.toml"),
+        "listen = \"127.0.0.1:0\"\n",
+    )
+    .expect("a file can be written");
+    let typo = hearth(directory.path(), &["check", "app.php"], "");
+    assert_eq!(typo.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&typo.stderr).into_owned();
+    assert!(text.contains("listen") && text.contains("listen"), "{text}");
+}

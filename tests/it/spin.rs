@@ -1,0 +1,105 @@
+//! Nothing spins: who waits uses no CPU.
+
+use std::time::Duration;
+
+use testkit::{Server, cpu_time, in_session};
+
+use crate::support::{ok, one_worker};
+
+/// CPU time of all processes of the server during half a second.
+fn used_by(server: &Server) -> Duration {
+    let all = || -> Duration {
+        in_session(server.pid())
+            .into_iter()
+            .filter_map(cpu_time)
+            .sum()
+    };
+    let before = all();
+    std::thread::sleep(Duration::from_millis(500));
+    all().saturating_sub(before)
+}
+
+#[track_caller]
+fn assert_idle(server: &Server, what: &str) {
+    let used = used_by(server);
+    assert!(
+        used <= Duration::from_millis(30),
+        "{what}: {used:?} of CPU in half a second"
+    );
+}
+
+#[test]
+fn an_idle_server_uses_no_cpu() {
+    let server = Server::script("return fn () => 'x';")
+        .args(["--workers", "2"])
+        .start();
+    assert_idle(&server, "before the first request");
+    let mut client = server.connect();
+    assert_eq!(ok(&client.get("/")), "x");
+    assert_idle(&server, "with an idle connection");
+    server.stop();
+}
+
+/// A request that waits in `code` while the server is looked at, and then ends by the request time limit.
+#[track_caller]
+fn waits_quietly(what: &str, code: &str) {
+    let server = one_worker(&format!("return function () {{ {code} }};"))
+        .args(["--request-timeout", "2"])
+        .start();
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::thread::sleep(Duration::from_millis(150));
+    assert_idle(&server, what);
+    let _ = client.try_response(false);
+    server.stop();
+}
+
+#[test]
+fn a_pipe_whose_program_closed_its_end_but_still_runs() {
+    waits_quietly(
+        "proc_open",
+        r#"$p = proc_open('exec >&- 2>&-; sleep 1', [1 => ['pipe', 'w'], 2 => ['pipe', 'w']], $pipes);
+        fread($pipes[1], 10); proc_close($p); return 'done';"#,
+    );
+}
+
+#[test]
+fn a_select_on_a_pipe_and_a_silent_one() {
+    waits_quietly(
+        "stream_select",
+        r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); $read = [$a]; $none = null;
+        stream_select($read, $none, $none, 1); return 'done';"#,
+    );
+}
+
+#[test]
+fn a_socket_whose_peer_shut_down_one_direction() {
+    waits_quietly(
+        "half-closed socket",
+        r#"$listener = stream_socket_server('tcp://127.0.0.1:0'); $a = stream_socket_client('tcp://' . stream_socket_get_name($listener, false));
+        $b = stream_socket_accept($listener); stream_socket_shutdown($b, STREAM_SHUT_WR); fread($a, 10);
+        $read = [$b]; $none = null; stream_select($read, $none, $none, 1); return 'done';"#,
+    );
+}
+
+#[test]
+fn a_descriptor_closed_by_another_request_while_one_waits_on_it() {
+    let server = one_worker(
+        r#"$kept = null;
+        return function ($request) use (&$kept) {
+            if ($request->path === '/close') { fclose($kept); return 'closed'; }
+            [$kept, $other] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+            try { fread($kept, 10); return 'read'; } catch (Throwable $e) { return get_class($e); }
+        };"#,
+    )
+    .args(["--request-timeout", "2"])
+    .start();
+    let mut waiting = server.connect();
+    waiting.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::thread::sleep(Duration::from_millis(100));
+    let _ = server.get("/close");
+    assert_idle(&server, "after the close");
+    let _ = waiting.try_response(false);
+    assert_eq!(server.get("/wait2").status, 200);
+    server.stop();
+}

@@ -1,0 +1,206 @@
+//! PHP's own way to see a request and to answer it, inside a handler.
+
+use testkit::Server;
+
+use crate::support::ok;
+
+#[test]
+fn the_superglobals_hold_the_request() {
+    let server = Server::script(
+        r#"return function () {
+            return ['get' => $_GET, 'post' => $_POST, 'cookie' => $_COOKIE, 'request' => $_REQUEST, 'server' => array_intersect_key($_SERVER, array_flip(
+                ['REQUEST_METHOD', 'REQUEST_URI', 'QUERY_STRING', 'HTTP_X_THING', 'CONTENT_TYPE', 'CONTENT_LENGTH', 'SERVER_PROTOCOL', 'REMOTE_ADDR', 'HTTP_HOST'])),
+                'float' => is_float($_SERVER['REQUEST_TIME_FLOAT']) && abs($_SERVER['REQUEST_TIME_FLOAT'] - microtime(true)) < 5];
+        };"#,
+    )
+    .args(["--workers", "1"])
+    .start();
+    let mut client = server.connect();
+    client.send(
+        "POST /path/x?a=1&b[]=2&b[]=3 HTTP/1.1\r\nHost: example.test\r\nCookie: one=1; two=t%20o\r\nX-Thing: yes\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 13\r\n\r\na=9&c%5Bd%5D=4",
+    );
+    // One byte more than announced must not be read: the length says 13.
+    let text = ok(&client.response());
+    for part in [
+        r#""get":{"a":"1","b":["2","3"]}"#,
+        r#""post":{"a":"9","c":{"d":""}}"#,
+        r#""cookie":{"one":"1","two":"t o"}"#,
+        r#""REQUEST_METHOD":"POST""#,
+        r#""REQUEST_URI":"/path/x?a=1&b[]=2&b[]=3""#,
+        r#""QUERY_STRING":"a=1&b[]=2&b[]=3""#,
+        r#""HTTP_X_THING":"yes""#,
+        r#""HTTP_HOST":"example.test""#,
+        r#""CONTENT_TYPE":"application/x-www-form-urlencoded""#,
+        r#""CONTENT_LENGTH":"13""#,
+        r#""SERVER_PROTOCOL":"HTTP/1.1""#,
+        r#""REMOTE_ADDR":"127.0.0.1""#,
+        r#""float":true"#,
+    ] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    server.stop();
+}
+
+#[test]
+fn php_input_is_the_body() {
+    let server = Server::script(
+        "return function ($r) { return file_get_contents('php://input') . '|' . file_get_contents('php://input') . '|' . $r->body(); };",
+    )
+    .start();
+    assert_eq!(
+        ok(&server.connect().post("/", "application/json", r#"{"a":1}"#)),
+        r#"{"a":1}|{"a":1}|{"a":1}"#
+    );
+    server.stop();
+}
+
+const MULTIPART: &str = "--XX\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nA title\r\n\
+    --XX\r\nContent-Disposition: form-data; name=\"doc\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nthe content\r\n\
+    --XX\r\nContent-Disposition: form-data; name=\"many[]\"; filename=\"b.bin\"\r\n\r\n\0\x01\r\n--XX--\r\n";
+
+#[test]
+fn uploads_arrive_and_are_removed_with_their_request() {
+    let server = Server::script(
+        r#"return function () {
+            $doc = $_FILES['doc'];
+            $stays = is_uploaded_file($doc['tmp_name']);
+            $moved = move_uploaded_file($doc['tmp_name'], __DIR__ . '/kept.txt');
+            return ['post' => $_POST, 'name' => $doc['name'], 'type' => $doc['type'], 'size' => $doc['size'], 'error' => $doc['error'],
+                'uploaded' => $stays, 'moved' => $moved, 'gone' => $_FILES['many']['tmp_name'][0], 'other' => is_uploaded_file(__FILE__)];
+        };"#,
+    )
+    .start();
+    let text = ok(&server
+        .connect()
+        .post("/", "multipart/form-data; boundary=XX", MULTIPART));
+    for part in [
+        r#""post":{"title":"A title"}"#,
+        r#""name":"a.txt","type":"text/plain","size":11,"error":0,"uploaded":true,"moved":true"#,
+        r#""other":false"#,
+    ] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    assert_eq!(
+        std::fs::read_to_string(server.directory().join("kept.txt")).expect("the moved file"),
+        "the content"
+    );
+    let gone = text
+        .split(r#""gone":""#)
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .expect("a path");
+    assert!(
+        !std::path::Path::new(gone).exists(),
+        "{gone} outlives its request"
+    );
+    server.stop();
+}
+
+#[test]
+fn the_request_object_gives_forms_and_files() {
+    let server = Server::script(
+        r#"return function (Hearth\Request $r) {
+            return ['form' => $r->form(), 'title' => $r->form('title'), 'none' => $r->form('none', 'default'), 'files' => array_keys($r->files())];
+        };"#,
+    )
+    .start();
+    let text = ok(&server
+        .connect()
+        .post("/", "multipart/form-data; boundary=XX", MULTIPART));
+    assert_eq!(
+        text,
+        r#"{"form":{"title":"A title"},"title":"A title","none":"default","files":["doc","many"]}"#
+    );
+    server.stop();
+}
+
+#[test]
+fn upload_max_filesize_is_honoured() {
+    let server = Server::script(
+        "return fn () => ['error' => $_FILES['doc']['error'], 'size' => $_FILES['doc']['size']];",
+    )
+    .args(["--ini", "upload_max_filesize=5"])
+    .start();
+    let text = ok(&server
+        .connect()
+        .post("/", "multipart/form-data; boundary=XX", MULTIPART));
+    assert_eq!(text, r#"{"error":1,"size":0}"#);
+    server.stop();
+}
+
+#[test]
+fn a_broken_multipart_body_is_the_clients_mistake() {
+    let server = Server::script("return fn () => ['post' => $_POST, 'files' => $_FILES];")
+        .args(["--workers", "1"])
+        .start();
+    for body in [
+        "",
+        "--XX",
+        "--XX\r\nContent-Disposition: form-data\r\n\r\nx",
+        "--XX\r\n\r\n\r\n--XX--",
+        "garbage",
+    ] {
+        let status = server
+            .connect()
+            .post("/", "multipart/form-data; boundary=XX", body)
+            .status;
+        assert!(matches!(status, 200 | 400), "{body:?}: {status}");
+    }
+    let missing = server
+        .connect()
+        .post("/", "multipart/form-data", MULTIPART)
+        .status;
+    assert!(matches!(missing, 200 | 400), "no boundary: {missing}");
+    server.stop();
+}
+
+#[test]
+fn output_buffering_works_as_in_php() {
+    let server = Server::script(
+        r#"return function ($r) {
+            ob_start(fn ($text) => strtoupper($text)); echo 'upper '; ob_end_flush();
+            ob_start(); echo 'dropped'; ob_end_clean();
+            ob_start(); echo 'kept'; $kept = ob_get_clean();
+            ob_start(); echo ' open at the end';
+            echo " $kept ", ob_get_level() > 0 ? 'buffered' : 'not'; return null;
+        };"#,
+    )
+    .args(["--workers", "1"])
+    .start();
+    for _ in 0..3 {
+        assert_eq!(ok(&server.get("/")), "UPPER  open at the end kept buffered");
+    }
+    server.stop();
+}
+
+#[test]
+fn sessions_keep_their_data_between_requests() {
+    let server = Server::script(
+        "return function () { session_start(); $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1; usleep(1000); return (string) $_SESSION['n']; };",
+    )
+    .args(["--workers", "1", "--ini", "session.save_path=."])
+    .start();
+    let first = server.get("/");
+    let cookie = first
+        .header("set-cookie")
+        .expect("a session cookie")
+        .split(';')
+        .next()
+        .expect("a cookie")
+        .to_owned();
+    assert_eq!(ok(&first), "1");
+    for number in 2..5 {
+        let mut client = server.connect();
+        client.send(format!(
+            "GET / HTTP/1.1\r\nHost: x\r\nCookie: {cookie}\r\n\r\n"
+        ));
+        assert_eq!(ok(&client.response()), number.to_string());
+    }
+    assert_eq!(
+        ok(&server.get("/")),
+        "1",
+        "another browser, another session"
+    );
+    server.stop();
+}

@@ -1,0 +1,37 @@
+//! What several of the tests need.
+
+use std::time::{Duration, Instant};
+
+use testkit::http::{Client, Response};
+use testkit::{Server, ServerBuilder};
+
+/// A server with one worker: what runs at the same time there, runs in one process.
+pub(crate) fn one_worker(code: &str) -> ServerBuilder {
+    Server::script(code).args(["--workers", "1"])
+}
+
+/// One GET of each target on a connection of its own, all at once; the answers in order and how long all took.
+pub(crate) fn at_once<T: AsRef<str>>(server: &Server, targets: &[T]) -> (Vec<Response>, Duration) {
+    let mut clients: Vec<Client> = targets.iter().map(|_| server.connect()).collect();
+    let start = Instant::now();
+    for (client, target) in clients.iter_mut().zip(targets) {
+        client.send(format!(
+            "GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            target.as_ref()
+        ));
+    }
+    let answers = clients.iter_mut().map(Client::response).collect();
+    (answers, start.elapsed())
+}
+
+/// The same target `count` times.
+pub(crate) fn same(target: &str, count: usize) -> Vec<String> {
+    vec![target.to_owned(); count]
+}
+
+/// Asserts status 200 and gives the body.
+#[track_caller]
+pub(crate) fn ok(response: &Response) -> String {
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.text()
+}

@@ -261,6 +261,11 @@ namespace Hearth\Internal {
     {
     }
 
+    /** @internal how many are taken, by all workers */
+    function budgetUsed(int $handle): int
+    {
+    }
+
     /** @internal gives $n back; the server does so for a worker that dies */
     function budgetRelease(int $handle, int $n = 1): void
     {

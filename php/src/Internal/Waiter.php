@@ -17,6 +17,9 @@ final class Waiter
     public ?Waiter $next = null;
     public ?Waiters $queue = null;
 
+    /** When it began to wait. */
+    public float $since = 0.0;
+
     /** True once it was given what it waits for. */
     public bool $done = false;
 

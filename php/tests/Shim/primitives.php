@@ -125,6 +125,11 @@ namespace Hearth\Internal {
         return Budgets::acquire($handle, $n);
     }
 
+    function budgetUsed(int $handle): int
+    {
+        return Budgets::used($handle);
+    }
+
     function budgetRelease(int $handle, int $n = 1): void
     {
         Budgets::release($handle, $n);

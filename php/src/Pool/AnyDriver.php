@@ -1,0 +1,42 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+/**
+ * Connections of a kind that the pool knows nothing about: `check`, `reset` and `keepalive` are up to the pool's options.
+ *
+ * @internal
+ */
+final class AnyDriver implements Driver
+{
+    public function adopt(Entry $entry): void
+    {
+    }
+
+    public function isClosed(Entry $entry): bool
+    {
+        return false;
+    }
+
+    public function check(Entry $entry): bool
+    {
+        return true;
+    }
+
+    public function needsReset(Entry $entry): bool
+    {
+        return false;
+    }
+
+    public function reset(Entry $entry): bool
+    {
+        return false;
+    }
+
+    public function isBroken(\Throwable $error): bool
+    {
+        return false;
+    }
+}

@@ -1,0 +1,249 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+use Hearth\CancelledError;
+use Hearth\Internal;
+
+use function Hearth\background;
+use function Hearth\Internal\monotonic;
+
+/**
+ * Makes the connections of a pool: as many as are needed, a few at a time, later and later while it fails.
+ *
+ * Each is made in a task of its own, so that nobody who could take another connection waits for it.
+ *
+ * @internal
+ */
+final class Connector
+{
+    /** The timer after which it is tried again, null = none. */
+    private ?int $retry = null;
+
+    private float $retryAt = 0.0;
+
+    private ?Driver $driver = null;
+
+    /** How many connections that are worn out wait for a successor. */
+    private int $successors = 0;
+
+    /**
+     * @param \Closure(): object $factory
+     * @param \Closure(Entry): void $onConnected called when a connection has been made, to give it to somebody
+     */
+    public function __construct(
+        private readonly string $name,
+        private readonly \Closure $factory,
+        private readonly Options $options,
+        private readonly Store $store,
+        private readonly Statistics $statistics,
+        private readonly Circuit $circuit,
+        private readonly ?Budget $budget,
+        private readonly Reporter $reporter,
+        private readonly \Closure $onConnected,
+    ) {
+    }
+
+    /** Starts to make what is needed for those who wait, $more that are about to, and the minimum. Returns at once. */
+    public function ensure(int $more = 0): void
+    {
+        while ($this->store->connecting < $this->wanted($more) && $this->room()) {
+            $delay = $this->circuit->delay(monotonic());
+            if ($delay > 0) {
+                $this->tryAgainAfter($delay);
+
+                return;
+            }
+            if (!$this->acquireBudget($more)) {
+                return;
+            }
+            $this->start();
+        }
+    }
+
+    /** How many connections should be in the making. */
+    private function wanted(int $more): int
+    {
+        if (!$this->store->open || $this->store->closed) {
+            return 0;
+        }
+        $made = $this->store->total() - $this->store->connecting;
+        $needed = \max(
+            $this->store->waiters->count() + $more - \count($this->store->idle),
+            $this->options->minimumIdle - $made,
+            $this->successors,
+        );
+
+        return \min($needed, $this->circuit->isOpen() ? 1 : $this->options->maxConnecting);
+    }
+
+    /** Asks for a connection that takes the place of one that is worn out. */
+    public function ensureSuccessors(int $count): void
+    {
+        $this->successors = $count;
+        $this->ensure();
+    }
+
+    /** Whether the size admits one more. */
+    public function room(): bool
+    {
+        if ($this->store->total() < $this->options->size) {
+            return true;
+        }
+
+        return $this->store->sweep() > 0 && $this->store->total() < $this->options->size;
+    }
+
+    /** Makes one without a task, waiting for it: at boot, or in a script without tasks. */
+    public function makeNow(): Entry
+    {
+        if (!$this->room() || ($this->budget !== null && !$this->budget->acquire())) {
+            throw BorrowTimeout::of($this->name, 'all connections are in use, and outside a task nobody can wait', $this->statistics, null);
+        }
+        ++$this->store->connecting;
+        try {
+            return $this->make();
+        } catch (\Throwable $error) {
+            $this->failed($error);
+            throw $error;
+        } finally {
+            --$this->store->connecting;
+        }
+    }
+
+    private function start(): void
+    {
+        ++$this->store->connecting;
+        $watchdog = null;
+        $task = background(function () use (&$watchdog): void {
+            try {
+                $entry = $this->make();
+            } catch (\Throwable $error) {
+                $entry = null;
+                $this->failed($error instanceof CancelledError ? $this->tooSlow($error) : $error);
+            } finally {
+                --$this->store->connecting;
+                if ($watchdog !== null) {
+                    Internal\stopTimer($watchdog);
+                }
+            }
+            $this->ended($entry);
+        });
+        if (!$task->isDone()) {
+            $watchdog = Internal\after($this->options->connectTimeout, static fn () => $task->cancel());
+        }
+    }
+
+    private function ended(?Entry $entry): void
+    {
+        if ($entry !== null) {
+            $this->successors = \max(0, $this->successors - 1);
+            ($this->onConnected)($entry);
+        }
+        $this->ensure();
+    }
+
+    private function make(): Entry
+    {
+        $began = monotonic();
+        $connection = ($this->factory)();
+        if (!\is_object($connection)) {
+            throw new \TypeError("the factory of pool \"$this->name\" must return an object, " . \get_debug_type($connection) . ' returned');
+        }
+        if ($this->store->find($connection) !== null) {
+            throw new \LogicException("the factory of pool \"$this->name\" returned a connection that the pool has already");
+        }
+        $now = monotonic();
+        $jitter = \mt_rand(-25000, 25000) / 1_000_000;
+        $entry = new Entry($connection, $now, $now + $this->options->maxLifetime * (1 + $jitter));
+        $this->driver($connection)->adopt($entry);
+        if ($this->options->init !== null) {
+            ($this->options->init)($connection);
+        }
+        $this->circuit->succeeded();
+        ++$this->statistics->created;
+        $this->statistics->createTime->record(monotonic() - $began);
+        $this->store->add($entry);
+
+        return $entry;
+    }
+
+    private function failed(\Throwable $error): void
+    {
+        $this->budget?->release();
+        ++$this->statistics->failedConnects;
+        $this->circuit->failed($error, monotonic());
+        $this->reporter->report('warning', 'connect', "could not connect: {$error->getMessage()}", ['exception' => $error]);
+        if ($this->circuit->isOpen() && $this->store->entries === []) {
+            $this->store->failWaiters($error);
+        }
+    }
+
+    private function tooSlow(CancelledError $error): \Throwable
+    {
+        return new \RuntimeException("connecting took longer than connectTimeout ({$this->options->connectTimeout} s)", 0, $error);
+    }
+
+    private function acquireBudget(int $more): bool
+    {
+        if ($this->budget === null || $this->budget->acquire()) {
+            $this->budget?->starve(false);
+
+            return true;
+        }
+        $urgent = $this->store->waiters->count() + $more > 0;
+        $this->budget->starve($urgent);
+        $this->tryAgainAfter($urgent ? Budget::INTERVAL : 1.0);
+
+        return false;
+    }
+
+    private function tryAgainAfter(float $seconds): void
+    {
+        $at = monotonic() + $seconds;
+        if ($this->retry !== null && $this->retryAt <= $at) {
+            return;
+        }
+        if ($this->retry !== null) {
+            Internal\stopTimer($this->retry);
+        }
+        $this->retryAt = $at;
+        $this->retry = Internal\after($seconds, function (): void {
+            $this->retry = null;
+            $this->budget?->starve(false);
+            $this->ensure();
+        });
+    }
+
+    public function stop(): void
+    {
+        if ($this->retry !== null) {
+            Internal\stopTimer($this->retry);
+            $this->retry = null;
+        }
+        $this->budget?->starve(false);
+    }
+
+    /** What knows such connections. */
+    public function driver(?object $connection = null): Driver
+    {
+        return $this->driver ??= self::driverOf($connection ?? new \stdClass(), $this->options->reset === 'transaction');
+    }
+
+    private static function driverOf(object $connection, bool $transactionOnly): Driver
+    {
+        return match (true) {
+            $connection instanceof \PDO => new PdoDriver((string) $connection->getAttribute(\PDO::ATTR_DRIVER_NAME), $transactionOnly),
+            $connection instanceof \Redis => new RedisDriver($transactionOnly),
+            default => new AnyDriver(),
+        };
+    }
+
+    /** Forgets what was learnt about the connections. */
+    public function forget(): void
+    {
+        $this->driver = null;
+    }
+}

@@ -1,0 +1,38 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+/**
+ * What a pool must know about one kind of connection.
+ *
+ * Its methods may wait; the pool sees to it that they do not wait too long.
+ *
+ * @internal
+ */
+interface Driver
+{
+    /** Prepares a connection that was just made, and learns the state to which `reset()` must return. */
+    public function adopt(Entry $entry): void;
+
+    /** Whether an idle connection was closed by the other side, as far as that can be seen without asking. */
+    public function isClosed(Entry $entry): bool;
+
+    /** Asks the other side whether the connection works; false or an exception: it does not. */
+    public function check(Entry $entry): bool;
+
+    /** Whether `reset()` has anything to do that waits. */
+    public function needsReset(Entry $entry): bool;
+
+    /**
+     * Makes the connection as it was when new.
+     *
+     * @return bool whether a transaction was open and has been rolled back
+     * @throws \Throwable when that is not possible: the connection must be closed then
+     */
+    public function reset(Entry $entry): bool;
+
+    /** Whether the error means that the connection is of no more use. */
+    public function isBroken(\Throwable $error): bool;
+}

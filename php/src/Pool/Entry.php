@@ -1,0 +1,64 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+/**
+ * One connection of a pool, and what the pool knows about it.
+ *
+ * @internal
+ */
+final class Entry
+{
+    public State $state = State::Reserved;
+
+    /** The task that borrowed it, -1 = none. */
+    public int $owner = -1;
+
+    /** How many times the owner has borrowed it and not given it back. */
+    public int $depth = 0;
+
+    /** Counts the loans; whatever remembers an older number has lost the connection. */
+    public int $lease = 0;
+
+    public float $borrowedAt = 0.0;
+    public float $usedAt;
+
+    /** When it was last known to work. */
+    public float $provenAt;
+
+    /** The reason why it must not be lent again, null = none. */
+    public ?string $doomed = null;
+
+    /** It must be checked before it is lent, however recently it was used. */
+    public bool $suspect = false;
+
+    /** Its statements are watched (by `Pdo`, `Redis`), so that `dirty` can be relied on. */
+    public bool $watched = false;
+
+    /** A statement of this loan may have changed the state of the session. */
+    public bool $dirty = false;
+
+    /** Prepared statements of this loan that are alive and would use the connection when they die. */
+    public int $statements = 0;
+
+    /** Whether statements that die may use the connection: the server must be told. */
+    public bool $statementsUseIt = true;
+
+    /** @var array<int, mixed> attributes that this loan has changed, with the values to restore */
+    public array $attributes = [];
+
+    /** @var list<array{function: string, class?: string, file?: string, line?: int}>|null where it was borrowed */
+    public ?array $trace = null;
+
+    public bool $leakReported = false;
+
+    /** What a driver keeps about the connection. */
+    public mixed $memo = null;
+
+    public function __construct(public ?object $connection, public readonly float $createdAt, public float $expiresAt)
+    {
+        $this->usedAt = $this->provenAt = $createdAt;
+    }
+}

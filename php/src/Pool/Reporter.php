@@ -1,0 +1,67 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+use function Hearth\Internal\monotonic;
+
+/**
+ * Tells the logger what a person should know; the same thing at most once per second, with how often it happened meanwhile.
+ *
+ * @internal
+ */
+final class Reporter
+{
+    /** @var array<string, array{float, int}> when each kind was reported last, and how often it was not since */
+    private array $last = [];
+
+    /** @param object|null $logger PSR-3; null = PHP's error log */
+    public function __construct(private readonly string $pool, private readonly ?object $logger)
+    {
+    }
+
+    /**
+     * @param 'debug'|'info'|'warning'|'error' $level
+     * @param string $kind what is the same thing; '' = each time something new
+     * @param array<string, mixed> $context
+     */
+    public function report(string $level, string $kind, string $message, array $context = []): void
+    {
+        $silent = $kind === '' ? 0 : $this->silenced($kind);
+        if ($silent === null) {
+            return;
+        }
+        $message = "pool \"$this->pool\": $message" . ($silent > 0 ? " ($silent more since the last such message)" : '');
+        $this->log($level, $message, ['pool' => $this->pool] + $context);
+    }
+
+    /** How many messages of this kind were not logged since the last that was; null = this one is not logged either. */
+    private function silenced(string $kind): ?int
+    {
+        $now = monotonic();
+        [$when, $silent] = $this->last[$kind] ?? [-\INF, 0];
+        if ($now - $when < 1.0) {
+            $this->last[$kind][1] = $silent + 1;
+
+            return null;
+        }
+        $this->last[$kind] = [$now, 0];
+
+        return $silent;
+    }
+
+    /** @param array<string, mixed> $context */
+    private function log(string $level, string $message, array $context): void
+    {
+        try {
+            if ($this->logger !== null) {
+                $this->logger->log($level, $message, $context);
+            } elseif ($level !== 'debug' && $level !== 'info') {
+                \error_log($message);
+            }
+        } catch (\Throwable $error) {
+            \error_log("$message (and the pool's logger failed: {$error->getMessage()})");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+use Hearth\Internal\Waiter;
+use Hearth\Internal\Waiters;
+
+/**
+ * The connections of a pool and those who wait for one.
+ *
+ * A connection is in `entries` from its making to its removal, and in `idle` exactly while anybody may take it. While one is idle,
+ * nobody waits (unless the pool is paused).
+ *
+ * @internal
+ */
+final class Store
+{
+    /** @var array<int, Entry> by the id of the connection object */
+    public array $entries = [];
+
+    /** @var list<Entry> the one used last at the end */
+    public array $idle = [];
+
+    public readonly Waiters $waiters;
+
+    /** What all workers together may have, null = any number. */
+    public ?Budget $budget = null;
+
+    /** Connections being made. */
+    public int $connecting = 0;
+
+    /** Waiters are served, and idle connections lent. */
+    public bool $open = true;
+
+    /** No connection may join or stay. */
+    public bool $closed = false;
+
+    /** @var array<int, \WeakReference<object>> removed from the pool, but still held by somebody, hence open */
+    private array $lingering = [];
+
+    public function __construct()
+    {
+        $this->waiters = new Waiters();
+    }
+
+    /** All that count against the size: connections, those being made, and those that somebody keeps open after their removal. */
+    public function total(): int
+    {
+        return \count($this->entries) + $this->connecting + ($this->lingering === [] ? 0 : \count($this->lingering));
+    }
+
+    public function find(object $connection): ?Entry
+    {
+        $entry = $this->entries[\spl_object_id($connection)] ?? null;
+
+        return $entry?->connection === $connection ? $entry : null;
+    }
+
+    public function add(Entry $entry): void
+    {
+        $this->entries[\spl_object_id($entry->connection)] = $entry;
+    }
+
+    /** Gives a connection that is ready to the first that waits, or puts it among the idle ones. */
+    public function release(Entry $entry): void
+    {
+        $entry->state = State::Reserved;
+        if ($this->open && $this->waiters->first() !== null && $this->waiters->serve($entry) !== null) {
+            return;
+        }
+        $entry->state = State::Idle;
+        $this->idle[] = $entry;
+    }
+
+    /** Serves those who waited while the pool was paused. */
+    public function serveAll(): void
+    {
+        while ($this->open && $this->idle !== [] && $this->waiters->first() !== null) {
+            $entry = \array_pop($this->idle);
+            $entry->state = State::Reserved;
+            if ($this->waiters->serve($entry) === null) {
+                $entry->state = State::Idle;
+                $this->idle[] = $entry;
+            }
+        }
+    }
+
+    /** Takes an idle connection for the pool itself; false if somebody has it. */
+    public function reserve(Entry $entry): bool
+    {
+        if ($entry->state !== State::Idle) {
+            return false;
+        }
+        foreach ($this->idle as $index => $other) {
+            if ($other === $entry) {
+                \array_splice($this->idle, $index, 1);
+                break;
+            }
+        }
+        $entry->state = State::Reserved;
+
+        return true;
+    }
+
+    /**
+     * Takes a connection out of the pool, which closes it unless somebody still holds it.
+     *
+     * @return bool whether it is closed; otherwise it is counted until it is
+     */
+    public function remove(Entry $entry): bool
+    {
+        $this->reserve($entry);
+        $id = \spl_object_id($entry->connection);
+        unset($this->entries[$id]);
+        $reference = \WeakReference::create($entry->connection);
+        $entry->state = State::Removed;
+        $entry->connection = null;
+        ++$entry->lease;
+        if ($reference->get() === null) {
+            $this->giveUp(1);
+
+            return true;
+        }
+        $this->lingering[] = $reference;
+
+        return false;
+    }
+
+    private function giveUp(int $count): void
+    {
+        if ($this->budget !== null && $count > 0) {
+            $this->budget->releaseSoon($count);
+        }
+    }
+
+    /** @return int how many that lingered have been closed since */
+    public function sweep(): int
+    {
+        $before = \count($this->lingering);
+        if ($before === 0) {
+            return 0;
+        }
+        $this->lingering = \array_filter($this->lingering, static fn (\WeakReference $reference) => $reference->get() !== null);
+        $closed = $before - \count($this->lingering);
+        $this->giveUp($closed);
+
+        return $closed;
+    }
+
+    public function lingering(): int
+    {
+        return \count($this->lingering);
+    }
+
+    /** Lets all who wait fail. */
+    public function failWaiters(\Throwable $error): void
+    {
+        while ($this->waiters->serve($error) !== null);
+    }
+
+    /** A connection was handed to a waiter that was cancelled at the same moment. */
+    public function passOn(Waiter $waiter): void
+    {
+        if ($waiter->value instanceof Entry && $waiter->value->state !== State::Removed) {
+            $this->release($waiter->value);
+        }
+    }
+}

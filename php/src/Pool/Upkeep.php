@@ -1,0 +1,206 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+use Hearth\Internal;
+
+use function Hearth\background;
+use function Hearth\Internal\monotonic;
+
+/**
+ * What must be done to a pool's connections while nobody asks for one: close, replace, keep alive, report.
+ *
+ * There is one timer, and only while there are connections.
+ *
+ * @internal
+ */
+final class Upkeep
+{
+    private ?int $timer = null;
+
+    /** How far the clock on the wall was ahead of the one that is never set. */
+    private ?float $clocks = null;
+
+    /** @param \Closure(Entry, string): void $destroy */
+    public function __construct(
+        private readonly Options $options,
+        private readonly Store $store,
+        private readonly Connector $connector,
+        private readonly Statistics $statistics,
+        private readonly ?Budget $budget,
+        private readonly Reporter $reporter,
+        private readonly \Closure $destroy,
+    ) {
+    }
+
+    /** Sees to it that the timer runs. */
+    public function start(): void
+    {
+        $this->timer ??= Internal\after($this->interval(), $this->tick(...));
+    }
+
+    public function stop(): void
+    {
+        if ($this->timer !== null) {
+            Internal\stopTimer($this->timer);
+            $this->timer = null;
+        }
+    }
+
+    private function interval(): float
+    {
+        if ($this->budget !== null) {
+            return Budget::INTERVAL;
+        }
+        $times = [$this->options->idleTimeout, $this->options->maxLifetime, 10.0];
+        if ($this->options->keepalive !== null) {
+            $times[] = $this->options->keepaliveInterval;
+        }
+        if ($this->options->leakThreshold > 0) {
+            $times[] = $this->options->leakThreshold;
+        }
+
+        return \max(0.01, \min($times) / 2);
+    }
+
+    private function tick(): void
+    {
+        $this->timer = null;
+        $now = monotonic();
+        $this->store->sweep();
+        $this->watchClocks($now);
+        $this->yieldToOthers();
+        $this->closeIdle($now);
+        $this->replaceWornOut($now);
+        $this->keepAlive($now);
+        $this->reportLeaks($now);
+        $this->connector->ensure();
+        if ($this->store->total() > 0) {
+            $this->start();
+        }
+    }
+
+    /** After a machine was suspended, or its clock set, no connection is trusted until it was checked. */
+    private function watchClocks(float $now): void
+    {
+        $clocks = \microtime(true) - $now;
+        if ($this->clocks !== null && \abs($clocks - $this->clocks) > 1.0) {
+            foreach ($this->store->idle as $entry) {
+                $entry->suspect = true;
+            }
+        }
+        $this->clocks = $clocks;
+    }
+
+    /** Closes an idle connection if another worker needs its place. */
+    private function yieldToOthers(): void
+    {
+        if ($this->budget !== null && $this->store->idle !== [] && $this->budget->othersStarve()) {
+            ($this->destroy)($this->store->idle[0], 'yielded');
+        }
+    }
+
+    private function closeIdle(float $now): void
+    {
+        $spare = $this->store->total() - $this->options->minimumIdle;
+        foreach ($this->store->idle as $entry) {
+            if ($spare > 0 && $now - $entry->usedAt > $this->options->idleTimeout) {
+                --$spare;
+                ($this->destroy)($entry, 'idle');
+            }
+        }
+    }
+
+    /** A connection that is worn out is closed when its successor is there, or at once if the size does not admit both. */
+    private function replaceWornOut(float $now): void
+    {
+        $wornOut = \array_values(\array_filter($this->store->idle, static fn (Entry $entry) => $entry->expiresAt <= $now));
+        if ($wornOut === []) {
+            return;
+        }
+        if (!$this->connector->room()) {
+            ($this->destroy)(\array_shift($wornOut), 'lifetime');
+        }
+        $this->connector->ensureSuccessors(\max(1, \count($wornOut)));
+    }
+
+    /** A new connection has come: one that is worn out may go. */
+    public function successorCame(): void
+    {
+        $now = monotonic();
+        foreach ($this->store->idle as $entry) {
+            if ($entry->expiresAt <= $now) {
+                ($this->destroy)($entry, 'lifetime');
+
+                return;
+            }
+        }
+    }
+
+    private function keepAlive(float $now): void
+    {
+        if ($this->options->keepalive === null) {
+            return;
+        }
+        foreach ($this->store->idle as $entry) {
+            $interval = $this->options->keepaliveInterval * \mt_rand(800, 1000) / 1000;
+            if ($now - \max($entry->usedAt, $entry->provenAt) >= $interval && $this->store->reserve($entry)) {
+                background(fn () => $this->keepOneAlive($entry, $this->options->keepalive));
+            }
+        }
+    }
+
+    private function keepOneAlive(Entry $entry, \Closure $keepalive): void
+    {
+        try {
+            $alive = \Hearth\timeout(\max(1.0, $this->options->returnTimeout), static fn () => $keepalive($entry->connection)) !== false;
+        } catch (\Throwable $error) {
+            $alive = false;
+            $this->reporter->report('warning', 'keepalive', "keepalive failed: {$error->getMessage()}", ['exception' => $error]);
+        }
+        if (!$alive) {
+            ++$this->statistics->failedChecks;
+            ($this->destroy)($entry, 'keepalive');
+            $this->connector->ensure();
+        } elseif ($entry->doomed !== null) {
+            ($this->destroy)($entry, $entry->doomed);
+        } else {
+            $entry->provenAt = monotonic();
+            $this->store->release($entry);
+        }
+    }
+
+    private function reportLeaks(float $now): void
+    {
+        if ($this->options->leakThreshold <= 0) {
+            return;
+        }
+        foreach ($this->store->entries as $entry) {
+            if ($entry->state === State::Lent && !$entry->leakReported && $now - $entry->borrowedAt > $this->options->leakThreshold) {
+                $entry->leakReported = true;
+                ++$this->statistics->leaks;
+                $this->reporter->report('warning', '', \sprintf(
+                    'a connection has been out for %.3f s; it was borrowed by task %d at %s',
+                    $now - $entry->borrowedAt,
+                    $entry->owner,
+                    self::place($entry->trace ?? []),
+                ), ['trace' => $entry->trace]);
+            }
+        }
+    }
+
+    /** @param list<array<string, mixed>> $trace */
+    private static function place(array $trace): string
+    {
+        foreach ($trace as $frame) {
+            if (isset($frame['file']) && !\str_starts_with((string) ($frame['class'] ?? ''), 'Hearth\Pool\\')) {
+                break;
+            }
+            $place = isset($frame['file']) ? "{$frame['file']}:{$frame['line']}" : null;
+        }
+
+        return $place ?? 'an unknown place';
+    }
+}

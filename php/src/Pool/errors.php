@@ -1,0 +1,60 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+// Code that talks to a database catches \PDOException; where PDO is loaded, the pool's exceptions are such.
+if (\class_exists(\PDOException::class, false)) {
+    /** What goes wrong between a borrower and a pool. */
+    abstract class PoolException extends \PDOException
+    {
+    }
+} else {
+    /** What goes wrong between a borrower and a pool. */
+    abstract class PoolException extends \RuntimeException
+    {
+    }
+}
+
+/**
+ * No connection came free, or could be made, in time.
+ *
+ * The message says how many there are and why none could be made; the last failure to connect is the previous exception, and its
+ * SQLSTATE is the code.
+ */
+final class BorrowTimeout extends PoolException
+{
+    /** @internal */
+    public static function of(string $pool, string $why, Statistics $statistics, ?\Throwable $cause): self
+    {
+        $message = \sprintf(
+            'pool "%s": %s (total=%d, active=%d, idle=%d, waiting=%d, oldest wait %.3f s)%s',
+            $pool,
+            $why,
+            $statistics->total(),
+            $statistics->active(),
+            $statistics->idle(),
+            $statistics->waiting(),
+            $statistics->oldestWait(),
+            $cause === null ? '' : '; the last attempt to connect failed: ' . $cause->getMessage(),
+        );
+        $error = new self($message, 0, $cause);
+        if ($cause instanceof \PDOException && $error instanceof \PDOException) {
+            $error->code = $cause->getCode();
+            $error->errorInfo = $cause->errorInfo;
+        }
+
+        return $error;
+    }
+}
+
+/** The pool was closed. */
+final class PoolClosed extends PoolException
+{
+}
+
+/** A connection was given back that the current task has not borrowed: a second time, by somebody else, or to another pool. */
+final class NotBorrowed extends \LogicException
+{
+}

@@ -1,0 +1,267 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Tests\Unit;
+
+use Hearth\Pool\BorrowTimeout;
+use Hearth\Tests\Fixtures\FakeConnection;
+use Hearth\Tests\PoolTestCase;
+
+use function Hearth\async;
+use function Hearth\Internal\monotonic;
+use function Hearth\parallel;
+
+final class PoolFaultsTest extends PoolTestCase
+{
+    /** open-smf, allsilaevex: each failed connect lost a slot, until nothing was left. */
+    public function testFailedConnectsNeverEatASlot(): void
+    {
+        $this->inTask(function (): void {
+            $down = true;
+            $pool = $this->pool(factory: function () use (&$down): FakeConnection {
+                self::pause(0.001);
+
+                return $down ? throw new \PDOException('down') : new FakeConnection();
+            }, size: 2, borrowTimeout: 0.02);
+            for ($i = 0; $i < 10; ++$i) {
+                $error = $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+                self::assertSame('down', $error->getPrevious()->getMessage());
+                self::assertSame(0, $pool->stats()['total'] - $pool->stats()['connecting']);
+            }
+            $down = false;
+            self::pause(10.0);
+            parallel(\array_fill(0, 4, fn () => $pool->with(fn () => self::pause(0.001), 1.0)));
+            self::assertSame(2, $pool->stats()['total']);
+        });
+    }
+
+    /** @dataProvider failures */
+    public function testExceptionsOfTheFactoryNeverEscape(callable $factory, string $message): void
+    {
+        $this->inTask(function () use ($factory, $message): void {
+            $pool = $this->pool(factory: $factory, minimumIdle: 1, borrowTimeout: 0.02);
+            $error = $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+            self::assertStringContainsString($message, $error->getMessage());
+            self::assertTrue($this->logger->has($message));
+            self::pause(1.0);
+        });
+    }
+
+    public static function failures(): array
+    {
+        return [
+            'exception' => [fn () => throw new \RuntimeException('no route'), 'no route'],
+            'error' => [fn () => throw new \Error('a bug'), 'a bug'],
+            'no object' => [fn () => false, 'must return an object, bool returned'],
+            'the same twice' => [
+                function () {
+                    static $one = null;
+                    static $calls = 0;
+
+                    return ++$calls > 1 && \mt_rand(0, 0) === 0 ? throw new \RuntimeException('second call') : ($one ??= throw new \LogicException('first'));
+                },
+                'first',
+            ],
+        ];
+    }
+
+    public function testAFactoryThatReturnsTheSameObjectIsRefused(): void
+    {
+        $this->inTask(function (): void {
+            $one = new FakeConnection();
+            $pool = $this->pool(factory: fn () => $one, borrowTimeout: 0.02, bindToTask: false);
+            $pool->borrow();
+            $error = $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+            self::assertStringContainsString('a connection that the pool has already', $error->getMessage());
+        });
+    }
+
+    public function testAttemptsComeLaterAndLaterAndFailFast(): void
+    {
+        $this->inTask(function (): void {
+            $attempts = new \ArrayObject();
+            $pool = $this->pool(factory: function () use ($attempts): never {
+                $attempts[] = monotonic();
+                throw new \RuntimeException('refused');
+            }, minimumIdle: 1, borrowTimeout: 0.5);
+            $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+            self::assertLessThanOrEqual(5, \count($attempts));
+            $began = monotonic();
+            $error = $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+            self::assertStringContainsString('the database cannot be reached', $error->getMessage());
+            self::assertLessThan(0.01, monotonic() - $began, 'it waited though the database is known to be down');
+        });
+    }
+
+    public function testThePoolIsAliveAgainWhenTheDatabaseIs(): void
+    {
+        $this->inTask(function (): void {
+            $down = false;
+            $pool = $this->pool(factory: function () use (&$down): FakeConnection {
+                return $down ? throw new \RuntimeException('down') : new FakeConnection();
+            }, size: 4, minimumIdle: 2, check: function () use (&$down): bool {
+                return !$down;
+            }, borrowTimeout: 0.05);
+            $pool->with(fn () => self::pause(0.01));
+            $down = true;
+            for ($i = 0; $i < 20; ++$i) {
+                $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+                self::pause(0.01);
+            }
+            $down = false;
+            self::pause(7.0);
+            self::assertSame(2, $pool->stats()['idle'], 'the minimum was not restored');
+            parallel(\array_fill(0, 8, fn () => $pool->with(fn () => self::pause(0.001))));
+            self::assertSame(0, $pool->stats()['active']);
+        });
+    }
+
+    public function testOneDeadConnectionIsReplacedUnseen(): void
+    {
+        $this->inTask(function (): void {
+            $pool = $this->pool(check: fn (FakeConnection $connection) => !$connection->broken);
+            $pool->with(function (FakeConnection $connection): void {
+                self::pause(0.01);
+                $connection->broken = true;
+            });
+            self::assertSame(2, $pool->borrow()->number);
+            self::assertSame(['broken' => 1], $pool->stats()['destroyed']);
+        });
+    }
+
+    public function testACheckThatThrowsOrHangsIsAFailedCheck(): void
+    {
+        $this->inTask(function (): void {
+            $hang = false;
+            $pool = $this->pool(check: function () use (&$hang): bool {
+                return $hang ? self::pause(100) : throw new \DomainException('odd');
+            }, borrowTimeout: 5.0);
+            $pool->with(fn () => self::pause(0.01));
+            $pool->with(fn () => self::pause(0.01));
+            self::assertSame(1, $pool->stats()['failedChecks']);
+            $hang = true;
+            self::assertSame(3, $pool->with(fn (FakeConnection $connection) => $connection->number));
+            self::assertSame(2, $pool->stats()['failedChecks']);
+        });
+    }
+
+    public function testConnectionThatFailedInUseIsNotLentAgain(): void
+    {
+        $this->inTask(function (): void {
+            $pool = $this->pool();
+            $pool->with(fn ($connection) => $pool->evict($connection));
+            self::assertSame(2, $pool->borrow()->number);
+            self::assertSame(1, FakeConnection::$open);
+        });
+    }
+
+    public function testResetThatFailsOrHangsClosesTheConnection(): void
+    {
+        $this->inTask(function (): void {
+            foreach ([
+                'returned false' => fn () => false,
+                'a reason' => fn () => throw new \RuntimeException('a reason'),
+                'longer than returnTimeout (0.02 s)' => fn () => self::pause(10),
+            ] as $message => $reset) {
+                $pool = $this->pool(reset: $reset, returnTimeout: 0.02);
+                $pool->with(fn () => null);
+                self::pause(0.05);
+                self::assertSame(['reset' => 1], $pool->stats()['destroyed'], $message);
+                self::assertTrue($this->logger->has($message), $message);
+                self::assertSame(0, $pool->stats()['total']);
+            }
+        });
+    }
+
+    public function testResetRunsBesideTheRequestAndBeforeTheNextLoan(): void
+    {
+        $this->inTask(function (): void {
+            $log = new \ArrayObject();
+            $pool = $this->pool(size: 1, reset: function () use ($log): void {
+                self::pause(0.01);
+                $log[] = 'reset';
+            });
+            $began = monotonic();
+            $pool->with(fn () => null);
+            self::assertLessThan(0.008, monotonic() - $began, 'the borrower waited for the reset');
+            $pool->with(fn () => $log[] = 'next');
+            self::assertSame(['reset', 'next'], $log->getArrayCopy());
+        });
+    }
+
+    public function testInitRunsForNewConnectionsAndAfterReset(): void
+    {
+        $this->inTask(function (): void {
+            $inits = 0;
+            $pool = $this->pool(reset: fn () => true, init: function () use (&$inits): void {
+                ++$inits;
+            });
+            $pool->with(fn () => null);
+            $pool->with(fn () => null);
+            self::pause(0.001);
+            self::assertSame(3, $inits);
+        });
+    }
+
+    public function testSlowConnectIsGivenUp(): void
+    {
+        $this->inTask(function (): void {
+            $pool = $this->pool(factory: self::slowly(100), connectTimeout: 0.01, borrowTimeout: 0.02);
+            $error = $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+            self::assertStringContainsString('connectTimeout (0.01 s)', $error->getMessage());
+        });
+    }
+
+    /** php-async #141, #142: a waiter whose own attempt failed must be served by whatever comes next. */
+    public function testFailedCreationLeavesTheWaiterInTheQueue(): void
+    {
+        $this->inTask(function (): void {
+            $calls = 0;
+            $pool = $this->pool(factory: function () use (&$calls): FakeConnection {
+                return ++$calls === 2 ? throw new \RuntimeException('too many') : new FakeConnection();
+            });
+            $connection = $pool->borrow();
+            $waiter = async(fn () => $pool->borrow()->number);
+            self::pause(0.01);
+            $pool->giveBack($connection);
+            self::assertSame($connection->number, $waiter->await(0.1));
+        });
+    }
+
+    public function testManyConnectsAtOnceAreLimited(): void
+    {
+        $this->inTask(function (): void {
+            $now = (object) ['connecting' => 0, 'most' => 0];
+            $pool = $this->pool(factory: function () use ($now): FakeConnection {
+                $now->most = \max($now->most, ++$now->connecting);
+                self::pause(0.002);
+                --$now->connecting;
+
+                return new FakeConnection();
+            }, size: 20, minimumIdle: 20, maxConnecting: 3);
+            $pool->start();
+            self::pause(0.2);
+            self::assertSame([3, 20], [$now->most, $pool->stats()['idle']]);
+        });
+    }
+
+    public function testAFork(): void
+    {
+        if (!\function_exists('pcntl_fork') || $this->native()) {
+            self::markTestSkipped('needs pcntl, and a process of its own');
+        }
+        $this->inTask(function (): void {
+            $pool = $this->pool();
+            $number = $pool->with(fn ($connection) => $connection->number);
+            $child = \pcntl_fork();
+            if ($child === 0) {
+                $pool->with(fn ($connection) => \posix_kill(\getmypid(), $connection->number === $number ? \SIGKILL : \SIGTERM));
+                \posix_kill(\getmypid(), \SIGKILL);
+            }
+            \pcntl_waitpid($child, $status);
+            self::assertSame(\SIGTERM, \pcntl_wtermsig($status), 'the child was lent a connection of its parent');
+            self::assertSame($number, $pool->with(fn ($connection) => $connection->number));
+        });
+    }
+}

@@ -1,0 +1,20 @@
+--TEST--
+exit runs finally blocks of nobody, shutdown functions in order, then destructors
+--FILE--
+<?php
+$object = new class { public function __destruct() { echo "destructor\n"; } };
+register_shutdown_function(function () { usleep(500); echo "first\n"; });
+register_shutdown_function(function () { echo "second\n"; });
+(function () {
+    try {
+        usleep(500);
+        exit("exit\n");
+    } finally {
+        echo "finally must not run\n";
+    }
+})();
+--EXPECT--
+exit
+first
+second
+destructor

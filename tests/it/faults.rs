@@ -111,7 +111,7 @@ fn running_out_of_memory_is_a_500_and_the_worker_is_replaced() {
 
 #[test]
 fn endless_recursion_does_not_take_the_server_down() {
-    let server = app().alerts_allowed().start();
+    let server = app().start();
     let mut client = server.connect();
     client.send("GET /stack HTTP/1.1\r\nHost: x\r\n\r\n");
     if let Ok(response) = client.try_response(false) {
@@ -134,7 +134,7 @@ fn endless_recursion_does_not_take_the_server_down() {
 
 #[test]
 fn a_crashed_worker_is_back_and_the_log_names_its_requests() {
-    let server = app().alerts_allowed().start();
+    let server = app().start();
     let mut victim = server.connect();
     victim.send("GET /slow?victim HTTP/1.1\r\nHost: x\r\n\r\n");
     let mut crash = server.connect();
@@ -149,10 +149,7 @@ fn a_crashed_worker_is_back_and_the_log_names_its_requests() {
 
 #[test]
 fn a_crash_leaves_the_other_workers_alone() {
-    let server = Server::script(APP)
-        .args(["--workers", "2"])
-        .alerts_allowed()
-        .start();
+    let server = Server::script(APP).args(["--workers", "2"]).start();
     let mut slow: Vec<_> = (0..16).map(|_| server.connect()).collect();
     for client in &mut slow {
         client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -175,9 +172,8 @@ fn a_crash_leaves_the_other_workers_alone() {
 
 #[test]
 fn workers_that_keep_dying_are_restarted_with_back_off() {
-    let server = one_worker("return function () { posix_kill(getmypid(), SIGKILL); sleep(1); };")
-        .alerts_allowed()
-        .start();
+    let server =
+        one_worker("return function () { posix_kill(getmypid(), SIGKILL); sleep(1); };").start();
     let until = Instant::now() + Duration::from_secs(3);
     let mut deaths = 0;
     while Instant::now() < until {
@@ -288,7 +284,6 @@ fn code_that_does_not_let_go_costs_its_worker() {
         };"#,
     )
     .args(["--request-timeout", "0.3", "--request-grace", "0.3"])
-    .alerts_allowed()
     .start();
     let start = Instant::now();
     let mut client = server.connect();

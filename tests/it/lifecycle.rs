@@ -211,9 +211,7 @@ fn a_reload_that_fails_changes_nothing_and_says_so() {
 
 #[test]
 fn a_killed_worker_is_back_in_milliseconds() {
-    let server = one_worker("return fn () => (string) getmypid();")
-        .alerts_allowed()
-        .start();
+    let server = one_worker("return fn () => (string) getmypid();").start();
     let before = ok(&server.get("/"));
     let start = Instant::now();
     testkit::kill(before.parse().expect("a pid"), Signal::KILL);
@@ -235,10 +233,7 @@ fn a_killed_worker_is_back_in_milliseconds() {
 
 #[test]
 fn workers_leave_when_the_supervisor_is_killed() {
-    let mut server = Server::script(SLOW)
-        .args(["--workers", "2"])
-        .alerts_allowed()
-        .start();
+    let mut server = Server::script(SLOW).args(["--workers", "2"]).start();
     let session = server.pid();
     server.signal(Signal::KILL);
     server

@@ -28,7 +28,6 @@ pub struct ServerBuilder {
     environment: Vec<(String, String)>,
     files: Vec<(String, String)>,
     wrapper: Vec<String>,
-    alerts_allowed: bool,
 }
 
 impl ServerBuilder {
@@ -64,13 +63,6 @@ impl ServerBuilder {
     #[must_use]
     pub fn inside<const N: usize>(mut self, wrapper: [&str; N]) -> Self {
         self.wrapper = wrapper.map(str::to_owned).to_vec();
-        self
-    }
-
-    /// The test makes something happen that the server is right to raise an alert for.
-    #[must_use]
-    pub fn alerts_allowed(mut self) -> Self {
-        self.alerts_allowed = true;
         self
     }
 
@@ -127,7 +119,6 @@ impl ServerBuilder {
             directory,
             descriptors: Vec::new(),
             shared_memory,
-            alerts_allowed: self.alerts_allowed,
         }
     }
 
@@ -176,7 +167,6 @@ pub struct Server {
     directory: PathBuf,
     descriptors: Vec<String>,
     shared_memory: Vec<String>,
-    alerts_allowed: bool,
 }
 
 impl Server {
@@ -188,7 +178,6 @@ impl Server {
             environment: Vec::new(),
             files: Vec::new(),
             wrapper: Vec::new(),
-            alerts_allowed: false,
         }
     }
 
@@ -354,8 +343,8 @@ impl Server {
             .log
             .lines()
             .into_iter()
-            .find(|line| line.contains("ALERT"));
-        if let Some(line) = alert.filter(|_| !self.alerts_allowed) {
+            .find(|line| line.contains(" ALERT "));
+        if let Some(line) = alert {
             self.fail(&format!("an alert was logged: {line}"));
         }
     }

@@ -15,7 +15,7 @@ const ABSENT: [(&str, &str, &str); 3] = [
         "tokio",
         "the zygote forks: it has one thread and no runtime",
     ),
-    ("cli", "php-sys", "the supervisor never links PHP"),
+    ("hearth", "php-sys", "the supervisor never links PHP"),
     (
         "load",
         "hyper",

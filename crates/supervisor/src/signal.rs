@@ -45,8 +45,10 @@ impl Signals {
 pub(crate) fn describe(status: i32) -> String {
     match (status & 0x7f, status >> 8 & 0xff) {
         (0, code) => format!("exited with status {code}"),
-        (signal, _) if status & 0x80 != 0 => format!("killed by {} (core dumped)", name(signal)),
-        (signal, _) => format!("killed by {}", name(signal)),
+        (signal, _) if status & 0x80 != 0 => {
+            format!("was killed by {} (core dumped)", name(signal))
+        }
+        (signal, _) => format!("was killed by {}", name(signal)),
     }
 }
 
@@ -81,8 +83,8 @@ mod tests {
     fn ends_are_described() {
         assert_eq!(describe(0), "exited with status 0");
         assert_eq!(describe(255 << 8), "exited with status 255");
-        assert_eq!(describe(9), "killed by SIGKILL");
-        assert_eq!(describe(11 | 0x80), "killed by SIGSEGV (core dumped)");
-        assert_eq!(describe(40), "killed by signal 40");
+        assert_eq!(describe(9), "was killed by SIGKILL");
+        assert_eq!(describe(11 | 0x80), "was killed by SIGSEGV (core dumped)");
+        assert_eq!(describe(40), "was killed by signal 40");
     }
 }

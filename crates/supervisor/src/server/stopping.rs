@@ -7,7 +7,7 @@ use crate::event::{Done, Timer};
 use crate::log;
 use crate::notify;
 use crate::server::run::Outcome;
-use crate::worker::{State, list};
+use crate::worker::list;
 
 /// How much longer than its own deadline a worker may take before it is killed.
 pub(super) const OBEYS: Duration = Duration::from_secs(1);
@@ -48,11 +48,8 @@ impl Server {
         if let Some(rising) = self.rising.take() {
             self.discard(rising);
         }
-        for worker in self
-            .workers
-            .values_mut()
-            .filter(|worker| worker.state != State::Leaving)
-        {
+        // Those that leave already, too: now they have less time, and idle connections are not waited for.
+        for worker in self.workers.values_mut() {
             worker.drain(false, deadline);
         }
         // Workers hold copies until they have stopped accepting; ours would keep the port open after that.
@@ -93,7 +90,7 @@ impl Server {
         let Phase::Stopping { forced } = self.phase else {
             return;
         };
-        if !self.generations.is_empty() {
+        if !self.generations.is_empty() || self.ended.is_some() {
             return;
         }
         if let Some(failure) = self.failure.take() {

@@ -1,0 +1,93 @@
+//! flock, and the calls that end a descriptor: close, dup2, fclose, pclose. And dlopen.
+
+use std::time::Duration;
+
+use libc::{FILE, c_char, c_int, c_void};
+
+use crate::{installed, real, waiter};
+
+/// Longest pause between two looks at a lock that another process holds.
+const LONGEST_LOOK: Duration = Duration::from_millis(20);
+
+fn real_flock(fd: c_int, operation: c_int) -> c_int {
+    // SAFETY: flock(2) touches no memory.
+    unsafe { libc::syscall(libc::SYS_flock, fd, operation) as c_int }
+}
+
+/// A lock that another task of this process holds is handed over by [`unlocked`](crate::Waiter::unlocked); one that
+/// another process holds is looked at again and again, with pauses up to [`LONGEST_LOOK`].
+#[unsafe(no_mangle)]
+extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
+    if operation & libc::LOCK_UN != 0 {
+        let result = real_flock(fd, operation);
+        if let Some(waiter) = installed() {
+            let error = real::errno();
+            waiter.unlocked(fd);
+            real::set_errno(error);
+        }
+        return result;
+    }
+    let Some(waiter) = waiter().filter(|_| operation & libc::LOCK_NB == 0) else { return real_flock(fd, operation) };
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let result = real_flock(fd, operation | libc::LOCK_NB);
+        if result == 0 || real::errno() != libc::EWOULDBLOCK {
+            return result;
+        }
+        if !waiter.wait_for_lock(fd, pause) {
+            real::set_errno(libc::EINTR);
+            return -1;
+        }
+        pause = (pause * 2).min(LONGEST_LOOK);
+    }
+}
+
+fn closing(fd: c_int) {
+    if let Some(waiter) = installed() {
+        waiter.closing(fd);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn close(fd: c_int) -> c_int {
+    closing(fd);
+    // SAFETY: as close(2); whose descriptor it is, is the caller's promise.
+    unsafe { libc::syscall(libc::SYS_close, fd) as c_int }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
+    if from == to {
+        // SAFETY: fcntl with F_GETFD touches no memory.
+        return if unsafe { libc::fcntl(from, libc::F_GETFD) } < 0 { -1 } else { to };
+    }
+    closing(to);
+    // SAFETY: as dup3(2).
+    unsafe { libc::syscall(libc::SYS_dup3, from, to, 0) as c_int }
+}
+
+/// stdio closes its descriptor inside libc, where `close` above does not see it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fclose(file: *mut FILE) -> c_int {
+    // SAFETY: fclose(3) and pclose(3) have this type, and a valid FILE is the caller's promise.
+    unsafe {
+        closing(libc::fileno(file));
+        real::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"fclose")(file)
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
+    // SAFETY: as for fclose.
+    unsafe {
+        closing(libc::fileno(file));
+        real::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"pclose")(file)
+    }
+}
+
+/// PHP loads extensions with RTLD_DEEPBIND, which binds libcurl and libpq to libc's own `poll`, past our hooks.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
+    // SAFETY: dlopen(3) has this type; the name is the caller's promise.
+    unsafe { real::next::<unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void>(c"dlopen")(name, flags & !libc::RTLD_DEEPBIND) }
+}

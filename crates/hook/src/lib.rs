@@ -1,0 +1,86 @@
+//! libc functions through which PHP and its libraries block, turned into waits.
+//!
+//! Each function here has the name and the signature of the libc function and takes its place in the whole process:
+//! the dynamic linker prefers symbols of the executable. Inside a task ([`Waiter::can_wait`]) it tries the call without
+//! blocking and, if it would block, lets the [`Waiter`] wait; everywhere else it is the real call.
+//!
+//! Hooks run before `main` (std polls descriptors 0 to 2) and on every thread: no allocation, no lock and no lazy
+//! initialisation on the way to the real call, and `errno` is what the real call left.
+#![allow(unsafe_code)]
+
+mod files;
+mod names;
+mod poll;
+mod process;
+mod real;
+mod sleep;
+mod sockets;
+
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::Duration;
+
+pub use real::{errno, poll_now, set_errno};
+
+/// Which readiness a descriptor is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest {
+    Read,
+    Write,
+}
+
+/// How waits are done. All methods but [`can_wait`](Waiter::can_wait) are called only where that is true.
+pub trait Waiter: Sync {
+    /// Is this thread running a task that may be left here and now?
+    fn can_wait(&self) -> bool;
+    /// As poll(2) after a first look found nothing ready: wait, fill in `revents`, return how many are ready; 0 when
+    /// the time is over, -1 with `errno` set when the wait was ended early.
+    fn poll(&self, fds: &mut [libc::pollfd], timeout: Option<Duration>) -> i32;
+    /// Wait so long; false when the wait was ended early.
+    fn sleep(&self, time: Duration) -> bool;
+    /// Run `work` on another thread and wait for it; false when the wait was ended early (the work goes on).
+    fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool;
+    /// This descriptor is about to be closed or replaced.
+    fn closing(&self, fd: i32);
+    /// A lock on this file may have become free.
+    fn unlocked(&self, fd: i32);
+    /// Wait until a lock on this file may be free, or `at_most` so long; false when the wait was ended early.
+    fn wait_for_lock(&self, fd: i32, at_most: Duration) -> bool;
+}
+
+/// Two words of a trait object, behind one pointer that can be stored atomically.
+static WAITER: AtomicPtr<&'static dyn Waiter> = AtomicPtr::new(std::ptr::null_mut());
+
+/// From now on, blocking calls inside tasks wait by `waiter`. Once per process.
+pub fn install(waiter: &'static dyn Waiter) {
+    WAITER.store(Box::into_raw(Box::new(waiter)), Ordering::Release);
+}
+
+/// The waiter, whether or not a task runs.
+#[inline]
+fn installed() -> Option<&'static dyn Waiter> {
+    let waiter = WAITER.load(Ordering::Acquire);
+    // SAFETY: null, or a box leaked by `install` and never changed.
+    unsafe { waiter.as_ref() }.copied()
+}
+
+/// The waiter, if the calling code may wait.
+#[inline]
+fn waiter() -> Option<&'static dyn Waiter> {
+    installed().filter(|waiter| waiter.can_wait())
+}
+
+/// Wait until `fd` is ready; false when the time is over or the wait was ended early (`errno` says which).
+fn wait_ready(waiter: &dyn Waiter, fd: i32, interest: Interest, timeout: Option<Duration>) -> bool {
+    let events = if interest == Interest::Read { libc::POLLIN } else { libc::POLLOUT };
+    let mut fds = [libc::pollfd { fd, events, revents: 0 }];
+    if real::poll_now(&mut fds) > 0 {
+        return true;
+    }
+    match waiter.poll(&mut fds, timeout) {
+        0 => {
+            real::set_errno(libc::EAGAIN);
+            false
+        }
+        n => n > 0,
+    }
+}

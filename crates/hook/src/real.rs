@@ -1,0 +1,99 @@
+//! The real calls, as system calls: nothing to look up, so they work before `main` and on every thread.
+
+use std::time::Duration;
+
+use libc::{c_int, c_long, c_void, pollfd, ssize_t, timespec};
+
+/// This thread's `errno`.
+pub fn errno() -> c_int {
+    // SAFETY: the location is this thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Set this thread's `errno`.
+pub fn set_errno(value: c_int) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = value };
+}
+
+pub(crate) fn timespec_of(time: Duration) -> timespec {
+    timespec { tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: time.subsec_nanos().into() }
+}
+
+/// Negative fields count as zero.
+pub(crate) fn duration_of(seconds: i64, nanoseconds: i64) -> Duration {
+    Duration::new(seconds.try_into().unwrap_or(0), nanoseconds.clamp(0, 999_999_999).try_into().unwrap_or(0))
+}
+
+/// # Safety
+/// As poll(2).
+pub(crate) unsafe fn poll(fds: *mut pollfd, count: libc::nfds_t, timeout: Option<Duration>) -> c_int {
+    let time = timeout.map(timespec_of);
+    let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the caller vouches for the array; the time lives during the call; no signal mask is given.
+    unsafe { libc::syscall(libc::SYS_ppoll, fds, count, time, std::ptr::null::<c_void>(), 8 as c_long) as c_int }
+}
+
+/// poll(2) without waiting; fills in `revents`.
+pub fn poll_now(fds: &mut [pollfd]) -> c_int {
+    // SAFETY: the slice is valid for its length.
+    unsafe { poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, Some(Duration::ZERO)) }
+}
+
+/// What a descriptor is, as far as blocking goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Reads and writes do not wait for another process: regular files and the like.
+    File,
+    Socket,
+    Pipe,
+}
+
+pub(crate) fn kind(fd: c_int) -> Kind {
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: room for one stat; it is read only when the call succeeded.
+    let mode = unsafe {
+        if libc::fstat(fd, stat.as_mut_ptr()) != 0 {
+            return Kind::File;
+        }
+        stat.assume_init().st_mode
+    };
+    match mode & libc::S_IFMT {
+        libc::S_IFSOCK => Kind::Socket,
+        libc::S_IFIFO | libc::S_IFCHR => Kind::Pipe,
+        _ => Kind::File,
+    }
+}
+
+pub(crate) fn is_nonblocking(fd: c_int) -> bool {
+    // SAFETY: fcntl with F_GETFL touches no memory of ours.
+    unsafe { libc::fcntl(fd, libc::F_GETFL) & libc::O_NONBLOCK != 0 }
+}
+
+/// SO_RCVTIMEO or SO_SNDTIMEO; `None` is no limit.
+pub(crate) fn socket_timeout(fd: c_int, option: c_int) -> Option<Duration> {
+    let mut value = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut length = size_of::<libc::timeval>() as libc::socklen_t;
+    // SAFETY: value and length describe room for one timeval.
+    let done = unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, option, (&raw mut value).cast(), &raw mut length) };
+    let time = duration_of(value.tv_sec, value.tv_usec * 1000);
+    (done == 0 && !time.is_zero()).then_some(time)
+}
+
+/// The libc function of that name behind ours. Looked up at each call: only for calls that are rare and slow anyway.
+///
+/// # Safety
+/// `F` must be the function's type.
+pub(crate) unsafe fn next<F: Copy>(name: &std::ffi::CStr) -> F {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    // SAFETY: the name is a C string; RTLD_NEXT finds what follows the executable.
+    let symbol = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    assert!(!symbol.is_null(), "libc has no {name:?}");
+    // SAFETY: same size, and the caller vouches for the type.
+    unsafe { std::mem::transmute_copy(&symbol) }
+}
+
+/// `result` of a raw system call as the signed size that read(2) and friends return.
+pub(crate) fn size(result: c_long) -> ssize_t {
+    result as ssize_t
+}

@@ -1,0 +1,206 @@
+/* `hearth run`: what the php command does, with the script as a task. Follows sapi/cli/php_cli.c of PHP. */
+#include "task.h"
+
+static const char *script_name;
+static zend_file_handle script_file;
+static hearth_task *script_task;
+
+void hearth_cli_register_variables(zval *variables)
+{
+	const char *name = script_name ? script_name : "";
+
+	php_import_environment_variables(variables);
+	php_register_variable("PHP_SELF", (char *) name, variables);
+	php_register_variable("SCRIPT_NAME", (char *) name, variables);
+	php_register_variable("SCRIPT_FILENAME", (char *) name, variables);
+	php_register_variable("PATH_TRANSLATED", (char *) name, variables);
+	php_register_variable("DOCUMENT_ROOT", (char *) "", variables);
+}
+
+static int compare_names(Bucket *a, Bucket *b)
+{
+	return strcasecmp(((zend_module_entry *) Z_PTR(a->val))->name, ((zend_module_entry *) Z_PTR(b->val))->name);
+}
+
+static void print_modules(void)
+{
+	HashTable sorted;
+	zend_module_entry *module;
+	zend_llist_position position;
+	zend_extension *extension;
+
+	zend_hash_init(&sorted, 64, NULL, NULL, 0);
+	zend_hash_copy(&sorted, &module_registry, NULL);
+	zend_hash_sort(&sorted, compare_names, 0);
+	php_printf("[PHP Modules]\n");
+	ZEND_HASH_FOREACH_PTR(&sorted, module) {
+		php_printf("%s\n", module->name);
+	} ZEND_HASH_FOREACH_END();
+	zend_hash_destroy(&sorted);
+	php_printf("\n[Zend Modules]\n");
+	for (extension = zend_llist_get_first_ex(&zend_extensions, &position); extension;
+			extension = zend_llist_get_next_ex(&zend_extensions, &position)) {
+		php_printf("%s\n", extension->name);
+	}
+	php_printf("\n");
+}
+
+/* -v, -m and -i. */
+int hearth_cli_info(char what)
+{
+	if (php_request_startup() == FAILURE) {
+		return 1;
+	}
+	zend_try {
+		switch (what) {
+			case 'v':
+				php_printf("PHP %s (%s) (%s)\nCopyright (c) The PHP Group\n%s", PHP_VERSION, sapi_module.name, "NTS", get_zend_version());
+				break;
+			case 'm':
+				print_modules();
+				break;
+			default:
+				php_print_info(PHP_INFO_ALL & ~PHP_INFO_CREDITS);
+		}
+		php_output_end_all();
+	} zend_end_try();
+	php_request_shutdown(NULL);
+	php_module_shutdown();
+	sapi_shutdown();
+	return 0;
+}
+
+static void register_handle(const char *constant, const char *path, const char *mode)
+{
+	php_stream *stream = php_stream_open_wrapper_ex(path, mode, 0, NULL, NULL);
+	zend_constant entry;
+
+	if (!stream) {
+		return;
+	}
+	/* The process's own streams are not closed with their last handle. */
+	stream->flags |= PHP_STREAM_FLAG_NO_RSCR_DTOR_CLOSE;
+	php_stream_to_zval(stream, &entry.value);
+	Z_CONSTANT_FLAGS(entry.value) = 0;
+	entry.name = zend_string_init_interned(constant, strlen(constant), 0);
+	zend_register_constant(&entry);
+}
+
+bool hearth_cli_request_startup(const char *script, int argc, char **argv)
+{
+	script_name = script;
+	SG(options) |= SAPI_OPTION_NO_CHDIR;
+	SG(request_info).argc = argc;
+	SG(request_info).argv = argv;
+	SG(request_info).path_translated = (char *) script;
+	if (php_request_startup() == FAILURE) {
+		return false;
+	}
+	CG(skip_shebang) = 1;
+	zend_register_bool_constant(ZEND_STRL("PHP_CLI_PROCESS_TITLE"), false, CONST_CS, 0);
+	zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER));
+	PG(during_request_startup) = 0;
+	return true;
+}
+
+/* mode: 'f' a file, 'r' code, '-' standard input, 'l' check the syntax. */
+hearth_task *hearth_cli_task(const char *script, const char *code, char mode, void *owner)
+{
+	hearth_request_state *state;
+
+	hearth_seal();
+	state = hearth_request_state_new(NULL);
+	script_task = hearth_task_new(HEARTH_JOB_SCRIPT, state);
+	/* What startup made live is this task's. */
+	hearth_state_save(&script_task->saved, state);
+	script_task->script = script;
+	script_task->code = code;
+	script_task->mode = mode;
+	script_task->owner = owner;
+	return script_task;
+}
+
+static bool open_script(hearth_task *task)
+{
+	FILE *file;
+	char *opened = NULL;
+
+	(void) opened;
+	if (task->mode == '-') {
+		zend_stream_init_fp(&script_file, stdin, "Standard input code");
+	} else {
+		file = VCWD_FOPEN(task->script, "rb");
+		if (!file) {
+			fprintf(stderr, "Could not open input file: %s\n", task->script);
+			EG(exit_status) = 1;
+			return false;
+		}
+		zend_stream_init_fp(&script_file, file, task->script);
+	}
+	script_file.primary_script = true;
+	return true;
+}
+
+static void run_script(hearth_task *task)
+{
+	if (task->mode == 'r') {
+		register_handle("STDIN", "php://stdin", "rb");
+		register_handle("STDOUT", "php://stdout", "wb");
+		register_handle("STDERR", "php://stderr", "wb");
+		zend_eval_string_ex(task->code, NULL, "Command line code", 1);
+		return;
+	}
+	if (!open_script(task)) {
+		return;
+	}
+	if (task->mode == 'l') {
+		bool good = php_lint_script(&script_file) == SUCCESS;
+
+		zend_printf(good ? "No syntax errors detected in %s\n" : "Errors parsing %s\n", task->script);
+		EG(exit_status) = good ? 0 : 255;
+	} else {
+		if (task->mode == 'f') {
+			register_handle("STDIN", "php://stdin", "rb");
+			register_handle("STDOUT", "php://stdout", "wb");
+			register_handle("STDERR", "php://stderr", "wb");
+		}
+		php_execute_script(&script_file);
+	}
+	zend_destroy_file_handle(&script_file);
+}
+
+/* On the task's stack: everything of a request that may wait. The rest is hearth_cli_finish. */
+void hearth_script_run(hearth_task *task)
+{
+	zend_try {
+		run_script(task);
+	} zend_end_try();
+	zend_try {
+		hearth_on_join_children(false);
+	} zend_end_try();
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+	EG(flags) |= EG_FLAGS_IN_SHUTDOWN;
+	php_call_shutdown_functions();
+	php_free_shutdown_functions();
+	zend_try {
+		zend_call_destructors();
+	} zend_end_try();
+	zend_try {
+		php_output_end_all();
+	} zend_end_try();
+}
+
+/* Back on the process's own stack: end the request and the engine. Returns the exit code. */
+int hearth_cli_finish(void)
+{
+	int status;
+
+	hearth_state_load(&script_task->saved, script_task->request);
+	php_request_shutdown(NULL);
+	status = EG(exit_status);
+	php_module_shutdown();
+	sapi_shutdown();
+	return status;
+}

@@ -1,0 +1,72 @@
+/*
+ * Every difference between PHP versions, in one place: the rest of the C code has no PHP_VERSION_ID in it.
+ */
+#ifndef HEARTH_COMPAT_H
+#define HEARTH_COMPAT_H
+
+/* Engine headers are not written for -Wextra. */
+#pragma GCC system_header
+
+#include <main/php.h>
+#include <main/SAPI.h>
+#include <main/php_main.h>
+#include <main/php_ini.h>
+#include <main/php_output.h>
+#include <main/php_variables.h>
+#include <main/rfc1867.h>
+#include <main/php_content_types.h>
+#include <Zend/zend_closures.h>
+#include <Zend/zend_exceptions.h>
+#include <Zend/zend_extensions.h>
+#include <Zend/zend_fibers.h>
+#include <Zend/zend_interfaces.h>
+#include <Zend/zend_observer.h>
+#include <Zend/zend_smart_str.h>
+#include <Zend/zend_weakrefs.h>
+#include <ext/standard/basic_functions.h>
+#include <ext/standard/head.h>
+#include <ext/standard/html.h>
+#include <ext/standard/info.h>
+#include <ext/random/php_random.h>
+#include <ext/session/php_session.h>
+
+#if PHP_VERSION_ID < 80200
+# error "Hearth needs PHP 8.2 or newer: install php8.2-dev and libphp8.2-embed (Debian 12) or php8.4-dev and libphp8.4-embed (Debian 13)"
+#endif
+#ifdef ZTS
+# error "This PHP is thread-safe (ZTS); Hearth needs the ordinary build (NTS), as Debian ships it: point PHP_CONFIG at that php-config"
+#endif
+#if ZEND_DEBUG
+# error "This PHP is a debug build; its structures differ from those of the libphp that users run: point PHP_CONFIG at a release build"
+#endif
+
+/* 8.3 checks the C stack against the limits of the running fiber; a context of our own must set them. */
+#if defined(ZEND_CHECK_STACK_LIMIT)
+# define HEARTH_SET_STACK_LIMITS(context) do { \
+		EG(stack_base) = zend_fiber_stack_base((context)->stack); \
+		EG(stack_limit) = zend_fiber_stack_limit((context)->stack); \
+	} while (0)
+#else
+# define HEARTH_SET_STACK_LIMITS(context) ((void) (context))
+#endif
+
+/* 8.3 fixed the type of a list of ini overrides' owner; 8.4 added a hook before the request. Nothing else differs here. */
+
+/* The engine's random state, inherited over a fork, must not make two workers draw the same numbers. */
+#define HEARTH_RESEED_RANDOM() do { \
+		RANDOM_G(mt19937_seeded) = false; \
+		RANDOM_G(combined_lcg_seeded) = false; \
+	} while (0)
+
+/* 8.3 renamed what an object's destructor-free marker looks like to us; both have the error flag since 8.0. */
+#ifndef E_DONT_BAIL
+# define E_DONT_BAIL (1 << 15L)
+#endif
+
+#if PHP_VERSION_ID >= 80300
+# define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
+#else
+# define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
+#endif
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * The only contract between C and Rust. No Zend type crosses it: only our own structs, ids, and pointer + length pairs.
+ *
+ * Names give the direction: hearth_* is C called by Rust, hearth_on_* is Rust called by C.
+ * Every hearth_* function that may run PHP code holds its own zend_try, so no longjmp ever leaves it.
+ * hearth_on_* functions are called on a task's stack; while one runs, libc hooks let calls pass (see hearth_can_wait).
+ */
+#ifndef HEARTH_H
+#define HEARTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Raised with every change of this file; compared with the Rust side at start. */
+#define HEARTH_ABI 1
+
+typedef struct { const char *ptr; size_t len; } hearth_str;
+typedef struct { hearth_str name, value; } hearth_header;
+
+typedef struct hearth_task hearth_task;
+
+typedef struct {
+	uint32_t abi;
+	uint32_t php_version_id;
+	hearth_str php_version;
+} hearth_abi_info;
+
+/* ---- engine ---- */
+
+typedef struct {
+	const char *ini_entries;   /* "key=value\n" lines, highest priority; kept for the life of the process */
+	const char *ini_path;      /* -c, or NULL */
+	bool no_ini;               /* -n */
+	bool cli;                  /* `hearth run`: stand in for the php command */
+	bool refuse_persistent;    /* several requests in flight: no persistent connections */
+	int argc;
+	char **argv;
+} hearth_boot_args;
+
+typedef struct { hearth_str name, source; } hearth_source;
+
+typedef enum { HEARTH_OK = 0, HEARTH_EXIT = 1, HEARTH_BAILOUT = 2, HEARTH_EXCEPTION = 3, HEARTH_REFUSED = 4 } hearth_outcome;
+
+hearth_abi_info hearth_abi(void);
+bool hearth_boot(const hearth_boot_args *args);
+hearth_outcome hearth_load_library(const hearth_source *files, size_t count);
+hearth_outcome hearth_run_entry(const char *path);
+hearth_str hearth_boot_error(void);
+void hearth_seal(void);
+void hearth_after_fork(void);
+uint64_t hearth_post_max_size(void);
+
+/* ---- command line ---- */
+
+int hearth_cli_info(char what);
+bool hearth_cli_request_startup(const char *script, int argc, char **argv);
+hearth_task *hearth_cli_task(const char *script, const char *code, char mode, void *owner);
+int hearth_cli_finish(void);
+
+/* ---- tasks ---- */
+
+typedef enum { HEARTH_STEP_WAITING = 0, HEARTH_STEP_DONE = 1, HEARTH_STEP_BROKEN = 2 } hearth_step;
+
+hearth_task *hearth_task_request(void *owner, void *request);
+hearth_step hearth_task_resume(hearth_task *task);
+void hearth_task_suspend(void);
+void hearth_task_free(hearth_task *task);
+void *hearth_current_owner(void);
+uint64_t hearth_current_task_id(void);
+bool hearth_can_wait(void);
+bool hearth_busy(bool busy);
+void hearth_interrupt(void);
+
+typedef enum { HEARTH_THROW_TIMEOUT = 0, HEARTH_THROW_CANCELLED = 1, HEARTH_THROW_ERROR = 2 } hearth_throwable;
+void hearth_throw(hearth_throwable kind, hearth_str message);
+
+void hearth_release(void *retained);
+
+/* ---- called by C ---- */
+
+typedef struct {
+	hearth_str method, target, path, query, content_type, protocol;
+	int64_t content_length;    /* -1: unknown */
+	int protocol_number;       /* 1000 or 1001 */
+} hearth_request_head;
+
+typedef enum { HEARTH_BODY_FULL = 0, HEARTH_BODY_STREAM = 1, HEARTH_BODY_FILE = 2 } hearth_body_kind;
+
+typedef struct {
+	int status;
+	hearth_body_kind kind;
+	hearth_str body;           /* the bytes, or the path of the file */
+	void *retained;            /* keeps `body` alive until hearth_release, or NULL: copy it now */
+	const hearth_header *headers;
+	size_t header_count;
+	bool more;                 /* the task goes on after this response (defer, shutdown functions) */
+} hearth_response;
+
+void hearth_on_head(void *request, hearth_request_head *out);
+bool hearth_on_header(void *request, hearth_str name, hearth_str *out);
+size_t hearth_on_headers(void *request, hearth_header *out, size_t capacity);
+void hearth_on_client(void *request, hearth_str *address, int *port, hearth_str *local, int *local_port, bool *secure);
+void hearth_on_request_id(void *request, char buffer[16]);
+/* Bytes of the body, 0 at its end, -1 when the client is gone, -2 when it is larger than the limit. Waits. */
+ptrdiff_t hearth_on_body_read(void *request, char *buffer, size_t length);
+void hearth_on_respond(void *request, const hearth_response *response);
+/* One piece of a streamed body; false when the client is gone. Waits while the client is slow. */
+bool hearth_on_write(void *request, hearth_str piece);
+void hearth_on_request_retain(void *request);
+void hearth_on_request_release(void *request);
+void hearth_on_time_limit(void *owner, double seconds);
+
+typedef enum { HEARTH_LOG_DEBUG = 0, HEARTH_LOG_NOTICE = 1, HEARTH_LOG_WARNING = 2, HEARTH_LOG_ERROR = 3 } hearth_log_level;
+void hearth_on_log(hearth_log_level level, hearth_str message);
+
+/* A new task that has not run: the owner Rust keeps for it. `child`: it ends with `parent`'s request. */
+void *hearth_on_task_new(void *parent_owner, hearth_task *task, bool child);
+/* Run it up to its first wait, now, on top of the calling task. */
+void hearth_on_task_start(void *owner);
+/* Wait until the task behind `owner` has ended; seconds < 0: no limit. 0 ended, 1 timed out, 2 this task was cancelled. */
+int hearth_on_await(void *owner, double seconds);
+void hearth_on_cancel(void *owner);
+void hearth_on_owner_release(void *owner);
+/* Wait for the children of this request to end, cancelling them first if asked to. */
+void hearth_on_join_children(bool cancel);
+int hearth_on_park(double seconds);
+bool hearth_on_unpark(void *owner);
+/* Let every other runnable task go first. */
+void hearth_on_yield(void);
+void hearth_on_timer(double seconds, bool repeat, uint64_t callback);
+bool hearth_on_timer_stop(uint64_t timer);
+hearth_task *hearth_timer_task(uint64_t callback, void *owner);
+void hearth_timer_forget(uint64_t callback);
+/* The pending cancellation of the current task, if any: throw it. */
+void hearth_on_interrupt(void);
+
+int64_t hearth_on_budget(hearth_str name, int64_t total);
+bool hearth_on_budget_acquire(int64_t handle, int64_t n);
+void hearth_on_budget_release(int64_t handle, int64_t n);
+
+#endif

@@ -1,0 +1,471 @@
+/* The class Hearth\Request: a view of the request that reads nothing before it is asked for. */
+#include "task.h"
+
+zend_class_entry *hearth_request_ce;
+static zend_object_handlers handlers;
+
+enum { REQUEST_METHOD, REQUEST_TARGET, REQUEST_PATH, REQUEST_QUERY, REQUEST_PROTOCOL };
+
+typedef struct {
+	void *request;
+	zval query, cookies, attributes;
+	zend_object std;
+} request_object;
+
+static request_object *self_of(zend_object *object)
+{
+	return (request_object *) ((char *) object - XtOffsetOf(request_object, std));
+}
+
+static zend_object *create(zend_class_entry *ce)
+{
+	request_object *self = zend_object_alloc(sizeof(request_object), ce);
+
+	self->request = NULL;
+	ZVAL_UNDEF(&self->query);
+	ZVAL_UNDEF(&self->cookies);
+	ZVAL_UNDEF(&self->attributes);
+	zend_object_std_init(&self->std, ce);
+	object_properties_init(&self->std, ce);
+	self->std.handlers = &handlers;
+	return &self->std;
+}
+
+static void destroy(zend_object *object)
+{
+	request_object *self = self_of(object);
+
+	zval_ptr_dtor(&self->query);
+	zval_ptr_dtor(&self->cookies);
+	zval_ptr_dtor(&self->attributes);
+	if (self->request) {
+		hearth_on_request_release(self->request);
+	}
+	zend_object_std_dtor(object);
+}
+
+static zend_object *duplicate(zend_object *object)
+{
+	request_object *from = self_of(object), *to = self_of(create(object->ce));
+
+	to->request = from->request;
+	hearth_on_request_retain(to->request);
+	ZVAL_COPY(&to->query, &from->query);
+	ZVAL_COPY(&to->cookies, &from->cookies);
+	ZVAL_COPY(&to->attributes, &from->attributes);
+	zend_objects_clone_members(&to->std, object);
+	return &to->std;
+}
+
+static void set_slot(zend_object *object, int slot, hearth_str value)
+{
+	zval *property = OBJ_PROP_NUM(object, slot);
+
+	ZVAL_STRINGL_FAST(property, value.ptr ? value.ptr : "", value.len);
+}
+
+zend_object *hearth_request_object_new(void *request)
+{
+	zend_object *object = create(hearth_request_ce);
+	hearth_request_head head;
+
+	hearth_on_head(request, &head);
+	hearth_on_request_retain(request);
+	self_of(object)->request = request;
+	set_slot(object, REQUEST_METHOD, head.method);
+	set_slot(object, REQUEST_TARGET, head.target);
+	if (head.path.len == head.target.len) {
+		ZVAL_COPY(OBJ_PROP_NUM(object, REQUEST_PATH), OBJ_PROP_NUM(object, REQUEST_TARGET));
+	} else {
+		set_slot(object, REQUEST_PATH, head.path);
+	}
+	set_slot(object, REQUEST_QUERY, head.query);
+	set_slot(object, REQUEST_PROTOCOL, head.protocol);
+	return object;
+}
+
+static hearth_str str_of(zend_string *string)
+{
+	return (hearth_str){ZSTR_VAL(string), ZSTR_LEN(string)};
+}
+
+/* One value of an array, all of it without a name, or the default. */
+static void return_value_of(zval *array, zend_string *name, zval *fallback, zval *return_value)
+{
+	zval *value;
+
+	if (!name) {
+		RETURN_COPY(array);
+	}
+	if (Z_TYPE_P(array) == IS_ARRAY && (value = zend_symtable_find(Z_ARRVAL_P(array), name))) {
+		RETURN_COPY_DEREF(value);
+	}
+	if (fallback) {
+		RETURN_COPY(fallback);
+	}
+}
+
+#define HEARTH_PARSE_NAME_DEFAULT(name, fallback) \
+	zend_string *name = NULL; \
+	zval *fallback = NULL; \
+	ZEND_PARSE_PARAMETERS_START(0, 2) \
+		Z_PARAM_OPTIONAL \
+		Z_PARAM_STR_OR_NULL(name) \
+		Z_PARAM_ZVAL(fallback) \
+	ZEND_PARSE_PARAMETERS_END()
+
+ZEND_METHOD(Hearth_Request, query)
+{
+	request_object *self = self_of(Z_OBJ_P(ZEND_THIS));
+	HEARTH_PARSE_NAME_DEFAULT(name, fallback);
+
+	if (Z_TYPE(self->query) == IS_UNDEF) {
+		zend_string *text = Z_STR_P(OBJ_PROP_NUM(Z_OBJ_P(ZEND_THIS), REQUEST_QUERY));
+
+		array_init(&self->query);
+		sapi_module.treat_data(PARSE_STRING, estrndup(ZSTR_VAL(text), ZSTR_LEN(text)), &self->query);
+	}
+	return_value_of(&self->query, name, fallback, return_value);
+}
+
+ZEND_METHOD(Hearth_Request, header)
+{
+	zend_string *name;
+	hearth_str value;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(name)
+	ZEND_PARSE_PARAMETERS_END();
+	if (hearth_on_header(self_of(Z_OBJ_P(ZEND_THIS))->request, str_of(name), &value)) {
+		RETURN_STRINGL_FAST(value.ptr, value.len);
+	}
+}
+
+ZEND_METHOD(Hearth_Request, headers)
+{
+	void *request = self_of(Z_OBJ_P(ZEND_THIS))->request;
+	size_t count = hearth_on_headers(request, NULL, 0);
+	hearth_header *headers = safe_emalloc(count + 1, sizeof *headers, 0);
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	count = hearth_on_headers(request, headers, count);
+	array_init(return_value);
+	for (size_t i = 0; i < count; i++) {
+		zval *list = zend_symtable_str_find(Z_ARRVAL_P(return_value), headers[i].name.ptr, headers[i].name.len);
+		zval fresh;
+
+		if (!list) {
+			array_init(&fresh);
+			list = zend_symtable_str_update(Z_ARRVAL_P(return_value), headers[i].name.ptr, headers[i].name.len, &fresh);
+		}
+		add_next_index_stringl(list, headers[i].value.ptr, headers[i].value.len);
+	}
+	efree(headers);
+}
+
+static void parse_cookies(request_object *self)
+{
+	zval *place = &PG(http_globals)[TRACK_VARS_COOKIE], kept;
+	char *before = SG(request_info).cookie_data;
+	hearth_str line;
+
+	if (!hearth_on_header(self->request, (hearth_str){"cookie", 6}, &line)) {
+		array_init(&self->cookies);
+		return;
+	}
+	ZVAL_COPY_VALUE(&kept, place);
+	ZVAL_UNDEF(place);
+	SG(request_info).cookie_data = estrndup(line.ptr, line.len);
+	sapi_module.treat_data(PARSE_COOKIE, NULL, NULL);
+	ZVAL_COPY_VALUE(&self->cookies, place);
+	efree(SG(request_info).cookie_data);
+	SG(request_info).cookie_data = before;
+	ZVAL_COPY_VALUE(place, &kept);
+}
+
+ZEND_METHOD(Hearth_Request, cookie)
+{
+	request_object *self = self_of(Z_OBJ_P(ZEND_THIS));
+	HEARTH_PARSE_NAME_DEFAULT(name, fallback);
+
+	if (Z_TYPE(self->cookies) == IS_UNDEF) {
+		parse_cookies(self);
+	}
+	return_value_of(&self->cookies, name, fallback, return_value);
+}
+
+/* The body and what is parsed from it belong to the request while it runs. */
+static bool is_running(request_object *self)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	if (state && state->request == self->request) {
+		return true;
+	}
+	zend_throw_error(NULL, "The body of a request can only be read while that request is handled, by its own tasks; "
+		"this one has ended or is another's");
+	return false;
+}
+
+ZEND_METHOD(Hearth_Request, form)
+{
+	request_object *self = self_of(Z_OBJ_P(ZEND_THIS));
+	HEARTH_PARSE_NAME_DEFAULT(name, fallback);
+
+	if (is_running(self)) {
+		hearth_superglobals_need();
+		return_value_of(&PG(http_globals)[TRACK_VARS_POST], name, fallback, return_value);
+	}
+}
+
+ZEND_METHOD(Hearth_Request, files)
+{
+	request_object *self = self_of(Z_OBJ_P(ZEND_THIS));
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (is_running(self)) {
+		hearth_superglobals_need();
+		if (Z_TYPE(PG(http_globals)[TRACK_VARS_FILES]) == IS_ARRAY) {
+			RETURN_COPY(&PG(http_globals)[TRACK_VARS_FILES]);
+		}
+		RETURN_EMPTY_ARRAY();
+	}
+}
+
+static zend_string *read_body(request_object *self)
+{
+	php_stream *input;
+	zend_string *text;
+
+	if (!is_running(self)) {
+		return NULL;
+	}
+	input = php_stream_open_wrapper("php://input", "rb", REPORT_ERRORS, NULL);
+	if (!input) {
+		return ZSTR_EMPTY_ALLOC();
+	}
+	text = php_stream_copy_to_mem(input, PHP_STREAM_COPY_ALL, 0);
+	php_stream_close(input);
+	return text ? text : ZSTR_EMPTY_ALLOC();
+}
+
+ZEND_METHOD(Hearth_Request, body)
+{
+	zend_string *text;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	text = read_body(self_of(Z_OBJ_P(ZEND_THIS)));
+	if (text) {
+		RETURN_STR(text);
+	}
+}
+
+ZEND_METHOD(Hearth_Request, json)
+{
+	zend_long flags = 0;
+	zend_string *text;
+	zval function, arguments[4];
+
+	ZEND_PARSE_PARAMETERS_START(0, 1)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_LONG(flags)
+	ZEND_PARSE_PARAMETERS_END();
+	text = read_body(self_of(Z_OBJ_P(ZEND_THIS)));
+	if (!text) {
+		return;
+	}
+	ZVAL_STRING(&function, "json_decode");
+	ZVAL_STR(&arguments[0], text);
+	ZVAL_NULL(&arguments[1]);
+	ZVAL_LONG(&arguments[2], 512);
+	ZVAL_LONG(&arguments[3], flags | (1 << 22)); /* JSON_THROW_ON_ERROR */
+	call_user_function(NULL, NULL, &function, return_value, 4, arguments);
+	zval_ptr_dtor(&function);
+	zval_ptr_dtor(&arguments[0]);
+}
+
+/* ---- stream(): the body as it arrives ---- */
+
+static ssize_t body_stream_read(php_stream *stream, char *buffer, size_t count)
+{
+	ptrdiff_t n = hearth_on_body_read(stream->abstract, buffer, count);
+
+	if (n <= 0) {
+		stream->eof = 1;
+	} else {
+		SG(read_post_bytes) += n;
+	}
+	return n < 0 ? -1 : n;
+}
+
+static int body_stream_close(php_stream *stream, int close_handle)
+{
+	(void) close_handle;
+	hearth_on_request_release(stream->abstract);
+	return 0;
+}
+
+static int body_stream_flush(php_stream *stream)
+{
+	(void) stream;
+	return 0;
+}
+
+static const php_stream_ops body_stream_ops = {
+	NULL, body_stream_read, body_stream_close, body_stream_flush, "hearth-body", NULL, NULL, NULL, NULL,
+};
+
+ZEND_METHOD(Hearth_Request, stream)
+{
+	request_object *self = self_of(Z_OBJ_P(ZEND_THIS));
+	php_stream *stream;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (!is_running(self)) {
+		return;
+	}
+	if (SG(request_info).request_body || SG(read_post_bytes)) {
+		/* Somebody has read of it already: what php://input kept is the whole body. */
+		stream = php_stream_open_wrapper("php://input", "rb", REPORT_ERRORS, NULL);
+	} else {
+		hearth_on_request_retain(self->request);
+		stream = php_stream_alloc(&body_stream_ops, self->request, NULL, "rb");
+	}
+	if (stream) {
+		php_stream_to_zval(stream, return_value);
+	}
+}
+
+ZEND_METHOD(Hearth_Request, client)
+{
+	hearth_str address, local;
+	int port, local_port;
+	bool secure;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	hearth_on_client(self_of(Z_OBJ_P(ZEND_THIS))->request, &address, &port, &local, &local_port, &secure);
+	RETURN_STRINGL(address.ptr, address.len);
+}
+
+ZEND_METHOD(Hearth_Request, isSecure)
+{
+	hearth_str address, local;
+	int port, local_port;
+	bool secure;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	hearth_on_client(self_of(Z_OBJ_P(ZEND_THIS))->request, &address, &port, &local, &local_port, &secure);
+	RETURN_BOOL(secure);
+}
+
+ZEND_METHOD(Hearth_Request, attribute)
+{
+	request_object *self = self_of(Z_OBJ_P(ZEND_THIS));
+	zend_string *name;
+	zval *fallback = NULL;
+
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_STR(name)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(fallback)
+	ZEND_PARSE_PARAMETERS_END();
+	return_value_of(&self->attributes, name, fallback, return_value);
+}
+
+ZEND_METHOD(Hearth_Request, withAttribute)
+{
+	request_object *copy;
+	zend_string *name;
+	zval *value;
+
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+		Z_PARAM_STR(name)
+		Z_PARAM_ZVAL(value)
+	ZEND_PARSE_PARAMETERS_END();
+	RETVAL_OBJ(duplicate(Z_OBJ_P(ZEND_THIS)));
+	copy = self_of(Z_OBJ_P(return_value));
+	if (Z_TYPE(copy->attributes) == IS_UNDEF) {
+		array_init(&copy->attributes);
+	}
+	SEPARATE_ARRAY(&copy->attributes);
+	Z_TRY_ADDREF_P(value);
+	zend_symtable_update(Z_ARRVAL(copy->attributes), name, value);
+}
+
+ZEND_METHOD(Hearth_Request, __construct)
+{
+}
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_none, 0, 0, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_name_default, 0, 0, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, name, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, default, IS_MIXED, 0, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_header, 0, 1, IS_STRING, 1)
+	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_array, 0, 0, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_string, 0, 0, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_bool, 0, 0, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_json, 0, 0, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, flags, IS_LONG, 0, "0")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_attribute, 0, 1, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, default, IS_MIXED, 0, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_with_attribute, 0, 2, Hearth\\Request, 0)
+	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry methods[] = {
+	ZEND_ME(Hearth_Request, __construct, arginfo_none, ZEND_ACC_PRIVATE)
+	ZEND_ME(Hearth_Request, query, arginfo_name_default, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, header, arginfo_header, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, headers, arginfo_array, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, cookie, arginfo_name_default, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, body, arginfo_string, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, stream, arginfo_none, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, json, arginfo_json, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, form, arginfo_name_default, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, files, arginfo_array, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, client, arginfo_string, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, isSecure, arginfo_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, attribute, arginfo_attribute, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Request, withAttribute, arginfo_with_attribute, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+static void declare(const char *name)
+{
+	zend_string *key = zend_string_init_interned(name, strlen(name), 1);
+	zval none;
+
+	ZVAL_UNDEF(&none);
+	zend_declare_typed_property(hearth_request_ce, key, &none, ZEND_ACC_PUBLIC | ZEND_ACC_READONLY, NULL,
+		(zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+}
+
+void hearth_register_request(void)
+{
+	zend_class_entry ce;
+
+	INIT_NS_CLASS_ENTRY(ce, "Hearth", "Request", methods);
+	hearth_request_ce = zend_register_internal_class(&ce);
+	hearth_request_ce->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	hearth_request_ce->create_object = create;
+	memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
+	handlers.offset = XtOffsetOf(request_object, std);
+	handlers.free_obj = destroy;
+	handlers.clone_obj = duplicate;
+	declare("method");
+	declare("target");
+	declare("path");
+	declare("queryString");
+	declare("protocol");
+}

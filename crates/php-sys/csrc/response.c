@@ -1,0 +1,529 @@
+/* From the handler's return value, headers and echo to one response; and the end of a request. */
+#include "task.h"
+
+/* Echoed text is kept back up to here, so that header() still works after echo; beyond it the head is sent. */
+#define HEARTH_ECHO_KEPT (64 * 1024)
+
+zend_fcall_info hearth_handler;
+zend_fcall_info_cache hearth_handler_cache;
+zend_class_entry *hearth_response_ce;
+
+/* Slots of Hearth\Response, as php/src declares them. */
+enum { RESPONSE_STATUS, RESPONSE_HEADERS, RESPONSE_BODY, RESPONSE_FILE };
+
+typedef struct {
+	hearth_header stack[32];
+	hearth_header *list;
+	size_t count, capacity;
+} header_list;
+
+static void add_header(header_list *headers, hearth_str name, hearth_str value)
+{
+	if (headers->count == headers->capacity) {
+		hearth_header *larger = safe_emalloc(headers->capacity * 2, sizeof *larger, 0);
+
+		memcpy(larger, headers->list, headers->count * sizeof *larger);
+		if (headers->list != headers->stack) {
+			efree(headers->list);
+		}
+		headers->list = larger;
+		headers->capacity *= 2;
+	}
+	headers->list[headers->count++] = (hearth_header){name, value};
+}
+
+static void init_headers(header_list *headers)
+{
+	headers->list = headers->stack;
+	headers->count = 0;
+	headers->capacity = sizeof headers->stack / sizeof *headers->stack;
+}
+
+static void free_headers(header_list *headers)
+{
+	if (headers->list != headers->stack) {
+		efree(headers->list);
+	}
+}
+
+static bool response_sets(zend_array *set, hearth_str name)
+{
+	zend_string *key;
+
+	if (!set || (name.len == 10 && strncasecmp(name.ptr, "set-cookie", 10) == 0)) {
+		return false;
+	}
+	ZEND_HASH_FOREACH_STR_KEY(set, key) {
+		if (key && ZSTR_LEN(key) == name.len && strncasecmp(ZSTR_VAL(key), name.ptr, name.len) == 0) {
+			return true;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return false;
+}
+
+/* What header() and setcookie() set, except names that the Response sets itself. */
+static void add_sapi_headers(header_list *headers, zend_array *response_headers)
+{
+	zend_llist_position position;
+	sapi_header_struct *header;
+
+	for (header = zend_llist_get_first_ex(&SG(sapi_headers).headers, &position); header;
+			header = zend_llist_get_next_ex(&SG(sapi_headers).headers, &position)) {
+		const char *colon = memchr(header->header, ':', header->header_len);
+		hearth_str name, value;
+
+		if (!colon) {
+			continue;
+		}
+		name = (hearth_str){header->header, (size_t) (colon - header->header)};
+		value.ptr = colon + 1;
+		while (*value.ptr == ' ') {
+			value.ptr++;
+		}
+		value.len = (size_t) (header->header + header->header_len - value.ptr);
+		if (!response_sets(response_headers, name)) {
+			add_header(headers, name, value);
+		}
+	}
+}
+
+static void add_response_headers(header_list *headers, zend_array *set)
+{
+	zend_string *name;
+	zval *values, *value;
+
+	ZEND_HASH_FOREACH_STR_KEY_VAL(set, name, values) {
+		if (!name || Z_TYPE_P(values) != IS_ARRAY) {
+			continue;
+		}
+		ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(values), value) {
+			if (Z_TYPE_P(value) == IS_STRING) {
+				add_header(headers, (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)},
+					(hearth_str){Z_STRVAL_P(value), Z_STRLEN_P(value)});
+			}
+		} ZEND_HASH_FOREACH_END();
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void run_header_callback(void)
+{
+	zval callback, result;
+
+	if (Z_TYPE(SG(callback_func)) == IS_UNDEF) {
+		return;
+	}
+	ZVAL_COPY_VALUE(&callback, &SG(callback_func));
+	ZVAL_UNDEF(&SG(callback_func));
+	if (call_user_function(NULL, NULL, &callback, &result, 0, NULL) == SUCCESS) {
+		zval_ptr_dtor(&result);
+	}
+	zval_ptr_dtor(&callback);
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+static void send_head(hearth_request_state *state, hearth_response *response, zend_array *response_headers)
+{
+	header_list headers;
+
+	run_header_callback();
+	init_headers(&headers);
+	add_sapi_headers(&headers, response_headers);
+	if (response_headers) {
+		add_response_headers(&headers, response_headers);
+	}
+	response->headers = headers.list;
+	response->header_count = headers.count;
+	state->responded = true;
+	SG(headers_sent) = 1;
+	SG(request_info).no_headers = false;
+	hearth_on_respond(state->request, response);
+	free_headers(&headers);
+}
+
+static int sapi_status(void)
+{
+	int status = SG(sapi_headers).http_response_code;
+
+	return status ? status : 200;
+}
+
+/* ---- echo ---- */
+
+/* Send the head now and go on streaming: what flush() and a lot of output do. */
+void hearth_commit_head(hearth_request_state *state)
+{
+	hearth_response response = { .status = sapi_status(), .kind = HEARTH_BODY_STREAM, .more = true };
+
+	if (state->responded || !state->request) {
+		return;
+	}
+	send_head(state, &response, NULL);
+	state->committed = true;
+}
+
+static void send_kept(hearth_request_state *state)
+{
+	smart_str out = state->out;
+
+	state->out = (smart_str){0};
+	if (out.s) {
+		if (!state->gone && !hearth_on_write(state->request, (hearth_str){ZSTR_VAL(out.s), ZSTR_LEN(out.s)})) {
+			state->gone = true;
+		}
+		smart_str_free(&out);
+	}
+}
+
+size_t hearth_echo(const char *text, size_t length)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	if (!state || !state->request) {
+		size_t done = 0;
+
+		while (done < length) {
+			ssize_t n = write(STDOUT_FILENO, text + done, length - done);
+			if (n < 0 && errno != EINTR) {
+				break;
+			}
+			done += n > 0 ? (size_t) n : 0;
+		}
+		return length;
+	}
+	if (state->responded && !state->committed) {
+		hearth_log(HEARTH_LOG_WARNING, "%zu bytes echoed after the response was sent are lost: %.80s", length, text);
+		return length;
+	}
+	smart_str_appendl(&state->out, text, length);
+	if (ZSTR_LEN(state->out.s) >= HEARTH_ECHO_KEPT) {
+		hearth_commit_head(state);
+		send_kept(state);
+	}
+	return length;
+}
+
+/* Our sapi_module.flush. */
+void hearth_flush(void *context)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	(void) context;
+	if (state && state->request && (!state->responded || state->committed)) {
+		hearth_commit_head(state);
+		send_kept(state);
+	}
+}
+
+/* ---- the response ---- */
+
+static bool has_after_work(hearth_request_state *state)
+{
+	return state->deferred || BG(user_shutdown_function_names);
+}
+
+/* `owned`: a string whose reference the response takes; interned strings are never freed and need none. */
+static void respond_string(hearth_request_state *state, zend_string *body, zend_array *headers, int status)
+{
+	hearth_response response = { .status = status, .kind = HEARTH_BODY_FULL, .more = has_after_work(state) };
+
+	if (state->committed) {
+		send_kept(state);
+		hearth_on_write(state->request, (hearth_str){ZSTR_VAL(body), ZSTR_LEN(body)});
+		return;
+	}
+	if (state->out.s) {
+		hearth_log(HEARTH_LOG_WARNING, "%zu bytes were echoed, but the handler returned a response of its own: "
+			"return null to send what is echoed. Lost: %.80s", ZSTR_LEN(state->out.s), ZSTR_VAL(state->out.s));
+		smart_str_free(&state->out);
+	}
+	response.body = (hearth_str){ZSTR_VAL(body), ZSTR_LEN(body)};
+	if (ZSTR_LEN(body) > 4096 && !ZSTR_IS_INTERNED(body)) {
+		response.retained = zend_string_copy(body);
+	}
+	send_head(state, &response, headers);
+}
+
+static void respond_echoed(hearth_request_state *state)
+{
+	hearth_response response = { .status = sapi_status(), .kind = HEARTH_BODY_FULL, .more = has_after_work(state) };
+
+	if (state->committed) {
+		send_kept(state);
+		return;
+	}
+	if (state->out.s) {
+		smart_str_0(&state->out);
+		response.body = (hearth_str){ZSTR_VAL(state->out.s), ZSTR_LEN(state->out.s)};
+	}
+	send_head(state, &response, NULL);
+	smart_str_free(&state->out);
+}
+
+/* Each piece of an iterable goes out as it comes; the task waits while the client is slow. */
+static void stream_pieces(hearth_request_state *state, zval *pieces)
+{
+	zend_object_iterator *iterator;
+
+	if (Z_TYPE_P(pieces) == IS_ARRAY) {
+		zval *piece;
+
+		ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(pieces), piece) {
+			zend_string *text = zval_try_get_string(piece);
+			bool sent = text && hearth_on_write(state->request, (hearth_str){ZSTR_VAL(text), ZSTR_LEN(text)});
+
+			if (text) { zend_string_release(text); }
+			if (!sent || EG(exception)) { break; }
+		} ZEND_HASH_FOREACH_END();
+		return;
+	}
+	iterator = Z_OBJCE_P(pieces)->get_iterator(Z_OBJCE_P(pieces), pieces, 0);
+	if (!iterator || EG(exception)) {
+		return;
+	}
+	iterator->index = 0;
+	if (iterator->funcs->rewind) {
+		iterator->funcs->rewind(iterator);
+	}
+	while (!EG(exception) && iterator->funcs->valid(iterator) == SUCCESS && !EG(exception)) {
+		zval *piece = iterator->funcs->get_current_data(iterator);
+		zend_string *text = piece && !EG(exception) ? zval_try_get_string(piece) : NULL;
+		bool sent = text && (ZSTR_LEN(text) == 0 || hearth_on_write(state->request, (hearth_str){ZSTR_VAL(text), ZSTR_LEN(text)}));
+
+		if (text) { zend_string_release(text); }
+		if (!sent) { break; }
+		iterator->index++;
+		iterator->funcs->move_forward(iterator);
+	}
+	zend_iterator_dtor(iterator);
+}
+
+static void respond_object(hearth_request_state *state, zend_object *object)
+{
+	zval *status = OBJ_PROP_NUM(object, RESPONSE_STATUS), *headers = OBJ_PROP_NUM(object, RESPONSE_HEADERS);
+	zval *body = OBJ_PROP_NUM(object, RESPONSE_BODY), *file = OBJ_PROP_NUM(object, RESPONSE_FILE);
+	hearth_response response = { .status = (int) Z_LVAL_P(status), .more = true };
+
+	ZVAL_DEREF(headers);
+	ZVAL_DEREF(body);
+	ZVAL_DEREF(file);
+	if (Z_TYPE_P(file) == IS_STRING) {
+		response.kind = HEARTH_BODY_FILE;
+		response.body = (hearth_str){Z_STRVAL_P(file), Z_STRLEN_P(file)};
+		response.more = has_after_work(state);
+		send_head(state, &response, Z_ARRVAL_P(headers));
+	} else if (Z_TYPE_P(body) == IS_STRING) {
+		respond_string(state, Z_STR_P(body), Z_ARRVAL_P(headers), response.status);
+	} else if (Z_TYPE_P(body) == IS_ARRAY || (Z_TYPE_P(body) == IS_OBJECT && Z_OBJCE_P(body)->get_iterator)) {
+		response.kind = HEARTH_BODY_STREAM;
+		send_head(state, &response, Z_ARRVAL_P(headers));
+		stream_pieces(state, body);
+	}
+}
+
+static zend_string *exception_page(void)
+{
+	zend_object *exception = EG(exception);
+	zend_string *text = NULL;
+
+	if (PG(display_errors) && exception && !zend_is_unwind_exit(exception)) {
+		zval rendered;
+
+		EG(exception) = NULL;
+		ZVAL_UNDEF(&rendered);
+		zend_call_known_instance_method_with_0_params(exception->ce->__tostring, exception, &rendered);
+		if (Z_TYPE(rendered) == IS_STRING) {
+			zend_string *escaped = php_escape_html_entities((const unsigned char *) Z_STRVAL(rendered), Z_STRLEN(rendered), 0, ENT_QUOTES, NULL);
+			text = zend_strpprintf(0, "<!doctype html><meta charset=utf-8><title>Uncaught %s</title>"
+				"<h1>Uncaught %s</h1><pre>%s</pre>\n", ZSTR_VAL(exception->ce->name), ZSTR_VAL(exception->ce->name), ZSTR_VAL(escaped));
+			zend_string_release(escaped);
+		}
+		zval_ptr_dtor(&rendered);
+		if (EG(exception)) {
+			zend_clear_exception();
+		}
+		EG(exception) = exception;
+	}
+	return text ? text : zend_string_init(ZEND_STRL("Internal Server Error\n"), 0);
+}
+
+/* An uncaught exception: to the user's exception handler if there is one, else to the log and the client as a 500. */
+static void respond_exception(hearth_request_state *state)
+{
+	zend_string *page;
+
+	if (Z_TYPE(EG(user_exception_handler)) != IS_UNDEF) {
+		zend_user_exception_handler();
+		if (!EG(exception)) {
+			respond_echoed(state);
+			return;
+		}
+	}
+	page = exception_page();
+	hearth_report_exception();
+	smart_str_free(&state->out);
+	if (!state->responded) {
+		zend_llist_clean(&SG(sapi_headers).headers);
+		respond_string(state, page, NULL, 500);
+	}
+	zend_string_release(page);
+}
+
+static void respond_value(hearth_request_state *state, zval *value)
+{
+	zval converted;
+
+	switch (Z_TYPE_P(value)) {
+		case IS_STRING:
+			respond_string(state, Z_STR_P(value), NULL, sapi_status());
+			return;
+		case IS_NULL:
+		case IS_UNDEF:
+			respond_echoed(state);
+			return;
+		case IS_OBJECT:
+			if (Z_OBJCE_P(value) == hearth_response_ce) {
+				respond_object(state, Z_OBJ_P(value));
+				return;
+			}
+	}
+	ZVAL_UNDEF(&converted);
+	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\toresponse", &converted, value);
+	if (Z_TYPE(converted) == IS_OBJECT && !EG(exception)) {
+		respond_object(state, Z_OBJ(converted));
+	}
+	zval_ptr_dtor(&converted);
+}
+
+static bool is_stream(zval *result)
+{
+	return Z_TYPE_P(result) == IS_OBJECT
+		&& (Z_OBJCE_P(result) != hearth_response_ce || Z_TYPE_P(OBJ_PROP_NUM(Z_OBJ_P(result), RESPONSE_BODY)) != IS_STRING);
+}
+
+static void settle(hearth_request_state *state, zval *result)
+{
+	if (EG(exception) && zend_is_unwind_exit(EG(exception))) {
+		zend_clear_exception();
+	}
+	/* A streamed body must not wait for children that feed it; they are waited for afterwards. */
+	if (state->tasks > 1 && !EG(exception) && !is_stream(result)) {
+		hearth_on_join_children(false);
+	}
+	if (!EG(exception)) {
+		php_output_end_all();
+	}
+	if (!EG(exception)) {
+		respond_value(state, result);
+	}
+	if (EG(exception) && zend_is_unwind_exit(EG(exception))) {
+		zend_clear_exception();
+		respond_echoed(state);
+	}
+	if (EG(exception)) {
+		state->failed = true;
+		php_output_discard_all();
+		respond_exception(state);
+	}
+}
+
+static void run_deferred(hearth_request_state *state)
+{
+	while (state->deferred) {
+		HashTable *deferred = state->deferred;
+		zval *callback, result;
+
+		state->deferred = NULL;
+		ZEND_HASH_FOREACH_VAL(deferred, callback) {
+			if (call_user_function(NULL, NULL, callback, &result, 0, NULL) == SUCCESS) {
+				zval_ptr_dtor(&result);
+			}
+			if (EG(exception)) {
+				hearth_report_exception();
+			}
+		} ZEND_HASH_FOREACH_END();
+		zend_array_destroy(deferred);
+	}
+}
+
+/* Everything of a request that may run PHP code, in the order of php_request_shutdown. */
+void hearth_request_end(hearth_request_state *state)
+{
+	if (UNEXPECTED(state->tasks > 1)) {
+		hearth_on_join_children(state->failed || state->gone);
+		if (EG(exception)) {
+			hearth_report_exception();
+		}
+	}
+	if (UNEXPECTED(state->deferred)) {
+		hearth_on_yield();
+		run_deferred(state);
+	}
+	if (UNEXPECTED(BG(user_shutdown_function_names))) {
+		php_call_shutdown_functions();
+		php_free_shutdown_functions();
+		if (EG(exception)) {
+			hearth_report_exception();
+		}
+		php_output_end_all();
+	}
+	hearth_session_end();
+	if (state->request_object) {
+		OBJ_RELEASE(state->request_object);
+		state->request_object = NULL;
+	}
+	if (Z_TYPE(state->locals) != IS_UNDEF) {
+		zval_ptr_dtor(&state->locals);
+		ZVAL_UNDEF(&state->locals);
+	}
+	zval_ptr_dtor(&EG(user_error_handler));
+	ZVAL_UNDEF(&EG(user_error_handler));
+	zval_ptr_dtor(&EG(user_exception_handler));
+	ZVAL_UNDEF(&EG(user_exception_handler));
+	zend_stack_clean(&EG(user_error_handlers_error_reporting), NULL, 1);
+	zend_stack_clean(&EG(user_error_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+	zend_stack_clean(&EG(user_exception_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+	zval_ptr_dtor(&SG(callback_func));
+	ZVAL_UNDEF(&SG(callback_func));
+	if (SG(rfc1867_uploaded_files)) {
+		destroy_uploaded_files_hash();
+	}
+	if (state->superglobals_live) {
+		hearth_superglobals_clear();
+		state->superglobals_live = false;
+	}
+	zend_ini_deactivate();
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+void hearth_request_run(hearth_task *task)
+{
+	hearth_request_state *state = task->request;
+	zend_fcall_info fci = hearth_handler;
+	zval result, argument;
+
+	ZVAL_UNDEF(&result);
+	ZVAL_OBJ(&argument, hearth_request_object_new(state->request));
+	state->request_object = Z_OBJ(argument);
+	fci.retval = &result;
+	fci.params = &argument;
+	fci.param_count = 1;
+	zend_call_function(&fci, &hearth_handler_cache);
+	settle(state, &result);
+	zval_ptr_dtor(&result);
+	if (state->committed) {
+		php_output_end_all();
+		send_kept(state);
+	}
+	hearth_request_end(state);
+	php_output_deactivate();
+}
+
+/* A string that a response kept: its bytes were sent. */
+void hearth_release(void *retained)
+{
+	zend_string_release((zend_string *) retained);
+}

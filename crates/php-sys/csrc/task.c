@@ -1,0 +1,350 @@
+/* Tasks: PHP code on a stack of its own, which can wait in the middle of a C call and go on later. */
+#include "task.h"
+
+/* VM stack page of a task, as large as that of a Fiber. */
+#define HEARTH_VM_STACK (1024 * sizeof(zval))
+/* PHP's own scripts recurse as deep as the process stack lets them. */
+#define HEARTH_SCRIPT_STACK (64 * 1024 * 1024)
+
+__thread hearth_task *hearth_current;
+int hearth_no_switch;
+
+static char task_kind;
+static hearth_task *free_tasks;
+static hearth_task **tasks;
+static uint32_t task_count, task_capacity;
+/* The frame below a task's first call: an exception that reaches it stays in EG(exception) for us to find. */
+static zend_function bottom_function = { .type = ZEND_INTERNAL_FUNCTION };
+
+hearth_request_state *hearth_current_request(void)
+{
+	return hearth_current ? hearth_current->request : NULL;
+}
+
+/* Slot and generation, so that the id of an ended task never names another. 0 is "no task". */
+uint64_t hearth_task_id(const hearth_task *task)
+{
+	return ((uint64_t) task->generation << 24) | (task->index + 1);
+}
+
+hearth_task *hearth_task_by_id(uint64_t id)
+{
+	uint32_t index = (uint32_t) (id & 0xffffff);
+	hearth_task *task;
+
+	if (index == 0 || index > task_count) {
+		return NULL;
+	}
+	task = tasks[index - 1];
+	return task->job != HEARTH_JOB_NONE && hearth_task_id(task) == id ? task : NULL;
+}
+
+static hearth_task *allocate(void)
+{
+	hearth_task *task = pecalloc(1, sizeof *task, 1);
+
+	if (task_count == task_capacity) {
+		task_capacity = task_capacity ? task_capacity * 2 : 64;
+		tasks = perealloc(tasks, task_capacity * sizeof *tasks, 1);
+	}
+	task->index = task_count;
+	tasks[task_count++] = task;
+	return task;
+}
+
+hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
+{
+	hearth_task *task = free_tasks;
+
+	if (task && job != HEARTH_JOB_SCRIPT) {
+		free_tasks = task->next_free;
+	} else {
+		task = allocate();
+	}
+	task->generation++;
+	task->job = job;
+	task->request = request;
+	task->done = task->busy = task->broken = false;
+	hearth_task_state_init(&task->saved);
+	return task;
+}
+
+static void finish_call(hearth_task *task, zval *result)
+{
+	hearth_task_object *object = task->object ? hearth_task_object_of(task->object) : NULL;
+
+	if (EG(exception)) {
+		if (zend_is_unwind_exit(EG(exception))) {
+			zend_clear_exception();
+		} else if (object) {
+			object->exception = EG(exception);
+			GC_ADDREF(object->exception);
+			zend_clear_exception();
+		} else {
+			hearth_report_exception();
+		}
+	}
+	if (object) {
+		ZVAL_COPY_VALUE(&object->result, result);
+	} else {
+		zval_ptr_dtor(result);
+	}
+}
+
+static void run_call(hearth_task *task)
+{
+	zval result;
+	zend_fcall_info fci = { .size = sizeof fci, .retval = &result, .params = task->args, .param_count = task->argc };
+
+	ZVAL_UNDEF(&result);
+	ZVAL_COPY_VALUE(&fci.function_name, &task->callable);
+	if (zend_call_function(&fci, NULL) == FAILURE && !EG(exception)) {
+		zend_throw_error(NULL, "This callable cannot be called");
+	}
+	finish_call(task, &result);
+}
+
+/* Callbacks registered by onTaskEnd(), newest first. */
+static void run_on_end(hearth_task *task)
+{
+	while (task->on_end) {
+		HashTable *callbacks = task->on_end;
+		zval *callback;
+
+		task->on_end = NULL;
+		ZEND_HASH_REVERSE_FOREACH_VAL(callbacks, callback) {
+			zval result;
+
+			if (call_user_function(NULL, NULL, callback, &result, 0, NULL) == SUCCESS) {
+				zval_ptr_dtor(&result);
+			}
+			if (EG(exception)) {
+				hearth_report_exception();
+			}
+		} ZEND_HASH_FOREACH_END();
+		zend_array_destroy(callbacks);
+	}
+}
+
+static void end_of_call(hearth_task *task)
+{
+	hearth_task_object *object = task->object ? hearth_task_object_of(task->object) : NULL;
+
+	if (task->background) {
+		/* Background work: its request-like state ends with it. */
+		hearth_request_end(task->request);
+	}
+	php_output_end_all();
+	php_output_deactivate();
+	zval_ptr_dtor(&task->callable);
+	ZVAL_UNDEF(&task->callable);
+	for (uint32_t i = 0; i < task->argc; i++) {
+		zval_ptr_dtor(&task->args[i]);
+	}
+	if (task->args) {
+		efree(task->args);
+		task->args = NULL;
+	}
+	task->argc = 0;
+	if (object) {
+		object->task = NULL;
+		object->done = true;
+		task->object = NULL;
+		OBJ_RELEASE(&object->std);
+	}
+}
+
+static void run_job(hearth_task *task)
+{
+	if (task->job != HEARTH_JOB_SCRIPT) {
+		php_output_activate();
+	}
+	switch (task->job) {
+		case HEARTH_JOB_REQUEST:
+			hearth_request_run(task);
+			break;
+		case HEARTH_JOB_SCRIPT:
+			hearth_script_run(task);
+			break;
+		default:
+			run_call(task);
+			run_on_end(task);
+			end_of_call(task);
+			return;
+	}
+	run_on_end(task);
+}
+
+static void set_up_stack(hearth_task *task)
+{
+	zend_execute_data *bottom;
+
+	EG(vm_stack) = NULL;
+	zend_vm_stack_init_ex(HEARTH_VM_STACK);
+	bottom = (zend_execute_data *) EG(vm_stack_top);
+	EG(vm_stack_top) += ZEND_CALL_FRAME_SLOT;
+	memset(bottom, 0, sizeof *bottom);
+	bottom->func = &bottom_function;
+	/* A script's own frame is the outermost, as on the command line: that makes its variables the global ones. */
+	EG(current_execute_data) = task->job == HEARTH_JOB_SCRIPT ? NULL : bottom;
+	EG(active_fiber) = NULL;
+	EG(jit_trace_num) = 0;
+	HEARTH_SET_STACK_LIMITS(&task->context);
+}
+
+static int base_error_reporting(void)
+{
+	zend_long level = INI_INT("error_reporting");
+
+	return !level && !INI_STR("error_reporting") ? E_ALL : (int) level;
+}
+
+/* The bottom of every task's stack. It never returns while its context can be used again. */
+static void entry(zend_fiber_transfer *transfer)
+{
+	hearth_task *task = hearth_current;
+
+	set_up_stack(task);
+	for (;;) {
+		zend_fiber_transfer out = {0};
+
+		EG(error_reporting) = base_error_reporting();
+		zend_first_try {
+			run_job(task);
+		} zend_catch {
+			task->broken = true;
+		} zend_end_try();
+		task->done = true;
+		out.context = task->resumer;
+		ZVAL_NULL(&out.value);
+		zend_fiber_switch_context(&out);
+		/* Resumed: the context was reused for another job. */
+		(void) transfer;
+	}
+}
+
+static bool make_context(hearth_task *task)
+{
+	size_t size = task->job == HEARTH_JOB_SCRIPT ? HEARTH_SCRIPT_STACK : (size_t) EG(fiber_stack_size);
+
+	if (!zend_fiber_init_context(&task->context, &task_kind, entry, size)) {
+		if (EG(exception)) {
+			zend_clear_exception();
+		}
+		return false;
+	}
+	task->has_context = true;
+	task->resume_at = &task->context;
+	return true;
+}
+
+/*
+ * Run `task` until it waits or ends. May be called on top of another task (async() does), whose state is put aside
+ * meanwhile.
+ */
+hearth_step hearth_task_resume(hearth_task *task)
+{
+	hearth_task *outer = hearth_current;
+	zend_fiber_transfer transfer = {0};
+
+	if (UNEXPECTED(!task->has_context) && !make_context(task)) {
+		return HEARTH_STEP_BROKEN;
+	}
+	if (outer) {
+		hearth_state_save(&outer->saved, outer->request);
+	}
+	task->outer = outer;
+	task->resumer = EG(current_fiber_context);
+	hearth_current = task;
+	hearth_state_load(&task->saved, task->request);
+	transfer.context = task->resume_at;
+	ZVAL_NULL(&transfer.value);
+	zend_fiber_switch_context(&transfer);
+	hearth_state_save(&task->saved, task->request);
+	hearth_current = outer;
+	if (outer) {
+		hearth_state_load(&outer->saved, outer->request);
+	}
+	if (!task->done) {
+		return HEARTH_STEP_WAITING;
+	}
+	task->resume_at = &task->context;
+	return task->broken ? HEARTH_STEP_BROKEN : HEARTH_STEP_DONE;
+}
+
+/* Let the resumer go on. Returns when the task is resumed. Only where hearth_can_wait said so. */
+void hearth_task_suspend(void)
+{
+	hearth_task *task = hearth_current;
+	zend_fiber_transfer transfer = {0};
+
+	task->resume_at = EG(current_fiber_context);
+	transfer.context = task->resumer;
+	ZVAL_NULL(&transfer.value);
+	zend_fiber_switch_context(&transfer);
+}
+
+/* After HEARTH_STEP_DONE: the context goes back to the free list. A broken one is left alone: its stack is not sound. */
+void hearth_task_free(hearth_task *task)
+{
+	hearth_request_state *request = task->request;
+
+	if (task->job == HEARTH_JOB_SCRIPT) {
+		/* What it leaves is ended by hearth_cli_finish. */
+		return;
+	}
+	task->job = HEARTH_JOB_NONE;
+	task->request = NULL;
+	task->owner = NULL;
+	task->object = NULL;
+	if (request && --request->tasks == 0 && !task->broken) {
+		hearth_request_state_free(request);
+	}
+	if (!task->broken) {
+		task->next_free = free_tasks;
+		free_tasks = task;
+	}
+}
+
+void *hearth_current_owner(void)
+{
+	return hearth_current ? hearth_current->owner : NULL;
+}
+
+uint64_t hearth_current_task_id(void)
+{
+	return hearth_current ? hearth_task_id(hearth_current) : 0;
+}
+
+/* May this thread, here and now, leave the task that runs? */
+bool hearth_can_wait(void)
+{
+	return hearth_current && !hearth_current->busy && !hearth_no_switch && !zend_fiber_switch_blocked();
+}
+
+/* Mark that Rust runs on the task's stack: libc hooks let its calls pass. Returns what was set before. */
+bool hearth_busy(bool busy)
+{
+	bool before;
+
+	if (!hearth_current) {
+		return false;
+	}
+	before = hearth_current->busy;
+	hearth_current->busy = busy;
+	return before;
+}
+
+/* From any thread: make the VM call zend_interrupt_function at its next check. */
+void hearth_interrupt(void)
+{
+	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
+}
+
+hearth_task *hearth_task_request(void *owner, void *request)
+{
+	hearth_task *task = hearth_task_new(HEARTH_JOB_REQUEST, hearth_request_state_new(request));
+
+	task->owner = owner;
+	return task;
+}

@@ -1,0 +1,71 @@
+/* One task: a C stack, a VM stack, and what it is doing. */
+#ifndef HEARTH_TASK_H
+#define HEARTH_TASK_H
+
+#include "task_state.h"
+
+typedef enum {
+	HEARTH_JOB_NONE = 0,
+	HEARTH_JOB_REQUEST,     /* call the app's handler, respond */
+	HEARTH_JOB_CALL,        /* async(), a timer: call `callable`, keep the result */
+	HEARTH_JOB_SCRIPT,      /* `hearth run` */
+} hearth_job;
+
+struct hearth_task {
+	zend_fiber_context context;
+	zend_fiber_context *resume_at;   /* where it waits: its own context, or that of a Fiber inside it */
+	zend_fiber_context *resumer;     /* who goes on when it waits */
+	hearth_task *outer;              /* the task that resumed it, if one did */
+	hearth_task_state saved;
+	hearth_request_state *request;
+	void *owner;                     /* the Rust side of it */
+	hearth_job job;
+	bool has_context, busy, done, broken;
+	bool background;                 /* its request state is its own and ends with it */
+	uint32_t index, generation;      /* its id: see hearth_task_id */
+	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
+	zval callable;
+	zval *args;
+	uint32_t argc;
+	HashTable *on_end;
+	const char *script, *code;
+	char mode;
+	hearth_task *next_free;
+};
+
+/* The PHP object Hearth\Task. */
+typedef struct {
+	hearth_task *task;               /* NULL once it has ended */
+	void *owner;
+	zval result;
+	zend_object *exception;
+	bool done, seen;
+	zend_object std;
+} hearth_task_object;
+
+extern __thread hearth_task *hearth_current;
+extern zend_fcall_info hearth_handler;
+extern zend_fcall_info_cache hearth_handler_cache;
+extern zend_class_entry *hearth_task_ce, *hearth_request_ce, *hearth_response_ce;
+extern int hearth_no_switch;
+
+hearth_request_state *hearth_current_request(void);
+uint64_t hearth_task_id(const hearth_task *task);
+hearth_task *hearth_task_by_id(uint64_t id);
+hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
+hearth_task_object *hearth_task_object_of(zend_object *object);
+void hearth_request_run(hearth_task *task);
+void hearth_script_run(hearth_task *task);
+void hearth_request_end(hearth_request_state *state);
+void hearth_report_exception(void);
+void hearth_commit_head(hearth_request_state *state);
+size_t hearth_echo(const char *text, size_t length);
+void hearth_flush(void *context);
+zend_object *hearth_request_object_new(void *request);
+void hearth_register_classes(void);
+void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+extern const zend_function_entry hearth_functions[];
+extern sapi_module_struct hearth_sapi;
+
+#endif

@@ -1,0 +1,300 @@
+/* Saving, loading, making and ending what is private to a task or a request. The list itself is in task_state.h. */
+#include "task_state.h"
+
+/* Debian's libphp has the session extension in it; a build without it leaves this symbol null. */
+extern php_ps_globals ps_globals __attribute__((weak));
+
+#define HEARTH_SAVE(live, type, field) into->field = live;
+#define HEARTH_LOAD(live, type, field) live = from->field;
+
+/* What a new task and a new request begin with: the state at the end of boot. */
+static hearth_task_state fresh_task;
+static hearth_request_state fresh_request;
+/* The session module's state while no session is open. */
+static php_ps_globals idle_session;
+static hearth_request_state *free_states;
+
+static void save_task_fields(hearth_task_state *into) { HEARTH_TASK_FIELDS(HEARTH_SAVE) }
+static void load_task_fields(const hearth_task_state *from) { HEARTH_TASK_FIELDS(HEARTH_LOAD) }
+static void save_request_fields(hearth_request_state *into) { HEARTH_REQUEST_FIELDS(HEARTH_SAVE) }
+static void load_request_fields(const hearth_request_state *from) { HEARTH_REQUEST_FIELDS(HEARTH_LOAD) }
+
+/*
+ * Make what boot did the ground state: its ini_set() values become the values to return to, its error handlers are
+ * what each request starts with.
+ */
+static void seal_ini(void)
+{
+	zend_ini_entry *entry;
+
+	if (!EG(modified_ini_directives)) {
+		return;
+	}
+	ZEND_HASH_FOREACH_PTR(EG(modified_ini_directives), entry) {
+		if (entry->orig_value && entry->orig_value != entry->value) {
+			zend_string_release(entry->orig_value);
+		}
+		entry->modified = 0;
+		entry->orig_value = NULL;
+	} ZEND_HASH_FOREACH_END();
+	zend_hash_destroy(EG(modified_ini_directives));
+	FREE_HASHTABLE(EG(modified_ini_directives));
+	EG(modified_ini_directives) = NULL;
+}
+
+void hearth_state_seal(bool cli)
+{
+	if (!cli) {
+		seal_ini();
+	}
+	if (&ps_globals) {
+		idle_session = ps_globals;
+	}
+	if (!cli) {
+		hearth_superglobals_seal();
+	}
+	save_task_fields(&fresh_task);
+	memset(&fresh_task.output, 0, sizeof fresh_task.output);
+	fresh_task.exit_status = 0;
+	save_request_fields(&fresh_request);
+	memset(&fresh_request.request_info, 0, sizeof fresh_request.request_info);
+	fresh_request.request_info.proto_num = 1001;
+	fresh_request.server_context = NULL;
+	fresh_request.headers_sent = 0;
+	fresh_request.sapi_headers.http_response_code = 200;
+	fresh_request.shutdown_functions = NULL;
+	fresh_request.last_error_message = NULL;
+	fresh_request.last_error_file = NULL;
+	fresh_request.last_error_type = 0;
+	zend_stack_init(&fresh_request.error_handlers_reporting, sizeof(int));
+	zend_stack_init(&fresh_request.error_handlers, sizeof(zval));
+	zend_stack_init(&fresh_request.exception_handlers, sizeof(zval));
+	ZVAL_UNDEF(&fresh_request.header_callback);
+}
+
+static void free_header(void *header)
+{
+	efree(((sapi_header_struct *) header)->header);
+}
+
+hearth_request_state *hearth_request_state_new(void *request)
+{
+	hearth_request_state *state = free_states;
+
+	if (state) {
+		free_states = state->next_free;
+	} else {
+		state = pecalloc(1, sizeof *state, 1);
+	}
+	{
+		hearth_request_state *into = state;
+		const hearth_request_state *fresh = &fresh_request;
+#define HEARTH_FRESH(live, type, field) into->field = fresh->field;
+		HEARTH_REQUEST_FIELDS(HEARTH_FRESH)
+#undef HEARTH_FRESH
+	}
+	zend_llist_init(&state->sapi_headers.headers, sizeof(sapi_header_struct), free_header, 0);
+	Z_TRY_ADDREF(state->error_handler);
+	Z_TRY_ADDREF(state->exception_handler);
+	state->server_context = request;
+	/* Until the head is committed, echo must not send headers and header() must work: see response.c. */
+	state->request_info.no_headers = true;
+	state->request = request;
+	state->tasks = 1;
+	return state;
+}
+
+static void free_ini_changes(hearth_request_state *state)
+{
+	if (state->modified_ini) {
+		zend_hash_destroy(state->modified_ini);
+		FREE_HASHTABLE(state->modified_ini);
+		state->modified_ini = NULL;
+	}
+	for (uint32_t i = 0; i < state->ini_change_count; i++) {
+		zend_string_release(state->ini_changes[i].value);
+	}
+	if (state->ini_changes) {
+		efree(state->ini_changes);
+	}
+	state->ini_changes = NULL;
+	state->ini_change_count = 0;
+}
+
+static void free_request_info(hearth_request_state *state)
+{
+	sapi_request_info *info = &state->request_info;
+
+	if (info->content_type_dup) { efree(info->content_type_dup); }
+	if (info->auth_user) { efree(info->auth_user); }
+	if (info->auth_password) { efree(info->auth_password); }
+	if (info->auth_digest) { efree(info->auth_digest); }
+	if (info->current_user) { efree(info->current_user); }
+	if (info->query_string) { efree(info->query_string); }
+	if (info->request_uri) { efree(info->request_uri); }
+	if (info->cookie_data) { efree(info->cookie_data); }
+	if (info->content_type) { efree((char *) info->content_type); }
+	if (info->request_method) { efree((char *) info->request_method); }
+	/* A php://input stream that is still open is a resource of its own and closes with its last handle. */
+}
+
+/* Called with the state not live, after hearth_request_end has released everything that could run PHP code. */
+void hearth_request_state_free(hearth_request_state *state)
+{
+	free_ini_changes(state);
+	free_request_info(state);
+	if (state->sapi_headers.headers.count) { zend_llist_destroy(&state->sapi_headers.headers); }
+	if (state->sapi_headers.mimetype) { efree(state->sapi_headers.mimetype); }
+	if (state->sapi_headers.http_status_line) { efree(state->sapi_headers.http_status_line); }
+	if (state->last_error_message) { zend_string_release(state->last_error_message); }
+	if (state->last_error_file) { zend_string_release(state->last_error_file); }
+	if (state->session) { efree(state->session); }
+	if (state->request) { hearth_on_request_release(state->request); }
+	smart_str_free(&state->out);
+	state->request = NULL;
+	state->session = NULL;
+	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = false;
+	state->next_free = free_states;
+	free_states = state;
+}
+
+void hearth_task_state_init(hearth_task_state *state)
+{
+	*state = fresh_task;
+}
+
+/* ---- ini_set() ---- */
+
+static void set_ini_value(zend_ini_entry *entry, zend_string *value, int stage)
+{
+	if (entry->on_modify) {
+		entry->on_modify(entry, value, entry->mh_arg1, entry->mh_arg2, entry->mh_arg3, stage);
+	}
+	entry->value = value;
+}
+
+/* Put the worker's values back and remember this request's. */
+static void save_ini(hearth_request_state *state)
+{
+	zend_ini_entry *entry;
+	uint32_t i = 0;
+
+	state->modified_ini = EG(modified_ini_directives);
+	EG(modified_ini_directives) = NULL;
+	state->ini_change_count = zend_hash_num_elements(state->modified_ini);
+	state->ini_changes = safe_emalloc(state->ini_change_count, sizeof(hearth_ini_change), 0);
+	ZEND_HASH_FOREACH_PTR(state->modified_ini, entry) {
+		state->ini_changes[i].entry = entry;
+		/* ini_restore() leaves the entry in the table, with its old value and not modified any more. */
+		state->ini_changes[i++].value = entry->value ? zend_string_copy(entry->value) : ZSTR_EMPTY_ALLOC();
+		if (entry->modified && entry->value != entry->orig_value) {
+			zend_string *changed = entry->value;
+			set_ini_value(entry, entry->orig_value, ZEND_INI_STAGE_DEACTIVATE);
+			zend_string_release(changed);
+		}
+		entry->modified = 0;
+		entry->orig_value = NULL;
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void load_ini(hearth_request_state *state)
+{
+	EG(modified_ini_directives) = state->modified_ini;
+	state->modified_ini = NULL;
+	for (uint32_t i = 0; i < state->ini_change_count; i++) {
+		zend_ini_entry *entry = state->ini_changes[i].entry;
+
+		entry->orig_value = entry->value;
+		entry->orig_modifiable = entry->modifiable;
+		entry->modified = 1;
+		set_ini_value(entry, state->ini_changes[i].value, ZEND_INI_STAGE_ACTIVATE);
+	}
+	if (state->ini_changes) {
+		efree(state->ini_changes);
+	}
+	state->ini_changes = NULL;
+	state->ini_change_count = 0;
+}
+
+/* ---- the session ---- */
+
+static bool session_in_use(void)
+{
+	return &ps_globals && (ps_globals.session_status != php_session_none || ps_globals.id
+		|| Z_TYPE(ps_globals.mod_user_names.names[0]) != IS_UNDEF);
+}
+
+static void save_session(hearth_request_state *state)
+{
+	if (session_in_use()) {
+		state->session = emalloc(sizeof *state->session);
+		*state->session = ps_globals;
+		ps_globals = idle_session;
+	}
+}
+
+static void load_session(hearth_request_state *state)
+{
+	if (state->session) {
+		ps_globals = *state->session;
+		efree(state->session);
+		state->session = NULL;
+	}
+}
+
+/* Write and close a session that the request left open, as the module does at the end of a request. */
+void hearth_session_end(void)
+{
+	zend_module_entry *module;
+
+	if (!session_in_use() || !(module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session")))) {
+		return;
+	}
+	for (int i = 0; i < PS_NUM_APIS; i++) {
+		/* A save handler set at boot outlives the request: the module is about to drop one reference. */
+		if (memcmp(&ps_globals.mod_user_names.names[i], &idle_session.mod_user_names.names[i], sizeof(zval)) == 0) {
+			Z_TRY_ADDREF(ps_globals.mod_user_names.names[i]);
+		}
+	}
+	module->request_shutdown_func(module->type, module->module_number);
+	ps_globals = idle_session;
+}
+
+/* ---- exchange ---- */
+
+void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
+{
+	int error_reporting = EG(error_reporting);
+
+	save_task_fields(task);
+	if (!request) {
+		return;
+	}
+	save_session(request);
+	if (UNEXPECTED(EG(modified_ini_directives))) {
+		save_ini(request);
+	}
+	save_request_fields(request);
+	if (UNEXPECTED(request->superglobals_live)) {
+		hearth_superglobals_save(request);
+	}
+	EG(error_reporting) = error_reporting;
+}
+
+void hearth_state_load(const hearth_task_state *task, hearth_request_state *request)
+{
+	int error_reporting = EG(error_reporting);
+
+	if (request) {
+		if (UNEXPECTED(request->superglobals_live)) {
+			hearth_superglobals_load(request);
+		}
+		load_request_fields(request);
+		if (UNEXPECTED(request->modified_ini)) {
+			load_ini(request);
+		}
+		load_session(request);
+	}
+	load_task_fields(task);
+	EG(error_reporting) = error_reporting;
+}

@@ -1,0 +1,302 @@
+//! The functions that C calls: one macro makes them all.
+//!
+//! They run on the stack of a task. A panic must not unwind into C, so it ends the process with its message; while one
+//! of them runs, libc hooks let calls pass ([`Busy`]).
+
+use std::ffi::{c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{HeaderMap, Version};
+use php_sys::{self as sys, hearth_header, hearth_request_head, hearth_response, hearth_str};
+
+use crate::engine::Level;
+use crate::request::{Body, Request, Response};
+use crate::task::{self, Busy, Cancel, TaskCell, current_request_id, host};
+
+macro_rules! callbacks {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($arg: $type),*) $(-> $result)? {
+            let run = AssertUnwindSafe(move || { let _busy = Busy::enter(); $body });
+            catch_unwind(run).unwrap_or_else(|_| std::process::abort())
+        }
+    )*};
+}
+
+/// # Safety
+/// `request` must be a pointer that `Task::request` gave to C, not yet released.
+unsafe fn request_of<'a>(request: *mut c_void) -> &'a Request {
+    // SAFETY: see above; C holds a reference for as long as it uses the pointer.
+    unsafe { &*request.cast::<Request>() }
+}
+
+/// # Safety
+/// `owner` must be a pointer from [`hearth_on_task_new`] or the owner of a running task.
+unsafe fn cell_of<'a>(owner: *mut c_void) -> &'a TaskCell {
+    // SAFETY: see above.
+    unsafe { &*owner.cast::<TaskCell>() }
+}
+
+/// # Safety
+/// The bytes must be valid during the call.
+unsafe fn text<'a>(string: hearth_str) -> std::borrow::Cow<'a, str> {
+    // SAFETY: see above.
+    String::from_utf8_lossy(unsafe { string.bytes() })
+}
+
+fn str_or_none(bytes: Option<&[u8]>) -> hearth_str {
+    bytes.map_or(hearth_str::NONE, hearth_str::new)
+}
+
+fn head_of(request: &Request) -> hearth_request_head {
+    let parts = &request.head;
+    let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
+    let (protocol, number) = if parts.version == Version::HTTP_10 { ("HTTP/1.0", 1000) } else { ("HTTP/1.1", 1001) };
+    let length = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    hearth_request_head {
+        method: hearth_str::new(parts.method.as_str().as_bytes()),
+        target: hearth_str::new(target.as_bytes()),
+        path: hearth_str::new(parts.uri.path().as_bytes()),
+        query: hearth_str::new(parts.uri.query().unwrap_or("").as_bytes()),
+        content_type: str_or_none(parts.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes)),
+        protocol: hearth_str::new(protocol.as_bytes()),
+        content_length: length.unwrap_or(-1),
+        protocol_number: number,
+    }
+}
+
+/// A string of the engine whose bytes a response sends without a copy.
+struct Retained {
+    bytes: hearth_str,
+    retained: *mut c_void,
+}
+
+// SAFETY: `Bytes` asks for Send; the process has one thread that touches response bodies, the engine's.
+unsafe impl Send for Retained {}
+
+impl AsRef<[u8]> for Retained {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the engine keeps the string alive until hearth_release.
+        unsafe { self.bytes.bytes() }
+    }
+}
+
+impl Drop for Retained {
+    fn drop(&mut self) {
+        // SAFETY: taken over from C with this response, released once, here.
+        unsafe { sys::hearth_release(self.retained) };
+    }
+}
+
+/// # Safety
+/// All pointers in `response` must be valid during the call.
+unsafe fn body_of(response: &hearth_response) -> Body {
+    match response.kind {
+        sys::HEARTH_BODY_STREAM => Body::Stream(Rc::default()),
+        // SAFETY: the caller vouches for the pointers.
+        sys::HEARTH_BODY_FILE => Body::File(unsafe { text(response.body) }.into_owned()),
+        // SAFETY: as above.
+        _ if response.retained.is_null() => Body::Full(Bytes::copy_from_slice(unsafe { response.body.bytes() })),
+        _ => Body::Full(Bytes::from_owner(Retained { bytes: response.body, retained: response.retained })),
+    }
+}
+
+/// # Safety
+/// All pointers in `response` must be valid during the call.
+unsafe fn headers_of(response: &hearth_response) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(response.header_count + 3);
+    for i in 0..response.header_count {
+        // SAFETY: C gives `header_count` headers whose bytes live during the call.
+        let (name, value) = unsafe {
+            let header = *response.headers.add(i);
+            (header.name.bytes(), header.value.bytes())
+        };
+        match (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
+            (Ok(name), Ok(value)) => {
+                headers.append(name, value);
+            }
+            _ => host().log(
+                Level::Warning,
+                &format!("a response header with characters that HTTP forbids was left out: {}", String::from_utf8_lossy(name)),
+                current_request_id(),
+            ),
+        }
+    }
+    headers
+}
+
+fn level_of(level: c_int) -> Level {
+    match level {
+        0 => Level::Debug,
+        1 => Level::Notice,
+        2 => Level::Warning,
+        _ => Level::Error,
+    }
+}
+
+
+callbacks! {
+    fn hearth_on_head(request: *mut c_void, out: *mut hearth_request_head) {
+        // SAFETY: C passes a live request and a place for the answer.
+        unsafe { out.write(head_of(request_of(request))) };
+    }
+
+    fn hearth_on_header(request: *mut c_void, name: hearth_str, out: *mut hearth_str) -> bool {
+        // SAFETY: C passes a live request, a name that lives during the call, and a place for the answer.
+        let (request, name) = unsafe { (request_of(request), text(name)) };
+        let Some(value) = request.header(&name) else { return false };
+        // SAFETY: as above.
+        unsafe { out.write(hearth_str::new(value)) };
+        true
+    }
+
+    fn hearth_on_headers(request: *mut c_void, out: *mut hearth_header, capacity: usize) -> usize {
+        // SAFETY: C passes a live request and room for `capacity` headers.
+        let headers = &unsafe { request_of(request) }.head.headers;
+        for (i, (name, value)) in headers.iter().take(capacity).enumerate() {
+            let header = hearth_header { name: hearth_str::new(name.as_str().as_bytes()), value: hearth_str::new(value.as_bytes()) };
+            // SAFETY: i < capacity.
+            unsafe { out.add(i).write(header) };
+        }
+        headers.len()
+    }
+
+    fn hearth_on_client(request: *mut c_void, address: *mut hearth_str, port: *mut c_int, local: *mut hearth_str, local_port: *mut c_int, secure: *mut bool) {
+        // SAFETY: C passes a live request and places for the answers.
+        unsafe {
+            let client = &request_of(request).client;
+            address.write(hearth_str::new(client.address_text.as_bytes()));
+            port.write(c_int::from(client.port));
+            local.write(hearth_str::new(client.local_text.as_bytes()));
+            local_port.write(c_int::from(client.local_port));
+            secure.write(client.secure);
+        }
+    }
+
+    /// Writes the id as text into the request's own buffer.
+    fn hearth_on_request_id(request: *mut c_void, buffer: *mut c_char) {
+        // SAFETY: C passes a live request and 16 bytes of room.
+        unsafe {
+            let id = request_of(request).id_text();
+            std::ptr::copy_nonoverlapping(id.as_ptr(), buffer.cast(), id.len().min(16));
+        }
+    }
+
+    fn hearth_on_body_read(request: *mut c_void, buffer: *mut c_char, length: usize) -> isize {
+        // SAFETY: C passes a live request and `length` bytes of room.
+        unsafe { request_of(request).read_body(std::slice::from_raw_parts_mut(buffer.cast(), length)) }
+    }
+
+    fn hearth_on_respond(request: *mut c_void, response: *const hearth_response) {
+        // SAFETY: C passes a live request and a response whose pointers live during the call.
+        unsafe {
+            let response = &*response;
+            let status = u16::try_from(response.status).unwrap_or(500);
+            request_of(request).respond(Response { status, headers: headers_of(response), body: body_of(response), more: response.more });
+        }
+    }
+
+    fn hearth_on_write(request: *mut c_void, piece: hearth_str) -> bool {
+        // SAFETY: C passes a live request and bytes that live during the call.
+        unsafe { request_of(request).write(Bytes::copy_from_slice(piece.bytes())) }
+    }
+
+    fn hearth_on_request_retain(request: *mut c_void) {
+        // SAFETY: the pointer came from Rc::into_raw and is live.
+        unsafe { Rc::increment_strong_count(request.cast::<Request>()) };
+    }
+
+    fn hearth_on_request_release(request: *mut c_void) {
+        // SAFETY: each release answers one retain, or the reference that Task::request gave.
+        unsafe { Rc::decrement_strong_count(request.cast::<Request>()) };
+    }
+
+    fn hearth_on_time_limit(owner: *mut c_void, seconds: f64) {
+        // SAFETY: the owner is the running task's.
+        if let Some(request) = &unsafe { cell_of(owner) }.request {
+            host().time_limit(request, Duration::try_from_secs_f64(seconds).unwrap_or_default());
+        }
+    }
+
+    fn hearth_on_log(level: c_int, message: hearth_str) {
+        // SAFETY: the bytes live during the call.
+        host().log(level_of(level), &unsafe { text(message) }, current_request_id());
+    }
+
+    fn hearth_on_task_new(parent: *mut c_void, task: *mut sys::hearth_task, child: bool) -> *mut c_void {
+        // SAFETY: the parent is the running task.
+        let cell = task::new_task(unsafe { cell_of(parent) }, task, child);
+        Rc::into_raw(cell).cast_mut().cast()
+    }
+
+    fn hearth_on_task_start(owner: *mut c_void) {
+        // SAFETY: the pointer is from hearth_on_task_new and holds a reference; this adds one for the run.
+        let cell = unsafe {
+            Rc::increment_strong_count(owner.cast::<TaskCell>());
+            Rc::from_raw(owner.cast::<TaskCell>())
+        };
+        task::start(cell);
+    }
+
+    fn hearth_on_await(owner: *mut c_void, seconds: f64) -> c_int {
+        // SAFETY: the Task object of PHP holds a reference.
+        task::await_task(unsafe { cell_of(owner) }, seconds)
+    }
+
+    fn hearth_on_cancel(owner: *mut c_void) {
+        // SAFETY: as above.
+        unsafe { cell_of(owner) }.cancel(Cancel::Task);
+    }
+
+    fn hearth_on_owner_release(owner: *mut c_void) {
+        // SAFETY: releases the reference of hearth_on_task_new.
+        unsafe { Rc::decrement_strong_count(owner.cast::<TaskCell>()) };
+    }
+
+    fn hearth_on_join_children(cancel: bool) {
+        task::join_children(cancel);
+    }
+
+    fn hearth_on_park(seconds: f64) -> c_int {
+        task::park(seconds)
+    }
+
+    fn hearth_on_unpark(owner: *mut c_void) -> bool {
+        // SAFETY: C found the owner of a task that has not ended.
+        task::unpark(unsafe { cell_of(owner) })
+    }
+
+    fn hearth_on_yield() {
+        task::yield_now();
+    }
+
+    fn hearth_on_timer(seconds: f64, repeat: bool, callback: u64) {
+        host().timer(callback, Duration::try_from_secs_f64(seconds).unwrap_or_default(), repeat);
+    }
+
+    fn hearth_on_timer_stop(timer: u64) -> bool {
+        host().timer_stop(timer)
+    }
+
+    fn hearth_on_interrupt() {
+        task::on_interrupt();
+    }
+
+    fn hearth_on_budget(name: hearth_str, total: i64) -> i64 {
+        // SAFETY: the bytes live during the call.
+        host().budget(unsafe { name.bytes() }, total)
+    }
+
+    fn hearth_on_budget_acquire(handle: i64, n: i64) -> bool {
+        host().budget_acquire(handle, n)
+    }
+
+    fn hearth_on_budget_release(handle: i64, n: i64) {
+        host().budget_release(handle, n);
+    }
+}

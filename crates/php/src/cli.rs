@@ -1,0 +1,80 @@
+//! `hearth run`: one script as a task, in place of the php command.
+
+use std::ffi::{CString, c_char};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use php_sys as sys;
+
+use crate::engine::{self, BootError};
+use crate::task::Task;
+
+/// What the php command line asks to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Run {
+    File(String),
+    Code(String),
+    Stdin,
+    Lint(String),
+    /// `v`, `m` or `i`.
+    Info(char),
+}
+
+/// A script that runs.
+#[derive(Debug)]
+pub struct Cli {
+    task: Task,
+}
+
+fn leak(text: &str) -> *const c_char {
+    // The engine points at these for the life of the process. A NUL cannot come from a command line.
+    CString::new(text).unwrap_or_default().into_raw()
+}
+
+/// Print what `-v`, `-m` and `-i` print. Returns the exit code. Ends the engine.
+pub fn info(what: char) -> i32 {
+    // SAFETY: the engine has been booted and no request has begun.
+    unsafe { sys::hearth_cli_info(what as c_char) }
+}
+
+impl Cli {
+    /// Begin the request; `argv[0]` is the script.
+    pub fn start(run: &Run, argv: &[String]) -> Result<Cli, BootError> {
+        let (mode, script, code) = match run {
+            Run::File(path) => (b'f', path.as_str(), None),
+            Run::Lint(path) => (b'l', path.as_str(), None),
+            Run::Code(code) => (b'r', "Standard input code", Some(code.as_str())),
+            Run::Stdin | Run::Info(_) => (b'-', "Standard input code", None),
+        };
+        let script = leak(script);
+        let mut pointers: Vec<*mut c_char> = argv.iter().map(|arg| leak(arg).cast_mut()).collect();
+        let count = i32::try_from(pointers.len()).expect("a command line is short");
+        pointers.push(std::ptr::null_mut());
+        let pointers: &'static mut [*mut c_char] = Box::leak(pointers.into_boxed_slice());
+        // SAFETY: the strings and the array were leaked and live as long as the process.
+        if !unsafe { sys::hearth_cli_request_startup(script, count, pointers.as_mut_ptr()) } {
+            return Err(BootError("PHP could not start the request".to_owned()));
+        }
+        engine::load_library()?;
+        let code = code.map_or(std::ptr::null(), leak);
+        // SAFETY: script and code were leaked; the owner outlives the C task.
+        let task = Task::detached(|owner| unsafe { sys::hearth_cli_task(script, code, mode as c_char, owner) })
+            .expect("the C side always makes a task");
+        Ok(Cli { task })
+    }
+
+    /// End the request and the engine. Returns the exit code. Only after the future is done.
+    pub fn finish(self) -> i32 {
+        // SAFETY: the task has ended and nothing else runs.
+        unsafe { sys::hearth_cli_finish() }
+    }
+}
+
+impl Future for Cli {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.task).poll(context)
+    }
+}

@@ -1,0 +1,175 @@
+//! Starting the engine and the app.
+
+use std::ffi::{CString, c_char, c_int};
+use std::path::Path;
+
+use php_sys as sys;
+
+include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
+
+/// How the engine is to start.
+#[derive(Debug, Default)]
+pub struct Boot {
+    /// ini settings that win over every file, in order.
+    pub ini: Vec<(String, String)>,
+    /// Several requests will be in flight: refuse persistent connections.
+    pub refuse_persistent: bool,
+    /// Behave as the `php` command.
+    pub cli: bool,
+    /// `-c`: another php.ini, or its folder.
+    pub ini_path: Option<String>,
+    /// `-n`: no php.ini.
+    pub no_ini: bool,
+}
+
+/// Why the app is not up. The text is for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BootError(pub String);
+
+/// Log level of what PHP reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    Debug,
+    Notice,
+    Warning,
+    Error,
+}
+
+/// The full version of the engine, such as `8.2.36`.
+pub fn version() -> String {
+    // SAFETY: hearth_abi takes nothing and returns a constant string that lives as long as the process.
+    let info = unsafe { sys::hearth_abi() };
+    // SAFETY: as above.
+    String::from_utf8_lossy(unsafe { info.php_version.bytes() }).into_owned()
+}
+
+/// The release series that this binary was built for, such as `8.2`.
+pub fn series() -> &'static str {
+    sys::PHP_SERIES
+}
+
+fn ini_text(boot: &Boot) -> CString {
+    let fixed: &[(&str, &str)] = if boot.cli {
+        &[("html_errors", "0"), ("register_argc_argv", "1"), ("implicit_flush", "1"), ("output_buffering", "0")]
+    } else {
+        &[("html_errors", "0"), ("register_argc_argv", "0"), ("output_buffering", "0"), ("implicit_flush", "0")]
+    };
+    let mut text = String::new();
+    for (key, value) in fixed.iter().chain(&[("max_execution_time", "0"), ("max_input_time", "-1")]) {
+        text.push_str(&format!("{key}={value}\n"));
+    }
+    for (key, value) in &boot.ini {
+        text.push_str(&ini_line(key, value));
+    }
+    CString::new(text.replace('\0', "")).expect("NULs were removed")
+}
+
+/// As the php command does: a value that is not plain is quoted, so that `-d date.timezone=Europe/Rome` works.
+fn ini_line(key: &str, value: &str) -> String {
+    let plain = value.is_empty() || value.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '"' || c == '\'');
+    if plain && !value.contains([';', '(', '|', '&', '~', '!', '^']) || value.starts_with(['"', '\'']) {
+        format!("{key}={value}\n")
+    } else {
+        format!("{key}=\"{}\"\n", value.replace('"', "\\\""))
+    }
+}
+
+fn check_abi() -> Result<(), BootError> {
+    // SAFETY: hearth_abi takes nothing and reads constants.
+    let abi = unsafe { sys::hearth_abi() }.abi;
+    if abi == sys::HEARTH_ABI {
+        return Ok(());
+    }
+    Err(BootError(format!("the C part of hearth-php has contract {abi}, the Rust part {}: rebuild it", sys::HEARTH_ABI)))
+}
+
+/// Start the engine and load our own library. Once per process, before any thread.
+pub fn boot(boot: &Boot) -> Result<(), BootError> {
+    check_abi()?;
+    let path = boot.ini_path.as_ref().map(|p| CString::new(p.as_str()).expect("a path of the command line has no NUL"));
+    let name = CString::new("hearth-php").expect("constant");
+    let argv: &'static mut [*mut c_char] = Box::leak(Box::new([name.into_raw(), std::ptr::null_mut()]));
+    let args: &'static sys::hearth_boot_args = Box::leak(Box::new(sys::hearth_boot_args {
+        ini_entries: ini_text(boot).into_raw(),
+        ini_path: path.map_or(std::ptr::null(), |p| p.into_raw().cast_const()),
+        no_ini: boot.no_ini,
+        cli: boot.cli,
+        refuse_persistent: boot.refuse_persistent,
+        argc: 1,
+        argv: argv.as_mut_ptr(),
+    }));
+    // SAFETY: `args` and all it points to live as long as the process, as hearth_boot asks.
+    if unsafe { sys::hearth_boot(args) } {
+        Ok(())
+    } else {
+        Err(BootError("the PHP engine did not start: run `hearth run -v` to see why".to_owned()))
+    }
+}
+
+/// Load `Hearth\…`. In a server right after [`boot`]; on the command line once the request has begun.
+pub(crate) fn load_library() -> Result<(), BootError> {
+    let files: Vec<_> = PRELUDE
+        .iter()
+        .map(|(name, source)| sys::hearth_source {
+            name: sys::hearth_str::new(name.as_bytes()),
+            source: sys::hearth_str::new(source.as_bytes()),
+        })
+        .collect();
+    // SAFETY: the sources are constants of this binary; include_str! data is followed by no NUL, and the C side uses
+    // lengths only.
+    let outcome = unsafe { sys::hearth_load_library(files.as_ptr(), files.len()) };
+    if outcome == sys::HEARTH_OK { Ok(()) } else { Err(BootError(format!("Hearth's own PHP library failed: {}", reported()))) }
+}
+
+fn reported() -> String {
+    // SAFETY: the text stays until the next report, and it is copied here.
+    String::from_utf8_lossy(unsafe { sys::hearth_boot_error().bytes() }).into_owned()
+}
+
+/// Load our library, run the entry script and keep the handler it returns.
+pub fn run_entry(app: &Path) -> Result<(), BootError> {
+    load_library()?;
+    let shown = app.display();
+    let path = CString::new(app.as_os_str().as_encoded_bytes())
+        .map_err(|_| BootError(format!("{shown}: a path cannot contain a NUL byte")))?;
+    // The engine keeps pointing at the path of the script it runs.
+    let path: &'static CString = Box::leak(Box::new(path));
+    // SAFETY: the path lives as long as the process.
+    let outcome: c_int = unsafe { sys::hearth_run_entry(path.as_ptr()) };
+    match outcome {
+        sys::HEARTH_OK => Ok(()),
+        sys::HEARTH_REFUSED => Err(BootError(format!(
+            "{shown} does not return a handler: {}.\nhint: end it with `return function (Hearth\\Request $request) {{ … }};`, \
+             or serve a classic site with --mode classic",
+            reported()
+        ))),
+        sys::HEARTH_EXIT => Err(BootError(format!(
+            "{shown} called exit() while it was booted, so there is no handler.\nhint: return a handler instead, or serve a classic site with --mode classic"
+        ))),
+        _ => Err(BootError(format!("{shown} failed while it was booted:\n{}", reported()))),
+    }
+}
+
+/// Boot is over: what is set now is what each request begins with.
+pub fn seal() {
+    // SAFETY: called on the engine's thread, outside of any task.
+    unsafe { sys::hearth_seal() }
+}
+
+/// In a forked worker, first of all: random numbers must differ from the sibling's.
+pub fn after_fork() {
+    // SAFETY: called on the engine's thread, outside of any task.
+    unsafe { sys::hearth_after_fork() }
+}
+
+/// May the code that runs now wait by leaving its task? False outside tasks and on other threads.
+pub fn can_wait() -> bool {
+    // SAFETY: reads thread-local and engine flags.
+    unsafe { sys::hearth_can_wait() }
+}
+
+/// The most bytes a request's body may have (`post_max_size`), 0 for no limit.
+pub fn post_max_size() -> u64 {
+    // SAFETY: reads one number of the engine.
+    unsafe { sys::hearth_post_max_size() }
+}

@@ -1,0 +1,18 @@
+//! The PHP engine, safely: boot, requests, and tasks that can wait.
+//!
+//! A [`Task`] is PHP code on a stack of its own and, seen from outside, an ordinary [`Future`](std::future::Future):
+//! polling it resumes the PHP code, which runs until it waits or ends. Seen from inside, [`wait`] turns any future into
+//! a blocking call. That is the whole scheduler; who polls is the host's business ([`Host`]), so this crate knows no
+//! runtime.
+#![allow(unsafe_code)]
+
+mod callbacks;
+mod cli;
+mod engine;
+mod request;
+mod task;
+
+pub use cli::{Cli, Run, info};
+pub use engine::{Boot, BootError, Level, after_fork, boot, can_wait, post_max_size, run_entry, seal, series, version};
+pub use request::{Body, BodySource, Client, Pipe, Request, Response};
+pub use task::{Cancel, Cancelled, Host, Task, current_request_id, current_task_id, install, interrupt, on_engine_thread, throw_error, timer_forget, timer_task, wait};

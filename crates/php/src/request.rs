@@ -1,0 +1,375 @@
+//! One HTTP request as PHP sees it, and the response that comes back.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Buf, Bytes};
+use http::HeaderMap;
+use http::request::Parts;
+
+use crate::task::{Cancelled, wait};
+
+/// Who is at the other end, and at which of our addresses.
+#[derive(Debug, Clone, Default)]
+pub struct Client {
+    pub address: Option<IpAddr>,
+    pub port: u16,
+    pub local_address: Option<IpAddr>,
+    pub local_port: u16,
+    pub secure: bool,
+    /// `address` and `local_address` as text, made once per connection.
+    pub address_text: String,
+    pub local_text: String,
+}
+
+/// The rest of a request's body, piece by piece.
+pub trait BodySource {
+    /// The next piece, `None` at the end, an error when the client is gone.
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>>;
+}
+
+struct Incoming {
+    source: Option<Box<dyn BodySource>>,
+    /// Arrived and not read by PHP yet.
+    piece: Bytes,
+    /// Bytes read so far, and how many there may be (0 is no limit).
+    read: u64,
+    limit: u64,
+    over: bool,
+}
+
+/// One request.
+pub struct Request {
+    pub(crate) head: Parts,
+    pub(crate) id: u64,
+    pub(crate) client: Rc<Client>,
+    incoming: RefCell<Incoming>,
+    response: RefCell<Option<Response>>,
+    pipe: RefCell<Option<Rc<Pipe>>>,
+    responded: Cell<bool>,
+    ended: Cell<bool>,
+    waiter: RefCell<Option<Waker>>,
+    joined: RefCell<String>,
+    /// When its time is over, in the host's milliseconds.
+    deadline: Cell<u64>,
+    began: std::time::Instant,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x} {} {}", self.id, self.head.method, self.head.uri)
+    }
+}
+
+/// What the handler answered.
+#[derive(Debug)]
+pub struct Response {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Body,
+    /// The task goes on after this: poll it in the background.
+    pub more: bool,
+}
+
+/// A response's body.
+#[derive(Debug)]
+pub enum Body {
+    Full(Bytes),
+    /// Filled by the task as it goes.
+    Stream(Rc<Pipe>),
+    /// The path of a file that the server sends.
+    File(String),
+}
+
+impl Request {
+    /// `limit` is the most bytes its body may have (PHP's `post_max_size`), 0 for no limit.
+    pub fn new(head: Parts, id: u64, client: Rc<Client>, body: Option<Box<dyn BodySource>>, limit: u64) -> Rc<Request> {
+        let incoming = Incoming { source: body, piece: Bytes::new(), read: 0, limit, over: false };
+        Rc::new(Request {
+            head,
+            id,
+            client,
+            incoming: RefCell::new(incoming),
+            response: RefCell::new(None),
+            pipe: RefCell::new(None),
+            responded: Cell::new(false),
+            ended: Cell::new(false),
+            waiter: RefCell::new(None),
+            joined: RefCell::new(String::new()),
+            deadline: Cell::new(u64::MAX),
+            began: std::time::Instant::now(),
+        })
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// When its time is over, in the host's milliseconds; `u64::MAX` is never.
+    pub fn deadline(&self) -> u64 {
+        self.deadline.get()
+    }
+
+    pub fn set_deadline(&self, deadline: u64) {
+        self.deadline.set(deadline);
+    }
+
+    /// How long it has been running.
+    pub fn age(&self) -> std::time::Duration {
+        self.began.elapsed()
+    }
+
+    pub fn head(&self) -> &Parts {
+        &self.head
+    }
+
+    /// The response, once, as soon as there is one.
+    pub fn take_response(&self) -> Option<Response> {
+        self.response.borrow_mut().take()
+    }
+
+    /// Whether the body was larger than the limit.
+    pub fn body_was_too_large(&self) -> bool {
+        self.incoming.borrow().over
+    }
+
+    /// Wait for the response without running the task: for who handed it to somebody else.
+    pub fn poll_response(&self, context: &mut Context<'_>) -> Poll<Option<Response>> {
+        if let Some(response) = self.take_response() {
+            return Poll::Ready(Some(response));
+        }
+        if self.ended.get() {
+            return Poll::Ready(None);
+        }
+        *self.waiter.borrow_mut() = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    pub(crate) fn respond(&self, response: Response) {
+        if self.responded.replace(true) {
+            return;
+        }
+        if let Body::Stream(pipe) = &response.body {
+            *self.pipe.borrow_mut() = Some(Rc::clone(pipe));
+        }
+        *self.response.borrow_mut() = Some(response);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waiter.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    /// The handler's task has ended: nothing more will come.
+    pub fn end(&self) {
+        self.ended.set(true);
+        if let Some(pipe) = self.pipe.borrow_mut().take() {
+            pipe.close();
+        }
+        self.wake();
+    }
+
+    /// The stream broke off (a fatal error after the head was sent): the client must not take it for complete.
+    pub fn fail(&self) {
+        if let Some(pipe) = self.pipe.borrow_mut().take() {
+            pipe.fail();
+        }
+        self.end();
+    }
+
+    /// Piece of a streamed body; false when the client is gone. Waits while the client is slow.
+    pub(crate) fn write(&self, piece: Bytes) -> bool {
+        let Some(pipe) = self.pipe.borrow().clone() else { return false };
+        if piece.is_empty() {
+            return !pipe.is_gone();
+        }
+        if pipe.is_full() && wait(std::future::poll_fn(|context| pipe.poll_room(context))).is_err() {
+            return false;
+        }
+        pipe.push(piece)
+    }
+
+    /// 0: the end; -1: the client is gone; -2: larger than the limit. Waits for the client.
+    pub(crate) fn read_body(&self, buffer: &mut [u8]) -> isize {
+        if let Some(n) = self.read_arrived(buffer) {
+            return n;
+        }
+        let arrived = wait(std::future::poll_fn(|context| {
+            let mut incoming = self.incoming.borrow_mut();
+            match &mut incoming.source {
+                None => Poll::Ready(None),
+                Some(source) => source.poll_piece(context),
+            }
+        }));
+        match arrived {
+            Ok(Some(Ok(piece))) => {
+                self.incoming.borrow_mut().piece = piece;
+                self.read_body(buffer)
+            }
+            Ok(None) => {
+                self.incoming.borrow_mut().source = None;
+                0
+            }
+            Ok(Some(Err(()))) | Err(Cancelled) => -1,
+        }
+    }
+
+    /// What needs no wait; `None` when only the client can tell.
+    fn read_arrived(&self, buffer: &mut [u8]) -> Option<isize> {
+        let mut incoming = self.incoming.borrow_mut();
+        if incoming.over {
+            return Some(-2);
+        }
+        if incoming.piece.is_empty() {
+            return incoming.source.is_none().then_some(0);
+        }
+        let n = incoming.piece.len().min(buffer.len());
+        incoming.read += n as u64;
+        if incoming.limit > 0 && incoming.read > incoming.limit {
+            incoming.over = true;
+            incoming.source = None;
+            return Some(-2);
+        }
+        buffer[..n].copy_from_slice(&incoming.piece[..n]);
+        incoming.piece.advance(n);
+        isize::try_from(n).ok()
+    }
+
+    pub(crate) fn id_text(&self) -> String {
+        format!("{:016x}", self.id)
+    }
+
+    /// The value of a header; several of one name are joined as RFC 9110 (5.3) says.
+    pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
+        let mut values = self.head.headers.get_all(name).iter();
+        let first = values.next()?;
+        if values.next().is_none() {
+            return Some(first.as_bytes());
+        }
+        let separator = if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " };
+        let all: Vec<_> = self.head.headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes())).collect();
+        *self.joined.borrow_mut() = all.join(separator);
+        // SAFETY: the text lives in `self` until the next call of this function; C copies it at once.
+        unsafe { self.joined.as_ptr().as_ref() }.map(String::as_bytes)
+    }
+}
+
+/// How many bytes of a streamed body may wait for the client.
+const PIPE_CAPACITY: usize = 256 * 1024;
+
+#[derive(Default)]
+struct PipeState {
+    pieces: VecDeque<Bytes>,
+    queued: usize,
+    closed: bool,
+    failed: bool,
+    gone: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+/// A streamed body on its way from a task to its client.
+#[derive(Default)]
+pub struct Pipe(RefCell<PipeState>);
+
+impl fmt::Debug for Pipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pipe({} bytes queued)", self.0.borrow().queued)
+    }
+}
+
+impl Pipe {
+    fn is_gone(&self) -> bool {
+        self.0.borrow().gone
+    }
+
+    fn is_full(&self) -> bool {
+        let state = self.0.borrow();
+        state.queued >= PIPE_CAPACITY && !state.gone
+    }
+
+    fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.0.borrow_mut();
+        if state.queued < PIPE_CAPACITY || state.gone {
+            return Poll::Ready(());
+        }
+        state.writer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    fn push(&self, piece: Bytes) -> bool {
+        let mut state = self.0.borrow_mut();
+        if state.gone {
+            return false;
+        }
+        state.queued += piece.len();
+        state.pieces.push_back(piece);
+        if let Some(reader) = state.reader.take() {
+            reader.wake();
+        }
+        true
+    }
+
+    fn finish(&self, failed: bool) {
+        let mut state = self.0.borrow_mut();
+        state.closed = true;
+        state.failed |= failed;
+        if let Some(reader) = state.reader.take() {
+            reader.wake();
+        }
+    }
+
+    fn close(&self) {
+        self.finish(false);
+    }
+
+    fn fail(&self) {
+        self.finish(true);
+    }
+
+    /// The next piece for the client; an error when the stream broke off.
+    pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenOff>>> {
+        let mut state = self.0.borrow_mut();
+        if let Some(piece) = state.pieces.pop_front() {
+            state.queued -= piece.len();
+            if let Some(writer) = state.writer.take() {
+                writer.wake();
+            }
+            return Poll::Ready(Some(Ok(piece)));
+        }
+        if state.closed {
+            return Poll::Ready(if state.failed { Some(Err(BrokenOff)) } else { None });
+        }
+        state.reader = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// The client is gone: whoever writes is told.
+    pub fn hang_up(&self) {
+        let mut state = self.0.borrow_mut();
+        state.gone = true;
+        state.pieces.clear();
+        state.queued = 0;
+        if let Some(writer) = state.writer.take() {
+            writer.wake();
+        }
+    }
+}
+
+/// A streamed response ended in an error after its head was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BrokenOff;
+
+impl fmt::Display for BrokenOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the handler failed while its response was being streamed")
+    }
+}
+
+impl std::error::Error for BrokenOff {}

@@ -1,0 +1,464 @@
+//! Tasks: PHP code that can wait, as futures.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use php_sys as sys;
+
+use crate::engine::Level;
+use crate::request::Request;
+
+/// What the process around the engine provides.
+pub trait Host {
+    /// Poll this to its end.
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>);
+    /// A future that is ready after `time`.
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()>>>;
+    /// A line for the log; `request` is the id of the request that runs, 0 for none.
+    fn log(&self, level: Level, message: &str, request: u64);
+    /// A task ended in a fatal error: the process is to be replaced.
+    fn broken(&self);
+    /// A timer for PHP: run `timer_task(id)` after `time`, once or again and again.
+    fn timer(&self, id: u64, time: Duration, repeat: bool);
+    /// Stop that timer; false if there is none.
+    fn timer_stop(&self, id: u64) -> bool;
+    /// `set_time_limit()`: the request that runs may take so long from now on; zero is no limit.
+    fn time_limit(&self, request: &Request, limit: Duration);
+    /// Has the request that runs used up its time? Asked at the VM's interrupts.
+    fn overdue(&self, request: &Request) -> Option<Cancel>;
+    /// Connection budget shared by all workers: see `Hearth\Internal\budget()`.
+    fn budget(&self, name: &[u8], total: i64) -> i64;
+    fn budget_acquire(&self, handle: i64, n: i64) -> bool;
+    fn budget_release(&self, handle: i64, n: i64);
+}
+
+thread_local! {
+    static HOST: Cell<Option<&'static dyn Host>> = const { Cell::new(None) };
+}
+
+/// Set the host of this thread, the one that runs PHP.
+pub fn install(host: &'static dyn Host) {
+    HOST.set(Some(host));
+}
+
+pub(crate) fn host() -> &'static dyn Host {
+    HOST.get().expect("php::install was called before any task runs")
+}
+
+/// Why a wait ends early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancel {
+    /// The request took longer than it may.
+    Timeout(Duration),
+    /// The client hung up.
+    ClientGone,
+    /// `Task::cancel()`, or the request of this child has ended.
+    Task,
+    /// The server stops.
+    Stop,
+}
+
+impl Cancel {
+    fn message(self) -> String {
+        match self {
+            Cancel::Timeout(limit) => {
+                format!("The request took longer than its time limit of {} s (request.timeout)", limit.as_secs_f64())
+            }
+            Cancel::ClientGone => "The client closed the connection".to_owned(),
+            Cancel::Task => "The task was cancelled".to_owned(),
+            Cancel::Stop => "The server is stopping".to_owned(),
+        }
+    }
+}
+
+/// A wait was ended early; a PHP exception that says so is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cancelled;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Park {
+    Running,
+    Parked,
+    Unparked,
+}
+
+/// What tasks of one request share: they end together.
+#[derive(Default)]
+pub(crate) struct Family {
+    children: RefCell<Vec<Weak<TaskCell>>>,
+    joiner: RefCell<Option<Waker>>,
+}
+
+pub(crate) struct TaskCell {
+    c: Cell<*mut sys::hearth_task>,
+    waker: RefCell<Waker>,
+    cancel: Cell<Option<Cancel>>,
+    park: Cell<Park>,
+    ended: Cell<bool>,
+    joiners: RefCell<Vec<Waker>>,
+    pub(crate) family: Rc<Family>,
+    pub(crate) request: Option<Rc<Request>>,
+}
+
+/// One task. Poll it to run it. It must be polled to its end: PHP code on a stack cannot be dropped half-way, only
+/// cancelled.
+pub struct Task(Rc<TaskCell>);
+
+impl std::fmt::Debug for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Task").field("ended", &self.0.ended.get()).finish_non_exhaustive()
+    }
+}
+
+impl TaskCell {
+    fn new(family: Rc<Family>, request: Option<Rc<Request>>) -> Rc<TaskCell> {
+        Rc::new(TaskCell {
+            c: Cell::new(std::ptr::null_mut()),
+            waker: RefCell::new(Waker::noop().clone()),
+            cancel: Cell::new(None),
+            park: Cell::new(Park::Running),
+            ended: Cell::new(false),
+            joiners: RefCell::new(Vec::new()),
+            family,
+            request,
+        })
+    }
+
+    fn wake(&self) {
+        self.waker.borrow().wake_by_ref();
+    }
+
+    /// Only the first reason counts, until it was delivered.
+    pub(crate) fn cancel(&self, why: Cancel) {
+        if !self.ended.get() && self.cancel.get().is_none() {
+            self.cancel.set(Some(why));
+            self.wake();
+        }
+    }
+
+    /// Run it until it waits or ends; true when it has ended.
+    fn resume(self: &Rc<Self>) -> bool {
+        if self.ended.get() {
+            return true;
+        }
+        // SAFETY: `c` was made by one of the hearth_task_* constructors and is freed only below, after its end; the
+        // engine's thread is this one, because Rc keeps the cell on it.
+        let step = unsafe { sys::hearth_task_resume(self.c.get()) };
+        if step == sys::HEARTH_STEP_WAITING {
+            return false;
+        }
+        if step == sys::HEARTH_STEP_BROKEN {
+            host().broken();
+        }
+        self.end();
+        true
+    }
+
+    fn end(&self) {
+        self.ended.set(true);
+        // SAFETY: it has ended, and `ended` keeps resume from using the pointer again.
+        unsafe { sys::hearth_task_free(self.c.replace(std::ptr::null_mut())) };
+        for waker in self.joiners.borrow_mut().drain(..) {
+            waker.wake();
+        }
+        if let Some(waker) = self.family.joiner.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Task {
+    /// A task that calls the app's handler with `request`.
+    pub fn request(request: Rc<Request>) -> Task {
+        let cell = TaskCell::new(Rc::default(), Some(request));
+        let request = cell.request.as_ref().expect("just given");
+        let owner = Rc::as_ptr(&cell).cast_mut().cast::<c_void>();
+        // SAFETY: the cell outlives the C task: it is freed in `end`, which needs the cell. The request pointer carries
+        // a reference of its own, released by hearth_on_request_release.
+        let c = unsafe { sys::hearth_task_request(owner, Rc::into_raw(Rc::clone(request)).cast_mut().cast()) };
+        cell.c.set(c);
+        Task(cell)
+    }
+
+    /// A task without a request around a C task that `make` builds for the given owner.
+    pub(crate) fn detached(make: impl FnOnce(*mut c_void) -> *mut sys::hearth_task) -> Option<Task> {
+        let cell = TaskCell::new(Rc::default(), None);
+        let c = make(Rc::as_ptr(&cell).cast_mut().cast());
+        if c.is_null() {
+            return None;
+        }
+        cell.c.set(c);
+        Some(Task(cell))
+    }
+
+    /// End its current wait, or the next one, with an exception.
+    pub fn cancel(&self, why: Cancel) {
+        self.0.cancel(why);
+    }
+
+    /// The request that it handles.
+    pub fn request_of(&self) -> Option<&Rc<Request>> {
+        self.0.request.as_ref()
+    }
+
+    /// A second handle to cancel it by.
+    pub fn canceller(&self) -> impl Fn(Cancel) + use<> {
+        let cell = Rc::downgrade(&self.0);
+        move |why| {
+            if let Some(cell) = cell.upgrade() {
+                cell.cancel(why);
+            }
+        }
+    }
+}
+
+impl Future for Task {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let cell = &self.0;
+        {
+            let mut waker = cell.waker.borrow_mut();
+            if !waker.will_wake(context.waker()) {
+                waker.clone_from(context.waker());
+            }
+        }
+        if cell.resume() { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+/// The task that runs on this thread.
+pub(crate) fn current() -> Option<&'static TaskCell> {
+    // SAFETY: the owner is the cell of the task that is running, which is alive while it runs; callers use the
+    // reference only until they return to that task's PHP code, so 'static is never outlived in practice.
+    unsafe { sys::hearth_current_owner().cast::<TaskCell>().as_ref() }
+}
+
+/// The id of the task that runs, 0 for none. The same number PHP sees.
+pub fn current_task_id() -> u64 {
+    // SAFETY: reads the current task.
+    unsafe { sys::hearth_current_task_id() }
+}
+
+/// Is this the thread that runs PHP, or will?
+pub fn on_engine_thread() -> bool {
+    HOST.get().is_some()
+}
+
+/// The id of the request whose task runs, 0 for none.
+pub fn current_request_id() -> u64 {
+    current().and_then(|cell| cell.request.as_ref()).map_or(0, |request| request.id)
+}
+
+/// Marks that Rust runs on the task's stack, so that libc hooks let its calls pass.
+pub(crate) struct Busy(bool);
+
+impl Busy {
+    pub(crate) fn enter() -> Busy {
+        // SAFETY: sets a flag of the current task, if any.
+        Busy(unsafe { sys::hearth_busy(true) })
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { sys::hearth_busy(self.0) };
+    }
+}
+
+fn take_cancel(cell: &TaskCell) -> bool {
+    let Some(why) = cell.cancel.take() else { return false };
+    let kind = if matches!(why, Cancel::Timeout(_)) { sys::HEARTH_THROW_TIMEOUT } else { sys::HEARTH_THROW_CANCELLED };
+    throw(kind, &why.message());
+    true
+}
+
+pub(crate) fn throw(kind: c_int, message: &str) {
+    // SAFETY: called on a task's stack below a PHP function, where an exception may be raised.
+    unsafe { sys::hearth_throw(kind, sys::hearth_str::new(message.as_bytes())) };
+}
+
+/// Raise a PHP `Error` in the task that runs.
+pub fn throw_error(message: &str) {
+    throw(sys::HEARTH_THROW_ERROR, message);
+}
+
+/// Wait for `future` on the stack of the task that runs: to the PHP code it is a call that blocks.
+///
+/// Only where [`can_wait`](crate::can_wait) says so. When the task is cancelled meanwhile, the exception is under way
+/// and the future is dropped.
+pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
+    let cell = current().expect("wait is called in a task");
+    let _busy = Busy::enter();
+    let mut future = pin!(future);
+    loop {
+        if take_cancel(cell) {
+            return Err(Cancelled);
+        }
+        let waker = cell.waker.borrow().clone();
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Ok(value);
+        }
+        // SAFETY: we are on the stack of the current task, in a call that may wait, and hold no borrow that others need.
+        unsafe { sys::hearth_task_suspend() };
+    }
+}
+
+/// From any thread: let the task that runs look for a cancellation at the VM's next check.
+pub fn interrupt() {
+    // SAFETY: stores one atomic flag.
+    unsafe { sys::hearth_interrupt() }
+}
+
+pub(crate) fn on_interrupt() {
+    let Some(cell) = current() else { return };
+    if let Some(why) = cell.request.as_ref().and_then(|request| host().overdue(request)) {
+        cell.cancel.set(Some(why));
+    }
+    take_cancel(cell);
+}
+
+/// The task for timer `id`, or `None` when it was stopped.
+pub fn timer_task(id: u64) -> Option<Task> {
+    // SAFETY: the owner outlives the C task, as in Task::request.
+    Task::detached(|owner| unsafe { sys::hearth_timer_task(id, owner) })
+}
+
+/// A timer that fired for the last time: its callback is not needed any more once it runs.
+pub fn timer_forget(id: u64) {
+    // SAFETY: called on the engine's thread; the C side ignores ids it does not know.
+    unsafe { sys::hearth_timer_forget(id) };
+}
+
+// ---- what PHP's own functions ask for; the C side calls these through callbacks.rs ----
+
+/// A new task for `async()` (`child`) or `background()`. The caller gets one reference.
+pub(crate) fn new_task(parent: &TaskCell, c: *mut sys::hearth_task, child: bool) -> Rc<TaskCell> {
+    let cell = if child {
+        TaskCell::new(Rc::clone(&parent.family), parent.request.clone())
+    } else {
+        TaskCell::new(Rc::default(), None)
+    };
+    cell.c.set(c);
+    if child {
+        let mut children = parent.family.children.borrow_mut();
+        children.retain(|known| known.upgrade().is_some_and(|known| !known.ended.get()));
+        children.push(Rc::downgrade(&cell));
+    }
+    cell
+}
+
+/// Run a new task up to its first wait, on top of the one that runs; the host polls it from there.
+pub(crate) fn start(cell: Rc<TaskCell>) {
+    if !cell.resume() {
+        host().spawn(Box::pin(Task(cell)));
+    }
+}
+
+async fn ended(cell: &TaskCell) {
+    std::future::poll_fn(|context| {
+        if cell.ended.get() {
+            return Poll::Ready(());
+        }
+        cell.joiners.borrow_mut().push(context.waker().clone());
+        Poll::Pending
+    })
+    .await;
+}
+
+fn in_time(seconds: f64) -> Option<Duration> {
+    (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4))
+}
+
+/// `future`, or `None` once the time is over.
+async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
+    let Some(limit) = limit else { return Some(future.await) };
+    let mut sleep = host().sleep(limit);
+    let mut future = pin!(future);
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => sleep.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+/// 0: it ended, 1: timed out, 2: the waiting task was cancelled.
+pub(crate) fn await_task(cell: &TaskCell, seconds: f64) -> c_int {
+    match wait(within(in_time(seconds), ended(cell))) {
+        Ok(Some(())) => 0,
+        Ok(None) => 1,
+        Err(Cancelled) => 2,
+    }
+}
+
+/// Wait until every child of the running task's family has ended; `cancel` them first if they are not wanted any more.
+pub(crate) fn join_children(cancel: bool) {
+    let cell = current().expect("called in a task");
+    let family = Rc::clone(&cell.family);
+    let this: *const TaskCell = cell;
+    if cancel {
+        cancel_children(&family);
+    }
+    let joined = std::future::poll_fn(|context| {
+        let mut children = family.children.borrow_mut();
+        children.retain(|known| known.upgrade().is_some_and(|known| !known.ended.get() && !std::ptr::eq(Rc::as_ptr(&known), this)));
+        if children.is_empty() {
+            return Poll::Ready(());
+        }
+        *family.joiner.borrow_mut() = Some(context.waker().clone());
+        Poll::Pending
+    });
+    if wait(joined).is_err() {
+        cancel_children(&family);
+    }
+}
+
+fn cancel_children(family: &Family) {
+    let children: Vec<_> = family.children.borrow().iter().filter_map(Weak::upgrade).collect();
+    for child in children {
+        child.cancel(Cancel::Task);
+    }
+}
+
+/// 0: unparked, 1: timed out, 2: cancelled.
+pub(crate) fn park(seconds: f64) -> c_int {
+    let cell = current().expect("called in a task");
+    cell.park.set(Park::Parked);
+    let unparked = std::future::poll_fn(|_| if cell.park.get() == Park::Unparked { Poll::Ready(()) } else { Poll::Pending });
+    let outcome = wait(within(in_time(seconds), unparked));
+    let was_unparked = cell.park.replace(Park::Running) == Park::Unparked;
+    match outcome {
+        Ok(Some(())) => 0,
+        // Unparked at the moment its time was over: the wake must not be lost.
+        Ok(None) if was_unparked => 0,
+        Ok(None) => 1,
+        Err(Cancelled) => 2,
+    }
+}
+
+pub(crate) fn unpark(cell: &TaskCell) -> bool {
+    if cell.park.get() != Park::Parked {
+        return false;
+    }
+    cell.park.set(Park::Unparked);
+    cell.wake();
+    true
+}
+
+/// Let everything else that can run go first.
+pub(crate) fn yield_now() {
+    let mut yielded = false;
+    let _ = wait(std::future::poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }));
+}

@@ -1,0 +1,144 @@
+//! One client connection: hyper on a stream that notes when it was last heard of.
+
+use std::cell::Cell;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use hyper::body::Incoming;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use php::Client;
+use scoreboard::Counter;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
+
+use crate::handler::{Answering, refused};
+use crate::waiter::now_ms;
+use crate::worker::Worker;
+
+/// What the clock needs to know to close connections that nothing comes from.
+pub(crate) struct Life {
+    /// When the current phase began: idle, or receiving a header.
+    pub(crate) since: Cell<u64>,
+    pub(crate) phase: Cell<Phase>,
+    pub(crate) close: Notify,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Between requests.
+    Idle,
+    /// The first bytes of a header have come.
+    Header,
+    /// A request is being answered.
+    Busy,
+}
+
+impl Life {
+    fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.since.set(now_ms());
+    }
+}
+
+/// The stream, watched.
+struct Watched<S> {
+    stream: TokioIo<S>,
+    life: Rc<Life>,
+}
+
+impl<S: AsyncRead + Unpin> Read for Watched<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        let step = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if step.is_ready() && self.life.phase.get() == Phase::Idle {
+            self.life.enter(Phase::Header);
+        }
+        step
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Write for Watched<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, pieces: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+}
+
+/// Who a TCP connection connects.
+pub(crate) fn tcp_client(peer: SocketAddr, local: SocketAddr) -> Client {
+    let (address, local_address) = (plain(peer.ip()), plain(local.ip()));
+    Client {
+        address: Some(address),
+        port: peer.port(),
+        local_address: Some(local_address),
+        local_port: local.port(),
+        secure: false,
+        address_text: address.to_string(),
+        local_text: local_address.to_string(),
+    }
+}
+
+/// An IPv4 address that came in on an IPv6 socket is shown as what it is.
+fn plain(address: IpAddr) -> IpAddr {
+    address.to_canonical()
+}
+
+/// Answer requests on `stream` until either side has had enough.
+pub(crate) async fn serve<S>(worker: Rc<Worker>, stream: S, client: Client)
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    let life = Rc::new(Life { since: Cell::new(now_ms()), phase: Cell::new(Phase::Header), close: Notify::new() });
+    let key = worker.opened(&life);
+    worker.host.count(Counter::ConnectionsOpened);
+    let client = Rc::new(client);
+    let (ours, theirs) = (Rc::clone(&worker), Rc::clone(&life));
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        theirs.phase.set(Phase::Busy);
+        let refused = refused(&ours, &request);
+        let answering = if refused.is_none() { Some(Answering::new(Rc::clone(&ours), Rc::clone(&client), request)) } else { None };
+        let life = Rc::clone(&theirs);
+        async move {
+            let answer = match (refused, answering) {
+                (Some(answer), _) => Ok(answer),
+                (None, Some(answering)) => answering.await,
+                (None, None) => unreachable!("one of the two was just made"),
+            };
+            life.enter(Phase::Idle);
+            answer
+        }
+    });
+    let watched = Watched { stream: TokioIo::new(stream), life: Rc::clone(&life) };
+    let connection = http1::Builder::new().pipeline_flush(true).serve_connection(watched, service);
+    let mut connection = std::pin::pin!(connection);
+    loop {
+        tokio::select! {
+            biased;
+            // What goes wrong on a connection is the client's doing; hyper has answered 400 where it could.
+            _ = connection.as_mut() => break,
+            () = life.close.notified() => connection.as_mut().graceful_shutdown(),
+        }
+    }
+    worker.closed(key);
+    worker.host.count(Counter::ConnectionsClosed);
+}

@@ -1,0 +1,148 @@
+//! Descriptors that PHP waits on, registered with the reactor and kept registered between waits.
+//!
+//! A database connection waits thousands of times; registering it each time would cost two system calls per wait. The
+//! price of keeping is that a closed descriptor's number comes back as something else: `close` is hooked and drops the
+//! registration first, and an entry whose inode has changed behind our back is made anew.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// A number that somebody else owns.
+struct Number(RawFd);
+
+impl AsRawFd for Number {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0
+    }
+}
+
+/// One registered descriptor.
+pub(crate) struct Descriptor {
+    fd: RawFd,
+    identity: (u64, u64),
+    registration: RefCell<Option<AsyncFd<Number>>>,
+    /// The task that waits on it, 0 for none, and how to wake it.
+    waiting: Cell<u64>,
+    waker: RefCell<Option<Waker>>,
+}
+
+thread_local! {
+    static TABLE: RefCell<Vec<Option<Rc<Descriptor>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What `fd` is, for as long as anybody has it open: device and inode.
+pub(crate) fn identity(fd: RawFd) -> io::Result<(u64, u64)> {
+    // Borrowed for one fstat; PHP's own call is using the descriptor right now.
+    let stat = rustix::fs::fstat(borrow(fd))?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+#[allow(unsafe_code)]
+fn borrow<'a>(fd: RawFd) -> std::os::fd::BorrowedFd<'a> {
+    // SAFETY: fstat of a number that is not open any more fails with EBADF, nothing else; the borrow ends with the call.
+    unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) }
+}
+
+#[allow(unsafe_code)]
+fn register(fd: RawFd) -> io::Result<AsyncFd<Number>> {
+    // SAFETY: the descriptor is open, PHP's own call is using it; `closing` drops the registration before it is closed.
+    unsafe { AsyncFd::register_with_interest(Number(fd), Interest::READABLE | Interest::WRITABLE) }.map_err(Into::into)
+}
+
+/// The registration of `fd`, made if there is none.
+pub(crate) fn get(fd: RawFd) -> io::Result<Rc<Descriptor>> {
+    let identity = identity(fd)?;
+    let index = usize::try_from(fd).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
+    TABLE.with_borrow_mut(|table| {
+        if table.len() <= index {
+            table.resize(index + 1, None);
+        }
+        if let Some(known) = &table[index] {
+            if known.identity == identity {
+                return Ok(Rc::clone(known));
+            }
+            known.drop_registration();
+        }
+        let registration = register(fd)?;
+        let made = Rc::new(Descriptor {
+            fd,
+            identity,
+            registration: RefCell::new(Some(registration)),
+            waiting: Cell::new(0),
+            waker: RefCell::new(None),
+        });
+        table[index] = Some(Rc::clone(&made));
+        Ok(made)
+    })
+}
+
+/// `fd` is about to be closed: forget it, and let a task that waits on it see the close.
+pub(crate) fn closing(fd: RawFd) {
+    let Ok(index) = usize::try_from(fd) else { return };
+    // During thread exit the table may be gone; then nothing is registered any more.
+    let known = TABLE.try_with(|table| table.try_borrow_mut().ok().and_then(|mut table| table.get_mut(index).and_then(Option::take)));
+    if let Ok(Some(known)) = known {
+        known.drop_registration();
+    }
+}
+
+impl Descriptor {
+    fn drop_registration(&self) {
+        drop(self.registration.borrow_mut().take());
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn fd(&self) -> RawFd {
+        self.fd
+    }
+
+    /// The other task that waits on it, if one does.
+    pub(crate) fn claim(&self, task: u64) -> Result<(), u64> {
+        match self.waiting.get() {
+            0 => {
+                self.waiting.set(task);
+                Ok(())
+            }
+            other if other == task => Ok(()),
+            other => Err(other),
+        }
+    }
+
+    pub(crate) fn release(&self) {
+        self.waiting.set(0);
+        self.waker.borrow_mut().take();
+    }
+
+    /// Ready when one of the wanted directions may be ready, or the descriptor was closed meanwhile. Clears what it
+    /// reports: the caller looks at the descriptor itself, and asks again if there was nothing.
+    pub(crate) fn poll_ready(&self, read: bool, write: bool, context: &mut Context<'_>) -> Poll<()> {
+        let registration = self.registration.borrow();
+        let Some(registration) = registration.as_ref() else { return Poll::Ready(()) };
+        let mut ready = false;
+        if read && let Poll::Ready(guard) = registration.poll_read_ready(context) {
+            ready = true;
+            if let Ok(mut guard) = guard {
+                guard.clear_ready();
+            }
+        }
+        if write && let Poll::Ready(guard) = registration.poll_write_ready(context) {
+            ready = true;
+            if let Ok(mut guard) = guard {
+                guard.clear_ready();
+            }
+        }
+        if ready {
+            return Poll::Ready(());
+        }
+        *self.waker.borrow_mut() = Some(context.waker().clone());
+        Poll::Pending
+    }
+}

@@ -1,0 +1,141 @@
+//! What the engine asks of its process: [`php::Host`].
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use php::{Cancel, Level, Request};
+use scoreboard::{Counter, Writer};
+use tokio::sync::Notify;
+use tokio::task::{AbortHandle, spawn_local};
+
+use crate::waiter::now_ms;
+use crate::{log, waiter};
+
+/// The host of this process; one per worker or `hearth run`, for the life of the process.
+pub(crate) struct ProcessHost {
+    timers: RefCell<HashMap<u64, AbortHandle>>,
+    pub(crate) board: Option<Writer>,
+    /// A fatal error happened: the worker must be replaced.
+    pub(crate) is_broken: Cell<bool>,
+    /// Wakes who looks at `is_broken`.
+    pub(crate) changed: Rc<Notify>,
+    cli: bool,
+}
+
+impl ProcessHost {
+    /// Make it and install it for this thread.
+    pub(crate) fn install(board: Option<Writer>, cli: bool) -> &'static ProcessHost {
+        let host: &'static ProcessHost = Box::leak(Box::new(ProcessHost {
+            timers: RefCell::default(),
+            board,
+            is_broken: Cell::new(false),
+            changed: Rc::default(),
+            cli,
+        }));
+        php::install(host);
+        hook::install(&waiter::Tokio);
+        host
+    }
+
+    pub(crate) fn count(&self, counter: Counter) {
+        if let Some(board) = &self.board {
+            board.count(counter, 1);
+        }
+    }
+}
+
+async fn fire(id: u64, time: Duration, repeat: bool) {
+    // An interval of nothing would never let anything else run.
+    let period = if repeat { time.max(Duration::from_millis(1)) } else { time };
+    let mut next = tokio::time::Instant::now() + period;
+    loop {
+        tokio::time::sleep_until(next).await;
+        let Some(task) = php::timer_task(id) else { return };
+        if repeat {
+            task.await;
+            // A callback that took longer than its period is not made up for.
+            next = (next + period).max(tokio::time::Instant::now());
+        } else {
+            php::timer_forget(id);
+            task.await;
+            return;
+        }
+    }
+}
+
+impl php::Host for ProcessHost {
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>) {
+        self.count(Counter::Tasks);
+        spawn_local(future);
+    }
+
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()>>> {
+        waiter::sleep(time)
+    }
+
+    fn log(&self, level: Level, message: &str, request: u64) {
+        if self.cli {
+            eprintln!("{message}");
+            return;
+        }
+        let name = match level {
+            Level::Debug => "DEBUG",
+            Level::Notice => "INFO",
+            Level::Warning => "WARN",
+            Level::Error => "ERROR",
+        };
+        if message.starts_with("Uncaught ") {
+            self.count(Counter::Exceptions);
+        }
+        log::line(name, request, message);
+    }
+
+    fn broken(&self) {
+        self.is_broken.set(true);
+        self.changed.notify_waiters();
+    }
+
+    fn timer(&self, id: u64, time: Duration, repeat: bool) {
+        let handle = spawn_local(fire(id, time, repeat)).abort_handle();
+        let mut timers = self.timers.borrow_mut();
+        timers.retain(|_, timer| !timer.is_finished());
+        timers.insert(id, handle);
+    }
+
+    /// A callback that is running runs to its end: the loop around it finds the timer gone.
+    fn timer_stop(&self, id: u64) -> bool {
+        self.timers.borrow_mut().remove(&id).is_some_and(|timer| !timer.is_finished())
+    }
+
+    fn time_limit(&self, request: &Request, limit: Duration) {
+        let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        request.set_deadline(if limit.is_zero() { u64::MAX } else { now_ms().saturating_add(millis) });
+        crate::watchdog::running_until(request.deadline());
+    }
+
+    fn overdue(&self, request: &Request) -> Option<Cancel> {
+        if now_ms() < request.deadline() {
+            return None;
+        }
+        // Said once: what the handler does about it may take until the grace is over.
+        request.set_deadline(u64::MAX);
+        self.count(Counter::Timeouts);
+        Some(Cancel::Timeout(request.age()))
+    }
+
+    fn budget(&self, _name: &[u8], total: i64) -> i64 {
+        crate::budget::open(total)
+    }
+
+    fn budget_acquire(&self, handle: i64, n: i64) -> bool {
+        crate::budget::acquire(handle, n)
+    }
+
+    fn budget_release(&self, handle: i64, n: i64) {
+        crate::budget::release(handle, n);
+    }
+}

@@ -1,0 +1,46 @@
+//! `hearth-php`: the process that PHP runs in. Started by `hearth`, which it serves as a zygote, or for `hearth run`.
+#![deny(unsafe_code)]
+
+mod body;
+mod budget;
+mod clock;
+mod connection;
+mod descriptors;
+mod handler;
+mod host;
+mod log;
+mod run;
+mod waiter;
+mod watchdog;
+mod worker;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "hearth-php is started by hearth: use `hearth serve` or `hearth run`.";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    match args.next().as_deref() {
+        Some("zygote") => {
+            let cold = args.next().filter(|flag| flag == "--cold").and_then(|_| args.next());
+            zygote::run(inherited_channel(), cold, worker::main)
+        }
+        Some("run") => run::main(&args.collect::<Vec<_>>()),
+        Some("--version") => {
+            println!("hearth-php {} (protocol {}), PHP {}, built for PHP {}", ipc::BUILD, ipc::PROTOCOL, php::version(), php::series());
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The supervisor's end of the channel, passed as descriptor 3.
+#[allow(unsafe_code)]
+fn inherited_channel() -> ipc::Channel {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    // SAFETY: `hearth` starts `hearth-php zygote` with descriptor 3; it is taken once, first thing in main.
+    ipc::Channel::from(unsafe { OwnedFd::from_raw_fd(3) })
+}

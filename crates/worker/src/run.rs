@@ -1,0 +1,166 @@
+//! `hearth run`: in place of the php command.
+
+use std::process::ExitCode;
+
+use php::{Boot, Cli, Run};
+use tokio::task::LocalSet;
+
+use crate::host::ProcessHost;
+
+const USAGE: &str = "\
+Usage: hearth run [options] SCRIPT [ARG…]
+       hearth run [options] -r CODE [--] [ARG…]
+       hearth run [options] < SCRIPT
+
+  -d KEY=VALUE   set a php.ini setting
+  -c PATH        look for php.ini there
+  -n             read no php.ini
+  -f FILE        run FILE
+  -r CODE        run CODE, without <?php
+  -l FILE        check the syntax only
+  -v, -m, -i     print version, modules, phpinfo()
+";
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq)]
+struct Command {
+    boot: Settings,
+    run: Option<Run>,
+    args: Vec<String>,
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Settings {
+    ini: Vec<(String, String)>,
+    ini_path: Option<String>,
+    no_ini: bool,
+}
+
+/// As the php command reads it: options up to the script or `--`; `-dKEY=VALUE` and `-d KEY=VALUE` are the same.
+fn parse(args: &[String]) -> Result<Command, String> {
+    let mut command = Command::default();
+    let mut lint = false;
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let Some(letter) = arg.strip_prefix('-').and_then(|flags| flags.chars().next()).filter(|_| arg != "--") else {
+            if arg != "--" && command.run.is_none() {
+                command.run = Some(Run::File(arg.clone()));
+            } else if arg != "--" {
+                command.args.push(arg.clone());
+            }
+            command.args.extend(rest.cloned());
+            break;
+        };
+        let mut value = || match &arg[2..] {
+            "" => rest.next().cloned().ok_or_else(|| format!("-{letter} needs a value")),
+            attached => Ok(attached.strip_prefix('=').unwrap_or(attached).to_owned()),
+        };
+        match letter {
+            'd' => {
+                let setting = value()?;
+                let (key, value) = setting.split_once('=').unwrap_or((&setting, "1"));
+                command.boot.ini.push((key.to_owned(), value.to_owned()));
+            }
+            'c' => command.boot.ini_path = Some(value()?),
+            'n' => command.boot.no_ini = true,
+            'f' => command.run = Some(Run::File(value()?)),
+            'r' => command.run = Some(Run::Code(value()?)),
+            'l' => lint = true,
+            'q' | 'C' | 'H' => {}
+            'v' | 'm' | 'i' => command.run = Some(Run::Info(letter)),
+            _ => return Err(format!("unknown option {arg}")),
+        }
+    }
+    if let (true, Some(Run::File(path))) = (lint, &command.run) {
+        command.run = Some(Run::Lint(path.clone()));
+    }
+    Ok(command)
+}
+
+pub(crate) fn main(args: &[String]) -> ExitCode {
+    if args.first().is_some_and(|arg| arg == "-h" || arg == "--help") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let command = match parse(args) {
+        Ok(command) => command,
+        Err(message) => {
+            eprintln!("hearth run: {message}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let Settings { ini, ini_path, no_ini } = command.boot;
+    if let Err(error) = php::boot(&Boot { ini, ini_path, no_ini, cli: true, refuse_persistent: false }) {
+        eprintln!("hearth run: {}", error.0);
+        return ExitCode::FAILURE;
+    }
+    match command.run.unwrap_or(Run::Stdin) {
+        Run::Info(what) => exit(php::info(what)),
+        run => exit(execute(&run, command.args)),
+    }
+}
+
+fn exit(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code & 0xff).unwrap_or(255))
+}
+
+fn execute(run: &Run, args: Vec<String>) -> i32 {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("hearth run: {error}");
+            return 1;
+        }
+    };
+    let name = match run {
+        Run::File(path) | Run::Lint(path) => path.clone(),
+        _ => "Standard input code".to_owned(),
+    };
+    let argv: Vec<String> = std::iter::once(name).chain(args).collect();
+    ProcessHost::install(None, true);
+    let mut script = match Cli::start(run, &argv) {
+        Ok(script) => script,
+        Err(error) => {
+            eprintln!("hearth run: {}", error.0);
+            return 1;
+        }
+    };
+    LocalSet::new().block_on(&runtime, &mut script);
+    script.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(args: &[&str]) -> Result<Command, String> {
+        parse(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_end_at_the_script() {
+        let command = parsed(&["-n", "-d", "a=b", "-dc=d", "x.php", "-d", "--", "y"]).unwrap();
+        assert_eq!(command.boot.ini, [("a".into(), "b".into()), ("c".into(), "d".into())]);
+        assert!(command.boot.no_ini);
+        assert_eq!(command.run, Some(Run::File("x.php".into())));
+        assert_eq!(command.args, ["-d", "--", "y"]);
+    }
+
+    #[test]
+    fn code_takes_arguments_behind_two_dashes() {
+        let command = parsed(&["-r", "echo 1;", "--", "-x"]).unwrap();
+        assert_eq!(command.run, Some(Run::Code("echo 1;".into())));
+        assert_eq!(command.args, ["-x"]);
+    }
+
+    #[test]
+    fn a_setting_without_value_is_on() {
+        assert_eq!(parsed(&["-d", "foo"]).unwrap().boot.ini, [("foo".into(), "1".into())]);
+    }
+
+    #[test]
+    fn what_is_missing_or_unknown_is_named() {
+        assert_eq!(parsed(&["-d"]).unwrap_err(), "-d needs a value");
+        assert_eq!(parsed(&["-y"]).unwrap_err(), "unknown option -y");
+    }
+}

@@ -1,0 +1,186 @@
+//! How a task waits when PHP calls something that blocks: the hooks' [`hook::Waiter`] on tokio.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use hook::Waiter;
+use libc::pollfd;
+use rustix::event::Timespec;
+
+use crate::descriptors::{self, Descriptor};
+
+/// The one waiter of the process.
+pub(crate) struct Tokio;
+
+/// Longer than this is as good as for ever, and safe to add to a clock.
+const FOR_EVER: Duration = Duration::from_secs(86_400 * 365);
+
+thread_local! {
+    /// Tasks that wait for a file lock, by the file's device and inode.
+    static LOCKS: RefCell<HashMap<(u64, u64), Vec<Waker>>> = RefCell::default();
+}
+
+/// What goes wrong before a wait can begin.
+enum Refused {
+    /// Another task waits on this descriptor.
+    Claimed(i32, u64),
+    Errno(i32),
+}
+
+struct Claims(Vec<Rc<Descriptor>>);
+
+impl Drop for Claims {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|descriptor| descriptor.release());
+    }
+}
+
+fn claim(fds: &[pollfd]) -> Result<Claims, Refused> {
+    let task = php::current_task_id();
+    let mut claims = Claims(Vec::with_capacity(fds.len()));
+    for entry in fds.iter().filter(|entry| entry.fd >= 0) {
+        let descriptor = descriptors::get(entry.fd).map_err(|error| Refused::Errno(error.raw_os_error().unwrap_or(libc::EBADF)))?;
+        descriptor.claim(task).map_err(|other| Refused::Claimed(entry.fd, other))?;
+        claims.0.push(descriptor);
+    }
+    Ok(claims)
+}
+
+/// A look at all of them without waiting.
+fn look(fds: &mut [pollfd]) -> i32 {
+    hook::poll_now(fds)
+}
+
+fn wants(events: i16) -> (bool, bool) {
+    let write = events & libc::POLLOUT != 0;
+    (events & !libc::POLLOUT != 0 || !write, write)
+}
+
+async fn any_ready(fds: &mut [pollfd], claims: &Claims) -> i32 {
+    poll_fn(|context| {
+        loop {
+            let mut ready = false;
+            for descriptor in &claims.0 {
+                let events = fds.iter().filter(|entry| entry.fd == descriptor.fd()).fold(0, |all, entry| all | entry.events);
+                let (read, write) = wants(events);
+                ready |= descriptor.poll_ready(read, write, context).is_ready();
+            }
+            if !ready {
+                return Poll::Pending;
+            }
+            match look(fds) {
+                // Nothing after all: its readiness was cleared, so ask for the next change.
+                0 => {}
+                n => return Poll::Ready(n),
+            }
+        }
+    })
+    .await
+}
+
+/// `future` with a time limit; `None` when the time is over first.
+async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
+    match limit {
+        Some(limit) if limit < FOR_EVER => tokio::time::timeout(limit, future).await.ok(),
+        _ => Some(future.await),
+    }
+}
+
+fn fail(errno: i32) -> i32 {
+    hook::set_errno(errno);
+    -1
+}
+
+fn refuse(refused: &Refused) -> i32 {
+    match *refused {
+        Refused::Errno(errno) => fail(errno),
+        Refused::Claimed(fd, other) => {
+            php::throw_error(&format!(
+                "Task {} wants to wait on a connection (descriptor {fd}) on which task {other} is already waiting: two tasks \
+                 would read each other's answers. Give each its own, or use Hearth\\Pool",
+                php::current_task_id()
+            ));
+            fail(libc::EBUSY)
+        }
+    }
+}
+
+fn file_of(fd: i32) -> Option<(u64, u64)> {
+    descriptors::identity(fd).ok()
+}
+
+impl Waiter for Tokio {
+    fn can_wait(&self) -> bool {
+        php::can_wait()
+    }
+
+    fn poll(&self, fds: &mut [pollfd], timeout: Option<Duration>) -> i32 {
+        if fds.iter().all(|entry| entry.fd < 0) {
+            return if self.sleep(timeout.unwrap_or(FOR_EVER)) { 0 } else { fail(libc::EINTR) };
+        }
+        let claims = match claim(fds) {
+            Ok(claims) => claims,
+            Err(refused) => return refuse(&refused),
+        };
+        match php::wait(within(timeout, any_ready(fds, &claims))) {
+            Ok(Some(n)) => n,
+            Ok(None) => 0,
+            Err(php::Cancelled) => fail(libc::ECANCELED),
+        }
+    }
+
+    fn sleep(&self, time: Duration) -> bool {
+        php::wait(tokio::time::sleep(time.min(FOR_EVER))).is_ok()
+    }
+
+    fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool {
+        php::wait(tokio::task::spawn_blocking(work)).is_ok_and(|joined| joined.is_ok())
+    }
+
+    fn closing(&self, fd: i32) {
+        if php::on_engine_thread() {
+            self.unlocked(fd);
+            descriptors::closing(fd);
+        }
+    }
+
+    fn unlocked(&self, fd: i32) {
+        if !php::on_engine_thread() || LOCKS.with_borrow(HashMap::is_empty) {
+            return;
+        }
+        let waiting = file_of(fd).and_then(|file| LOCKS.with_borrow_mut(|locks| locks.remove(&file)));
+        waiting.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    fn wait_for_lock(&self, fd: i32, at_most: Duration) -> bool {
+        let Some(file) = file_of(fd) else { return true };
+        let mut queued = false;
+        let unlocked = poll_fn(|context| {
+            if std::mem::replace(&mut queued, true) {
+                return Poll::Ready(());
+            }
+            LOCKS.with_borrow_mut(|locks| locks.entry(file).or_default().push(context.waker().clone()));
+            Poll::Pending
+        });
+        php::wait(within(Some(at_most), unlocked)).is_ok()
+    }
+}
+
+/// Milliseconds of the coarse monotonic clock: precise to a tick (4 ms at most), and nearly free.
+pub(crate) fn now_ms() -> u64 {
+    let Timespec { tv_sec, tv_nsec } = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+    tv_sec.unsigned_abs() * 1000 + tv_nsec.unsigned_abs() / 1_000_000
+}
+
+/// A future that is ready after `time`, for the engine's own waits.
+pub(crate) fn sleep(time: Duration) -> std::pin::Pin<Box<dyn Future<Output = ()>>> {
+    Box::pin(async move {
+        let sleep = tokio::time::sleep(time.min(FOR_EVER));
+        pin!(sleep).await;
+    })
+}

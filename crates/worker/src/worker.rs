@@ -1,0 +1,319 @@
+//! One worker: accepts, answers, drains, leaves.
+
+use std::cell::{Cell, RefCell};
+use std::os::fd::OwnedFd;
+use std::process::ExitCode;
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use ipc::{Channel, Drain, FromWorker, ToWorker};
+use php::{Cancel, Client, Host as _, Request};
+use scoreboard::Writer;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Notify;
+use tokio::task::{AbortHandle, LocalSet, spawn_local};
+use zygote::Start;
+
+use crate::connection::{self, Life};
+use crate::host::ProcessHost;
+use crate::waiter::now_ms;
+use crate::{clock, log, watchdog};
+
+/// A request whose task waits, for the clock.
+struct Waiting {
+    request: Weak<Request>,
+    cancel: Box<dyn Fn(Cancel)>,
+}
+
+/// The state of this process.
+pub(crate) struct Worker {
+    pub(crate) host: &'static ProcessHost,
+    pub(crate) body_limit: u64,
+    pub(crate) keepalive_timeout: u64,
+    pub(crate) header_timeout: u64,
+    request_timeout: u64,
+    /// Wakes the clock.
+    pub(crate) awake: Notify,
+    drain: Cell<Option<Drain>>,
+    connections: RefCell<Vec<Option<Rc<Life>>>>,
+    open: Cell<usize>,
+    waiting: RefCell<Vec<Waiting>>,
+    listening: RefCell<Vec<AbortHandle>>,
+    next_id: Cell<u64>,
+}
+
+fn milliseconds(seconds: f64) -> u64 {
+    Duration::try_from_secs_f64(seconds).map_or(u64::MAX, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+impl Worker {
+    fn new(start: &Start, host: &'static ProcessHost) -> Worker {
+        // Ids differ between workers and between starts, and tell the order within one.
+        let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Worker {
+            host,
+            body_limit: php::post_max_size(),
+            keepalive_timeout: milliseconds(start.boot.keepalive_timeout),
+            header_timeout: milliseconds(start.boot.header_timeout),
+            request_timeout: milliseconds(start.boot.request_timeout),
+            awake: Notify::new(),
+            drain: Cell::new(None),
+            connections: RefCell::default(),
+            open: Cell::new(0),
+            waiting: RefCell::default(),
+            listening: RefCell::default(),
+            next_id: Cell::new((u64::from(std::process::id()) << 40) ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8)),
+        }
+    }
+
+    pub(crate) fn next_request_id(&self) -> u64 {
+        let id = self.next_id.get().wrapping_add(1).max(1);
+        self.next_id.set(id);
+        id
+    }
+
+    /// When a request that begins now must be done.
+    pub(crate) fn deadline(&self) -> u64 {
+        if self.request_timeout == 0 { u64::MAX } else { now_ms() + self.request_timeout }
+    }
+
+    pub(crate) fn drain(&self) -> Option<Drain> {
+        self.drain.get()
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.drain.get().is_some()
+    }
+
+    // ---- connections ----
+
+    pub(crate) fn opened(&self, life: &Rc<Life>) -> usize {
+        let mut connections = self.connections.borrow_mut();
+        if self.open.get() == 0 {
+            self.awake.notify_one();
+        }
+        self.open.set(self.open.get() + 1);
+        if let Some(free) = connections.iter().position(Option::is_none).filter(|_| connections.len() >= self.open.get()) {
+            connections[free] = Some(Rc::clone(life));
+            return free;
+        }
+        connections.push(Some(Rc::clone(life)));
+        connections.len() - 1
+    }
+
+    pub(crate) fn closed(&self, key: usize) {
+        self.connections.borrow_mut()[key] = None;
+        self.open.set(self.open.get() - 1);
+        self.host.changed.notify_waiters();
+    }
+
+    pub(crate) fn each_connection(&self, look: impl Fn(&Life)) {
+        self.connections.borrow().iter().flatten().for_each(|life| look(life));
+    }
+
+    // ---- time limits ----
+
+    pub(crate) fn watch(&self, request: &Rc<Request>, cancel: impl Fn(Cancel) + 'static) {
+        let mut waiting = self.waiting.borrow_mut();
+        if waiting.is_empty() {
+            self.awake.notify_one();
+        }
+        waiting.push(Waiting { request: Rc::downgrade(request), cancel: Box::new(cancel) });
+    }
+
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.borrow().is_empty()
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.open.get() == 0 && !self.has_waiting()
+    }
+
+    pub(crate) fn end_overdue(&self) {
+        let waiting = self.waiting.take();
+        let mut still: Vec<_> = waiting
+            .into_iter()
+            .filter(|entry| {
+                let Some(request) = entry.request.upgrade() else { return false };
+                if let Some(why) = self.host.overdue(&request) {
+                    (entry.cancel)(why);
+                }
+                true
+            })
+            .collect();
+        self.waiting.borrow_mut().append(&mut still);
+    }
+
+    // ---- leaving ----
+
+    fn begin_drain(&self, drain: Drain) {
+        if self.drain.replace(Some(drain)).is_some() {
+            return;
+        }
+        self.listening.borrow_mut().drain(..).for_each(|listener| listener.abort());
+        self.awake.notify_one();
+        self.host.changed.notify_waiters();
+    }
+
+    fn is_done(&self) -> bool {
+        self.open.get() == 0 && !self.has_live_requests()
+    }
+
+    fn has_live_requests(&self) -> bool {
+        self.waiting.borrow().iter().any(|entry| entry.request.strong_count() > 0)
+    }
+}
+
+/// What a forked process runs.
+pub(crate) fn main(start: Start) -> ExitCode {
+    log::set_slot(start.slot);
+    if start.cold {
+        if let Err(error) = php::run_entry(&start.boot.app) {
+            return failed(&start.channel, error.0);
+        }
+        php::seal();
+    }
+    let result = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string());
+    let outcome = result.and_then(|runtime| LocalSet::new().block_on(&runtime, serve(start)));
+    match outcome {
+        // Not through exit(): PHP's and other libraries' handlers belong to the zygote.
+        Ok(()) => leave(0),
+        Err(error) => {
+            log::alert(error);
+            leave(1)
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+fn leave(code: i32) -> ! {
+    // SAFETY: ends the process at once; nothing is left to be written.
+    unsafe { libc::_exit(code) }
+}
+
+fn failed(channel: &Channel, message: String) -> ExitCode {
+    let _ = channel.send(&FromWorker::Failed { message }, &[]);
+    leave(1)
+}
+
+async fn serve(start: Start) -> Result<(), String> {
+    let text = |error: std::io::Error| error.to_string();
+    let board = start.scoreboard.try_clone().and_then(Writer::attach).map_err(text)?;
+    let host = ProcessHost::install(Some(board), false);
+    let worker = Rc::new(Worker::new(&start, host));
+    watchdog::start(Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX)).map_err(text)?;
+    for listener in start.listeners {
+        let handle = listen(Rc::clone(&worker), listener).map_err(text)?;
+        worker.listening.borrow_mut().push(handle);
+    }
+    spawn_local(clock::run(Rc::clone(&worker)));
+    let channel = watch(start.channel).map_err(text)?;
+    channel.get_ref().send(&FromWorker::Ready, &[]).map_err(|error| error.to_string())?;
+    until_told(&worker, &channel).await?;
+    let deadline = worker.drain().map_or(0.0, |drain| drain.deadline);
+    let drained = drained(&worker);
+    if tokio::time::timeout(Duration::try_from_secs_f64(deadline).unwrap_or(Duration::MAX), drained).await.is_err() {
+        log::warn(format_args!("{deadline} s to finish are over: leaving with {} connections open", worker.open.get()));
+    }
+    Ok(())
+}
+
+#[allow(unsafe_code)]
+fn watch(channel: Channel) -> std::io::Result<AsyncFd<Channel>> {
+    // SAFETY: the AsyncFd owns the channel, so its descriptor stays open as long as the registration.
+    unsafe { AsyncFd::register_with_interest(channel, Interest::READABLE) }.map_err(Into::into)
+}
+
+/// Serve until the supervisor says to drain or is gone, or a fatal error makes it necessary.
+async fn until_told(worker: &Worker, channel: &AsyncFd<Channel>) -> Result<(), String> {
+    loop {
+        tokio::select! {
+            message = receive(channel) => {
+                let drain = match message? {
+                    Some(ToWorker::Drain(drain)) => drain,
+                    None => Drain { linger: false, deadline: 30.0 },
+                };
+                worker.begin_drain(drain);
+                return Ok(());
+            }
+            () = worker.host.changed.notified() => {
+                if worker.host.is_broken.get() {
+                    let reason = "a fatal error in PHP".to_owned();
+                    channel.get_ref().send(&FromWorker::Leaving { reason }, &[]).map_err(|error| error.to_string())?;
+                    worker.begin_drain(Drain { linger: true, deadline: 30.0 });
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+async fn receive(channel: &AsyncFd<Channel>) -> Result<Option<ToWorker>, String> {
+    loop {
+        let mut guard = channel.readable().await.map_err(|error| error.to_string())?;
+        match guard.get_inner().try_recv::<ToWorker>() {
+            Err(error) if error.is_would_block() => guard.clear_ready(),
+            Err(error) => return Err(error.to_string()),
+            Ok(message) => return Ok(message.map(|(message, _)| message)),
+        }
+    }
+}
+
+async fn drained(worker: &Worker) {
+    loop {
+        let changed = worker.host.changed.notified();
+        if worker.is_done() {
+            return;
+        }
+        let _ = tokio::time::timeout(Duration::from_millis(50), changed).await;
+    }
+}
+
+/// Accept on a socket that the supervisor opened, TCP or Unix.
+fn listen(worker: Rc<Worker>, fd: OwnedFd) -> std::io::Result<AbortHandle> {
+    let socket = socket2::Socket::from(fd);
+    socket.set_nonblocking(true)?;
+    let handle = if socket.local_addr()?.is_unix() {
+        let listener = UnixListener::from_std(OwnedFd::from(socket).into())?;
+        spawn_local(accept_unix(worker, listener))
+    } else {
+        let listener = TcpListener::from_std(OwnedFd::from(socket).into())?;
+        spawn_local(accept_tcp(worker, listener))
+    };
+    Ok(handle.abort_handle())
+}
+
+async fn accept_tcp(worker: Rc<Worker>, listener: TcpListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let local = stream.local_addr().unwrap_or(peer);
+                // Small answers must not wait for an acknowledgement.
+                let _ = stream.set_nodelay(true);
+                spawn_local(connection::serve(Rc::clone(&worker), stream, connection::tcp_client(peer, local)));
+            }
+            Err(error) => cannot_accept(&error).await,
+        }
+    }
+}
+
+async fn accept_unix(worker: Rc<Worker>, listener: UnixListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                spawn_local(connection::serve(Rc::clone(&worker), stream, Client::default()));
+            }
+            Err(error) => cannot_accept(&error).await,
+        }
+    }
+}
+
+/// Out of descriptors or memory: the queue keeps who knocks; try again when something may have been freed.
+async fn cannot_accept(error: &std::io::Error) {
+    if !matches!(error.raw_os_error(), Some(libc::ECONNABORTED)) {
+        log::error(format_args!("cannot accept a connection: {error}"));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

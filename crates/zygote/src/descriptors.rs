@@ -1,0 +1,122 @@
+//! What the app left open at the end of its boot, and the second start when that cannot be shared.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use ipc::{Boot, Channel};
+
+use crate::Fatal;
+
+/// Where the second start finds the supervisor's channel and the boot message.
+const CHANNEL_FD: i32 = 3;
+const BOOT_FD: i32 = 4;
+
+/// Every open descriptor with what it points at.
+pub(crate) fn open() -> BTreeMap<i32, String> {
+    let Ok(list) = std::fs::read_dir("/proc/self/fd") else { return BTreeMap::new() };
+    list.filter_map(|entry| {
+        let entry = entry.ok()?;
+        let target = std::fs::read_link(entry.path()).ok()?;
+        Some((entry.file_name().to_str()?.parse().ok()?, target.to_string_lossy().into_owned()))
+    })
+    .collect()
+}
+
+/// Why the descriptors opened since `before` cannot be shared by several processes, if so.
+pub(crate) fn unshareable(before: &BTreeMap<i32, String>) -> Option<String> {
+    let reasons: Vec<_> = open()
+        .iter()
+        .filter(|(fd, target)| before.get(fd) != Some(target))
+        .filter(|(_, target)| ["socket:", "pipe:", "anon_inode:"].iter().any(|kind| target.starts_with(kind)))
+        .map(|(fd, target)| peer(target).map_or_else(|| format!("{target} (descriptor {fd})"), |peer| format!("a connection to {peer}")))
+        .collect();
+    (!reasons.is_empty()).then(|| reasons.join(", "))
+}
+
+/// The other end of `socket:[inode]`, from the kernel's tables.
+fn peer(target: &str) -> Option<String> {
+    let inode = target.strip_prefix("socket:[")?.strip_suffix(']')?;
+    for (table, wide) in [("/proc/self/net/tcp", false), ("/proc/self/net/tcp6", true)] {
+        let text = std::fs::read_to_string(table).ok()?;
+        let line = text.lines().find(|line| line.split_whitespace().nth(9) == Some(inode));
+        if let Some(address) = line.and_then(|line| line.split_whitespace().nth(2)) {
+            return Some(if wide { format!("port {}", port(address)?) } else { format!("{}:{}", ipv4(address)?, port(address)?) });
+        }
+    }
+    let unix = std::fs::read_to_string("/proc/self/net/unix").ok()?;
+    unix.lines().any(|line| line.split_whitespace().nth(6) == Some(inode)).then(|| "a Unix socket".to_owned())
+}
+
+fn port(address: &str) -> Option<u16> {
+    u16::from_str_radix(address.rsplit_once(':')?.1, 16).ok()
+}
+
+fn ipv4(address: &str) -> Option<std::net::Ipv4Addr> {
+    let number = u32::from_str_radix(address.split_once(':')?.0, 16).ok()?;
+    Some(std::net::Ipv4Addr::from(number.swap_bytes()))
+}
+
+/// Replace this process by one that has no app in it. Returns only when that failed.
+pub(crate) fn start_again(channel: &Channel, boot: &Boot, reason: &str) -> php::BootError {
+    let failed = |error: &dyn std::fmt::Display| php::BootError(format!("cannot start again without the app: {error}"));
+    let message = match keep(boot) {
+        Ok(file) => file,
+        Err(error) => return failed(&error.0),
+    };
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return failed(&error),
+    };
+    for fd in open().into_keys().filter(|fd| *fd > 2) {
+        close_on_exec(fd);
+    }
+    let mut command = Command::new(program);
+    command.arg("zygote").arg("--cold").arg(reason);
+    if let Err(error) = place(channel, &message) {
+        return failed(&error);
+    }
+    failed(&command.exec())
+}
+
+/// The boot message in memory that survives exec.
+fn keep(boot: &Boot) -> Result<File, Fatal> {
+    let fd = rustix::fs::memfd_create("hearth-boot", rustix::fs::MemfdFlags::empty())?;
+    let mut file = File::from(fd);
+    file.write_all(&serde_json::to_vec(boot)?)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+#[allow(unsafe_code)]
+fn close_on_exec(fd: i32) {
+    // SAFETY: F_SETFD touches no memory; the descriptor was just listed as open.
+    unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+}
+
+/// Put the two descriptors that the next program needs where it looks for them.
+#[allow(unsafe_code)]
+fn place(channel: &Channel, message: &File) -> std::io::Result<()> {
+    for (from, to) in [(message.as_fd().as_raw_fd(), BOOT_FD + 100), (channel.as_fd().as_raw_fd(), CHANNEL_FD), (BOOT_FD + 100, BOOT_FD)] {
+        // SAFETY: dup2 touches no memory; whatever was at `to` is not used any more, this process is about to be replaced.
+        let result = if from == to { unsafe { libc::fcntl(from, libc::F_SETFD, 0) } } else { unsafe { libc::dup2(from, to) } };
+        if result < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+    }
+    close_on_exec(BOOT_FD + 100);
+    Ok(())
+}
+
+/// The boot message that [`start_again`] left.
+#[allow(unsafe_code)]
+pub(crate) fn inherited_boot() -> Result<Boot, Fatal> {
+    // SAFETY: `--cold` is only passed by start_again, which put the message there; it is taken once.
+    let mut file = File::from(unsafe { OwnedFd::from_raw_fd(BOOT_FD) });
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text)?)
+}

@@ -1,0 +1,21 @@
+//! fork(2), the one unsafe call of this crate.
+#![allow(unsafe_code)]
+
+use std::io;
+
+use rustix::process::Pid;
+
+/// `Some` in the parent, `None` in the child. Refused when this process has more than one thread.
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
+    let threads = std::fs::read_dir("/proc/self/task")?.count();
+    if threads != 1 {
+        return Err(io::Error::other(format!(
+            "the zygote has {threads} threads, so it cannot fork safely: an extension started one while the app was booted"
+        )));
+    }
+    // SAFETY: one thread, so the child has everything the parent had, locks included, in a consistent state.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
+}

@@ -1,0 +1,203 @@
+//! Boots the engine and the app once and forks workers from it.
+//!
+//! The zygote has one thread, and nothing in its dependency tree starts another: it forks, and a fork copies only the
+//! thread that calls it. Its memory, with the app in it, is shared with the workers copy-on-write, so a worker exists
+//! within a millisecond.
+//!
+//! If the app left a descriptor open that two processes cannot share (a database connection, say), the zygote starts
+//! itself again without the app, and each worker boots it.
+
+mod descriptors;
+mod fork;
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::process::ExitCode;
+
+use ipc::{Boot, Channel, FromZygote, ToZygote};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, WaitOptions, WaitStatus};
+
+/// What a new worker starts from.
+#[derive(Debug)]
+pub struct Start {
+    pub boot: Boot,
+    pub slot: u32,
+    pub generation: u32,
+    /// To the supervisor.
+    pub channel: Channel,
+    pub scoreboard: OwnedFd,
+    pub listeners: Vec<OwnedFd>,
+    /// The app is not in memory: the worker must boot it.
+    pub cold: bool,
+}
+
+/// Something that makes it impossible to go on; the text is for the log.
+#[derive(Debug)]
+pub struct Fatal(String);
+
+impl<E: std::error::Error> From<E> for Fatal {
+    fn from(error: E) -> Self {
+        Fatal(error.to_string())
+    }
+}
+
+struct Child {
+    pid: Pid,
+    ended: OwnedFd,
+}
+
+struct Zygote {
+    channel: Channel,
+    boot: Boot,
+    cold: Option<String>,
+    children: Vec<Child>,
+    worker: fn(Start) -> ExitCode,
+}
+
+/// Serve the supervisor at the other end of `channel` until it hangs up. `worker` is what a forked process runs; the
+/// return value is that process's exit code then. `cold` is the reason when this is the second start, without the app.
+pub fn run(channel: Channel, cold: Option<String>, worker: fn(Start) -> ExitCode) -> ExitCode {
+    match serve(channel, cold, worker) {
+        Ok(code) => code,
+        Err(Fatal(message)) => {
+            eprintln!("ALERT zygote: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(channel: Channel, cold: Option<String>, worker: fn(Start) -> ExitCode) -> Result<ExitCode, Fatal> {
+    let boot = match &cold {
+        Some(_) => descriptors::inherited_boot()?,
+        None => match channel.recv::<ToZygote>()? {
+            Some((ToZygote::Boot(boot), _)) => *boot,
+            Some((other, _)) => return Err(Fatal(format!("expected Boot first, got {other:?}"))),
+            None => return Ok(ExitCode::SUCCESS),
+        },
+    };
+    if let Err(error) = prepare(&channel, &boot, cold.as_deref()) {
+        channel.send(&FromZygote::BootFailed { message: error.0 }, &[])?;
+        return Ok(ExitCode::FAILURE);
+    }
+    let booted = FromZygote::Booted {
+        protocol: ipc::PROTOCOL,
+        build: ipc::BUILD.to_owned(),
+        php: php::version(),
+        cold: cold.clone(),
+    };
+    channel.send(&booted, &[])?;
+    Zygote { channel, boot, cold, children: Vec::new(), worker }.serve()
+}
+
+/// Start the engine and, unless cold, the app.
+fn prepare(channel: &Channel, boot: &Boot, cold: Option<&str>) -> Result<(), php::BootError> {
+    if boot.protocol != ipc::PROTOCOL || boot.build != ipc::BUILD {
+        return Err(php::BootError(format!(
+            "hearth {} (protocol {}) and hearth-php {} (protocol {}) are not of one build: install both from the same release",
+            boot.build,
+            boot.protocol,
+            ipc::BUILD,
+            ipc::PROTOCOL
+        )));
+    }
+    let folder = boot.app.parent().unwrap_or(Path::new("/"));
+    std::env::set_current_dir(folder).map_err(|error| php::BootError(format!("{}: {error}", folder.display())))?;
+    if !boot.app.is_file() {
+        return Err(php::BootError(format!("{} does not exist or is not a file.\nhint: name the script that returns your handler", boot.app.display())));
+    }
+    php::boot(&php::Boot { ini: ini(boot), refuse_persistent: boot.concurrency > 1, ..php::Boot::default() })?;
+    if cold.is_some() {
+        return Ok(());
+    }
+    let before = descriptors::open();
+    php::run_entry(&boot.app)?;
+    if let Some(reason) = descriptors::unshareable(&before) {
+        return Err(descriptors::start_again(channel, boot, &reason));
+    }
+    php::seal();
+    Ok(())
+}
+
+fn ini(boot: &Boot) -> Vec<(String, String)> {
+    let mut ini = boot.ini.clone();
+    if boot.display_errors {
+        ini.push(("display_errors".to_owned(), "1".to_owned()));
+    }
+    ini
+}
+
+impl Zygote {
+    fn serve(mut self) -> Result<ExitCode, Fatal> {
+        loop {
+            self.wait()?;
+            self.reap()?;
+            match self.channel.try_recv::<ToZygote>() {
+                Ok(Some((ToZygote::Fork { slot, generation }, fds))) => {
+                    if let Some(code) = self.fork(slot, generation, fds)? {
+                        return Ok(code);
+                    }
+                }
+                Ok(Some((other, _))) => return Err(Fatal(format!("unexpected message {other:?}"))),
+                // The supervisor is gone or wants no more workers; those that run know by their own channels.
+                Ok(None) => return Ok(ExitCode::SUCCESS),
+                Err(error) if error.is_would_block() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Until the supervisor says something or a child ends.
+    fn wait(&self) -> Result<(), Fatal> {
+        let mut fds = vec![PollFd::from_borrowed_fd(self.channel.as_fd(), PollFlags::IN)];
+        fds.extend(self.children.iter().map(|child| PollFd::from_borrowed_fd(child.ended.as_fd(), PollFlags::IN)));
+        match rustix::event::poll(&mut fds, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn reap(&mut self) -> Result<(), Fatal> {
+        let mut ended = Vec::new();
+        self.children.retain(|child| match rustix::process::waitpid(Some(child.pid), WaitOptions::NOHANG) {
+            Ok(Some((_, status))) => {
+                ended.push((child.pid, status));
+                false
+            }
+            _ => true,
+        });
+        for (pid, status) in ended {
+            self.channel.send(&FromZygote::Exited { pid: number(pid), status: raw(status) }, &[])?;
+        }
+        Ok(())
+    }
+
+    /// `Some` in the child, once it is done.
+    fn fork(&mut self, slot: u32, generation: u32, mut fds: Vec<OwnedFd>) -> Result<Option<ExitCode>, Fatal> {
+        if fds.len() < 2 {
+            return Err(Fatal(format!("Fork came with {} descriptors", fds.len())));
+        }
+        let listeners = fds.split_off(2);
+        let scoreboard = fds.pop().expect("two are left");
+        let channel = Channel::from(fds.pop().expect("one is left"));
+        if let Some(pid) = fork::fork()? {
+            let ended = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
+            self.children.push(Child { pid, ended });
+            self.channel.send(&FromZygote::Forked { slot, pid: number(pid) }, &[])?;
+            return Ok(None);
+        }
+        self.children.clear();
+        php::after_fork();
+        let start =
+            Start { boot: self.boot.clone(), slot, generation, channel, scoreboard, listeners, cold: self.cold.is_some() };
+        Ok(Some((self.worker)(start)))
+    }
+}
+
+fn number(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().unsigned_abs()
+}
+
+fn raw(status: WaitStatus) -> i32 {
+    status.as_raw()
+}

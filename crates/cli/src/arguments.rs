@@ -33,7 +33,7 @@ fn serve() -> Command {
     Command::new("serve")
         .about("Serve an app: run its script once and answer requests with the handler it returns")
         .after_help(
-            "SIGTERM or Ctrl-C: finish what is in flight and stop; a second one stops at once, with exit code 1.\n\
+            "SIGTERM or Ctrl-C: finish what is in flight and stop; a second one stops at once.\n\
              SIGHUP: as `hearth reload`.\n\
              Each option is also a key in hearth.toml and a variable HEARTH_KEY; `hearth config` shows them.",
         )

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 use clap::ArgMatches;
 use config::{Raw, Settings, Source};
-use supervisor::{Outcome, Program};
+use supervisor::Program;
 
 use crate::client::print;
 use crate::fail;
@@ -35,8 +35,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> ExitCode {
     };
     let again = matches.clone();
     match supervisor::run(now, Box::new(move || settings(&again))) {
-        Ok(Outcome::Stopped) => ExitCode::SUCCESS,
-        Ok(Outcome::Forced) => ExitCode::FAILURE,
+        Ok(()) => ExitCode::SUCCESS,
         Err(e) => fail(1, e),
     }
 }

@@ -12,7 +12,7 @@ pub enum Error {
     NoApp(PathBuf),
     #[error("cannot listen on {address}: {source}{}", hint(.source))]
     Listen { address: String, source: io::Error },
-    #[error("cannot listen on {address}: the port is taken{}; stop that process or choose another port", held(.holder))]
+    #[error("cannot listen on {address}: the address is in use{}; stop that process or choose another port", held(.holder))]
     PortTaken {
         address: String,
         holder: Option<Holder>,

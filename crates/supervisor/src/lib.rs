@@ -31,6 +31,6 @@ pub use boot::{Booted, check};
 pub use control::{Reply, Verb, ask};
 pub use error::Error;
 pub use program::{Program, programs};
-pub use server::run::{Outcome, Reread, run};
+pub use server::run::{Reread, run};
 pub use signal::{Signal, Signals};
 pub use status::{Status, WorkerStatus};

@@ -224,7 +224,7 @@ mod tests {
             .to_owned();
         let error = Sockets::open(&[tcp(&address)], 1).unwrap_err().to_string();
         let expected = format!(
-            "cannot listen on {address}: the port is taken by process {} (",
+            "cannot listen on {address}: the address is in use by process {} (",
             std::process::id()
         );
         assert!(error.starts_with(&expected), "{error}");

@@ -131,7 +131,7 @@ pub(crate) fn list(requests: &[InFlight]) -> String {
         let cut = if r.cut { "…" } else { "" };
         let torn = if r.torn { " (just beginning)" } else { "" };
         format!(
-            "{} {}{cut} id={:x} age={:.3}s{torn}",
+            "{} {}{cut} request={:016x} age={:.3}s{torn}",
             r.method,
             r.target,
             r.id,

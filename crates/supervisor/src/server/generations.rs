@@ -153,7 +153,7 @@ impl Server {
         if self.current.is_none() {
             // It ends when nothing of it is left.
             self.failure = Some(Error::Boot(why));
-            self.phase = Phase::Stopping { forced: false };
+            self.phase = Phase::Stopping;
             return self.sweep();
         }
         log::error!("generation {number} failed and changes nothing: {why}");
@@ -347,7 +347,7 @@ impl Server {
         let (current, rising) = (self.current, self.rising);
         let mut told = Vec::new();
         let workers = &self.workers;
-        let stopping = matches!(self.phase, Phase::Stopping { .. });
+        let stopping = self.phase == Phase::Stopping;
         self.generations.retain(|number, generation| {
             let wanted = !stopping && (current == Some(*number) || rising == Some(*number));
             if wanted || workers.values().any(|worker| worker.generation == *number) {

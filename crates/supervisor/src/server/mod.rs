@@ -22,7 +22,7 @@ use crate::event::{Ask, Done, Event, Events, Timer};
 use crate::generation::Generation;
 use crate::link::Said;
 use crate::log;
-use crate::server::run::{Outcome, Reread};
+use crate::server::run::Reread;
 use crate::signal::Signal;
 use crate::sockets::Sockets;
 use crate::status::{Status, WorkerStatus, totals};
@@ -62,14 +62,14 @@ pub(crate) struct Server {
     last_generation: u32,
     last_worker: WorkerId,
     started: Instant,
-    ended: Option<Result<Outcome, Error>>,
+    ended: Option<Result<(), Error>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Starting,
     Running,
-    Stopping { forced: bool },
+    Stopping,
 }
 
 impl Server {
@@ -186,7 +186,7 @@ impl Server {
     }
 
     fn stopping(&self) -> bool {
-        matches!(self.phase, Phase::Stopping { .. })
+        self.phase == Phase::Stopping
     }
 
     fn status(&self) -> Status {
@@ -255,11 +255,11 @@ impl Server {
             (Phase::Starting, _) => "starting",
             (Phase::Running, None) => "running",
             (Phase::Running, Some(_)) => "reloading",
-            (Phase::Stopping { .. }, _) => "stopping",
+            (Phase::Stopping, _) => "stopping",
         }
     }
 
-    fn end(&mut self, result: Result<Outcome, Error>) {
+    fn end(&mut self, result: Result<(), Error>) {
         if self.ended.is_none() {
             log::debug!("ending");
             self.ended = Some(result);

@@ -16,15 +16,6 @@ use crate::signal::Signals;
 use crate::sockets::Sockets;
 use crate::{admin, control, notify};
 
-/// How a server that had started ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// Everything in flight was answered, or had its time.
-    Stopped,
-    /// It was told twice, and what was in flight was cut off.
-    Forced,
-}
-
 /// Reads the settings again, for a reload.
 pub type Reread = Box<dyn Fn() -> Result<Settings, String>>;
 
@@ -32,7 +23,7 @@ pub type Reread = Box<dyn Fn() -> Result<Settings, String>>;
 ///
 /// # Errors
 /// If it cannot start; then nothing is left running.
-pub fn run(settings: Settings, reread: Reread) -> Result<Outcome, Error> {
+pub fn run(settings: Settings, reread: Reread) -> Result<(), Error> {
     log::set_level(settings.log_level);
     if !settings.app.is_file() {
         return Err(Error::NoApp(settings.app));
@@ -44,7 +35,7 @@ pub fn run(settings: Settings, reread: Reread) -> Result<Outcome, Error> {
     runtime.block_on(serve(settings, reread))
 }
 
-async fn serve(settings: Settings, reread: Reread) -> Result<Outcome, Error> {
+async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
     let (sender, mut happened) = unbounded_channel();
     let events = Events(sender);
     watch_signals(&events)?;
@@ -69,7 +60,7 @@ async fn serve(settings: Settings, reread: Reread) -> Result<Outcome, Error> {
         };
         server.handle(event);
     }
-    let result = server.ended.take().unwrap_or(Ok(Outcome::Stopped));
+    let result = server.ended.take().unwrap_or(Ok(()));
     drop(server);
     // The answers to `hearth stop` are on their way: let them out.
     tokio::time::sleep(Duration::from_millis(1)).await;

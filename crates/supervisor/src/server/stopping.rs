@@ -6,7 +6,6 @@ use super::{Phase, Server};
 use crate::event::{Done, Timer};
 use crate::log;
 use crate::notify;
-use crate::server::run::Outcome;
 use crate::worker::list;
 
 /// How much longer than its own deadline a worker may take before it is killed.
@@ -38,7 +37,7 @@ impl Server {
             deadline.as_secs_f64()
         );
         notify::tell("STOPPING=1");
-        self.phase = Phase::Stopping { forced: false };
+        self.phase = Phase::Stopping;
         let waiting = std::mem::take(&mut self.waiting)
             .into_iter()
             .chain(self.queued.take().into_iter().flatten());
@@ -74,7 +73,6 @@ impl Server {
             "told to stop twice: not waiting for {} workers",
             self.workers.len()
         );
-        self.phase = Phase::Stopping { forced: true };
         for worker in self.workers.values() {
             worker.kill();
         }
@@ -87,10 +85,7 @@ impl Server {
 
     /// Nothing of any generation is left: the end.
     pub(super) fn finish_if_empty(&mut self) {
-        let Phase::Stopping { forced } = self.phase else {
-            return;
-        };
-        if !self.generations.is_empty() || self.ended.is_some() {
+        if !self.stopping() || !self.generations.is_empty() || self.ended.is_some() {
             return;
         }
         if let Some(failure) = self.failure.take() {
@@ -100,10 +95,6 @@ impl Server {
         for done in self.stopped.drain(..) {
             let _ = done.send(Ok("stopped".into()));
         }
-        self.end(Ok(if forced {
-            Outcome::Forced
-        } else {
-            Outcome::Stopped
-        }));
+        self.end(Ok(()));
     }
 }

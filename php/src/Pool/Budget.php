@@ -69,6 +69,7 @@ final class Budget
     public function othersStarve(): bool
     {
         return $this->leaving === 0
+            && \function_exists('Hearth\Internal\budgetUsed')
             && Internal\budgetUsed($this->flags) > ($this->flagged ? 1 : 0)
             && Internal\budgetUsed($this->handle) >= $this->total;
     }

@@ -46,6 +46,9 @@ final class Entry
     /** Whether statements that die may use the connection: the server must be told. */
     public bool $statementsUseIt = true;
 
+    /** The loan in which a statement was last executed. */
+    public int $ran = -1;
+
     /** @var array<int, mixed> attributes that this loan has changed, with the values to restore */
     public array $attributes = [];
 

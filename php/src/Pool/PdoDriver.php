@@ -60,7 +60,7 @@ final class PdoDriver implements Driver
 
     public function isClosed(Entry $entry): bool
     {
-        return \function_exists('Hearth\Internal\hasInput') && Internal\hasInput($entry->connection);
+        return $this->name === 'mysql' && \function_exists('Hearth\Internal\hasInput') && Internal\hasInput($entry->connection);
     }
 
     public function check(Entry $entry): bool

@@ -1,0 +1,312 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+if (!\class_exists(\PDO::class, false)) {
+    return;
+}
+
+/**
+ * A `\PDO` whose calls go to the connection that the current task has: a drop-in for code that keeps one PDO for everybody.
+ *
+ * ```php
+ * $pdo = new Hearth\Pool\Pdo($dsn, $user, $password, size: 64);   // at boot; the other options are those of Pool
+ * // in any request, at the same time:
+ * $pdo->beginTransaction(); $pdo->exec('…'); $pdo->commit();
+ * ```
+ *
+ * A task gets a connection with its first query and keeps it until it ends. `setAttribute()` outside a task (at boot) holds for all
+ * connections; inside a task for that task's, until it ends. A statement must not be used after its task has ended.
+ */
+final class Pdo extends \PDO
+{
+    private readonly Pool $pool;
+
+    /** @var array<int, mixed> attributes that every connection gets */
+    private array $attributes = [];
+
+    private readonly string $driverName;
+
+    /**
+     * @param array<int, mixed>|null $options PDO's attributes, as for `new PDO`
+     * @param mixed ...$pool options of `Pool`, by name
+     * @throws \ValueError on wrong options of the pool
+     */
+    public function __construct(
+        string $dsn,
+        ?string $username = null,
+        #[\SensitiveParameter] ?string $password = null,
+        ?array $options = null,
+        mixed ...$pool,
+    ) {
+        if (!empty($options[\PDO::ATTR_PERSISTENT])) {
+            throw new \ValueError('PDO::ATTR_PERSISTENT cannot be used with a pool: two tasks would share one connection');
+        }
+        foreach (['factory', 'bindToTask', 'autoReturn'] as $option) {
+            if (isset($pool[$option])) {
+                throw new \ValueError("$option is no option of Hearth\\Pool\\Pdo, but of Hearth\\Pool\\Pool");
+            }
+        }
+        $this->driverName = \strtolower((string) \strstr(self::resolved($dsn), ':', true));
+        if (!\in_array($this->driverName, \PDO::getAvailableDrivers(), true)) {
+            throw new \PDOException("could not find driver: \"$this->driverName\", in the DSN; there are " . \implode(', ', \PDO::getAvailableDrivers()));
+        }
+        $attributes = &$this->attributes;
+        $pool['factory'] = static function () use ($dsn, $username, $password, $options, &$attributes): \PDO {
+            return new \PDO($dsn, $username, $password, $attributes + ($options ?? []));
+        };
+        $this->pool = new Pool(...$pool);
+    }
+
+    /** The DSN itself where it was given by alias (php.ini) or URI. */
+    private static function resolved(string $dsn): string
+    {
+        if (!\str_contains($dsn, ':')) {
+            return (string) (\get_cfg_var("pdo.dsn.$dsn") ?: '');
+        }
+
+        return \str_starts_with($dsn, 'uri:') ? (string) @\file_get_contents(\substr($dsn, 4)) : $dsn;
+    }
+
+    /** The pool behind it, for its statistics and its operations. */
+    public function pool(): Pool
+    {
+        return $this->pool;
+    }
+
+    /**
+     * Gives the current task's connection back before the task ends: for one that has much to do yet, without the database.
+     *
+     * @throws \LogicException while a transaction is open
+     */
+    public function release(): void
+    {
+        $entry = $this->pool->current();
+        if ($entry !== null) {
+            if ($entry->connection->inTransaction()) {
+                throw new \LogicException('release() while a transaction is open');
+            }
+            $this->pool->giveBack($entry->connection);
+        }
+    }
+
+    /** The current task's connection; the first call borrows it. */
+    private function entry(): Entry
+    {
+        $entry = $this->pool->current() ?? $this->pool->borrowEntry();
+        if (!$entry->watched) {
+            $this->adopt($entry);
+        }
+
+        return $entry;
+    }
+
+    /** Makes a new connection's statements ones that know the loan. */
+    private function adopt(Entry $entry): void
+    {
+        $entry->watched = true;
+        $class = $entry->connection->getAttribute(\PDO::ATTR_STATEMENT_CLASS);
+        if ($class === null || $class[0] === \PDOStatement::class) {
+            $entry->connection->setAttribute(\PDO::ATTR_STATEMENT_CLASS, [Statement::class, [$entry, $this->pool->driver()]]);
+        } else {
+            $entry->statementsUseIt = false;
+        }
+    }
+
+    /** Calls a method of the current task's connection, and remembers if that shows that the connection is of no more use. */
+    private function call(Entry $entry, string $method, mixed ...$arguments): mixed
+    {
+        try {
+            $result = $entry->connection->$method(...$arguments);
+        } catch (\Throwable $error) {
+            self::noteFailure($entry, $this->pool->driver(), $error);
+            throw $error;
+        }
+        if ($result === false) {
+            self::noteFailure($entry, $this->pool->driver(), self::silentError($entry->connection->errorInfo()));
+        }
+
+        return $result;
+    }
+
+    /** The connection for a statement, which may change the state of its session. */
+    private function entryFor(string $sql): Entry
+    {
+        $entry = $this->entry();
+        $entry->dirty = $entry->dirty || Sql::changesSession($sql);
+
+        return $entry;
+    }
+
+    /** @internal a connection that is of no more use is not lent again */
+    public static function noteFailure(Entry $entry, Driver $driver, \Throwable $error): void
+    {
+        if ($entry->doomed === null && $driver->isBroken($error)) {
+            $entry->doomed = 'broken';
+        }
+    }
+
+    /**
+     * @internal what would have been thrown in PDO::ERRMODE_EXCEPTION
+     * @param array{0: ?string, 1?: mixed, 2?: ?string} $info
+     */
+    public static function silentError(array $info): \PDOException
+    {
+        $error = new \PDOException((string) ($info[2] ?? ''));
+        $error->errorInfo = $info;
+
+        return $error;
+    }
+
+    public function prepare(string $query, array $options = []): \PDOStatement|false
+    {
+        $entry = $this->entryFor($query);
+        if ($options === []) {
+            return $this->call($entry, 'prepare', $query);
+        }
+        $before = $entry->statementsUseIt;
+        $entry->statementsUseIt = true;
+        try {
+            return $this->call($entry, 'prepare', $query, $options);
+        } finally {
+            $entry->statementsUseIt = $before;
+        }
+    }
+
+    public function query(string $query, ?int $fetchMode = null, mixed ...$fetchModeArgs): \PDOStatement|false
+    {
+        $entry = $this->entryFor($query);
+        $entry->ran = $entry->lease;
+
+        return $fetchMode === null
+            ? $this->call($entry, 'query', $query)
+            : $this->call($entry, 'query', $query, $fetchMode, ...$fetchModeArgs);
+    }
+
+    public function exec(string $statement): int|false
+    {
+        $entry = $this->entryFor($statement);
+        $entry->ran = $entry->lease;
+
+        return $this->call($entry, 'exec', $statement);
+    }
+
+    public function beginTransaction(): bool
+    {
+        return $this->call($this->entry(), 'beginTransaction');
+    }
+
+    public function commit(): bool
+    {
+        return $this->call($this->entry(), 'commit');
+    }
+
+    public function rollBack(): bool
+    {
+        return $this->call($this->entry(), 'rollBack');
+    }
+
+    /** A task that has no connection yet has no transaction either. */
+    public function inTransaction(): bool
+    {
+        return $this->pool->current()?->connection->inTransaction() ?? false;
+    }
+
+    public function lastInsertId(?string $name = null): string|false
+    {
+        $entry = $this->entry();
+        if ($name === null && $entry->ran !== $entry->lease && $this->driverName === 'mysql') {
+            // What the connection remembers is of an earlier borrower.
+            return '0';
+        }
+
+        return $this->call($entry, 'lastInsertId', $name);
+    }
+
+    public function quote(string $string, int $type = \PDO::PARAM_STR): string|false
+    {
+        return $this->entry()->connection->quote($string, $type);
+    }
+
+    public function errorCode(): ?string
+    {
+        return $this->pool->current()?->connection->errorCode();
+    }
+
+    public function errorInfo(): array
+    {
+        return $this->pool->current()?->connection->errorInfo() ?? ['', null, null];
+    }
+
+    public function getAttribute(int $attribute): mixed
+    {
+        if ($attribute === \PDO::ATTR_DRIVER_NAME) {
+            return $this->driverName;
+        }
+        $entry = $this->pool->current();
+        if ($entry === null && \array_key_exists($attribute, $this->attributes)) {
+            return $this->attributes[$attribute];
+        }
+        $value = ($entry ?? $this->entry())->connection->getAttribute($attribute);
+
+        return $attribute === \PDO::ATTR_STATEMENT_CLASS && $value[0] === Statement::class ? [\PDOStatement::class] : $value;
+    }
+
+    /** Outside a task: for all connections. Inside one: for this task's connection, until it goes back. */
+    public function setAttribute(int $attribute, mixed $value): bool
+    {
+        if ($attribute === \PDO::ATTR_PERSISTENT) {
+            return false;
+        }
+        if (\Hearth\Internal\taskId() === 0) {
+            $this->attributes[$attribute] = $value;
+            $entry = $this->pool->current();
+            if ($entry === null) {
+                $this->pool->recycle();
+
+                return true;
+            }
+        }
+        $entry = $this->entry();
+        if (!\array_key_exists($attribute, $entry->attributes) && \Hearth\Internal\taskId() !== 0) {
+            $entry->attributes[$attribute] = self::attributeOf($entry->connection, $attribute);
+        }
+        $succeeded = $this->call($entry, 'setAttribute', $attribute, $value);
+        $driver = $this->pool->driver();
+        if ($driver instanceof PdoDriver && $attribute !== \PDO::ATTR_STATEMENT_CLASS) {
+            $entry->statementsUseIt = $driver->statementsUseConnection($entry->connection);
+        }
+
+        return $succeeded;
+    }
+
+    /** The value to restore; null for an attribute that cannot be read: then the connection is replaced after this loan. */
+    private static function attributeOf(\PDO $pdo, int $attribute): mixed
+    {
+        try {
+            return $pdo->getAttribute($attribute);
+        } catch (\PDOException) {
+            return null;
+        }
+    }
+
+    /**
+     * Methods of the driver, such as `pgsqlCopyFromArray()` or `sqliteCreateFunction()`.
+     *
+     * @param list<mixed> $arguments
+     */
+    public function __call(string $name, array $arguments): mixed
+    {
+        $entry = $this->entry();
+        $entry->dirty = true;
+
+        return $this->call($entry, $name, ...$arguments);
+    }
+
+    public function __clone()
+    {
+        throw new \Error('a Hearth\Pool\Pdo cannot be cloned');
+    }
+}

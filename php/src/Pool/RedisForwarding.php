@@ -1,0 +1,207 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+/**
+ * What `Hearth\Pool\Redis` does itself; its other methods hand on to the current task's connection.
+ *
+ * @internal
+ */
+trait RedisForwarding
+{
+    private ?Pool $pool = null;
+
+    /** @var array<string, mixed> */
+    private array $poolOptions;
+
+    private mixed $auth;
+    private int $database;
+
+    /** @var array<int, mixed> */
+    private array $options;
+
+    /**
+     * @param string|null $host name, address, or path of a socket; null = `connect()` says it later
+     * @param float $timeout seconds for connecting, 0 = as php.ini has it
+     * @param float $readTimeout seconds for an answer, 0 = as php.ini has it
+     * @param mixed $auth password, or [user, password]
+     * @param array<int, mixed> $options `Redis::OPT_…` of every connection
+     * @param mixed ...$pool options of `Pool`, by name
+     * @throws \ValueError on wrong options of the pool
+     */
+    public function __construct(
+        ?string $host = null,
+        int $port = 6379,
+        float $timeout = 0.0,
+        float $readTimeout = 0.0,
+        #[\SensitiveParameter] mixed $auth = null,
+        int $database = 0,
+        array $options = [],
+        mixed ...$pool,
+    ) {
+        foreach (['factory', 'bindToTask', 'autoReturn'] as $option) {
+            if (isset($pool[$option])) {
+                throw new \ValueError("$option is no option of Hearth\\Pool\\Redis, but of Hearth\\Pool\\Pool");
+            }
+        }
+        $this->poolOptions = $pool;
+        $this->auth = $auth;
+        $this->database = $database;
+        $this->options = $options;
+        if ($host !== null) {
+            $this->connect($host, $port, $timeout, null, 0, $readTimeout);
+        }
+    }
+
+    public function __destruct()
+    {
+    }
+
+    /** Says where all connections of the pool go; the first command connects. */
+    public function connect($host, $port = 6379, $timeout = 0.0, $persistent_id = null, $retry_interval = 0, $read_timeout = 0.0, $context = null): bool
+    {
+        if ($this->pool !== null) {
+            throw new \RedisException('the pool is connected already; make a second Hearth\Pool\Redis for another server');
+        }
+        $arguments = [$host, $host[0] === '/' ? -1 : (int) $port, (float) $timeout, null, (int) $retry_interval, (float) $read_timeout];
+        if ($context !== null) {
+            $arguments[] = $context;
+        }
+        $this->pool = new Pool(...['factory' => fn () => $this->make($arguments)] + $this->poolOptions);
+
+        return true;
+    }
+
+    /** The same as `connect()`: the pool keeps the connections. */
+    public function pconnect($host, $port = 6379, $timeout = 0.0, $persistent_id = null, $retry_interval = 0, $read_timeout = 0.0, $context = null): bool
+    {
+        return $this->connect($host, $port, $timeout, null, $retry_interval, $read_timeout, $context);
+    }
+
+    public function open($host, $port = 6379, $timeout = 0.0, $persistent_id = null, $retry_interval = 0, $read_timeout = 0.0, $context = null): bool
+    {
+        return $this->connect($host, $port, $timeout, null, $retry_interval, $read_timeout, $context);
+    }
+
+    public function popen($host, $port = 6379, $timeout = 0.0, $persistent_id = null, $retry_interval = 0, $read_timeout = 0.0, $context = null): bool
+    {
+        return $this->connect($host, $port, $timeout, null, $retry_interval, $read_timeout, $context);
+    }
+
+    /** @param list<mixed> $arguments of `\Redis::connect()` */
+    private function make(array $arguments): \Redis
+    {
+        $redis = new \Redis();
+        $redis->connect(...$arguments);
+        if ($this->auth !== null && !$redis->auth($this->auth)) {
+            throw new \RedisException('authentication failed: ' . $redis->getLastError());
+        }
+        foreach ($this->options as $option => $value) {
+            $redis->setOption($option, $value);
+        }
+        if ($this->database !== 0 && !$redis->select($this->database)) {
+            throw new \RedisException("database $this->database could not be selected: " . $redis->getLastError());
+        }
+
+        return $redis;
+    }
+
+    /** The pool behind it, for its statistics and its operations. */
+    public function pool(): Pool
+    {
+        return $this->pool ?? throw new \RedisException('connect() has not been called');
+    }
+
+    /** Outside a task: for all connections. Inside one: for this task's, which is replaced afterwards. */
+    public function auth($credentials): \Redis|bool
+    {
+        if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {
+            $this->auth = $credentials;
+            $this->pool?->recycle();
+
+            return true;
+        }
+        $this->entry()->doomed = 'auth';
+
+        return $this->forward('auth', [$credentials]);
+    }
+
+    /** Outside a task: for all connections. Inside one: for this task's, until it goes back. */
+    public function select($db): \Redis|bool
+    {
+        if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {
+            $this->database = $db;
+            $this->pool?->recycle();
+
+            return true;
+        }
+
+        return $this->forward('select', [$db]);
+    }
+
+    /** Outside a task: for all connections. Inside one: for this task's, until it goes back. */
+    public function setOption($option, $value): bool
+    {
+        if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {
+            $this->options[$option] = $value;
+            $this->pool?->recycle();
+
+            return true;
+        }
+        $entry = $this->entry();
+        if (!\array_key_exists($option, $entry->attributes)) {
+            $entry->attributes[$option] = $entry->connection->getOption($option);
+        }
+
+        return (bool) $this->forward('setOption', [$option, $value]);
+    }
+
+    /** Closes the current task's connection; its next command gets another. */
+    public function close(): bool
+    {
+        $entry = $this->pool?->current();
+        if ($entry !== null) {
+            $entry->doomed ??= 'closed by the task';
+            $this->pool->giveBack($entry->connection);
+        }
+
+        return true;
+    }
+
+    private function entry(): Entry
+    {
+        $entry = $this->pool()->current() ?? $this->pool->borrowEntry();
+        $entry->watched = true;
+
+        return $entry;
+    }
+
+    /** @param array<array-key, mixed> $arguments */
+    private function forward(string $method, array $arguments): mixed
+    {
+        try {
+            $entry = $this->entry();
+        } catch (PoolException $error) {
+            throw new \RedisException($error->getMessage(), 0, $error);
+        }
+        $change = self::CHANGING[$method] ?? null;
+        if ($change !== null) {
+            $entry->dirty = true;
+            if ($change !== '') {
+                $entry->doomed ??= $change;
+            }
+        }
+        try {
+            $result = $entry->connection->$method(...$arguments);
+        } catch (\Throwable $error) {
+            if ($entry->doomed === null && $this->pool->driver()->isBroken($error)) {
+                $entry->doomed = 'broken';
+            }
+            throw $error;
+        }
+
+        return $result === $entry->connection ? $this : $result;
+    }
+}

@@ -1,0 +1,47 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+/**
+ * Tells statements that may change the state of their session from those that cannot.
+ *
+ * It errs on the safe side: what it does not know changes something. Stored functions that are called in a SELECT and change the
+ * session are not seen.
+ *
+ * @internal
+ */
+final class Sql
+{
+    /** Statements that leave nothing behind but rows, or that the end of their transaction undoes. */
+    private const CLEAN = '/^[\s(;]*+(?:(?:--[^\n]*+\n|#[^\n]*+\n|\/\*(?!!).*?\*\/)\s*+)*+'
+        . '(?:select|insert|update|delete|replace|with|values|table|show|explain|describe|desc|begin|start\s+transaction|commit|rollback'
+        . '|savepoint|release\s+savepoint|end|truncate|merge|analyze|create\s+table|create\s+(?:unique\s+)?index|alter\s+table|drop\s+table'
+        . '|drop\s+index)\b/is';
+
+    /** What such a statement may still do. `@` = variables of MySQL (and addresses in literals, which only costs a reset). */
+    private const SUSPICIOUS = '/@|get_lock|advisory|set_config|sql_calc_found_rows|last_insert_id\s*\(\s*[^)\s]|nextval|setval|\bfunction\b'
+        . '|\binto\s+(?:local\s+)?temp|pg_notify|\bdblink|;\s*\S/i';
+
+    /** @var array<string, bool> what is known */
+    private static array $known = [];
+
+    public static function changesSession(string $sql): bool
+    {
+        return self::$known[$sql] ?? self::judge($sql);
+    }
+
+    private static function judge(string $sql): bool
+    {
+        $changes = \preg_match(self::CLEAN, $sql) !== 1 || \preg_match(self::SUSPICIOUS, $sql) === 1;
+        if (\strlen($sql) < 4096) {
+            if (\count(self::$known) >= 1000) {
+                self::$known = [];
+            }
+            self::$known[$sql] = $changes;
+        }
+
+        return $changes;
+    }
+}

@@ -1,0 +1,120 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+if (!\class_exists(\PDOStatement::class, false)) {
+    return;
+}
+
+/**
+ * A statement of `Hearth\Pool\Pdo`: a real `PDOStatement` that refuses to touch its connection when that went back to the pool.
+ */
+final class Statement extends \PDOStatement
+{
+    private readonly int $lease;
+
+    /** Whether its end must be awaited before the connection may be lent again; one that failed was never made. */
+    private bool $counted = false;
+
+    /** @internal PDO makes statements */
+    protected function __construct(private readonly Entry $entry, private readonly Driver $driver)
+    {
+        $this->lease = $entry->lease;
+        $this->counted = $entry->statementsUseIt;
+        if ($this->counted) {
+            ++$entry->statements;
+        }
+    }
+
+    public function __destruct()
+    {
+        if ($this->counted) {
+            --$this->entry->statements;
+        }
+    }
+
+    private function guard(): void
+    {
+        if ($this->entry->lease !== $this->lease) {
+            throw new \PDOException(
+                'the connection of this statement went back to the pool when its task ended, or was given back; prepare it again',
+            );
+        }
+    }
+
+    /** @throws \PDOException */
+    public function execute(?array $params = null): bool
+    {
+        $this->guard();
+        $this->entry->ran = $this->lease;
+        try {
+            $succeeded = parent::execute($params);
+        } catch (\Throwable $error) {
+            Pdo::noteFailure($this->entry, $this->driver, $error);
+            throw $error;
+        }
+        if (!$succeeded) {
+            Pdo::noteFailure($this->entry, $this->driver, Pdo::silentError(parent::errorInfo()));
+        }
+
+        return $succeeded;
+    }
+
+    public function fetch(int $mode = \PDO::FETCH_DEFAULT, int $cursorOrientation = \PDO::FETCH_ORI_NEXT, int $cursorOffset = 0): mixed
+    {
+        $this->guard();
+
+        return parent::fetch($mode, $cursorOrientation, $cursorOffset);
+    }
+
+    public function fetchAll(int $mode = \PDO::FETCH_DEFAULT, mixed ...$args): array
+    {
+        $this->guard();
+
+        return parent::fetchAll($mode, ...$args);
+    }
+
+    public function fetchColumn(int $column = 0): mixed
+    {
+        $this->guard();
+
+        return parent::fetchColumn($column);
+    }
+
+    public function fetchObject(?string $class = 'stdClass', array $constructorArgs = []): object|false
+    {
+        $this->guard();
+
+        return parent::fetchObject($class, $constructorArgs);
+    }
+
+    public function getColumnMeta(int $column): array|false
+    {
+        $this->guard();
+
+        return parent::getColumnMeta($column);
+    }
+
+    public function nextRowset(): bool
+    {
+        $this->guard();
+
+        return parent::nextRowset();
+    }
+
+    public function closeCursor(): bool
+    {
+        $this->guard();
+
+        return parent::closeCursor();
+    }
+
+    public function getIterator(): \Iterator
+    {
+        $this->guard();
+
+        return parent::getIterator();
+    }
+}

@@ -1,0 +1,158 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Tests\Services;
+
+use Hearth\Pool\Pool;
+use Hearth\Tests\Services;
+
+use function Hearth\async;
+
+final class MariadbTest extends PdoTestCase
+{
+    protected static function database(): array
+    {
+        return Services::mariadb();
+    }
+
+    protected static function sessionId(): string
+    {
+        return 'SELECT CONNECTION_ID()';
+    }
+
+    protected static function kill(string $session): string
+    {
+        return "KILL $session";
+    }
+
+    protected static function sessionChanges(): array
+    {
+        return [
+            'autocommit' => ['SET autocommit = 0', 'SELECT @@autocommit'],
+            'isolation' => ['SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE', 'SELECT @@session.tx_isolation'],
+            'user variable' => ['SET @mine = 7', 'SELECT @mine'],
+            'SQL mode' => ["SET sql_mode = 'ANSI'", 'SELECT @@sql_mode'],
+            'time zone' => ["SET time_zone = '+03:00'", 'SELECT @@time_zone'],
+            'temporary table' => ['CREATE TEMPORARY TABLE mine (a INT)', 'SELECT COUNT(*) FROM mine'],
+            'lock' => ["DO GET_LOCK('mine', 0)", "SELECT IS_USED_LOCK('mine') = CONNECTION_ID()"],
+            'database' => ['USE information_schema', 'SELECT DATABASE()'],
+            'names' => ['SET NAMES latin1', 'SELECT @@character_set_client'],
+        ];
+    }
+
+    protected static function doctrineDriver(\PDO $pdo): \Doctrine\DBAL\Driver
+    {
+        return new class($pdo) extends \Doctrine\DBAL\Driver\AbstractMySQLDriver {
+            public function __construct(private \PDO $pdo)
+            {
+            }
+
+            public function connect(array $params): \Doctrine\DBAL\Driver\Connection
+            {
+                return new \Doctrine\DBAL\Driver\PDO\Connection($this->pdo);
+            }
+        };
+    }
+
+    protected static function eloquentConnection(): string
+    {
+        return \Illuminate\Database\MySqlConnection::class;
+    }
+
+    public function testLastInsertIdStaysWithItsTask(): void
+    {
+        self::plain()->exec('CREATE OR REPLACE TABLE numbered (id INT AUTO_INCREMENT PRIMARY KEY, n INT)');
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 1);
+            async(function () use ($pdo): void {
+                $pdo->exec('INSERT INTO numbered (n) VALUES (1)');
+                self::assertSame('1', $pdo->lastInsertId());
+            })->await();
+            async(function () use ($pdo): void {
+                self::assertSame('0', $pdo->lastInsertId(), 'the id of the insert of another task');
+                $pdo->exec('INSERT INTO numbered (n) VALUES (1)');
+                self::assertSame('2', $pdo->lastInsertId());
+            })->await();
+        });
+    }
+
+    public function testUnfetchedRowsDoNotReachTheNextBorrower(): void
+    {
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 1, attributes: [\PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false]);
+            $kept = async(function () use ($pdo) {
+                $statement = $pdo->query('SELECT 1 UNION SELECT 2');
+                $statement->fetch();
+
+                return $statement;
+            })->await();
+            self::assertSame(['statement' => 1], $pdo->pool()->stats()['destroyed']);
+            unset($kept);
+            self::assertSame(3, (int) async(fn () => $pdo->query('SELECT 3')->fetchColumn())->await());
+        });
+    }
+
+    public function testWhatTheFactorySetsIsSetAgainAfterAReset(): void
+    {
+        if (!\function_exists('Hearth\Internal\mysqlReset')) {
+            self::markTestSkipped('needs the server: PDO cannot send COM_RESET_CONNECTION');
+        }
+        $this->inTask(function (): void {
+            $pool = new Pool(function (): \PDO {
+                $pdo = self::plain();
+                $pdo->exec("SET time_zone = '+05:00', sql_mode = 'ANSI_QUOTES,NO_ZERO_DATE', wait_timeout = 1234");
+
+                return $pdo;
+            }, size: 1, minimumIdle: 0, logger: $this->logger);
+            $show = fn (\PDO $pdo) => $pdo->query('SELECT @@time_zone, @@sql_mode, @@wait_timeout, @@autocommit, @mine')->fetch(\PDO::FETCH_NUM);
+            $expected = $pool->with($show);
+            self::assertSame(['+05:00', 'ANSI_QUOTES,NO_ZERO_DATE', 1234, 1, null], $expected);
+            $pool->with(fn (\PDO $pdo) => $pdo->exec("SET time_zone = '-01:00', sql_mode = '', autocommit = 0, @mine = 1"));
+            self::assertSame($expected, $pool->with($show));
+            self::assertSame(1, $pool->stats()['created']);
+            $pool->close();
+        });
+    }
+
+    public function testAliveAgainAfterTheDatabaseCrashed(): void
+    {
+        [$dsn, $user, $password] = self::database();
+        $this->inTask(function () use ($user, $password): void {
+            $pool = new Pool(
+                fn () => new \PDO(self::database()[0], $user, $password),
+                size: 3,
+                minimumIdle: 0,
+                logger: $this->logger,
+                checkAfter: 0.0,
+            );
+            $pool->with(fn (\PDO $pdo) => $pdo->query('SELECT 1')->fetchAll());
+            self::settle($pool);
+            Services::kill('mariadb');
+            self::pause(0.1);
+            self::assertSame(1, (int) $pool->with(fn (\PDO $pdo) => $pdo->query('SELECT 1')->fetchColumn()));
+            self::assertSame(1, $pool->stats()['destroyed']['broken']);
+            $pool->close();
+        });
+    }
+
+    public function testTheDatabaseNeverSeesMoreThanTheTotal(): void
+    {
+        $this->inTask(function (): void {
+            $watch = self::plain();
+            $pools = [];
+            $name = 'total ' . \random_int(0, \PHP_INT_MAX);
+            for ($worker = 0; $worker < 4; ++$worker) {
+                $pools[] = $this->pdo(size: 20, total: 20, name: $name, borrowTimeout: 60);
+            }
+            $seen = (object) ['most' => 0];
+            \Hearth\parallel(\array_map(fn (int $i) => function () use ($pools, $i, $watch, $seen): void {
+                $pools[$i % 4]->query('SELECT 1')->fetchAll();
+                $seen->most = \max($seen->most, (int) $watch->query("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND != 'Daemon'")->fetchColumn() - 1);
+                self::pause(\mt_rand(0, 5) / 1000);
+            }, \range(1, 400)));
+            self::assertLessThanOrEqual(20, $seen->most);
+            self::assertGreaterThanOrEqual(15, $seen->most);
+        });
+    }
+}

@@ -1,0 +1,92 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Tests\Services;
+
+use Hearth\Pool\Pool;
+use Hearth\Tests\Services;
+
+final class PostgresqlTest extends PdoTestCase
+{
+    protected static function database(): array
+    {
+        return Services::postgresql();
+    }
+
+    protected static function sessionId(): string
+    {
+        return 'SELECT pg_backend_pid()';
+    }
+
+    protected static function kill(string $session): string
+    {
+        return "SELECT pg_terminate_backend($session)";
+    }
+
+    protected static function sessionChanges(): array
+    {
+        return [
+            'isolation' => ['SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE', 'SHOW default_transaction_isolation'],
+            'search path' => ['SET search_path = pg_catalog', 'SHOW search_path'],
+            'time zone' => ["SET TIME ZONE 'Asia/Tokyo'", 'SHOW timezone'],
+            'temporary table' => ['CREATE TEMPORARY TABLE mine (a INT)', 'SELECT COUNT(*) FROM mine'],
+            'set_config' => ["SELECT set_config('my.user', '7', false)", "SELECT coalesce(nullif(current_setting('my.user', true), ''), 'none')"],
+            'advisory lock' => ['SELECT pg_advisory_lock(7)', "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'"],
+            'prepared' => ['PREPARE mine AS SELECT 1', 'SELECT COUNT(*) FROM pg_prepared_statements WHERE from_sql'],
+            'listen' => ['LISTEN mine', 'SELECT COUNT(*) FROM pg_listening_channels()'],
+        ];
+    }
+
+    protected static function doctrineDriver(\PDO $pdo): \Doctrine\DBAL\Driver
+    {
+        return new class($pdo) extends \Doctrine\DBAL\Driver\AbstractPostgreSQLDriver {
+            public function __construct(private \PDO $pdo)
+            {
+            }
+
+            public function connect(array $params): \Doctrine\DBAL\Driver\Connection
+            {
+                return new \Doctrine\DBAL\Driver\PDO\Connection($this->pdo);
+            }
+        };
+    }
+
+    protected static function eloquentConnection(): string
+    {
+        return \Illuminate\Database\PostgresConnection::class;
+    }
+
+    public function testWhatTheFactorySetsIsSetAgainAfterAReset(): void
+    {
+        $this->inTask(function (): void {
+            $pool = new Pool(function (): \PDO {
+                $pdo = self::plain();
+                $pdo->exec("SET TIME ZONE 'Asia/Tokyo'; SET search_path = pg_catalog, public; SET statement_timeout = 4321");
+
+                return $pdo;
+            }, size: 1, minimumIdle: 0, logger: $this->logger);
+            $show = fn (\PDO $pdo) => \array_map(
+                fn (string $name) => $pdo->query("SHOW $name")->fetchColumn(),
+                ['timezone', 'search_path', 'statement_timeout', 'client_encoding'],
+            );
+            $expected = $pool->with($show);
+            self::assertSame(['Asia/Tokyo', 'pg_catalog, public', '4321ms', 'UTF8'], $expected);
+            $pool->with(fn (\PDO $pdo) => $pdo->exec("SET TIME ZONE 'UTC'; SET search_path = public; RESET statement_timeout"));
+            self::assertSame($expected, $pool->with($show));
+            self::assertSame(1, $pool->stats()['created']);
+            $pool->close();
+        });
+    }
+
+    public function testMethodsOfTheDriver(): void
+    {
+        self::table('copied');
+        $this->inTask(function (): void {
+            $pdo = $this->pdo();
+            self::assertTrue($pdo->pgsqlCopyFromArray('copied', ["1\t2", "3\t4"]));
+            self::assertSame(6, (int) $pdo->query('SELECT SUM(n) FROM copied')->fetchColumn());
+            self::assertIsInt($pdo->pgsqlGetPid());
+        });
+    }
+}

@@ -1,0 +1,135 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Tests\Services;
+
+use Hearth\Pool\Redis;
+use Hearth\Tests\Fixtures\ListLogger;
+use Hearth\Tests\Services;
+use Hearth\Tests\TestCase;
+
+use function Hearth\async;
+use function Hearth\parallel;
+
+final class RedisTest extends TestCase
+{
+    private ListLogger $logger;
+    private ?Redis $redis = null;
+
+    protected function setUp(): void
+    {
+        if (!\extension_loaded('redis')) {
+            self::markTestSkipped('phpredis is not installed');
+        }
+        $this->logger = new ListLogger();
+    }
+
+    protected function tearDown(): void
+    {
+        $this->redis?->pool()->close();
+    }
+
+    private function redis(mixed ...$options): Redis
+    {
+        return $this->redis = new Redis(Services::redis(), ...$options + ['size' => 2, 'minimumIdle' => 0, 'logger' => $this->logger]);
+    }
+
+    public function testIsARedis(): void
+    {
+        $this->inTask(function (): void {
+            $redis = $this->redis();
+            self::assertInstanceOf(\Redis::class, $redis);
+            self::assertTrue($redis->set('key', 'value'));
+            self::assertSame('value', $redis->get('key'));
+            self::assertSame([true, 'value'], $redis->multi()->set('other', 1)->get('key')->exec());
+            self::assertSame([true, true], $redis->pipeline()->set('a', 1)->set('b', 2)->exec());
+            $found = [];
+            $cursor = null;
+            while (($keys = $redis->scan($cursor, 'k*', 100)) !== false) {
+                $found = [...$found, ...$keys];
+            }
+            self::assertSame(['key'], $found);
+            self::assertSame(3, $redis->eval('return ARGV[1] + 1', [2]));
+            self::assertSame(2, $redis->zAdd('set', 1, 'one', 2, 'two'));
+        });
+    }
+
+    public function testEachTaskHasItsOwnConnection(): void
+    {
+        $this->inTask(function (): void {
+            $redis = $this->redis(size: 4, borrowTimeout: 30);
+            $redis->set('counter', 0);
+            parallel(\array_fill(0, 100, function () use ($redis): void {
+                $redis->multi();
+                self::pause(\mt_rand(0, 2) / 1000);
+                $redis->incr('counter');
+                self::assertCount(1, $redis->exec());
+            }));
+            self::assertSame('100', $redis->get('counter'));
+        });
+    }
+
+    public function testWhatATaskLeavesBehindIsTidiedUp(): void
+    {
+        $this->inTask(function (): void {
+            $redis = $this->redis(size: 1, database: 2, options: [\Redis::OPT_PREFIX => 'p:']);
+            async(function () use ($redis): void {
+                $redis->select(5);
+                $redis->setOption(\Redis::OPT_PREFIX, 'q:');
+                $redis->watch('key');
+                $redis->multi();
+                $redis->set('key', 'never');
+            })->await();
+            async(function () use ($redis): void {
+                self::assertSame([2, 'p:', \Redis::ATOMIC], [$redis->getDBNum(), $redis->getOption(\Redis::OPT_PREFIX), $redis->getMode()]);
+                self::assertFalse($redis->get('key'));
+            })->await();
+            self::assertSame([1, 1], [$redis->pool()->stats()['created'], $redis->pool()->stats()['rollbacks']]);
+        });
+    }
+
+    public function testPlainCommandsNeedNoReset(): void
+    {
+        $this->inTask(function (): void {
+            $redis = $this->redis();
+            async(fn () => $redis->set('a', 'b'))->await();
+            self::assertSame([0, 1], [$redis->pool()->stats()['resets'], $redis->pool()->stats()['idle']]);
+        });
+    }
+
+    public function testDeadIdleConnectionIsReplacedUnseen(): void
+    {
+        $this->inTask(function (): void {
+            $redis = $this->redis(checkAfter: 0.05);
+            async(fn () => $redis->set('a', 'b'))->await();
+            $plain = new \Redis();
+            $plain->connect(Services::redis());
+            $plain->rawCommand('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+            self::pause(0.2);
+            self::assertSame('b', async(fn () => $redis->get('a'))->await());
+        });
+    }
+
+    public function testUnreachableIsARedisException(): void
+    {
+        $this->inTask(function (): void {
+            $this->redis = $redis = new Redis('/nowhere/redis.sock', minimumIdle: 0, logger: $this->logger);
+            $this->thrown(\RedisException::class, fn () => $redis->get('a'));
+        });
+    }
+
+    public function testConnectLater(): void
+    {
+        $this->inTask(function (): void {
+            $redis = new Redis(minimumIdle: 0);
+            $this->thrown(\RedisException::class, fn () => $redis->get('a'));
+            self::assertTrue($redis->connect(Services::redis()));
+            self::assertTrue($redis->set('a', 1));
+            $this->thrown(\RedisException::class, fn () => $redis->connect('127.0.0.1'));
+            self::assertTrue($redis->close());
+            self::assertSame('1', $redis->get('a'));
+            $redis->pool()->close();
+        });
+    }
+}

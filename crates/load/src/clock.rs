@@ -1,0 +1,53 @@
+//! One monotonic clock per run, in nanoseconds since the run's epoch.
+//!
+//! Everything is compared as plain integers; the clock is read once per system call.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
+
+/// Nanoseconds since the epoch of a run.
+pub(crate) type Nanos = u64;
+
+/// The clock of a run; copies share the epoch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    epoch: Instant,
+}
+
+impl Clock {
+    /// A clock that starts at zero, now.
+    pub(crate) fn start() -> Self {
+        Self {
+            epoch: Instant::now(),
+        }
+    }
+
+    /// Time since the epoch.
+    #[inline]
+    pub(crate) fn now(self) -> Nanos {
+        nanos(self.epoch.elapsed())
+    }
+}
+
+/// A duration as nanoseconds, saturating after five centuries.
+pub(crate) fn nanos(duration: Duration) -> Nanos {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn cpu(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}
+
+/// Processor time that the calling thread has used.
+pub(crate) fn thread_cpu() -> Duration {
+    cpu(ClockId::ThreadCPUTime)
+}
+
+/// Processor time that this process has used.
+pub(crate) fn process_cpu() -> Duration {
+    cpu(ClockId::ProcessCPUTime)
+}

@@ -1,0 +1,477 @@
+//! The HTTP/1 engine: one thread, one epoll, many slots.
+//!
+//! A response is read, parsed and recorded, and the next request written, without leaving the
+//! handler of its event: two system calls per request and a share of one epoll_wait.
+
+pub(crate) use step::{SOURCES, connect_class};
+
+mod slot;
+mod step;
+mod timer;
+
+use crate::clock::{Nanos, nanos, thread_cpu};
+use crate::control::{Control, Message, Phase, ThreadResult};
+use crate::http1::{HeadCache, Keep};
+use crate::mix::Picker;
+use crate::plan::{Pace, Plan, Think};
+use crate::procfs;
+use crate::record::{Recorder, SLICE};
+use crate::schedule::{Schedule, Stage};
+use mio::{Events, Poll, Token, Waker};
+use rand::Rng;
+use slot::{Slot, State};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+use timer::Timer;
+
+const TIMER: Token = Token(usize::MAX - 1);
+const WAKER: Token = Token(usize::MAX - 2);
+/// Size of the buffers that all slots of a thread share.
+const BUFFER: usize = 64 * 1024;
+
+/// One client thread's share of the plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// Number of this thread.
+    pub(crate) thread: usize,
+    /// Number of threads.
+    pub(crate) threads: usize,
+    /// Slots of this thread.
+    pub(crate) slots: usize,
+    /// Slots of the threads before it.
+    pub(crate) first_slot: usize,
+    /// Requests of this thread in an open loop.
+    pub(crate) limit: u64,
+}
+
+/// One client thread.
+#[derive(Debug)]
+pub(crate) struct Worker<'p> {
+    plan: &'p Plan,
+    share: Share,
+    control: &'p Control,
+    out: Sender<Message>,
+    poll: Poll,
+    timer: Timer,
+    slots: Vec<Slot>,
+    /// Open loop: connected slots without a request, longest idle first.
+    idle: VecDeque<usize>,
+    /// Open loop: slots without a connection.
+    closed: Vec<usize>,
+    /// Slots that start, or try again, at a time.
+    later: BinaryHeap<Reverse<(Nanos, usize)>>,
+    schedule: Option<Schedule>,
+    picker: Picker,
+    recorder: Recorder,
+    cache: HeadCache,
+    keep: Keep,
+    /// True once a response head has been looked at.
+    seen_head: bool,
+    /// Length of the first body, where all must be alike.
+    first_length: Option<u64>,
+    buffer: Vec<u8>,
+    raw: Vec<u8>,
+    in_flight: usize,
+    /// Requests claimed from the common budget and not yet begun.
+    claimed: u64,
+    phase: Phase,
+    began: Nanos,
+    deadline: Nanos,
+    drain_until: Nanos,
+    next_tick: Nanos,
+    next_source: usize,
+    cpu_before: Duration,
+    waited_before: Duration,
+}
+
+impl<'p> Worker<'p> {
+    /// Prepares the thread; the waker interrupts its sleep.
+    pub(crate) fn new(
+        plan: &'p Plan,
+        share: Share,
+        control: &'p Control,
+        out: Sender<Message>,
+    ) -> io::Result<(Self, Waker)> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKER)?;
+        let timer = Timer::new(poll.registry(), TIMER)?;
+        let mut keep = plan.expect.keep();
+        keep.head = plan.cookie_jar;
+        let schedule = schedule(plan, share, true);
+        let worker = Self {
+            picker: Picker::new(&plan.requests, plan.order, plan.seed, share.thread),
+            recorder: Recorder::new(schedule.is_some()),
+            slots: (0..share.slots).map(|_| Slot::default()).collect(),
+            plan,
+            share,
+            control,
+            out,
+            poll,
+            timer,
+            schedule,
+            keep,
+            seen_head: false,
+            first_length: None,
+            idle: VecDeque::new(),
+            closed: Vec::new(),
+            later: BinaryHeap::new(),
+            cache: HeadCache::default(),
+            buffer: vec![0; BUFFER],
+            raw: vec![0; BUFFER],
+            in_flight: 0,
+            claimed: 0,
+            phase: Phase::Warm,
+            began: 0,
+            deadline: u64::MAX,
+            drain_until: u64::MAX,
+            next_tick: 0,
+            next_source: share.first_slot,
+            cpu_before: Duration::ZERO,
+            waited_before: Duration::ZERO,
+        };
+        Ok((worker, waker))
+    }
+
+    /// Works until the run is over.
+    pub(crate) fn run(mut self) {
+        let error = self
+            .work()
+            .err()
+            .map(|error| format!("client thread {}: {error}", self.share.thread));
+        let now = self.now();
+        for index in 0..self.slots.len() {
+            self.abandon(index, now);
+        }
+        if let Some(schedule) = &mut self.schedule {
+            self.recorder.tally.unsent += schedule.drain_before(now.min(self.deadline));
+        }
+        let slice = self
+            .recorder
+            .take_slice(now.saturating_sub(self.began), self.phase == Phase::Warm);
+        let _ = self.out.send(Message::Slice(Box::new(slice)));
+        let result = ThreadResult {
+            answered: self.slots.iter().map(|slot| slot.answered).collect(),
+            longest: self.slots.iter().map(|slot| slot.longest).collect(),
+            cpu: thread_cpu().saturating_sub(self.cpu_before),
+            waited: procfs::thread_waited().saturating_sub(self.waited_before),
+            elapsed: now.saturating_sub(self.began),
+            tally: self.recorder.tally,
+            error,
+        };
+        let _ = self.out.send(Message::Done(Box::new(result)));
+    }
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.control.clock.now()
+    }
+
+    fn work(&mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(1024);
+        self.begin()?;
+        loop {
+            let now = self.now();
+            if now >= self.next_tick && self.tick(now) {
+                return Ok(());
+            }
+            self.start_due(now);
+            if self.is_done(now) {
+                return Ok(());
+            }
+            self.wait(&mut events)?;
+            for event in &events {
+                match event.token() {
+                    WAKER => {
+                        let now = self.now();
+                        if self.tick(now) {
+                            return Ok(());
+                        }
+                    }
+                    TIMER => {}
+                    Token(index) => self.on_event(
+                        index,
+                        event.is_writable() || event.is_error(),
+                        event.is_read_closed(),
+                    ),
+                }
+            }
+        }
+    }
+
+    /// Sleeps until something happens or is due.
+    fn wait(&mut self, events: &mut Events) -> io::Result<()> {
+        let now = self.now();
+        let due = self.next_due();
+        let timeout = if due <= now {
+            Duration::ZERO
+        } else {
+            self.timer.arm(due, now)?;
+            Duration::from_nanos(self.next_tick.saturating_sub(now).max(1))
+        };
+        match self.poll.poll(events, Some(timeout)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            other => other,
+        }
+    }
+
+    /// The next moment at which this thread has something to do by itself.
+    fn next_due(&self) -> Nanos {
+        let later = self
+            .later
+            .peek()
+            .map_or(u64::MAX, |Reverse((when, _))| *when);
+        let able = !self.idle.is_empty() || !self.closed.is_empty();
+        let planned = match &self.schedule {
+            Some(schedule) if able && self.phase <= Phase::Measure => schedule
+                .peek()
+                .filter(|due| *due < self.deadline)
+                .unwrap_or(u64::MAX),
+            _ => u64::MAX,
+        };
+        let end = if self.phase == Phase::Measure {
+            self.deadline
+        } else {
+            self.drain_until
+        };
+        later.min(planned).min(end)
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        self.phase = self.control.phase();
+        let now = self.now();
+        if self.phase == Phase::Measure {
+            self.begin_measure();
+        } else {
+            self.restart_clock(now);
+        }
+        if self.schedule.is_some() {
+            self.closed = (0..self.slots.len()).rev().collect();
+            return Ok(());
+        }
+        let total = (self.plan.connections.max(1)) as u64;
+        for index in 0..self.slots.len() {
+            let order = (self.share.first_slot + index) as u64;
+            self.later.push(Reverse((
+                self.began + nanos(self.plan.ramp) * order / total,
+                index,
+            )));
+        }
+        Ok(())
+    }
+
+    fn begin_measure(&mut self) {
+        let from = self.control.measure_from();
+        self.recorder.restart();
+        self.slots.iter_mut().for_each(Slot::restart);
+        self.schedule = schedule(self.plan, self.share, false);
+        self.restart_clock(from);
+        self.deadline = self
+            .plan
+            .duration
+            .map_or(u64::MAX, |length| from.saturating_add(nanos(length)));
+        self.cpu_before = thread_cpu();
+        self.waited_before = procfs::thread_waited();
+    }
+
+    fn restart_clock(&mut self, from: Nanos) {
+        self.began = from;
+        self.next_tick = from + SLICE;
+        if let Some(schedule) = &mut self.schedule {
+            schedule.start_at(from);
+        }
+    }
+
+    /// Housekeeping every tenth of a second and at orders; true to stop at once.
+    fn tick(&mut self, now: Nanos) -> bool {
+        let ordered = self.control.phase();
+        if ordered == Phase::Measure && self.phase == Phase::Warm {
+            self.hand_over(now, true);
+            self.phase = Phase::Measure;
+            self.begin_measure();
+        }
+        if ordered == Phase::Abort {
+            return true;
+        }
+        if ordered == Phase::Drain && self.phase != Phase::Drain {
+            self.start_drain(now);
+        }
+        if now >= self.next_tick {
+            self.hand_over(now, self.phase == Phase::Warm);
+            self.next_tick = now + SLICE - (now - self.next_tick).min(SLICE / 2);
+            self.expire(now);
+        }
+        false
+    }
+
+    fn hand_over(&mut self, now: Nanos, warm: bool) {
+        let slice = self
+            .recorder
+            .take_slice(now.saturating_sub(self.began), warm);
+        let _ = self.out.send(Message::Slice(Box::new(slice)));
+    }
+
+    fn start_drain(&mut self, now: Nanos) {
+        self.phase = Phase::Drain;
+        self.deadline = self.deadline.min(now);
+        self.drain_until = now.saturating_add(nanos(self.plan.drain));
+        self.later
+            .retain(|Reverse((_, index))| self.slots[*index].state == State::Retry);
+    }
+
+    fn is_done(&mut self, now: Nanos) -> bool {
+        if self.phase == Phase::Measure && now >= self.deadline {
+            self.start_drain(now);
+            // What was due by the deadline is still sent while the drain lasts.
+        }
+        let planned = match &self.schedule {
+            Some(schedule) => schedule.peek().is_some_and(|due| due < self.deadline),
+            None => self.phase <= Phase::Measure && !self.later.is_empty(),
+        };
+        now >= self.drain_until || self.in_flight == 0 && !planned && self.phase != Phase::Warm
+    }
+
+    /// Starts whatever is due.
+    fn start_due(&mut self, now: Nanos) {
+        while let Some(Reverse((when, index))) = self.later.peek().copied() {
+            if when > now {
+                break;
+            }
+            self.later.pop();
+            if self.slots[index].state == State::Retry {
+                self.connect(index);
+            } else {
+                self.start(index, now);
+            }
+        }
+        self.start_planned(now);
+    }
+
+    /// Open loop: gives every request that is due to a slot, as long as there are any.
+    fn start_planned(&mut self, mut now: Nanos) {
+        if self.schedule.is_none() {
+            return;
+        }
+        while let Some(due) = self.schedule.as_ref().and_then(Schedule::peek) {
+            if due > now || due >= self.deadline {
+                return;
+            }
+            let Some(index) = self.free_slot() else {
+                return;
+            };
+            if let Some(schedule) = &mut self.schedule {
+                schedule.advance();
+            }
+            let was_connected = self.slots[index].state == State::Idle;
+            now = self.now();
+            if was_connected && due >= self.began {
+                self.recorder.tally.send_delay.record(now - due);
+            }
+            self.begin_request(index, due, now);
+        }
+    }
+
+    fn free_slot(&mut self) -> Option<usize> {
+        while let Some(index) = self.idle.pop_front() {
+            if self.slots[index].state == State::Idle {
+                return Some(index);
+            }
+        }
+        self.closed.pop()
+    }
+
+    /// Closed loop: begins the next request of a slot, if the plan allows one more.
+    fn start(&mut self, index: usize, now: Nanos) {
+        if self.phase > Phase::Measure || now >= self.deadline || !self.claim() {
+            return;
+        }
+        self.begin_request(index, now, now);
+    }
+
+    #[inline]
+    fn claim(&mut self) -> bool {
+        if self.phase == Phase::Warm {
+            return true;
+        }
+        if self.claimed == 0 {
+            let fair = self.plan.request_limit.unwrap_or(u64::MAX)
+                / (self.plan.connections as u64 * 4).max(1);
+            self.claimed = self.control.claim(fair.clamp(1, 64));
+        }
+        if self.claimed == 0 {
+            return false;
+        }
+        self.claimed -= 1;
+        true
+    }
+
+    /// What a slot does after a request: think, wait for the plan, or go on.
+    fn next(&mut self, index: usize, now: Nanos, failed_connect: bool) {
+        if self.schedule.is_some() {
+            // Never starts the next one here: a connect that fails at once would recurse.
+            if self.slots[index].state == State::Idle {
+                self.idle.push_back(index)
+            } else {
+                self.closed.push(index)
+            }
+            return;
+        }
+        let pause = if failed_connect {
+            Some(backoff(self.slots[index].failures))
+        } else {
+            self.think()
+        };
+        match pause {
+            Some(pause) => self.later.push(Reverse((now + pause, index))),
+            None => self.start(index, now),
+        }
+    }
+
+    fn think(&mut self) -> Option<Nanos> {
+        match self.plan.think? {
+            Think::Fixed(pause) => Some(nanos(pause)),
+            Think::Exponential(mean) => {
+                let unit = -(1.0 - self.picker.rng.random::<f64>()).ln();
+                Some((unit * nanos(mean) as f64) as Nanos)
+            }
+        }
+    }
+}
+
+/// The thread's part of the plan; the warm-up keeps the rate the plan begins with.
+pub(crate) fn schedule(plan: &Plan, share: Share, warm: bool) -> Option<Schedule> {
+    let Pace::Open { stages, spacing } = &plan.pace else {
+        return None;
+    };
+    let first = stages[0];
+    let rate = if first.from > 0.0 {
+        first.from
+    } else {
+        first.to
+    };
+    let level = [Stage {
+        length: Duration::ZERO,
+        from: rate,
+        to: rate,
+    }];
+    let (stages, limit) = if warm {
+        (&level[..], u64::MAX)
+    } else {
+        (stages.as_slice(), share.limit)
+    };
+    Some(Schedule::new(
+        stages,
+        *spacing,
+        plan.seed,
+        share.thread,
+        share.threads,
+        limit,
+    ))
+}
+
+/// Pause after so many failures to connect in a row: 1 ms, doubling up to 128 ms.
+fn backoff(failures: u32) -> Nanos {
+    1_000_000 << failures.saturating_sub(1).min(7)
+}

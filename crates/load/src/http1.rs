@@ -1,0 +1,502 @@
+//! HTTP/1 responses, without input or output: bytes in, framing and counts out.
+//!
+//! The body is counted, not kept, unless someone wants to look at it. Servers repeat their heads
+//! byte for byte (the date changes once a second), so a head equal to the last one is not parsed
+//! again.
+
+use httparse::{EMPTY_HEADER, Status};
+
+/// Longest response head accepted.
+const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEADERS: usize = 100;
+
+/// What a response head says about the bytes that follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// Length of the head in bytes.
+    pub(crate) len: usize,
+    /// Status code.
+    pub(crate) status: u16,
+    /// How the end of the body is found.
+    pub(crate) framing: Framing,
+    /// True if the connection may be used again.
+    pub(crate) keep_alive: bool,
+}
+
+/// How the end of a body is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// After so many bytes.
+    Length(u64),
+    /// After the last chunk.
+    Chunked,
+    /// When the server closes.
+    UntilClose,
+}
+
+/// Why the bytes are not a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bad(pub(crate) String);
+
+/// Parses a head at the beginning of `bytes`; `None` if it is not complete.
+pub(crate) fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Bad> {
+    let mut headers = [EMPTY_HEADER; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut headers);
+    match response.parse(bytes) {
+        Ok(Status::Complete(len)) => head_of(&response, len).map(Some),
+        Ok(Status::Partial) if bytes.len() > MAX_HEAD => {
+            Err(Bad("response head longer than 64 kB".into()))
+        }
+        Ok(Status::Partial) => Ok(None),
+        Err(error) => Err(Bad(format!("not an HTTP response: {error}"))),
+    }
+}
+
+fn head_of(response: &httparse::Response<'_, '_>, len: usize) -> Result<Head, Bad> {
+    let status = response.code.unwrap_or(0);
+    let mut keep_alive = response.version == Some(1);
+    let (mut length, mut chunked) = (None, false);
+    for header in response.headers.iter() {
+        match header.name.len() {
+            14 if header.name.eq_ignore_ascii_case("content-length") => {
+                length = Some(content_length(header.value, length)?);
+            }
+            17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                chunked = contains(header.value, "chunked");
+            }
+            10 if header.name.eq_ignore_ascii_case("connection") => {
+                keep_alive = connection(header.value, keep_alive);
+            }
+            _ => {}
+        }
+    }
+    let framing = match (chunked, length) {
+        (true, _) => Framing::Chunked,
+        (false, Some(bytes)) => Framing::Length(bytes),
+        (false, None) => Framing::UntilClose,
+    };
+    Ok(Head {
+        len,
+        status,
+        framing,
+        keep_alive,
+    })
+}
+
+fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Bad> {
+    let text = str::from_utf8(value).unwrap_or("?").trim();
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let length = if digits { text.parse().ok() } else { None };
+    match (length, before) {
+        (Some(length), None) => Ok(length),
+        (Some(length), Some(other)) if length == other => Ok(length),
+        _ => Err(Bad(format!("bad Content-Length: {text}"))),
+    }
+}
+
+fn contains(value: &[u8], word: &str) -> bool {
+    str::from_utf8(value).is_ok_and(|text| {
+        text.split(',')
+            .any(|part| part.trim().eq_ignore_ascii_case(word))
+    })
+}
+
+fn connection(value: &[u8], default: bool) -> bool {
+    (default || contains(value, "keep-alive")) && !contains(value, "close")
+}
+
+/// Remembers the last head so that its repetition costs one comparison.
+#[derive(Debug, Default)]
+pub(crate) struct HeadCache {
+    bytes: Vec<u8>,
+    head: Option<Head>,
+}
+
+impl HeadCache {
+    #[inline]
+    fn parse(&mut self, bytes: &[u8]) -> Result<Option<Head>, Bad> {
+        if let Some(head) = self.head
+            && bytes.starts_with(&self.bytes)
+        {
+            return Ok(Some(head));
+        }
+        let head = parse_head(bytes)?;
+        if let Some(head) = head {
+            self.bytes.clear();
+            self.bytes.extend_from_slice(&bytes[..head.len]);
+            self.head = Some(head);
+        }
+        Ok(head)
+    }
+}
+
+/// Where a reader is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Head,
+    Length(u64),
+    Chunk(ChunkState),
+    UntilClose,
+}
+
+/// Where a chunked body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ChunkState {
+    /// In the size line: the size so far and how many digits it has.
+    Size(u64, u8),
+    /// In the rest of the size line (extensions).
+    Extension(u64),
+    /// So many bytes of data to come.
+    Data(u64),
+    /// Line end after the data.
+    DataEnd,
+    /// In a trailer line: its length so far.
+    Trailer(usize),
+}
+
+/// What a reader wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// More bytes.
+    More,
+    /// Nothing: the response ended after so many of the bytes given.
+    Done(usize),
+}
+
+/// Reads one response after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    stage: Stage,
+    pending: Vec<u8>,
+    /// Status of the response being read.
+    pub(crate) status: u16,
+    /// Whether the connection may be used afterwards.
+    pub(crate) keep_alive: bool,
+    /// Bytes of its head.
+    pub(crate) head_bytes: u64,
+    /// Bytes of its body so far.
+    pub(crate) body_bytes: u64,
+    /// The body, as far as it was to be kept.
+    pub(crate) body: Vec<u8>,
+    /// The head, if it was to be kept.
+    pub(crate) head: Vec<u8>,
+}
+
+/// How much of a response to keep.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Keep {
+    /// Bytes of body.
+    pub(crate) body: usize,
+    /// Bytes of the body of an error response.
+    pub(crate) error_body: usize,
+    /// The head.
+    pub(crate) head: bool,
+}
+
+impl Reader {
+    /// Prepares for the next response.
+    #[inline]
+    pub(crate) fn reset(&mut self) {
+        self.stage = Stage::Head;
+        self.pending.clear();
+        self.body.clear();
+        self.head.clear();
+        self.status = 0;
+        self.head_bytes = 0;
+        self.body_bytes = 0;
+        self.keep_alive = false;
+    }
+
+    /// True if no byte of the response has come yet.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.stage == Stage::Head && self.pending.is_empty() && self.head_bytes == 0
+    }
+
+    /// True if the end of the connection is the end of the response.
+    pub(crate) fn ends_at_close(&self) -> bool {
+        self.stage == Stage::UntilClose
+    }
+
+    /// Takes the next bytes. `bodiless`: the request was HEAD.
+    pub(crate) fn feed(
+        &mut self,
+        data: &[u8],
+        bodiless: bool,
+        keep: Keep,
+        cache: &mut HeadCache,
+    ) -> Result<Progress, Bad> {
+        let mut used = 0;
+        if self.stage == Stage::Head {
+            match self.feed_head(data, bodiless, keep, cache)? {
+                Some(consumed) => used = consumed,
+                None => return Ok(Progress::More),
+            }
+        }
+        let rest = &data[used..];
+        let wanted = if self.status >= 400 {
+            keep.body.max(keep.error_body)
+        } else {
+            keep.body
+        };
+        match self.stage {
+            Stage::Length(left) => {
+                let take = left.min(rest.len() as u64);
+                self.take_body(&rest[..take as usize], wanted);
+                self.stage = Stage::Length(left - take);
+                Ok(if take == left {
+                    Progress::Done(used + take as usize)
+                } else {
+                    Progress::More
+                })
+            }
+            Stage::Chunk(_) => Ok(match self.feed_chunks(rest, wanted)? {
+                Progress::Done(more) => Progress::Done(used + more),
+                Progress::More => Progress::More,
+            }),
+            Stage::UntilClose => {
+                self.take_body(rest, wanted);
+                Ok(Progress::More)
+            }
+            Stage::Head => Ok(Progress::More),
+        }
+    }
+
+    /// Consumes heads (interim 1xx ones too); says how many of `data` they took.
+    fn feed_head(
+        &mut self,
+        data: &[u8],
+        bodiless: bool,
+        keep: Keep,
+        cache: &mut HeadCache,
+    ) -> Result<Option<usize>, Bad> {
+        let before = self.pending.len();
+        if before > 0 {
+            self.pending.extend_from_slice(data);
+        }
+        let joined = std::mem::take(&mut self.pending);
+        let bytes = if before > 0 { joined.as_slice() } else { data };
+        let mut at = 0;
+        loop {
+            let Some(head) = cache.parse(&bytes[at..])? else {
+                self.pending = bytes[at..].to_vec();
+                return Ok(None);
+            };
+            at += head.len;
+            self.head_bytes += head.len as u64;
+            if (100..200).contains(&head.status) && head.status != 101 {
+                continue;
+            }
+            if keep.head {
+                self.head.extend_from_slice(&bytes[at - head.len..at]);
+            }
+            self.start_body(head, bodiless);
+            break;
+        }
+        self.pending = joined;
+        self.pending.clear();
+        Ok(Some(at - before))
+    }
+
+    #[inline]
+    fn start_body(&mut self, head: Head, bodiless: bool) {
+        self.status = head.status;
+        self.keep_alive = head.keep_alive;
+        let none = bodiless || head.status == 204 || head.status == 304;
+        self.stage = match head.framing {
+            _ if none => Stage::Length(0),
+            Framing::Length(bytes) => Stage::Length(bytes),
+            Framing::Chunked => Stage::Chunk(ChunkState::Size(0, 0)),
+            Framing::UntilClose => {
+                self.keep_alive = false;
+                Stage::UntilClose
+            }
+        };
+    }
+
+    #[inline]
+    fn take_body(&mut self, bytes: &[u8], wanted: usize) {
+        self.body_bytes += bytes.len() as u64;
+        if wanted > self.body.len() {
+            let room = wanted - self.body.len();
+            self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    fn feed_chunks(&mut self, data: &[u8], wanted: usize) -> Result<Progress, Bad> {
+        let mut at = 0;
+        while at < data.len() {
+            let Stage::Chunk(state) = self.stage else {
+                break;
+            };
+            let next = if let ChunkState::Data(left) = state {
+                let take = left.min((data.len() - at) as u64);
+                self.take_body(&data[at..at + take as usize], wanted);
+                at += take as usize;
+                if take == left {
+                    ChunkState::DataEnd
+                } else {
+                    ChunkState::Data(left - take)
+                }
+            } else {
+                at += 1;
+                match chunk_step(state, data[at - 1])? {
+                    Some(next) => next,
+                    None => return Ok(Progress::Done(at)),
+                }
+            };
+            self.stage = Stage::Chunk(next);
+        }
+        Ok(Progress::More)
+    }
+}
+
+/// One byte of chunk framing; `None` after the last.
+fn chunk_step(state: ChunkState, byte: u8) -> Result<Option<ChunkState>, Bad> {
+    let bad = |what: &str| Err(Bad(format!("bad chunk: {what} 0x{byte:02x}")));
+    Ok(Some(match (state, byte) {
+        (ChunkState::Size(size, digits), _) if byte.is_ascii_hexdigit() => {
+            if digits >= 16 {
+                return bad("size too long at");
+            }
+            let digit = (byte as char).to_digit(16).unwrap_or(0);
+            ChunkState::Size(size * 16 + u64::from(digit), digits + 1)
+        }
+        (ChunkState::Size(_, 0), _) => return bad("size expected, got"),
+        (ChunkState::Size(size, _) | ChunkState::Extension(size), b'\n') => {
+            if size == 0 {
+                ChunkState::Trailer(0)
+            } else {
+                ChunkState::Data(size)
+            }
+        }
+        (ChunkState::Size(size, _), b'\r' | b';' | b' ' | b'\t')
+        | (ChunkState::Extension(size), _) => ChunkState::Extension(size),
+        (ChunkState::Size(..), _) => return bad("unexpected byte in size"),
+        (ChunkState::DataEnd, b'\r') => ChunkState::DataEnd,
+        (ChunkState::DataEnd, b'\n') => ChunkState::Size(0, 0),
+        (ChunkState::DataEnd, _) => return bad("line end expected after data, got"),
+        (ChunkState::Trailer(0), b'\n') => return Ok(None),
+        (ChunkState::Trailer(_), b'\n') => ChunkState::Trailer(0),
+        (ChunkState::Trailer(length), b'\r') => ChunkState::Trailer(length),
+        (ChunkState::Trailer(length), _) => ChunkState::Trailer(length + 1),
+        (ChunkState::Data(left), _) => ChunkState::Data(left),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ALL: Keep = Keep {
+        body: usize::MAX,
+        error_body: 0,
+        head: true,
+    };
+
+    fn read(parts: &[&[u8]]) -> Result<(Reader, Progress), Bad> {
+        let (mut reader, mut cache) = (Reader::default(), HeadCache::default());
+        let mut progress = Progress::More;
+        for part in parts {
+            progress = reader.feed(part, false, ALL, &mut cache)?;
+        }
+        Ok((reader, progress))
+    }
+
+    #[test]
+    fn a_simple_response() {
+        let (reader, progress) =
+            read(&[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"]).unwrap();
+        assert_eq!(
+            (reader.status, reader.body.as_slice(), progress),
+            (200, &b"ok"[..], Progress::Done(40))
+        );
+        assert!(reader.keep_alive);
+    }
+
+    #[test]
+    fn surplus_is_seen() {
+        let (_, progress) = read(&[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokmore"]).unwrap();
+        assert_eq!(progress, Progress::Done(40));
+    }
+
+    #[test]
+    fn interim_responses_are_skipped() {
+        let (reader, _) =
+            read(&[b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"]).unwrap();
+        assert_eq!(reader.status, 204);
+    }
+
+    #[test]
+    fn http_1_0_is_kept_only_on_request() {
+        let (reader, _) = read(&[b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"]).unwrap();
+        assert!(!reader.keep_alive);
+        let (reader, _) =
+            read(&[b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n"])
+                .unwrap();
+        assert!(reader.keep_alive);
+    }
+
+    #[test]
+    fn no_length_means_until_close() {
+        let (reader, progress) = read(&[b"HTTP/1.1 200 OK\r\n\r\nabc", b"def"]).unwrap();
+        assert_eq!(
+            (reader.ends_at_close(), progress, reader.body_bytes),
+            (true, Progress::More, 6)
+        );
+    }
+
+    #[test]
+    fn bad_bytes_are_refused() {
+        assert!(read(&[b"SSH-2.0-OpenSSH_9.2\r\n"]).is_err());
+        assert!(read(&[b"HTTP/1.1 200 OK\r\nContent-Length: 2x\r\n\r\n"]).is_err());
+        assert!(
+            read(&[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n"]).is_err()
+        );
+        assert!(read(&[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"]).is_err());
+        assert!(
+            read(&[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n"]).is_err()
+        );
+    }
+
+    fn chunked(parts: &[Vec<u8>]) -> Vec<u8> {
+        let mut bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+        for part in parts {
+            bytes.extend(format!("{:x};name=value\r\n", part.len()).bytes());
+            bytes.extend(part);
+            bytes.extend(b"\r\n");
+        }
+        bytes.extend(b"0\r\nTrailer: yes\r\n\r\n");
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_cut_anywhere_give_the_body(
+            parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..50), 0..6),
+            cuts in proptest::collection::vec(1_usize..30, 1..40),
+        ) {
+            let bytes = chunked(&parts);
+            let (mut reader, mut cache) = (Reader::default(), HeadCache::default());
+            let (mut at, mut cut, mut last) = (0, cuts.iter().cycle(), Progress::More);
+            while at < bytes.len() {
+                let end = (at + cut.next().unwrap()).min(bytes.len());
+                last = reader.feed(&bytes[at..end], false, ALL, &mut cache).unwrap();
+                prop_assert_eq!(matches!(last, Progress::Done(_)), end == bytes.len());
+                at = end;
+            }
+            prop_assert!(matches!(last, Progress::Done(_)));
+            prop_assert_eq!(&reader.body, &parts.concat());
+            prop_assert_eq!(reader.body_bytes as usize, parts.concat().len());
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = read(&[&bytes]);
+            let mut with_head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+            with_head.extend(&bytes);
+            let _ = read(&[&with_head]);
+        }
+    }
+}

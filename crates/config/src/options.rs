@@ -272,7 +272,9 @@ pub const OPTIONS: &[Opt] = &[
         default: "false",
         group: Group::Operation,
         short: "Reload when a PHP file of the app changes (development)",
-        long: "Watches the folder of the app and all below it for changes of *.php files.",
+        long: "Watches *.php files below the folder of the app, or of the nearest composer.json or hearth.toml above \
+               it; folders named cache, storage, var or node_modules and hidden ones are left out. Also shows \
+               exceptions to the client.",
     },
     Opt {
         key: "admin",

@@ -19,12 +19,13 @@ mod holder;
 mod link;
 mod log;
 mod metrics;
-mod notify;
 mod program;
 mod server;
 mod signal;
 mod sockets;
 mod status;
+mod systemd;
+mod watch;
 mod worker;
 
 pub use boot::{Booted, check};

@@ -15,7 +15,7 @@ use crate::link::{Link, Said};
 use crate::program::Program;
 use crate::signal::describe;
 use crate::worker::State;
-use crate::{boot, log, notify};
+use crate::{boot, log, systemd};
 
 /// How long a zygote may take to leave once it was told to.
 const ZYGOTE_LEAVES: Duration = Duration::from_secs(2);
@@ -121,7 +121,7 @@ impl Server {
         } else {
             self.reloads += 1;
             self.retire_others(number);
-            notify::tell("READY=1");
+            systemd::tell("READY=1");
         }
         for done in self.waiting.drain(..) {
             let _ = done.send(Ok(format!(
@@ -157,7 +157,7 @@ impl Server {
             return self.sweep();
         }
         log::error!("generation {number} failed and changes nothing: {why}");
-        notify::tell("READY=1");
+        systemd::tell("READY=1");
         for done in self.waiting.drain(..) {
             let _ = done.send(Err(why.clone()));
         }
@@ -217,7 +217,7 @@ impl Server {
     }
 
     fn reload_now(&mut self, done: Vec<Done>) {
-        notify::reloading();
+        systemd::reloading();
         let raised = self
             .refreshed()
             .and_then(|settings| self.raise(Arc::new(settings)).map_err(|e| e.to_string()));
@@ -225,7 +225,7 @@ impl Server {
             Ok(()) => self.waiting = done,
             Err(why) => {
                 log::error!("reload failed and changes nothing: {why}");
-                notify::tell("READY=1");
+                systemd::tell("READY=1");
                 for done in done {
                     let _ = done.send(Err(why.clone()));
                 }

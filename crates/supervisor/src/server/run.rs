@@ -1,6 +1,6 @@
 //! From settings to a running server, and to its end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config::{Settings, control_candidates, control_directories};
@@ -14,7 +14,7 @@ use crate::event::{Event, Events};
 use crate::log;
 use crate::signal::Signals;
 use crate::sockets::Sockets;
-use crate::{admin, control, notify};
+use crate::{admin, control, systemd};
 
 /// Reads the settings again, for a reload.
 pub type Reread = Box<dyn Fn() -> Result<Settings, String>>;
@@ -48,6 +48,10 @@ async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
         Some(address) => Some(admin::start(address, events.clone()).await?),
         None => None,
     };
+    let _watcher = match settings.watch {
+        true => watch(&settings.app, &events),
+        false => None,
+    };
     log::debug!("control socket path={}", control.path.display());
     let mut server = Server::new(settings, reread, sockets, slots, events);
     server.begin()?;
@@ -65,6 +69,16 @@ async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
     // The answers to `hearth stop` are on their way: let them out.
     tokio::time::sleep(Duration::from_millis(1)).await;
     result
+}
+
+/// A server that cannot watch still serves.
+fn watch(app: &Path, events: &Events) -> Option<notify::RecommendedWatcher> {
+    let watcher = crate::watch::start(app, events.clone());
+    watcher
+        .inspect_err(|e| {
+            log::error!("cannot watch for changes: {e}; for \"too many watches\" raise fs.inotify.max_user_watches");
+        })
+        .ok()
 }
 
 fn default_control(settings: &Settings) -> Vec<PathBuf> {
@@ -124,7 +138,7 @@ impl Server {
         for line in std::mem::take(&mut self.announcements) {
             say(&line);
         }
-        notify::tell("READY=1");
+        systemd::tell("READY=1");
     }
 
     fn announce_later(&mut self, line: String) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Phase, Server};
 use crate::event::{Done, Timer};
 use crate::log;
-use crate::notify;
+use crate::systemd;
 use crate::worker::list;
 
 /// How much longer than its own deadline a worker may take before it is killed.
@@ -36,7 +36,7 @@ impl Server {
             "stopping in_flight={in_flight} deadline={}s",
             deadline.as_secs_f64()
         );
-        notify::tell("STOPPING=1");
+        systemd::tell("STOPPING=1");
         self.phase = Phase::Stopping;
         let waiting = std::mem::take(&mut self.waiting)
             .into_iter()

@@ -15,4 +15,5 @@ mod run;
 mod services;
 mod spin;
 mod superglobals;
+mod supervision;
 mod support;

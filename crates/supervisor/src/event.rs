@@ -46,6 +46,8 @@ pub(crate) enum Timer {
     Fork { generation: u32, slot: u32 },
     /// A generation that is still not up by now is given up.
     BootDeadline(u32),
+    /// A worker that is still there by now breaks off its requests.
+    CutOff(WorkerId),
     /// A worker that is still there by now is killed.
     Kill(WorkerId),
     /// A zygote that is still there by now is killed.

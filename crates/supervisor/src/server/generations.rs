@@ -14,7 +14,7 @@ use crate::generation::{Generation, Slot, Zygote};
 use crate::link::{Link, Said};
 use crate::program::Program;
 use crate::signal::describe;
-use crate::worker::State;
+use crate::worker::{State, WorkerId};
 use crate::{boot, log, systemd};
 
 /// How long a zygote may take to leave once it was told to.
@@ -133,12 +133,14 @@ impl Server {
 
     fn retire_others(&mut self, current: u32) {
         let deadline = self.settings.reload_timeout;
-        for (id, worker) in &mut self.workers {
-            if worker.generation != current && worker.state != State::Leaving {
-                worker.drain(true, deadline);
-                self.events
-                    .later(deadline + super::stopping::OBEYS, Timer::Kill(*id));
-            }
+        let old: Vec<WorkerId> = self
+            .workers
+            .iter()
+            .filter(|(_, worker)| worker.generation != current && worker.state != State::Leaving)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in old {
+            self.drain(id, true, deadline);
         }
         self.sweep();
     }

@@ -149,6 +149,7 @@ impl Server {
         match timer {
             Timer::Fork { generation, slot } => self.fork_if_empty(generation, slot),
             Timer::BootDeadline(generation) => self.boot_deadline(generation),
+            Timer::CutOff(id) => self.cut_off(id),
             Timer::Kill(id) => self.kill_late(id),
             Timer::KillZygote(generation) => self.kill_zygote(generation),
             Timer::Reboot => self.reboot(),

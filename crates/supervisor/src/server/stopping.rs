@@ -6,10 +6,12 @@ use super::{Phase, Server};
 use crate::event::{Done, Timer};
 use crate::log;
 use crate::systemd;
-use crate::worker::list;
+use crate::worker::{WorkerId, list};
 
 /// How much longer than its own deadline a worker may take before it is killed.
 pub(super) const OBEYS: Duration = Duration::from_secs(1);
+/// How much longer than ours a worker's deadline is, so that we see what it was doing.
+const NAMED: Duration = Duration::from_millis(50);
 
 impl Server {
     /// The first time drain; the second time do not wait.
@@ -48,31 +50,47 @@ impl Server {
             self.discard(rising);
         }
         // Those that leave already, too: now they have less time, and idle connections are not waited for.
-        for worker in self.workers.values_mut() {
-            worker.drain(false, deadline);
+        let all: Vec<WorkerId> = self.workers.keys().copied().collect();
+        for id in all {
+            self.drain(id, false, deadline);
         }
         // Workers hold copies until they have stopped accepting; ours would keep the port open after that.
         self.sockets = None;
-        self.events.later(deadline + OBEYS, Timer::StopDeadline);
+        self.events.later(deadline + OBEYS * 2, Timer::StopDeadline);
         self.sweep();
     }
 
-    pub(super) fn stop_deadline(&mut self) {
-        for worker in self.workers.values() {
-            let requests = list(&worker.board.in_flight());
-            let pid = worker.pid.unwrap_or_default();
+    /// Tell a worker to leave, name the requests that are cut off if it comes to that, and insist at last.
+    pub(super) fn drain(&mut self, id: WorkerId, linger: bool, deadline: Duration) {
+        let Some(worker) = self.workers.get_mut(&id) else {
+            return;
+        };
+        worker.drain(linger, deadline + NAMED);
+        self.events.later(deadline, Timer::CutOff(id));
+        self.events.later(deadline + OBEYS, Timer::Kill(id));
+    }
+
+    /// The deadline of a worker that leaves: after this it cannot be asked any more what it was doing.
+    pub(super) fn cut_off(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get(&id) else {
+            return;
+        };
+        let requests = worker.board.in_flight();
+        if !requests.is_empty() {
+            let (pid, requests) = (worker.pid.unwrap_or_default(), list(&requests));
             log::warning!(
-                "killing a worker that still runs at the deadline pid={pid} requests=[{requests}]"
+                "requests are cut off: time to finish is over pid={pid} requests=[{requests}]"
             );
-            worker.kill();
         }
     }
 
+    /// Workers were killed by now; if anything is left, a zygote hangs.
+    pub(super) fn stop_deadline(&mut self) {
+        self.insist();
+    }
+
     fn insist(&mut self) {
-        log::warning!(
-            "told to stop twice: not waiting for {} workers",
-            self.workers.len()
-        );
+        log::warning!("not waiting any longer workers={}", self.workers.len());
         for worker in self.workers.values() {
             worker.kill();
         }

@@ -119,7 +119,7 @@ fn a_mutex_lets_one_in_at_a_time() {
     handler(
         90..900,
         r"$m = new Hearth\Mutex(); $in = 0; $most = 0;
-        Hearth\parallel(array_fill(0, 10, fn () => $m->with(function () use (&$in, &$most) { $most = max($most, ++$in); usleep(10000); $in--; })));
+        Hearth\parallel(array_fill(0, 10, function () use ($m, &$in, &$most) { $m->with(function () use (&$in, &$most) { $most = max($most, ++$in); usleep(10000); $in--; }); }));
         return $most === 1 ? 'ok' : (string) $most;",
     );
 }

@@ -20,7 +20,7 @@ return function (Hearth\Request $request) {
         case '/fatal': usleep(1000); return (fn (): int => eval('class A {} class A {}'))();
         case '/memory': return strlen(str_repeat('x', 1 << 30));
         case '/stack': $f = function () use (&$f) { return [$f(), 1]; }; return $f();
-        case '/segv': usleep(1000); posix_kill(getmypid(), SIGSEGV); sleep(5); return 'survived';
+        case '/segv': usleep(1000); posix_kill(getmypid(), SIGSEGV); posix_kill(getmypid(), SIGSEGV); sleep(5); return 'survived';
         case '/slow': usleep(600000); return 'slow done';
         case '/pid': return (string) getmypid();
         default: return 'fine';
@@ -48,7 +48,7 @@ fn an_exception_is_a_500_and_a_log_line_with_the_request_id() {
         line.contains("RuntimeException") && line.contains("app.php:"),
         "{line}"
     );
-    assert!(line.contains("request"), "no request id: {line}");
+    server.expect_log("request=");
     assert_eq!(server.get("/error").status, 500);
     server.expect_log("undefined_function");
     assert_eq!(ok(&server.get("/")), "fine");
@@ -96,6 +96,7 @@ fn fatal(path: &str, logged: &str) {
         assert!(Instant::now() < until, "the worker was not replaced");
         std::thread::sleep(Duration::from_millis(20));
     }
+    drop(slow); // an old worker stays for the connections it has
     server.stop();
 }
 
@@ -155,7 +156,10 @@ fn a_crash_leaves_the_other_workers_alone() {
         client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
     }
     std::thread::sleep(Duration::from_millis(100));
-    testkit::kill(server.workers()[0], Signal::SEGV);
+    // Rust's handler takes the first one for a guard page's and lets go; the second kills.
+    let worker = server.workers()[0];
+    testkit::kill(worker, Signal::SEGV);
+    testkit::kill(worker, Signal::SEGV);
     let finished = slow
         .iter_mut()
         .filter_map(|client| client.try_response(false).ok())
@@ -209,11 +213,11 @@ fn persistent_connections_are_refused_with_the_reason() {
         "{text}"
     );
     server.stop();
-    let alone = one_worker("return fn () => (new PDO(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_PERSISTENT => true]))->query('SELECT 7')->fetchColumn();")
+    let alone = one_worker("return fn () => (new PDO(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_PERSISTENT => true]))->query('SELECT VERSION()')->fetchColumn();")
         .args(["--concurrency", "1"])
         .env("DSN", MariaDb::shared().dsn())
         .start();
-    assert_eq!(ok(&alone.get("/")), "7");
+    assert!(ok(&alone.get("/")).contains("MariaDB"));
     alone.stop();
 }
 
@@ -223,6 +227,7 @@ fn two_requests_on_one_connection_get_an_error_that_names_both() {
         r#"$db = null;
         return function ($request) use (&$db) {
             $db ??= new PDO(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+            if ($request->path === '/connect') { return 'connected'; }
             try { return 'got ' . $db->query('SELECT SLEEP(0.3), 5')->fetchColumn(1); }
             catch (PDOException $e) { return 'pdo ' . $e->getMessage(); }
             catch (Error $e) { return 'error ' . $e->getMessage(); }
@@ -230,6 +235,7 @@ fn two_requests_on_one_connection_get_an_error_that_names_both() {
     )
     .env("DSN", MariaDb::shared().dsn())
     .start();
+    assert_eq!(ok(&server.get("/connect")), "connected");
     let (answers, _) = at_once(&server, &same("/", 2));
     let texts: Vec<String> = answers.iter().map(ok).collect();
     let error = texts

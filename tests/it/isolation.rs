@@ -163,6 +163,7 @@ fn opcache_is_on_and_shared() {
             return ['on' => $status['opcache_enabled'] ?? false, 'sapi' => PHP_SAPI, 'scripts' => $status['opcache_statistics']['num_cached_scripts'] ?? 0];
         };"#,
     )
+    .args(["--ini", "opcache.file_update_protection=0"])
     .start();
     let text = ok(&server.get("/"));
     assert!(

@@ -124,6 +124,7 @@ impl ServerBuilder {
 
     fn command(&self, directory: &Path) -> Command {
         let mut command = Command::new("setsid");
+        command.args(&self.wrapper);
         command
             .arg(crate::hearth())
             .arg("serve")

@@ -37,7 +37,9 @@ impl Peer {
 fn answer(mut stream: &TcpStream) -> Option<()> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next()?.ok()?;
-    let wait = first.split(['/', ' ']).find_map(|word| word.parse().ok())?;
+    let wait = first
+        .split(['/', ' ', '?'])
+        .find_map(|word| word.parse().ok())?;
     if first.contains("HTTP/") {
         while lines.next()?.ok().is_some_and(|line| !line.is_empty()) {}
     }

@@ -26,6 +26,7 @@ pub(crate) fn command() -> Command {
             stop(),
             status(),
             config(),
+            load(),
         ])
 }
 
@@ -46,6 +47,13 @@ fn run() -> Command {
     Command::new("run")
         .about("Run a PHP command-line script inside the coroutine runtime")
         .override_usage("hearth run [PHP OPTION…] SCRIPT [ARG…]")
+}
+
+/// Only for `--help`: `hearth load` reads its own words.
+fn load() -> Command {
+    Command::new("load")
+        .about("Generate load and report honestly")
+        .override_usage("hearth load [OPTIONS] URL")
 }
 
 fn check() -> Command {

@@ -18,6 +18,8 @@ fn main() -> ExitCode {
     match words.get(1).and_then(|word| word.to_str()) {
         // PHP's own words follow: none of them is ours.
         Some("run") => serve::run_script(&words[2..]),
+        // It reads its own words.
+        Some("load") => load::main_from(words.into_iter().skip(2)),
         Some("--version" | "-V") => serve::version(),
         _ => dispatch(arguments::command().get_matches_from(words)),
     }

@@ -355,9 +355,8 @@ impl Server {
             if wanted || workers.values().any(|worker| worker.generation == *number) {
                 return true;
             }
-            if let Some(zygote) = &mut generation.zygote
-                && zygote.link.take().is_some()
-            {
+            let zygote = generation.zygote.as_mut();
+            if zygote.is_some_and(|zygote| zygote.link.take().is_some()) {
                 told.push(*number);
             }
             generation.zygote.is_some()

@@ -7,7 +7,7 @@ namespace Hearth\Tests;
 /** Real databases, each started once per test run, private to it, and stopped at its end. */
 final class Services
 {
-    /** @var array<string, array{process: resource, directory: string, address: string}> */
+    /** @var array<string, array{process: resource, directory: string, address: string}> the running ones */
     private static array $running = [];
 
     /** @return array{string, string, string} DSN, user, password */
@@ -80,9 +80,6 @@ final class Services
         $line = $command($directory);
         $log = ['file', "$directory/log", 'a'];
         $process = \proc_open($line, [0 => ['file', '/dev/null', 'r'], 1 => $log, 2 => $log], $pipes);
-        if (self::$running === []) {
-            \register_shutdown_function(self::stopAll(...));
-        }
         self::$running[$name] = ['process' => $process, 'directory' => $directory, 'address' => "$directory/$socket"];
 
         return "$directory/$socket";
@@ -118,6 +115,12 @@ final class Services
     private static function user(): string
     {
         return \posix_getpwuid(\posix_geteuid())['name'];
+    }
+
+    /** To be called outside any task: what a task registers runs when that task ends. */
+    public static function stopAtTheEnd(): void
+    {
+        \register_shutdown_function(self::stopAll(...));
     }
 
     private static function stopAll(): void

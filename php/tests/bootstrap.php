@@ -31,3 +31,5 @@ if (!\function_exists('Hearth\Internal\park')) {
         require __DIR__ . '/../src/' . $file;
     }
 }
+
+Services::stopAtTheEnd();

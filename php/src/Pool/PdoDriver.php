@@ -23,8 +23,8 @@ final class PdoDriver implements Driver
     private const NOT_STATE = '/^(timestamp|insert_id|last_insert_id|rand_seed\d|gtid_.*|identity|warning_count|error_count|pseudo_thread_id'
         . '|last_gtid|in_transaction|in_predicate.*|proxy_user|external_user|tx_.*read_only.*|skip_replication|rand_.*)$/i';
 
-    /** What to run after a reset, null = not learnt yet. */
-    private ?string $again = null;
+    /** @var array<string>|null what to run after a reset, null = not learnt yet */
+    private ?array $again = null;
 
     /** @param bool $transactionOnly roll back what is open, and leave the session's state alone */
     public function __construct(private readonly string $name, private readonly bool $transactionOnly)
@@ -42,9 +42,9 @@ final class PdoDriver implements Driver
             return;
         }
         $this->again = match ($this->name) {
-            'mysql' => \function_exists('Hearth\Internal\mysqlReset') ? $this->learnMysql($pdo) : '',
+            'mysql' => \function_exists('Hearth\Internal\mysqlReset') ? $this->learnMysql($pdo) : [],
             'pgsql' => $this->learnPgsql($pdo),
-            default => '',
+            default => [],
         };
     }
 
@@ -115,8 +115,14 @@ final class PdoDriver implements Driver
         } else {
             return;
         }
-        if ($this->again !== null && $this->again !== '') {
-            $this->must($pdo->exec($this->again) !== false);
+        $this->run($pdo, $this->again ?? []);
+    }
+
+    /** @param array<string> $statements */
+    private function run(\PDO $pdo, array $statements): void
+    {
+        foreach ($statements as $statement) {
+            $this->must($pdo->exec($statement) !== false);
         }
     }
 
@@ -148,8 +154,12 @@ final class PdoDriver implements Driver
         ) === 1;
     }
 
-    /** The session variables in which a connection of the factory differs from one that was reset. */
-    private function learnMysql(\PDO $pdo): string
+    /**
+     * What makes a connection that was reset like one of the factory: the session variables in which they differ, and the database.
+     *
+     * @return list<string>
+     */
+    private function learnMysql(\PDO $pdo): array
     {
         $mine = $this->mysqlVariables($pdo);
         $this->must(Internal\mysqlReset($pdo));
@@ -159,10 +169,13 @@ final class PdoDriver implements Driver
                 $settings[] = "SESSION `$name` = " . (\is_numeric($value) || $value === null ? $value ?? 'NULL' : $pdo->quote($value));
             }
         }
-        $again = $settings === [] ? '' : 'SET ' . \implode(', ', $settings);
-        if ($again !== '') {
-            $this->must($pdo->exec($again) !== false);
-        }
+        $database = $pdo->query('SELECT DATABASE()')->fetchColumn();
+        $again = \array_filter([
+            $settings === [] ? '' : 'SET ' . \implode(', ', $settings),
+            // A reset leaves the session in the database it has gone to.
+            \is_string($database) ? 'USE `' . \strtr($database, ['`' => '``']) . '`' : '',
+        ]);
+        $this->run($pdo, $again);
 
         return $again;
     }
@@ -176,14 +189,15 @@ final class PdoDriver implements Driver
         return $statement === false ? [] : $statement->fetchAll(\PDO::FETCH_KEY_PAIR);
     }
 
-    private function learnPgsql(\PDO $pdo): string
+    /** @return list<string> */
+    private function learnPgsql(\PDO $pdo): array
     {
-        $settings = '';
+        $settings = [];
         foreach ($pdo->query(self::LEARN_PGSQL)->fetchAll(\PDO::FETCH_KEY_PAIR) as $name => $value) {
-            $settings .= 'SELECT pg_catalog.set_config(' . $pdo->quote($name) . ', ' . $pdo->quote($value) . ', false);';
+            $settings[] = 'pg_catalog.set_config(' . $pdo->quote($name) . ', ' . $pdo->quote($value) . ', false)';
         }
 
-        return $settings;
+        return $settings === [] ? [] : ['SELECT ' . \implode(', ', $settings)];
     }
 
     private static function pdo(Entry $entry): \PDO

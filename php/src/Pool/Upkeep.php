@@ -195,7 +195,7 @@ final class Upkeep
     private static function place(array $trace): string
     {
         foreach ($trace as $frame) {
-            if (isset($frame['file']) && !\str_starts_with((string) ($frame['class'] ?? ''), 'Hearth\Pool\\')) {
+            if (!\str_starts_with((string) ($frame['class'] ?? ''), 'Hearth\Pool\\')) {
                 break;
             }
             $place = isset($frame['file']) ? "{$frame['file']}:{$frame['line']}" : null;

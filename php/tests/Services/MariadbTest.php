@@ -117,10 +117,12 @@ final class MariadbTest extends PdoTestCase
 
     public function testAliveAgainAfterTheDatabaseCrashed(): void
     {
-        [$dsn, $user, $password] = self::database();
-        $this->inTask(function () use ($user, $password): void {
+        $database = self::database();
+        $this->inTask(function () use ($database): void {
             $pool = new Pool(
-                fn () => new \PDO(self::database()[0], $user, $password),
+                function () use (&$database): \PDO {
+                    return new \PDO(...$database);
+                },
                 size: 3,
                 minimumIdle: 0,
                 logger: $this->logger,
@@ -129,7 +131,9 @@ final class MariadbTest extends PdoTestCase
             $pool->with(fn (\PDO $pdo) => $pdo->query('SELECT 1')->fetchAll());
             self::settle($pool);
             Services::kill('mariadb');
-            self::pause(0.1);
+            $this->thrown(\PDOException::class, fn () => $pool->borrow());
+            $database = self::database();
+            self::pause(6.0);
             self::assertSame(1, (int) $pool->with(fn (\PDO $pdo) => $pdo->query('SELECT 1')->fetchColumn()));
             self::assertSame(1, $pool->stats()['destroyed']['broken']);
             $pool->close();
@@ -139,7 +143,7 @@ final class MariadbTest extends PdoTestCase
     public function testTheDatabaseNeverSeesMoreThanTheTotal(): void
     {
         $this->inTask(function (): void {
-            $watch = self::plain();
+            $watch = new Pool(fn () => self::plain(), size: 1, minimumIdle: 0, borrowTimeout: 60, reset: 'none');
             $pools = [];
             $name = 'total ' . \random_int(0, \PHP_INT_MAX);
             for ($worker = 0; $worker < 4; ++$worker) {
@@ -148,11 +152,15 @@ final class MariadbTest extends PdoTestCase
             $seen = (object) ['most' => 0];
             \Hearth\parallel(\array_map(fn (int $i) => function () use ($pools, $i, $watch, $seen): void {
                 $pools[$i % 4]->query('SELECT 1')->fetchAll();
-                $seen->most = \max($seen->most, (int) $watch->query("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND != 'Daemon'")->fetchColumn() - 1);
+                $watch->with(function (\PDO $watch) use ($seen): void {
+                    $sql = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND != 'Daemon'";
+                    $seen->most = \max($seen->most, (int) $watch->query($sql)->fetchColumn() - 1);
+                });
                 self::pause(\mt_rand(0, 5) / 1000);
             }, \range(1, 400)));
             self::assertLessThanOrEqual(20, $seen->most);
             self::assertGreaterThanOrEqual(15, $seen->most);
+            $watch->close();
         });
     }
 }

@@ -112,7 +112,7 @@ final class Channel implements \IteratorAggregate, \Countable
 
     private function takeFromSender(mixed &$value): bool
     {
-        while (($waiter = $this->senders->first()) !== null) {
+        while (($waiter = $this->senders->first) !== null) {
             $this->senders->remove($waiter);
             $waiter->done = true;
             if (Internal\unpark($waiter->task)) {

@@ -14,8 +14,8 @@ namespace Hearth\Internal;
  */
 final class Scope
 {
-    /** @var array<int, int> the calling task, by the task that runs for it */
-    private static array $callers = [];
+    /** @var array<int, int> the calling task, by the task that runs for it; to be read only, where a call would cost too much */
+    public static array $callers = [];
 
     public static function id(): int
     {

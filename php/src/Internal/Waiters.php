@@ -14,18 +14,14 @@ namespace Hearth\Internal;
  */
 final class Waiters
 {
-    private ?Waiter $first = null;
+    /** The one that is served next; read it, do not set it. */
+    public ?Waiter $first = null;
     private ?Waiter $last = null;
     private int $count = 0;
 
     public function count(): int
     {
         return $this->count;
-    }
-
-    public function first(): ?Waiter
-    {
-        return $this->first;
     }
 
     public function push(Waiter $waiter): void

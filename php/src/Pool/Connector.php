@@ -157,7 +157,8 @@ final class Connector
         }
         $now = monotonic();
         $jitter = \mt_rand(-25000, 25000) / 1_000_000;
-        $entry = new Entry($connection, $now, $now + $this->options->maxLifetime * (1 + $jitter));
+        $expires = $now + $this->options->maxLifetime * (1 + $jitter);
+        $entry = new Entry($connection, $now, $expires, $expires + $this->options->reserveTimeout);
         $this->driver($connection)->adopt($entry);
         if ($this->options->init !== null) {
             ($this->options->init)($connection);

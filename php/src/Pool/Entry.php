@@ -60,8 +60,16 @@ final class Entry
     /** What a driver keeps about the connection. */
     public mixed $memo = null;
 
-    public function __construct(public ?object $connection, public readonly float $createdAt, public float $expiresAt)
-    {
+    /**
+     * @param float $expiresAt when a successor should be made for it
+     * @param float $wornOutAt when it is closed at its next return, even if others wait
+     */
+    public function __construct(
+        public ?object $connection,
+        public readonly float $createdAt,
+        public readonly float $expiresAt,
+        public readonly float $wornOutAt,
+    ) {
         $this->usedAt = $this->provenAt = $createdAt;
     }
 }

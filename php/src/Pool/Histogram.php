@@ -14,8 +14,8 @@ final class Histogram
     /** Upper ends of the ranges in seconds; the last range has none. */
     public const BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-    /** @var list<int> */
-    private array $counts = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    /** @var list<int> how often each range was met */
+    public array $counts = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     private float $sum = 0.0;
     private float $max = 0.0;
 
@@ -35,12 +35,6 @@ final class Histogram
             ++$range;
         }
         ++$this->counts[$range];
-    }
-
-    /** Something that took no time worth measuring. */
-    public function recordNothing(): void
-    {
-        ++$this->counts[0];
     }
 
     /** @return array{count: int, sum: float, max: float, buckets: array<string, int>} buckets: how many took at most so long */

@@ -68,7 +68,7 @@ final class Statistics
     /** Seconds that the first in the queue has waited. */
     public function oldestWait(): float
     {
-        $first = $this->store->waiters->first();
+        $first = $this->store->waiters->first;
 
         return $first === null ? 0.0 : monotonic() - $first->since;
     }

@@ -67,7 +67,7 @@ final class Store
     public function release(Entry $entry): void
     {
         $entry->state = State::Reserved;
-        if ($this->open && $this->waiters->first() !== null && $this->waiters->serve($entry) !== null) {
+        if ($this->open && $this->waiters->first !== null && $this->waiters->serve($entry) !== null) {
             return;
         }
         $entry->state = State::Idle;
@@ -77,7 +77,7 @@ final class Store
     /** Serves those who waited while the pool was paused. */
     public function serveAll(): void
     {
-        while ($this->open && $this->idle !== [] && $this->waiters->first() !== null) {
+        while ($this->open && $this->idle !== [] && $this->waiters->first !== null) {
             $entry = \array_pop($this->idle);
             $entry->state = State::Reserved;
             if ($this->waiters->serve($entry) === null) {

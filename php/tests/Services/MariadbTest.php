@@ -130,6 +130,7 @@ final class MariadbTest extends PdoTestCase
             );
             $pool->with(fn (\PDO $pdo) => $pdo->query('SELECT 1')->fetchAll());
             self::settle($pool);
+            self::pause(0.01);
             Services::kill('mariadb');
             $this->thrown(\PDOException::class, fn () => $pool->borrow());
             $database = self::database();

@@ -112,7 +112,7 @@ pub const OPTIONS: &[Opt] = &[
         short: "Where to listen: ADDR:PORT or unix:PATH; may be repeated",
         long: "Port 0 takes a free port; the line `hearth: listening on …` says which. `0.0.0.0:8080` listens on all \
                IPv4 addresses, `[::]:8080` on all addresses. In TOML a string or a list of strings, in the environment \
-               separated by commas.",
+               separated by commas. The file of a Unix socket has the mode that the umask leaves.",
     },
     Opt {
         key: "mode",

@@ -73,7 +73,7 @@ fn a_port_that_is_taken() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
     let builder = Server::script("return fn () => 'x';").args(["--listen", &address]);
-    refused(builder, 1, &[&address, "taken by process"]);
+    refused(builder, 1, &[&address, "in use by process"]);
 }
 
 #[test]

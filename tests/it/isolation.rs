@@ -18,7 +18,7 @@ return function (Hearth\Request $request): Hearth\Response|string {
     $_SERVER['mine'] = $me; $_COOKIE['set'] = $me; $_REQUEST['set'] = $me; $_FILES['set'] = $me; $_GET['set'] = $me; $_POST['set'] = $me;
     header("X-Me: $me");
     setcookie('me', $me);
-    http_response_code(200 + $me % 7);
+    http_response_code(400 + $me % 7);
     ini_set('user_agent', $me);
     ini_set('precision', (string) (1 + $me % 15));
     error_reporting((int) $me);
@@ -42,7 +42,7 @@ return function (Hearth\Request $request): Hearth\Response|string {
         $check('ini_get', ini_get('user_agent'));
         $check('error_reporting', error_reporting());
         $check('headers_list', preg_replace('/\D/', '', implode(' ', preg_grep('/^X-Me:/', headers_list()))));
-        $check('status', http_response_code() === 200 + $me % 7 ? $me : http_response_code());
+        $check('status', http_response_code() === 400 + $me % 7 ? $me : http_response_code());
         $check('precision', ini_get('precision') === (string) (1 + $me % 15) ? $me : ini_get('precision'));
         @trigger_error($me, E_USER_NOTICE); trigger_error($me, E_USER_WARNING);
         $silent = @(function () use ($wait) { $wait(); return error_reporting(); })();
@@ -73,7 +73,7 @@ fn two_hundred_requests_at_once_never_see_each_other() {
         for (client, id) in clients.iter_mut().zip(1000..) {
             let response = client.response();
             assert_eq!(response.text(), format!("fine {id}"));
-            assert_eq!(response.status, 200 + id % 7);
+            assert_eq!(response.status, 400 + id % 7);
             assert_eq!(response.header_all("x-me"), [id.to_string()]);
             assert_eq!(response.header_all("set-cookie"), [format!("me={id}")]);
         }

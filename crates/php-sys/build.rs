@@ -4,18 +4,33 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 7] =
-    ["cli.c", "functions.c", "request.c", "response.c", "sapi.c", "superglobals.c", "task.c"];
+const SOURCES: [&str; 9] = [
+    "cli.c",
+    "functions.c",
+    "mysql.c",
+    "request.c",
+    "response.c",
+    "sapi.c",
+    "superglobals.c",
+    "task.c",
+    "task_state.c",
+];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];
 
 fn ask(program: &str, what: &str) -> Option<String> {
     let output = Command::new(program).arg(what).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn php_config() -> String {
     if let Ok(named) = std::env::var("PHP_CONFIG") {
-        assert!(ask(&named, "--version").is_some(), "PHP_CONFIG={named} cannot be run");
+        assert!(
+            ask(&named, "--version").is_some(),
+            "PHP_CONFIG={named} cannot be run"
+        );
         return named;
     }
     NAMES.iter().find(|name| ask(name, "--version").is_some()).map_or_else(
@@ -29,10 +44,13 @@ fn main() {
     let version = ask(&config, "--version").expect("php-config --version");
     let short: String = version.split('.').take(2).collect::<Vec<_>>().join(".");
     let mut build = cc::Build::new();
-    for name in SOURCES.iter().chain(&["task_state.c"]) {
+    for name in SOURCES {
         build.file(format!("csrc/{name}"));
     }
-    for flag in ask(&config, "--includes").expect("php-config --includes").split_whitespace() {
+    for flag in ask(&config, "--includes")
+        .expect("php-config --includes")
+        .split_whitespace()
+    {
         build.flag(flag);
     }
     build

@@ -27,7 +27,9 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
         }
         return result;
     }
-    let Some(waiter) = waiter().filter(|_| operation & libc::LOCK_NB == 0) else { return real_flock(fd, operation) };
+    let Some(waiter) = waiter().filter(|_| operation & libc::LOCK_NB == 0) else {
+        return real_flock(fd, operation);
+    };
     let mut pause = Duration::from_millis(1);
     loop {
         let result = real_flock(fd, operation | libc::LOCK_NB);
@@ -59,7 +61,11 @@ extern "C" fn close(fd: c_int) -> c_int {
 extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
     if from == to {
         // SAFETY: fcntl with F_GETFD touches no memory.
-        return if unsafe { libc::fcntl(from, libc::F_GETFD) } < 0 { -1 } else { to };
+        return if unsafe { libc::fcntl(from, libc::F_GETFD) } < 0 {
+            -1
+        } else {
+            to
+        };
     }
     closing(to);
     // SAFETY: as dup3(2).
@@ -89,5 +95,10 @@ unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
     // SAFETY: dlopen(3) has this type; the name is the caller's promise.
-    unsafe { real::next::<unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void>(c"dlopen")(name, flags & !libc::RTLD_DEEPBIND) }
+    unsafe {
+        real::next::<unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void>(c"dlopen")(
+            name,
+            flags & !libc::RTLD_DEEPBIND,
+        )
+    }
 }

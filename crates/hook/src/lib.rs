@@ -71,8 +71,16 @@ fn waiter() -> Option<&'static dyn Waiter> {
 
 /// Wait until `fd` is ready; false when the time is over or the wait was ended early (`errno` says which).
 fn wait_ready(waiter: &dyn Waiter, fd: i32, interest: Interest, timeout: Option<Duration>) -> bool {
-    let events = if interest == Interest::Read { libc::POLLIN } else { libc::POLLOUT };
-    let mut fds = [libc::pollfd { fd, events, revents: 0 }];
+    let events = if interest == Interest::Read {
+        libc::POLLIN
+    } else {
+        libc::POLLOUT
+    };
+    let mut fds = [libc::pollfd {
+        fd,
+        events,
+        revents: 0,
+    }];
     if real::poll_now(&mut fds) > 0 {
         return true;
     }

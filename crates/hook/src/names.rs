@@ -7,9 +7,20 @@ use libc::{addrinfo, c_char, c_int, hostent};
 
 use crate::{real, waiter};
 
-type Getaddrinfo = unsafe extern "C" fn(*const c_char, *const c_char, *const addrinfo, *mut *mut addrinfo) -> c_int;
-type GethostbynameR =
-    unsafe extern "C" fn(*const c_char, *mut hostent, *mut c_char, usize, *mut *mut hostent, *mut c_int) -> c_int;
+type Getaddrinfo = unsafe extern "C" fn(
+    *const c_char,
+    *const c_char,
+    *const addrinfo,
+    *mut *mut addrinfo,
+) -> c_int;
+type GethostbynameR = unsafe extern "C" fn(
+    *const c_char,
+    *mut hostent,
+    *mut c_char,
+    usize,
+    *mut *mut hostent,
+    *mut c_int,
+) -> c_int;
 
 /// A pointer that may cross to the thread that looks up and back.
 #[derive(Clone, Copy)]
@@ -29,7 +40,12 @@ fn pointer(text: Option<&CString>) -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn getaddrinfo(node: *const c_char, service: *const c_char, hints: *const addrinfo, result: *mut *mut addrinfo) -> c_int {
+unsafe extern "C" fn getaddrinfo(
+    node: *const c_char,
+    service: *const c_char,
+    hints: *const addrinfo,
+    result: *mut *mut addrinfo,
+) -> c_int {
     // SAFETY: the type of getaddrinfo(3).
     let real: Getaddrinfo = unsafe { real::next(c"getaddrinfo") };
     let Some(waiter) = waiter() else {
@@ -37,20 +53,40 @@ unsafe extern "C" fn getaddrinfo(node: *const c_char, service: *const c_char, hi
         return unsafe { real(node, service, hints, result) };
     };
     // SAFETY: strings or null, says getaddrinfo(3); hints is null or valid, and only its first four numbers count.
-    let (node, service, hints) = unsafe { (copied(node), copied(service), hints.as_ref().copied()) };
-    let numbers = hints.map(|hints| (hints.ai_flags, hints.ai_family, hints.ai_socktype, hints.ai_protocol));
+    let (node, service, hints) =
+        unsafe { (copied(node), copied(service), hints.as_ref().copied()) };
+    let numbers = hints.map(|hints| {
+        (
+            hints.ai_flags,
+            hints.ai_family,
+            hints.ai_socktype,
+            hints.ai_protocol,
+        )
+    });
     let answer = Arc::new(Mutex::new((libc::EAI_AGAIN, Shared(std::ptr::null_mut()))));
     let theirs = Arc::clone(&answer);
     let finished = waiter.blocking(Box::new(move || {
         // SAFETY: all zero is a valid addrinfo.
         let mut hints: addrinfo = unsafe { std::mem::zeroed() };
         if let Some(numbers) = numbers {
-            (hints.ai_flags, hints.ai_family, hints.ai_socktype, hints.ai_protocol) = numbers;
+            (
+                hints.ai_flags,
+                hints.ai_family,
+                hints.ai_socktype,
+                hints.ai_protocol,
+            ) = numbers;
         }
         let hints = numbers.map_or(std::ptr::null(), |_| &raw const hints);
         let mut found = std::ptr::null_mut();
         // SAFETY: our own copies, alive during the call.
-        let code = unsafe { real(pointer(node.as_ref()), pointer(service.as_ref()), hints, &raw mut found) };
+        let code = unsafe {
+            real(
+                pointer(node.as_ref()),
+                pointer(service.as_ref()),
+                hints,
+                &raw mut found,
+            )
+        };
         *theirs.lock().unwrap_or_else(PoisonError::into_inner) = (code, Shared(found));
     }));
     if !finished {
@@ -78,10 +114,22 @@ fn look_up(name: &CStr) -> Option<Box<Host>> {
     let mut bytes: Vec<c_char> = vec![0; 1024];
     loop {
         // SAFETY: all zero is a valid hostent.
-        let mut host = Box::new(Host { entry: unsafe { std::mem::zeroed() }, _bytes: Vec::new() });
+        let mut host = Box::new(Host {
+            entry: unsafe { std::mem::zeroed() },
+            _bytes: Vec::new(),
+        });
         let (mut found, mut error) = (std::ptr::null_mut(), 0);
         // SAFETY: room for the entry and for `len` bytes, both kept together with the result.
-        let code = unsafe { real(name.as_ptr(), &raw mut host.entry, bytes.as_mut_ptr(), bytes.len(), &raw mut found, &raw mut error) };
+        let code = unsafe {
+            real(
+                name.as_ptr(),
+                &raw mut host.entry,
+                bytes.as_mut_ptr(),
+                bytes.len(),
+                &raw mut found,
+                &raw mut error,
+            )
+        };
         if code == libc::ERANGE && bytes.len() < 1 << 20 {
             let larger = bytes.len() * 4;
             bytes.resize(larger, 0);
@@ -99,10 +147,16 @@ fn look_up(name: &CStr) -> Option<Box<Host>> {
 unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     let Some(waiter) = waiter() else {
         // SAFETY: the type of gethostbyname(3); the name is the caller's promise.
-        return unsafe { real::next::<unsafe extern "C" fn(*const c_char) -> *mut hostent>(c"gethostbyname")(name) };
+        return unsafe {
+            real::next::<unsafe extern "C" fn(*const c_char) -> *mut hostent>(c"gethostbyname")(
+                name,
+            )
+        };
     };
     // SAFETY: a C string, says gethostbyname(3).
-    let Some(name) = (unsafe { copied(name) }) else { return std::ptr::null_mut() };
+    let Some(name) = (unsafe { copied(name) }) else {
+        return std::ptr::null_mut();
+    };
     let answer = Arc::new(Mutex::new(None));
     let theirs = Arc::clone(&answer);
     let finished = waiter.blocking(Box::new(move || {
@@ -110,7 +164,9 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
         *theirs.lock().unwrap_or_else(PoisonError::into_inner) = host;
     }));
     let found = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(host) = found.filter(|_| finished) else { return std::ptr::null_mut() };
+    let Some(host) = found.filter(|_| finished) else {
+        return std::ptr::null_mut();
+    };
     // SAFETY: from Box::into_raw above, taken back once.
     let host = unsafe { Box::from_raw(host.0) };
     LAST.with_borrow_mut(|last| &raw mut last.insert(host).entry)

@@ -14,7 +14,11 @@ unsafe fn poll_or_wait(fds: *mut pollfd, count: nfds_t, timeout: Option<Duration
         return unsafe { real::poll(fds, count, timeout) };
     };
     // SAFETY: poll(2) asks for `count` entries.
-    let fds = if count == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(fds, count as usize) } };
+    let fds = if count == 0 {
+        &mut [][..]
+    } else {
+        unsafe { std::slice::from_raw_parts_mut(fds, count as usize) }
+    };
     match real::poll_now(fds) {
         0 => waiter.poll(fds, timeout),
         n => n,
@@ -33,23 +37,36 @@ unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_
 
 /// What `poll` becomes in code compiled with _FORTIFY_SOURCE.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __poll_chk(fds: *mut pollfd, count: nfds_t, timeout: c_int, _size: usize) -> c_int {
+unsafe extern "C" fn __poll_chk(
+    fds: *mut pollfd,
+    count: nfds_t,
+    timeout: c_int,
+    _size: usize,
+) -> c_int {
     // SAFETY: the caller's own promise.
     unsafe { poll_or_wait(fds, count, milliseconds(timeout)) }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
+unsafe extern "C" fn ppoll(
+    fds: *mut pollfd,
+    count: nfds_t,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
     if !mask.is_null() || waiter().is_none() {
         // SAFETY: the caller's own promise; the kernel's signal set is 8 bytes.
         return unsafe {
             let mut time = timeout.as_ref().copied();
-            let time = time.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+            let time = time
+                .as_mut()
+                .map_or(std::ptr::null_mut(), std::ptr::from_mut);
             libc::syscall(libc::SYS_ppoll, fds, count, time, mask, 8 as libc::c_long) as c_int
         };
     }
     // SAFETY: null or valid, says ppoll(2).
-    let timeout = unsafe { timeout.as_ref() }.map(|time| real::duration_of(time.tv_sec, time.tv_nsec));
+    let timeout =
+        unsafe { timeout.as_ref() }.map(|time| real::duration_of(time.tv_sec, time.tv_nsec));
     // SAFETY: the caller's own promise.
     unsafe { poll_or_wait(fds, count, timeout) }
 }
@@ -62,8 +79,11 @@ struct Sets {
 
 const EVENTS: [libc::c_short; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
 /// Which results put a descriptor into which set, as the kernel's own select does.
-const RESULTS: [libc::c_short; 3] =
-    [libc::POLLIN | libc::POLLHUP | libc::POLLERR, libc::POLLOUT | libc::POLLERR, libc::POLLPRI];
+const RESULTS: [libc::c_short; 3] = [
+    libc::POLLIN | libc::POLLHUP | libc::POLLERR,
+    libc::POLLOUT | libc::POLLERR,
+    libc::POLLPRI,
+];
 
 impl Sets {
     fn has(&self, set: usize, fd: c_int) -> bool {
@@ -72,16 +92,27 @@ impl Sets {
     }
 
     fn as_pollfds(&self) -> Vec<pollfd> {
-        let events = |fd| (0..3).filter(|&set| self.has(set, fd)).fold(0, |events, set| events | EVENTS[set]);
+        let events = |fd| {
+            (0..3)
+                .filter(|&set| self.has(set, fd))
+                .fold(0, |events, set| events | EVENTS[set])
+        };
         (0..self.count.min(libc::FD_SETSIZE as c_int))
-            .map(|fd| pollfd { fd, events: events(fd), revents: 0 })
+            .map(|fd| pollfd {
+                fd,
+                events: events(fd),
+                revents: 0,
+            })
             .filter(|entry| entry.events != 0)
             .collect()
     }
 
     /// Write the results back; the number of bits set.
     fn fill(&self, fds: &[pollfd]) -> c_int {
-        let wanted: Vec<[bool; 3]> = fds.iter().map(|entry| [0, 1, 2].map(|set| self.has(set, entry.fd))).collect();
+        let wanted: Vec<[bool; 3]> = fds
+            .iter()
+            .map(|entry| [0, 1, 2].map(|set| self.has(set, entry.fd)))
+            .collect();
         for set in self.sets.into_iter().filter(|set| !set.is_null()) {
             // SAFETY: a valid set.
             unsafe { libc::FD_ZERO(set) };
@@ -115,22 +146,50 @@ fn select_waiting(waiter: &dyn Waiter, sets: &Sets, timeout: Option<Duration>) -
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int {
+unsafe extern "C" fn select(
+    count: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    timeout: *mut timeval,
+) -> c_int {
     // SAFETY: null or valid, says select(2).
-    let time = unsafe { timeout.as_ref() }.map(|time| real::duration_of(time.tv_sec, time.tv_usec * 1000));
+    let time =
+        unsafe { timeout.as_ref() }.map(|time| real::duration_of(time.tv_sec, time.tv_usec * 1000));
     match waiter().filter(|_| time != Some(Duration::ZERO)) {
-        Some(waiter) => select_waiting(waiter, &Sets { sets: [read, write, except], count }, time),
+        Some(waiter) => select_waiting(
+            waiter,
+            &Sets {
+                sets: [read, write, except],
+                count,
+            },
+            time,
+        ),
         // SAFETY: the caller's own promise.
         None => unsafe { real_select(count, [read, write, except], time, std::ptr::null()) },
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pselect(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *const timespec, mask: *const sigset_t) -> c_int {
+unsafe extern "C" fn pselect(
+    count: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
     // SAFETY: null or valid, says pselect(2).
     let time = unsafe { timeout.as_ref() }.map(|time| real::duration_of(time.tv_sec, time.tv_nsec));
     match waiter().filter(|_| mask.is_null() && time != Some(Duration::ZERO)) {
-        Some(waiter) => select_waiting(waiter, &Sets { sets: [read, write, except], count }, time),
+        Some(waiter) => select_waiting(
+            waiter,
+            &Sets {
+                sets: [read, write, except],
+                count,
+            },
+            time,
+        ),
         // SAFETY: the caller's own promise.
         None => unsafe { real_select(count, [read, write, except], time, mask) },
     }
@@ -138,11 +197,26 @@ unsafe extern "C" fn pselect(count: c_int, read: *mut fd_set, write: *mut fd_set
 
 /// # Safety
 /// As pselect(2).
-unsafe fn real_select(count: c_int, sets: [*mut fd_set; 3], timeout: Option<Duration>, mask: *const sigset_t) -> c_int {
+unsafe fn real_select(
+    count: c_int,
+    sets: [*mut fd_set; 3],
+    timeout: Option<Duration>,
+    mask: *const sigset_t,
+) -> c_int {
     let time = timeout.map(real::timespec_of);
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // The system call takes the mask together with its size.
     let signals: [usize; 2] = [mask as usize, 8];
     // SAFETY: the caller's own promise; time and signals live during the call.
-    unsafe { libc::syscall(libc::SYS_pselect6, count, sets[0], sets[1], sets[2], time, signals.as_ptr()) as c_int }
+    unsafe {
+        libc::syscall(
+            libc::SYS_pselect6,
+            count,
+            sets[0],
+            sets[1],
+            sets[2],
+            time,
+            signals.as_ptr(),
+        ) as c_int
+    }
 }

@@ -8,7 +8,15 @@ use crate::{Interest, real, wait_ready, waiter};
 /// As waitpid(2).
 unsafe fn real_waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> pid_t {
     // SAFETY: the caller's own promise; no resource usage is asked for.
-    unsafe { libc::syscall(libc::SYS_wait4, pid, status, options, std::ptr::null_mut::<libc::rusage>()) as pid_t }
+    unsafe {
+        libc::syscall(
+            libc::SYS_wait4,
+            pid,
+            status,
+            options,
+            std::ptr::null_mut::<libc::rusage>(),
+        ) as pid_t
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -17,27 +17,52 @@ pub fn set_errno(value: c_int) {
 }
 
 pub(crate) fn timespec_of(time: Duration) -> timespec {
-    timespec { tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: time.subsec_nanos().into() }
+    timespec {
+        tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    }
 }
 
 /// Negative fields count as zero.
 pub(crate) fn duration_of(seconds: i64, nanoseconds: i64) -> Duration {
-    Duration::new(seconds.try_into().unwrap_or(0), nanoseconds.clamp(0, 999_999_999).try_into().unwrap_or(0))
+    Duration::new(
+        seconds.try_into().unwrap_or(0),
+        nanoseconds.clamp(0, 999_999_999).try_into().unwrap_or(0),
+    )
 }
 
 /// # Safety
 /// As poll(2).
-pub(crate) unsafe fn poll(fds: *mut pollfd, count: libc::nfds_t, timeout: Option<Duration>) -> c_int {
+pub(crate) unsafe fn poll(
+    fds: *mut pollfd,
+    count: libc::nfds_t,
+    timeout: Option<Duration>,
+) -> c_int {
     let time = timeout.map(timespec_of);
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: the caller vouches for the array; the time lives during the call; no signal mask is given.
-    unsafe { libc::syscall(libc::SYS_ppoll, fds, count, time, std::ptr::null::<c_void>(), 8 as c_long) as c_int }
+    unsafe {
+        libc::syscall(
+            libc::SYS_ppoll,
+            fds,
+            count,
+            time,
+            std::ptr::null::<c_void>(),
+            8 as c_long,
+        ) as c_int
+    }
 }
 
 /// poll(2) without waiting; fills in `revents`.
 pub fn poll_now(fds: &mut [pollfd]) -> c_int {
     // SAFETY: the slice is valid for its length.
-    unsafe { poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, Some(Duration::ZERO)) }
+    unsafe {
+        poll(
+            fds.as_mut_ptr(),
+            fds.len() as libc::nfds_t,
+            Some(Duration::ZERO),
+        )
+    }
 }
 
 /// What a descriptor is, as far as blocking goes.
@@ -72,10 +97,21 @@ pub(crate) fn is_nonblocking(fd: c_int) -> bool {
 
 /// SO_RCVTIMEO or SO_SNDTIMEO; `None` is no limit.
 pub(crate) fn socket_timeout(fd: c_int, option: c_int) -> Option<Duration> {
-    let mut value = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut value = libc::timeval {
+        tv_sec: 0,
+        tv_usec: 0,
+    };
     let mut length = size_of::<libc::timeval>() as libc::socklen_t;
     // SAFETY: value and length describe room for one timeval.
-    let done = unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, option, (&raw mut value).cast(), &raw mut length) };
+    let done = unsafe {
+        libc::getsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            option,
+            (&raw mut value).cast(),
+            &raw mut length,
+        )
+    };
     let time = duration_of(value.tv_sec, value.tv_usec * 1000);
     (done == 0 && !time.is_zero()).then_some(time)
 }

@@ -20,9 +20,16 @@ unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
     if let Some(waiter) = waiter() {
         return if waiter.sleep(time) { 0 } else { seconds };
     }
-    let mut left = timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut left = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: room for one timespec.
-    if unsafe { real_nanosleep(time, &raw mut left) } == 0 { 0 } else { c_uint::try_from(left.tv_sec).unwrap_or(0) }
+    if unsafe { real_nanosleep(time, &raw mut left) } == 0 {
+        0
+    } else {
+        c_uint::try_from(left.tv_sec).unwrap_or(0)
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -45,7 +52,12 @@ unsafe extern "C" fn nanosleep(time: *const timespec, remaining: *mut timespec) 
             let slept = waiter.sleep(real::duration_of(wanted.tv_sec, wanted.tv_nsec));
             if !slept && !remaining.is_null() {
                 // SAFETY: not null, so valid.
-                unsafe { *remaining = timespec { tv_sec: 0, tv_nsec: 0 } };
+                unsafe {
+                    *remaining = timespec {
+                        tv_sec: 0,
+                        tv_nsec: 0,
+                    }
+                };
             }
             interrupted_unless(slept)
         }
@@ -56,17 +68,26 @@ unsafe extern "C" fn nanosleep(time: *const timespec, remaining: *mut timespec) 
 
 /// PHP's `time_sleep_until()` and others may sleep towards a moment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn clock_nanosleep(clock: clockid_t, flags: c_int, time: *const timespec, remaining: *mut timespec) -> c_int {
+unsafe extern "C" fn clock_nanosleep(
+    clock: clockid_t,
+    flags: c_int,
+    time: *const timespec,
+    remaining: *mut timespec,
+) -> c_int {
     let Some(waiter) = waiter() else {
         // SAFETY: the caller's own promise.
-        let failed = unsafe { libc::syscall(libc::SYS_clock_nanosleep, clock, flags, time, remaining) } != 0;
+        let failed =
+            unsafe { libc::syscall(libc::SYS_clock_nanosleep, clock, flags, time, remaining) } != 0;
         return if failed { real::errno() } else { 0 };
     };
     // SAFETY: valid, says clock_nanosleep(2).
     let wanted = unsafe { *time };
     let mut span = real::duration_of(wanted.tv_sec, wanted.tv_nsec);
     if flags & libc::TIMER_ABSTIME != 0 {
-        let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut now = timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         // SAFETY: room for one timespec.
         unsafe { libc::clock_gettime(clock, &raw mut now) };
         span = span.saturating_sub(real::duration_of(now.tv_sec, now.tv_nsec));

@@ -6,13 +6,19 @@ use crate::{Interest, real, wait_ready, waiter};
 
 /// Try `call` (made with MSG_DONTWAIT); while it would block although the descriptor is a blocking one, wait and retry.
 fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ssize_t) -> ssize_t {
-    let Some(waiter) = waiter().filter(|_| flags & libc::MSG_DONTWAIT == 0) else { return call(flags) };
+    let Some(waiter) = waiter().filter(|_| flags & libc::MSG_DONTWAIT == 0) else {
+        return call(flags);
+    };
     loop {
         let result = call(flags | libc::MSG_DONTWAIT);
         if result >= 0 || real::errno() != libc::EAGAIN || real::is_nonblocking(fd) {
             return result;
         }
-        let option = if interest == Interest::Read { libc::SO_RCVTIMEO } else { libc::SO_SNDTIMEO };
+        let option = if interest == Interest::Read {
+            libc::SO_RCVTIMEO
+        } else {
+            libc::SO_SNDTIMEO
+        };
         if !wait_ready(waiter, fd, interest, real::socket_timeout(fd, option)) {
             return -1;
         }
@@ -22,28 +28,79 @@ fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ss
 #[unsafe(no_mangle)]
 unsafe extern "C" fn recv(fd: c_int, buffer: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
     // SAFETY: the caller's own promise.
-    unsafe { recvfrom(fd, buffer, length, flags, std::ptr::null_mut(), std::ptr::null_mut()) }
+    unsafe {
+        recvfrom(
+            fd,
+            buffer,
+            length,
+            flags,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+        )
+    }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __recv_chk(fd: c_int, buffer: *mut c_void, length: size_t, _size: size_t, flags: c_int) -> ssize_t {
+unsafe extern "C" fn __recv_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    length: size_t,
+    _size: size_t,
+    flags: c_int,
+) -> ssize_t {
     // SAFETY: the caller's own promise.
-    unsafe { recvfrom(fd, buffer, length, flags, std::ptr::null_mut(), std::ptr::null_mut()) }
+    unsafe {
+        recvfrom(
+            fd,
+            buffer,
+            length,
+            flags,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+        )
+    }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn recvfrom(fd: c_int, buffer: *mut c_void, length: size_t, flags: c_int, from: *mut sockaddr, from_length: *mut socklen_t) -> ssize_t {
+unsafe extern "C" fn recvfrom(
+    fd: c_int,
+    buffer: *mut c_void,
+    length: size_t,
+    flags: c_int,
+    from: *mut sockaddr,
+    from_length: *mut socklen_t,
+) -> ssize_t {
     let waits_for_all = flags & libc::MSG_WAITALL != 0 && waiter().is_some();
     let once = |offset: usize| {
         retry(fd, flags & !libc::MSG_WAITALL, Interest::Read, |flags| {
             // SAFETY: the caller's own promise; offset < length.
-            real::size(unsafe { libc::syscall(libc::SYS_recvfrom, fd, buffer.cast::<u8>().add(offset), length - offset, flags, from, from_length) })
+            real::size(unsafe {
+                libc::syscall(
+                    libc::SYS_recvfrom,
+                    fd,
+                    buffer.cast::<u8>().add(offset),
+                    length - offset,
+                    flags,
+                    from,
+                    from_length,
+                )
+            })
         })
     };
     if !waits_for_all {
         return retry(fd, flags, Interest::Read, |flags| {
             // SAFETY: the caller's own promise.
-            real::size(unsafe { libc::syscall(libc::SYS_recvfrom, fd, buffer, length, flags, from, from_length) })
+            real::size(unsafe {
+                libc::syscall(
+                    libc::SYS_recvfrom,
+                    fd,
+                    buffer,
+                    length,
+                    flags,
+                    from,
+                    from_length,
+                )
+            })
         });
     }
     let mut done: usize = 0;
@@ -58,7 +115,15 @@ unsafe extern "C" fn recvfrom(fd: c_int, buffer: *mut c_void, length: size_t, fl
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __recvfrom_chk(fd: c_int, buffer: *mut c_void, length: size_t, _size: size_t, flags: c_int, from: *mut sockaddr, from_length: *mut socklen_t) -> ssize_t {
+unsafe extern "C" fn __recvfrom_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    length: size_t,
+    _size: size_t,
+    flags: c_int,
+    from: *mut sockaddr,
+    from_length: *mut socklen_t,
+) -> ssize_t {
     // SAFETY: the caller's own promise.
     unsafe { recvfrom(fd, buffer, length, flags, from, from_length) }
 }
@@ -72,25 +137,52 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn send(fd: c_int, buffer: *const c_void, length: size_t, flags: c_int) -> ssize_t {
+unsafe extern "C" fn send(
+    fd: c_int,
+    buffer: *const c_void,
+    length: size_t,
+    flags: c_int,
+) -> ssize_t {
     // SAFETY: the caller's own promise.
     unsafe { sendto(fd, buffer, length, flags, std::ptr::null(), 0) }
 }
 
 /// A blocking send takes everything; one without waiting may take a part, so go on until all is taken.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendto(fd: c_int, buffer: *const c_void, length: size_t, flags: c_int, to: *const sockaddr, to_length: socklen_t) -> ssize_t {
+unsafe extern "C" fn sendto(
+    fd: c_int,
+    buffer: *const c_void,
+    length: size_t,
+    flags: c_int,
+    to: *const sockaddr,
+    to_length: socklen_t,
+) -> ssize_t {
     let mut done: usize = 0;
     loop {
         let sent = retry(fd, flags, Interest::Write, |flags| {
             // SAFETY: the caller's own promise; done <= length.
-            real::size(unsafe { libc::syscall(libc::SYS_sendto, fd, buffer.cast::<u8>().add(done), length - done, flags, to, to_length) })
+            real::size(unsafe {
+                libc::syscall(
+                    libc::SYS_sendto,
+                    fd,
+                    buffer.cast::<u8>().add(done),
+                    length - done,
+                    flags,
+                    to,
+                    to_length,
+                )
+            })
         });
         if sent < 0 {
             return if done > 0 { done.cast_signed() } else { sent };
         }
         done += sent.unsigned_abs();
-        if done >= length || sent == 0 || flags & libc::MSG_DONTWAIT != 0 || waiter().is_none() || real::is_nonblocking(fd) {
+        if done >= length
+            || sent == 0
+            || flags & libc::MSG_DONTWAIT != 0
+            || waiter().is_none()
+            || real::is_nonblocking(fd)
+        {
             return done.cast_signed();
         }
     }
@@ -115,7 +207,11 @@ fn set_nonblocking(fd: c_int, on: bool) {
     // SAFETY: fcntl with these commands touches no memory of ours.
     unsafe {
         let flags = libc::fcntl(fd, libc::F_GETFL);
-        let flags = if on { flags | libc::O_NONBLOCK } else { flags & !libc::O_NONBLOCK };
+        let flags = if on {
+            flags | libc::O_NONBLOCK
+        } else {
+            flags & !libc::O_NONBLOCK
+        };
         libc::fcntl(fd, libc::F_SETFL, flags);
     }
 }
@@ -124,7 +220,15 @@ fn socket_error(fd: c_int) -> c_int {
     let mut error: c_int = 0;
     let mut length = size_of::<c_int>() as socklen_t;
     // SAFETY: room for one int.
-    unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_ERROR, (&raw mut error).cast(), &raw mut length) };
+    unsafe {
+        libc::getsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_ERROR,
+            (&raw mut error).cast(),
+            &raw mut length,
+        )
+    };
     error
 }
 
@@ -152,7 +256,14 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             }
             continue;
         }
-        if error != libc::EINPROGRESS || !wait_ready(waiter, fd, Interest::Write, real::socket_timeout(fd, libc::SO_SNDTIMEO)) {
+        if error != libc::EINPROGRESS
+            || !wait_ready(
+                waiter,
+                fd,
+                Interest::Write,
+                real::socket_timeout(fd, libc::SO_SNDTIMEO),
+            )
+        {
             return -1;
         }
         let error = socket_error(fd);
@@ -163,7 +274,12 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
 
 fn accept_waiting(fd: c_int, call: impl Fn() -> c_long) -> c_int {
     if let Some(waiter) = waiter().filter(|_| !real::is_nonblocking(fd)) {
-        if !wait_ready(waiter, fd, Interest::Read, real::socket_timeout(fd, libc::SO_RCVTIMEO)) {
+        if !wait_ready(
+            waiter,
+            fd,
+            Interest::Read,
+            real::socket_timeout(fd, libc::SO_RCVTIMEO),
+        ) {
             return -1;
         }
     }
@@ -173,13 +289,22 @@ fn accept_waiting(fd: c_int, call: impl Fn() -> c_long) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's own promise.
-    accept_waiting(fd, || unsafe { libc::syscall(libc::SYS_accept4, fd, address, length, 0) })
+    accept_waiting(fd, || unsafe {
+        libc::syscall(libc::SYS_accept4, fd, address, length, 0)
+    })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn accept4(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
+unsafe extern "C" fn accept4(
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    flags: c_int,
+) -> c_int {
     // SAFETY: the caller's own promise.
-    accept_waiting(fd, || unsafe { libc::syscall(libc::SYS_accept4, fd, address, length, flags) })
+    accept_waiting(fd, || unsafe {
+        libc::syscall(libc::SYS_accept4, fd, address, length, flags)
+    })
 }
 
 /// Before a read or a write on something that is not a regular file: wait until it would not block.
@@ -189,7 +314,14 @@ fn ready_first(fd: c_int, interest: Interest) -> bool {
         return true;
     }
     let timeout = if real::kind(fd) == real::Kind::Socket {
-        real::socket_timeout(fd, if interest == Interest::Read { libc::SO_RCVTIMEO } else { libc::SO_SNDTIMEO })
+        real::socket_timeout(
+            fd,
+            if interest == Interest::Read {
+                libc::SO_RCVTIMEO
+            } else {
+                libc::SO_SNDTIMEO
+            },
+        )
     } else {
         None
     };
@@ -206,7 +338,12 @@ unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssi
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __read_chk(fd: c_int, buffer: *mut c_void, length: size_t, _size: size_t) -> ssize_t {
+unsafe extern "C" fn __read_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    length: size_t,
+    _size: size_t,
+) -> ssize_t {
     // SAFETY: the caller's own promise.
     unsafe { read(fd, buffer, length) }
 }
@@ -226,7 +363,9 @@ const PIECE: usize = 4096;
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t {
     // SAFETY: the caller's own promise; `from + n` stays within `length`.
-    let real_write = |from: usize, n: usize| real::size(unsafe { libc::syscall(libc::SYS_write, fd, buffer.cast::<u8>().add(from), n) });
+    let real_write = |from: usize, n: usize| {
+        real::size(unsafe { libc::syscall(libc::SYS_write, fd, buffer.cast::<u8>().add(from), n) })
+    };
     if waiter().is_none() || real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {
         return real_write(0, length);
     }

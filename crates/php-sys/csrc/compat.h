@@ -11,6 +11,7 @@
 #include <main/SAPI.h>
 #include <main/php_main.h>
 #include <main/php_ini.h>
+#include <main/php_network.h>
 #include <main/php_output.h>
 #include <main/php_variables.h>
 #include <main/rfc1867.h>
@@ -27,6 +28,9 @@
 #include <ext/standard/head.h>
 #include <ext/standard/html.h>
 #include <ext/standard/info.h>
+#include <ext/mysqlnd/mysqlnd.h>
+#include <ext/mysqlnd/mysqlnd_structs.h>
+#include <ext/mysqlnd/mysqlnd_connection.h>
 #include <ext/random/php_random.h>
 #include <ext/session/php_session.h>
 

@@ -3,6 +3,10 @@
 
 #include <time.h>
 
+/* mysql.c */
+ZEND_FUNCTION(Hearth_Internal_mysqlReset);
+ZEND_FUNCTION(Hearth_Internal_hasInput);
+
 zend_class_entry *hearth_task_ce;
 static zend_object_handlers task_handlers;
 
@@ -385,6 +389,16 @@ ZEND_FUNCTION(Hearth_Internal_budgetRelease)
 	hearth_on_budget_release(handle, n);
 }
 
+ZEND_FUNCTION(Hearth_Internal_budgetUsed)
+{
+	zend_long handle;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_LONG(handle)
+	ZEND_PARSE_PARAMETERS_END();
+	RETURN_LONG((zend_long) hearth_on_budget_used(handle));
+}
+
 /* ---- tables ---- */
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_start, 0, 1, Hearth\\Task, 0)
@@ -438,6 +452,12 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_budget_release, 0, 1, IS_VOID, 0
 	ZEND_ARG_TYPE_INFO(0, handle, IS_LONG, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, n, IS_LONG, 0, "1")
 ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_budget_used, 0, 1, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, handle, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_connection, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
+ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_INFO_EX(arginfo_constructor, 0, 0, 0)
 ZEND_END_ARG_INFO()
 
@@ -458,6 +478,9 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth\\Internal", budget, ZEND_FN(Hearth_Internal_budget), arginfo_budget)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", budgetAcquire, ZEND_FN(Hearth_Internal_budgetAcquire), arginfo_budget_acquire)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", budgetRelease, ZEND_FN(Hearth_Internal_budgetRelease), arginfo_budget_release)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", budgetUsed, ZEND_FN(Hearth_Internal_budgetUsed), arginfo_budget_used)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", mysqlReset, ZEND_FN(Hearth_Internal_mysqlReset), arginfo_connection)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", hasInput, ZEND_FN(Hearth_Internal_hasInput), arginfo_connection)
 	ZEND_FE_END
 };
 

@@ -192,13 +192,6 @@ static void set_up_stack(hearth_task *task)
 	HEARTH_SET_STACK_LIMITS(&task->context);
 }
 
-static int base_error_reporting(void)
-{
-	zend_long level = INI_INT("error_reporting");
-
-	return !level && !INI_STR("error_reporting") ? E_ALL : (int) level;
-}
-
 /* The bottom of every task's stack. It never returns while its context can be used again. */
 static void entry(zend_fiber_transfer *transfer)
 {
@@ -208,7 +201,7 @@ static void entry(zend_fiber_transfer *transfer)
 	for (;;) {
 		zend_fiber_transfer out = {0};
 
-		EG(error_reporting) = base_error_reporting();
+		EG(error_reporting) = hearth_error_reporting;
 		zend_first_try {
 			run_job(task);
 		} zend_catch {

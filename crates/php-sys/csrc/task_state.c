@@ -13,6 +13,7 @@ static hearth_request_state fresh_request;
 /* The session module's state while no session is open. */
 static php_ps_globals idle_session;
 static hearth_request_state *free_states;
+int hearth_error_reporting;
 
 static void save_task_fields(hearth_task_state *into) { HEARTH_TASK_FIELDS(HEARTH_SAVE) }
 static void load_task_fields(const hearth_task_state *from) { HEARTH_TASK_FIELDS(HEARTH_LOAD) }
@@ -53,6 +54,7 @@ void hearth_state_seal(bool cli)
 	if (!cli) {
 		hearth_superglobals_seal();
 	}
+	hearth_error_reporting = EG(error_reporting);
 	save_task_fields(&fresh_task);
 	memset(&fresh_task.output, 0, sizeof fresh_task.output);
 	fresh_task.exit_status = 0;

@@ -106,6 +106,9 @@ typedef struct hearth_request_state {
 	struct hearth_request_state *next_free;
 } hearth_request_state;
 
+/* error_reporting at the end of boot: what each task begins with. */
+extern int hearth_error_reporting;
+
 void hearth_state_seal(bool cli);
 hearth_request_state *hearth_request_state_new(void *request);
 void hearth_request_state_free(hearth_request_state *state);

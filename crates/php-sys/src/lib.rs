@@ -19,10 +19,16 @@ pub struct hearth_str {
 }
 
 impl hearth_str {
-    pub const NONE: hearth_str = hearth_str { ptr: std::ptr::null(), len: 0 };
+    pub const NONE: hearth_str = hearth_str {
+        ptr: std::ptr::null(),
+        len: 0,
+    };
 
     pub const fn new(bytes: &[u8]) -> hearth_str {
-        hearth_str { ptr: bytes.as_ptr().cast(), len: bytes.len() }
+        hearth_str {
+            ptr: bytes.as_ptr().cast(),
+            len: bytes.len(),
+        }
     }
 
     /// # Safety
@@ -124,8 +130,17 @@ unsafe extern "C" {
     pub fn hearth_post_max_size() -> u64;
 
     pub fn hearth_cli_info(what: c_char) -> c_int;
-    pub fn hearth_cli_request_startup(script: *const c_char, argc: c_int, argv: *mut *mut c_char) -> bool;
-    pub fn hearth_cli_task(script: *const c_char, code: *const c_char, mode: c_char, owner: *mut c_void) -> *mut hearth_task;
+    pub fn hearth_cli_request_startup(
+        script: *const c_char,
+        argc: c_int,
+        argv: *mut *mut c_char,
+    ) -> bool;
+    pub fn hearth_cli_task(
+        script: *const c_char,
+        code: *const c_char,
+        mode: c_char,
+        owner: *mut c_void,
+    ) -> *mut hearth_task;
     pub fn hearth_cli_finish() -> c_int;
 
     pub fn hearth_task_request(owner: *mut c_void, request: *mut c_void) -> *mut hearth_task;

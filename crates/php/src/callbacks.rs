@@ -13,9 +13,10 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, Version};
 use php_sys::{self as sys, hearth_header, hearth_request_head, hearth_response, hearth_str};
 
+use crate::budget;
 use crate::engine::Level;
 use crate::request::{Body, Request, Response};
-use crate::task::{self, Busy, Cancel, TaskCell, current_request_id, host};
+use crate::task::{self, Busy, Cancel, TaskCell, host};
 
 macro_rules! callbacks {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
@@ -55,9 +56,19 @@ fn str_or_none(bytes: Option<&[u8]>) -> hearth_str {
 
 fn head_of(request: &Request) -> hearth_request_head {
     let parts = &request.head;
-    let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
-    let (protocol, number) = if parts.version == Version::HTTP_10 { ("HTTP/1.0", 1000) } else { ("HTTP/1.1", 1001) };
-    let length = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let target = parts
+        .uri
+        .path_and_query()
+        .map_or("", |target| target.as_str());
+    let (protocol, number) = if parts.version == Version::HTTP_10 {
+        ("HTTP/1.0", 1000)
+    } else {
+        ("HTTP/1.1", 1001)
+    };
+    let length = parts
+        .headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
     hearth_request_head {
         method: hearth_str::new(parts.method.as_str().as_bytes()),
         target: hearth_str::new(target.as_bytes()),
@@ -101,8 +112,13 @@ unsafe fn body_of(response: &hearth_response) -> Body {
         // SAFETY: the caller vouches for the pointers.
         sys::HEARTH_BODY_FILE => Body::File(unsafe { text(response.body) }.into_owned()),
         // SAFETY: as above.
-        _ if response.retained.is_null() => Body::Full(Bytes::copy_from_slice(unsafe { response.body.bytes() })),
-        _ => Body::Full(Bytes::from_owner(Retained { bytes: response.body, retained: response.retained })),
+        _ if response.retained.is_null() => {
+            Body::Full(Bytes::copy_from_slice(unsafe { response.body.bytes() }))
+        }
+        _ => Body::Full(Bytes::from_owner(Retained {
+            bytes: response.body,
+            retained: response.retained,
+        })),
     }
 }
 
@@ -120,10 +136,12 @@ unsafe fn headers_of(response: &hearth_response) -> HeaderMap {
             (Ok(name), Ok(value)) => {
                 headers.append(name, value);
             }
-            _ => host().log(
+            _ => task::log(
                 Level::Warning,
-                &format!("a response header with characters that HTTP forbids was left out: {}", String::from_utf8_lossy(name)),
-                current_request_id(),
+                &format!(
+                    "a response header with characters that HTTP forbids was left out: {}",
+                    String::from_utf8_lossy(name)
+                ),
             ),
         }
     }
@@ -138,7 +156,6 @@ fn level_of(level: c_int) -> Level {
         _ => Level::Error,
     }
 }
-
 
 callbacks! {
     fn hearth_on_head(request: *mut c_void, out: *mut hearth_request_head) {
@@ -225,7 +242,7 @@ callbacks! {
 
     fn hearth_on_log(level: c_int, message: hearth_str) {
         // SAFETY: the bytes live during the call.
-        host().log(level_of(level), &unsafe { text(message) }, current_request_id());
+        task::log(level_of(level), &unsafe { text(message) });
     }
 
     fn hearth_on_task_new(parent: *mut c_void, task: *mut sys::hearth_task, child: bool) -> *mut c_void {
@@ -276,11 +293,11 @@ callbacks! {
     }
 
     fn hearth_on_timer(seconds: f64, repeat: bool, callback: u64) {
-        host().timer(callback, Duration::try_from_secs_f64(seconds).unwrap_or_default(), repeat);
+        task::start_timer(callback, Duration::try_from_secs_f64(seconds).unwrap_or_default(), repeat);
     }
 
     fn hearth_on_timer_stop(timer: u64) -> bool {
-        host().timer_stop(timer)
+        task::stop_timer(timer)
     }
 
     fn hearth_on_interrupt() {
@@ -289,14 +306,18 @@ callbacks! {
 
     fn hearth_on_budget(name: hearth_str, total: i64) -> i64 {
         // SAFETY: the bytes live during the call.
-        host().budget(unsafe { name.bytes() }, total)
+        budget::open(unsafe { name.bytes() }, total)
     }
 
     fn hearth_on_budget_acquire(handle: i64, n: i64) -> bool {
-        host().budget_acquire(handle, n)
+        budget::acquire(handle, n)
     }
 
     fn hearth_on_budget_release(handle: i64, n: i64) {
-        host().budget_release(handle, n);
+        budget::release(handle, n);
+    }
+
+    fn hearth_on_budget_used(handle: i64) -> i64 {
+        budget::used(handle)
     }
 }

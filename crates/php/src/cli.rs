@@ -59,8 +59,10 @@ impl Cli {
         engine::load_library()?;
         let code = code.map_or(std::ptr::null(), leak);
         // SAFETY: script and code were leaked; the owner outlives the C task.
-        let task = Task::detached(|owner| unsafe { sys::hearth_cli_task(script, code, mode as c_char, owner) })
-            .expect("the C side always makes a task");
+        let task = Task::detached(|owner| unsafe {
+            sys::hearth_cli_task(script, code, mode as c_char, owner)
+        })
+        .expect("the C side always makes a task");
         Ok(Cli { task })
     }
 

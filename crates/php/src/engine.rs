@@ -18,7 +18,7 @@ pub struct Boot {
     pub cli: bool,
     /// `-c`: another php.ini, or its folder.
     pub ini_path: Option<String>,
-    /// `-n`: no php.ini.
+    /// `-n`: no php.ini and no folder of settings.
     pub no_ini: bool,
 }
 
@@ -50,12 +50,25 @@ pub fn series() -> &'static str {
 
 fn ini_text(boot: &Boot) -> CString {
     let fixed: &[(&str, &str)] = if boot.cli {
-        &[("html_errors", "0"), ("register_argc_argv", "1"), ("implicit_flush", "1"), ("output_buffering", "0")]
+        &[
+            ("html_errors", "0"),
+            ("register_argc_argv", "1"),
+            ("implicit_flush", "1"),
+            ("output_buffering", "0"),
+        ]
     } else {
-        &[("html_errors", "0"), ("register_argc_argv", "0"), ("output_buffering", "0"), ("implicit_flush", "0")]
+        &[
+            ("html_errors", "0"),
+            ("register_argc_argv", "0"),
+            ("output_buffering", "0"),
+            ("implicit_flush", "0"),
+        ]
     };
     let mut text = String::new();
-    for (key, value) in fixed.iter().chain(&[("max_execution_time", "0"), ("max_input_time", "-1")]) {
+    for (key, value) in fixed
+        .iter()
+        .chain(&[("max_execution_time", "0"), ("max_input_time", "-1")])
+    {
         text.push_str(&format!("{key}={value}\n"));
     }
     for (key, value) in &boot.ini {
@@ -66,8 +79,11 @@ fn ini_text(boot: &Boot) -> CString {
 
 /// As the php command does: a value that is not plain is quoted, so that `-d date.timezone=Europe/Rome` works.
 fn ini_line(key: &str, value: &str) -> String {
-    let plain = value.is_empty() || value.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '"' || c == '\'');
-    if plain && !value.contains([';', '(', '|', '&', '~', '!', '^']) || value.starts_with(['"', '\'']) {
+    let plain = value.is_empty()
+        || value.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '"' || c == '\'');
+    if plain && !value.contains([';', '(', '|', '&', '~', '!', '^'])
+        || value.starts_with(['"', '\''])
+    {
         format!("{key}={value}\n")
     } else {
         format!("{key}=\"{}\"\n", value.replace('"', "\\\""))
@@ -80,15 +96,53 @@ fn check_abi() -> Result<(), BootError> {
     if abi == sys::HEARTH_ABI {
         return Ok(());
     }
-    Err(BootError(format!("the C part of hearth-php has contract {abi}, the Rust part {}: rebuild it", sys::HEARTH_ABI)))
+    Err(BootError(format!(
+        "the C part of hearth-php has contract {abi}, the Rust part {}: rebuild it",
+        sys::HEARTH_ABI
+    )))
+}
+
+const SCAN_DIR: &str = "PHP_INI_SCAN_DIR";
+
+/// Where Debian keeps the settings of the php command, which `hearth run` stands in for.
+fn cli_folder() -> Option<String> {
+    let folder = format!("/etc/php/{}/cli", series());
+    Path::new(&folder).is_dir().then_some(folder)
+}
+
+/// libphp looks for extensions' settings where the embed package has them; the php command has its own folder.
+#[allow(clippy::disallowed_methods)]
+fn read_cli_settings() -> bool {
+    let Some(folder) = cli_folder().filter(|_| std::env::var_os(SCAN_DIR).is_none()) else {
+        return false;
+    };
+    // SAFETY: nothing else runs yet, so nobody reads the environment at this moment.
+    unsafe { std::env::set_var(SCAN_DIR, format!("{folder}/conf.d")) };
+    true
+}
+
+/// The script must see the environment as it was.
+#[allow(clippy::disallowed_methods)]
+fn forget_cli_settings() {
+    // SAFETY: as above: the engine is up, but no script and no thread runs yet.
+    unsafe { std::env::remove_var(SCAN_DIR) };
 }
 
 /// Start the engine and load our own library. Once per process, before any thread.
 pub fn boot(boot: &Boot) -> Result<(), BootError> {
     check_abi()?;
-    let path = boot.ini_path.as_ref().map(|p| CString::new(p.as_str()).expect("a path of the command line has no NUL"));
+    let borrowed = boot.cli && !boot.no_ini && boot.ini_path.is_none() && read_cli_settings();
+    let cli_path = (boot.cli && boot.ini_path.is_none())
+        .then(cli_folder)
+        .flatten();
+    let path = boot
+        .ini_path
+        .as_ref()
+        .or(cli_path.as_ref())
+        .map(|p| CString::new(p.as_str()).expect("a path of the command line has no NUL"));
     let name = CString::new("hearth-php").expect("constant");
-    let argv: &'static mut [*mut c_char] = Box::leak(Box::new([name.into_raw(), std::ptr::null_mut()]));
+    let argv: &'static mut [*mut c_char] =
+        Box::leak(Box::new([name.into_raw(), std::ptr::null_mut()]));
     let args: &'static sys::hearth_boot_args = Box::leak(Box::new(sys::hearth_boot_args {
         ini_entries: ini_text(boot).into_raw(),
         ini_path: path.map_or(std::ptr::null(), |p| p.into_raw().cast_const()),
@@ -99,10 +153,16 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
         argv: argv.as_mut_ptr(),
     }));
     // SAFETY: `args` and all it points to live as long as the process, as hearth_boot asks.
-    if unsafe { sys::hearth_boot(args) } {
+    let started = unsafe { sys::hearth_boot(args) };
+    if borrowed {
+        forget_cli_settings();
+    }
+    if started {
         Ok(())
     } else {
-        Err(BootError("the PHP engine did not start: run `hearth run -v` to see why".to_owned()))
+        Err(BootError(
+            "the PHP engine did not start: run `hearth run -v` to see why".to_owned(),
+        ))
     }
 }
 
@@ -118,7 +178,14 @@ pub(crate) fn load_library() -> Result<(), BootError> {
     // SAFETY: the sources are constants of this binary; include_str! data is followed by no NUL, and the C side uses
     // lengths only.
     let outcome = unsafe { sys::hearth_load_library(files.as_ptr(), files.len()) };
-    if outcome == sys::HEARTH_OK { Ok(()) } else { Err(BootError(format!("Hearth's own PHP library failed: {}", reported()))) }
+    if outcome == sys::HEARTH_OK {
+        Ok(())
+    } else {
+        Err(BootError(format!(
+            "Hearth's own PHP library failed: {}",
+            reported()
+        )))
+    }
 }
 
 fn reported() -> String {
@@ -146,7 +213,10 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
         sys::HEARTH_EXIT => Err(BootError(format!(
             "{shown} called exit() while it was booted, so there is no handler.\nhint: return a handler instead, or serve a classic site with --mode classic"
         ))),
-        _ => Err(BootError(format!("{shown} failed while it was booted:\n{}", reported()))),
+        _ => Err(BootError(format!(
+            "{shown} failed while it was booted:\n{}",
+            reported()
+        ))),
     }
 }
 
@@ -158,6 +228,7 @@ pub fn seal() {
 
 /// In a forked worker, first of all: random numbers must differ from the sibling's.
 pub fn after_fork() {
+    crate::budget::forget_holder();
     // SAFETY: called on the engine's thread, outside of any task.
     unsafe { sys::hearth_after_fork() }
 }

@@ -6,13 +6,21 @@
 //! runtime.
 #![allow(unsafe_code)]
 
+mod budget;
 mod callbacks;
 mod cli;
 mod engine;
 mod request;
 mod task;
 
+pub use budget::set_budgets;
 pub use cli::{Cli, Run, info};
-pub use engine::{Boot, BootError, Level, after_fork, boot, can_wait, post_max_size, run_entry, seal, series, version};
+pub use engine::{
+    Boot, BootError, Level, after_fork, boot, can_wait, post_max_size, run_entry, seal, series,
+    version,
+};
 pub use request::{Body, BodySource, Client, Pipe, Request, Response};
-pub use task::{Cancel, Cancelled, Host, Task, current_request_id, current_task_id, install, interrupt, on_engine_thread, throw_error, timer_forget, timer_task, wait};
+pub use task::{
+    Cancel, Cancelled, Host, Task, current_request_id, current_task_id, install, interrupt,
+    on_engine_thread, throw_error, timer_forget, timer_task, wait,
+};

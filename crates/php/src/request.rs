@@ -87,8 +87,20 @@ pub enum Body {
 
 impl Request {
     /// `limit` is the most bytes its body may have (PHP's `post_max_size`), 0 for no limit.
-    pub fn new(head: Parts, id: u64, client: Rc<Client>, body: Option<Box<dyn BodySource>>, limit: u64) -> Rc<Request> {
-        let incoming = Incoming { source: body, piece: Bytes::new(), read: 0, limit, over: false };
+    pub fn new(
+        head: Parts,
+        id: u64,
+        client: Rc<Client>,
+        body: Option<Box<dyn BodySource>>,
+        limit: u64,
+    ) -> Rc<Request> {
+        let incoming = Incoming {
+            source: body,
+            piece: Bytes::new(),
+            read: 0,
+            limit,
+            over: false,
+        };
         Rc::new(Request {
             head,
             id,
@@ -185,11 +197,14 @@ impl Request {
 
     /// Piece of a streamed body; false when the client is gone. Waits while the client is slow.
     pub(crate) fn write(&self, piece: Bytes) -> bool {
-        let Some(pipe) = self.pipe.borrow().clone() else { return false };
+        let Some(pipe) = self.pipe.borrow().clone() else {
+            return false;
+        };
         if piece.is_empty() {
             return !pipe.is_gone();
         }
-        if pipe.is_full() && wait(std::future::poll_fn(|context| pipe.poll_room(context))).is_err() {
+        if pipe.is_full() && wait(std::future::poll_fn(|context| pipe.poll_room(context))).is_err()
+        {
             return false;
         }
         pipe.push(piece)
@@ -252,8 +267,18 @@ impl Request {
         if values.next().is_none() {
             return Some(first.as_bytes());
         }
-        let separator = if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " };
-        let all: Vec<_> = self.head.headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes())).collect();
+        let separator = if name.eq_ignore_ascii_case("cookie") {
+            "; "
+        } else {
+            ", "
+        };
+        let all: Vec<_> = self
+            .head
+            .headers
+            .get_all(name)
+            .iter()
+            .map(|v| String::from_utf8_lossy(v.as_bytes()))
+            .collect();
         *self.joined.borrow_mut() = all.join(separator);
         // SAFETY: the text lives in `self` until the next call of this function; C copies it at once.
         unsafe { self.joined.as_ptr().as_ref() }.map(String::as_bytes)
@@ -344,7 +369,11 @@ impl Pipe {
             return Poll::Ready(Some(Ok(piece)));
         }
         if state.closed {
-            return Poll::Ready(if state.failed { Some(Err(BrokenOff)) } else { None });
+            return Poll::Ready(if state.failed {
+                Some(Err(BrokenOff))
+            } else {
+                None
+            });
         }
         state.reader = Some(context.waker().clone());
         Poll::Pending

@@ -31,23 +31,56 @@ pub trait Host {
     fn time_limit(&self, request: &Request, limit: Duration);
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
-    /// Connection budget shared by all workers: see `Hearth\Internal\budget()`.
-    fn budget(&self, name: &[u8], total: i64) -> i64;
-    fn budget_acquire(&self, handle: i64, n: i64) -> bool;
-    fn budget_release(&self, handle: i64, n: i64);
 }
 
 thread_local! {
     static HOST: Cell<Option<&'static dyn Host>> = const { Cell::new(None) };
+    /// Timers that the app set while it was booted: they begin when there is a host.
+    static EARLY_TIMERS: RefCell<Vec<(u64, Duration, bool)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Set the host of this thread, the one that runs PHP.
 pub fn install(host: &'static dyn Host) {
     HOST.set(Some(host));
+    for (id, time, repeat) in EARLY_TIMERS.take() {
+        host.timer(id, time, repeat);
+    }
+}
+
+/// Is this the thread that runs PHP, or will?
+pub fn on_engine_thread() -> bool {
+    HOST.get().is_some()
+}
+
+pub(crate) fn start_timer(id: u64, time: Duration, repeat: bool) {
+    match HOST.get() {
+        Some(host) => host.timer(id, time, repeat),
+        None => EARLY_TIMERS.with_borrow_mut(|timers| timers.push((id, time, repeat))),
+    }
+}
+
+pub(crate) fn stop_timer(id: u64) -> bool {
+    match HOST.get() {
+        Some(host) => host.timer_stop(id),
+        None => EARLY_TIMERS.with_borrow_mut(|timers| {
+            let before = timers.len();
+            timers.retain(|(known, ..)| *known != id);
+            timers.len() < before
+        }),
+    }
+}
+
+/// A line for the log, or for the terminal while there is no host yet.
+pub(crate) fn log(level: Level, message: &str) {
+    match HOST.get() {
+        Some(host) => host.log(level, message, current_request_id()),
+        None => eprintln!("hearth: {message}"),
+    }
 }
 
 pub(crate) fn host() -> &'static dyn Host {
-    HOST.get().expect("php::install was called before any task runs")
+    HOST.get()
+        .expect("php::install was called before any task runs")
 }
 
 /// Why a wait ends early.
@@ -67,7 +100,10 @@ impl Cancel {
     fn message(self) -> String {
         match self {
             Cancel::Timeout(limit) => {
-                format!("The request took longer than its time limit of {} s (request.timeout)", limit.as_secs_f64())
+                format!(
+                    "The request took longer than its time limit of {} s (request.timeout)",
+                    limit.as_secs_f64()
+                )
             }
             Cancel::ClientGone => "The client closed the connection".to_owned(),
             Cancel::Task => "The task was cancelled".to_owned(),
@@ -111,7 +147,9 @@ pub struct Task(Rc<TaskCell>);
 
 impl std::fmt::Debug for Task {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Task").field("ended", &self.0.ended.get()).finish_non_exhaustive()
+        f.debug_struct("Task")
+            .field("ended", &self.0.ended.get())
+            .finish_non_exhaustive()
     }
 }
 
@@ -180,13 +218,17 @@ impl Task {
         let owner = Rc::as_ptr(&cell).cast_mut().cast::<c_void>();
         // SAFETY: the cell outlives the C task: it is freed in `end`, which needs the cell. The request pointer carries
         // a reference of its own, released by hearth_on_request_release.
-        let c = unsafe { sys::hearth_task_request(owner, Rc::into_raw(Rc::clone(request)).cast_mut().cast()) };
+        let c = unsafe {
+            sys::hearth_task_request(owner, Rc::into_raw(Rc::clone(request)).cast_mut().cast())
+        };
         cell.c.set(c);
         Task(cell)
     }
 
     /// A task without a request around a C task that `make` builds for the given owner.
-    pub(crate) fn detached(make: impl FnOnce(*mut c_void) -> *mut sys::hearth_task) -> Option<Task> {
+    pub(crate) fn detached(
+        make: impl FnOnce(*mut c_void) -> *mut sys::hearth_task,
+    ) -> Option<Task> {
         let cell = TaskCell::new(Rc::default(), None);
         let c = make(Rc::as_ptr(&cell).cast_mut().cast());
         if c.is_null() {
@@ -228,7 +270,11 @@ impl Future for Task {
                 waker.clone_from(context.waker());
             }
         }
-        if cell.resume() { Poll::Ready(()) } else { Poll::Pending }
+        if cell.resume() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 }
 
@@ -245,14 +291,11 @@ pub fn current_task_id() -> u64 {
     unsafe { sys::hearth_current_task_id() }
 }
 
-/// Is this the thread that runs PHP, or will?
-pub fn on_engine_thread() -> bool {
-    HOST.get().is_some()
-}
-
 /// The id of the request whose task runs, 0 for none.
 pub fn current_request_id() -> u64 {
-    current().and_then(|cell| cell.request.as_ref()).map_or(0, |request| request.id)
+    current()
+        .and_then(|cell| cell.request.as_ref())
+        .map_or(0, |request| request.id)
 }
 
 /// Marks that Rust runs on the task's stack, so that libc hooks let its calls pass.
@@ -273,8 +316,14 @@ impl Drop for Busy {
 }
 
 fn take_cancel(cell: &TaskCell) -> bool {
-    let Some(why) = cell.cancel.take() else { return false };
-    let kind = if matches!(why, Cancel::Timeout(_)) { sys::HEARTH_THROW_TIMEOUT } else { sys::HEARTH_THROW_CANCELLED };
+    let Some(why) = cell.cancel.take() else {
+        return false;
+    };
+    let kind = if matches!(why, Cancel::Timeout(_)) {
+        sys::HEARTH_THROW_TIMEOUT
+    } else {
+        sys::HEARTH_THROW_CANCELLED
+    };
     throw(kind, &why.message());
     true
 }
@@ -318,7 +367,11 @@ pub fn interrupt() {
 
 pub(crate) fn on_interrupt() {
     let Some(cell) = current() else { return };
-    if let Some(why) = cell.request.as_ref().and_then(|request| host().overdue(request)) {
+    if let Some(why) = cell
+        .request
+        .as_ref()
+        .and_then(|request| host().overdue(request))
+    {
         cell.cancel.set(Some(why));
     }
     take_cancel(cell);
@@ -378,7 +431,9 @@ fn in_time(seconds: f64) -> Option<Duration> {
 
 /// `future`, or `None` once the time is over.
 async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
-    let Some(limit) = limit else { return Some(future.await) };
+    let Some(limit) = limit else {
+        return Some(future.await);
+    };
     let mut sleep = host().sleep(limit);
     let mut future = pin!(future);
     std::future::poll_fn(|context| match future.as_mut().poll(context) {
@@ -407,7 +462,11 @@ pub(crate) fn join_children(cancel: bool) {
     }
     let joined = std::future::poll_fn(|context| {
         let mut children = family.children.borrow_mut();
-        children.retain(|known| known.upgrade().is_some_and(|known| !known.ended.get() && !std::ptr::eq(Rc::as_ptr(&known), this)));
+        children.retain(|known| {
+            known
+                .upgrade()
+                .is_some_and(|known| !known.ended.get() && !std::ptr::eq(Rc::as_ptr(&known), this))
+        });
         if children.is_empty() {
             return Poll::Ready(());
         }
@@ -420,7 +479,12 @@ pub(crate) fn join_children(cancel: bool) {
 }
 
 fn cancel_children(family: &Family) {
-    let children: Vec<_> = family.children.borrow().iter().filter_map(Weak::upgrade).collect();
+    let children: Vec<_> = family
+        .children
+        .borrow()
+        .iter()
+        .filter_map(Weak::upgrade)
+        .collect();
     for child in children {
         child.cancel(Cancel::Task);
     }
@@ -430,7 +494,13 @@ fn cancel_children(family: &Family) {
 pub(crate) fn park(seconds: f64) -> c_int {
     let cell = current().expect("called in a task");
     cell.park.set(Park::Parked);
-    let unparked = std::future::poll_fn(|_| if cell.park.get() == Park::Unparked { Poll::Ready(()) } else { Poll::Pending });
+    let unparked = std::future::poll_fn(|_| {
+        if cell.park.get() == Park::Unparked {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    });
     let outcome = wait(within(in_time(seconds), unparked));
     let was_unparked = cell.park.replace(Park::Running) == Park::Unparked;
     match outcome {

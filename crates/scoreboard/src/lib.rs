@@ -7,11 +7,13 @@
 //! any number. A row of the table that was read or left half-written shows by its sequence number.
 #![deny(unsafe_code)]
 
+mod budget;
 mod layout;
 mod mapping;
 mod reader;
 mod writer;
 
+pub use budget::{Budgets, Holder};
 pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
 pub use reader::{InFlight, Scoreboard, Snapshot};
 pub use writer::{Ticket, Writer};

@@ -64,12 +64,18 @@ impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut *self {
-            ResponseBody::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            ResponseBody::Stream(pipe) => {
-                pipe.0.poll_next(context).map(|next| next.map(|piece| piece.map(Frame::data).map_err(BoxError::from)))
+            ResponseBody::Full(bytes) => {
+                Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
             }
+            ResponseBody::Stream(pipe) => pipe
+                .0
+                .poll_next(context)
+                .map(|next| next.map(|piece| piece.map(Frame::data).map_err(BoxError::from))),
             ResponseBody::File(file) => file.as_mut().poll_frame(context).map_err(BoxError::from),
         }
     }
@@ -84,7 +90,9 @@ impl HttpBody for ResponseBody {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            ResponseBody::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            ResponseBody::Full(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
             ResponseBody::Stream(_) => SizeHint::default(),
             ResponseBody::File(file) => file.size_hint(),
         }

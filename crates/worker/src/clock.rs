@@ -35,7 +35,9 @@ pub(crate) async fn run(worker: Rc<Worker>) {
 
 fn close_silent(worker: &Worker) {
     let now = now_ms();
-    let linger = worker.drain().map(|drain| if drain.linger { LINGER } else { 0 });
+    let linger = worker
+        .drain()
+        .map(|drain| if drain.linger { LINGER } else { 0 });
     worker.each_connection(|life| {
         let limit = match life.phase.get() {
             Phase::Busy => return,

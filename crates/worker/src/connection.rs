@@ -53,7 +53,11 @@ struct Watched<S> {
 }
 
 impl<S: AsyncRead + Unpin> Read for Watched<S> {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
         let step = Pin::new(&mut self.stream).poll_read(context, buffer);
         if step.is_ready() && self.life.phase.get() == Phase::Idle {
             self.life.enter(Phase::Header);
@@ -63,7 +67,11 @@ impl<S: AsyncRead + Unpin> Read for Watched<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Write for Watched<S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -79,7 +87,11 @@ impl<S: AsyncWrite + Unpin> Write for Watched<S> {
         self.stream.is_write_vectored()
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, pieces: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
     }
 }
@@ -108,7 +120,11 @@ pub(crate) async fn serve<S>(worker: Rc<Worker>, stream: S, client: Client)
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let life = Rc::new(Life { since: Cell::new(now_ms()), phase: Cell::new(Phase::Header), close: Notify::new() });
+    let life = Rc::new(Life {
+        since: Cell::new(now_ms()),
+        phase: Cell::new(Phase::Header),
+        close: Notify::new(),
+    });
     let key = worker.opened(&life);
     worker.host.count(Counter::ConnectionsOpened);
     let client = Rc::new(client);
@@ -116,7 +132,15 @@ where
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         theirs.phase.set(Phase::Busy);
         let refused = refused(&ours, &request);
-        let answering = if refused.is_none() { Some(Answering::new(Rc::clone(&ours), Rc::clone(&client), request)) } else { None };
+        let answering = if refused.is_none() {
+            Some(Answering::new(
+                Rc::clone(&ours),
+                Rc::clone(&client),
+                request,
+            ))
+        } else {
+            None
+        };
         let life = Rc::clone(&theirs);
         async move {
             let answer = match (refused, answering) {
@@ -128,8 +152,13 @@ where
             answer
         }
     });
-    let watched = Watched { stream: TokioIo::new(stream), life: Rc::clone(&life) };
-    let connection = http1::Builder::new().pipeline_flush(true).serve_connection(watched, service);
+    let watched = Watched {
+        stream: TokioIo::new(stream),
+        life: Rc::clone(&life),
+    };
+    let connection = http1::Builder::new()
+        .pipeline_flush(true)
+        .serve_connection(watched, service);
     let mut connection = std::pin::pin!(connection);
     loop {
         tokio::select! {

@@ -52,7 +52,8 @@ fn borrow<'a>(fd: RawFd) -> std::os::fd::BorrowedFd<'a> {
 #[allow(unsafe_code)]
 fn register(fd: RawFd) -> io::Result<AsyncFd<Number>> {
     // SAFETY: the descriptor is open, PHP's own call is using it; `closing` drops the registration before it is closed.
-    unsafe { AsyncFd::register_with_interest(Number(fd), Interest::READABLE | Interest::WRITABLE) }.map_err(Into::into)
+    unsafe { AsyncFd::register_with_interest(Number(fd), Interest::READABLE | Interest::WRITABLE) }
+        .map_err(Into::into)
 }
 
 /// The registration of `fd`, made if there is none.
@@ -84,9 +85,16 @@ pub(crate) fn get(fd: RawFd) -> io::Result<Rc<Descriptor>> {
 
 /// `fd` is about to be closed: forget it, and let a task that waits on it see the close.
 pub(crate) fn closing(fd: RawFd) {
-    let Ok(index) = usize::try_from(fd) else { return };
+    let Ok(index) = usize::try_from(fd) else {
+        return;
+    };
     // During thread exit the table may be gone; then nothing is registered any more.
-    let known = TABLE.try_with(|table| table.try_borrow_mut().ok().and_then(|mut table| table.get_mut(index).and_then(Option::take)));
+    let known = TABLE.try_with(|table| {
+        table
+            .try_borrow_mut()
+            .ok()
+            .and_then(|mut table| table.get_mut(index).and_then(Option::take))
+    });
     if let Ok(Some(known)) = known {
         known.drop_registration();
     }
@@ -123,9 +131,16 @@ impl Descriptor {
 
     /// Ready when one of the wanted directions may be ready, or the descriptor was closed meanwhile. Clears what it
     /// reports: the caller looks at the descriptor itself, and asks again if there was nothing.
-    pub(crate) fn poll_ready(&self, read: bool, write: bool, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ready(
+        &self,
+        read: bool,
+        write: bool,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
         let registration = self.registration.borrow();
-        let Some(registration) = registration.as_ref() else { return Poll::Ready(()) };
+        let Some(registration) = registration.as_ref() else {
+            return Poll::Ready(());
+        };
         let mut ready = false;
         if read && let Poll::Ready(guard) = registration.poll_read_ready(context) {
             ready = true;

@@ -50,11 +50,17 @@ impl ProcessHost {
 
 async fn fire(id: u64, time: Duration, repeat: bool) {
     // An interval of nothing would never let anything else run.
-    let period = if repeat { time.max(Duration::from_millis(1)) } else { time };
+    let period = if repeat {
+        time.max(Duration::from_millis(1))
+    } else {
+        time
+    };
     let mut next = tokio::time::Instant::now() + period;
     loop {
         tokio::time::sleep_until(next).await;
-        let Some(task) = php::timer_task(id) else { return };
+        let Some(task) = php::timer_task(id) else {
+            return;
+        };
         if repeat {
             task.await;
             // A callback that took longer than its period is not made up for.
@@ -108,12 +114,19 @@ impl php::Host for ProcessHost {
 
     /// A callback that is running runs to its end: the loop around it finds the timer gone.
     fn timer_stop(&self, id: u64) -> bool {
-        self.timers.borrow_mut().remove(&id).is_some_and(|timer| !timer.is_finished())
+        self.timers
+            .borrow_mut()
+            .remove(&id)
+            .is_some_and(|timer| !timer.is_finished())
     }
 
     fn time_limit(&self, request: &Request, limit: Duration) {
         let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        request.set_deadline(if limit.is_zero() { u64::MAX } else { now_ms().saturating_add(millis) });
+        request.set_deadline(if limit.is_zero() {
+            u64::MAX
+        } else {
+            now_ms().saturating_add(millis)
+        });
         crate::watchdog::running_until(request.deadline());
     }
 
@@ -125,17 +138,5 @@ impl php::Host for ProcessHost {
         request.set_deadline(u64::MAX);
         self.count(Counter::Timeouts);
         Some(Cancel::Timeout(request.age()))
-    }
-
-    fn budget(&self, _name: &[u8], total: i64) -> i64 {
-        crate::budget::open(total)
-    }
-
-    fn budget_acquire(&self, handle: i64, n: i64) -> bool {
-        crate::budget::acquire(handle, n)
-    }
-
-    fn budget_release(&self, handle: i64, n: i64) {
-        crate::budget::release(handle, n);
     }
 }

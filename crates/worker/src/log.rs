@@ -16,7 +16,9 @@ pub(crate) fn set_slot(slot: u32) {
 
 /// Seconds since 1970 as `2026-11-21T21:00:00.123Z` (days to date after Howard Hinnant's `civil_from_days`).
 fn timestamp(now: SystemTime) -> String {
-    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let since = now
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
     let z = days + 719_468;
     let era = z / 146_097;
@@ -24,10 +26,16 @@ fn timestamp(now: SystemTime) -> String {
     let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
     let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
     let mp = (5 * doy + 2) / 153;
-    let (day, month) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
+    let (day, month) = (
+        doy - (153 * mp + 2) / 5 + 1,
+        if mp < 10 { mp + 3 } else { mp - 9 },
+    );
     let year = yoe + era * 400 + u64::from(month <= 2);
     let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{:03}Z", since.subsec_millis())
+    format!(
+        "{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{:03}Z",
+        since.subsec_millis()
+    )
 }
 
 pub(crate) fn line(level: &str, request: u64, message: impl Display) {
@@ -43,10 +51,6 @@ pub(crate) fn line(level: &str, request: u64, message: impl Display) {
     text.push('\n');
     // Nobody is left to tell when standard error is gone.
     let _ = std::io::stderr().write_all(text.as_bytes());
-}
-
-pub(crate) fn info(message: impl Display) {
-    line("INFO", 0, message);
 }
 
 pub(crate) fn warn(message: impl Display) {

@@ -2,7 +2,6 @@
 #![deny(unsafe_code)]
 
 mod body;
-mod budget;
 mod clock;
 mod connection;
 mod descriptors;
@@ -22,12 +21,21 @@ fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
         Some("zygote") => {
-            let cold = args.next().filter(|flag| flag == "--cold").and_then(|_| args.next());
+            let cold = args
+                .next()
+                .filter(|flag| flag == "--cold")
+                .and_then(|_| args.next());
             zygote::run(inherited_channel(), cold, worker::main)
         }
         Some("run") => run::main(&args.collect::<Vec<_>>()),
         Some("--version") => {
-            println!("hearth-php {} (protocol {}), PHP {}, built for PHP {}", ipc::BUILD, ipc::PROTOCOL, php::version(), php::series());
+            println!(
+                "hearth-php {} (protocol {}), PHP {}, built for PHP {}",
+                ipc::BUILD,
+                ipc::PROTOCOL,
+                php::version(),
+                php::series()
+            );
             ExitCode::SUCCESS
         }
         _ => {

@@ -42,7 +42,11 @@ fn parse(args: &[String]) -> Result<Command, String> {
     let mut lint = false;
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
-        let Some(letter) = arg.strip_prefix('-').and_then(|flags| flags.chars().next()).filter(|_| arg != "--") else {
+        let Some(letter) = arg
+            .strip_prefix('-')
+            .and_then(|flags| flags.chars().next())
+            .filter(|_| arg != "--")
+        else {
             if arg != "--" && command.run.is_none() {
                 command.run = Some(Run::File(arg.clone()));
             } else if arg != "--" {
@@ -52,7 +56,10 @@ fn parse(args: &[String]) -> Result<Command, String> {
             break;
         };
         let mut value = || match &arg[2..] {
-            "" => rest.next().cloned().ok_or_else(|| format!("-{letter} needs a value")),
+            "" => rest
+                .next()
+                .cloned()
+                .ok_or_else(|| format!("-{letter} needs a value")),
             attached => Ok(attached.strip_prefix('=').unwrap_or(attached).to_owned()),
         };
         match letter {
@@ -78,7 +85,10 @@ fn parse(args: &[String]) -> Result<Command, String> {
 }
 
 pub(crate) fn main(args: &[String]) -> ExitCode {
-    if args.first().is_some_and(|arg| arg == "-h" || arg == "--help") {
+    if args
+        .first()
+        .is_some_and(|arg| arg == "-h" || arg == "--help")
+    {
         print!("{USAGE}");
         return ExitCode::SUCCESS;
     }
@@ -89,8 +99,18 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let Settings { ini, ini_path, no_ini } = command.boot;
-    if let Err(error) = php::boot(&Boot { ini, ini_path, no_ini, cli: true, refuse_persistent: false }) {
+    let Settings {
+        ini,
+        ini_path,
+        no_ini,
+    } = command.boot;
+    if let Err(error) = php::boot(&Boot {
+        ini,
+        ini_path,
+        no_ini,
+        cli: true,
+        refuse_persistent: false,
+    }) {
         eprintln!("hearth run: {}", error.0);
         return ExitCode::FAILURE;
     }
@@ -105,7 +125,10 @@ fn exit(code: i32) -> ExitCode {
 }
 
 fn execute(run: &Run, args: Vec<String>) -> i32 {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("hearth run: {error}");
@@ -140,7 +163,10 @@ mod tests {
     #[test]
     fn options_end_at_the_script() {
         let command = parsed(&["-n", "-d", "a=b", "-dc=d", "x.php", "-d", "--", "y"]).unwrap();
-        assert_eq!(command.boot.ini, [("a".into(), "b".into()), ("c".into(), "d".into())]);
+        assert_eq!(
+            command.boot.ini,
+            [("a".into(), "b".into()), ("c".into(), "d".into())]
+        );
         assert!(command.boot.no_ini);
         assert_eq!(command.run, Some(Run::File("x.php".into())));
         assert_eq!(command.args, ["-d", "--", "y"]);
@@ -155,7 +181,10 @@ mod tests {
 
     #[test]
     fn a_setting_without_value_is_on() {
-        assert_eq!(parsed(&["-d", "foo"]).unwrap().boot.ini, [("foo".into(), "1".into())]);
+        assert_eq!(
+            parsed(&["-d", "foo"]).unwrap().boot.ini,
+            [("foo".into(), "1".into())]
+        );
     }
 
     #[test]

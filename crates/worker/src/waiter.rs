@@ -44,8 +44,11 @@ fn claim(fds: &[pollfd]) -> Result<Claims, Refused> {
     let task = php::current_task_id();
     let mut claims = Claims(Vec::with_capacity(fds.len()));
     for entry in fds.iter().filter(|entry| entry.fd >= 0) {
-        let descriptor = descriptors::get(entry.fd).map_err(|error| Refused::Errno(error.raw_os_error().unwrap_or(libc::EBADF)))?;
-        descriptor.claim(task).map_err(|other| Refused::Claimed(entry.fd, other))?;
+        let descriptor = descriptors::get(entry.fd)
+            .map_err(|error| Refused::Errno(error.raw_os_error().unwrap_or(libc::EBADF)))?;
+        descriptor
+            .claim(task)
+            .map_err(|other| Refused::Claimed(entry.fd, other))?;
         claims.0.push(descriptor);
     }
     Ok(claims)
@@ -66,7 +69,10 @@ async fn any_ready(fds: &mut [pollfd], claims: &Claims) -> i32 {
         loop {
             let mut ready = false;
             for descriptor in &claims.0 {
-                let events = fds.iter().filter(|entry| entry.fd == descriptor.fd()).fold(0, |all, entry| all | entry.events);
+                let events = fds
+                    .iter()
+                    .filter(|entry| entry.fd == descriptor.fd())
+                    .fold(0, |all, entry| all | entry.events);
                 let (read, write) = wants(events);
                 ready |= descriptor.poll_ready(read, write, context).is_ready();
             }
@@ -121,7 +127,11 @@ impl Waiter for Tokio {
 
     fn poll(&self, fds: &mut [pollfd], timeout: Option<Duration>) -> i32 {
         if fds.iter().all(|entry| entry.fd < 0) {
-            return if self.sleep(timeout.unwrap_or(FOR_EVER)) { 0 } else { fail(libc::EINTR) };
+            return if self.sleep(timeout.unwrap_or(FOR_EVER)) {
+                0
+            } else {
+                fail(libc::EINTR)
+            };
         }
         let claims = match claim(fds) {
             Ok(claims) => claims,
@@ -153,7 +163,8 @@ impl Waiter for Tokio {
         if !php::on_engine_thread() || LOCKS.with_borrow(HashMap::is_empty) {
             return;
         }
-        let waiting = file_of(fd).and_then(|file| LOCKS.with_borrow_mut(|locks| locks.remove(&file)));
+        let waiting =
+            file_of(fd).and_then(|file| LOCKS.with_borrow_mut(|locks| locks.remove(&file)));
         waiting.into_iter().flatten().for_each(Waker::wake);
     }
 
@@ -164,7 +175,9 @@ impl Waiter for Tokio {
             if std::mem::replace(&mut queued, true) {
                 return Poll::Ready(());
             }
-            LOCKS.with_borrow_mut(|locks| locks.entry(file).or_default().push(context.waker().clone()));
+            LOCKS.with_borrow_mut(|locks| {
+                locks.entry(file).or_default().push(context.waker().clone())
+            });
             Poll::Pending
         });
         php::wait(within(Some(at_most), unlocked)).is_ok()
@@ -173,7 +186,8 @@ impl Waiter for Tokio {
 
 /// Milliseconds of the coarse monotonic clock: precise to a tick (4 ms at most), and nearly free.
 pub(crate) fn now_ms() -> u64 {
-    let Timespec { tv_sec, tv_nsec } = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+    let Timespec { tv_sec, tv_nsec } =
+        rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
     tv_sec.unsigned_abs() * 1000 + tv_nsec.unsigned_abs() / 1_000_000
 }
 

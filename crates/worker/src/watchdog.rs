@@ -4,8 +4,8 @@
 //! which makes the task throw; past the grace period it kills the process, which takes its other requests with it, as
 //! nothing gentler stops native code.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -45,7 +45,10 @@ fn wake() {
 /// Start it. `grace` is the time between the error and the end of the process.
 pub(crate) fn start(grace: Duration) -> std::io::Result<()> {
     let watch = move || watch(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
-    let thread = std::thread::Builder::new().name("watchdog".to_owned()).stack_size(64 * 1024).spawn(watch)?;
+    let thread = std::thread::Builder::new()
+        .name("watchdog".to_owned())
+        .stack_size(64 * 1024)
+        .spawn(watch)?;
     THREAD.get_or_init(|| thread.thread().clone());
     Ok(())
 }
@@ -77,7 +80,8 @@ fn judge(deadline: u64, interrupted: Option<u64>, grace: u64) -> Option<u64> {
         crate::log::error(format_args!(
             "a request computes on {grace} ms after it was told to stop (request.grace): ending this worker with everything in it"
         ));
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        let _ =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
     Some(since)
 }

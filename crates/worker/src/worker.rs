@@ -45,13 +45,17 @@ pub(crate) struct Worker {
 }
 
 fn milliseconds(seconds: f64) -> u64 {
-    Duration::try_from_secs_f64(seconds).map_or(u64::MAX, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    Duration::try_from_secs_f64(seconds).map_or(u64::MAX, |time| {
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    })
 }
 
 impl Worker {
     fn new(start: &Start, host: &'static ProcessHost) -> Worker {
         // Ids differ between workers and between starts, and tell the order within one.
-        let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let seed = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
         Worker {
             host,
             body_limit: php::post_max_size(),
@@ -64,7 +68,10 @@ impl Worker {
             open: Cell::new(0),
             waiting: RefCell::default(),
             listening: RefCell::default(),
-            next_id: Cell::new((u64::from(std::process::id()) << 40) ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8)),
+            next_id: Cell::new(
+                (u64::from(std::process::id()) << 40)
+                    ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),
+            ),
         }
     }
 
@@ -76,7 +83,11 @@ impl Worker {
 
     /// When a request that begins now must be done.
     pub(crate) fn deadline(&self) -> u64 {
-        if self.request_timeout == 0 { u64::MAX } else { now_ms() + self.request_timeout }
+        if self.request_timeout == 0 {
+            u64::MAX
+        } else {
+            now_ms() + self.request_timeout
+        }
     }
 
     pub(crate) fn drain(&self) -> Option<Drain> {
@@ -95,7 +106,11 @@ impl Worker {
             self.awake.notify_one();
         }
         self.open.set(self.open.get() + 1);
-        if let Some(free) = connections.iter().position(Option::is_none).filter(|_| connections.len() >= self.open.get()) {
+        if let Some(free) = connections
+            .iter()
+            .position(Option::is_none)
+            .filter(|_| connections.len() >= self.open.get())
+        {
             connections[free] = Some(Rc::clone(life));
             return free;
         }
@@ -110,7 +125,11 @@ impl Worker {
     }
 
     pub(crate) fn each_connection(&self, look: impl Fn(&Life)) {
-        self.connections.borrow().iter().flatten().for_each(|life| look(life));
+        self.connections
+            .borrow()
+            .iter()
+            .flatten()
+            .for_each(|life| look(life));
     }
 
     // ---- time limits ----
@@ -120,7 +139,10 @@ impl Worker {
         if waiting.is_empty() {
             self.awake.notify_one();
         }
-        waiting.push(Waiting { request: Rc::downgrade(request), cancel: Box::new(cancel) });
+        waiting.push(Waiting {
+            request: Rc::downgrade(request),
+            cancel: Box::new(cancel),
+        });
     }
 
     pub(crate) fn has_waiting(&self) -> bool {
@@ -136,7 +158,9 @@ impl Worker {
         let mut still: Vec<_> = waiting
             .into_iter()
             .filter(|entry| {
-                let Some(request) = entry.request.upgrade() else { return false };
+                let Some(request) = entry.request.upgrade() else {
+                    return false;
+                };
                 if let Some(why) = self.host.overdue(&request) {
                     (entry.cancel)(why);
                 }
@@ -152,7 +176,10 @@ impl Worker {
         if self.drain.replace(Some(drain)).is_some() {
             return;
         }
-        self.listening.borrow_mut().drain(..).for_each(|listener| listener.abort());
+        self.listening
+            .borrow_mut()
+            .drain(..)
+            .for_each(|listener| listener.abort());
         self.awake.notify_one();
         self.host.changed.notify_waiters();
     }
@@ -162,7 +189,10 @@ impl Worker {
     }
 
     fn has_live_requests(&self) -> bool {
-        self.waiting.borrow().iter().any(|entry| entry.request.strong_count() > 0)
+        self.waiting
+            .borrow()
+            .iter()
+            .any(|entry| entry.request.strong_count() > 0)
     }
 }
 
@@ -175,7 +205,10 @@ pub(crate) fn main(start: Start) -> ExitCode {
         }
         php::seal();
     }
-    let result = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string());
+    let result = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string());
     let outcome = result.and_then(|runtime| LocalSet::new().block_on(&runtime, serve(start)));
     match outcome {
         // Not through exit(): PHP's and other libraries' handlers belong to the zygote.
@@ -200,22 +233,39 @@ fn failed(channel: &Channel, message: String) -> ExitCode {
 
 async fn serve(start: Start) -> Result<(), String> {
     let text = |error: std::io::Error| error.to_string();
-    let board = start.scoreboard.try_clone().and_then(Writer::attach).map_err(text)?;
+    let board = start
+        .scoreboard
+        .try_clone()
+        .and_then(Writer::attach)
+        .map_err(text)?;
     let host = ProcessHost::install(Some(board), false);
     let worker = Rc::new(Worker::new(&start, host));
-    watchdog::start(Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX)).map_err(text)?;
+    watchdog::start(Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX))
+        .map_err(text)?;
     for listener in start.listeners {
         let handle = listen(Rc::clone(&worker), listener).map_err(text)?;
         worker.listening.borrow_mut().push(handle);
     }
     spawn_local(clock::run(Rc::clone(&worker)));
     let channel = watch(start.channel).map_err(text)?;
-    channel.get_ref().send(&FromWorker::Ready, &[]).map_err(|error| error.to_string())?;
+    channel
+        .get_ref()
+        .send(&FromWorker::Ready, &[])
+        .map_err(|error| error.to_string())?;
     until_told(&worker, &channel).await?;
     let deadline = worker.drain().map_or(0.0, |drain| drain.deadline);
     let drained = drained(&worker);
-    if tokio::time::timeout(Duration::try_from_secs_f64(deadline).unwrap_or(Duration::MAX), drained).await.is_err() {
-        log::warn(format_args!("{deadline} s to finish are over: leaving with {} connections open", worker.open.get()));
+    if tokio::time::timeout(
+        Duration::try_from_secs_f64(deadline).unwrap_or(Duration::MAX),
+        drained,
+    )
+    .await
+    .is_err()
+    {
+        log::warn(format_args!(
+            "{deadline} s to finish are over: leaving with {} connections open",
+            worker.open.get()
+        ));
     }
     Ok(())
 }
@@ -252,7 +302,10 @@ async fn until_told(worker: &Worker, channel: &AsyncFd<Channel>) -> Result<(), S
 
 async fn receive(channel: &AsyncFd<Channel>) -> Result<Option<ToWorker>, String> {
     loop {
-        let mut guard = channel.readable().await.map_err(|error| error.to_string())?;
+        let mut guard = channel
+            .readable()
+            .await
+            .map_err(|error| error.to_string())?;
         match guard.get_inner().try_recv::<ToWorker>() {
             Err(error) if error.is_would_block() => guard.clear_ready(),
             Err(error) => return Err(error.to_string()),
@@ -292,7 +345,11 @@ async fn accept_tcp(worker: Rc<Worker>, listener: TcpListener) {
                 let local = stream.local_addr().unwrap_or(peer);
                 // Small answers must not wait for an acknowledgement.
                 let _ = stream.set_nodelay(true);
-                spawn_local(connection::serve(Rc::clone(&worker), stream, connection::tcp_client(peer, local)));
+                spawn_local(connection::serve(
+                    Rc::clone(&worker),
+                    stream,
+                    connection::tcp_client(peer, local),
+                ));
             }
             Err(error) => cannot_accept(&error).await,
         }
@@ -303,7 +360,11 @@ async fn accept_unix(worker: Rc<Worker>, listener: UnixListener) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                spawn_local(connection::serve(Rc::clone(&worker), stream, Client::default()));
+                spawn_local(connection::serve(
+                    Rc::clone(&worker),
+                    stream,
+                    Client::default(),
+                ));
             }
             Err(error) => cannot_accept(&error).await,
         }

@@ -11,17 +11,25 @@ use ipc::{Boot, Channel};
 
 use crate::Fatal;
 
-/// Where the second start finds the supervisor's channel and the boot message.
+/// Where the second start finds the supervisor's channel, the boot message and the table of budgets.
 const CHANNEL_FD: i32 = 3;
 const BOOT_FD: i32 = 4;
+const BUDGETS_FD: i32 = 5;
+/// Out of the way of the three, while they are put into place.
+const ASIDE: i32 = 100;
 
 /// Every open descriptor with what it points at.
 pub(crate) fn open() -> BTreeMap<i32, String> {
-    let Ok(list) = std::fs::read_dir("/proc/self/fd") else { return BTreeMap::new() };
+    let Ok(list) = std::fs::read_dir("/proc/self/fd") else {
+        return BTreeMap::new();
+    };
     list.filter_map(|entry| {
         let entry = entry.ok()?;
         let target = std::fs::read_link(entry.path()).ok()?;
-        Some((entry.file_name().to_str()?.parse().ok()?, target.to_string_lossy().into_owned()))
+        Some((
+            entry.file_name().to_str()?.parse().ok()?,
+            target.to_string_lossy().into_owned(),
+        ))
     })
     .collect()
 }
@@ -31,8 +39,17 @@ pub(crate) fn unshareable(before: &BTreeMap<i32, String>) -> Option<String> {
     let reasons: Vec<_> = open()
         .iter()
         .filter(|(fd, target)| before.get(fd) != Some(target))
-        .filter(|(_, target)| ["socket:", "pipe:", "anon_inode:"].iter().any(|kind| target.starts_with(kind)))
-        .map(|(fd, target)| peer(target).map_or_else(|| format!("{target} (descriptor {fd})"), |peer| format!("a connection to {peer}")))
+        .filter(|(_, target)| {
+            ["socket:", "pipe:", "anon_inode:"]
+                .iter()
+                .any(|kind| target.starts_with(kind))
+        })
+        .map(|(fd, target)| {
+            peer(target).map_or_else(
+                || format!("{target} (descriptor {fd})"),
+                |peer| format!("a connection to {peer}"),
+            )
+        })
         .collect();
     (!reasons.is_empty()).then(|| reasons.join(", "))
 }
@@ -42,13 +59,21 @@ fn peer(target: &str) -> Option<String> {
     let inode = target.strip_prefix("socket:[")?.strip_suffix(']')?;
     for (table, wide) in [("/proc/self/net/tcp", false), ("/proc/self/net/tcp6", true)] {
         let text = std::fs::read_to_string(table).ok()?;
-        let line = text.lines().find(|line| line.split_whitespace().nth(9) == Some(inode));
+        let line = text
+            .lines()
+            .find(|line| line.split_whitespace().nth(9) == Some(inode));
         if let Some(address) = line.and_then(|line| line.split_whitespace().nth(2)) {
-            return Some(if wide { format!("port {}", port(address)?) } else { format!("{}:{}", ipv4(address)?, port(address)?) });
+            return Some(if wide {
+                format!("port {}", port(address)?)
+            } else {
+                format!("{}:{}", ipv4(address)?, port(address)?)
+            });
         }
     }
     let unix = std::fs::read_to_string("/proc/self/net/unix").ok()?;
-    unix.lines().any(|line| line.split_whitespace().nth(6) == Some(inode)).then(|| "a Unix socket".to_owned())
+    unix.lines()
+        .any(|line| line.split_whitespace().nth(6) == Some(inode))
+        .then(|| "a Unix socket".to_owned())
 }
 
 fn port(address: &str) -> Option<u16> {
@@ -61,8 +86,15 @@ fn ipv4(address: &str) -> Option<std::net::Ipv4Addr> {
 }
 
 /// Replace this process by one that has no app in it. Returns only when that failed.
-pub(crate) fn start_again(channel: &Channel, boot: &Boot, reason: &str) -> php::BootError {
-    let failed = |error: &dyn std::fmt::Display| php::BootError(format!("cannot start again without the app: {error}"));
+pub(crate) fn start_again(
+    channel: &Channel,
+    boot: &Boot,
+    budgets: Option<&OwnedFd>,
+    reason: &str,
+) -> php::BootError {
+    let failed = |error: &dyn std::fmt::Display| {
+        php::BootError(format!("cannot start again without the app: {error}"))
+    };
     let message = match keep(boot) {
         Ok(file) => file,
         Err(error) => return failed(&error.0),
@@ -76,7 +108,7 @@ pub(crate) fn start_again(channel: &Channel, boot: &Boot, reason: &str) -> php::
     }
     let mut command = Command::new(program);
     command.arg("zygote").arg("--cold").arg(reason);
-    if let Err(error) = place(channel, &message) {
+    if let Err(error) = place(channel, &message, budgets) {
         return failed(&error);
     }
     failed(&command.exec())
@@ -97,26 +129,39 @@ fn close_on_exec(fd: i32) {
     unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
 }
 
-/// Put the two descriptors that the next program needs where it looks for them.
+/// Put the descriptors that the next program needs where it looks for them.
 #[allow(unsafe_code)]
-fn place(channel: &Channel, message: &File) -> std::io::Result<()> {
-    for (from, to) in [(message.as_fd().as_raw_fd(), BOOT_FD + 100), (channel.as_fd().as_raw_fd(), CHANNEL_FD), (BOOT_FD + 100, BOOT_FD)] {
-        // SAFETY: dup2 touches no memory; whatever was at `to` is not used any more, this process is about to be replaced.
-        let result = if from == to { unsafe { libc::fcntl(from, libc::F_SETFD, 0) } } else { unsafe { libc::dup2(from, to) } };
-        if result < 0 {
+fn place(channel: &Channel, message: &File, budgets: Option<&OwnedFd>) -> std::io::Result<()> {
+    let mut wanted = vec![
+        (channel.as_fd().as_raw_fd(), CHANNEL_FD),
+        (message.as_fd().as_raw_fd(), BOOT_FD),
+    ];
+    wanted.extend(budgets.map(|fd| (fd.as_raw_fd(), BUDGETS_FD)));
+    let aside: Vec<_> = wanted
+        .iter()
+        .map(|(from, to)| (*from, to + ASIDE))
+        .collect();
+    let back = wanted.iter().map(|(_, to)| (to + ASIDE, *to));
+    for (from, to) in aside.iter().copied().chain(back) {
+        // SAFETY: dup2 touches no memory; what was at `to` is not used any more, this process is about to be replaced.
+        if unsafe { libc::dup2(from, to) } < 0 {
             return Err(std::io::Error::last_os_error());
         }
     }
-    close_on_exec(BOOT_FD + 100);
+    aside.iter().for_each(|(_, to)| close_on_exec(*to));
     Ok(())
 }
 
-/// The boot message that [`start_again`] left.
+/// The boot message that [`start_again`] left, and the table of budgets if there is one.
 #[allow(unsafe_code)]
-pub(crate) fn inherited_boot() -> Result<Boot, Fatal> {
+pub(crate) fn inherited() -> Result<(Boot, Option<OwnedFd>), Fatal> {
     // SAFETY: `--cold` is only passed by start_again, which put the message there; it is taken once.
     let mut file = File::from(unsafe { OwnedFd::from_raw_fd(BOOT_FD) });
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
-    Ok(serde_json::from_slice(&text)?)
+    let has_budgets = std::fs::read_link(format!("/proc/self/fd/{BUDGETS_FD}")).is_ok();
+    // SAFETY: as above; nothing else has opened a descriptor yet but the channel and the message.
+    let budgets = has_budgets.then(|| unsafe { OwnedFd::from_raw_fd(BUDGETS_FD) });
+    close_on_exec(BUDGETS_FD);
+    Ok((serde_json::from_slice(&text)?, budgets))
 }

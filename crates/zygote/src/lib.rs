@@ -67,16 +67,23 @@ pub fn run(channel: Channel, cold: Option<String>, worker: fn(Start) -> ExitCode
     }
 }
 
-fn serve(channel: Channel, cold: Option<String>, worker: fn(Start) -> ExitCode) -> Result<ExitCode, Fatal> {
-    let boot = match &cold {
-        Some(_) => descriptors::inherited_boot()?,
+fn serve(
+    channel: Channel,
+    cold: Option<String>,
+    worker: fn(Start) -> ExitCode,
+) -> Result<ExitCode, Fatal> {
+    let (boot, budgets) = match &cold {
+        Some(_) => descriptors::inherited()?,
         None => match channel.recv::<ToZygote>()? {
-            Some((ToZygote::Boot(boot), _)) => *boot,
+            Some((ToZygote::Boot(boot), fds)) => (*boot, fds.into_iter().next()),
             Some((other, _)) => return Err(Fatal(format!("expected Boot first, got {other:?}"))),
             None => return Ok(ExitCode::SUCCESS),
         },
     };
-    if let Err(error) = prepare(&channel, &boot, cold.as_deref()) {
+    if let Some(fd) = &budgets {
+        php::set_budgets(scoreboard::Budgets::map(fd)?);
+    }
+    if let Err(error) = prepare(&channel, &boot, budgets.as_ref(), cold.as_deref()) {
         channel.send(&FromZygote::BootFailed { message: error.0 }, &[])?;
         return Ok(ExitCode::FAILURE);
     }
@@ -87,11 +94,23 @@ fn serve(channel: Channel, cold: Option<String>, worker: fn(Start) -> ExitCode) 
         cold: cold.clone(),
     };
     channel.send(&booted, &[])?;
-    Zygote { channel, boot, cold, children: Vec::new(), worker }.serve()
+    Zygote {
+        channel,
+        boot,
+        cold,
+        children: Vec::new(),
+        worker,
+    }
+    .serve()
 }
 
 /// Start the engine and, unless cold, the app.
-fn prepare(channel: &Channel, boot: &Boot, cold: Option<&str>) -> Result<(), php::BootError> {
+fn prepare(
+    channel: &Channel,
+    boot: &Boot,
+    budgets: Option<&OwnedFd>,
+    cold: Option<&str>,
+) -> Result<(), php::BootError> {
     if boot.protocol != ipc::PROTOCOL || boot.build != ipc::BUILD {
         return Err(php::BootError(format!(
             "hearth {} (protocol {}) and hearth-php {} (protocol {}) are not of one build: install both from the same release",
@@ -102,18 +121,26 @@ fn prepare(channel: &Channel, boot: &Boot, cold: Option<&str>) -> Result<(), php
         )));
     }
     let folder = boot.app.parent().unwrap_or(Path::new("/"));
-    std::env::set_current_dir(folder).map_err(|error| php::BootError(format!("{}: {error}", folder.display())))?;
+    std::env::set_current_dir(folder)
+        .map_err(|error| php::BootError(format!("{}: {error}", folder.display())))?;
     if !boot.app.is_file() {
-        return Err(php::BootError(format!("{} does not exist or is not a file.\nhint: name the script that returns your handler", boot.app.display())));
+        return Err(php::BootError(format!(
+            "{} does not exist or is not a file.\nhint: name the script that returns your handler",
+            boot.app.display()
+        )));
     }
-    php::boot(&php::Boot { ini: ini(boot), refuse_persistent: boot.concurrency > 1, ..php::Boot::default() })?;
+    php::boot(&php::Boot {
+        ini: ini(boot),
+        refuse_persistent: boot.concurrency > 1,
+        ..php::Boot::default()
+    })?;
     if cold.is_some() {
         return Ok(());
     }
     let before = descriptors::open();
     php::run_entry(&boot.app)?;
     if let Some(reason) = descriptors::unshareable(&before) {
-        return Err(descriptors::start_again(channel, boot, &reason));
+        return Err(descriptors::start_again(channel, boot, budgets, &reason));
     }
     php::seal();
     Ok(())
@@ -149,8 +176,15 @@ impl Zygote {
 
     /// Until the supervisor says something or a child ends.
     fn wait(&self) -> Result<(), Fatal> {
-        let mut fds = vec![PollFd::from_borrowed_fd(self.channel.as_fd(), PollFlags::IN)];
-        fds.extend(self.children.iter().map(|child| PollFd::from_borrowed_fd(child.ended.as_fd(), PollFlags::IN)));
+        let mut fds = vec![PollFd::from_borrowed_fd(
+            self.channel.as_fd(),
+            PollFlags::IN,
+        )];
+        fds.extend(
+            self.children
+                .iter()
+                .map(|child| PollFd::from_borrowed_fd(child.ended.as_fd(), PollFlags::IN)),
+        );
         match rustix::event::poll(&mut fds, None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -159,21 +193,34 @@ impl Zygote {
 
     fn reap(&mut self) -> Result<(), Fatal> {
         let mut ended = Vec::new();
-        self.children.retain(|child| match rustix::process::waitpid(Some(child.pid), WaitOptions::NOHANG) {
-            Ok(Some((_, status))) => {
-                ended.push((child.pid, status));
-                false
+        self.children.retain(|child| {
+            match rustix::process::waitpid(Some(child.pid), WaitOptions::NOHANG) {
+                Ok(Some((_, status))) => {
+                    ended.push((child.pid, status));
+                    false
+                }
+                _ => true,
             }
-            _ => true,
         });
         for (pid, status) in ended {
-            self.channel.send(&FromZygote::Exited { pid: number(pid), status: raw(status) }, &[])?;
+            self.channel.send(
+                &FromZygote::Exited {
+                    pid: number(pid),
+                    status: raw(status),
+                },
+                &[],
+            )?;
         }
         Ok(())
     }
 
     /// `Some` in the child, once it is done.
-    fn fork(&mut self, slot: u32, generation: u32, mut fds: Vec<OwnedFd>) -> Result<Option<ExitCode>, Fatal> {
+    fn fork(
+        &mut self,
+        slot: u32,
+        generation: u32,
+        mut fds: Vec<OwnedFd>,
+    ) -> Result<Option<ExitCode>, Fatal> {
         if fds.len() < 2 {
             return Err(Fatal(format!("Fork came with {} descriptors", fds.len())));
         }
@@ -183,13 +230,26 @@ impl Zygote {
         if let Some(pid) = fork::fork()? {
             let ended = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
             self.children.push(Child { pid, ended });
-            self.channel.send(&FromZygote::Forked { slot, pid: number(pid) }, &[])?;
+            self.channel.send(
+                &FromZygote::Forked {
+                    slot,
+                    pid: number(pid),
+                },
+                &[],
+            )?;
             return Ok(None);
         }
         self.children.clear();
         php::after_fork();
-        let start =
-            Start { boot: self.boot.clone(), slot, generation, channel, scoreboard, listeners, cold: self.cold.is_some() };
+        let start = Start {
+            boot: self.boot.clone(),
+            slot,
+            generation,
+            channel,
+            scoreboard,
+            listeners,
+            cold: self.cold.is_some(),
+        };
         Ok(Some((self.worker)(start)))
     }
 }

@@ -37,7 +37,7 @@ impl Server {
         let link = Link::open(channel, move |said: Said<FromZygote>| {
             events.send(Event::Zygote(number, said))
         })?;
-        link.send(boot::message(&settings), Vec::new());
+        link.send(boot::message(&settings), vec![self.budgets.fd.try_clone()?]);
         if !settings.boot_timeout.is_zero() {
             self.events
                 .later(settings.boot_timeout, Timer::BootDeadline(number));

@@ -9,12 +9,14 @@ mod stopping;
 mod workers;
 
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
 use config::Settings;
 use ipc::{BUILD, FromWorker, FromZygote};
-use scoreboard::Snapshot;
+use scoreboard::{Budgets, Snapshot};
 
 use crate::backoff::Backoff;
 use crate::error::Error;
@@ -61,8 +63,24 @@ pub(crate) struct Server {
     failure: Option<Error>,
     last_generation: u32,
     last_worker: WorkerId,
+    /// What the workers of all generations share, such as how many database connections they may have together.
+    budgets: SharedBudgets,
     started: Instant,
     ended: Option<Result<(), Error>>,
+}
+
+/// The table of budgets, and the descriptor that zygotes get of it.
+struct SharedBudgets {
+    fd: OwnedFd,
+    table: Budgets,
+}
+
+impl SharedBudgets {
+    fn new() -> io::Result<SharedBudgets> {
+        let fd = Budgets::create()?;
+        let table = Budgets::map(&fd)?;
+        Ok(SharedBudgets { fd, table })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +97,7 @@ impl Server {
         sockets: Sockets,
         slots: u32,
         events: Events,
+        budgets: SharedBudgets,
     ) -> Server {
         Server {
             settings: Arc::new(settings),
@@ -103,6 +122,7 @@ impl Server {
             failure: None,
             last_generation: 0,
             last_worker: 0,
+            budgets,
             started: Instant::now(),
             ended: None,
         }

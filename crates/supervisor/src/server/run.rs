@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, WaitOptions};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::Server;
+use super::{Server, SharedBudgets};
 use crate::error::Error;
 use crate::event::{Event, Events};
 use crate::log;
@@ -53,7 +53,8 @@ async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
         false => None,
     };
     log::debug!("control socket path={}", control.path.display());
-    let mut server = Server::new(settings, reread, sockets, slots, events);
+    let budgets = SharedBudgets::new()?;
+    let mut server = Server::new(settings, reread, sockets, slots, events, budgets);
     server.begin()?;
     if let Some(address) = admin {
         server.announce_later(format!("hearth: admin on http://{address}"));

@@ -224,6 +224,9 @@ impl Server {
             return;
         };
         let (number, state) = (worker.generation, worker.state);
+        if let Some(pid) = worker.pid {
+            self.budgets.table.reap(pid);
+        }
         let ended = status.map_or("ended".into(), describe);
         report(worker, status, &ended);
         self.retired.add(&ended_counters(worker));

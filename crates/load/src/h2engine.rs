@@ -572,12 +572,10 @@ impl Engine {
             }
         }
         let due = now.min(self.deadline.get());
-        let unsent = self
-            .schedule
-            .borrow_mut()
-            .as_mut()
-            .map_or(0, |schedule| schedule.drain_before(due));
-        self.recorder.borrow_mut().tally.unsent = unsent;
+        let mut recorder = self.recorder.borrow_mut();
+        if let Some(schedule) = self.schedule.borrow_mut().as_mut() {
+            schedule.drain_before(due, |due| recorder.unsent(due, now));
+        }
     }
 
     fn result(&self, error: Option<String>) -> ThreadResult {

@@ -84,7 +84,7 @@ fn head_of(response: &httparse::Response<'_, '_>, len: usize) -> Result<Head, Ba
 }
 
 fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Bad> {
-    let text = str::from_utf8(value).unwrap_or("?").trim();
+    let text = std::str::from_utf8(value).unwrap_or("?").trim();
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let length = if digits { text.parse().ok() } else { None };
     match (length, before) {
@@ -95,7 +95,7 @@ fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Bad> {
 }
 
 fn contains(value: &[u8], word: &str) -> bool {
-    str::from_utf8(value).is_ok_and(|text| {
+    std::str::from_utf8(value).is_ok_and(|text| {
         text.split(',')
             .any(|part| part.trim().eq_ignore_ascii_case(word))
     })

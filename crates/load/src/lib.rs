@@ -42,3 +42,9 @@ pub use target::{Address, Target, Url};
 pub fn main_from(args: impl Iterator<Item = OsString>) -> ExitCode {
     cli::main_from(args)
 }
+
+/// The JSON schema of what `--json` writes.
+#[must_use]
+pub fn result_schema() -> schemars::Schema {
+    schemars::schema_for!(measure::ResultFile)
+}

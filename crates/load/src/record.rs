@@ -242,6 +242,12 @@ impl Recorder {
         }
     }
 
+    /// A request that was due at `due` and was never begun.
+    pub(crate) fn unsent(&mut self, due: Nanos, end: Nanos) {
+        self.tally.unsent += 1;
+        self.tally.lower_bounds.record(end.saturating_sub(due));
+    }
+
     /// A connection ended after `served` answers.
     pub(crate) fn closed(&mut self, by: ClosedBy, served: u64) {
         let tally = &mut self.tally;

@@ -377,7 +377,7 @@ fn rates_of(run: &Run) -> Vec<f64> {
     let full = run.series.first().map_or(0.0, |point| point.length_s);
     run.series
         .iter()
-        .filter(|point| point.length_s >= 0.9 * full)
+        .filter(|point| point.length_s >= 0.9 * full.max(1.0))
         .map(|point| point.rate)
         .collect()
 }

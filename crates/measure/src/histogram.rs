@@ -38,8 +38,8 @@ impl Distribution {
     /// An empty distribution. It allocates as far as the longest value recorded.
     #[must_use]
     pub fn new() -> Self {
-        let mut histogram = Histogram::new_with_bounds(1, 1 << 24, 3)
-            .unwrap_or_else(|_| unreachable!("constant bounds are valid"));
+        let mut histogram =
+            Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits are valid"));
         histogram.auto(true);
         Self { histogram }
     }

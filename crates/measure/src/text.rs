@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(rate(52_451.86), "52,452");
-        assert_eq!(rate(3.14159), "3.14");
+        assert_eq!(rate(3.217), "3.22");
         assert_eq!(duration(850.0), "850 ns");
         assert_eq!(duration(12_340.0), "12.3 µs");
         assert_eq!(duration(4_560_000.0), "4.56 ms");

@@ -76,7 +76,7 @@ pub(crate) struct Args {
     no_confidence: bool,
     /// No progress
     #[arg(short = 'q')]
-    quiet: bool,
+    silent: bool,
     /// Do not stop at receive errors (this client never does)
     #[arg(short = 'r')]
     go_on: bool,
@@ -117,7 +117,7 @@ pub(super) fn run(words: Vec<OsString>) -> Result<u8, Problem> {
     args.refuse_unsupported().map_err(Problem::Usage)?;
     let plan = args.plan().map_err(Problem::Usage)?;
     let mut common = args.common.clone();
-    common.quiet |= args.quiet;
+    common.quiet |= args.silent;
     let mut session = Session::begin(&plan, &common)?;
     let run = session.measure(&plan)?;
     let options = view::ab::Options {

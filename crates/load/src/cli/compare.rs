@@ -12,11 +12,9 @@ use std::ffi::OsString;
 #[command(name = "hearth load compare")]
 struct Args {
     /// Before: a file written by --json, or several with commas (trials)
-    #[arg(value_delimiter = ',', num_args = 1)]
-    a: Vec<String>,
+    a: String,
     /// After
-    #[arg(value_delimiter = ',', num_args = 1)]
-    b: Vec<String>,
+    b: String,
     /// Compare although these differ (keep-alive, loop, target, requests, http, tls, connections,
     /// streams, rate, think, machine)
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
@@ -53,11 +51,7 @@ pub(super) fn run(mut args: Vec<OsString>) -> Result<u8, Problem> {
         &args.across,
     )?;
     let comparison = compare(&a, &b);
-    print(&view::compare::render(
-        &args.a.join(","),
-        &args.b.join(","),
-        &comparison,
-    ));
+    print(&view::compare::render(&args.a, &args.b, &comparison));
     let regressed = args.max_regress.is_some_and(|limit| {
         let worst = comparison.rows.iter().find(|row| row.regressed(limit));
         worst.is_some_and(|row| {
@@ -92,9 +86,9 @@ fn refuse_unlike(what: &str, a: &Run, others: &[Run], across: &[String]) -> Resu
     )))
 }
 
-fn read(paths: &[String]) -> Result<Vec<Run>, Problem> {
+fn read(paths: &str) -> Result<Vec<Run>, Problem> {
     let mut runs = Vec::new();
-    for path in paths {
+    for path in paths.split(',') {
         let wrong = |why: String| Problem::Usage(format!("{path}: {why}"));
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         let file: ResultFile = serde_json::from_str(&text)
@@ -105,7 +99,7 @@ fn read(paths: &[String]) -> Result<Vec<Run>, Problem> {
         runs.extend(file.runs);
     }
     if runs.is_empty() {
-        return Err(Problem::Usage(format!("{}: no run in it", paths.join(","))));
+        return Err(Problem::Usage(format!("{}: no run in it", paths)));
     }
     Ok(runs)
 }

@@ -146,7 +146,7 @@ impl<'p> Worker<'p> {
             self.abandon(index, now);
         }
         if let Some(schedule) = &mut self.schedule {
-            self.recorder.tally.unsent += schedule.drain_before(now.min(self.deadline));
+            schedule.drain_before(now.min(self.deadline), |due| self.recorder.unsent(due, now));
         }
         let slice = self
             .recorder

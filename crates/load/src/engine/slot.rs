@@ -88,7 +88,7 @@ impl Slot {
         self.reader
             .head
             .split(|byte| *byte == b'\n')
-            .filter_map(|line| str::from_utf8(line).ok()?.split_once(':'))
+            .filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':'))
     }
 
     /// A header of the response, if its head was kept.

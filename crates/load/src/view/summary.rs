@@ -83,8 +83,9 @@ fn how(out: &mut String, run: &Run) {
     let _ = match setup.model {
         LoopModel::Closed => write!(
             out,
-            "closed loop · {} connections{streams} · {threads}",
-            setup.connections
+            "closed loop · {} connection{}{streams} · {threads}",
+            setup.connections,
+            if setup.connections == 1 { "" } else { "s" }
         ),
         LoopModel::Open => write!(
             out,

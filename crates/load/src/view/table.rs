@@ -26,7 +26,11 @@ pub(crate) fn sweep(runs: &[Run]) -> String {
             .filter(|verdict| verdict.weight > Weight::Note)
             .map(|verdict| verdict.id.as_str())
             .collect();
-        let mark = if run.rates.goodput >= best { "*" } else { " " };
+        let mark = if best > 0.0 && run.rates.goodput >= best {
+            "*"
+        } else {
+            " "
+        };
         let _ = writeln!(
             out,
             "{:>11} {:>10} {:>11}{mark} {:>9} {:>10} {:>10} {:>10} {:>11}  {}",
@@ -34,9 +38,9 @@ pub(crate) fn sweep(runs: &[Run]) -> String {
             run.setup.rate.map_or_else(|| "closed".into(), rate),
             rate(run.rates.goodput),
             count(run.counts.failed),
-            duration(all.percentile(50.0) as f64),
-            duration(all.percentile(99.0) as f64),
-            duration(all.max() as f64),
+            shown(all.percentile(50.0)),
+            shown(all.percentile(99.0)),
+            shown(all.max()),
             duration(run.cpu.client_us_per_request * 1e3),
             doubts.join(" "),
         );
@@ -44,6 +48,15 @@ pub(crate) fn sweep(runs: &[Run]) -> String {
     let _ = writeln!(out, "latencies are {latency}; * is the highest goodput");
     summarise(&mut out, runs);
     out
+}
+
+/// A duration, or a dash where nothing was measured.
+fn shown(nanos: u64) -> String {
+    if nanos == 0 {
+        "–".into()
+    } else {
+        duration(nanos as f64)
+    }
 }
 
 fn summarise(out: &mut String, runs: &[Run]) {
@@ -71,7 +84,7 @@ fn summarise(out: &mut String, runs: &[Run]) {
     let closed = runs.iter().all(|run| run.setup.model == LoopModel::Closed);
     if let Some(knee) = runs
         .iter()
-        .find(|run| closed && run.rates.goodput >= 0.95 * best)
+        .find(|run| closed && best > 0.0 && run.rates.goodput >= 0.95 * best)
     {
         let _ = writeln!(
             out,

@@ -80,7 +80,8 @@ impl Phpt {
             ));
         }
         Ok(Self {
-            path: path.to_owned(),
+            // The server that includes the script runs elsewhere.
+            path: fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?,
             sections,
         })
     }

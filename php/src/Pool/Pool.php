@@ -43,6 +43,12 @@ final class Pool
     /** @var array<int, true> tasks at whose end connections come back */
     private array $watched = [];
 
+    /** Whether one task always gets the same connection. */
+    private readonly bool $binds;
+
+    /** Whether there may be something to reset on a return. */
+    private bool $resets;
+
     /** Whether an idle connection may be lent without further ado. */
     private readonly bool $quick;
 
@@ -126,6 +132,8 @@ final class Pool
         $this->circuit = new Circuit();
         $this->reporter = new Reporter($this->name, $logger);
         $this->passOn = $this->store->passOn(...);
+        $this->binds = $bindToTask;
+        $this->resets = $reset !== 'none';
         $this->quick = $order === 'lifo' && $check === null && $leakThreshold == 0;
         self::$mayFork ??= \function_exists('pcntl_fork');
         Pools::add($this->name, $this);
@@ -214,7 +222,7 @@ final class Pool
         $entry->borrowedAt = $now;
         ++$entry->lease;
         ++$this->statistics->borrowed;
-        if ($this->options->bindToTask) {
+        if ($this->binds) {
             $this->bound[$task] = $entry;
         }
 
@@ -426,21 +434,30 @@ final class Pool
         unset($this->bound[$entry->owner]);
         $now = monotonic();
         $this->statistics->useTime->record($now - $entry->borrowedAt);
-        $entry->state = State::Reserved;
         $entry->owner = -1;
         $entry->depth = 0;
         $entry->usedAt = $now;
         ++$entry->lease;
+        $store = $this->store;
+        if (!$this->resets && $store->waiters->first === null && $entry->wornOutAt > $now
+                && $entry->doomed === null && $entry->statements === 0 && $entry->trace === null) {
+            // The short way; it does what the rest would do.
+            $entry->state = State::Idle;
+            $store->idle[] = $entry;
+
+            return;
+        }
+        $entry->state = State::Reserved;
         if ($entry->trace !== null) {
             $this->endTrace($entry, $now);
         }
         $reason = $entry->doomed ?? ($entry->statements > 0 || $entry->wornOutAt <= $now ? $this->wornOut($entry) : null);
         if ($reason !== null) {
             $this->destroy($entry, $reason);
-        } elseif ($this->options->reset !== 'none' && $this->needsReset($entry)) {
+        } elseif ($this->resets && $this->needsReset($entry)) {
             $this->resetInBackground($entry);
         } else {
-            $this->store->release($entry);
+            $store->release($entry);
         }
     }
 
@@ -576,6 +593,8 @@ final class Pool
 
             return;
         }
+        $this->resets = $this->options->reset instanceof \Closure
+            || ($this->options->reset !== 'none' && !$this->connector->driver() instanceof AnyDriver);
         $this->store->release($entry);
         $this->upkeep->successorCame();
         $this->upkeep->start();

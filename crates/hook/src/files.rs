@@ -1,5 +1,7 @@
 //! flock, and the calls that end a descriptor: close, dup2, fclose, pclose. And dlopen.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use libc::{FILE, c_char, c_int, c_void};
@@ -82,13 +84,37 @@ unsafe extern "C" fn fclose(file: *mut FILE) -> c_int {
     }
 }
 
+/// The FILE of a popen'ed process, on its way to the thread that waits for the process.
+struct Process(*mut FILE);
+// SAFETY: PHP gives it up with pclose; one thread has it from then on.
+unsafe impl Send for Process {}
+
+impl Process {
+    fn close(self) -> c_int {
+        // SAFETY: pclose(3) has this type; the FILE was popen'ed and is closed once.
+        unsafe { real::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"pclose")(self.0) }
+    }
+}
+
+/// Waits for the process inside libc, so another thread does it. Nobody waits for it when an exception is on its way.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
-    // SAFETY: as for fclose.
-    unsafe {
-        closing(libc::fileno(file));
-        real::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"pclose")(file)
+    // SAFETY: a FILE of popen(3) is the caller's promise.
+    closing(unsafe { libc::fileno(file) });
+    let process = Process(file);
+    let Some(waiter) = waiter() else {
+        return process.close();
+    };
+    if waiter.is_unwinding() {
+        std::thread::spawn(move || process.close());
+        return -1;
     }
+    let status = Arc::new(AtomicI32::new(-1));
+    let theirs = Arc::clone(&status);
+    waiter.blocking(Box::new(move || {
+        theirs.store(process.close(), Ordering::Release)
+    }));
+    status.load(Ordering::Acquire)
 }
 
 /// PHP loads extensions with RTLD_DEEPBIND, which binds libcurl and libpq to libc's own `poll`, past our hooks.

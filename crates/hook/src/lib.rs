@@ -39,6 +39,11 @@ pub trait Waiter: Sync {
     fn sleep(&self, time: Duration) -> bool;
     /// Run `work` on another thread and wait for it; false when the wait was ended early (the work goes on).
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool;
+    /// The same, but wait to the end of the work even when the task is told to stop meanwhile: the work uses memory of
+    /// the caller.
+    fn blocking_to_the_end(&self, work: Box<dyn FnOnce() + Send>);
+    /// Is an exception on its way up, so that what runs is a clean-up?
+    fn is_unwinding(&self) -> bool;
     /// This descriptor is about to be closed or replaced.
     fn closing(&self, fd: i32);
     /// A lock on this file may have become free.

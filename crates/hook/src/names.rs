@@ -1,9 +1,10 @@
 //! getaddrinfo and gethostbyname: looked up on another thread.
 
 use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use libc::{addrinfo, c_char, c_int, hostent};
+use libc::{addrinfo, c_char, c_int, c_void, hostent};
 
 use crate::{real, waiter};
 
@@ -170,4 +171,181 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     // SAFETY: from Box::into_raw above, taken back once.
     let host = unsafe { Box::from_raw(host.0) };
     LAST.with_borrow_mut(|last| &raw mut last.insert(host).entry)
+}
+
+/// The bytes of a caller's answer, lent to the thread that looks up.
+struct Room(*mut u8, usize);
+// SAFETY: the caller waits to the end of the work, so its memory stays and nobody else touches it.
+unsafe impl Send for Room {}
+
+/// IPv4 addresses of `name`, as gethostbyname(3) gives them.
+fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
+    // SAFETY: the type of getaddrinfo(3); all zero is a valid addrinfo.
+    let (real, mut hints): (Getaddrinfo, addrinfo) =
+        unsafe { (real::next(c"getaddrinfo"), std::mem::zeroed()) };
+    (hints.ai_family, hints.ai_socktype) = (libc::AF_INET, libc::SOCK_STREAM);
+    let mut found: *mut addrinfo = std::ptr::null_mut();
+    // SAFETY: our own strings and structs, alive during the call.
+    let code = unsafe {
+        real(
+            name.as_ptr(),
+            std::ptr::null(),
+            &raw const hints,
+            &raw mut found,
+        )
+    };
+    if code != 0 {
+        return Err(if code == libc::EAI_AGAIN {
+            TRY_AGAIN
+        } else {
+            HOST_NOT_FOUND
+        });
+    }
+    let mut all = Vec::new();
+    let mut next = found;
+    // SAFETY: the list that getaddrinfo made, each entry an IPv4 address as asked for; freed once, after the last use.
+    unsafe {
+        while let Some(entry) = next.as_ref() {
+            all.push(
+                (*entry.ai_addr.cast::<libc::sockaddr_in>())
+                    .sin_addr
+                    .s_addr
+                    .to_ne_bytes(),
+            );
+            next = entry.ai_next;
+        }
+        libc::freeaddrinfo(found);
+    }
+    Ok(all)
+}
+
+/// h_errno of <netdb.h>.
+const HOST_NOT_FOUND: c_int = 1;
+const TRY_AGAIN: c_int = 2;
+
+/// Lay out name, an empty list of aliases and the addresses in `room`, as gethostbyname_r(3) does. False: too small.
+///
+/// # Safety
+/// `room` bytes at `buffer` and the entry must be valid.
+unsafe fn lay_out(
+    name: &CStr,
+    addresses: &[[u8; 4]],
+    entry: *mut hostent,
+    buffer: *mut c_char,
+    room: usize,
+) -> bool {
+    let pad = buffer.align_offset(align_of::<*mut c_char>());
+    let pointers = (addresses.len() + 2) * size_of::<*mut c_char>();
+    let name = name.to_bytes_with_nul();
+    if pad + pointers + addresses.len() * 4 + name.len() > room {
+        return false;
+    }
+    // SAFETY: all writes stay below the sum just checked; pointers are aligned by `pad`.
+    unsafe {
+        let list = buffer.add(pad).cast::<*mut c_char>();
+        let bytes = buffer.add(pad + pointers);
+        let text = bytes.add(addresses.len() * 4);
+        // The list of aliases is the one null pointer behind the list of addresses and its own null.
+        let aliases = list.add(addresses.len() + 1);
+        aliases.write(std::ptr::null_mut());
+        list.add(addresses.len()).write(std::ptr::null_mut());
+        for (i, address) in addresses.iter().enumerate() {
+            let place = bytes.add(i * 4);
+            std::ptr::copy_nonoverlapping(address.as_ptr().cast(), place, 4);
+            list.add(i).write(place);
+        }
+        std::ptr::copy_nonoverlapping(name.as_ptr().cast(), text, name.len());
+        entry.write(hostent {
+            h_name: text,
+            h_aliases: aliases,
+            h_addrtype: libc::AF_INET,
+            h_length: 4,
+            h_addr_list: list,
+        });
+    }
+    true
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn gethostbyname_r(
+    name: *const c_char,
+    entry: *mut hostent,
+    buffer: *mut c_char,
+    room: usize,
+    result: *mut *mut hostent,
+    error: *mut c_int,
+) -> c_int {
+    // SAFETY: a C string, says gethostbyname_r(3).
+    let (Some(waiter), Some(name)) = (waiter(), unsafe { copied(name) }) else {
+        // SAFETY: the type of gethostbyname_r(3); everything else is the caller's promise.
+        return unsafe {
+            real::next::<GethostbynameR>(c"gethostbyname_r")(
+                name, entry, buffer, room, result, error,
+            )
+        };
+    };
+    let answer = Arc::new(Mutex::new(Err(TRY_AGAIN)));
+    let (theirs, asked) = (Arc::clone(&answer), name.clone());
+    waiter.blocking(Box::new(move || {
+        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = addresses(&asked)
+    }));
+    let found = answer
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    // SAFETY: the caller gave room for all of these.
+    unsafe {
+        result.write(std::ptr::null_mut());
+        match found {
+            Err(code) => error.write(code),
+            Ok(addresses) if lay_out(&name, &addresses, entry, buffer, room) => result.write(entry),
+            Ok(_) => return libc::ERANGE,
+        }
+    }
+    0
+}
+
+/// dns_get_record() and checkdnsrr(): libresolv asks its servers inside libc, where no hook sees it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn res_nsearch(
+    state: *mut c_void,
+    name: *const c_char,
+    class: c_int,
+    kind: c_int,
+    answer: *mut u8,
+    length: c_int,
+) -> c_int {
+    type ResNsearch =
+        unsafe extern "C" fn(*mut c_void, *const c_char, c_int, c_int, *mut u8, c_int) -> c_int;
+    // SAFETY: the type of res_nsearch(3).
+    let real: ResNsearch = unsafe { real::next(c"res_nsearch") };
+    let Some(waiter) = waiter() else {
+        // SAFETY: the caller's own promise.
+        return unsafe { real(state, name, class, kind, answer, length) };
+    };
+    let (state, room) = (
+        Shared(state.cast::<u8>()),
+        Room(answer, usize::try_from(length).unwrap_or(0)),
+    );
+    // SAFETY: a C string, says res_nsearch(3).
+    let name = unsafe { copied(name) };
+    let result = Arc::new(AtomicI32::new(-1));
+    let theirs = Arc::clone(&result);
+    waiter.blocking_to_the_end(Box::new(move || {
+        let (state, room) = (state, room);
+        let length = c_int::try_from(room.1).unwrap_or(c_int::MAX);
+        // SAFETY: state and answer are the caller's, who waits to the end; the name is our copy.
+        let n = unsafe {
+            real(
+                state.0.cast(),
+                pointer(name.as_ref()),
+                class,
+                kind,
+                room.0,
+                length,
+            )
+        };
+        theirs.store(n, Ordering::Release);
+    }));
+    result.load(Ordering::Acquire)
 }

@@ -28,6 +28,7 @@
 #include <ext/standard/head.h>
 #include <ext/standard/html.h>
 #include <ext/standard/info.h>
+#include <ext/date/php_date.h>
 #include <ext/mysqlnd/mysqlnd.h>
 #include <ext/mysqlnd/mysqlnd_structs.h>
 #include <ext/mysqlnd/mysqlnd_connection.h>

@@ -71,6 +71,7 @@ uint64_t hearth_current_task_id(void);
 bool hearth_can_wait(void);
 bool hearth_busy(bool busy);
 void hearth_interrupt(void);
+bool hearth_is_unwinding(void);
 
 typedef enum { HEARTH_THROW_TIMEOUT = 0, HEARTH_THROW_CANCELLED = 1, HEARTH_THROW_ERROR = 2 } hearth_throwable;
 void hearth_throw(hearth_throwable kind, hearth_str message);

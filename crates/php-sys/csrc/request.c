@@ -276,7 +276,7 @@ ZEND_METHOD(Hearth_Request, json)
 	}
 	ZVAL_STRING(&function, "json_decode");
 	ZVAL_STR(&arguments[0], text);
-	ZVAL_NULL(&arguments[1]);
+	ZVAL_TRUE(&arguments[1]);
 	ZVAL_LONG(&arguments[2], 512);
 	ZVAL_LONG(&arguments[3], flags | (1 << 22)); /* JSON_THROW_ON_ERROR */
 	call_user_function(NULL, NULL, &function, return_value, 4, arguments);

@@ -469,6 +469,7 @@ void hearth_request_end(hearth_request_state *state)
 		php_output_end_all();
 	}
 	hearth_session_end();
+	hearth_extensions_end();
 	if (state->request_object) {
 		OBJ_RELEASE(state->request_object);
 		state->request_object = NULL;

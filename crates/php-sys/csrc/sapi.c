@@ -93,16 +93,16 @@ static void (*report_error)(int, zend_string *, const uint32_t, zend_string *);
  */
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
 {
-	if (!(type & HEARTH_FATAL) || (type & E_DONT_BAIL)) {
-		report_error(type, file, line, message);
-		return;
-	}
-	if (booting) {
+	if (booting && (type & HEARTH_FATAL)) {
 		char *text;
 		size_t length = zend_spprintf(&text, 0, "%s in %s:%u", ZSTR_VAL(message), file ? ZSTR_VAL(file) : "?", line);
 
 		remember_boot_error(text, length);
 		efree(text);
+	}
+	if (!(type & HEARTH_FATAL) || (type & E_DONT_BAIL)) {
+		report_error(type, file, line, message);
+		return;
 	}
 	report_error(type | E_DONT_BAIL, file, line, message);
 	EG(exit_status) = 255;

@@ -334,6 +334,11 @@ void hearth_interrupt(void)
 	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
 }
 
+bool hearth_is_unwinding(void)
+{
+	return EG(exception) != NULL;
+}
+
 hearth_task *hearth_task_request(void *owner, void *request)
 {
 	hearth_task *task = hearth_task_new(HEARTH_JOB_REQUEST, hearth_request_state_new(request));

@@ -1,5 +1,5 @@
 /* Saving, loading, making and ending what is private to a task or a request. The list itself is in task_state.h. */
-#include "task_state.h"
+#include "task.h"
 
 /* Debian's libphp has the session extension in it; a build without it leaves this symbol null. */
 extern php_ps_globals ps_globals __attribute__((weak));
@@ -43,9 +43,14 @@ static void seal_ini(void)
 	EG(modified_ini_directives) = NULL;
 }
 
+static void find_extensions(void);
+static void seal_timezone(void);
+
 void hearth_state_seal(bool cli)
 {
+	find_extensions();
 	if (!cli) {
+		seal_timezone();
 		seal_ini();
 	}
 	if (&ps_globals) {
@@ -153,9 +158,10 @@ void hearth_request_state_free(hearth_request_state *state)
 	if (state->session) { efree(state->session); }
 	if (state->request) { hearth_on_request_release(state->request); }
 	smart_str_free(&state->out);
+	state->timezone = NULL;
 	state->request = NULL;
 	state->session = NULL;
-	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = false;
+	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = state->libxml_used = false;
 	state->next_free = free_states;
 	free_states = state;
 }
@@ -262,6 +268,75 @@ void hearth_session_end(void)
 	ps_globals = idle_session;
 }
 
+/* ---- state of extensions whose globals libphp does not export ---- */
+
+static zend_date_globals *date_globals;
+static zif_handler use_internal_errors;
+
+static void *globals_of(const char *name, size_t length)
+{
+	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, name, length);
+
+	return module ? module->globals_ptr : NULL;
+}
+
+/* A time zone set while the app was booted is every request's default. */
+static void seal_timezone(void)
+{
+	zend_string *name, *value;
+
+	if (!date_globals || !date_globals->timezone) {
+		return;
+	}
+	name = zend_string_init(ZEND_STRL("date.timezone"), 0);
+	value = zend_string_init(date_globals->timezone, strlen(date_globals->timezone), 0);
+	zend_alter_ini_entry(name, value, ZEND_INI_SYSTEM, ZEND_INI_STAGE_RUNTIME);
+	zend_string_release(name);
+	zend_string_release(value);
+	efree(date_globals->timezone);
+	date_globals->timezone = NULL;
+}
+
+static void on_use_internal_errors(INTERNAL_FUNCTION_PARAMETERS)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	if (state) {
+		state->libxml_used = true;
+	}
+	use_internal_errors(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static void find_extensions(void)
+{
+	zend_function *function = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("libxml_use_internal_errors"));
+
+	date_globals = globals_of(ZEND_STRL("date"));
+	if (function) {
+		use_internal_errors = function->internal_function.handler;
+		function->internal_function.handler = on_use_internal_errors;
+	}
+}
+
+/* What these extensions' own end of a request does. */
+void hearth_extensions_end(void)
+{
+	if (date_globals && date_globals->timezone) {
+		efree(date_globals->timezone);
+		date_globals->timezone = NULL;
+	}
+	if (hearth_current_request()->libxml_used) {
+		zval function, off, result;
+
+		ZVAL_STRING(&function, "libxml_use_internal_errors");
+		ZVAL_FALSE(&off);
+		if (call_user_function(NULL, NULL, &function, &result, 1, &off) == SUCCESS) {
+			zval_ptr_dtor(&result);
+		}
+		zval_ptr_dtor(&function);
+	}
+}
+
 /* ---- exchange ---- */
 
 void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
@@ -271,6 +346,9 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	save_task_fields(task);
 	if (!request) {
 		return;
+	}
+	if (date_globals) {
+		request->timezone = date_globals->timezone;
 	}
 	save_session(request);
 	if (UNEXPECTED(EG(modified_ini_directives))) {
@@ -292,6 +370,9 @@ void hearth_state_load(const hearth_task_state *task, hearth_request_state *requ
 			hearth_superglobals_load(request);
 		}
 		load_request_fields(request);
+		if (date_globals) {
+			date_globals->timezone = request->timezone;
+		}
 		if (UNEXPECTED(request->modified_ini)) {
 			load_ini(request);
 		}

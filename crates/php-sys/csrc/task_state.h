@@ -92,6 +92,11 @@ typedef struct hearth_request_state {
 	hearth_ini_change *ini_changes;
 	uint32_t ini_change_count;
 
+	/* date_default_timezone_set() */
+	char *timezone;
+	/* libxml_use_internal_errors() was called: to be undone at the end */
+	bool libxml_used;
+
 	/* The active session, when there is one. */
 	php_ps_globals *session;
 
@@ -128,5 +133,6 @@ void hearth_superglobals_clear(void);
 void hearth_superglobals_seal(void);
 
 void hearth_session_end(void);
+void hearth_extensions_end(void);
 
 #endif

@@ -152,6 +152,7 @@ unsafe extern "C" {
     pub fn hearth_can_wait() -> bool;
     pub fn hearth_busy(busy: bool) -> bool;
     pub fn hearth_interrupt();
+    pub fn hearth_is_unwinding() -> bool;
     pub fn hearth_throw(kind: c_int, message: hearth_str);
     pub fn hearth_release(retained: *mut c_void);
     pub fn hearth_timer_task(callback: u64, owner: *mut c_void) -> *mut hearth_task;

@@ -22,5 +22,5 @@ pub use engine::{
 pub use request::{Body, BodySource, Client, Pipe, Request, Response};
 pub use task::{
     Cancel, Cancelled, Host, Task, current_request_id, current_task_id, install, interrupt,
-    on_engine_thread, throw_error, timer_forget, timer_task, wait,
+    is_unwinding, on_engine_thread, throw_error, timer_forget, timer_task, wait,
 };

@@ -40,6 +40,7 @@ struct Incoming {
     read: u64,
     limit: u64,
     over: bool,
+    broken: bool,
 }
 
 /// One request.
@@ -56,7 +57,6 @@ pub struct Request {
     joined: RefCell<String>,
     /// When its time is over, in the host's milliseconds.
     deadline: Cell<u64>,
-    began: std::time::Instant,
 }
 
 impl fmt::Debug for Request {
@@ -100,6 +100,7 @@ impl Request {
             read: 0,
             limit,
             over: false,
+            broken: false,
         };
         Rc::new(Request {
             head,
@@ -113,7 +114,6 @@ impl Request {
             waiter: RefCell::new(None),
             joined: RefCell::new(String::new()),
             deadline: Cell::new(u64::MAX),
-            began: std::time::Instant::now(),
         })
     }
 
@@ -130,11 +130,6 @@ impl Request {
         self.deadline.set(deadline);
     }
 
-    /// How long it has been running.
-    pub fn age(&self) -> std::time::Duration {
-        self.began.elapsed()
-    }
-
     pub fn head(&self) -> &Parts {
         &self.head
     }
@@ -149,6 +144,11 @@ impl Request {
         self.incoming.borrow().over
     }
 
+    /// Whether the body broke off or was malformed.
+    pub fn body_was_broken(&self) -> bool {
+        self.incoming.borrow().broken
+    }
+
     /// Wait for the response without running the task: for who handed it to somebody else.
     pub fn poll_response(&self, context: &mut Context<'_>) -> Poll<Option<Response>> {
         if let Some(response) = self.take_response() {
@@ -159,6 +159,16 @@ impl Request {
         }
         *self.waiter.borrow_mut() = Some(context.waker().clone());
         Poll::Pending
+    }
+
+    /// Whether its handler has ended, however.
+    pub fn has_ended(&self) -> bool {
+        self.ended.get()
+    }
+
+    /// What the handler left unread of the body: read it to its end, or the connection cannot go on.
+    pub fn take_unread(&self) -> Option<Box<dyn BodySource>> {
+        self.incoming.borrow_mut().source.take()
     }
 
     pub(crate) fn respond(&self, response: Response) {
@@ -231,7 +241,11 @@ impl Request {
                 self.incoming.borrow_mut().source = None;
                 0
             }
-            Ok(Some(Err(()))) | Err(Cancelled) => -1,
+            Ok(Some(Err(()))) => {
+                self.incoming.borrow_mut().broken = true;
+                -1
+            }
+            Err(Cancelled) => -1,
         }
     }
 

@@ -136,6 +136,7 @@ pub(crate) struct TaskCell {
     cancel: Cell<Option<Cancel>>,
     park: Cell<Park>,
     ended: Cell<bool>,
+    broken: Cell<bool>,
     joiners: RefCell<Vec<Waker>>,
     pub(crate) family: Rc<Family>,
     pub(crate) request: Option<Rc<Request>>,
@@ -161,6 +162,7 @@ impl TaskCell {
             cancel: Cell::new(None),
             park: Cell::new(Park::Running),
             ended: Cell::new(false),
+            broken: Cell::new(false),
             joiners: RefCell::new(Vec::new()),
             family,
             request,
@@ -191,6 +193,7 @@ impl TaskCell {
             return false;
         }
         if step == sys::HEARTH_STEP_BROKEN {
+            self.broken.set(true);
             host().broken();
         }
         self.end();
@@ -243,6 +246,11 @@ impl Task {
         self.0.cancel(why);
     }
 
+    /// Whether a fatal error ended it.
+    pub fn is_broken(&self) -> bool {
+        self.0.broken.get()
+    }
+
     /// The request that it handles.
     pub fn request_of(&self) -> Option<&Rc<Request>> {
         self.0.request.as_ref()
@@ -289,6 +297,12 @@ pub(crate) fn current() -> Option<&'static TaskCell> {
 pub fn current_task_id() -> u64 {
     // SAFETY: reads the current task.
     unsafe { sys::hearth_current_task_id() }
+}
+
+/// Is a PHP exception on its way up? Then what runs is a clean-up, and must not take long.
+pub fn is_unwinding() -> bool {
+    // SAFETY: reads a flag of the engine.
+    unsafe { sys::hearth_is_unwinding() }
 }
 
 /// The id of the request whose task runs, 0 for none.

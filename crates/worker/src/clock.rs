@@ -45,7 +45,7 @@ fn close_silent(worker: &Worker) {
             Phase::Idle => linger.unwrap_or(worker.keepalive_timeout),
         };
         if now.saturating_sub(life.since.get()) >= limit {
-            life.close.notify_one();
+            life.end();
         }
     });
 }

@@ -1,11 +1,12 @@
 //! One client connection: hyper on a stream that notes when it was last heard of.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use hyper::body::Incoming;
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -15,7 +16,6 @@ use hyper_util::rt::TokioIo;
 use php::Client;
 use scoreboard::Counter;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Notify;
 
 use crate::handler::{Answering, refused};
 use crate::waiter::now_ms;
@@ -26,7 +26,19 @@ pub(crate) struct Life {
     /// When the current phase began: idle, or receiving a header.
     pub(crate) since: Cell<u64>,
     pub(crate) phase: Cell<Phase>,
-    pub(crate) close: Notify,
+    close: Cell<Close>,
+    /// Of the connection's task; set once, it is always the same.
+    waker: RefCell<Option<Waker>>,
+}
+
+/// What the clock wants of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Close {
+    No,
+    /// After the answer that is under way, if any.
+    Gently,
+    /// Whatever it is doing.
+    Now,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +52,42 @@ pub(crate) enum Phase {
 }
 
 impl Life {
+    fn new() -> Life {
+        Life {
+            since: Cell::new(now_ms()),
+            phase: Cell::new(Phase::Header),
+            close: Cell::new(Close::No),
+            waker: RefCell::new(None),
+        }
+    }
+
+    /// End this connection: between requests gently, in the middle of a header at once.
+    pub(crate) fn end(&self) {
+        self.close.set(if self.phase.get() == Phase::Header {
+            Close::Now
+        } else {
+            Close::Gently
+        });
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    fn is_cut_off(&self) -> bool {
+        self.close.get() == Close::Now
+    }
+
+    fn take_close(&self) -> bool {
+        self.close.get() == Close::Gently && self.close.replace(Close::No) == Close::Gently
+    }
+
+    fn set_waker(&self, waker: &Waker) {
+        let mut known = self.waker.borrow_mut();
+        if known.is_none() {
+            *known = Some(waker.clone());
+        }
+    }
+
     fn enter(&self, phase: Phase) {
         self.phase.set(phase);
         self.since.set(now_ms());
@@ -120,11 +168,7 @@ pub(crate) async fn serve<S>(worker: Rc<Worker>, stream: S, client: Client)
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let life = Rc::new(Life {
-        since: Cell::new(now_ms()),
-        phase: Cell::new(Phase::Header),
-        close: Notify::new(),
-    });
+    let life = Rc::new(Life::new());
     let key = worker.opened(&life);
     worker.host.count(Counter::ConnectionsOpened);
     let client = Rc::new(client);
@@ -156,18 +200,21 @@ where
         stream: TokioIo::new(stream),
         life: Rc::clone(&life),
     };
-    let connection = http1::Builder::new()
-        .pipeline_flush(true)
-        .serve_connection(watched, service);
+    let connection = http1::Builder::new().serve_connection(watched, service);
     let mut connection = std::pin::pin!(connection);
-    loop {
-        tokio::select! {
-            biased;
-            // What goes wrong on a connection is the client's doing; hyper has answered 400 where it could.
-            _ = connection.as_mut() => break,
-            () = life.close.notified() => connection.as_mut().graceful_shutdown(),
+    std::future::poll_fn(|context| {
+        // What goes wrong on a connection is the client's doing; hyper has answered 400 where it could.
+        if connection.as_mut().poll(context).is_ready() || life.is_cut_off() {
+            return Poll::Ready(());
         }
-    }
+        if life.take_close() {
+            connection.as_mut().graceful_shutdown();
+            return connection.as_mut().poll(context).map(|_| ());
+        }
+        life.set_waker(context.waker());
+        Poll::Pending
+    })
+    .await;
     worker.closed(key);
     worker.host.count(Counter::ConnectionsClosed);
 }

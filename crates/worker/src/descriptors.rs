@@ -22,13 +22,38 @@ impl AsRawFd for Number {
     }
 }
 
+/// A task, and the request it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Holder {
+    task: u64,
+    request: u64,
+}
+
+impl Holder {
+    pub(crate) fn current() -> Holder {
+        Holder {
+            task: php::current_task_id(),
+            request: php::current_request_id(),
+        }
+    }
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.request {
+            0 => write!(f, "task {}", self.task),
+            request => write!(f, "task {} (request {request:016x})", self.task),
+        }
+    }
+}
+
 /// One registered descriptor.
 pub(crate) struct Descriptor {
     fd: RawFd,
     identity: (u64, u64),
     registration: RefCell<Option<AsyncFd<Number>>>,
-    /// The task that waits on it, 0 for none, and how to wake it.
-    waiting: Cell<u64>,
+    /// The task that waits on it, and how to wake it.
+    waiting: Cell<Option<Holder>>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -75,7 +100,7 @@ pub(crate) fn get(fd: RawFd) -> io::Result<Rc<Descriptor>> {
             fd,
             identity,
             registration: RefCell::new(Some(registration)),
-            waiting: Cell::new(0),
+            waiting: Cell::new(None),
             waker: RefCell::new(None),
         });
         table[index] = Some(Rc::clone(&made));
@@ -113,19 +138,18 @@ impl Descriptor {
     }
 
     /// The other task that waits on it, if one does.
-    pub(crate) fn claim(&self, task: u64) -> Result<(), u64> {
+    pub(crate) fn claim(&self, holder: Holder) -> Result<(), Holder> {
         match self.waiting.get() {
-            0 => {
-                self.waiting.set(task);
+            Some(other) if other != holder => Err(other),
+            _ => {
+                self.waiting.set(Some(holder));
                 Ok(())
             }
-            other if other == task => Ok(()),
-            other => Err(other),
         }
     }
 
     pub(crate) fn release(&self) {
-        self.waiting.set(0);
+        self.waiting.set(None);
         self.waker.borrow_mut().take();
     }
 

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use http::header::{
     CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
@@ -15,7 +16,7 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::{Request as HttpRequest, Response as HttpResponse};
 use php::{Body, Cancel, Client, Request, Response, Task};
-use scoreboard::{Counter, Ticket};
+use scoreboard::Ticket;
 use tokio::task::spawn_local;
 
 use crate::body::{Hanging, RequestBody, ResponseBody};
@@ -28,11 +29,19 @@ type Answer = HttpResponse<ResponseBody>;
 pub(crate) struct Answering {
     worker: Rc<Worker>,
     request: Rc<Request>,
-    /// `None` once it has ended, or goes on elsewhere.
+    /// `None` before it has begun, once it has ended, or while it goes on elsewhere.
     task: Option<Task>,
     ticket: Option<Ticket>,
     watched: bool,
-    file: Option<Pin<Box<dyn Future<Output = Answer>>>>,
+    phase: Phase,
+}
+
+enum Phase {
+    /// As many requests are running as may (workers.concurrency).
+    Queued(Pin<Box<dyn Future<Output = ()>>>),
+    Running,
+    /// The answer is a file.
+    Sending(Pin<Box<dyn Future<Output = Answer>>>),
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Answer {
@@ -85,16 +94,27 @@ impl Answering {
             .as_ref()
             .map(|board| board.begin(head.method.as_str().as_bytes(), target.as_bytes(), id));
         let request = Request::new(head, id, client, body, worker.body_limit);
-        request.set_deadline(worker.deadline());
-        let task = Some(Task::request(Rc::clone(&request)));
-        Answering {
+        let mut this = Answering {
             worker,
             request,
-            task,
+            task: None,
             ticket,
             watched: false,
-            file: None,
+            phase: Phase::Running,
+        };
+        if this.worker.try_enter() {
+            this.begin();
+        } else {
+            this.phase = Phase::Queued(Box::pin(this.worker.enter()));
         }
+        this
+    }
+
+    /// It is its turn: the time limit counts from here.
+    fn begin(&mut self) {
+        self.request.set_deadline(self.worker.deadline());
+        self.task = Some(Task::request(Rc::clone(&self.request)));
+        self.phase = Phase::Running;
     }
 
     /// Run the task; true when it has ended.
@@ -102,66 +122,151 @@ impl Answering {
         let Some(task) = &mut self.task else {
             return true;
         };
-        watchdog::running_until(self.request.deadline());
-        let ended = Pin::new(&mut *task).poll(context).is_ready();
-        watchdog::stopped();
+        let ended = poll_watched(task, &self.request, context).is_ready();
         if ended {
+            let broken = task.is_broken();
             self.task = None;
-            self.request.end();
-        } else if !self.watched {
-            self.watched = true;
-            self.worker.watch(&self.request, task.canceller());
+            ended_request(&self.request, &self.worker, broken);
+        } else {
+            self.watch();
         }
         ended
     }
 
-    /// The response is out, but the task goes on: stream, deferred work.
-    fn detach(&mut self) {
+    fn watch(&mut self) {
+        if let Some(task) = self.task.as_ref().filter(|_| !self.watched) {
+            self.watched = true;
+            self.worker.watch(&self.request, task.canceller());
+        }
+    }
+
+    /// The response is out, but the task goes on: stream, deferred work. `status` is what the scoreboard is told then.
+    fn detach(&mut self, status: u16) {
+        self.watch();
         let Some(task) = self.task.take() else { return };
+        let ticket = self.ticket.take();
         spawn_local(finish(
             task,
             Rc::clone(&self.request),
             Rc::clone(&self.worker),
+            ticket,
+            status,
         ));
     }
 
     fn answer(&mut self, response: Response) -> Answer {
-        let mut answer = convert(response);
-        if self.request.body_was_too_large() {
-            answer = plain(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
-        }
-        self.done(answer.status().as_u16());
+        let mut answer = if self.request.body_was_too_large() {
+            plain(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE)
+        } else if self.request.body_was_broken() {
+            plain(StatusCode::BAD_REQUEST, "The request body is malformed.\n")
+        } else {
+            convert(response)
+        };
         if self.worker.is_draining() {
             answer
                 .headers_mut()
                 .insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        self.detach(answer.status().as_u16());
+        self.done(answer.status().as_u16());
         answer
     }
 
     fn done(&mut self, status: u16) {
-        if let (Some(board), Some(ticket)) = (&self.worker.host.board, self.ticket.take()) {
-            board.end(ticket, status);
+        self.worker.finished(self.ticket.take(), status);
+    }
+
+    /// The answer, if the task has come that far.
+    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+        let ended = self.run(context);
+        if let Some(response) = self.request.take_response() {
+            if let Body::File(path) = response.body {
+                let request = Rc::clone(&self.request);
+                let file = send_file(request, path, response.status, response.headers);
+                self.detach(response.status);
+                self.phase = Phase::Sending(Box::pin(file));
+                return self.poll_phase(context);
+            }
+            return Poll::Ready(self.answer(response));
+        }
+        if !ended {
+            return Poll::Pending;
+        }
+        self.done(500);
+        Poll::Ready(plain(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Internal Server Error\n",
+        ))
+    }
+
+    fn poll_phase(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+        match &mut self.phase {
+            Phase::Queued(turn) => {
+                ready!(turn.as_mut().poll(context));
+                self.begin();
+                self.poll_answer(context)
+            }
+            Phase::Running => self.poll_answer(context),
+            Phase::Sending(file) => {
+                let answer = ready!(file.as_mut().poll(context));
+                self.done(answer.status().as_u16());
+                Poll::Ready(answer)
+            }
         }
     }
 }
 
-/// Run `task` to its end in the background.
-async fn finish(mut task: Task, request: Rc<Request>, worker: Rc<Worker>) {
-    worker.host.count(Counter::Tasks);
-    std::future::poll_fn(|context| {
-        watchdog::running_until(request.deadline());
-        let step = Pin::new(&mut task).poll(context);
-        watchdog::stopped();
-        step
-    })
-    .await;
-    if worker.host.is_broken.get() {
+/// Run the task a bit, with the watchdog looking.
+fn poll_watched(task: &mut Task, request: &Request, context: &mut Context<'_>) -> Poll<()> {
+    watchdog::running_until(request.deadline());
+    let step = Pin::new(task).poll(context);
+    watchdog::stopped();
+    step
+}
+
+/// The handler and all it started have ended.
+fn ended_request(request: &Rc<Request>, worker: &Rc<Worker>, broken: bool) {
+    if broken {
         request.fail();
     } else {
         request.end();
     }
-    worker.host.count(Counter::TasksFinished);
+    worker.leave();
+    if let Some(rest) = request.take_unread() {
+        spawn_local(discard(rest));
+    }
+}
+
+/// How much of a body that nobody wants is read, and for how long, so that its connection can go on.
+const DISCARD_BYTES: usize = 64 * 1024 * 1024;
+const DISCARD_TIME: Duration = Duration::from_secs(10);
+
+async fn discard(mut rest: Box<dyn php::BodySource>) {
+    let mut left = DISCARD_BYTES;
+    let all = std::future::poll_fn(|context| {
+        while let Some(Ok(piece)) = ready!(rest.poll_piece(context)) {
+            if piece.len() > left {
+                break;
+            }
+            left -= piece.len();
+        }
+        Poll::Ready(())
+    });
+    // After that the connection is closed: its client keeps sending what nobody reads.
+    let _ = tokio::time::timeout(DISCARD_TIME, all).await;
+}
+
+/// Run `task` to its end in the background.
+async fn finish(
+    mut task: Task,
+    request: Rc<Request>,
+    worker: Rc<Worker>,
+    ticket: Option<Ticket>,
+    status: u16,
+) {
+    std::future::poll_fn(|context| poll_watched(&mut task, &request, context)).await;
+    ended_request(&request, &worker, task.is_broken());
+    worker.finished(ticket, status);
     worker.host.changed.notify_waiters();
 }
 
@@ -169,33 +274,7 @@ impl Future for Answering {
     type Output = Result<Answer, Infallible>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        if let Some(file) = &mut this.file {
-            let answer = ready!(file.as_mut().poll(context));
-            this.done(answer.status().as_u16());
-            return Poll::Ready(Ok(answer));
-        }
-        let ended = this.run(context);
-        if let Some(response) = this.request.take_response() {
-            if let Body::File(path) = response.body {
-                this.file = Some(Box::pin(send_file(
-                    Rc::clone(&this.request),
-                    path,
-                    response.status,
-                    response.headers,
-                )));
-                this.detach();
-                return Pin::new(this).poll(context);
-            }
-            this.detach();
-            return Poll::Ready(Ok(this.answer(response)));
-        }
-        if !ended {
-            return Poll::Pending;
-        }
-        let answer = plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n");
-        this.done(500);
-        Poll::Ready(Ok(answer))
+        self.get_mut().poll_phase(context).map(Ok)
     }
 }
 
@@ -203,12 +282,14 @@ impl Drop for Answering {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.cancel(Cancel::ClientGone);
-            self.detach();
+            self.detach(CLIENT_GONE);
         }
-        // 499, as nginx writes it: nobody was there to get the answer.
-        self.done(499);
+        self.done(CLIENT_GONE);
     }
 }
+
+/// What the scoreboard calls a request whose client did not wait for the answer.
+const CLIENT_GONE: u16 = 0;
 
 /// Headers that say how this connection frames the message are hyper's.
 const FRAMING: [HeaderName; 2] = [TRANSFER_ENCODING, CONNECTION];

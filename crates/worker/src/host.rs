@@ -23,17 +23,24 @@ pub(crate) struct ProcessHost {
     pub(crate) is_broken: Cell<bool>,
     /// Wakes who looks at `is_broken`.
     pub(crate) changed: Rc<Notify>,
+    /// `request.timeout`, for the message of who exceeds it.
+    time_limit: Duration,
     cli: bool,
 }
 
 impl ProcessHost {
     /// Make it and install it for this thread.
-    pub(crate) fn install(board: Option<Writer>, cli: bool) -> &'static ProcessHost {
+    pub(crate) fn install(
+        board: Option<Writer>,
+        time_limit: Duration,
+        cli: bool,
+    ) -> &'static ProcessHost {
         let host: &'static ProcessHost = Box::leak(Box::new(ProcessHost {
             timers: RefCell::default(),
             board,
             is_broken: Cell::new(false),
             changed: Rc::default(),
+            time_limit,
             cli,
         }));
         php::install(host);
@@ -101,6 +108,7 @@ impl php::Host for ProcessHost {
     }
 
     fn broken(&self) {
+        self.count(Counter::Fatal);
         self.is_broken.set(true);
         self.changed.notify_waiters();
     }
@@ -137,6 +145,6 @@ impl php::Host for ProcessHost {
         // Said once: what the handler does about it may take until the grace is over.
         request.set_deadline(u64::MAX);
         self.count(Counter::Timeouts);
-        Some(Cancel::Timeout(request.age()))
+        Some(Cancel::Timeout(self.time_limit))
     }
 }

@@ -44,7 +44,8 @@ pub(crate) fn line(level: &str, request: u64, message: impl Display) {
         text.push_str(&format!("[{slot}]"));
     }
     text.push_str(": ");
-    text.push_str(&message.to_string().replace('\n', "\n    "));
+    // One event, one line: a stack trace is folded.
+    text.push_str(&message.to_string().trim_end().replace('\n', "\\n"));
     if request != 0 {
         text.push_str(&format!(" request={request:016x}"));
     }

@@ -140,7 +140,7 @@ fn execute(run: &Run, args: Vec<String>) -> i32 {
         _ => "Standard input code".to_owned(),
     };
     let argv: Vec<String> = std::iter::once(name).chain(args).collect();
-    ProcessHost::install(None, true);
+    ProcessHost::install(None, std::time::Duration::ZERO, true);
     let mut script = match Cli::start(run, &argv) {
         Ok(script) => script,
         Err(error) => {

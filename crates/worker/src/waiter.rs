@@ -12,7 +12,7 @@ use hook::Waiter;
 use libc::pollfd;
 use rustix::event::Timespec;
 
-use crate::descriptors::{self, Descriptor};
+use crate::descriptors::{self, Descriptor, Holder};
 
 /// The one waiter of the process.
 pub(crate) struct Tokio;
@@ -28,7 +28,7 @@ thread_local! {
 /// What goes wrong before a wait can begin.
 enum Refused {
     /// Another task waits on this descriptor.
-    Claimed(i32, u64),
+    Claimed(i32, Holder),
     Errno(i32),
 }
 
@@ -41,13 +41,13 @@ impl Drop for Claims {
 }
 
 fn claim(fds: &[pollfd]) -> Result<Claims, Refused> {
-    let task = php::current_task_id();
+    let holder = Holder::current();
     let mut claims = Claims(Vec::with_capacity(fds.len()));
     for entry in fds.iter().filter(|entry| entry.fd >= 0) {
         let descriptor = descriptors::get(entry.fd)
             .map_err(|error| Refused::Errno(error.raw_os_error().unwrap_or(libc::EBADF)))?;
         descriptor
-            .claim(task)
+            .claim(holder)
             .map_err(|other| Refused::Claimed(entry.fd, other))?;
         claims.0.push(descriptor);
     }
@@ -107,9 +107,9 @@ fn refuse(refused: &Refused) -> i32 {
         Refused::Errno(errno) => fail(errno),
         Refused::Claimed(fd, other) => {
             php::throw_error(&format!(
-                "Task {} wants to wait on a connection (descriptor {fd}) on which task {other} is already waiting: two tasks \
-                 would read each other's answers. Give each its own, or use Hearth\\Pool",
-                php::current_task_id()
+                "Two tasks on one connection: {} wants to wait on descriptor {fd}, on which {other} is already waiting. \
+                 They would read each other's answers: give each its own, or use Hearth\\Pool",
+                Holder::current()
             ));
             fail(libc::EBUSY)
         }
@@ -150,6 +150,18 @@ impl Waiter for Tokio {
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool {
         php::wait(tokio::task::spawn_blocking(work)).is_ok_and(|joined| joined.is_ok())
+    }
+
+    fn blocking_to_the_end(&self, work: Box<dyn FnOnce() + Send>) {
+        let mut done = tokio::task::spawn_blocking(work);
+        // A cancellation is delivered once; it is raised in PHP when the work is over.
+        if php::wait(&mut done).is_err() {
+            let _ = php::wait(done);
+        }
+    }
+
+    fn is_unwinding(&self) -> bool {
+        php::is_unwinding()
     }
 
     fn closing(&self, fd: i32) {

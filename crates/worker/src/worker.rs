@@ -4,15 +4,16 @@ use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ipc::{Channel, Drain, FromWorker, ToWorker};
 use php::{Cancel, Client, Host as _, Request};
-use scoreboard::Writer;
+use scoreboard::{Ticket, Writer};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::task::{AbortHandle, LocalSet, spawn_local};
 use zygote::Start;
 
@@ -33,7 +34,7 @@ pub(crate) struct Worker {
     pub(crate) body_limit: u64,
     pub(crate) keepalive_timeout: u64,
     pub(crate) header_timeout: u64,
-    request_timeout: u64,
+    pub(crate) request_timeout: Duration,
     /// Wakes the clock.
     pub(crate) awake: Notify,
     drain: Cell<Option<Drain>>,
@@ -42,6 +43,8 @@ pub(crate) struct Worker {
     waiting: RefCell<Vec<Waiting>>,
     listening: RefCell<Vec<AbortHandle>>,
     next_id: Cell<u64>,
+    /// One permit per request that may be in flight (workers.concurrency); first come, first served.
+    permits: Arc<Semaphore>,
 }
 
 fn milliseconds(seconds: f64) -> u64 {
@@ -61,18 +64,49 @@ impl Worker {
             body_limit: php::post_max_size(),
             keepalive_timeout: milliseconds(start.boot.keepalive_timeout),
             header_timeout: milliseconds(start.boot.header_timeout),
-            request_timeout: milliseconds(start.boot.request_timeout),
+            request_timeout: Duration::try_from_secs_f64(start.boot.request_timeout)
+                .unwrap_or_default(),
             awake: Notify::new(),
             drain: Cell::new(None),
             connections: RefCell::default(),
             open: Cell::new(0),
             waiting: RefCell::default(),
             listening: RefCell::default(),
+            permits: Arc::new(Semaphore::new(start.boot.concurrency.max(1) as usize)),
             next_id: Cell::new(
                 (u64::from(std::process::id()) << 40)
                     ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),
             ),
         }
+    }
+
+    /// A request has ended, for the scoreboard.
+    pub(crate) fn finished(&self, ticket: Option<Ticket>, status: u16) {
+        if let (Some(board), Some(ticket)) = (&self.host.board, ticket) {
+            board.end(ticket, status);
+        }
+    }
+
+    /// May one more request run now? If so, [`Worker::leave`] when it has ended.
+    pub(crate) fn try_enter(&self) -> bool {
+        self.permits
+            .try_acquire()
+            .map(SemaphorePermit::forget)
+            .is_ok()
+    }
+
+    /// Wait for one's turn.
+    pub(crate) fn enter(&self) -> impl Future<Output = ()> + use<> {
+        let permits = Arc::clone(&self.permits);
+        async move {
+            if let Ok(permit) = permits.acquire().await {
+                permit.forget();
+            }
+        }
+    }
+
+    pub(crate) fn leave(&self) {
+        self.permits.add_permits(1);
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {
@@ -83,10 +117,10 @@ impl Worker {
 
     /// When a request that begins now must be done.
     pub(crate) fn deadline(&self) -> u64 {
-        if self.request_timeout == 0 {
+        if self.request_timeout.is_zero() {
             u64::MAX
         } else {
-            now_ms() + self.request_timeout
+            now_ms() + u64::try_from(self.request_timeout.as_millis()).unwrap_or(u64::MAX / 2)
         }
     }
 
@@ -158,7 +192,11 @@ impl Worker {
         let mut still: Vec<_> = waiting
             .into_iter()
             .filter(|entry| {
-                let Some(request) = entry.request.upgrade() else {
+                let Some(request) = entry
+                    .request
+                    .upgrade()
+                    .filter(|request| !request.has_ended())
+                else {
                     return false;
                 };
                 if let Some(why) = self.host.overdue(&request) {
@@ -192,8 +230,15 @@ impl Worker {
         self.waiting
             .borrow()
             .iter()
-            .any(|entry| entry.request.strong_count() > 0)
+            .any(|entry| is_live(&entry.request))
     }
+}
+
+/// After a fatal error PHP's side keeps its reference for ever, so only the request itself knows.
+fn is_live(request: &Weak<Request>) -> bool {
+    request
+        .upgrade()
+        .is_some_and(|request| !request.has_ended())
 }
 
 /// What a forked process runs.
@@ -238,7 +283,8 @@ async fn serve(start: Start) -> Result<(), String> {
         .try_clone()
         .and_then(Writer::attach)
         .map_err(text)?;
-    let host = ProcessHost::install(Some(board), false);
+    let limit = Duration::try_from_secs_f64(start.boot.request_timeout).unwrap_or_default();
+    let host = ProcessHost::install(Some(board), limit, false);
     let worker = Rc::new(Worker::new(&start, host));
     watchdog::start(Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX))
         .map_err(text)?;

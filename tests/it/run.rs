@@ -154,11 +154,11 @@ fn check_says_what_is_wrong_and_starts_nothing() {
     );
     std::fs::write(
         directory.path().join("hearth.toml"),
-        "listen = \"127.0.0.1:0\"\n",
+        "lisen = \"127.0.0.1:0\"\n",
     )
     .expect("a file can be written");
     let typo = hearth(directory.path(), &["check", "app.php"], "");
     assert_eq!(typo.status.code(), Some(2));
     let text = String::from_utf8_lossy(&typo.stderr).into_owned();
-    assert!(text.contains("listen") && text.contains("listen"), "{text}");
+    assert!(text.contains("lisen") && text.contains("listen"), "{text}");
 }

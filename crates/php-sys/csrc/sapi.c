@@ -478,6 +478,8 @@ hearth_outcome hearth_run_entry(const char *path)
 		SG(request_info).path_translated = (char *) path;
 		if (zend_execute_scripts(ZEND_REQUIRE, &returned, 1, &file) == FAILURE || EG(exception)) {
 			outcome = HEARTH_EXCEPTION;
+			/* A syntax error is still under way; any other exception has been reported. */
+			outcome_of_exception();
 		}
 		zend_destroy_file_handle(&file);
 		if (outcome == HEARTH_OK) {

@@ -112,12 +112,8 @@ namespace Hearth {
         {
         }
 
-        /**
-         * What middleware attached to the request.
-         *
-         * @param string|null $name null = all, as an array
-         */
-        public function attribute(?string $name = null, mixed $default = null): mixed
+        /** What middleware attached to the request. */
+        public function attribute(string $name, mixed $default = null): mixed
         {
         }
 
@@ -248,6 +244,16 @@ namespace Hearth\Internal {
 
     /** @internal seconds of a clock that is never set */
     function monotonic(): float
+    {
+    }
+
+    /** @internal sends COM_RESET_CONNECTION; false: it failed, or it is no connection to MySQL */
+    function mysqlReset(object $connection): bool
+    {
+    }
+
+    /** @internal whether something has come on a connection to MySQL that should be idle: then it is of no more use */
+    function hasInput(object $connection): bool
     {
     }
 

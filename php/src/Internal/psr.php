@@ -74,11 +74,8 @@ function toPsr(Request $request, PsrFactories $factories): ServerRequestInterfac
         ->withBody($factories->stream->createStreamFromResource($request->stream()))
         ->withUploadedFiles(psrFiles($request->files(), $factories));
     $form = $request->form();
-    if ($form !== [] || isFormType($request->header('Content-Type'))) {
+    if ($request->method === 'POST' && ($form !== [] || isFormType($request->header('Content-Type')))) {
         $psr = $psr->withParsedBody($form);
-    }
-    foreach ($request->attribute() as $name => $value) {
-        $psr = $psr->withAttribute((string) $name, $value);
     }
 
     return $psr->withAttribute('client', $request->client())->withAttribute(Request::class, $request);

@@ -25,7 +25,7 @@ function toSymfony(Request $request, string $class = SymfonyRequest::class): Sym
     return new $class(
         $request->query(),
         $form,
-        $request->attribute(),
+        [],
         $request->cookie(),
         $request->files(),
         serverVariables($request) + $_SERVER,

@@ -92,9 +92,9 @@ final class Request
         return false;
     }
 
-    public function attribute(?string $name = null, mixed $default = null): mixed
+    public function attribute(string $name, mixed $default = null): mixed
     {
-        return $name === null ? $this->attributes : $this->attributes[$name] ?? $default;
+        return $this->attributes[$name] ?? $default;
     }
 
     public function withAttribute(string $name, mixed $value): static

@@ -74,7 +74,6 @@ final class AdaptTest extends TestCase
             'k=v',
             ['k' => 'v'],
             ['file' => $upload, 'tree' => $nested],
-            ['route' => 'home'],
         ));
         self::assertInstanceOf(Response::class, $response);
         self::assertSame([202, 'body', 'y'], [$response->status(), $response->body(), $response->header('x')]);
@@ -87,7 +86,7 @@ final class AdaptTest extends TestCase
         self::assertSame(['c' => 'd', 'e' => 'f'], $seen->getCookieParams());
         self::assertSame(['k' => 'v'], $seen->getParsedBody());
         self::assertSame('k=v', (string) $seen->getBody());
-        self::assertSame('home', $seen->getAttribute('route'));
+        self::assertSame('192.0.2.1', $seen->getAttribute('client'));
         self::assertSame('a.txt', $seen->getUploadedFiles()['file']->getClientFilename());
         self::assertStringStartsWith('<?php', (string) $seen->getUploadedFiles()['file']->getStream());
         self::assertSame(\UPLOAD_ERR_NO_FILE, $seen->getUploadedFiles()['tree']['x'][0]->getError());

@@ -313,6 +313,8 @@ fn latency(
         service,
         response: open.then_some(response),
         response_lower_bounds: if open { bounds } else { 0 },
+        sends_within_1ms: (open && !tally.send_delay.is_empty())
+            .then(|| punctual(&tally.send_delay)),
         send_delay: open.then_some(tally.send_delay),
         connect: tally.connect,
         tls: tally.tls,
@@ -320,6 +322,11 @@ fn latency(
         processing: tally.processing,
         failed: tally.failed_after,
     }
+}
+
+/// Share of sends within a millisecond of their plan.
+fn punctual(delay: &Distribution) -> f64 {
+    delay.count_between(0, 1_000_000) as f64 / delay.count() as f64
 }
 
 fn setup(plan: &Plan, tally: &Tally) -> Setup {

@@ -237,20 +237,59 @@ fn goodput_sample(runs: &[Run], rng: &mut SmallRng) -> f64 {
     median(&picked)
 }
 
-/// Filled buckets of one stretch.
-type Buckets = Vec<(u64, u64)>;
+/// The stretches of one side, or its trials, as one list of buckets in order.
+struct Merged {
+    /// Value, stretch, count.
+    buckets: Vec<(u64, usize, u64)>,
+    stretches: usize,
+}
 
-fn parts(runs: &[Run]) -> Vec<Buckets> {
-    if let [run] = runs {
-        return run
-            .series
-            .iter()
-            .map(|point| point.latency.buckets())
-            .collect();
+impl Merged {
+    fn new(runs: &[Run]) -> Self {
+        let parts: Vec<Vec<(u64, u64)>> = if let [run] = runs {
+            run.series
+                .iter()
+                .map(|point| point.latency.buckets())
+                .collect()
+        } else {
+            runs.iter()
+                .map(|run| run.headline_latency().buckets())
+                .collect()
+        };
+        let number = |(part, buckets): (usize, &Vec<(u64, u64)>)| {
+            buckets
+                .iter()
+                .map(|(value, count)| (*value, part, *count))
+                .collect::<Vec<_>>()
+        };
+        let mut buckets: Vec<_> = parts.iter().enumerate().flat_map(number).collect();
+        buckets.sort_unstable();
+        Self {
+            buckets,
+            stretches: parts.len(),
+        }
     }
-    runs.iter()
-        .map(|run| run.headline_latency().buckets())
-        .collect()
+
+    /// The percentile of a resample of whole stretches (percentiles are never averaged).
+    fn sample(&self, percent: f64, rng: &mut SmallRng) -> f64 {
+        let mut weights = vec![0_u64; self.stretches];
+        block_resample(rng, self.stretches)
+            .into_iter()
+            .for_each(|at| weights[at] += 1);
+        let weighted = || {
+            self.buckets
+                .iter()
+                .map(|(value, part, count)| (*value, count * weights[*part]))
+        };
+        let total: u64 = weighted().map(|(_, count)| count).sum();
+        let rank = (total as f64 * percent / 100.0).ceil() as u64;
+        let mut seen = 0;
+        let found = weighted().find(|(_, count)| {
+            seen += count;
+            seen >= rank
+        });
+        found.map_or(0.0, |(value, _)| value as f64)
+    }
 }
 
 fn latency_row(name: &'static str, percent: f64, a: &[Run], b: &[Run]) -> Row {
@@ -260,14 +299,11 @@ fn latency_row(name: &'static str, percent: f64, a: &[Run], b: &[Run]) -> Row {
             .for_each(|run| all.merge(run.headline_latency()));
         all.percentile(percent) as f64
     };
-    let (parts_a, parts_b) = (parts(a), parts(b));
-    let enough = parts_a.len() >= 3 && parts_b.len() >= 3 || a.len() >= 2 && b.len() >= 2;
+    let (merged_a, merged_b) = (Merged::new(a), Merged::new(b));
+    let enough = merged_a.stretches >= 3 && merged_b.stretches >= 3 || a.len() >= 2 && b.len() >= 2;
     let ratio = enough.then(|| {
         resampled(whole(a), whole(b), |rng| {
-            (
-                quantile(&parts_a, percent, rng),
-                quantile(&parts_b, percent, rng),
-            )
+            (merged_a.sample(percent, rng), merged_b.sample(percent, rng))
         })
     });
     Row {
@@ -278,25 +314,6 @@ fn latency_row(name: &'static str, percent: f64, a: &[Run], b: &[Run]) -> Row {
         ratio,
         more_is_better: false,
     }
-}
-
-/// The percentile of a resample of whole stretches, merged (percentiles are never averaged).
-fn quantile(parts: &[Buckets], percent: f64, rng: &mut SmallRng) -> f64 {
-    let mut all: Buckets = block_resample(rng, parts.len())
-        .into_iter()
-        .flat_map(|at| parts[at].iter().copied())
-        .collect();
-    all.sort_unstable_by_key(|(value, _)| *value);
-    let total: u64 = all.iter().map(|(_, count)| count).sum();
-    let rank = (total as f64 * percent / 100.0).ceil() as u64;
-    let mut seen = 0;
-    for (value, count) in &all {
-        seen += count;
-        if seen >= rank {
-            return *value as f64;
-        }
-    }
-    0.0
 }
 
 fn server_row(a: &[Run], b: &[Run]) -> Option<Row> {

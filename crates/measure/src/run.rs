@@ -328,6 +328,8 @@ pub struct Latency {
     /// Open loop: how late requests were written after their planned time, if a connection was
     /// free (the client's own accuracy).
     pub send_delay: Option<Distribution>,
+    /// Share of `send_delay` within one millisecond.
+    pub sends_within_1ms: Option<f64>,
     /// TCP connects.
     pub connect: Distribution,
     /// TLS handshakes.

@@ -364,9 +364,11 @@ impl<'p> Worker<'p> {
             if let Some(schedule) = &mut self.schedule {
                 schedule.advance();
             }
-            let was_connected = self.slots[index].state == State::Idle;
+            // Late sends count against this client only if a connection was free when they were due.
+            let slot = &self.slots[index];
+            let was_free = slot.state == State::Idle && slot.times.end <= due;
             now = self.now();
-            if was_connected && due >= self.began {
+            if was_free && due >= self.began {
                 self.recorder.tally.send_delay.record(now - due);
             }
             self.begin_request(index, due, now);

@@ -4,6 +4,7 @@
 mod cli;
 mod errors;
 mod extras;
+mod guide;
 mod latency;
 mod peers;
 mod protocols;

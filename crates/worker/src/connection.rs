@@ -1,6 +1,7 @@
 //! One client connection: hyper on a stream that notes when it was last heard of.
 
 use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,12 +12,12 @@ use std::task::{Context, Poll, Waker};
 use hyper::body::Incoming;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use php::Client;
 use scoreboard::Counter;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::body::ResponseBody;
 use crate::handler::{Answering, refused};
 use crate::waiter::now_ms;
 use crate::worker::Worker;
@@ -163,6 +164,62 @@ fn plain(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }
 
+/// hyper's view of this server: one request in, one answer out.
+struct Service {
+    worker: Rc<Worker>,
+    client: Rc<Client>,
+    life: Rc<Life>,
+}
+
+impl hyper::service::Service<hyper::Request<Incoming>> for Service {
+    type Response = hyper::Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = Exchange;
+
+    fn call(&self, request: hyper::Request<Incoming>) -> Exchange {
+        self.life.phase.set(Phase::Busy);
+        let life = Rc::clone(&self.life);
+        let answer = match refused(&self.worker, &request) {
+            Some(answer) => Answer::Refused(Some(answer)),
+            None => Answer::Coming(Answering::new(
+                Rc::clone(&self.worker),
+                Rc::clone(&self.client),
+                request,
+            )),
+        };
+        Exchange { life, answer }
+    }
+}
+
+/// One request being answered, on this connection.
+struct Exchange {
+    life: Rc<Life>,
+    answer: Answer,
+}
+
+enum Answer {
+    Refused(Option<hyper::Response<ResponseBody>>),
+    Coming(Answering),
+}
+
+impl Future for Exchange {
+    type Output = Result<hyper::Response<ResponseBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let step = match &mut this.answer {
+            Answer::Refused(answer) => answer
+                .take()
+                .map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer))),
+            Answer::Coming(answering) => Pin::new(answering).poll(context),
+        };
+        if step.is_ready() {
+            this.life.enter(Phase::Idle);
+        }
+        step
+    }
+}
+
 /// Answer requests on `stream` until either side has had enough.
 pub(crate) async fn serve<S>(worker: Rc<Worker>, stream: S, client: Client)
 where
@@ -172,30 +229,11 @@ where
     let key = worker.opened(&life);
     worker.host.count(Counter::ConnectionsOpened);
     let client = Rc::new(client);
-    let (ours, theirs) = (Rc::clone(&worker), Rc::clone(&life));
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        theirs.phase.set(Phase::Busy);
-        let refused = refused(&ours, &request);
-        let answering = if refused.is_none() {
-            Some(Answering::new(
-                Rc::clone(&ours),
-                Rc::clone(&client),
-                request,
-            ))
-        } else {
-            None
-        };
-        let life = Rc::clone(&theirs);
-        async move {
-            let answer = match (refused, answering) {
-                (Some(answer), _) => Ok(answer),
-                (None, Some(answering)) => answering.await,
-                (None, None) => unreachable!("one of the two was just made"),
-            };
-            life.enter(Phase::Idle);
-            answer
-        }
-    });
+    let service = Service {
+        worker: Rc::clone(&worker),
+        client,
+        life: Rc::clone(&life),
+    };
     let watched = Watched {
         stream: TokioIo::new(stream),
         life: Rc::clone(&life),

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use php::{Boot, Cli, Run};
-use tokio::task::LocalSet;
 
 use crate::host::ProcessHost;
 
@@ -125,10 +124,7 @@ fn exit(code: i32) -> ExitCode {
 }
 
 fn execute(run: &Run, args: Vec<String>) -> i32 {
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match crate::worker::runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("hearth run: {error}");
@@ -148,7 +144,7 @@ fn execute(run: &Run, args: Vec<String>) -> i32 {
             return 1;
         }
     };
-    LocalSet::new().block_on(&runtime, &mut script);
+    runtime.block_on(&mut script);
     script.finish()
 }
 

@@ -13,8 +13,9 @@ use scoreboard::{Ticket, Writer};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::{LocalOptions, LocalRuntime};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
-use tokio::task::{AbortHandle, LocalSet, spawn_local};
+use tokio::task::{AbortHandle, spawn_local};
 use zygote::Start;
 
 use crate::connection::{self, Life};
@@ -250,11 +251,9 @@ pub(crate) fn main(start: Start) -> ExitCode {
         }
         php::seal();
     }
-    let result = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string());
-    let outcome = result.and_then(|runtime| LocalSet::new().block_on(&runtime, serve(start)));
+    let outcome = runtime()
+        .map_err(|error| error.to_string())
+        .and_then(|runtime| runtime.block_on(serve(start)));
     match outcome {
         // Not through exit(): PHP's and other libraries' handlers belong to the zygote.
         Ok(()) => leave(0),
@@ -263,6 +262,13 @@ pub(crate) fn main(start: Start) -> ExitCode {
             leave(1)
         }
     }
+}
+
+/// One thread for everything: PHP, the sockets and the clock.
+pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(LocalOptions::default())
 }
 
 #[allow(unsafe_code)]

@@ -227,30 +227,55 @@ impl Zygote {
         let listeners = fds.split_off(2);
         let scoreboard = fds.pop().expect("two are left");
         let channel = Channel::from(fds.pop().expect("one is left"));
-        if let Some(pid) = fork::fork()? {
-            let ended = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
-            self.children.push(Child { pid, ended });
-            self.channel.send(
-                &FromZygote::Forked {
+        match fork::fork() {
+            Ok(Some(pid)) => {
+                self.born(slot, pid)?;
+                Ok(None)
+            }
+            Ok(None) => {
+                let cold = self.cold.is_some();
+                let start = Start {
+                    boot: self.boot.clone(),
                     slot,
-                    pid: number(pid),
-                },
-                &[],
-            )?;
-            return Ok(None);
+                    generation,
+                    channel,
+                    scoreboard,
+                    listeners,
+                    cold,
+                };
+                Ok(Some(self.become_worker(start)))
+            }
+            Err(error) => {
+                let message = error.to_string();
+                self.channel
+                    .send(&FromZygote::ForkFailed { slot, message }, &[])?;
+                Ok(None)
+            }
         }
+    }
+
+    fn born(&mut self, slot: u32, pid: Pid) -> Result<(), Fatal> {
+        let ended = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
+        self.children.push(Child { pid, ended });
+        self.channel.send(
+            &FromZygote::Forked {
+                slot,
+                pid: number(pid),
+            },
+            &[],
+        )?;
+        Ok(())
+    }
+
+    /// In the child: nothing of the zygote's is left but its memory.
+    fn become_worker(&mut self, start: Start) -> ExitCode {
         self.children.clear();
+        // The copy of the zygote's channel would keep it open after the zygote's death.
+        if let Ok((closed, _)) = Channel::pair() {
+            drop(std::mem::replace(&mut self.channel, closed));
+        }
         php::after_fork();
-        let start = Start {
-            boot: self.boot.clone(),
-            slot,
-            generation,
-            channel,
-            scoreboard,
-            listeners,
-            cold: self.cold.is_some(),
-        };
-        Ok(Some((self.worker)(start)))
+        (self.worker)(start)
     }
 }
 

@@ -35,6 +35,11 @@ pub trait Waiter: Sync {
     /// As poll(2) after a first look found nothing ready: wait, fill in `revents`, return how many are ready; 0 when
     /// the time is over, -1 with `errno` set when the wait was ended early.
     fn poll(&self, fds: &mut [libc::pollfd], timeout: Option<Duration>) -> i32;
+    /// The same for one descriptor of which [`drained`](Waiter::drained) said that nothing is there, without a look
+    /// first; `None` if that is not known.
+    fn poll_drained(&self, entry: &mut libc::pollfd, timeout: Option<Duration>) -> Option<i32>;
+    /// A receive on this stream socket got less than it asked for: until something comes, nothing is there.
+    fn drained(&self, fd: i32);
     /// Wait so long; false when the wait was ended early.
     fn sleep(&self, time: Duration) -> bool;
     /// Run `work` on another thread and wait for it; false when the wait was ended early (the work goes on).

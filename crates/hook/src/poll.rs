@@ -19,6 +19,11 @@ unsafe fn poll_or_wait(fds: *mut pollfd, count: nfds_t, timeout: Option<Duration
     } else {
         unsafe { std::slice::from_raw_parts_mut(fds, count as usize) }
     };
+    if let [entry] = fds
+        && let Some(n) = waiter.poll_drained(entry, timeout)
+    {
+        return n;
+    }
     match real::poll_now(fds) {
         0 => waiter.poll(fds, timeout),
         n => n,

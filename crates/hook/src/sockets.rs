@@ -88,7 +88,7 @@ unsafe extern "C" fn recvfrom(
         })
     };
     if !waits_for_all {
-        return retry(fd, flags, Interest::Read, |flags| {
+        let received = retry(fd, flags, Interest::Read, |flags| {
             // SAFETY: the caller's own promise.
             real::size(unsafe {
                 libc::syscall(
@@ -102,6 +102,14 @@ unsafe extern "C" fn recvfrom(
                 )
             })
         });
+        if received > 0
+            && received.unsigned_abs() < length
+            && flags & libc::MSG_PEEK == 0
+            && let Some(waiter) = waiter()
+        {
+            waiter.drained(fd);
+        }
+        return received;
     }
     let mut done: usize = 0;
     while done < length {

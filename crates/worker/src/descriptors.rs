@@ -55,6 +55,8 @@ pub(crate) struct Descriptor {
     /// The task that waits on it, and how to wake it.
     waiting: Cell<Option<Holder>>,
     waker: RefCell<Option<Waker>>,
+    /// PHP has read everything that was there, and the reactor has not said anything since.
+    drained: Cell<bool>,
 }
 
 thread_local! {
@@ -102,10 +104,17 @@ pub(crate) fn get(fd: RawFd) -> io::Result<Rc<Descriptor>> {
             registration: RefCell::new(Some(registration)),
             waiting: Cell::new(None),
             waker: RefCell::new(None),
+            drained: Cell::new(false),
         });
         table[index] = Some(Rc::clone(&made));
         Ok(made)
     })
+}
+
+/// The registration of `fd`, if there is one. Only for a descriptor that PHP has just used itself.
+pub(crate) fn known(fd: RawFd) -> Option<Rc<Descriptor>> {
+    let index = usize::try_from(fd).ok()?;
+    TABLE.with_borrow(|table| table.get(index)?.clone())
 }
 
 /// `fd` is about to be closed: forget it, and let a task that waits on it see the close.
@@ -151,6 +160,43 @@ impl Descriptor {
     pub(crate) fn release(&self) {
         self.waiting.set(None);
         self.waker.borrow_mut().take();
+    }
+
+    /// Everything that was there has been read.
+    pub(crate) fn set_drained(&self) {
+        let registration = self.registration.borrow();
+        let Some(registration) = registration.as_ref() else {
+            return;
+        };
+        // What the reactor said before is about bytes that are gone now.
+        let _ = registration.try_io(Interest::READABLE, |_| -> io::Result<()> {
+            Err(io::ErrorKind::WouldBlock.into())
+        });
+        self.drained.set(true);
+    }
+
+    pub(crate) fn is_drained(&self) -> bool {
+        self.drained.get()
+    }
+
+    /// Wait for the reactor's next word on a drained descriptor: true when it is plainly readable, false when a look is
+    /// needed to tell (the other end has hung up, an error, a close meanwhile).
+    pub(crate) fn poll_refilled(&self, context: &mut Context<'_>) -> Poll<bool> {
+        let registration = self.registration.borrow();
+        let Some(registration) = registration.as_ref() else {
+            return Poll::Ready(false);
+        };
+        let Poll::Ready(guard) = registration.poll_read_ready(context) else {
+            *self.waker.borrow_mut() = Some(context.waker().clone());
+            return Poll::Pending;
+        };
+        self.drained.set(false);
+        let Ok(mut guard) = guard else {
+            return Poll::Ready(false);
+        };
+        let ready = guard.ready();
+        guard.clear_ready();
+        Poll::Ready(ready.is_readable() && !ready.is_read_closed() && !ready.is_error())
     }
 
     /// Ready when one of the wanted directions may be ready, or the descriptor was closed meanwhile. Clears what it

@@ -144,6 +144,45 @@ impl Waiter for Tokio {
         }
     }
 
+    fn poll_drained(&self, entry: &mut pollfd, timeout: Option<Duration>) -> Option<i32> {
+        if entry.events & libc::POLLIN == 0 || entry.events & (libc::POLLOUT | libc::POLLPRI) != 0 {
+            return None;
+        }
+        let descriptor =
+            descriptors::known(entry.fd).filter(|descriptor| descriptor.is_drained())?;
+        if let Err(other) = descriptor.claim(Holder::current()) {
+            return Some(refuse(&Refused::Claimed(entry.fd, other)));
+        }
+        let claims = Claims(vec![descriptor]);
+        let refilled = poll_fn(|context| claims.0[0].poll_refilled(context));
+        match php::wait(within(timeout, refilled)) {
+            Ok(Some(true)) => {
+                entry.revents = libc::POLLIN;
+                Some(1)
+            }
+            Ok(Some(false)) => {
+                drop(claims);
+                // Whoever asked for this descriptor's state gets it from the descriptor itself.
+                let entry = std::slice::from_mut(entry);
+                match look(entry) {
+                    0 => Some(self.poll(entry, timeout)),
+                    n => Some(n),
+                }
+            }
+            Ok(None) => {
+                entry.revents = 0;
+                Some(0)
+            }
+            Err(php::Cancelled) => Some(fail(libc::ECANCELED)),
+        }
+    }
+
+    fn drained(&self, fd: i32) {
+        if let Some(descriptor) = descriptors::known(fd) {
+            descriptor.set_drained();
+        }
+    }
+
     fn sleep(&self, time: Duration) -> bool {
         php::wait(tokio::time::sleep(time.min(FOR_EVER))).is_ok()
     }

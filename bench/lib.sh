@@ -49,7 +49,7 @@ start() {
 launch() {
     case $1 in
         hearth)
-            start "$1-$2" "$target/release/hearth" serve "$here/apps/$2.php" --listen 127.0.0.1:0 --workers "$3"
+            start "$1-$2" "$target/release/hearth" serve "$here/apps/$2.php" --listen 127.0.0.1:0 --workers "$3" --control "$place/$2.sock"
             await "$out" 'listening on http' "$pid"
             port=$(sed -n 's|.*listening on http://127.0.0.1:\([0-9]*\).*|\1|p' "$out" | head -n 1)
             ;;
@@ -71,7 +71,7 @@ TEXT
             ;;
         swoole)
             [ -n "${SWOOLE_SO:-}" ] || die 'to measure Swoole, set SWOOLE_SO to its extension file' 2
-            start "$1-$2" php -d "extension=$SWOOLE_SO" "$here/peers/swoole.php" "$2" "$3"
+            start "$1-$2" php -d opcache.enable_cli=1 -d "extension=$SWOOLE_SO" "$here/peers/swoole.php" "$2" "$3"
             await "$out" '^[0-9]' "$pid"
             port=$(head -n 1 "$out")
             ;;

@@ -579,6 +579,9 @@ final class Statement extends \PDOStatement
 
     public function __destruct() {}
 
+    /** @return array{queryString: string} as that of a PDOStatement */
+    public function __debugInfo(): array {}
+
     /** @throws \PDOException */
     public function execute(?array $params = null): bool {}
 
@@ -671,6 +674,9 @@ final class Pdo extends \PDO
      * @param list<mixed> $arguments
      */
     public function __call(string $name, array $arguments): mixed {}
+
+    /** When nothing refers to this object or its statements any more, its connections are closed, as PDO does. */
+    public function __destruct() {}
 
     public function __clone() {}
 }

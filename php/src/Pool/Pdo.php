@@ -164,12 +164,12 @@ final class Pdo extends \PDO
     {
         $entry = $this->entryFor($query);
         if ($options === []) {
-            return $this->call($entry, 'prepare', $query);
+            return $this->made($this->call($entry, 'prepare', $query));
         }
         $before = $entry->statementsUseIt;
         $entry->statementsUseIt = true;
         try {
-            return $this->call($entry, 'prepare', $query, $options);
+            return $this->made($this->call($entry, 'prepare', $query, $options));
         } finally {
             $entry->statementsUseIt = $before;
         }
@@ -180,9 +180,19 @@ final class Pdo extends \PDO
         $entry = $this->entryFor($query);
         $entry->ran = $entry->lease;
 
-        return $fetchMode === null
+        return $this->made($fetchMode === null
             ? $this->call($entry, 'query', $query)
-            : $this->call($entry, 'query', $query, $fetchMode, ...$fetchModeArgs);
+            : $this->call($entry, 'query', $query, $fetchMode, ...$fetchModeArgs));
+    }
+
+    /** A statement keeps this object alive, as one of PDO keeps its connection. */
+    private function made(\PDOStatement|false $statement): \PDOStatement|false
+    {
+        if ($statement instanceof Statement) {
+            $statement->keep($this);
+        }
+
+        return $statement;
     }
 
     public function exec(string $statement): int|false
@@ -270,10 +280,11 @@ final class Pdo extends \PDO
             }
         }
         $entry = $this->entry();
-        if (!\array_key_exists($attribute, $entry->attributes) && \Hearth\Internal\taskId() !== 0) {
-            $entry->attributes[$attribute] = self::attributeOf($entry->connection, $attribute);
-        }
+        $before = self::attributeOf($entry->connection, $attribute);
         $succeeded = $this->call($entry, 'setAttribute', $attribute, $value);
+        if ($succeeded && !\array_key_exists($attribute, $entry->attributes) && \Hearth\Internal\taskId() !== 0) {
+            $entry->attributes[$attribute] = $before;
+        }
         $driver = $this->pool->driver();
         if ($driver instanceof PdoDriver && $attribute !== \PDO::ATTR_STATEMENT_CLASS) {
             $entry->statementsUseIt = $driver->statementsUseConnection($entry->connection);
@@ -286,7 +297,7 @@ final class Pdo extends \PDO
     private static function attributeOf(\PDO $pdo, int $attribute): mixed
     {
         try {
-            return $pdo->getAttribute($attribute);
+            return @$pdo->getAttribute($attribute);
         } catch (\PDOException) {
             return null;
         }
@@ -303,6 +314,14 @@ final class Pdo extends \PDO
         $entry->dirty = true;
 
         return $this->call($entry, $name, ...$arguments);
+    }
+
+    /** When nothing refers to this object or its statements any more, its connections are closed, as PDO does. */
+    public function __destruct()
+    {
+        if (isset($this->pool) && \Hearth\Internal\taskId() !== 0) {
+            $this->pool->abandon();
+        }
     }
 
     public function __clone()

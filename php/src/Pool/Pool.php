@@ -674,6 +674,17 @@ final class Pool
         return $this->store->entries === [] && $this->store->connecting === 0;
     }
 
+    /** @internal closes the pool and takes back what is out: nobody can use it any more */
+    public function abandon(): void
+    {
+        if (!$this->store->closed) {
+            $this->close();
+            foreach ($this->bound as $entry) {
+                $this->takeBack($entry);
+            }
+        }
+    }
+
     /**
      * How many connections there are, and what has happened to them; the same is on `/metrics`.
      *

@@ -57,6 +57,9 @@ trait RedisForwarding
 
     public function __destruct()
     {
+        if (\Hearth\Internal\taskId() !== 0) {
+            $this->pool?->abandon();
+        }
     }
 
     /** Says where all connections of the pool go; the first command connects. */

@@ -15,6 +15,8 @@ final class Statement extends \PDOStatement
 {
     private readonly int $lease;
 
+    private ?Pdo $pdo = null;
+
     /** Whether its end must be awaited before the connection may be lent again; one that failed was never made. */
     private bool $counted = false;
 
@@ -33,6 +35,18 @@ final class Statement extends \PDOStatement
         if ($this->counted) {
             --$this->entry->statements;
         }
+    }
+
+    /** @internal */
+    public function keep(Pdo $pdo): void
+    {
+        $this->pdo = $pdo;
+    }
+
+    /** @return array{queryString: string} as that of a PDOStatement */
+    public function __debugInfo(): array
+    {
+        return ['queryString' => $this->queryString];
     }
 
     private function guard(): void

@@ -331,6 +331,34 @@ abstract class PdoTestCase extends TestCase
         });
     }
 
+    public function testDroppedPdoClosesItsConnections(): void
+    {
+        self::table('dropped');
+        $this->inTask(function (): void {
+            $pdo = $this->pdo();
+            $pool = \array_pop($this->pools);
+            $pdo->beginTransaction();
+            $pdo->exec('INSERT INTO dropped VALUES (1, 1)');
+            $statement = $pdo->query('SELECT n FROM dropped');
+            unset($pdo);
+            self::assertSame(1, (int) $statement->fetchColumn(), 'a statement must keep its connection open');
+            unset($statement);
+            self::assertSame(0, $pool->stats()['total']);
+            self::assertSame(0, (int) self::plain()->query('SELECT COUNT(*) FROM dropped')->fetchColumn());
+            self::plain()->exec('DROP TABLE dropped');
+        });
+    }
+
+    public function testAttributeThatCannotBeSetCostsNoConnection(): void
+    {
+        $this->inTask(function (): void {
+            $pdo = $this->pdo();
+            async(fn () => @$pdo->setAttribute(\PDO::ATTR_CLIENT_VERSION, '1.0'))->await();
+            self::assertSame([], $pdo->pool()->stats()['destroyed']);
+            self::assertStringNotContainsString('Entry', \print_r(async(fn () => $pdo->query('SELECT 1'))->await(), true));
+        });
+    }
+
     public function testReleaseGivesBackEarly(): void
     {
         $this->inTask(function (): void {

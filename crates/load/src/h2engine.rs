@@ -2,6 +2,9 @@
 //!
 //! It counts into the same recorder as the HTTP/1 engine; only the way a request travels differs.
 
+mod exchange;
+mod timer;
+
 use crate::clock::{Nanos, nanos, thread_cpu};
 use crate::control::{Control, Message, Phase, ThreadResult};
 use crate::engine::Share;
@@ -10,26 +13,18 @@ use crate::plan::{Plan, Think};
 use crate::procfs;
 use crate::record::{Answer, ClosedBy, Recorder, SLICE, Times};
 use crate::schedule::Schedule;
-use crate::target::Address;
 use bytes::Bytes;
 use h2::client::SendRequest;
-use measure::{ErrorClass, KeepAlive};
+use measure::ErrorClass;
 use rand::Rng;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::io;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
-use tokio::io::unix::AsyncFd;
+use timer::Timer;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::task::{LocalSet, spawn_local};
 
@@ -374,180 +369,6 @@ impl Engine {
         }
     }
 
-    async fn exchange(
-        &self,
-        index: usize,
-        request: usize,
-        times: &mut Times,
-    ) -> Result<(Answer, Vec<u8>), Failure> {
-        let (handle, generation) = self.handle(index).await?;
-        let lost = |error: h2::Error| failure(&error, generation);
-        let mut handle = handle.ready().await.map_err(lost)?;
-        let request = &self.plan.requests[request];
-        let empty = request.body.is_empty();
-        times.sent = self.now();
-        let (response, mut upload) = handle
-            .send_request(request.h2.clone(), empty)
-            .map_err(lost)?;
-        if !empty {
-            upload.send_data(request.body.clone(), true).map_err(lost)?;
-        }
-        self.recorder.borrow_mut().tally.sent_bytes += request.bytes.len() as u64;
-        let response = response.await.map_err(lost)?;
-        times.first = self.now();
-        let status = response.status().as_u16();
-        let head_bytes = response
-            .headers()
-            .iter()
-            .map(|(name, value)| name.as_str().len() + value.len() + 4)
-            .sum::<usize>() as u64;
-        self.look_at_head(response.headers());
-        let keep = self.plan.expect.keep();
-        let wanted = if status >= 400 {
-            keep.body.max(keep.error_body)
-        } else {
-            keep.body
-        };
-        let mut body = response.into_body();
-        let (mut kept, mut body_bytes) = (Vec::new(), 0);
-        while let Some(data) = body.data().await {
-            let data = data.map_err(|error| Failure {
-                class: mid_body(&error),
-                ..failure(&error, generation)
-            })?;
-            body_bytes += data.len() as u64;
-            kept.extend_from_slice(&data[..data.len().min(wanted.saturating_sub(kept.len()))]);
-            let _ = body.flow_control().release_capacity(data.len());
-        }
-        let connection = &self.connections[index];
-        let reused = connection.served.get() > 0;
-        connection.served.set(connection.served.get() + 1);
-        if let KeepAlive::Requests(limit) = self.plan.keep_alive
-            && connection.served.get() >= limit
-        {
-            self.drop_connection(index, generation, ClosedBy::Client)
-                .await;
-        }
-        Ok((
-            Answer {
-                status,
-                head_bytes,
-                body_bytes,
-                reused,
-            },
-            kept,
-        ))
-    }
-
-    fn look_at_head(&self, headers: &http::HeaderMap) {
-        if !self.seen_head.replace(true) {
-            let server = headers
-                .get("server")
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_owned);
-            self.recorder.borrow_mut().tally.server_header = server;
-        }
-    }
-
-    /// The connection's handle; connects if there is none.
-    async fn handle(&self, index: usize) -> Result<(SendRequest<Bytes>, u64), Failure> {
-        let connection = &self.connections[index];
-        let mut handle = connection.handle.lock().await;
-        if let Some(handle) = &*handle {
-            return Ok((handle.clone(), connection.generation.get()));
-        }
-        match self.connect().await {
-            Ok(fresh) => {
-                connection.failures.set(0);
-                connection.served.set(0);
-                connection.generation.set(connection.generation.get() + 1);
-                *handle = Some(fresh.clone());
-                Ok((fresh, connection.generation.get()))
-            }
-            Err(failure) => {
-                connection.failures.set(connection.failures.get() + 1);
-                Err(failure)
-            }
-        }
-    }
-
-    async fn drop_connection(&self, index: usize, generation: u64, by: ClosedBy) {
-        let connection = &self.connections[index];
-        let mut handle = connection.handle.lock().await;
-        if connection.generation.get() == generation && handle.take().is_some() {
-            self.recorder
-                .borrow_mut()
-                .closed(by, connection.served.replace(0));
-        }
-    }
-
-    async fn connect(&self) -> Result<SendRequest<Bytes>, Failure> {
-        let began = self.now();
-        let refused = |error: io::Error| Failure {
-            class: crate::engine::connect_class(&error),
-            text: error.to_string(),
-            fatal: false,
-            generation: 0,
-        };
-        let io: Box<dyn Io> = match &self.plan.target.address {
-            Address::Tcp(address) => {
-                let stream = TcpStream::connect(address).await.map_err(refused)?;
-                let _ = stream.set_nodelay(true);
-                Box::new(stream)
-            }
-            Address::Unix(path) => Box::new(UnixStream::connect(path).await.map_err(refused)?),
-        };
-        let connected = self.now();
-        {
-            let tally = &mut self.recorder.borrow_mut().tally;
-            tally.opened += 1;
-            tally.connect.record(connected - began);
-        }
-        let io = self.shake_hands(io, connected).await?;
-        let (handle, driver) = h2::client::Builder::new()
-            .initial_window_size(1 << 20)
-            .initial_connection_window_size(1 << 24)
-            .enable_push(false)
-            .handshake::<_, Bytes>(io)
-            .await
-            .map_err(|error| failure(&error, 0))?;
-        spawn_local(async move {
-            let _ = driver.await;
-        });
-        Ok(handle)
-    }
-
-    async fn shake_hands(&self, io: Box<dyn Io>, began: Nanos) -> Result<Box<dyn Io>, Failure> {
-        let Some(tls) = &self.plan.tls else {
-            return Ok(io);
-        };
-        let wrong = |text: String| Failure {
-            class: ErrorClass::Tls,
-            text,
-            fatal: false,
-            generation: 0,
-        };
-        let connector = tokio_rustls::TlsConnector::from(Arc::clone(&tls.config));
-        let stream = connector
-            .connect(tls.name.clone(), io)
-            .await
-            .map_err(|error| wrong(error.to_string()))?;
-        let session = stream.get_ref().1;
-        if session.alpn_protocol() != Some(b"h2") {
-            return Err(wrong("the server does not offer HTTP/2 (ALPN h2)".into()));
-        }
-        let suite = session.negotiated_cipher_suite().map(|suite| suite.suite());
-        let words = session
-            .protocol_version()
-            .zip(suite)
-            .map(|(version, suite)| format!("{version:?} {suite:?}").replace("TLSv1_", "TLS 1."));
-        let mut recorder = self.recorder.borrow_mut();
-        recorder.tally.tls.record(self.now() - began);
-        recorder.tally.tls_session = recorder.tally.tls_session.take().or(words);
-        drop(recorder);
-        Ok(Box::new(stream))
-    }
-
     fn hand_over(&self, out: &Sender<Message>) {
         let now = self.now().saturating_sub(self.began.get());
         let slice = self
@@ -587,80 +408,6 @@ impl Engine {
             waited: procfs::thread_waited().saturating_sub(self.waited_before.get()),
             elapsed: self.now().saturating_sub(self.began.get()),
             error,
-        }
-    }
-}
-
-fn failure(error: &h2::Error, generation: u64) -> Failure {
-    let class = match error.get_io().map(io::Error::kind) {
-        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
-            ErrorClass::ResetBeforeFirstByte
-        }
-        Some(io::ErrorKind::UnexpectedEof) => ErrorClass::EarlyEof,
-        _ => ErrorClass::Http2,
-    };
-    // A reset of one stream leaves the connection usable.
-    Failure {
-        class,
-        text: error.to_string(),
-        fatal: !error.is_reset(),
-        generation,
-    }
-}
-
-fn mid_body(error: &h2::Error) -> ErrorClass {
-    match error.get_io().map(io::Error::kind) {
-        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
-            ErrorClass::ResetMidBody
-        }
-        Some(_) => ErrorClass::Truncated,
-        None => ErrorClass::Http2,
-    }
-}
-
-/// A timerfd under tokio, whose own timer counts in milliseconds.
-struct Timer(AsyncFd<OwnedFd>);
-
-impl Timer {
-    // AsyncFd::new is deprecated because a type could swap its descriptor; OwnedFd cannot.
-    #[expect(deprecated)]
-    fn new() -> io::Result<Self> {
-        let fd = timerfd_create(
-            TimerfdClockId::Monotonic,
-            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
-        )?;
-        Ok(Self(AsyncFd::new(fd)?))
-    }
-
-    async fn until(&self, when: Nanos, now: Nanos) -> io::Result<()> {
-        if when <= now {
-            return Ok(());
-        }
-        let delta = when - now;
-        let value = Timespec {
-            tv_sec: (delta / 1_000_000_000) as i64,
-            tv_nsec: (delta % 1_000_000_000) as i64,
-        };
-        let never = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        timerfd_settime(
-            self.0.get_ref(),
-            TimerfdTimerFlags::empty(),
-            &Itimerspec {
-                it_interval: never,
-                it_value: value,
-            },
-        )?;
-        loop {
-            let mut guard = self.0.readable().await?;
-            let mut expirations = [0; 8];
-            match rustix::io::read(self.0.get_ref(), &mut expirations) {
-                Ok(_) => return Ok(()),
-                Err(rustix::io::Errno::AGAIN) => guard.clear_ready(),
-                Err(error) => return Err(error.into()),
-            }
         }
     }
 }

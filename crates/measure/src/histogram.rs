@@ -121,7 +121,12 @@ impl Distribution {
     /// Samples in `low..=high` nanoseconds.
     #[must_use]
     pub fn count_between(&self, low: u64, high: u64) -> u64 {
-        self.histogram.count_between(low, high)
+        // Beyond its range the histogram would count its last bucket.
+        if low > self.max() {
+            0
+        } else {
+            self.histogram.count_between(low, high.min(self.max()))
+        }
     }
 
     /// Share (0 to 1) of samples within one standard deviation of the mean.
@@ -285,6 +290,14 @@ mod tests {
         distribution.record(u64::MAX);
         assert_eq!(distribution.count(), 1);
         assert!(distribution.max() as f64 <= LONGEST as f64 * 1.001);
+    }
+
+    #[test]
+    fn nothing_is_counted_beyond_the_longest() {
+        let mut distribution = Distribution::new();
+        distribution.record(2_047);
+        assert_eq!(distribution.count_between(1_000_000, u64::MAX), 0);
+        assert_eq!(distribution.count_between(0, u64::MAX), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod ab;
 mod common;
 mod compare;
 mod native;
+mod options;
 mod selftest;
 mod units;
 mod wrk;
@@ -75,7 +76,7 @@ fn dispatch(mut args: Vec<OsString>) -> Result<u8, Problem> {
     let layout = take_layout(&mut args)?;
     args.insert(0, "hearth load".into());
     match layout.as_deref() {
-        None => native(&native::Args::try_parse_from(args)?),
+        None => native(&options::Args::try_parse_from(args)?),
         Some("ab") => ab::run(args),
         Some("wrk") => wrk::run(args, false),
         Some("wrk2") => wrk::run(args, true),
@@ -110,7 +111,7 @@ fn take_layout(args: &mut Vec<OsString>) -> Result<Option<String>, Problem> {
     Ok(None)
 }
 
-fn native(args: &native::Args) -> Result<u8, Problem> {
+fn native(args: &options::Args) -> Result<u8, Problem> {
     if let Some(address) = args.bare_server {
         return selftest::serve(address, args.threads).map_err(Problem::Failed);
     }

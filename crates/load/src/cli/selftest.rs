@@ -1,6 +1,6 @@
 //! `--self-test`: how many requests this client can make on this machine at most.
 
-use super::native::Args;
+use super::options::Args;
 use super::{print, units};
 use crate::bare::Bare;
 use crate::plan::{Http, Order, Pace, Plan, Warmup, Watch};

@@ -65,6 +65,7 @@ pub(super) fn run(words: Vec<OsString>, wrk2: bool) -> Result<u8, Problem> {
     let options = view::wrk::Options {
         latency: args.latency,
         uncorrected: args.u_latency,
+        timeout: args.timeout,
         notes: !args.no_notes,
         wrk2,
     };
@@ -141,8 +142,8 @@ impl Args {
             think: None,
             ramp: Duration::ZERO,
             // wrk's time-out only counts; a request that takes longer still ends in its own time.
-            timeout: self.timeout,
-            drain: Duration::from_secs(2).min(self.timeout),
+            timeout: self.timeout.max(Duration::from_secs(60)),
+            drain: Duration::from_secs(2),
             expect: Expect::default(),
             tls,
             cookie_jar: false,

@@ -4,6 +4,7 @@ use crate::plan::Plan;
 use measure::diagnose::Weight;
 use measure::{Distribution, ErrorClass, Run};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// What to print.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +13,8 @@ pub(crate) struct Options {
     pub(crate) uncorrected: bool,
     pub(crate) notes: bool,
     pub(crate) wrk2: bool,
+    /// Answers that took longer are counted as wrk's time-outs.
+    pub(crate) timeout: Duration,
 }
 
 /// What is printed before the run.
@@ -53,7 +56,7 @@ pub(crate) fn render(run: &Run, options: Options) -> String {
             &[50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0],
         );
     }
-    totals(&mut out, run);
+    totals(&mut out, run, options);
     if options.notes {
         notes(&mut out, run, options);
     }
@@ -131,7 +134,7 @@ fn spectrum(out: &mut String, all: &Distribution) {
     );
 }
 
-fn totals(out: &mut String, run: &Run) {
+fn totals(out: &mut String, run: &Run, options: Options) {
     let received = (run.bytes.head + run.bytes.body) as f64;
     let _ = writeln!(
         out,
@@ -151,7 +154,7 @@ fn totals(out: &mut String, run: &Run) {
         .filter(|class| class.is_connect() && **class != ErrorClass::ConnectTimeout)
         .map(|class| run.errors_of(*class))
         .sum();
-    let timeout = of(&[ErrorClass::Timeout, ErrorClass::ConnectTimeout]);
+    let timeout = of(&[ErrorClass::Timeout, ErrorClass::ConnectTimeout]) + late(run, options);
     let read = of(&[
         ErrorClass::ResetBeforeFirstByte,
         ErrorClass::ResetMidBody,
@@ -188,6 +191,12 @@ fn totals(out: &mut String, run: &Run) {
     );
 }
 
+/// Answers that came after wrk's time-out.
+fn late(run: &Run, options: Options) -> u64 {
+    let limit = u64::try_from(options.timeout.as_nanos()).unwrap_or(u64::MAX);
+    run.latency.processing.count_between(limit, u64::MAX)
+}
+
 fn notes(out: &mut String, run: &Run, options: Options) {
     let mut notes = Vec::new();
     if !options.wrk2 {
@@ -197,6 +206,13 @@ fn notes(out: &mut String, run: &Run, options: Options) {
         notes.push(format!(
             "\"Requests/sec\" counts error responses; goodput is {:.2} per second",
             run.rates.goodput
+        ));
+    }
+    if late(run, options) > 0 {
+        notes.push(format!(
+            "{} answers came after {} s; wrk leaves them out of its latencies, here they are in",
+            late(run, options),
+            options.timeout.as_secs_f64()
         ));
     }
     if run.counts.unfinished > 0 {

@@ -37,15 +37,15 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// `30s` becomes 300 ms, and so do all times in a list; an automatic warm-up becomes a short one.
+/// `30s` becomes 200 ms, and so do all times in a list; an automatic warm-up becomes a short one.
 fn shortened(word: &str) -> String {
     let short = |part: &str| match part.split_once("s@") {
-        Some((seconds, rate)) if seconds.parse::<u32>().is_ok() => format!("0.3s@{rate}"),
+        Some((seconds, rate)) if seconds.parse::<u32>().is_ok() => format!("0.2s@{rate}"),
         _ if part
             .strip_suffix('s')
             .is_some_and(|number| number.parse::<u32>().is_ok()) =>
         {
-            "300ms".to_owned()
+            "200ms".to_owned()
         }
         _ if part == "auto" => "100ms".to_owned(),
         _ => part.to_owned(),

@@ -145,3 +145,33 @@ fn failures_have_ab_s_four_names() {
     let result = run(&["--as", "ab", "-k", "-l", "-n", "100", &varying]);
     assert_eq!(result.counts.failed, 0);
 }
+
+#[test]
+fn answers_after_wrk_s_time_out_are_counted_but_kept() {
+    let server = Truth::start();
+    let (runs, text) = crate::tool::runs(&[
+        "--as",
+        "wrk",
+        "-t",
+        "1",
+        "-c",
+        "2",
+        "-d",
+        "1s",
+        "--timeout",
+        "100ms",
+        &server.url("/delay/300"),
+    ]);
+    let late = runs[0].counts.good;
+    assert!(
+        late >= 4 && runs[0].counts.failed == 0,
+        "{:?}",
+        runs[0].counts
+    );
+    assert!(
+        text.contains(&format!(
+            "Socket errors: connect 0, read 0, write 0, timeout {late}"
+        )),
+        "{text}"
+    );
+}

@@ -1,7 +1,7 @@
 //! Each rule fires on the run it was made for, and none on a healthy one.
 
 use super::*;
-use crate::run::{Kernel, Point, ServerCpu};
+use crate::run::{ErrorClass, Kernel, Point, ServerCpu};
 use crate::{Distribution, Run};
 
 fn healthy() -> Run {

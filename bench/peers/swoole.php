@@ -2,28 +2,64 @@
 
 declare(strict_types=1);
 
-// The same apps on Swoole's fastest mode. usage: php -d extension=SWOOLE_SO swoole.php hello|mysql|wait10ms WORKERS
+// The same apps on Swoole's fastest mode. usage: php -d extension=SWOOLE_SO swoole.php hello|plain|mysql|wait10ms WORKERS
+// `plain` is `hello` without a coroutine per request. The pool of connections is as Swoole's own library has it.
 
 [, $app, $workers] = $argv;
 
-$server = new Swoole\Http\Server('127.0.0.1', 0, SWOOLE_BASE);
-$server->set(['worker_num' => (int) $workers, 'log_level' => SWOOLE_LOG_ERROR, 'hook_flags' => SWOOLE_HOOK_ALL]);
-$free = [];
-$query = static function (string $sql) use (&$free): array {
-    $db = array_pop($free) ?? new PDO(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
-    $row = $db->query($sql)->fetch(PDO::FETCH_ASSOC);
-    $free[] = $db;
+/** At most $size connections, made when they are needed first; who needs one more waits. */
+final class Pool
+{
+    private readonly Swoole\Coroutine\Channel $free;
+    private int $made = 0;
 
-    return $row;
-};
+    public function __construct(private readonly int $size)
+    {
+        $this->free = new Swoole\Coroutine\Channel($size);
+    }
+
+    public function get(): PDO
+    {
+        if ($this->free->isEmpty() && $this->made < $this->size) {
+            $this->made++;
+
+            return new PDO(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+        }
+
+        return $this->free->pop();
+    }
+
+    public function put(PDO $db): void
+    {
+        $this->free->push($db);
+    }
+}
+
+$server = new Swoole\Http\Server('127.0.0.1', 0, SWOOLE_BASE);
+$server->set([
+    'worker_num' => (int) $workers,
+    'log_level' => SWOOLE_LOG_ERROR,
+    'hook_flags' => SWOOLE_HOOK_ALL,
+    'enable_coroutine' => $app !== 'plain',
+    'max_conn' => 20_000,
+]);
+$pool = null;
+$server->on('workerStart', static function () use (&$pool, $app): void {
+    $pool = new Pool($app === 'mysql' ? 64 : 100);
+});
 $server->on('request', match ($app) {
-    'hello' => static fn ($request, $response) => $response->end('ok'),
-    'mysql' => static function ($request, $response) use ($query): void {
+    'hello', 'plain' => static fn ($request, $response) => $response->end('ok'),
+    'mysql' => static function ($request, $response) use (&$pool): void {
+        $db = $pool->get();
+        $row = $db->query('SELECT id, name, price FROM items WHERE id = ' . mt_rand(1, 10000))->fetch(PDO::FETCH_ASSOC);
+        $pool->put($db);
         $response->header('content-type', 'application/json');
-        $response->end(json_encode($query('SELECT id, name, price FROM items WHERE id = ' . mt_rand(1, 10000))));
+        $response->end(json_encode($row));
     },
-    'wait10ms' => static function ($request, $response) use ($query): void {
-        $query('SELECT SLEEP(0.01)');
+    'wait10ms' => static function ($request, $response) use (&$pool): void {
+        $db = $pool->get();
+        $db->query('SELECT SLEEP(0.01)')->fetchAll();
+        $pool->put($db);
         $response->end('ok');
     },
 });

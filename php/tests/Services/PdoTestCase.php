@@ -36,6 +36,8 @@ abstract class PdoTestCase extends TestCase
     protected function setUp(): void
     {
         $this->logger = new ListLogger();
+        // Started here, not by a factory, whose time is limited.
+        static::database();
     }
 
     protected function tearDown(): void

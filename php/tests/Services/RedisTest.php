@@ -23,6 +23,7 @@ final class RedisTest extends TestCase
             self::markTestSkipped('phpredis is not installed');
         }
         $this->logger = new ListLogger();
+        Services::redis();
     }
 
     protected function tearDown(): void

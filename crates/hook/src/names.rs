@@ -114,8 +114,8 @@ fn look_up(name: &CStr) -> Option<Box<Host>> {
     let real: GethostbynameR = unsafe { real::next(c"gethostbyname_r") };
     let mut bytes: Vec<c_char> = vec![0; 1024];
     loop {
-        // SAFETY: all zero is a valid hostent.
         let mut host = Box::new(Host {
+            // SAFETY: all zero is a valid hostent.
             entry: unsafe { std::mem::zeroed() },
             _bytes: Vec::new(),
         });

@@ -13,10 +13,10 @@ unsafe fn poll_or_wait(fds: *mut pollfd, count: nfds_t, timeout: Option<Duration
         // SAFETY: the caller's own promise.
         return unsafe { real::poll(fds, count, timeout) };
     };
-    // SAFETY: poll(2) asks for `count` entries.
     let fds = if count == 0 {
         &mut [][..]
     } else {
+        // SAFETY: poll(2) asks for `count` entries.
         unsafe { std::slice::from_raw_parts_mut(fds, count as usize) }
     };
     if let [entry] = fds

@@ -65,6 +65,23 @@ pub fn poll_now(fds: &mut [pollfd]) -> c_int {
     }
 }
 
+fn stat(fd: c_int) -> Option<libc::stat> {
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: room for one stat; it is read only when the call succeeded.
+    unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
+}
+
+/// What `fd` is, for as long as anybody has it open: device and inode.
+pub fn identity(fd: c_int) -> Option<(u64, u64)> {
+    stat(fd).map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+/// End this process without its exit handlers: in a forked one they are the parent's.
+pub fn exit_now(code: c_int) -> ! {
+    // SAFETY: ends the process; nothing of it is used afterwards.
+    unsafe { libc::_exit(code) }
+}
+
 /// What a descriptor is, as far as blocking goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -75,13 +92,8 @@ pub(crate) enum Kind {
 }
 
 pub(crate) fn kind(fd: c_int) -> Kind {
-    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: room for one stat; it is read only when the call succeeded.
-    let mode = unsafe {
-        if libc::fstat(fd, stat.as_mut_ptr()) != 0 {
-            return Kind::File;
-        }
-        stat.assume_init().st_mode
+    let Some(mode) = stat(fd).map(|stat| stat.st_mode) else {
+        return Kind::File;
     };
     match mode & libc::S_IFMT {
         libc::S_IFSOCK => Kind::Socket,

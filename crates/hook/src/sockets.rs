@@ -281,15 +281,15 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
 }
 
 fn accept_waiting(fd: c_int, call: impl Fn() -> c_long) -> c_int {
-    if let Some(waiter) = waiter().filter(|_| !real::is_nonblocking(fd)) {
-        if !wait_ready(
+    if let Some(waiter) = waiter().filter(|_| !real::is_nonblocking(fd))
+        && !wait_ready(
             waiter,
             fd,
             Interest::Read,
             real::socket_timeout(fd, libc::SO_RCVTIMEO),
-        ) {
-            return -1;
-        }
+        )
+    {
+        return -1;
     }
     call() as c_int
 }
@@ -370,8 +370,8 @@ const PIECE: usize = 4096;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t {
-    // SAFETY: the caller's own promise; `from + n` stays within `length`.
     let real_write = |from: usize, n: usize| {
+        // SAFETY: the caller's own promise; `from + n` stays within `length`.
         real::size(unsafe { libc::syscall(libc::SYS_write, fd, buffer.cast::<u8>().add(from), n) })
     };
     if waiter().is_none() || real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {

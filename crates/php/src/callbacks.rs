@@ -111,8 +111,8 @@ unsafe fn body_of(response: &hearth_response) -> Body {
         sys::HEARTH_BODY_STREAM => Body::Stream(Rc::default()),
         // SAFETY: the caller vouches for the pointers.
         sys::HEARTH_BODY_FILE => Body::File(unsafe { text(response.body) }.into_owned()),
-        // SAFETY: as above.
         _ if response.retained.is_null() => {
+            // SAFETY: as above.
             Body::Full(Bytes::copy_from_slice(unsafe { response.body.bytes() }))
         }
         _ => Body::Full(Bytes::from_owner(Retained {

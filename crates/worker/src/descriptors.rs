@@ -63,29 +63,21 @@ thread_local! {
     static TABLE: RefCell<Vec<Option<Rc<Descriptor>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What `fd` is, for as long as anybody has it open: device and inode.
-pub(crate) fn identity(fd: RawFd) -> io::Result<(u64, u64)> {
-    // Borrowed for one fstat; PHP's own call is using the descriptor right now.
-    let stat = rustix::fs::fstat(borrow(fd))?;
-    Ok((stat.st_dev, stat.st_ino))
-}
-
-#[allow(unsafe_code)]
-fn borrow<'a>(fd: RawFd) -> std::os::fd::BorrowedFd<'a> {
-    // SAFETY: fstat of a number that is not open any more fails with EBADF, nothing else; the borrow ends with the call.
-    unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) }
-}
-
-#[allow(unsafe_code)]
-fn register(fd: RawFd) -> io::Result<AsyncFd<Number>> {
-    // SAFETY: the descriptor is open, PHP's own call is using it; `closing` drops the registration before it is closed.
-    unsafe { AsyncFd::register_with_interest(Number(fd), Interest::READABLE | Interest::WRITABLE) }
-        .map_err(Into::into)
+/// Register what `inner` stands for with the reactor.
+///
+/// tokio marks this function as deprecated since another of the same name is `unsafe`: a descriptor that is closed while
+/// it is registered would keep a stale entry in the reactor. That is what [`closing`] is for.
+#[expect(
+    deprecated,
+    reason = "closing() upholds what the unsafe variant asks for"
+)]
+pub(crate) fn watch<T: AsRawFd>(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
+    AsyncFd::with_interest(inner, interest)
 }
 
 /// The registration of `fd`, made if there is none.
 pub(crate) fn get(fd: RawFd) -> io::Result<Rc<Descriptor>> {
-    let identity = identity(fd)?;
+    let identity = hook::identity(fd).ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
     let index = usize::try_from(fd).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
     TABLE.with_borrow_mut(|table| {
         if table.len() <= index {
@@ -97,7 +89,7 @@ pub(crate) fn get(fd: RawFd) -> io::Result<Rc<Descriptor>> {
             }
             known.drop_registration();
         }
-        let registration = register(fd)?;
+        let registration = watch(Number(fd), Interest::READABLE | Interest::WRITABLE)?;
         let made = Rc::new(Descriptor {
             fd,
             identity,

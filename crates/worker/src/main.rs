@@ -1,5 +1,5 @@
 //! `hearth-php`: the process that PHP runs in. Started by `hearth`, which it serves as a zygote, or for `hearth run`.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod body;
 mod clock;
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
                 .next()
                 .filter(|flag| flag == "--cold")
                 .and_then(|_| args.next());
-            zygote::run(inherited_channel(), cold, worker::main)
+            zygote::run(zygote::inherited_channel(), cold, worker::main)
         }
         Some("run") => run::main(&args.collect::<Vec<_>>()),
         Some("--version") => {
@@ -43,12 +43,4 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// The supervisor's end of the channel, passed as descriptor 3.
-#[allow(unsafe_code)]
-fn inherited_channel() -> ipc::Channel {
-    use std::os::fd::{FromRawFd, OwnedFd};
-    // SAFETY: `hearth` starts `hearth-php zygote` with descriptor 3; it is taken once, first thing in main.
-    ipc::Channel::from(unsafe { OwnedFd::from_raw_fd(3) })
 }

@@ -116,10 +116,6 @@ fn refuse(refused: &Refused) -> i32 {
     }
 }
 
-fn file_of(fd: i32) -> Option<(u64, u64)> {
-    descriptors::identity(fd).ok()
-}
-
 impl Waiter for Tokio {
     fn can_wait(&self) -> bool {
         php::can_wait()
@@ -215,12 +211,14 @@ impl Waiter for Tokio {
             return;
         }
         let waiting =
-            file_of(fd).and_then(|file| LOCKS.with_borrow_mut(|locks| locks.remove(&file)));
+            hook::identity(fd).and_then(|file| LOCKS.with_borrow_mut(|locks| locks.remove(&file)));
         waiting.into_iter().flatten().for_each(Waker::wake);
     }
 
     fn wait_for_lock(&self, fd: i32, at_most: Duration) -> bool {
-        let Some(file) = file_of(fd) else { return true };
+        let Some(file) = hook::identity(fd) else {
+            return true;
+        };
         let mut queued = false;
         let unlocked = poll_fn(|context| {
             if std::mem::replace(&mut queued, true) {

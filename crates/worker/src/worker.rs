@@ -21,7 +21,7 @@ use zygote::Start;
 use crate::connection::{self, Life};
 use crate::host::ProcessHost;
 use crate::waiter::now_ms;
-use crate::{clock, log, watchdog};
+use crate::{clock, descriptors, log, watchdog};
 
 /// A request whose task waits, for the clock.
 struct Waiting {
@@ -256,10 +256,10 @@ pub(crate) fn main(start: Start) -> ExitCode {
         .and_then(|runtime| runtime.block_on(serve(start)));
     match outcome {
         // Not through exit(): PHP's and other libraries' handlers belong to the zygote.
-        Ok(()) => leave(0),
+        Ok(()) => hook::exit_now(0),
         Err(error) => {
             log::alert(error);
-            leave(1)
+            hook::exit_now(1)
         }
     }
 }
@@ -271,15 +271,9 @@ pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
         .build_local(LocalOptions::default())
 }
 
-#[allow(unsafe_code)]
-fn leave(code: i32) -> ! {
-    // SAFETY: ends the process at once; nothing is left to be written.
-    unsafe { libc::_exit(code) }
-}
-
 fn failed(channel: &Channel, message: String) -> ExitCode {
     let _ = channel.send(&FromWorker::Failed { message }, &[]);
-    leave(1)
+    hook::exit_now(1)
 }
 
 async fn serve(start: Start) -> Result<(), String> {
@@ -299,7 +293,7 @@ async fn serve(start: Start) -> Result<(), String> {
         worker.listening.borrow_mut().push(handle);
     }
     spawn_local(clock::run(Rc::clone(&worker)));
-    let channel = watch(start.channel).map_err(text)?;
+    let channel = descriptors::watch(start.channel, Interest::READABLE).map_err(text)?;
     channel
         .get_ref()
         .send(&FromWorker::Ready, &[])
@@ -320,12 +314,6 @@ async fn serve(start: Start) -> Result<(), String> {
         ));
     }
     Ok(())
-}
-
-#[allow(unsafe_code)]
-fn watch(channel: Channel) -> std::io::Result<AsyncFd<Channel>> {
-    // SAFETY: the AsyncFd owns the channel, so its descriptor stays open as long as the registration.
-    unsafe { AsyncFd::register_with_interest(channel, Interest::READABLE) }.map_err(Into::into)
 }
 
 /// Serve until the supervisor says to drain or is gone, or a fatal error makes it necessary.

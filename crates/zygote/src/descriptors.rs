@@ -18,6 +18,13 @@ const BUDGETS_FD: i32 = 5;
 /// Out of the way of the three, while they are put into place.
 const ASIDE: i32 = 100;
 
+/// Our end of the channel to the supervisor. Once, first thing in `main`.
+#[allow(unsafe_code)]
+pub fn inherited_channel() -> Channel {
+    // SAFETY: `hearth` starts `hearth-php zygote` with descriptor 3, and this process has opened nothing yet.
+    Channel::from(unsafe { OwnedFd::from_raw_fd(CHANNEL_FD) })
+}
+
 /// Every open descriptor with what it points at.
 pub(crate) fn open() -> BTreeMap<i32, String> {
     let Ok(list) = std::fs::read_dir("/proc/self/fd") else {

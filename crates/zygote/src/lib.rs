@@ -10,6 +10,8 @@
 mod descriptors;
 mod fork;
 
+pub use descriptors::inherited_channel;
+
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;

@@ -36,7 +36,7 @@ libtest() {
     shift
     printf '\n== %s\n' "$name"
     log=$(mktemp)
-    { "$@" 2>&1 && echo 'exit 0'; } | tee "$log" | grep -v '^exit 0$'
+    { "$@" 2>&1 && echo 'exit 0'; } | tee "$log" | grep --line-buffered -v '^exit 0$'
     sums=$(awk '/^test result: /{for(i=1;i<NF;i++){if($(i+1)=="passed;")p+=$i;if($(i+1)=="failed;")f+=$i}}END{print p+0,f+0}' "$log")
     # shellcheck disable=SC2086 # two numbers
     count $sums

@@ -53,8 +53,8 @@ check_phpunit() {
     log=$(mktemp)
     ended=0
     phpunit --configuration php/phpunit.xml.dist --log-junit "$log" || ended=$?
-    sums=$(sed -n '/<testsuite /{s/.* tests="\([0-9]*\)".* errors="\([0-9]*\)".* failures="\([0-9]*\)".*/\1 \2 \3/p;q}' "$log" |
-        awk '{print $1-$2-$3, $2+$3}')
+    sums=$(sed -n '/<testsuite /{s/.* tests="\([0-9]*\)".* errors="\([0-9]*\)".* failures="\([0-9]*\)" skipped="\([0-9]*\)".*/\1 \2 \3 \4/p;q}' "$log" |
+        awk '{print $1-$2-$3-$4, $2+$3}')
     rm -f "$log"
     # shellcheck disable=SC2086
     count ${sums:-0 0}

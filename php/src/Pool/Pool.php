@@ -8,7 +8,6 @@ use Hearth\Internal;
 use Hearth\Internal\Scope;
 use Hearth\Internal\Waiter;
 
-use function Hearth\background;
 use function Hearth\Internal\monotonic;
 
 /**
@@ -34,6 +33,8 @@ final class Pool
     private readonly Reporter $reporter;
     private Connector $connector;
     private Upkeep $upkeep;
+    private Check $check;
+    private Reset $reset;
     private \Closure $factory;
     private \Closure $passOn;
 
@@ -208,7 +209,7 @@ final class Pool
         $now = monotonic();
         $store = $this->store;
         if ($this->quick && $store->idle !== [] && $store->open && isset($this->watched[$task])
-                && $now - $store->idle[\count($store->idle) - 1]->usedAt < 0.005 && (!self::$mayFork || $this->process === \getmypid())) {
+                && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT && (!self::$mayFork || $this->process === \getmypid())) {
             // The short way; it does what the rest would do.
             $entry = \array_pop($store->idle);
             ++$this->statistics->borrowTime->counts[0];
@@ -259,51 +260,13 @@ final class Pool
         while ($this->store->idle !== [] && $this->store->open && $this->store->waiters->first === null) {
             $entry = $this->options->order === 'lifo' ? \array_pop($this->store->idle) : \array_shift($this->store->idle);
             $entry->state = State::Reserved;
-            if ($now - $entry->usedAt < 0.005 && !$entry->suspect && ($this->options->check === null || $now - $entry->createdAt < 0.005)) {
-                return $entry;
-            }
-            if ($this->works($entry, $now)) {
+            if ($this->check->passes($entry, $now)) {
                 return $entry;
             }
             $now = monotonic();
         }
 
         return null;
-    }
-
-    /** Whether a connection may be lent; one that may not is closed. */
-    private function works(Entry $entry, float $now): bool
-    {
-        try {
-            $driver = $this->connector->driver();
-            $works = !$driver->isClosed($entry);
-            if ($works && (($this->options->check !== null && $now - $entry->createdAt >= 0.005) || $entry->suspect || $now - \max($entry->usedAt, $entry->provenAt) > $this->options->checkAfter)) {
-                $check = $this->options->check;
-                $ask = $check === null ? static fn () => $driver->check($entry) : static fn () => $check($entry->connection);
-                $works = (Internal\taskId() === 0 ? $ask() : \Hearth\timeout(1.0, $ask)) !== false;
-                $entry->provenAt = monotonic();
-                $entry->suspect = false;
-            }
-        } catch (\Hearth\CancelledError $cancelled) {
-            $this->destroy($entry, 'cancelled');
-            throw $cancelled;
-        } catch (\Throwable $error) {
-            $works = false;
-            $this->reporter->report('info', 'check', "a connection was found broken: {$error->getMessage()}", ['exception' => $error]);
-        }
-        if (!$works) {
-            ++$this->statistics->failedChecks;
-            $this->destroy($entry, 'broken');
-
-            return false;
-        }
-        if ($entry->doomed !== null) {
-            $this->destroy($entry, $entry->doomed);
-
-            return false;
-        }
-
-        return true;
     }
 
     /** Waits for the first connection that becomes free, new or returned. */
@@ -329,7 +292,7 @@ final class Pool
                 throw $entry instanceof PoolException ? $entry
                     : BorrowTimeout::of($this->name, 'the database cannot be reached', $this->statistics, $entry);
             }
-        } while ($this->options->check !== null && !$this->works($entry, monotonic()));
+        } while ($this->options->check !== null && !$this->check->passes($entry, monotonic()));
         ++$this->statistics->servedWaiters;
         $this->statistics->borrowTime->record(monotonic() - $since);
 
@@ -454,8 +417,8 @@ final class Pool
         $reason = $entry->doomed ?? ($entry->statements > 0 || $entry->wornOutAt <= $now ? $this->wornOut($entry) : null);
         if ($reason !== null) {
             $this->destroy($entry, $reason);
-        } elseif ($this->resets && $this->needsReset($entry)) {
-            $this->resetInBackground($entry);
+        } elseif ($this->resets && $this->reset->isNeeded($entry)) {
+            $this->reset->start($entry);
         } else {
             $store->release($entry);
         }
@@ -480,70 +443,6 @@ final class Pool
             . 'keep the SQL, not the statement');
 
         return 'statement';
-    }
-
-    private function needsReset(Entry $entry): bool
-    {
-        try {
-            return $this->options->reset instanceof \Closure || $this->connector->driver()->needsReset($entry);
-        } catch (\Throwable) {
-            return true;
-        }
-    }
-
-    private function resetInBackground(Entry $entry): void
-    {
-        if (Internal\taskId() === 0) {
-            $this->reset($entry);
-
-            return;
-        }
-        $watchdog = null;
-        $task = background(function () use ($entry, &$watchdog): void {
-            $this->reset($entry);
-            if ($watchdog !== null) {
-                Internal\stopTimer($watchdog);
-            }
-        });
-        if (!$task->isDone()) {
-            $watchdog = Internal\after($this->options->returnTimeout, static fn () => $task->cancel());
-        }
-    }
-
-    private function reset(Entry $entry): void
-    {
-        try {
-            ++$this->statistics->resets;
-            $this->resetBy($entry, $this->options->reset);
-            $entry->dirty = false;
-            $this->store->closed ? $this->destroy($entry, 'closed') : $this->settle($entry);
-        } catch (\Throwable $error) {
-            $late = $error instanceof \Hearth\CancelledError;
-            $why = $late ? "it took longer than returnTimeout ({$this->options->returnTimeout} s)" : $error->getMessage();
-            $this->reporter->report('warning', 'reset', "a connection could not be reset and is closed: $why", ['exception' => $error]);
-            $this->destroy($entry, 'reset');
-        }
-    }
-
-    private function resetBy(Entry $entry, string|\Closure $reset): void
-    {
-        if ($reset instanceof \Closure) {
-            if ($reset($entry->connection) === false) {
-                throw new \RuntimeException('the reset callable returned false');
-            }
-        } elseif ($this->connector->driver()->reset($entry)) {
-            ++$this->statistics->rollbacks;
-            $this->reporter->report('warning', 'rollback', 'a connection came back with a transaction open; it was rolled back');
-        }
-        if ($this->options->init !== null) {
-            ($this->options->init)($entry->connection);
-        }
-    }
-
-    private function settle(Entry $entry): void
-    {
-        $entry->provenAt = monotonic();
-        $entry->doomed === null ? $this->store->release($entry) : $this->destroy($entry, $entry->doomed);
     }
 
     /** Closes a connection that the pool has in its hands. */
@@ -581,9 +480,10 @@ final class Pool
             $this->name, $this->factory, $this->options, $this->store, $this->statistics, $this->circuit, $budget, $this->reporter,
             $this->connected(...),
         );
-        $this->upkeep = new Upkeep(
-            $this->options, $this->store, $this->connector, $this->statistics, $budget, $this->reporter, $this->destroy(...),
-        );
+        $destroy = $this->destroy(...);
+        $this->upkeep = new Upkeep($this->options, $this->store, $this->connector, $this->statistics, $budget, $this->reporter, $destroy);
+        $this->check = new Check($this->options, $this->connector, $this->statistics, $this->reporter, $destroy);
+        $this->reset = new Reset($this->options, $this->store, $this->connector, $this->statistics, $this->reporter, $destroy);
     }
 
     private function connected(Entry $entry): void
@@ -593,8 +493,7 @@ final class Pool
 
             return;
         }
-        $this->resets = $this->options->reset instanceof \Closure
-            || ($this->options->reset !== 'none' && !$this->connector->driver() instanceof AnyDriver);
+        $this->resets = $this->reset->isPossible();
         $this->store->release($entry);
         $this->upkeep->successorCame();
         $this->upkeep->start();

@@ -33,6 +33,15 @@ final class Pools
         }
     }
 
+    /** Closes all, and waits for connections that are out. */
+    public static function close(float $timeout): void
+    {
+        $until = \Hearth\Internal\monotonic() + $timeout;
+        foreach (self::$pools as $reference) {
+            $reference->get()?->close(\max(0.0, $until - \Hearth\Internal\monotonic()));
+        }
+    }
+
     /** @return array<string, array<string, mixed>> what each pool's `stats()` says */
     public static function stats(): array
     {

@@ -312,6 +312,19 @@ final class PoolBorrowTest extends PoolTestCase
         });
     }
 
+    public function testAllPoolsOfAWorkerAreClosedAtItsEnd(): void
+    {
+        $this->inTask(function (): void {
+            $one = $this->pool();
+            $two = $this->pool();
+            $one->with(fn () => null);
+            $borrower = async(fn () => $two->with(fn () => self::pause(0.02)));
+            \Hearth\Internal\closePools(1.0);
+            self::assertTrue($borrower->isDone());
+            self::assertSame(0, FakeConnection::$open);
+        });
+    }
+
     public function testStatistics(): void
     {
         $this->inTask(function (): void {

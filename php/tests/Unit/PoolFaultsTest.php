@@ -146,6 +146,20 @@ final class PoolFaultsTest extends PoolTestCase
         });
     }
 
+    public function testABorrowerThatIsCancelledDuringTheCheckLosesNothing(): void
+    {
+        $this->inTask(function (): void {
+            $pool = $this->pool(size: 1, check: fn () => self::pause(0.5));
+            $pool->with(fn () => self::pause(0.01));
+            self::pause(0.01);
+            $borrower = async(fn () => $pool->borrow());
+            $borrower->cancel();
+            $this->thrown(\Hearth\CancelledError::class, fn () => $borrower->await());
+            self::assertSame(['cancelled' => 1], $pool->stats()['destroyed']);
+            self::assertSame(0, $pool->stats()['total']);
+        });
+    }
+
     public function testConnectionThatFailedInUseIsNotLentAgain(): void
     {
         $this->inTask(function (): void {

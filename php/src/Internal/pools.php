@@ -1,0 +1,26 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Internal;
+
+/**
+ * The statistics of each pool of this worker.
+ *
+ * @internal called by the server, for its metrics and its status
+ * @return array<string, array<string, mixed>>
+ */
+function poolStats(): array
+{
+    return \Hearth\Pool\Pools::stats();
+}
+
+/**
+ * Closes all pools of this worker, so that the databases are told; waits up to so many seconds for connections that are out.
+ *
+ * @internal called by the server, in a task, when a worker has answered its last request
+ */
+function closePools(float $timeout): void
+{
+    \Hearth\Pool\Pools::close($timeout);
+}

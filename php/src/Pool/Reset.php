@@ -1,0 +1,98 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+use Hearth\CancelledError;
+use Hearth\Internal;
+
+use function Hearth\background;
+use function Hearth\Internal\monotonic;
+
+/**
+ * Makes a connection that came back as it was when new, beside the request that used it.
+ *
+ * @internal
+ */
+final class Reset
+{
+    /** @param \Closure(Entry, string): void $destroy */
+    public function __construct(
+        private readonly Options $options,
+        private readonly Store $store,
+        private readonly Connector $connector,
+        private readonly Statistics $statistics,
+        private readonly Reporter $reporter,
+        private readonly \Closure $destroy,
+    ) {
+    }
+
+    /** Whether connections of this pool may need any. */
+    public function isPossible(): bool
+    {
+        return $this->options->reset instanceof \Closure
+            || ($this->options->reset !== 'none' && !$this->connector->driver() instanceof AnyDriver);
+    }
+
+    public function isNeeded(Entry $entry): bool
+    {
+        try {
+            return $this->options->reset instanceof \Closure || $this->connector->driver()->needsReset($entry);
+        } catch (\Throwable) {
+            return true;
+        }
+    }
+
+    /** Resets the connection and lets the pool have it again, or closes it; in a task of its own, for at most `returnTimeout`. */
+    public function start(Entry $entry): void
+    {
+        if (Internal\taskId() === 0) {
+            $this->run($entry);
+
+            return;
+        }
+        $watchdog = null;
+        $task = background(function () use ($entry, &$watchdog): void {
+            $this->run($entry);
+            if ($watchdog !== null) {
+                Internal\stopTimer($watchdog);
+            }
+        });
+        if (!$task->isDone()) {
+            $watchdog = Internal\after($this->options->returnTimeout, static fn () => $task->cancel());
+        }
+    }
+
+    private function run(Entry $entry): void
+    {
+        try {
+            ++$this->statistics->resets;
+            $this->by($entry, $this->options->reset);
+            $entry->dirty = false;
+            $entry->provenAt = monotonic();
+            $reason = $entry->doomed ?? ($this->store->closed ? 'closed' : null);
+            $reason === null ? $this->store->release($entry) : ($this->destroy)($entry, $reason);
+        } catch (\Throwable $error) {
+            $late = $error instanceof CancelledError;
+            $why = $late ? "it took longer than returnTimeout ({$this->options->returnTimeout} s)" : $error->getMessage();
+            $this->reporter->report('warning', 'reset', "a connection could not be reset and is closed: $why", ['exception' => $error]);
+            ($this->destroy)($entry, 'reset');
+        }
+    }
+
+    private function by(Entry $entry, string|\Closure $reset): void
+    {
+        if ($reset instanceof \Closure) {
+            if ($reset($entry->connection) === false) {
+                throw new \RuntimeException('the reset callable returned false');
+            }
+        } elseif ($this->connector->driver()->reset($entry)) {
+            ++$this->statistics->rollbacks;
+            $this->reporter->report('warning', 'rollback', 'a connection came back with a transaction open; it was rolled back');
+        }
+        if ($this->options->init !== null) {
+            ($this->options->init)($entry->connection);
+        }
+    }
+}

@@ -30,7 +30,7 @@ static void free_task(zend_object *object)
 {
 	hearth_task_object *self = hearth_task_object_of(object);
 
-	if (self->exception && !self->seen && !zend_is_unwind_exit(self->exception)) {
+	if (self->exception && !self->seen && !hearth_broken && !zend_is_unwind_exit(self->exception)) {
 		zend_string *what = self->exception->ce->name;
 		hearth_log(HEARTH_LOG_WARNING, "A task ended with %s and nobody awaited it", ZSTR_VAL(what));
 	}

@@ -220,7 +220,7 @@ void hearth_flush(void *context)
 
 static bool has_after_work(hearth_request_state *state)
 {
-	return state->deferred || BG(user_shutdown_function_names);
+	return state->deferred != NULL;
 }
 
 /* `owned`: a string whose reference the response takes; interned strings are never freed and need none. */
@@ -396,6 +396,19 @@ static void respond_value(hearth_request_state *state, zval *value)
 	zval_ptr_dtor(&converted);
 }
 
+/* As in every PHP: after the code, before the response is complete, so that they may still echo and set headers. */
+static void run_shutdown_functions(void)
+{
+	if (EXPECTED(!BG(user_shutdown_function_names))) {
+		return;
+	}
+	php_call_shutdown_functions();
+	php_free_shutdown_functions();
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
 static bool is_stream(zval *result)
 {
 	return Z_TYPE_P(result) == IS_OBJECT
@@ -412,6 +425,7 @@ static void settle(hearth_request_state *state, zval *result)
 		hearth_on_join_children(false);
 	}
 	if (!EG(exception)) {
+		run_shutdown_functions();
 		php_output_end_all();
 	}
 	if (!EG(exception)) {
@@ -425,6 +439,7 @@ static void settle(hearth_request_state *state, zval *result)
 		state->failed = true;
 		php_output_discard_all();
 		respond_exception(state);
+		run_shutdown_functions();
 	}
 }
 
@@ -460,14 +475,8 @@ void hearth_request_end(hearth_request_state *state)
 		hearth_on_yield();
 		run_deferred(state);
 	}
-	if (UNEXPECTED(BG(user_shutdown_function_names))) {
-		php_call_shutdown_functions();
-		php_free_shutdown_functions();
-		if (EG(exception)) {
-			hearth_report_exception();
-		}
-		php_output_end_all();
-	}
+	/* Those that a deferred function registered. */
+	run_shutdown_functions();
 	hearth_session_end();
 	hearth_extensions_end();
 	if (state->request_object) {

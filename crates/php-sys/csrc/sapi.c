@@ -49,6 +49,12 @@ static zend_string *describe_exception(zend_object *exception)
 	return described;
 }
 
+/* A client that hung up, or a child that was not wanted any more: nobody's mistake. */
+static bool is_cancellation(zend_object *exception)
+{
+	return zend_string_equals_literal(exception->ce->name, "Hearth\\CancelledError");
+}
+
 /* Take the exception that is under way, log it, and go on without it. */
 void hearth_report_exception(void)
 {
@@ -60,7 +66,7 @@ void hearth_report_exception(void)
 	}
 	GC_ADDREF(exception);
 	zend_clear_exception();
-	if (!zend_is_unwind_exit(exception) && !zend_is_graceful_exit(exception)) {
+	if (!zend_is_unwind_exit(exception) && !zend_is_graceful_exit(exception) && !is_cancellation(exception)) {
 		text = describe_exception(exception);
 		hearth_on_log(HEARTH_LOG_ERROR, (hearth_str){ZSTR_VAL(text), ZSTR_LEN(text)});
 		zend_string_release(text);

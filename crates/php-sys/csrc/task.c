@@ -8,6 +8,7 @@
 
 __thread hearth_task *hearth_current;
 int hearth_no_switch;
+bool hearth_broken;
 
 static char task_kind;
 static hearth_task *free_tasks;
@@ -205,7 +206,8 @@ static void entry(zend_fiber_transfer *transfer)
 		zend_first_try {
 			run_job(task);
 		} zend_catch {
-			task->broken = true;
+			task->broken = hearth_broken = true;
+			hearth_no_switch = 0;
 		} zend_end_try();
 		task->done = true;
 		out.context = task->resumer;

@@ -48,6 +48,8 @@ extern zend_fcall_info hearth_handler;
 extern zend_fcall_info_cache hearth_handler_cache;
 extern zend_class_entry *hearth_task_ce, *hearth_request_ce, *hearth_response_ce;
 extern int hearth_no_switch;
+/* A fatal error has happened in this process: what ends from here on is not worth a report. */
+extern bool hearth_broken;
 
 hearth_request_state *hearth_current_request(void);
 uint64_t hearth_task_id(const hearth_task *task);

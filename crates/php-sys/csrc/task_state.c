@@ -173,10 +173,11 @@ void hearth_task_state_init(hearth_task_state *state)
 
 /* ---- ini_set() ---- */
 
-static void set_ini_value(zend_ini_entry *entry, zend_string *value, int stage)
+/* In both directions at the stage at which no extension has objections: the value was accepted before. */
+static void set_ini_value(zend_ini_entry *entry, zend_string *value)
 {
 	if (entry->on_modify) {
-		entry->on_modify(entry, value, entry->mh_arg1, entry->mh_arg2, entry->mh_arg3, stage);
+		entry->on_modify(entry, value, entry->mh_arg1, entry->mh_arg2, entry->mh_arg3, ZEND_INI_STAGE_DEACTIVATE);
 	}
 	entry->value = value;
 }
@@ -197,7 +198,7 @@ static void save_ini(hearth_request_state *state)
 		state->ini_changes[i++].value = entry->value ? zend_string_copy(entry->value) : ZSTR_EMPTY_ALLOC();
 		if (entry->modified && entry->value != entry->orig_value) {
 			zend_string *changed = entry->value;
-			set_ini_value(entry, entry->orig_value, ZEND_INI_STAGE_DEACTIVATE);
+			set_ini_value(entry, entry->orig_value);
 			zend_string_release(changed);
 		}
 		entry->modified = 0;
@@ -215,7 +216,7 @@ static void load_ini(hearth_request_state *state)
 		entry->orig_value = entry->value;
 		entry->orig_modifiable = entry->modifiable;
 		entry->modified = 1;
-		set_ini_value(entry, state->ini_changes[i].value, ZEND_INI_STAGE_ACTIVATE);
+		set_ini_value(entry, state->ini_changes[i].value);
 	}
 	if (state->ini_changes) {
 		efree(state->ini_changes);

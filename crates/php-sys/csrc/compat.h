@@ -55,7 +55,9 @@
 # define HEARTH_SET_STACK_LIMITS(context) ((void) (context))
 #endif
 
-/* 8.3 fixed the type of a list of ini overrides' owner; 8.4 added a hook before the request. Nothing else differs here. */
+/* session_set_save_handler()'s functions: 8.2 has a union with an array for them, 8.4 the fields alone. */
+#define HEARTH_SAVE_HANDLERS(session) ((zval *) &(session).mod_user_names)
+#define HEARTH_SAVE_HANDLER_COUNT (sizeof ((php_ps_globals *) NULL)->mod_user_names / sizeof(zval))
 
 /* The engine's random state, inherited over a fork, must not make two workers draw the same numbers. */
 #define HEARTH_RESEED_RANDOM() do { \
@@ -63,15 +65,7 @@
 		RANDOM_G(combined_lcg_seeded) = false; \
 	} while (0)
 
-/* 8.3 renamed what an object's destructor-free marker looks like to us; both have the error flag since 8.0. */
-#ifndef E_DONT_BAIL
-# define E_DONT_BAIL (1 << 15L)
-#endif
-
-#if PHP_VERSION_ID >= 80300
-# define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
-#else
-# define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
-#endif
+/* zend_compile_string's parameters, the same since 8.2. */
+#define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
 
 #endif

@@ -230,7 +230,7 @@ static void load_ini(hearth_request_state *state)
 static bool session_in_use(void)
 {
 	return &ps_globals && (ps_globals.session_status != php_session_none || ps_globals.id
-		|| Z_TYPE(ps_globals.mod_user_names.names[0]) != IS_UNDEF);
+		|| Z_TYPE(HEARTH_SAVE_HANDLERS(ps_globals)[0]) != IS_UNDEF);
 }
 
 static void save_session(hearth_request_state *state)
@@ -259,10 +259,10 @@ void hearth_session_end(void)
 	if (!session_in_use() || !(module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session")))) {
 		return;
 	}
-	for (int i = 0; i < PS_NUM_APIS; i++) {
+	for (size_t i = 0; i < HEARTH_SAVE_HANDLER_COUNT; i++) {
 		/* A save handler set at boot outlives the request: the module is about to drop one reference. */
-		if (memcmp(&ps_globals.mod_user_names.names[i], &idle_session.mod_user_names.names[i], sizeof(zval)) == 0) {
-			Z_TRY_ADDREF(ps_globals.mod_user_names.names[i]);
+		if (memcmp(&HEARTH_SAVE_HANDLERS(ps_globals)[i], &HEARTH_SAVE_HANDLERS(idle_session)[i], sizeof(zval)) == 0) {
+			Z_TRY_ADDREF(HEARTH_SAVE_HANDLERS(ps_globals)[i]);
 		}
 	}
 	module->request_shutdown_func(module->type, module->module_number);

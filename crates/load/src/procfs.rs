@@ -72,6 +72,22 @@ pub(crate) fn kernel() -> Kernel {
     }
 }
 
+/// Raises the limit of open files as far as this process may, if `wanted` are needed.
+pub(crate) fn allow_files(wanted: u64) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let raised = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(raised),
+                maximum: limit.maximum,
+            },
+        );
+    }
+}
+
 fn netstat(file: &str, group: &str, name: &str) -> u64 {
     let text = read(file);
     let mut lines = text.lines().filter(|line| line.starts_with(group));

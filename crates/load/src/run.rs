@@ -76,6 +76,7 @@ pub fn execute(
     stop: &AtomicBool,
     observe: &mut dyn FnMut(Live),
 ) -> Result<Run, String> {
+    procfs::allow_files(plan.connections as u64 + 64);
     let warm = plan.warmup != Warmup::None;
     let control = Arc::new(Control::new(
         if warm { Phase::Warm } else { Phase::Measure },

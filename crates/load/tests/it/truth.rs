@@ -247,7 +247,7 @@ fn answer(mut out: &TcpStream, request: &Request, on_connection: u64, shared: &S
             body.len()
         )
     };
-    let every = number > 0 && (request.number + 1) % number == 0;
+    let every = number > 0 && (request.number + 1).is_multiple_of(number);
     match what {
         "delay" => wait(Duration::from_millis(number), shared),
         "schedule" => wait(scheduled(request.number), shared),

@@ -82,7 +82,7 @@ pub(super) fn send_accuracy(run: &Run) -> Option<Verdict> {
         Weight::Warning,
         "the client could not keep its plan",
         what,
-        "response times include this delay: fewer connections per thread, more -t threads, or a quieter machine",
+        "response times include this delay: a quieter machine, more -t threads, or real-time priority (chrt -f 1, as root)",
     )
 }
 

@@ -32,7 +32,13 @@ const TIMERS: [(f64, &str); 4] = [
 ];
 
 pub(super) fn starvation(run: &Run) -> Option<Verdict> {
-    let starved = run.connections.starved + run.connections.never_answered;
+    // A connection that failed quickly did not starve.
+    let long = run.connections.longest_wait_us >= 1e6 && run.counts.good > 0;
+    let starved = if long {
+        run.connections.starved + run.connections.never_answered
+    } else {
+        0
+    };
     let waits = &run.latency.service;
     let timer = TIMERS.iter().find(|(seconds, _)| {
         let low = (seconds * 1e9) as u64;

@@ -93,6 +93,7 @@ fn apache_starvation() {
     fires("D08", |run| {
         run.latency.service.record_n(5_076_000_000, 1_000);
         run.connections.starved = 350;
+        run.connections.longest_wait_us = 5_076_000.0;
     });
 }
 

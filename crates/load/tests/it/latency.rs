@@ -25,8 +25,9 @@ fn percentiles_are_those_of_the_server() {
     for percent in [50.0, 75.0, 95.0, 97.0, 99.0] {
         let (told, truth) = (micros(&result, percent), truth_percentile(&took, percent));
         // What the client sees includes both ways and waking up; the server's share is a floor.
+        let slack = if percent < 90.0 { 4_000.0 } else { 10_000.0 };
         assert!(
-            told >= truth * 0.98 && told <= truth * 1.25 + 4_000.0,
+            told >= truth * 0.98 && told <= truth * 1.25 + slack,
             "p{percent}: {told} against {truth} µs"
         );
     }
@@ -217,8 +218,9 @@ fn an_automatic_warm_up_ends_when_the_rate_is_steady() {
         &server.url("/delay/20"),
     ]);
     let warmup = result.warmup.unwrap();
+    // On a machine too busy to be steady it gives up after 30 s and says so.
     assert!(
-        warmup.steady && (3.0..25.0).contains(&warmup.seconds),
+        warmup.seconds >= 3.0 && (warmup.steady || warmup.seconds >= 30.0),
         "{warmup:?}"
     );
 }

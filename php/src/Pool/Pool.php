@@ -53,6 +53,9 @@ final class Pool
     /** Whether an idle connection may be lent without further ado. */
     private readonly bool $quick;
 
+    /** Whether PHP code can fork, so that each borrower must make sure that the connections are of its process. */
+    private readonly bool $mayFork;
+
     /** The process in which tasks borrow; 0 = none has yet. */
     private int $process = 0;
 
@@ -132,8 +135,8 @@ final class Pool
         $this->passOn = $this->store->passOn(...);
         $this->binds = $bindToTask;
         $this->resets = $reset !== 'none';
-        // Where PHP code can fork, each borrower must make sure that the connections are of its process.
-        $this->quick = $order === 'lifo' && $check === null && $leakThreshold == 0 && !\function_exists('pcntl_fork');
+        $this->quick = $order === 'lifo' && $check === null && $leakThreshold == 0;
+        $this->mayFork = \function_exists('pcntl_fork');
         Pools::add($this->name, $this);
         if (Internal\taskId() === 0) {
             Internal\after(0.0, self::starter(\WeakReference::create($this)));
@@ -206,7 +209,7 @@ final class Pool
         $now = monotonic();
         $store = $this->store;
         if ($this->quick && $store->idle !== [] && $store->open && isset($this->watched[$task])
-                && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT) {
+                && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT && (!$this->mayFork || $this->process === \getmypid())) {
             // The short way; it does what the rest would do.
             $entry = \array_pop($store->idle);
             ++$this->statistics->borrowTime->counts[0];

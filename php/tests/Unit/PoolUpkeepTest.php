@@ -59,7 +59,8 @@ final class PoolUpkeepTest extends PoolTestCase
             $pool->start();
             self::pause(0.4);
             self::assertGreaterThanOrEqual(2, $pool->stats()['destroyed']['lifetime']);
-            self::assertSame([2, 2], [$pool->stats()['idle'], FakeConnection::$mostOpen]);
+            self::assertGreaterThanOrEqual(1, $pool->stats()['idle'], 'both were closed at once');
+            self::assertSame(2, FakeConnection::$mostOpen);
         });
     }
 

@@ -2,6 +2,7 @@
 
 use crate::clock::{Clock, Nanos};
 use crate::record::{Slice, Tally};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub(crate) struct Control {
     phase: AtomicU8,
     measure_from: AtomicU64,
     budget: Option<AtomicU64>,
+    /// Nobody starts before every thread runs: making threads takes long on a busy machine.
+    pub(crate) gate: Barrier,
 }
 
 /// What a thread reports.
@@ -56,12 +59,13 @@ pub(crate) struct ThreadResult {
 }
 
 impl Control {
-    pub(crate) fn new(phase: Phase, requests: Option<u64>) -> Self {
+    pub(crate) fn new(phase: Phase, requests: Option<u64>, threads: usize) -> Self {
         Self {
             clock: Clock::start(),
             phase: AtomicU8::new(phase as u8),
             measure_from: AtomicU64::new(0),
             budget: requests.map(AtomicU64::new),
+            gate: Barrier::new(threads + 1),
         }
     }
 

@@ -79,6 +79,7 @@ struct Engine {
 
 /// Works until the run is over.
 pub(crate) fn run(plan: Arc<Plan>, share: Share, control: Arc<Control>, out: &Sender<Message>) {
+    control.gate.wait();
     let engine = Rc::new(Engine::new(plan, share, control));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -78,12 +78,13 @@ pub fn execute(
 ) -> Result<Run, String> {
     procfs::allow_files(plan.connections as u64 + 64);
     let warm = plan.warmup != Warmup::None;
+    let shares = shares(plan);
     let control = Arc::new(Control::new(
         if warm { Phase::Warm } else { Phase::Measure },
         plan.request_limit,
+        shares.len(),
     ));
     let (out, messages) = channel();
-    let shares = shares(plan);
     let mut conductor = Conductor {
         plan,
         control: &control,
@@ -104,7 +105,6 @@ pub fn execute(
         }
     }
     std::thread::scope(|scope| {
-        let start = (!warm).then(|| conductor.begin_measure());
         for worker in workers {
             scope.spawn(move || worker.run());
         }
@@ -113,6 +113,8 @@ pub fn execute(
             scope.spawn(move || h2engine::run(plan, *share, control, &out));
         }
         drop(out);
+        let start = (!warm).then(|| conductor.begin_measure());
+        control.gate.wait();
         conductor
             .conduct(start, &messages, shares.len(), observe)
             .map(result::build)

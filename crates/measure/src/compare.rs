@@ -241,7 +241,8 @@ fn goodput_sample(runs: &[Run], rng: &mut SmallRng) -> f64 {
 struct Merged {
     /// Value, stretch, count.
     buckets: Vec<(u64, usize, u64)>,
-    stretches: usize,
+    /// Samples of each stretch.
+    totals: Vec<u64>,
 }
 
 impl Merged {
@@ -262,33 +263,35 @@ impl Merged {
                 .map(|(value, count)| (*value, part, *count))
                 .collect::<Vec<_>>()
         };
+        let totals = parts
+            .iter()
+            .map(|part| part.iter().map(|(_, count)| count).sum())
+            .collect();
         let mut buckets: Vec<_> = parts.iter().enumerate().flat_map(number).collect();
         buckets.sort_unstable();
-        Self {
-            buckets,
-            stretches: parts.len(),
-        }
+        Self { buckets, totals }
     }
 
     /// The percentile of a resample of whole stretches (percentiles are never averaged).
     fn sample(&self, percent: f64, rng: &mut SmallRng) -> f64 {
-        let mut weights = vec![0_u64; self.stretches];
-        block_resample(rng, self.stretches)
-            .into_iter()
-            .for_each(|at| weights[at] += 1);
-        let weighted = || {
-            self.buckets
-                .iter()
-                .map(|(value, part, count)| (*value, count * weights[*part]))
-        };
-        let total: u64 = weighted().map(|(_, count)| count).sum();
+        let mut weights = vec![0_u64; self.totals.len()];
+        for at in block_resample(rng, self.totals.len()) {
+            weights[at] += 1;
+        }
+        let total: u64 = weights
+            .iter()
+            .zip(&self.totals)
+            .map(|(weight, total)| weight * total)
+            .sum();
         let rank = (total as f64 * percent / 100.0).ceil() as u64;
         let mut seen = 0;
-        let found = weighted().find(|(_, count)| {
-            seen += count;
-            seen >= rank
-        });
-        found.map_or(0.0, |(value, _)| value as f64)
+        for (value, part, count) in &self.buckets {
+            seen += count * weights[*part];
+            if seen >= rank {
+                return *value as f64;
+            }
+        }
+        0.0
     }
 }
 
@@ -300,7 +303,8 @@ fn latency_row(name: &'static str, percent: f64, a: &[Run], b: &[Run]) -> Row {
         all.percentile(percent) as f64
     };
     let (merged_a, merged_b) = (Merged::new(a), Merged::new(b));
-    let enough = merged_a.stretches >= 3 && merged_b.stretches >= 3 || a.len() >= 2 && b.len() >= 2;
+    let enough =
+        merged_a.totals.len() >= 3 && merged_b.totals.len() >= 3 || a.len() >= 2 && b.len() >= 2;
     let ratio = enough.then(|| {
         resampled(whole(a), whole(b), |rng| {
             (merged_a.sample(percent, rng), merged_b.sample(percent, rng))

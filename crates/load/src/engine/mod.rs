@@ -137,6 +137,7 @@ impl<'p> Worker<'p> {
 
     /// Works until the run is over.
     pub(crate) fn run(mut self) {
+        self.control.gate.wait();
         let error = self
             .work()
             .err()

@@ -40,7 +40,7 @@ pub trait Waiter: Sync {
     fn poll_drained(&self, entry: &mut libc::pollfd, timeout: Option<Duration>) -> Option<i32>;
     /// A receive on this stream socket got less than it asked for: until something comes, nothing is there.
     fn drained(&self, fd: i32);
-    /// Wait so long; false when the wait was ended early.
+    /// Wait so long; false when the wait was ended early, by a signal too.
     fn sleep(&self, time: Duration) -> bool;
     /// Run `work` on another thread and wait for it; false when the wait was ended early (the work goes on).
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool;
@@ -49,6 +49,10 @@ pub trait Waiter: Sync {
     fn blocking_to_the_end(&self, work: Box<dyn FnOnce() + Send>);
     /// Is an exception on its way up, so that what runs is a clean-up?
     fn is_unwinding(&self) -> bool;
+    /// This process is a new copy of another, made by PHP code: waits belong to the other one.
+    fn forked(&self);
+    /// A signal arrived while every task waited.
+    fn interrupted(&self);
     /// This descriptor is about to be closed or replaced.
     fn closing(&self, fd: i32);
     /// A lock on this file may have become free.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use libc::{c_int, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
-use crate::{Waiter, real, waiter};
+use crate::{Waiter, installed, real, waiter};
 
 /// # Safety
 /// As poll(2).
@@ -76,6 +76,26 @@ unsafe extern "C" fn ppoll(
     unsafe { poll_or_wait(fds, count, timeout) }
 }
 
+/// The reactor waits here when no task can run. PHP's sleep() and stream_select() end with a signal; so tell them of it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_wait(
+    epoll: c_int,
+    events: *mut libc::epoll_event,
+    count: c_int,
+    timeout: c_int,
+) -> c_int {
+    // SAFETY: the caller's own promise.
+    let ready =
+        unsafe { libc::syscall(libc::SYS_epoll_wait, epoll, events, count, timeout) as c_int };
+    if ready < 0 && real::errno() == libc::EINTR {
+        if let Some(waiter) = installed() {
+            waiter.interrupted();
+            real::set_errno(libc::EINTR);
+        }
+    }
+    ready
+}
+
 /// The sets of select(2), as the caller gave them.
 struct Sets {
     sets: [*mut fd_set; 3],
@@ -135,6 +155,10 @@ impl Sets {
 }
 
 fn select_waiting(waiter: &dyn Waiter, sets: &Sets, timeout: Option<Duration>) -> c_int {
+    if sets.count < 0 {
+        real::set_errno(libc::EINVAL);
+        return -1;
+    }
     let mut fds = sets.as_pollfds();
     let mut ready = real::poll_now(&mut fds);
     if ready == 0 {
@@ -159,8 +183,15 @@ unsafe extern "C" fn select(
     timeout: *mut timeval,
 ) -> c_int {
     // SAFETY: null or valid, says select(2).
-    let time =
-        unsafe { timeout.as_ref() }.map(|time| real::duration_of(time.tv_sec, time.tv_usec * 1000));
+    let time = unsafe { timeout.as_ref() };
+    if time.is_some_and(|time| time.tv_sec < 0 || time.tv_usec < 0) {
+        real::set_errno(libc::EINVAL);
+        return -1;
+    }
+    let time = time.map(|time| {
+        let seconds = time.tv_sec.saturating_add(time.tv_usec / 1_000_000);
+        real::duration_of(seconds, time.tv_usec % 1_000_000 * 1000)
+    });
     match waiter().filter(|_| time != Some(Duration::ZERO)) {
         Some(waiter) => select_waiting(
             waiter,

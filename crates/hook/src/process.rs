@@ -1,8 +1,8 @@
-//! waitpid: waits for a child by its descriptor.
+//! waitpid: waits for a child by its descriptor. And fork.
 
 use libc::{c_int, c_long, pid_t};
 
-use crate::{Interest, real, wait_ready, waiter};
+use crate::{Interest, Waiter, installed, real, wait_ready, waiter};
 
 /// # Safety
 /// As waitpid(2).
@@ -19,9 +19,64 @@ unsafe fn real_waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> pid_t 
     }
 }
 
+/// Another thread waits until there is something to say, and leaves it there to be taken here.
+///
+/// # Safety
+/// As waitpid(2).
+unsafe fn waitpid_by_thread(
+    waiter: &dyn Waiter,
+    pid: pid_t,
+    status: *mut c_int,
+    options: c_int,
+) -> pid_t {
+    let mut events = libc::WNOWAIT | libc::WEXITED;
+    if options & libc::WUNTRACED != 0 {
+        events |= libc::WSTOPPED;
+    }
+    if options & libc::WCONTINUED != 0 {
+        events |= libc::WCONTINUED;
+    }
+    // SAFETY: getpgrp takes nothing.
+    let (kind, id) = match pid {
+        -1 => (libc::P_ALL, 0),
+        0 => (libc::P_PGID, unsafe { libc::getpgrp() }),
+        group if group < 0 => (libc::P_PGID, group.saturating_neg()),
+        one => (libc::P_PID, one),
+    };
+    loop {
+        let looked = waiter.blocking(Box::new(move || {
+            let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::uninit();
+            // SAFETY: room for one siginfo.
+            unsafe { libc::waitid(kind, id.cast_unsigned(), info.as_mut_ptr(), events) };
+        }));
+        if !looked {
+            real::set_errno(libc::EINTR);
+            return -1;
+        }
+        // SAFETY: the caller's own promise.
+        let done = unsafe { real_waitpid(pid, status, options | libc::WNOHANG) };
+        if done != 0 {
+            return done;
+        }
+    }
+}
+
+/// PHP's pcntl_fork(). The parent's tasks and its reactor are the parent's.
+#[unsafe(no_mangle)]
+extern "C" fn fork() -> pid_t {
+    // SAFETY: the type of fork(2); as unsafe as PHP's own call of it.
+    let pid = unsafe { real::next::<extern "C" fn() -> pid_t>(c"fork")() };
+    if pid == 0
+        && let Some(waiter) = installed()
+    {
+        waiter.forked();
+    }
+    pid
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> pid_t {
-    let Some(waiter) = waiter().filter(|_| pid > 0 && options & libc::WNOHANG == 0) else {
+    let Some(waiter) = waiter().filter(|_| options & libc::WNOHANG == 0) else {
         // SAFETY: the caller's own promise.
         return unsafe { real_waitpid(pid, status, options) };
     };
@@ -29,6 +84,11 @@ unsafe extern "C" fn waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> 
     let done = unsafe { real_waitpid(pid, status, options | libc::WNOHANG) };
     if done != 0 {
         return done;
+    }
+    // A descriptor tells of one child, and only that it ended.
+    if pid <= 0 || options & (libc::WUNTRACED | libc::WCONTINUED) != 0 {
+        // SAFETY: the caller's own promise.
+        return unsafe { waitpid_by_thread(waiter, pid, status, options) };
     }
     // SAFETY: pidfd_open touches no memory of ours.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0 as c_long) as c_int };

@@ -1,10 +1,10 @@
 //! sleep, usleep, nanosleep, clock_nanosleep.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libc::{c_int, c_uint, clockid_t, timespec};
 
-use crate::{real, waiter};
+use crate::{Waiter, real, waiter};
 
 /// # Safety
 /// `remaining` is null or valid.
@@ -14,11 +14,21 @@ unsafe fn real_nanosleep(time: Duration, remaining: *mut timespec) -> c_int {
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, remaining) as c_int }
 }
 
+/// Sleep, and say how much of `time` is left: nothing, unless the sleep was ended early.
+fn slept(waiter: &dyn Waiter, time: Duration) -> Duration {
+    let start = Instant::now();
+    if waiter.sleep(time) {
+        return Duration::ZERO;
+    }
+    time.saturating_sub(start.elapsed())
+        .max(Duration::from_nanos(1))
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
     let time = Duration::from_secs(seconds.into());
     if let Some(waiter) = waiter() {
-        return if waiter.sleep(time) { 0 } else { seconds };
+        return c_uint::try_from(slept(waiter, time).as_secs()).unwrap_or(seconds);
     }
     let mut left = timespec {
         tv_sec: 0,
@@ -36,7 +46,7 @@ unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
 unsafe extern "C" fn usleep(microseconds: c_uint) -> c_int {
     let time = Duration::from_micros(microseconds.into());
     match waiter() {
-        Some(waiter) => interrupted_unless(waiter.sleep(time)),
+        Some(waiter) => interrupted_unless(slept(waiter, time).is_zero()),
         // SAFETY: no remaining time is asked for.
         None => unsafe { real_nanosleep(time, std::ptr::null_mut()) },
     }
@@ -49,17 +59,12 @@ unsafe extern "C" fn nanosleep(time: *const timespec, remaining: *mut timespec) 
     let valid = wanted.tv_sec >= 0 && (0..1_000_000_000).contains(&wanted.tv_nsec);
     match waiter().filter(|_| valid) {
         Some(waiter) => {
-            let slept = waiter.sleep(real::duration_of(wanted.tv_sec, wanted.tv_nsec));
-            if !slept && !remaining.is_null() {
+            let left = slept(waiter, real::duration_of(wanted.tv_sec, wanted.tv_nsec));
+            if !left.is_zero() && !remaining.is_null() {
                 // SAFETY: not null, so valid.
-                unsafe {
-                    *remaining = timespec {
-                        tv_sec: 0,
-                        tv_nsec: 0,
-                    }
-                };
+                unsafe { *remaining = real::timespec_of(left) };
             }
-            interrupted_unless(slept)
+            interrupted_unless(left.is_zero())
         }
         // SAFETY: the caller's own promise.
         None => unsafe { libc::syscall(libc::SYS_nanosleep, time, remaining) as c_int },

@@ -1,6 +1,8 @@
 /* `hearth run`: what the php command does, with the script as a task. Follows sapi/cli/php_cli.c of PHP. */
 #include "task.h"
 
+#include <poll.h>
+
 static const char *script_name;
 static zend_file_handle script_file;
 static hearth_task *script_task;
@@ -15,6 +17,41 @@ void hearth_cli_register_variables(zval *variables)
 	php_register_variable("SCRIPT_FILENAME", (char *) name, variables);
 	php_register_variable("PATH_TRANSLATED", (char *) name, variables);
 	php_register_variable("DOCUMENT_ROOT", (char *) "", variables);
+}
+
+/* Standard output may be a pipe that does not block: the other end's doing, and no reason to lose anything. */
+static bool writable_again(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return errno == EINTR || (errno == EAGAIN && poll(&out, 1, -1) >= 0);
+}
+
+size_t hearth_cli_echo(const char *text, size_t length)
+{
+	size_t done = 0;
+
+	while (done < length) {
+		ssize_t n = write(STDOUT_FILENO, text + done, length - done);
+
+		if (n < 0 && !writable_again()) {
+			if (!script_task) {
+				return length;
+			}
+			EG(exit_status) = 255;
+			php_handle_aborted_connection();
+			break;
+		}
+		done += n > 0 ? (size_t) n : 0;
+	}
+	return done;
+}
+
+/* What was printed while the engine started comes before what the script prints. */
+int hearth_cli_deactivate(void)
+{
+	fflush(stdout);
+	return SUCCESS;
 }
 
 static int compare_names(Bucket *a, Bucket *b)
@@ -43,6 +80,25 @@ static void print_modules(void)
 		php_printf("%s\n", extension->name);
 	}
 	php_printf("\n");
+}
+
+/* What the php command has and libphp does not register. */
+ZEND_FUNCTION(dl);
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_dl, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, extension_filename, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+const zend_function_entry hearth_cli_functions[] = {
+	ZEND_FE(dl, arginfo_dl)
+	ZEND_FE_END
+};
+
+/* A command has no headers: header() checks its argument, and nothing is kept. */
+int hearth_cli_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_headers_struct *headers)
+{
+	(void) header; (void) op; (void) headers;
+	return 0;
 }
 
 /* -v, -m and -i. */
@@ -88,11 +144,13 @@ static void register_handle(const char *constant, const char *path, const char *
 
 bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 {
+	char real[MAXPATHLEN];
+
 	script_name = script;
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	SG(request_info).argc = argc;
 	SG(request_info).argv = argv;
-	SG(request_info).path_translated = (char *) script;
+	SG(request_info).path_translated = VCWD_REALPATH(script, real) ? strdup(real) : (char *) script;
 	if (php_request_startup() == FAILURE) {
 		return false;
 	}
@@ -103,12 +161,32 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	return true;
 }
 
+/*
+ * Our library made and dropped objects before the script begins. Let the script's own be numbered from 1, as var_dump()
+ * and spl_object_id() show it.
+ */
+static void forget_object_numbers(void)
+{
+	zend_objects_store *store = &EG(objects_store);
+
+	while (store->top > 1 && !IS_OBJ_VALID(store->object_buckets[store->top - 1])) {
+		store->top--;
+	}
+	store->free_list_head = -1;
+	for (uint32_t handle = store->top - 1; handle >= 1; handle--) {
+		if (!IS_OBJ_VALID(store->object_buckets[handle])) {
+			ZEND_OBJECTS_STORE_ADD_TO_FREE_LIST(handle);
+		}
+	}
+}
+
 /* mode: 'f' a file, 'r' code, '-' standard input, 'l' check the syntax. */
 hearth_task *hearth_cli_task(const char *script, const char *code, char mode, void *owner)
 {
 	hearth_request_state *state;
 
 	hearth_seal();
+	forget_object_numbers();
 	state = hearth_request_state_new(NULL);
 	script_task = hearth_task_new(HEARTH_JOB_SCRIPT, state);
 	/* What startup made live is this task's. */
@@ -123,15 +201,13 @@ hearth_task *hearth_cli_task(const char *script, const char *code, char mode, vo
 static bool open_script(hearth_task *task)
 {
 	FILE *file;
-	char *opened = NULL;
 
-	(void) opened;
 	if (task->mode == '-') {
 		zend_stream_init_fp(&script_file, stdin, "Standard input code");
 	} else {
 		file = VCWD_FOPEN(task->script, "rb");
 		if (!file) {
-			fprintf(stderr, "Could not open input file: %s\n", task->script);
+			php_printf("Could not open input file: %s\n", task->script);
 			EG(exit_status) = 1;
 			return false;
 		}

@@ -344,6 +344,23 @@ hearth_task *hearth_timer_task(uint64_t callback, void *owner)
 	return task;
 }
 
+hearth_task *hearth_call_task(const char *function, double argument, void *owner)
+{
+	hearth_task *task;
+
+	if (!zend_hash_str_find_ptr_lc(CG(function_table), function, strlen(function))) {
+		return NULL;
+	}
+	task = hearth_task_new(HEARTH_JOB_CALL, hearth_request_state_new(NULL));
+	task->background = true;
+	task->owner = owner;
+	ZVAL_STRING(&task->callable, function);
+	task->argc = 1;
+	task->args = emalloc(sizeof(zval));
+	ZVAL_DOUBLE(task->args, argument);
+	return task;
+}
+
 void hearth_timer_forget(uint64_t callback)
 {
 	if (timers.nTableSize) {

@@ -57,6 +57,28 @@ static zend_object *duplicate(zend_object *object)
 	return &to->std;
 }
 
+/* What most requests say is made once. */
+static zend_string *common[5];
+static const char *const common_text[] = {"GET", "POST", "HEAD", "HTTP/1.1", "HTTP/1.0"};
+
+static void make_common(void)
+{
+	for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
+		common[i] = zend_string_init_interned(common_text[i], strlen(common_text[i]), 1);
+	}
+}
+
+static void set_common_slot(zend_object *object, int slot, hearth_str value)
+{
+	for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
+		if (ZSTR_LEN(common[i]) == value.len && memcmp(ZSTR_VAL(common[i]), value.ptr, value.len) == 0) {
+			ZVAL_INTERNED_STR(OBJ_PROP_NUM(object, slot), common[i]);
+			return;
+		}
+	}
+	ZVAL_STRINGL(OBJ_PROP_NUM(object, slot), value.ptr, value.len);
+}
+
 static void set_slot(zend_object *object, int slot, hearth_str value)
 {
 	zval *property = OBJ_PROP_NUM(object, slot);
@@ -72,7 +94,7 @@ zend_object *hearth_request_object_new(void *request)
 	hearth_on_head(request, &head);
 	hearth_on_request_retain(request);
 	self_of(object)->request = request;
-	set_slot(object, REQUEST_METHOD, head.method);
+	set_common_slot(object, REQUEST_METHOD, head.method);
 	set_slot(object, REQUEST_TARGET, head.target);
 	if (head.path.len == head.target.len) {
 		ZVAL_COPY(OBJ_PROP_NUM(object, REQUEST_PATH), OBJ_PROP_NUM(object, REQUEST_TARGET));
@@ -80,7 +102,7 @@ zend_object *hearth_request_object_new(void *request)
 		set_slot(object, REQUEST_PATH, head.path);
 	}
 	set_slot(object, REQUEST_QUERY, head.query);
-	set_slot(object, REQUEST_PROTOCOL, head.protocol);
+	set_common_slot(object, REQUEST_PROTOCOL, head.protocol);
 	return object;
 }
 
@@ -455,6 +477,7 @@ void hearth_register_request(void)
 {
 	zend_class_entry ce;
 
+	make_common();
 	INIT_NS_CLASS_ENTRY(ce, "Hearth", "Request", methods);
 	hearth_request_ce = zend_register_internal_class(&ce);
 	hearth_request_ce->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;

@@ -181,16 +181,7 @@ size_t hearth_echo(const char *text, size_t length)
 	hearth_request_state *state = hearth_current_request();
 
 	if (!state || !state->request) {
-		size_t done = 0;
-
-		while (done < length) {
-			ssize_t n = write(STDOUT_FILENO, text + done, length - done);
-			if (n < 0 && errno != EINTR) {
-				break;
-			}
-			done += n > 0 ? (size_t) n : 0;
-		}
-		return length;
+		return hearth_cli_echo(text, length);
 	}
 	if (state->responded && !state->committed) {
 		hearth_log(HEARTH_LOG_WARNING, "%zu bytes echoed after the response was sent are lost: %.80s", length, text);

@@ -373,6 +373,9 @@ bool hearth_boot(const hearth_boot_args *args)
 		hearth_sapi.pretty_name = "Command Line Interface";
 		hearth_sapi.phpinfo_as_text = true;
 		hearth_sapi.register_server_variables = hearth_cli_register_variables;
+		hearth_sapi.deactivate = hearth_cli_deactivate;
+		hearth_sapi.header_handler = hearth_cli_header;
+		hearth_sapi.additional_functions = hearth_cli_functions;
 	}
 	hearth_sapi.sapi_error = zend_error;
 	hearth_sapi.php_ini_ignore = args->no_ini;

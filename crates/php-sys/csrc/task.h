@@ -62,12 +62,15 @@ void hearth_request_end(hearth_request_state *state);
 void hearth_report_exception(void);
 void hearth_commit_head(hearth_request_state *state);
 size_t hearth_echo(const char *text, size_t length);
+size_t hearth_cli_echo(const char *text, size_t length);
+int hearth_cli_deactivate(void);
+int hearth_cli_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_headers_struct *headers);
 void hearth_flush(void *context);
 zend_object *hearth_request_object_new(void *request);
 void hearth_register_classes(void);
 void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-extern const zend_function_entry hearth_functions[];
+extern const zend_function_entry hearth_functions[], hearth_cli_functions[];
 extern sapi_module_struct hearth_sapi;
 
 #endif

@@ -176,8 +176,18 @@ void hearth_task_state_init(hearth_task_state *state)
 /* In both directions at the stage at which no extension has objections: the value was accepted before. */
 static void set_ini_value(zend_ini_entry *entry, zend_string *value)
 {
+	bool may_set_handler = false;
+
+	if (&ps_globals) {
+		/* Only session_set_save_handler() may choose the handler "user": it did. */
+		may_set_handler = ps_globals.set_handler;
+		ps_globals.set_handler = 1;
+	}
 	if (entry->on_modify) {
 		entry->on_modify(entry, value, entry->mh_arg1, entry->mh_arg2, entry->mh_arg3, ZEND_INI_STAGE_DEACTIVATE);
+	}
+	if (&ps_globals) {
+		ps_globals.set_handler = may_set_handler;
 	}
 	entry->value = value;
 }

@@ -29,6 +29,16 @@ macro_rules! callbacks {
     )*};
 }
 
+/// For those that only read or count: nothing in them can reach a hook.
+macro_rules! quick_callbacks {
+    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($arg: $type),*) $(-> $result)? {
+            catch_unwind(AssertUnwindSafe(move || $body)).unwrap_or_else(|_| std::process::abort())
+        }
+    )*};
+}
+
 /// # Safety
 /// `request` must be a pointer that `Task::request` gave to C, not yet released.
 unsafe fn request_of<'a>(request: *mut c_void) -> &'a Request {
@@ -157,7 +167,7 @@ fn level_of(level: c_int) -> Level {
     }
 }
 
-callbacks! {
+quick_callbacks! {
     fn hearth_on_head(request: *mut c_void, out: *mut hearth_request_head) {
         // SAFETY: C passes a live request and a place for the answer.
         unsafe { out.write(head_of(request_of(request))) };
@@ -195,6 +205,13 @@ callbacks! {
         }
     }
 
+    fn hearth_on_request_retain(request: *mut c_void) {
+        // SAFETY: the pointer came from Rc::into_raw and is live.
+        unsafe { Rc::increment_strong_count(request.cast::<Request>()) };
+    }
+}
+
+callbacks! {
     /// Writes the id as text into the request's own buffer.
     fn hearth_on_request_id(request: *mut c_void, buffer: *mut c_char) {
         // SAFETY: C passes a live request and 16 bytes of room.
@@ -221,11 +238,6 @@ callbacks! {
     fn hearth_on_write(request: *mut c_void, piece: hearth_str) -> bool {
         // SAFETY: C passes a live request and bytes that live during the call.
         unsafe { request_of(request).write(Bytes::copy_from_slice(piece.bytes())) }
-    }
-
-    fn hearth_on_request_retain(request: *mut c_void) {
-        // SAFETY: the pointer came from Rc::into_raw and is live.
-        unsafe { Rc::increment_strong_count(request.cast::<Request>()) };
     }
 
     fn hearth_on_request_release(request: *mut c_void) {

@@ -1,7 +1,8 @@
 //! `hearth run`: one script as a task, in place of the php command.
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CString, OsStr, OsString, c_char};
 use std::future::Future;
+use std::os::unix::ffi::OsStrExt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -13,10 +14,10 @@ use crate::task::Task;
 /// What the php command line asks to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Run {
-    File(String),
-    Code(String),
+    File(OsString),
+    Code(OsString),
     Stdin,
-    Lint(String),
+    Lint(OsString),
     /// `v`, `m` or `i`.
     Info(char),
 }
@@ -27,9 +28,9 @@ pub struct Cli {
     task: Task,
 }
 
-fn leak(text: &str) -> *const c_char {
+fn leak(text: &OsStr) -> *const c_char {
     // The engine points at these for the life of the process. A NUL cannot come from a command line.
-    CString::new(text).unwrap_or_default().into_raw()
+    CString::new(text.as_bytes()).unwrap_or_default().into_raw()
 }
 
 /// Print what `-v`, `-m` and `-i` print. Returns the exit code. Ends the engine.
@@ -40,12 +41,13 @@ pub fn info(what: char) -> i32 {
 
 impl Cli {
     /// Begin the request; `argv[0]` is the script.
-    pub fn start(run: &Run, argv: &[String]) -> Result<Cli, BootError> {
+    pub fn start(run: &Run, argv: &[OsString]) -> Result<Cli, BootError> {
+        let name = OsStr::new("Standard input code");
         let (mode, script, code) = match run {
-            Run::File(path) => (b'f', path.as_str(), None),
-            Run::Lint(path) => (b'l', path.as_str(), None),
-            Run::Code(code) => (b'r', "Standard input code", Some(code.as_str())),
-            Run::Stdin | Run::Info(_) => (b'-', "Standard input code", None),
+            Run::File(path) => (b'f', path.as_os_str(), None),
+            Run::Lint(path) => (b'l', path.as_os_str(), None),
+            Run::Code(code) => (b'r', name, Some(code.as_os_str())),
+            Run::Stdin | Run::Info(_) => (b'-', name, None),
         };
         let script = leak(script);
         let mut pointers: Vec<*mut c_char> = argv.iter().map(|arg| leak(arg).cast_mut()).collect();

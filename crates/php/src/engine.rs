@@ -1,6 +1,7 @@
 //! Starting the engine and the app.
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, OsString, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use php_sys as sys;
@@ -11,18 +12,18 @@ include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 #[derive(Debug, Default)]
 pub struct Boot {
     /// ini settings that win over every file, in order.
-    pub ini: Vec<(String, String)>,
+    pub ini: Vec<(OsString, OsString)>,
     /// Several requests will be in flight: refuse persistent connections.
     pub refuse_persistent: bool,
     /// Behave as the `php` command.
     pub cli: bool,
     /// `-c`: another php.ini, or its folder.
-    pub ini_path: Option<String>,
+    pub ini_path: Option<OsString>,
     /// `-n`: no php.ini and no folder of settings.
     pub no_ini: bool,
 }
 
-/// Why the app is not up. The text is for the user.
+/// Why the app is not up. The text is for the user; empty where PHP itself has told the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootError(pub String);
 
@@ -64,30 +65,41 @@ fn ini_text(boot: &Boot) -> CString {
             ("implicit_flush", "0"),
         ]
     };
-    let mut text = String::new();
+    let mut text = Vec::new();
     for (key, value) in fixed
         .iter()
         .chain(&[("max_execution_time", "0"), ("max_input_time", "-1")])
     {
-        text.push_str(&format!("{key}={value}\n"));
+        text.extend_from_slice(format!("{key}={value}\n").as_bytes());
     }
     for (key, value) in &boot.ini {
-        text.push_str(&ini_line(key, value));
+        text.extend(ini_line(key.as_bytes(), value.as_bytes()));
     }
-    CString::new(text.replace('\0', "")).expect("NULs were removed")
+    text.retain(|&byte| byte != 0);
+    CString::new(text).expect("NULs were removed")
 }
 
 /// As the php command does: a value that is not plain is quoted, so that `-d date.timezone=Europe/Rome` works.
-fn ini_line(key: &str, value: &str) -> String {
-    let plain = value.is_empty()
-        || value.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '"' || c == '\'');
-    if plain && !value.contains([';', '(', '|', '&', '~', '!', '^'])
-        || value.starts_with(['"', '\''])
-    {
-        format!("{key}={value}\n")
+fn ini_line(key: &[u8], value: &[u8]) -> Vec<u8> {
+    let quoted = value.starts_with(b"\"") || value.starts_with(b"'");
+    let plain = value.first().is_none_or(u8::is_ascii_alphanumeric)
+        && !value.iter().any(|byte| b";(|&~!^".contains(byte));
+    let mut line = [key, b"="].concat();
+    if quoted || plain {
+        line.extend_from_slice(value);
     } else {
-        format!("{key}=\"{}\"\n", value.replace('"', "\\\""))
+        line.push(b'"');
+        for &byte in value {
+            line.extend_from_slice(if byte == b'"' {
+                b"\\\""
+            } else {
+                std::slice::from_ref(&byte)
+            });
+        }
+        line.push(b'"');
     }
+    line.push(b'\n');
+    line
 }
 
 fn check_abi() -> Result<(), BootError> {
@@ -105,9 +117,9 @@ fn check_abi() -> Result<(), BootError> {
 const SCAN_DIR: &str = "PHP_INI_SCAN_DIR";
 
 /// Where Debian keeps the settings of the php command, which `hearth run` stands in for.
-fn cli_folder() -> Option<String> {
+fn cli_folder() -> Option<OsString> {
     let folder = format!("/etc/php/{}/cli", series());
-    Path::new(&folder).is_dir().then_some(folder)
+    Path::new(&folder).is_dir().then(|| folder.into())
 }
 
 /// libphp looks for extensions' settings where the embed package has them; the php command has its own folder.
@@ -117,7 +129,7 @@ fn read_cli_settings() -> bool {
         return false;
     };
     // SAFETY: nothing else runs yet, so nobody reads the environment at this moment.
-    unsafe { std::env::set_var(SCAN_DIR, format!("{folder}/conf.d")) };
+    unsafe { std::env::set_var(SCAN_DIR, Path::new(&folder).join("conf.d")) };
     true
 }
 
@@ -126,6 +138,14 @@ fn read_cli_settings() -> bool {
 fn forget_cli_settings() {
     // SAFETY: as above: the engine is up, but no script and no thread runs yet.
     unsafe { std::env::remove_var(SCAN_DIR) };
+}
+
+/// This program, which PHP scripts find as PHP_BINARY and may start as `php`.
+fn executable() -> CString {
+    std::env::current_exe()
+        .ok()
+        .and_then(|path| CString::new(path.as_os_str().as_bytes()).ok())
+        .unwrap_or_default()
 }
 
 /// Start the engine and load our own library. Once per process, before any thread.
@@ -139,8 +159,8 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
         .ini_path
         .as_ref()
         .or(cli_path.as_ref())
-        .map(|p| CString::new(p.as_str()).expect("a path of the command line has no NUL"));
-    let name = CString::new("hearth-php").expect("constant");
+        .map(|p| CString::new(p.as_bytes()).expect("a path of the command line has no NUL"));
+    let name = executable();
     let argv: &'static mut [*mut c_char] =
         Box::leak(Box::new([name.into_raw(), std::ptr::null_mut()]));
     let args: &'static sys::hearth_boot_args = Box::leak(Box::new(sys::hearth_boot_args {
@@ -159,6 +179,8 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
     }
     if started {
         Ok(())
+    } else if boot.cli {
+        Err(BootError(String::new()))
     } else {
         Err(BootError(
             "the PHP engine did not start: run `hearth run -v` to see why".to_owned(),
@@ -236,7 +258,7 @@ pub fn after_fork() {
 /// May the code that runs now wait by leaving its task? False outside tasks and on other threads.
 pub fn can_wait() -> bool {
     // SAFETY: reads thread-local and engine flags.
-    unsafe { sys::hearth_can_wait() }
+    unsafe { sys::hearth_can_wait() && !crate::task::is_forked() }
 }
 
 /// The most bytes a request's body may have (`post_max_size`), 0 for no limit.

@@ -21,6 +21,6 @@ pub use engine::{
 };
 pub use request::{Body, BodySource, Client, Pipe, Request, Response};
 pub use task::{
-    Cancel, Cancelled, Host, Task, current_request_id, current_task_id, install, interrupt,
-    is_unwinding, on_engine_thread, throw_error, timer_forget, timer_task, wait,
+    Cancel, Cancelled, Host, Task, call_task, current_request_id, current_task_id, forked, install,
+    interrupt, is_unwinding, on_engine_thread, throw_error, timer_forget, timer_task, wait,
 };

@@ -1,6 +1,6 @@
 //! Tasks: PHP code that can wait, as futures.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -23,6 +23,8 @@ pub trait Host {
     fn log(&self, level: Level, message: &str, request: u64);
     /// A task ended in a fatal error: the process is to be replaced.
     fn broken(&self);
+    /// A task ended in a process that PHP code forked: such a process has no other work.
+    fn left_fork(&self);
     /// A timer for PHP: run `timer_task(id)` after `time`, once or again and again.
     fn timer(&self, id: u64, time: Duration, repeat: bool);
     /// Stop that timer; false if there is none.
@@ -35,6 +37,7 @@ pub trait Host {
 
 thread_local! {
     static HOST: Cell<Option<&'static dyn Host>> = const { Cell::new(None) };
+    static FORKED: Cell<bool> = const { Cell::new(false) };
     /// Timers that the app set while it was booted: they begin when there is a host.
     static EARLY_TIMERS: RefCell<Vec<(u64, Duration, bool)>> = const { RefCell::new(Vec::new()) };
 }
@@ -50,6 +53,16 @@ pub fn install(host: &'static dyn Host) {
 /// Is this the thread that runs PHP, or will?
 pub fn on_engine_thread() -> bool {
     HOST.get().is_some()
+}
+
+/// PHP code has forked and this is the child: from now on it blocks where it would have waited, and the parent's other
+/// tasks do not run here.
+pub fn forked() {
+    FORKED.set(true);
+}
+
+pub(crate) fn is_forked() -> bool {
+    FORKED.get()
 }
 
 pub(crate) fn start_timer(id: u64, time: Duration, repeat: bool) {
@@ -132,13 +145,17 @@ pub(crate) struct Family {
 
 pub(crate) struct TaskCell {
     c: Cell<*mut sys::hearth_task>,
+    /// How to have it polled again, noted when it waits.
     waker: RefCell<Waker>,
+    /// The waker of the poll under way, null outside of one.
+    polling: Cell<*const Waker>,
     cancel: Cell<Option<Cancel>>,
     park: Cell<Park>,
     ended: Cell<bool>,
     broken: Cell<bool>,
     joiners: RefCell<Vec<Waker>>,
-    pub(crate) family: Rc<Family>,
+    /// Made with the first child.
+    pub(crate) family: OnceCell<Rc<Family>>,
     pub(crate) request: Option<Rc<Request>>,
 }
 
@@ -155,22 +172,34 @@ impl std::fmt::Debug for Task {
 }
 
 impl TaskCell {
-    fn new(family: Rc<Family>, request: Option<Rc<Request>>) -> Rc<TaskCell> {
+    fn new(family: Option<Rc<Family>>, request: Option<Rc<Request>>) -> Rc<TaskCell> {
         Rc::new(TaskCell {
             c: Cell::new(std::ptr::null_mut()),
             waker: RefCell::new(Waker::noop().clone()),
+            polling: Cell::new(std::ptr::null()),
             cancel: Cell::new(None),
             park: Cell::new(Park::Running),
             ended: Cell::new(false),
             broken: Cell::new(false),
             joiners: RefCell::new(Vec::new()),
-            family,
+            family: family.map_or_else(OnceCell::new, OnceCell::from),
             request,
         })
     }
 
+    fn note_waker(&self, waker: &Waker) {
+        let mut known = self.waker.borrow_mut();
+        if !known.will_wake(waker) {
+            known.clone_from(waker);
+        }
+    }
+
     fn wake(&self) {
         self.waker.borrow().wake_by_ref();
+    }
+
+    fn family(&self) -> &Rc<Family> {
+        self.family.get_or_init(Rc::default)
     }
 
     /// Only the first reason counts, until it was delivered.
@@ -189,6 +218,9 @@ impl TaskCell {
         // SAFETY: `c` was made by one of the hearth_task_* constructors and is freed only below, after its end; the
         // engine's thread is this one, because Rc keeps the cell on it.
         let step = unsafe { sys::hearth_task_resume(self.c.get()) };
+        if is_forked() {
+            host().left_fork();
+        }
         if step == sys::HEARTH_STEP_WAITING {
             return false;
         }
@@ -207,7 +239,11 @@ impl TaskCell {
         for waker in self.joiners.borrow_mut().drain(..) {
             waker.wake();
         }
-        if let Some(waker) = self.family.joiner.borrow_mut().take() {
+        if let Some(waker) = self
+            .family
+            .get()
+            .and_then(|family| family.joiner.borrow_mut().take())
+        {
             waker.wake();
         }
     }
@@ -216,7 +252,7 @@ impl TaskCell {
 impl Task {
     /// A task that calls the app's handler with `request`.
     pub fn request(request: Rc<Request>) -> Task {
-        let cell = TaskCell::new(Rc::default(), Some(request));
+        let cell = TaskCell::new(None, Some(request));
         let request = cell.request.as_ref().expect("just given");
         let owner = Rc::as_ptr(&cell).cast_mut().cast::<c_void>();
         // SAFETY: the cell outlives the C task: it is freed in `end`, which needs the cell. The request pointer carries
@@ -232,7 +268,7 @@ impl Task {
     pub(crate) fn detached(
         make: impl FnOnce(*mut c_void) -> *mut sys::hearth_task,
     ) -> Option<Task> {
-        let cell = TaskCell::new(Rc::default(), None);
+        let cell = TaskCell::new(None, None);
         let c = make(Rc::as_ptr(&cell).cast_mut().cast());
         if c.is_null() {
             return None;
@@ -272,13 +308,10 @@ impl Future for Task {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let cell = &self.0;
-        {
-            let mut waker = cell.waker.borrow_mut();
-            if !waker.will_wake(context.waker()) {
-                waker.clone_from(context.waker());
-            }
-        }
-        if cell.resume() {
+        cell.polling.set(context.waker());
+        let ended = cell.resume();
+        cell.polling.set(std::ptr::null());
+        if ended {
             Poll::Ready(())
         } else {
             Poll::Pending
@@ -364,10 +397,16 @@ pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
         if take_cancel(cell) {
             return Err(Cancelled);
         }
-        let waker = cell.waker.borrow().clone();
-        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+        // SAFETY: null, or the waker of the poll that resumed this task and lasts until the task suspends.
+        let waker = unsafe { cell.polling.get().as_ref() }.unwrap_or(Waker::noop());
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(waker)) {
             return Ok(value);
         }
+        if is_forked() {
+            throw_error("A forked process cannot wait for tasks and timers of its parent");
+            return Err(Cancelled);
+        }
+        cell.note_waker(waker);
         // SAFETY: we are on the stack of the current task, in a call that may wait, and hold no borrow that others need.
         unsafe { sys::hearth_task_suspend() };
     }
@@ -397,6 +436,12 @@ pub fn timer_task(id: u64) -> Option<Task> {
     Task::detached(|owner| unsafe { sys::hearth_timer_task(id, owner) })
 }
 
+/// A task that calls the PHP function `name` with one number, or `None` if there is no such function.
+pub fn call_task(name: &std::ffi::CStr, argument: f64) -> Option<Task> {
+    // SAFETY: the name is copied; the owner outlives the C task, as in Task::request.
+    Task::detached(|owner| unsafe { sys::hearth_call_task(name.as_ptr(), argument, owner) })
+}
+
 /// A timer that fired for the last time: its callback is not needed any more once it runs.
 pub fn timer_forget(id: u64) {
     // SAFETY: called on the engine's thread; the C side ignores ids it does not know.
@@ -408,13 +453,13 @@ pub fn timer_forget(id: u64) {
 /// A new task for `async()` (`child`) or `background()`. The caller gets one reference.
 pub(crate) fn new_task(parent: &TaskCell, c: *mut sys::hearth_task, child: bool) -> Rc<TaskCell> {
     let cell = if child {
-        TaskCell::new(Rc::clone(&parent.family), parent.request.clone())
+        TaskCell::new(Some(Rc::clone(parent.family())), parent.request.clone())
     } else {
-        TaskCell::new(Rc::default(), None)
+        TaskCell::new(None, None)
     };
     cell.c.set(c);
     if child {
-        let mut children = parent.family.children.borrow_mut();
+        let mut children = parent.family().children.borrow_mut();
         children.retain(|known| known.upgrade().is_some_and(|known| !known.ended.get()));
         children.push(Rc::downgrade(&cell));
     }
@@ -468,8 +513,13 @@ pub(crate) fn await_task(cell: &TaskCell, seconds: f64) -> c_int {
 
 /// Wait until every child of the running task's family has ended; `cancel` them first if they are not wanted any more.
 pub(crate) fn join_children(cancel: bool) {
+    if is_forked() {
+        return;
+    }
     let cell = current().expect("called in a task");
-    let family = Rc::clone(&cell.family);
+    let Some(family) = cell.family.get().cloned() else {
+        return;
+    };
     let this: *const TaskCell = cell;
     if cancel {
         cancel_children(&family);

@@ -126,6 +126,13 @@ pub(crate) fn closing(fd: RawFd) {
     }
 }
 
+/// After a fork: the registrations are in a reactor that is shared with the parent, and are the parent's.
+pub(crate) fn forget() {
+    for known in TABLE.take().into_iter().flatten() {
+        std::mem::forget(known.registration.take());
+    }
+}
+
 impl Descriptor {
     fn drop_registration(&self) {
         drop(self.registration.borrow_mut().take());

@@ -20,6 +20,7 @@ use scoreboard::Ticket;
 use tokio::task::spawn_local;
 
 use crate::body::{Hanging, RequestBody, ResponseBody};
+use crate::gate::Turn;
 use crate::watchdog;
 use crate::worker::Worker;
 
@@ -38,7 +39,7 @@ pub(crate) struct Answering {
 
 enum Phase {
     /// As many requests are running as may (workers.concurrency).
-    Queued(Pin<Box<dyn Future<Output = ()>>>),
+    Queued(Turn),
     Running,
     /// The answer is a file.
     Sending(Pin<Box<dyn Future<Output = Answer>>>),
@@ -102,10 +103,10 @@ impl Answering {
             watched: false,
             phase: Phase::Running,
         };
-        if this.worker.try_enter() {
+        if this.worker.gate.try_enter() {
             this.begin();
         } else {
-            this.phase = Phase::Queued(Box::pin(this.worker.enter()));
+            this.phase = Phase::Queued(this.worker.gate.line_up());
         }
         this
     }
@@ -202,7 +203,7 @@ impl Answering {
     fn poll_phase(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
         match &mut self.phase {
             Phase::Queued(turn) => {
-                ready!(turn.as_mut().poll(context));
+                ready!(Pin::new(turn).poll(context));
                 self.begin();
                 self.poll_answer(context)
             }
@@ -231,7 +232,7 @@ fn ended_request(request: &Rc<Request>, worker: &Rc<Worker>, broken: bool) {
     } else {
         request.end();
     }
-    worker.leave();
+    worker.gate.leave();
     if let Some(rest) = request.take_unread() {
         spawn_local(discard(rest));
     }
@@ -291,6 +292,8 @@ impl Drop for Answering {
 /// What the scoreboard calls a request whose client did not wait for the answer.
 const CLIENT_GONE: u16 = 0;
 
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=UTF-8");
+
 /// Headers that say how this connection frames the message are hyper's.
 const FRAMING: [HeaderName; 2] = [TRANSFER_ENCODING, CONNECTION];
 
@@ -323,10 +326,7 @@ fn convert(response: Response) -> Answer {
         || status == StatusCode::NO_CONTENT
         || status == StatusCode::NOT_MODIFIED);
     if has_body && !headers.contains_key(CONTENT_TYPE) {
-        headers.insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static("text/html; charset=UTF-8"),
-        );
+        headers.insert(CONTENT_TYPE, HTML);
     }
     if !has_body {
         *answer.body_mut() = ResponseBody::Full(None);

@@ -113,6 +113,12 @@ impl php::Host for ProcessHost {
         self.changed.notify_waiters();
     }
 
+    fn left_fork(&self) {
+        if !self.cli {
+            hook::exit_now(0);
+        }
+    }
+
     fn timer(&self, id: u64, time: Duration, repeat: bool) {
         let handle = spawn_local(fire(id, time, repeat)).abort_handle();
         let mut timers = self.timers.borrow_mut();

@@ -5,6 +5,7 @@ mod body;
 mod clock;
 mod connection;
 mod descriptors;
+mod gate;
 mod handler;
 mod host;
 mod log;
@@ -13,21 +14,36 @@ mod waiter;
 mod watchdog;
 mod worker;
 
+use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
-const USAGE: &str = "hearth-php is started by hearth: use `hearth serve` or `hearth run`.";
+const USAGE: &str = "\
+hearth-php is started by hearth: use `hearth serve` or `hearth run`.
+It also understands what the php command does: `hearth-php [php options] SCRIPT [ARG…]`.";
 
+/// PHP scripts start more PHP by the constant PHP_BINARY, which names this program. So whatever is not a word of
+/// `hearth` is what the php command would be told; and under the name `php` it is the php command.
 fn main() -> ExitCode {
-    let mut args = std::env::args().skip(1);
-    match args.next().as_deref() {
+    let mut args = std::env::args_os();
+    let is_php = args
+        .next()
+        .is_some_and(|own| std::path::Path::new(&own).file_name() == Some("php".as_ref()));
+    let args: Vec<OsString> = args.collect();
+    let word = args.first().and_then(|word| word.to_str());
+    match word.filter(|_| !is_php) {
         Some("zygote") => {
             let cold = args
-                .next()
-                .filter(|flag| flag == "--cold")
-                .and_then(|_| args.next());
-            zygote::run(zygote::inherited_channel(), cold, worker::main)
+                .get(1)
+                .filter(|flag| *flag == "--cold")
+                .and_then(|_| args.get(2)?.to_str());
+            zygote::run(
+                zygote::inherited_channel(),
+                cold.map(str::to_owned),
+                worker::main,
+            )
         }
-        Some("run") => run::main(&args.collect::<Vec<_>>()),
+        Some("run") => run::main(&args[1..]),
         Some("--version") => {
             println!(
                 "hearth-php {} (protocol {}), PHP {}, built for PHP {}",
@@ -38,9 +54,10 @@ fn main() -> ExitCode {
             );
             ExitCode::SUCCESS
         }
-        _ => {
+        None if args.is_empty() && !is_php && std::io::stdin().is_terminal() => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
         }
+        _ => run::main(&args),
     }
 }

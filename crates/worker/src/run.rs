@@ -1,5 +1,7 @@
 //! `hearth run`: in place of the php command.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use php::{Boot, Cli, Run};
@@ -25,48 +27,69 @@ Usage: hearth run [options] SCRIPT [ARG…]
 struct Command {
     boot: Settings,
     run: Option<Run>,
-    args: Vec<String>,
+    args: Vec<OsString>,
 }
 
 #[derive(Debug, Default, PartialEq)]
 struct Settings {
-    ini: Vec<(String, String)>,
-    ini_path: Option<String>,
+    ini: Vec<(OsString, OsString)>,
+    ini_path: Option<OsString>,
     no_ini: bool,
 }
 
-/// As the php command reads it: options up to the script or `--`; `-dKEY=VALUE` and `-d KEY=VALUE` are the same.
-fn parse(args: &[String]) -> Result<Command, String> {
+/// The rest of a word behind `-x` or `-x=`.
+fn attached(word: &[u8]) -> &OsStr {
+    OsStr::from_bytes(word.strip_prefix(b"=").unwrap_or(word))
+}
+
+/// `KEY=VALUE`; a key alone is switched on.
+fn setting(word: &OsStr) -> (OsString, OsString) {
+    let word = word.as_bytes();
+    let (key, value) = match word.iter().position(|&byte| byte == b'=') {
+        Some(at) => (&word[..at], &word[at + 1..]),
+        None => (word, &b"1"[..]),
+    };
+    (
+        OsStr::from_bytes(key).to_owned(),
+        OsStr::from_bytes(value).to_owned(),
+    )
+}
+
+/// As the php command reads it: options up to the script or `--`; `-dKEY=VALUE` and `-d KEY=VALUE` are the same. File
+/// names and values are bytes: they need not be UTF-8.
+fn parse(args: &[OsString]) -> Result<Command, String> {
     let mut command = Command::default();
     let mut lint = false;
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
-        let Some(letter) = arg
-            .strip_prefix('-')
-            .and_then(|flags| flags.chars().next())
-            .filter(|_| arg != "--")
-        else {
-            if arg != "--" && command.run.is_none() {
-                command.run = Some(Run::File(arg.clone()));
-            } else if arg != "--" {
-                command.args.push(arg.clone());
+        let (letter, tail) = match arg.as_bytes() {
+            b"--" => {
+                command.args.extend(rest.cloned());
+                break;
             }
-            command.args.extend(rest.cloned());
-            break;
+            [b'-', letter, tail @ ..] => (char::from(*letter), tail),
+            _ if command.run.is_none() => {
+                command.run = Some(Run::File(arg.clone()));
+                // As the php command does: two dashes right behind the script belong to it.
+                command.args.extend(rest.cloned());
+                break;
+            }
+            _ => {
+                command.args.push(arg.clone());
+                command.args.extend(rest.cloned());
+                break;
+            }
         };
-        let mut value = || match &arg[2..] {
-            "" => rest
-                .next()
+        let mut value = || {
+            if !tail.is_empty() {
+                return Ok(attached(tail).to_owned());
+            }
+            rest.next()
                 .cloned()
-                .ok_or_else(|| format!("-{letter} needs a value")),
-            attached => Ok(attached.strip_prefix('=').unwrap_or(attached).to_owned()),
+                .ok_or_else(|| format!("-{letter} needs a value"))
         };
         match letter {
-            'd' => {
-                let setting = value()?;
-                let (key, value) = setting.split_once('=').unwrap_or((&setting, "1"));
-                command.boot.ini.push((key.to_owned(), value.to_owned()));
-            }
+            'd' => command.boot.ini.push(setting(&value()?)),
             'c' => command.boot.ini_path = Some(value()?),
             'n' => command.boot.no_ini = true,
             'f' => command.run = Some(Run::File(value()?)),
@@ -74,7 +97,7 @@ fn parse(args: &[String]) -> Result<Command, String> {
             'l' => lint = true,
             'q' | 'C' | 'H' => {}
             'v' | 'm' | 'i' => command.run = Some(Run::Info(letter)),
-            _ => return Err(format!("unknown option {arg}")),
+            _ => return Err(format!("unknown option {}", arg.display())),
         }
     }
     if let (true, Some(Run::File(path))) = (lint, &command.run) {
@@ -83,7 +106,7 @@ fn parse(args: &[String]) -> Result<Command, String> {
     Ok(command)
 }
 
-pub(crate) fn main(args: &[String]) -> ExitCode {
+pub(crate) fn main(args: &[OsString]) -> ExitCode {
     if args
         .first()
         .is_some_and(|arg| arg == "-h" || arg == "--help")
@@ -110,7 +133,10 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
         cli: true,
         refuse_persistent: false,
     }) {
-        eprintln!("hearth run: {}", error.0);
+        // PHP has said for itself why it does not start.
+        if !error.0.is_empty() {
+            eprintln!("hearth run: {}", error.0);
+        }
         return ExitCode::FAILURE;
     }
     match command.run.unwrap_or(Run::Stdin) {
@@ -123,7 +149,7 @@ fn exit(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code & 0xff).unwrap_or(255))
 }
 
-fn execute(run: &Run, args: Vec<String>) -> i32 {
+fn execute(run: &Run, args: Vec<OsString>) -> i32 {
     let runtime = match crate::worker::runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -133,10 +159,11 @@ fn execute(run: &Run, args: Vec<String>) -> i32 {
     };
     let name = match run {
         Run::File(path) | Run::Lint(path) => path.clone(),
-        _ => "Standard input code".to_owned(),
+        _ => "Standard input code".into(),
     };
-    let argv: Vec<String> = std::iter::once(name).chain(args).collect();
+    let argv: Vec<OsString> = std::iter::once(name).chain(args).collect();
     ProcessHost::install(None, std::time::Duration::ZERO, true);
+    crate::waiter::interruptible();
     let mut script = match Cli::start(run, &argv) {
         Ok(script) => script,
         Err(error) => {
@@ -145,7 +172,11 @@ fn execute(run: &Run, args: Vec<String>) -> i32 {
         }
     };
     runtime.block_on(&mut script);
-    script.finish()
+    let code = script.finish();
+    // The process ends here. A thread that still waits for somebody is not waited for; and what a forked child would
+    // take down is its parent's.
+    std::mem::forget(runtime);
+    code
 }
 
 #[cfg(test)]
@@ -153,7 +184,7 @@ mod tests {
     use super::*;
 
     fn parsed(args: &[&str]) -> Result<Command, String> {
-        parse(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>())
+        parse(&args.iter().map(OsString::from).collect::<Vec<_>>())
     }
 
     #[test]

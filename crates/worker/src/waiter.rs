@@ -1,6 +1,6 @@
 //! How a task waits when PHP calls something that blocks: the hooks' [`hook::Waiter`] on tokio.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use hook::Waiter;
 use libc::pollfd;
 use rustix::event::Timespec;
+use tokio::sync::Notify;
 
 use crate::descriptors::{self, Descriptor, Holder};
 
@@ -21,6 +22,8 @@ pub(crate) struct Tokio;
 const FOR_EVER: Duration = Duration::from_secs(86_400 * 365);
 
 thread_local! {
+    static SIGNALS: Rc<Notify> = Rc::default();
+    static INTERRUPTIBLE: Cell<bool> = const { Cell::new(false) };
     /// Tasks that wait for a file lock, by the file's device and inode.
     static LOCKS: RefCell<HashMap<(u64, u64), Vec<Waker>>> = RefCell::default();
 }
@@ -89,12 +92,36 @@ async fn any_ready(fds: &mut [pollfd], claims: &Claims) -> i32 {
     .await
 }
 
+/// A socket's time limit from here on is not worth a timer: mysqlnd reads with one of a day, thousands of times a
+/// second, and the request's own time limit ends the wait long before.
+const NO_LIMIT: Duration = Duration::from_secs(6 * 3600);
+
 /// `future` with a time limit; `None` when the time is over first.
 async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
     match limit {
-        Some(limit) if limit < FOR_EVER => tokio::time::timeout(limit, future).await.ok(),
+        Some(limit) if limit < NO_LIMIT => tokio::time::timeout(limit, future).await.ok(),
         _ => Some(future.await),
     }
+}
+
+/// `future`, or `None` when a signal comes first: on the command line only. A server's signals are not its requests'.
+async fn unless_interrupted<F: Future>(future: F) -> Option<F::Output> {
+    if !INTERRUPTIBLE.get() {
+        return Some(future.await);
+    }
+    let signals = SIGNALS.with(|signals| Rc::clone(signals));
+    let mut signal = pin!(signals.notified());
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => signal.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+/// From now on a signal ends sleeps and polls, as the system's own do.
+pub(crate) fn interruptible() {
+    INTERRUPTIBLE.set(true);
 }
 
 fn fail(errno: i32) -> i32 {
@@ -121,6 +148,16 @@ impl Waiter for Tokio {
         php::can_wait()
     }
 
+    fn forked(&self) {
+        php::forked();
+        descriptors::forget();
+    }
+
+    fn interrupted(&self) {
+        // Once the thread ends there is nobody to tell.
+        let _ = SIGNALS.try_with(|signals| signals.notify_waiters());
+    }
+
     fn poll(&self, fds: &mut [pollfd], timeout: Option<Duration>) -> i32 {
         if fds.iter().all(|entry| entry.fd < 0) {
             return if self.sleep(timeout.unwrap_or(FOR_EVER)) {
@@ -133,9 +170,10 @@ impl Waiter for Tokio {
             Ok(claims) => claims,
             Err(refused) => return refuse(&refused),
         };
-        match php::wait(within(timeout, any_ready(fds, &claims))) {
-            Ok(Some(n)) => n,
-            Ok(None) => 0,
+        match php::wait(unless_interrupted(within(timeout, any_ready(fds, &claims)))) {
+            Ok(Some(Some(n))) => n,
+            Ok(Some(None)) => 0,
+            Ok(None) => fail(libc::EINTR),
             Err(php::Cancelled) => fail(libc::ECANCELED),
         }
     }
@@ -180,7 +218,8 @@ impl Waiter for Tokio {
     }
 
     fn sleep(&self, time: Duration) -> bool {
-        php::wait(tokio::time::sleep(time.min(FOR_EVER))).is_ok()
+        let sleep = tokio::time::sleep(time.min(FOR_EVER));
+        php::wait(unless_interrupted(sleep)).is_ok_and(|slept| slept.is_some())
     }
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool {
@@ -207,7 +246,9 @@ impl Waiter for Tokio {
     }
 
     fn unlocked(&self, fd: i32) {
-        if !php::on_engine_thread() || LOCKS.with_borrow(HashMap::is_empty) {
+        if !php::on_engine_thread()
+            || LOCKS.try_with(|locks| locks.borrow().is_empty()) != Ok(false)
+        {
             return;
         }
         let waiting =

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
 use std::time::Duration;
 
 use ipc::{Channel, Drain, FromWorker, ToWorker};
@@ -14,11 +13,12 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::{LocalOptions, LocalRuntime};
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 use zygote::Start;
 
 use crate::connection::{self, Life};
+use crate::gate::Gate;
 use crate::host::ProcessHost;
 use crate::waiter::now_ms;
 use crate::{clock, descriptors, log, watchdog};
@@ -44,8 +44,8 @@ pub(crate) struct Worker {
     waiting: RefCell<Vec<Waiting>>,
     listening: RefCell<Vec<AbortHandle>>,
     next_id: Cell<u64>,
-    /// One permit per request that may be in flight (workers.concurrency); first come, first served.
-    permits: Arc<Semaphore>,
+    /// How many requests may be in flight (workers.concurrency).
+    pub(crate) gate: Rc<Gate>,
 }
 
 fn milliseconds(seconds: f64) -> u64 {
@@ -73,7 +73,7 @@ impl Worker {
             open: Cell::new(0),
             waiting: RefCell::default(),
             listening: RefCell::default(),
-            permits: Arc::new(Semaphore::new(start.boot.concurrency.max(1) as usize)),
+            gate: Gate::new(start.boot.concurrency.max(1)),
             next_id: Cell::new(
                 (u64::from(std::process::id()) << 40)
                     ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),
@@ -86,28 +86,6 @@ impl Worker {
         if let (Some(board), Some(ticket)) = (&self.host.board, ticket) {
             board.end(ticket, status);
         }
-    }
-
-    /// May one more request run now? If so, [`Worker::leave`] when it has ended.
-    pub(crate) fn try_enter(&self) -> bool {
-        self.permits
-            .try_acquire()
-            .map(SemaphorePermit::forget)
-            .is_ok()
-    }
-
-    /// Wait for one's turn.
-    pub(crate) fn enter(&self) -> impl Future<Output = ()> + use<> {
-        let permits = Arc::clone(&self.permits);
-        async move {
-            if let Ok(permit) = permits.acquire().await {
-                permit.forget();
-            }
-        }
-    }
-
-    pub(crate) fn leave(&self) {
-        self.permits.add_permits(1);
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {
@@ -313,6 +291,9 @@ async fn serve(start: Start) -> Result<(), String> {
             worker.open.get()
         ));
     }
+    if !worker.host.is_broken.get() {
+        close_pools().await;
+    }
     Ok(())
 }
 
@@ -352,6 +333,16 @@ async fn receive(channel: &AsyncFd<Channel>) -> Result<Option<ToWorker>, String>
             Ok(message) => return Ok(message.map(|(message, _)| message)),
         }
     }
+}
+
+/// Close the pools' connections in the way their databases like it; they have this long, in seconds.
+const CLOSE_POOLS: f64 = 2.0;
+
+async fn close_pools() {
+    let Some(task) = php::call_task(c"Hearth\\Internal\\closePools", CLOSE_POOLS) else {
+        return;
+    };
+    let _ = tokio::time::timeout(Duration::from_secs_f64(2.0 * CLOSE_POOLS), task).await;
 }
 
 async fn drained(worker: &Worker) {

@@ -12,6 +12,7 @@ mod fork;
 
 pub use descriptors::inherited_channel;
 
+use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
@@ -148,10 +149,14 @@ fn prepare(
     Ok(())
 }
 
-fn ini(boot: &Boot) -> Vec<(String, String)> {
-    let mut ini = boot.ini.clone();
+fn ini(boot: &Boot) -> Vec<(OsString, OsString)> {
+    let mut ini: Vec<_> = boot
+        .ini
+        .iter()
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect();
     if boot.display_errors {
-        ini.push(("display_errors".to_owned(), "1".to_owned()));
+        ini.push(("display_errors".into(), "1".into()));
     }
     ini
 }

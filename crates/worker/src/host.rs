@@ -18,7 +18,7 @@ use crate::{log, waiter};
 /// The host of this process; one per worker or `hearth run`, for the life of the process.
 pub(crate) struct ProcessHost {
     timers: RefCell<HashMap<u64, AbortHandle>>,
-    pub(crate) board: Option<Writer>,
+    pub(crate) board: Option<Rc<Writer>>,
     /// A fatal error happened: the worker must be replaced.
     pub(crate) is_broken: Cell<bool>,
     /// Wakes who looks at `is_broken`.
@@ -37,7 +37,7 @@ impl ProcessHost {
     ) -> &'static ProcessHost {
         let host: &'static ProcessHost = Box::leak(Box::new(ProcessHost {
             timers: RefCell::default(),
-            board,
+            board: board.map(Rc::new),
             is_broken: Cell::new(false),
             changed: Rc::default(),
             time_limit,
@@ -83,7 +83,13 @@ async fn fire(id: u64, time: Duration, repeat: bool) {
 impl php::Host for ProcessHost {
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>) {
         self.count(Counter::Tasks);
-        spawn_local(future);
+        let board = self.board.clone();
+        spawn_local(async move {
+            future.await;
+            if let Some(board) = board {
+                board.count(Counter::TasksFinished, 1);
+            }
+        });
     }
 
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()>>> {

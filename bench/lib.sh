@@ -84,6 +84,21 @@ curl_ok() {
     php -r 'exit(@file_get_contents("http://127.0.0.1:$argv[1]/") === false ? 1 : 0);' "$1"
 }
 
+# expect PORT PATTERN: dies unless the server's answer is 200 and matches. A wrong answer would be measured all the same.
+expect() {
+    # shellcheck disable=SC2016 # PHP code
+    php -r '$body = (string) @file_get_contents("http://127.0.0.1:$argv[1]/");
+        $is = $http_response_header[0] ?? "nothing";
+        preg_match($argv[2], $body) || fwrite(STDERR, "bench: port $argv[1] answers $is $body, not $argv[2]\n") && exit(1);' "$1" "$2"
+}
+
+# What the figures were taken on.
+machine() {
+    printf '%s, %s processors, Linux %s, PHP %s, %s, load %s, %s\n' \
+        "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -r)" \
+        "$(php -r 'echo PHP_VERSION;')" "$("$target/release/hearth" --version | head -n 1)" "$(cut -d' ' -f1 /proc/loadavg)" "$(date -u '+%F %R UTC')"
+}
+
 # A private MariaDB with a table of 10,000 rows; leaves DSN in the environment.
 launch_database() {
     [ -z "${DSN:-}" ] || return 0
@@ -126,6 +141,7 @@ measure() {
     before=$(cpu "$2")
     wrk -t1 -c"${connections:?}" -d"${seconds}s" --latency "$url" >"$place/wrk.out"
     after=$(cpu "$2")
+    kill -0 "$2" 2>/dev/null || die "the server on port $1 ended while it was measured"
     awk -v ticks=$((after - before)) -v hz="$(getconf CLK_TCK)" '
         function ms(t) { return t ~ /us$/ ? t / 1000 : t ~ /ms$/ ? t + 0 : t * 1000 }
         / requests in /{n = $1} /Requests\/sec/{rps = $2} $1 == "99%"{p99 = ms($2)}

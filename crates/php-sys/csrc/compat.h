@@ -55,6 +55,13 @@
 # define HEARTH_SET_STACK_LIMITS(context) ((void) (context))
 #endif
 
+/* True on success: 8.2 and 8.3 return a bool, 8.4 a zend_result, for which success is 0. */
+#if PHP_VERSION_ID >= 80400
+# define HEARTH_FIBER_INIT(context, kind, function, size) (zend_fiber_init_context(context, kind, function, size) == SUCCESS)
+#else
+# define HEARTH_FIBER_INIT(context, kind, function, size) zend_fiber_init_context(context, kind, function, size)
+#endif
+
 /* session_set_save_handler()'s functions: 8.2 has a union with an array for them, 8.4 the fields alone. */
 #define HEARTH_SAVE_HANDLERS(session) ((zval *) &(session).mod_user_names)
 #define HEARTH_SAVE_HANDLER_COUNT (sizeof ((php_ps_globals *) NULL)->mod_user_names / sizeof(zval))

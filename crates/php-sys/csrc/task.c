@@ -222,10 +222,11 @@ static bool make_context(hearth_task *task)
 {
 	size_t size = task->job == HEARTH_JOB_SCRIPT ? HEARTH_SCRIPT_STACK : (size_t) EG(fiber_stack_size);
 
-	if (!zend_fiber_init_context(&task->context, &task_kind, entry, size)) {
+	if (!HEARTH_FIBER_INIT(&task->context, &task_kind, entry, size)) {
 		if (EG(exception)) {
 			zend_clear_exception();
 		}
+		hearth_log(HEARTH_LOG_ERROR, "no memory for a task's stack of %zu bytes (fiber.stack_size; see also vm.max_map_count)", size);
 		return false;
 	}
 	task->has_context = true;

@@ -173,11 +173,23 @@ void hearth_task_state_init(hearth_task_state *state)
 
 /* ---- ini_set() ---- */
 
-/* In both directions at the stage at which no extension has objections: the value was accepted before. */
+static void ignore_error(int type, zend_string *file, const uint32_t line, zend_string *message)
+{
+	(void) type; (void) file; (void) line; (void) message;
+}
+
+/*
+ * In both directions at the stage at which no extension has objections: the value was accepted before. What there was to
+ * say about it, such as that the setting is deprecated, was said then.
+ */
 static void set_ini_value(zend_ini_entry *entry, zend_string *value)
 {
+	void (*report)(int, zend_string *, const uint32_t, zend_string *) = zend_error_cb;
+	int handled = EG(user_error_handler_error_reporting);
 	bool may_set_handler = false;
 
+	zend_error_cb = ignore_error;
+	EG(user_error_handler_error_reporting) = 0;
 	if (&ps_globals) {
 		/* Only session_set_save_handler() may choose the handler "user": it did. */
 		may_set_handler = ps_globals.set_handler;
@@ -189,6 +201,8 @@ static void set_ini_value(zend_ini_entry *entry, zend_string *value)
 	if (&ps_globals) {
 		ps_globals.set_handler = may_set_handler;
 	}
+	EG(user_error_handler_error_reporting) = handled;
+	zend_error_cb = report;
 	entry->value = value;
 }
 

@@ -87,11 +87,12 @@ unsafe extern "C" fn epoll_wait(
     // SAFETY: the caller's own promise.
     let ready =
         unsafe { libc::syscall(libc::SYS_epoll_wait, epoll, events, count, timeout) as c_int };
-    if ready < 0 && real::errno() == libc::EINTR {
-        if let Some(waiter) = installed() {
-            waiter.interrupted();
-            real::set_errno(libc::EINTR);
-        }
+    if ready < 0
+        && real::errno() == libc::EINTR
+        && let Some(waiter) = installed()
+    {
+        waiter.interrupted();
+        real::set_errno(libc::EINTR);
     }
     ready
 }

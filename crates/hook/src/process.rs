@@ -36,9 +36,9 @@ unsafe fn waitpid_by_thread(
     if options & libc::WCONTINUED != 0 {
         events |= libc::WCONTINUED;
     }
-    // SAFETY: getpgrp takes nothing.
     let (kind, id) = match pid {
         -1 => (libc::P_ALL, 0),
+        // SAFETY: getpgrp takes nothing.
         0 => (libc::P_PGID, unsafe { libc::getpgrp() }),
         group if group < 0 => (libc::P_PGID, group.saturating_neg()),
         one => (libc::P_PID, one),

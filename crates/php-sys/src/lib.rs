@@ -157,7 +157,11 @@ unsafe extern "C" {
     pub fn hearth_release(retained: *mut c_void);
     pub fn hearth_timer_task(callback: u64, owner: *mut c_void) -> *mut hearth_task;
     pub fn hearth_timer_forget(callback: u64);
-    pub fn hearth_call_task(function: *const c_char, argument: c_double, owner: *mut c_void) -> *mut hearth_task;
+    pub fn hearth_call_task(
+        function: *const c_char,
+        argument: c_double,
+        owner: *mut c_void,
+    ) -> *mut hearth_task;
 }
 
 /// Seconds, as PHP counts them.

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use testkit::Server;
 use testkit::service::MariaDb;
 
-use crate::support::{at_once, ok, one_worker, same};
+use crate::support::{at_once, ok, one_worker};
 
 const APP: &str = r#"
 return function (Hearth\Request $request) {

@@ -127,6 +127,10 @@ pub(crate) fn closing(fd: RawFd) {
 }
 
 /// After a fork: the registrations are in a reactor that is shared with the parent, and are the parent's.
+#[expect(
+    clippy::mem_forget,
+    reason = "dropping would deregister the parent's descriptors"
+)]
 pub(crate) fn forget() {
     for known in TABLE.take().into_iter().flatten() {
         std::mem::forget(known.registration.take());

@@ -109,7 +109,7 @@ async fn unless_interrupted<F: Future>(future: F) -> Option<F::Output> {
     if !INTERRUPTIBLE.get() {
         return Some(future.await);
     }
-    let signals = SIGNALS.with(|signals| Rc::clone(signals));
+    let signals = SIGNALS.with(Rc::clone);
     let mut signal = pin!(signals.notified());
     let mut future = pin!(future);
     poll_fn(|context| match future.as_mut().poll(context) {

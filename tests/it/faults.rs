@@ -102,7 +102,7 @@ fn fatal(path: &str, logged: &str) {
 
 #[test]
 fn a_fatal_error_is_a_500_and_the_worker_is_replaced() {
-    fatal("/fatal", "Cannot declare class A");
+    fatal("/fatal", "declare class A");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn what_a_request_set_is_gone_in_the_next() {
             return Hearth\Response::json($seen);
         };"#,
     )
-    .args(["--ini", "error_reporting=32767", "--ini", "date.timezone=UTC"])
+    .args(["--ini", "error_reporting=E_ALL", "--ini", "date.timezone=UTC"])
     .start();
     let first = ok(&server.get("/"));
     for _ in 0..5 {

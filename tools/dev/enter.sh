@@ -12,6 +12,8 @@ share() {
     mount --rbind "$1" "$root$2"
 }
 
+# A mount point of its own, as a root directory is: tests that make name spaces need it.
+mount --bind "$root" "$root"
 mkdir -p "$root/proc"
 mount -t proc proc "$root/proc"
 share /dev /dev

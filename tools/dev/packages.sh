@@ -29,10 +29,10 @@ packages_of() {
             echo "php$v-cli php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql php$v-redis php$v-curl"
             echo "php$v-mbstring php$v-xml php$v-apcu phpunit php-nyholm-psr7 php-psr-http-factory php-psr-log"
             echo 'php-doctrine-dbal php-illuminate-database php-illuminate-http php-symfony-http-kernel php-symfony-http-foundation'
-            echo 'php-psr-cache php-psr-simple-cache mariadb-server-core postgresql redis-server nginx-light'
+            echo 'php-psr-cache php-psr-simple-cache mariadb-server-core mariadb-client-core postgresql redis-server nginx-light'
             echo 'apache2-utils wrk procps util-linux openssl shellcheck'
             ;;
-        bench) echo "mariadb-server-core nginx-light wrk procps php$v-cli php$v-mysql" ;;
+        bench) echo "mariadb-server-core mariadb-client-core nginx-light wrk procps php$v-cli php$v-mysql" ;;
         phpsrc) echo 'dpkg-dev xz-utils' ;;
         tree) echo 'debootstrap debian-archive-keyring' ;;
         *) fail "no package group called $1: there are build, serve, test, bench and phpsrc" 2 ;;

@@ -19,7 +19,7 @@ mod sockets;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
-pub use real::{errno, exit_now, identity, poll_now, set_errno};
+pub use real::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 
 /// Which readiness a descriptor is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -76,6 +76,23 @@ pub fn identity(fd: c_int) -> Option<(u64, u64)> {
     stat(fd).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
+/// Is `fd` a stream socket, on which a receive gets as much as there is?
+pub fn is_stream(fd: c_int) -> bool {
+    let mut kind: c_int = 0;
+    let mut length = size_of::<c_int>() as libc::socklen_t;
+    // SAFETY: kind and length describe room for one int.
+    let done = unsafe {
+        libc::getsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_TYPE,
+            (&raw mut kind).cast(),
+            &raw mut length,
+        )
+    };
+    done == 0 && kind == libc::SOCK_STREAM
+}
+
 /// End this process without its exit handlers: in a forked one they are the parent's.
 pub fn exit_now(code: c_int) -> ! {
     // SAFETY: ends the process; nothing of it is used afterwards.

@@ -57,6 +57,7 @@ pub(crate) struct Descriptor {
     waker: RefCell<Option<Waker>>,
     /// PHP has read everything that was there, and the reactor has not said anything since.
     drained: Cell<bool>,
+    is_stream: bool,
 }
 
 thread_local! {
@@ -97,6 +98,7 @@ pub(crate) fn get(fd: RawFd) -> io::Result<Rc<Descriptor>> {
             waiting: Cell::new(None),
             waker: RefCell::new(None),
             drained: Cell::new(false),
+            is_stream: hook::is_stream(fd),
         });
         table[index] = Some(Rc::clone(&made));
         Ok(made)
@@ -167,6 +169,10 @@ impl Descriptor {
 
     /// Everything that was there has been read.
     pub(crate) fn set_drained(&self) {
+        // Of datagrams there may be more: a receive never gets two.
+        if !self.is_stream {
+            return;
+        }
         let registration = self.registration.borrow();
         let Some(registration) = registration.as_ref() else {
             return;
@@ -217,6 +223,8 @@ impl Descriptor {
         let mut ready = false;
         if read && let Poll::Ready(guard) = registration.poll_read_ready(context) {
             ready = true;
+            // Whoever asks next must look: what is announced here may still be there.
+            self.drained.set(false);
             if let Ok(mut guard) = guard {
                 guard.clear_ready();
             }

@@ -152,7 +152,8 @@ fn executable() -> CString {
 pub fn boot(boot: &Boot) -> Result<(), BootError> {
     check_abi()?;
     let borrowed = boot.cli && !boot.no_ini && boot.ini_path.is_none() && read_cli_settings();
-    let cli_path = (boot.cli && boot.ini_path.is_none())
+    // A path that is named is read even with -n.
+    let cli_path = (boot.cli && !boot.no_ini && boot.ini_path.is_none())
         .then(cli_folder)
         .flatten();
     let path = boot

@@ -17,6 +17,16 @@ $status = proc_get_status($process);
 var_dump($status['signaled'], $status['termsig']);
 exec('echo a; echo b; exit 4', $lines, $code);
 var_dump($lines, $code, `printf %s backticks`);
+// One write of more than PIPE_BUF reaches the reader in one piece.
+$code = 'while (strlen($piece = fread(STDIN, 8192))) fwrite(STDOUT, strlen($piece) . "\n");';
+$process = proc_open(['php', '-n', '-r', $code], [['pipe', 'r'], ['pipe', 'w']], $pipes);
+$lengths = [];
+for ($round = 0; $round < 200; $round++) {
+    fwrite($pipes[0], str_repeat('x', 5000));
+    $lengths[(int) fgets($pipes[1])] = true;
+}
+fclose($pipes[0]);
+var_dump(array_keys($lengths));
 --EXPECT--
 string(8) "through
 "
@@ -33,3 +43,7 @@ array(2) {
 }
 int(4)
 string(9) "backticks"
+array(1) {
+  [0]=>
+  int(5000)
+}

@@ -3,9 +3,9 @@
 
 passed=0
 failed=0
-# phpsrc takes long: only when it is named.
+# phpsrc takes long: only when it is named. phpquick is the part of it that does not.
 more_checks='phpsrc'
-all_checks='format lint arrows generated rust phpt phpunit'
+all_checks='format lint arrows generated rust phpt phpunit phpquick'
 
 target_dir() {
     echo "${CARGO_TARGET_DIR:-$here/target}"
@@ -69,7 +69,7 @@ check() {
         format) one format cargo fmt --all --check ;;
         lint)
             one lint cargo clippy ${CI:+--locked} --workspace --all-targets -- -D warnings
-            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/lib.sh tests/php-src/run tools/dev/*.sh'
+            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/lib.sh tests/php-src/run tests/php-src/services.sh tools/dev/*.sh'
             ;;
         arrows) one arrows cargo run -q -p xtask -- check-arrows ;;
         generated) one generated cargo run -q -p xtask -- gen --check ;;
@@ -79,6 +79,10 @@ check() {
         phpsrc)
             packages_install phpsrc
             one phpsrc tests/php-src/run
+            ;;
+        phpquick)
+            packages_install phpsrc
+            one phpquick tests/php-src/run --quick
             ;;
     esac
 }

@@ -1,6 +1,6 @@
 //! poll, ppoll, select, pselect.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libc::{c_int, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
@@ -133,6 +133,11 @@ impl Sets {
             .collect()
     }
 
+    /// Does this result make a bit?
+    fn takes(&self, entry: &pollfd) -> bool {
+        (0..3).any(|set| self.has(set, entry.fd) && entry.revents & RESULTS[set] != 0)
+    }
+
     /// Write the results back; the number of bits set.
     fn fill(&self, fds: &[pollfd]) -> c_int {
         let wanted: Vec<[bool; 3]> = fds
@@ -160,19 +165,27 @@ fn select_waiting(waiter: &dyn Waiter, sets: &Sets, timeout: Option<Duration>) -
         real::set_errno(libc::EINVAL);
         return -1;
     }
+    let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let mut fds = sets.as_pollfds();
-    let mut ready = real::poll_now(&mut fds);
-    if ready == 0 {
-        ready = waiter.poll(&mut fds, timeout);
+    loop {
+        let mut ready = real::poll_now(&mut fds);
+        if ready == 0 {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            ready = waiter.poll(&mut fds, left);
+        }
+        if ready < 0 {
+            return -1;
+        }
+        if fds.iter().any(|entry| entry.revents & libc::POLLNVAL != 0) {
+            real::set_errno(libc::EBADF);
+            return -1;
+        }
+        // poll(2) reports a hung-up descriptor to those who did not ask, select(2) does not: it would never wait again.
+        fds.retain(|entry| entry.revents == 0 || sets.takes(entry));
+        if ready == 0 || fds.iter().any(|entry| entry.revents != 0) {
+            return sets.fill(&fds);
+        }
     }
-    if ready < 0 {
-        return -1;
-    }
-    if fds.iter().any(|entry| entry.revents & libc::POLLNVAL != 0) {
-        real::set_errno(libc::EBADF);
-        return -1;
-    }
-    sets.fill(&fds)
 }
 
 #[unsafe(no_mangle)]

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use testkit::http::Client;
-use testkit::service::{MariaDb, Nginx, Peer, Postgres, Redis};
+use testkit::service::{Apache, Browser, Fpm, MariaDb, Nginx, Peer, Postgres, Redis};
 
 #[test]
 fn the_databases_are_up() {
@@ -38,4 +38,40 @@ fn nginx_and_the_late_peer_answer() {
             .text(),
         "late\n"
     );
+}
+
+#[test]
+fn php_answers_behind_both_usual_servers() {
+    let root = testkit::document_root();
+    std::fs::write(
+        root.path().join("index.php"),
+        "<?php echo PHP_SAPI, ' ', ini_get('precision'), ' ', ($_SERVER['PATH_INFO'] ?? '') ?: 'none';",
+    )
+    .expect("a file can be written");
+    let ini = [("precision", "9")];
+    let apache = Apache::start(root.path(), &ini, "");
+    let fpm = Fpm::start(root.path(), &ini, "");
+    let get = |address: &str, target: &str| Client::connect(address).get(target).text();
+    assert_eq!(get(&apache.address(), "/"), "apache2handler 9 none");
+    assert_eq!(get(&fpm.address(), "/"), "fpm-fcgi 9 none");
+    assert_eq!(
+        get(&apache.address(), "/index.php/a"),
+        "apache2handler 9 /a"
+    );
+    assert_eq!(get(&fpm.address(), "/index.php/a"), "fpm-fcgi 9 /a");
+}
+
+#[test]
+fn the_browser_shows_a_page() {
+    let nginx = Nginx::start(
+        "default_type text/html; location / { return 200 '<form action=/next><input name=word><button>Go</button></form>'; } \
+         location /next { return 200 '<p>$arg_word</p><script>document.title = \"run\"</script>'; }",
+    );
+    let browser = Browser::start();
+    browser.open(&nginx.url());
+    browser.find("input[name=word]").type_in("typed");
+    browser.find("button").click();
+    assert_eq!(browser.find("p").text(), "typed");
+    assert_eq!(browser.run("return document.title"), "run");
+    assert!(browser.url().ends_with("/next?word=typed"));
 }

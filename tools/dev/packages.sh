@@ -30,6 +30,7 @@ packages_of() {
             echo "php$v-mbstring php$v-xml php$v-apcu phpunit php-nyholm-psr7 php-psr-http-factory php-psr-log"
             echo 'php-doctrine-dbal php-illuminate-database php-illuminate-http php-symfony-http-kernel php-symfony-http-foundation'
             echo 'php-psr-cache php-psr-simple-cache mariadb-server-core mariadb-client-core postgresql redis-server nginx-light'
+            echo "apache2 libapache2-mod-php$v php$v-fpm chromium chromium-driver"
             echo 'apache2-utils wrk procps util-linux openssl shellcheck'
             ;;
         bench) echo "mariadb-server-core mariadb-client-core nginx-light wrk procps php$v-cli php$v-mysql" ;;

@@ -79,6 +79,16 @@ impl Client {
         }
     }
 
+    /// How long a response may take; twenty seconds unless told.
+    ///
+    /// # Panics
+    /// When `time` is zero.
+    pub fn patience(&self, time: Duration) {
+        self.stream
+            .set_read_timeout(Some(time))
+            .expect("a timeout can be set");
+    }
+
     /// The socket itself.
     pub fn stream(&self) -> &TcpStream {
         &self.stream

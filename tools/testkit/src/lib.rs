@@ -29,3 +29,15 @@ pub fn temporary() -> tempfile::TempDir {
         .tempdir()
         .expect("a temporary directory")
 }
+
+/// A temporary directory that web servers running as another user can read and write, removed when it is dropped.
+///
+/// # Panics
+/// When none can be made.
+pub fn document_root() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = temporary();
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777))
+        .expect("the owner may open a directory");
+    directory
+}

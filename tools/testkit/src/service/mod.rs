@@ -1,7 +1,10 @@
-//! Real services for tests: MariaDB, PostgreSQL, Redis, nginx, and an HTTP peer that answers late.
+//! Real services for tests: databases, web servers, a browser, and an HTTP peer that answers late.
 //!
 //! The databases are slow to begin, so each test process starts one of each, on first use (`shared()`).
 
+mod apache;
+mod browser;
+mod fpm;
 mod mariadb;
 mod nginx;
 mod peer;
@@ -17,6 +20,9 @@ use std::time::Duration;
 use crate::guard::Guard;
 use crate::log::Log;
 
+pub use apache::Apache;
+pub use browser::{Browser, Element};
+pub use fpm::Fpm;
 pub use mariadb::MariaDb;
 pub use nginx::Nginx;
 pub use peer::Peer;
@@ -24,6 +30,8 @@ pub use postgres::Postgres;
 pub use redis::Redis;
 
 const START: Duration = Duration::from_secs(60);
+/// The user that Debian's web servers run as.
+const WEB: Option<&str> = Some("www-data");
 
 /// A service's process in a session and a directory of its own.
 #[derive(Debug)]

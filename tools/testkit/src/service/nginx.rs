@@ -26,6 +26,11 @@ impl Nginx {
         Self::start_in(&directory("nginx", None), "", "http", locations)
     }
 
+    /// The same where its own unprivileged processes must reach its directory: they keep long bodies there.
+    pub(super) fn start_readable(locations: &str) -> Self {
+        Self::start_in(&directory("nginx", super::WEB), "", "http", locations)
+    }
+
     /// The same with TLS and a certificate that nobody signed.
     ///
     /// # Panics

@@ -1,0 +1,76 @@
+//! A private php-fpm behind a private nginx: what classic mode stands in for.
+
+use std::path::{Path, PathBuf};
+
+use super::{Daemon, Nginx, WEB, directory, program};
+
+/// A static pool of four, one document root; Debian's `fastcgi_params`, files tried first, `index.php` for the rest.
+#[derive(Debug)]
+pub struct Fpm {
+    nginx: Nginx,
+    _daemon: Daemon,
+}
+
+impl Fpm {
+    /// Starts both for `root`, which the user `www-data` must be able to read when this is root; `ini` are PHP settings,
+    /// `more` further lines inside nginx's server block.
+    ///
+    /// # Panics
+    /// With the log of the one that does not start.
+    pub fn start(root: &Path, ini: &[(&str, &str)], more: &str) -> Self {
+        let place = directory("fpm", WEB);
+        let socket = place.join("socket");
+        let ini: String = ini
+            .iter()
+            .map(|(name, value)| format!("php_admin_value[{name}] = {value}\n"))
+            .collect();
+        let configuration = format!(
+            "[global]\ndaemonize = no\nerror_log = {}/log\n[www]\nlisten = {}\nlisten.mode = 0666\npm = static\n\
+             pm.max_children = 4\ncatch_workers_output = yes\n{ini}",
+            place.display(),
+            socket.display()
+        );
+        std::fs::write(place.join("fpm.conf"), configuration).expect("a file can be written");
+        let mut server = program(fpm(), WEB);
+        server
+            .args(["--nodaemonize", "--force-stderr", "--fpm-config"])
+            .arg(place.join("fpm.conf"));
+        let daemon = Daemon::start(server, &place, "ready to handle connections");
+        Self {
+            nginx: Nginx::start_readable(&locations(root, &socket, more)),
+            _daemon: daemon,
+        }
+    }
+
+    /// `127.0.0.1:PORT` of the nginx in front.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.nginx.port)
+    }
+}
+
+fn locations(root: &Path, socket: &Path, more: &str) -> String {
+    format!(
+        "root {}; index index.php index.html; client_max_body_size 0; types {{ text/css css; image/png png; image/jpeg jpg; \
+         text/html html; application/javascript js; }} {more}\n\
+         location / {{ try_files $uri $uri/ /index.php?$args; }}\n\
+         location ~ [^/]\\.php(/|$) {{ fastcgi_split_path_info ^(.+?\\.php)(/.*)$; try_files $fastcgi_script_name =404;\n\
+         set $path_info $fastcgi_path_info; include /etc/nginx/fastcgi_params; fastcgi_param PATH_INFO $path_info;\n\
+         fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; fastcgi_pass unix:{}; }}",
+        root.display(),
+        socket.display()
+    )
+}
+
+/// Debian names it after its version.
+fn fpm() -> PathBuf {
+    let mut found: Vec<PathBuf> = std::fs::read_dir("/usr/sbin")
+        .expect("/usr/sbin can be read")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("php-fpm8"))
+        })
+        .collect();
+    found.sort();
+    found.pop().expect("php-fpm is installed")
+}

@@ -4,10 +4,11 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "cli.c",
     "functions.c",
     "mysql.c",
+    "persistent.c",
     "request.c",
     "response.c",
     "sapi.c",

@@ -303,7 +303,7 @@ fn config_shows_every_value_and_its_origin() {
             .join(" ")
     };
     assert_eq!(origin("workers.count"), "3 --workers");
-    assert_eq!(origin("workers.concurrency"), "256 default");
+    assert_eq!(origin("workers.queue"), "1024 default");
     let file = server.directory().join("hearth.toml");
     assert_eq!(origin("request.timeout"), format!("5 {}:2", file.display()));
     server.stop();

@@ -23,6 +23,8 @@ pub enum Kind {
     Ini,
     /// A PHP version such as `8.4`, or `auto`.
     Version,
+    /// Bytes, with K, M or G behind the number if wanted; 0 means none.
+    Bytes,
 }
 
 /// Headings of `--help` and of the reference.
@@ -98,9 +100,10 @@ pub const OPTIONS: &[Opt] = &[
         kind: Kind::Path,
         default: "",
         group: Group::Server,
-        short: "The script that returns a handler",
-        long: "The PHP script that runs once and returns the handler for all requests. The first argument of \
-               `hearth serve`, or this key in the configuration file.",
+        short: "The script that returns a handler, or the folder of a site",
+        long: "The PHP script that runs once and returns the handler for all requests, or the document root of a site \
+               that is served classically. The first argument of `hearth serve`, or this key in the configuration \
+               file.",
     },
     Opt {
         key: "listen",
@@ -122,8 +125,9 @@ pub const OPTIONS: &[Opt] = &[
         default: "",
         group: Group::Server,
         short: "resident: the app stays warm; classic: as under php-fpm",
-        long: "A directory is served classically and a script resident, unless this says otherwise. Classic mode is not \
-               built yet.",
+        long: "Unless this says otherwise a directory is served classically, as under php-fpm: static files are sent, \
+               `.php` files run, everything else goes to `index.php`, and nothing survives a request. A script is \
+               resident. A script with `--mode classic` is the front controller of the site in its folder.",
     },
     Opt {
         key: "workers.count",
@@ -132,20 +136,72 @@ pub const OPTIONS: &[Opt] = &[
         kind: Kind::Workers,
         default: "auto",
         group: Group::Workers,
-        short: "Worker processes; auto: one per CPU this process may use",
-        long: "Each worker is one process with one thread that serves many requests at once, so more workers than CPUs \
-               seldom help.",
+        short: "Worker processes; auto: one per CPU, or 4 with concurrency 1",
+        long: "Each worker is one process with one thread. Where it serves many requests at once, more workers than CPUs \
+               seldom help. Where it serves one at a time, it is idle while that one waits for a database, so `auto` \
+               starts four per CPU that this process may use.",
     },
     Opt {
         key: "workers.concurrency",
         flag: Some("concurrency"),
         value: "N",
         kind: Kind::Count { min: 1, max: 65536 },
-        default: "256",
+        default: "",
         group: Group::Workers,
         short: "Requests in flight per worker; 1: one at a time",
-        long: "Requests beyond it wait in the worker. Set 1 for an app that keeps state of the current request in \
-               statics or globals, as most frameworks' apps do.",
+        long: "256 for a handler written for Hearth. 1 for the kernel of a framework and for a FrankenPHP worker script, \
+               because most such apps keep state of the current request in statics or globals; raise it only after \
+               measuring and testing. Classic mode has always 1.",
+    },
+    Opt {
+        key: "workers.dispatch",
+        flag: Some("dispatch"),
+        value: "HOW",
+        kind: Kind::Choice(&["direct", "balanced"]),
+        default: "",
+        group: Group::Workers,
+        short: "direct: workers accept; balanced: a front hands out requests",
+        long: "Balanced where a worker serves one request at a time: a process in front ends HTTP and gives each request \
+               to an idle worker, so neither a slow request nor a slow client holds up others. Direct where it serves \
+               many: nothing is between client and PHP.",
+    },
+    Opt {
+        key: "workers.queue",
+        flag: Some("queue"),
+        value: "N",
+        kind: Kind::Count {
+            min: 0,
+            max: 1_000_000,
+        },
+        default: "1024",
+        group: Group::Workers,
+        short: "Balanced: requests that may wait for an idle worker",
+        long: "First come, first served. A request beyond it is answered 503 with Retry-After.",
+    },
+    Opt {
+        key: "workers.max_requests",
+        flag: Some("max-requests"),
+        value: "N",
+        kind: Kind::Count {
+            min: 0,
+            max: 1_000_000_000,
+        },
+        default: "0",
+        group: Group::Workers,
+        short: "Replace a worker after so many requests; 0: never",
+        long: "For apps that leak memory. Spread by 10 % so that not all workers go at once; the successor serves before \
+               the old one stops, and no request is cut off.",
+    },
+    Opt {
+        key: "workers.max_memory",
+        flag: Some("max-memory"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "0",
+        group: Group::Workers,
+        short: "Replace a worker that has grown beyond this; 0: never",
+        long: "Resident memory without what it shares with others, such as 256M, looked at after each request. Otherwise \
+               as workers.max_requests.",
     },
     Opt {
         key: "php.version",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::options::{Kind, OPTIONS, Opt, option};
 use crate::problem::{Problem, Problems};
 use crate::raw::{Given, Raw, Source};
-use crate::settings::{Listen, Settings, Workers};
+use crate::settings::{Dispatch, Listen, Mode, Settings, Workers};
 use crate::value;
 
 /// All settings, or all mistakes.
@@ -19,15 +19,22 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
     };
     let watch = r.switch("watch");
     let app = r.app();
-    r.mode(app.as_deref());
+    let mode = r.mode(app.as_deref());
     let settings = Settings {
         app: app.unwrap_or_default(),
+        mode,
         config_file: raw.config_file.clone(),
         listen: r.listen(),
         workers: r
             .one("workers.count", value::workers)
             .unwrap_or(Workers::Auto),
-        concurrency: r.count("workers.concurrency"),
+        concurrency: r.concurrency(mode),
+        dispatch: r.dispatch(),
+        queue: r.count("workers.queue"),
+        max_requests: r.count("workers.max_requests"),
+        max_memory: r
+            .one("workers.max_memory", value::bytes)
+            .unwrap_or_default(),
         php: r.one("php.version", value::version).flatten(),
         ini: r.ini(),
         display_errors: match raw.winner("php.display_errors") {
@@ -199,23 +206,49 @@ impl Resolver<'_> {
         None
     }
 
-    /// Classic mode is refused for as long as it is not there.
-    fn mode(&mut self, app: Option<&Path>) {
+    /// A directory cannot be resident: there is no script that returns a handler.
+    fn mode(&mut self, app: Option<&Path>) -> Mode {
         let given = self.raw.winner("mode");
-        let mode = given.and_then(|_| self.choice("mode"));
-        let place = match (mode.as_deref(), app, given) {
-            (Some("classic"), _, Some(given)) => given.source.to_string(),
-            (None, Some(app), None) if app.is_dir() => {
-                format!("APP: {} is a directory", app.display())
-            }
-            _ => return,
+        let is_folder = app.is_some_and(Path::is_dir);
+        let Some(given) = given else {
+            return if is_folder {
+                Mode::Classic
+            } else {
+                Mode::Resident
+            };
         };
-        let what =
-            "classic mode is not built yet; name a script that returns a handler (resident mode)";
-        self.problems.push(Problem {
-            place,
-            what: what.into(),
-        });
+        let mode = self.choice("mode").map(|word| value::mode(&word));
+        if let (Some(Mode::Resident), true, Some(app)) = (mode, is_folder, app) {
+            self.problems.push(Problem {
+                place: given.source.to_string(),
+                what: format!(
+                    "{} is a directory; resident mode needs the script that returns a handler",
+                    app.display()
+                ),
+            });
+        }
+        mode.unwrap_or(Mode::Resident)
+    }
+
+    fn concurrency(&mut self, mode: Mode) -> Option<u32> {
+        let given = self.raw.winner("workers.concurrency");
+        let number = given.map(|_| self.count("workers.concurrency"));
+        if let (Mode::Classic, Some(2..), Some(given)) = (mode, number, given) {
+            self.problems.push(Problem {
+                place: given.source.to_string(),
+                what: "classic mode serves one request at a time in each worker; raise workers.count instead".into(),
+            });
+        }
+        match mode {
+            Mode::Classic => Some(1),
+            Mode::Resident => number,
+        }
+    }
+
+    fn dispatch(&mut self) -> Option<Dispatch> {
+        self.raw.winner("workers.dispatch")?;
+        self.choice("workers.dispatch")
+            .map(|word| value::dispatch(&word))
     }
 
     fn listen(&mut self) -> Vec<Listen> {

@@ -21,6 +21,24 @@ impl fmt::Display for Listen {
     }
 }
 
+/// What survives a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The app.
+    Resident,
+    /// Nothing.
+    Classic,
+}
+
+/// Who accepts connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dispatch {
+    /// Each worker.
+    Direct,
+    /// The front, which hands each request to an idle worker.
+    Balanced,
+}
+
 /// How many workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workers {
@@ -28,12 +46,22 @@ pub enum Workers {
     Count(u32),
 }
 
+/// With `auto`, workers that serve one request at a time: one waits for its database while others compute.
+const PER_CPU: u32 = 4;
+
 impl Workers {
-    /// The number: `auto` is one per CPU that this process may use.
-    pub fn number(self) -> u32 {
+    /// The number: `auto` is one per CPU that this process may use, several where a worker serves one request at a time.
+    pub fn number(self, concurrency: u32) -> u32 {
         match self {
             Workers::Count(n) => n,
-            Workers::Auto => std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+            Workers::Auto => {
+                let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+                if concurrency == 1 {
+                    cpus * PER_CPU
+                } else {
+                    cpus
+                }
+            }
         }
     }
 }
@@ -50,13 +78,23 @@ pub enum Level {
 /// Everything the server needs to know. Times of zero mean what [`crate::OPTIONS`] says for each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Absolute.
+    /// Absolute. In classic mode the document root, or the front controller in it.
     pub app: PathBuf,
+    pub mode: Mode,
     /// The file that was read, if any.
     pub config_file: Option<PathBuf>,
     pub listen: Vec<Listen>,
     pub workers: Workers,
-    pub concurrency: u32,
+    /// `None`: as fits the handler that the app returns.
+    pub concurrency: Option<u32>,
+    /// `None`: see [`Settings::dispatch`].
+    pub dispatch: Option<Dispatch>,
+    /// Requests that may wait for a worker when dispatch is balanced.
+    pub queue: u32,
+    /// Requests after which a worker is replaced; 0 is never.
+    pub max_requests: u32,
+    /// Bytes of its own memory above which a worker is replaced; 0 is never.
+    pub max_memory: u64,
     /// `8.4`; `None`: the highest found.
     pub php: Option<String>,
     pub ini: Vec<(String, String)>,
@@ -73,4 +111,15 @@ pub struct Settings {
     /// `None`: the first of [`crate::control_candidates`] that can be made.
     pub control: Option<PathBuf>,
     pub log_level: Level,
+}
+
+impl Settings {
+    /// Who accepts, for workers with so many requests in flight.
+    pub fn dispatch(&self, concurrency: u32) -> Dispatch {
+        self.dispatch.unwrap_or(if concurrency == 1 {
+            Dispatch::Balanced
+        } else {
+            Dispatch::Direct
+        })
+    }
 }

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::settings::{Level, Listen, Workers};
+use crate::settings::{Dispatch, Level, Listen, Mode, Workers};
 
 /// The kernel's limit for the path of a Unix socket.
 const MAX_SOCKET_PATH: usize = 107;
@@ -113,6 +113,34 @@ pub(crate) fn version(text: &str) -> Result<Option<String>, String> {
         _ => Err(format!(
             "\"{text}\" is not a PHP version such as 8.4, nor \"auto\""
         )),
+    }
+}
+
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let number = number.parse::<u64>().ok().filter(|_| digits);
+    number
+        .and_then(|number| number.checked_mul(unit))
+        .ok_or_else(|| format!("\"{text}\" is not a number of bytes, such as 268435456 or 256M"))
+}
+
+pub(crate) fn mode(text: &str) -> Mode {
+    match text {
+        "classic" => Mode::Classic,
+        _ => Mode::Resident,
+    }
+}
+
+pub(crate) fn dispatch(text: &str) -> Dispatch {
+    match text {
+        "balanced" => Dispatch::Balanced,
+        _ => Dispatch::Direct,
     }
 }
 

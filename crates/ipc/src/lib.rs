@@ -12,7 +12,7 @@ mod channel;
 mod message;
 
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
-pub use message::{Boot, Drain, FromWorker, FromZygote, PROTOCOL, ToWorker, ToZygote};
+pub use message::{Boot, CONCURRENT, Drain, FromWorker, FromZygote, PROTOCOL, ToWorker, ToZygote};
 
 /// Build id, the same in every binary of one build: two halves of different releases refuse each other by it.
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
+
+/// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
+pub const CONCURRENT: u32 = 256;
 
 /// Everything a zygote needs to boot the app: the first message it gets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,12 +17,18 @@ pub struct Boot {
     pub protocol: u32,
     /// Build id of the sender; equal on both sides unless two installations were mixed.
     pub build: String,
-    /// The entry script, absolute.
+    /// The entry script, absolute; of a classic site the document root or its front controller.
     pub app: PathBuf,
+    /// Nothing survives a request.
+    pub classic: bool,
     /// `key=value` PHP ini settings, in order.
     pub ini: Vec<(String, String)>,
-    /// Requests in flight per worker.
-    pub concurrency: u32,
+    /// Requests in flight per worker; `None`: as fits the handler.
+    pub concurrency: Option<u32>,
+    /// Requests after which a worker leaves; 0 is never.
+    pub max_requests: u32,
+    /// Bytes of its own memory above which a worker leaves; 0 is never.
+    pub max_memory: u64,
     /// Seconds a request may take before it gets a `TimeoutError`; 0 is no limit.
     pub request_timeout: f64,
     /// Seconds between that error and the end of its worker, for code that does not let go.
@@ -50,6 +59,8 @@ pub enum FromZygote {
         build: String,
         php: String,
         cold: Option<String>,
+        /// Requests in flight per worker, as told or as fits the handler.
+        concurrency: u32,
     },
     /// The app is not up; the message is for the user: what failed, file and line, what to do.
     BootFailed { message: String },

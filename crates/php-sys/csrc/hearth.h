@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Raised with every change of this file; compared with the Rust side at start. */
-#define HEARTH_ABI 1
+#define HEARTH_ABI 2
 
 typedef struct { const char *ptr; size_t len; } hearth_str;
 typedef struct { hearth_str name, value; } hearth_header;
@@ -33,7 +33,6 @@ typedef struct {
 	const char *ini_path;      /* -c, or NULL */
 	bool no_ini;               /* -n */
 	bool cli;                  /* `hearth run`: stand in for the php command */
-	bool refuse_persistent;    /* several requests in flight: no persistent connections */
 	int argc;
 	char **argv;
 } hearth_boot_args;
@@ -50,6 +49,10 @@ hearth_str hearth_boot_error(void);
 void hearth_seal(void);
 void hearth_after_fork(void);
 uint64_t hearth_post_max_size(void);
+/* Whether the handler that the app returned was made for several requests at once. */
+bool hearth_handler_is_concurrent(void);
+/* Several requests will be in flight: refuse what they cannot share, such as persistent connections. */
+void hearth_refuse_persistent(bool refuse);
 
 /* ---- command line ---- */
 

@@ -213,57 +213,6 @@ static void own_time_limit(void)
 	}
 }
 
-/* ---- what a process with many requests in flight must refuse ---- */
-
-static zif_handler pdo_construct;
-
-static void on_pdo_construct(INTERNAL_FUNCTION_PARAMETERS)
-{
-	zval *options = ZEND_NUM_ARGS() >= 4 ? ZEND_CALL_ARG(execute_data, 4) : NULL;
-	zval *persistent = options && Z_TYPE_P(options) == IS_ARRAY ? zend_hash_index_find(Z_ARRVAL_P(options), 12) : NULL;
-
-	if (persistent && zend_is_true(persistent)) {
-		zend_throw_error(NULL, "PDO::ATTR_PERSISTENT is refused with more than one request in flight per worker "
-			"(workers.concurrency): all of them would share one connection. Leave it out and use Hearth\\Pool\\Pdo");
-		return;
-	}
-	pdo_construct(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
-static void refuse(INTERNAL_FUNCTION_PARAMETERS)
-{
-	(void) return_value;
-	zend_throw_error(NULL, "%s() is refused with more than one request in flight per worker (workers.concurrency): "
-		"all of them would share one connection. Use Hearth\\Pool instead", ZSTR_VAL(EX(func)->common.function_name));
-}
-
-static zend_function *method(const char *class_name, const char *name)
-{
-	zend_class_entry *ce = zend_hash_str_find_ptr(CG(class_table), class_name, strlen(class_name));
-
-	return ce ? zend_hash_str_find_ptr(&ce->function_table, name, strlen(name)) : NULL;
-}
-
-static void refuse_persistent(void)
-{
-	static const char *const functions[] = {"pfsockopen", "pg_pconnect"};
-	zend_function *function = method("pdo", "__construct");
-
-	if (function) {
-		pdo_construct = function->internal_function.handler;
-		function->internal_function.handler = on_pdo_construct;
-	}
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
-		if (function) {
-			function->internal_function.handler = refuse;
-		}
-	}
-	if ((function = method("redis", "pconnect"))) {
-		function->internal_function.handler = refuse;
-	}
-}
-
 /* ---- the server API ---- */
 
 static size_t read_post(char *buffer, size_t length)
@@ -396,9 +345,7 @@ bool hearth_boot(const hearth_boot_args *args)
 	report_error = zend_error_cb;
 	zend_error_cb = on_error;
 	own_time_limit();
-	if (args->refuse_persistent) {
-		refuse_persistent();
-	}
+	hearth_watch_persistent();
 	hearth_superglobals_hook();
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	SG(request_info).no_headers = true;
@@ -452,10 +399,29 @@ hearth_outcome hearth_load_library(const hearth_source *files, size_t count)
 	return outcome;
 }
 
+static bool handler_is_concurrent;
+
+bool hearth_handler_is_concurrent(void)
+{
+	return handler_is_concurrent;
+}
+
+/* The kernels of frameworks keep state of the current request. */
+static void ask_for_kind(zval *returned)
+{
+	zval kind;
+
+	ZVAL_UNDEF(&kind);
+	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\entrykind", &kind, returned);
+	handler_is_concurrent = Z_TYPE(kind) == IS_STRING && zend_string_equals_literal(Z_STR(kind), "callable");
+	zval_ptr_dtor(&kind);
+}
+
 static hearth_outcome adapt(zval *returned)
 {
 	char *error = NULL;
 
+	ask_for_kind(returned);
 	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\adapt", &app_handler, returned);
 	if (EG(exception)) {
 		return outcome_of_exception();

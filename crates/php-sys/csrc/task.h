@@ -68,6 +68,7 @@ int hearth_cli_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_h
 void hearth_flush(void *context);
 zend_object *hearth_request_object_new(void *request);
 void hearth_register_classes(void);
+void hearth_watch_persistent(void);
 void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 extern const zend_function_entry hearth_functions[], hearth_cli_functions[];

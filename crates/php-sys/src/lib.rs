@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_double, c_int, c_void};
 
 /// Raised with every change of `hearth.h`.
-pub const HEARTH_ABI: u32 = 1;
+pub const HEARTH_ABI: u32 = 2;
 /// The PHP release series that this build is for, such as `8.2`.
 pub const PHP_SERIES: &str = env!("HEARTH_PHP_VERSION");
 
@@ -67,7 +67,6 @@ pub struct hearth_boot_args {
     pub ini_path: *const c_char,
     pub no_ini: bool,
     pub cli: bool,
-    pub refuse_persistent: bool,
     pub argc: c_int,
     pub argv: *mut *mut c_char,
 }
@@ -128,6 +127,8 @@ unsafe extern "C" {
     pub fn hearth_seal();
     pub fn hearth_after_fork();
     pub fn hearth_post_max_size() -> u64;
+    pub fn hearth_handler_is_concurrent() -> bool;
+    pub fn hearth_refuse_persistent(refuse: bool);
 
     pub fn hearth_cli_info(what: c_char) -> c_int;
     pub fn hearth_cli_request_startup(

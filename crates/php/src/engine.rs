@@ -13,8 +13,6 @@ include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 pub struct Boot {
     /// ini settings that win over every file, in order.
     pub ini: Vec<(OsString, OsString)>,
-    /// Several requests will be in flight: refuse persistent connections.
-    pub refuse_persistent: bool,
     /// Behave as the `php` command.
     pub cli: bool,
     /// `-c`: another php.ini, or its folder.
@@ -169,7 +167,6 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
         ini_path: path.map_or(std::ptr::null(), |p| p.into_raw().cast_const()),
         no_ini: boot.no_ini,
         cli: boot.cli,
-        refuse_persistent: boot.refuse_persistent,
         argc: 1,
         argv: argv.as_mut_ptr(),
     }));
@@ -241,6 +238,18 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
             reported()
         ))),
     }
+}
+
+/// Whether the handler was made for several requests at once; the kernels of frameworks are not.
+pub fn handler_is_concurrent() -> bool {
+    // SAFETY: reads one flag of the C side.
+    unsafe { sys::hearth_handler_is_concurrent() }
+}
+
+/// Several requests will be in flight: refuse what they cannot share, such as persistent connections.
+pub fn refuse_persistent(refuse: bool) {
+    // SAFETY: writes one flag of the C side.
+    unsafe { sys::hearth_refuse_persistent(refuse) }
 }
 
 /// Boot is over: what is set now is what each request begins with.

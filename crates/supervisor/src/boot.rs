@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use config::Settings;
+use config::{Mode, Settings};
 use ipc::{BUILD, Boot, Channel, FromZygote, PROTOCOL, ToZygote};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -17,6 +17,8 @@ pub struct Booted {
     pub php: String,
     /// Why every worker has to boot it again, if so.
     pub cold: Option<String>,
+    /// Requests in flight per worker.
+    pub concurrency: u32,
 }
 
 pub(crate) fn message(settings: &Settings) -> ToZygote {
@@ -25,7 +27,10 @@ pub(crate) fn message(settings: &Settings) -> ToZygote {
         build: BUILD.into(),
         app: settings.app.clone(),
         ini: settings.ini.clone(),
+        classic: settings.mode == Mode::Classic,
         concurrency: settings.concurrency,
+        max_requests: settings.max_requests,
+        max_memory: settings.max_memory,
         request_timeout: settings.request_timeout.as_secs_f64(),
         request_grace: settings.request_grace.as_secs_f64(),
         keepalive_timeout: settings.keepalive_timeout.as_secs_f64(),
@@ -46,6 +51,7 @@ pub(crate) fn handshake(
             build,
             php,
             cold,
+            concurrency,
         } => {
             if protocol != PROTOCOL || build != BUILD {
                 return Err(format!(
@@ -55,7 +61,11 @@ pub(crate) fn handshake(
                 ));
             }
             Program::check_version(settings.php.as_deref(), &php)?;
-            Ok(Booted { php, cold })
+            Ok(Booted {
+                php,
+                cold,
+                concurrency,
+            })
         }
         FromZygote::BootFailed { message } => Err(message),
         other => Err(format!(
@@ -88,9 +98,14 @@ pub(crate) fn too_slow(settings: &Settings) -> String {
     )
 }
 
+/// A script, or in classic mode a folder.
+pub(crate) fn app_exists(settings: &Settings) -> bool {
+    settings.app.is_file() || (settings.mode == Mode::Classic && settings.app.is_dir())
+}
+
 /// Boot the app once, say how it went, and leave nothing running.
 pub fn check(settings: &Settings) -> Result<Booted, Error> {
-    if !settings.app.is_file() {
+    if !app_exists(settings) {
         return Err(Error::NoApp(settings.app.clone()));
     }
     let program = Program::find(settings.php.as_deref())?;

@@ -131,7 +131,6 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         ini_path,
         no_ini,
         cli: true,
-        refuse_persistent: false,
     }) {
         // PHP has said for itself why it does not start.
         if !error.0.is_empty() {

@@ -73,7 +73,7 @@ impl Worker {
             open: Cell::new(0),
             waiting: RefCell::default(),
             listening: RefCell::default(),
-            gate: Gate::new(start.boot.concurrency.max(1)),
+            gate: Gate::new(start.boot.concurrency.unwrap_or(1).max(1)),
             next_id: Cell::new(
                 (u64::from(std::process::id()) << 40)
                     ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),

@@ -75,7 +75,7 @@ fn serve(
     cold: Option<String>,
     worker: fn(Start) -> ExitCode,
 ) -> Result<ExitCode, Fatal> {
-    let (boot, budgets) = match &cold {
+    let (mut boot, budgets) = match &cold {
         Some(_) => descriptors::inherited()?,
         None => match channel.recv::<ToZygote>()? {
             Some((ToZygote::Boot(boot), fds)) => (*boot, fds.into_iter().next()),
@@ -86,7 +86,7 @@ fn serve(
     if let Some(fd) = &budgets {
         php::set_budgets(scoreboard::Budgets::map(fd)?);
     }
-    if let Err(error) = prepare(&channel, &boot, budgets.as_ref(), cold.as_deref()) {
+    if let Err(error) = prepare(&channel, &mut boot, budgets.as_ref(), cold.as_deref()) {
         channel.send(&FromZygote::BootFailed { message: error.0 }, &[])?;
         return Ok(ExitCode::FAILURE);
     }
@@ -95,6 +95,7 @@ fn serve(
         build: ipc::BUILD.to_owned(),
         php: php::version(),
         cold: cold.clone(),
+        concurrency: boot.concurrency.unwrap_or(1),
     };
     channel.send(&booted, &[])?;
     Zygote {
@@ -110,7 +111,7 @@ fn serve(
 /// Start the engine and, unless cold, the app.
 fn prepare(
     channel: &Channel,
-    boot: &Boot,
+    boot: &mut Boot,
     budgets: Option<&OwnedFd>,
     cold: Option<&str>,
 ) -> Result<(), php::BootError> {
@@ -134,14 +135,23 @@ fn prepare(
     }
     php::boot(&php::Boot {
         ini: ini(boot),
-        refuse_persistent: boot.concurrency > 1,
         ..php::Boot::default()
     })?;
     if cold.is_some() {
+        php::refuse_persistent(boot.concurrency.is_some_and(|number| number > 1));
         return Ok(());
     }
+    php::refuse_persistent(boot.concurrency.is_some_and(|number| number > 1));
     let before = descriptors::open();
     php::run_entry(&boot.app)?;
+    let concurrency = *boot
+        .concurrency
+        .get_or_insert(if php::handler_is_concurrent() {
+            ipc::CONCURRENT
+        } else {
+            1
+        });
+    php::refuse_persistent(concurrency > 1);
     if let Some(reason) = descriptors::unshareable(&before) {
         return Err(descriptors::start_again(channel, boot, budgets, &reason));
     }

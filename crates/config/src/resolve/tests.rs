@@ -1,5 +1,6 @@
 use super::*;
 use crate::flags::{app_argument, flags, matches_to_given};
+use crate::settings::{Dispatch, Mode};
 
 struct Said {
     dir: tempfile::TempDir,
@@ -41,7 +42,7 @@ fn defaults_are_enough() {
         settings.listen,
         [Listen::Tcp("127.0.0.1:8080".parse().unwrap())]
     );
-    assert_eq!(settings.concurrency, 256);
+    assert_eq!(settings.concurrency, None);
     assert_eq!(settings.request_timeout, Duration::from_secs(60));
     assert_eq!(settings.keepalive_timeout, Duration::from_secs(75));
     assert_eq!(
@@ -61,7 +62,7 @@ fn flags_win_over_environment_and_that_over_the_file() {
     let said = said(Some(file), &env, &["--workers", "4"]);
     let settings = said.settings();
     assert_eq!(settings.workers, Workers::Count(4));
-    assert_eq!(settings.concurrency, 20);
+    assert_eq!(settings.concurrency, Some(20));
     assert_eq!(settings.request_timeout, Duration::from_millis(1500));
     assert_eq!(settings.app, said.dir.path().join("from/file.php"));
     let sources: Vec<String> = effective(&said.raw)
@@ -195,16 +196,50 @@ fn no_app_broken_toml_and_a_missing_file_are_clear() {
 }
 
 #[test]
-fn classic_mode_is_refused_by_name() {
-    let what =
-        "classic mode is not built yet; name a script that returns a handler (resident mode)";
+fn a_directory_is_classic_and_a_script_resident_unless_told_otherwise() {
+    let mode = |args: &[&str]| {
+        let settings = said(None, &[], args).settings();
+        (
+            settings.mode,
+            settings.concurrency,
+            settings.dispatch(settings.concurrency.unwrap_or(256)),
+        )
+    };
+    assert_eq!(mode(&["."]), (Mode::Classic, Some(1), Dispatch::Balanced));
+    assert_eq!(mode(&["a.php"]), (Mode::Resident, None, Dispatch::Direct));
     assert_eq!(
-        said(None, &[], &["a.php", "--mode", "classic"]).problems(),
-        format!("--mode: {what}")
+        mode(&["a.php", "--mode", "classic", "--dispatch", "direct"]),
+        (Mode::Classic, Some(1), Dispatch::Direct)
     );
     assert_eq!(
-        said(None, &[], &["."]).problems(),
-        format!("APP: DIR/. is a directory: {what}")
+        mode(&["a.php", "--concurrency", "1"]),
+        (Mode::Resident, Some(1), Dispatch::Balanced)
+    );
+    assert_eq!(
+        said(None, &[], &[".", "--mode", "resident"]).problems(),
+        "--mode: DIR/. is a directory; resident mode needs the script that returns a handler"
+    );
+    assert_eq!(
+        said(None, &[], &[".", "--concurrency", "8"]).problems(),
+        "--concurrency: classic mode serves one request at a time in each worker; raise workers.count instead"
+    );
+}
+
+#[test]
+fn recycling_counts_requests_and_bytes() {
+    let settings = said(
+        Some("app = 'a.php'\n[workers]\nmax_requests = 500\nmax_memory = '256M'\nqueue = 0\n"),
+        &[],
+        &[],
+    )
+    .settings();
+    assert_eq!(
+        (settings.max_requests, settings.max_memory, settings.queue),
+        (500, 256 << 20, 0)
+    );
+    assert_eq!(
+        said(None, &[], &["a.php", "--max-memory", "256 MB"]).problems(),
+        "--max-memory: \"256 MB\" is not a number of bytes, such as 268435456 or 256M"
     );
 }
 

@@ -23,7 +23,7 @@ fn boot() -> impl Strategy<Value = Boot> {
         ".{0,20}",
         "/[^\0]{0,80}",
         ini,
-        any::<u32>(),
+        prop::option::of(any::<u32>()),
         seconds,
         any::<bool>(),
     )
@@ -32,8 +32,11 @@ fn boot() -> impl Strategy<Value = Boot> {
                 protocol,
                 build,
                 app: app.into(),
+                classic: !display_errors,
                 ini,
                 concurrency,
+                max_requests: protocol / 2,
+                max_memory: u64::from(protocol) * 5,
                 request_timeout: seconds,
                 request_grace: seconds / 3.0,
                 keepalive_timeout: seconds * 1.5,
@@ -45,14 +48,22 @@ fn boot() -> impl Strategy<Value = Boot> {
 
 fn from_zygote() -> impl Strategy<Value = FromZygote> {
     prop_oneof![
-        (any::<u32>(), ".*", ".*", prop::option::of(".*")).prop_map(
-            |(protocol, build, php, cold)| FromZygote::Booted {
-                protocol,
-                build,
-                php,
-                cold
-            }
-        ),
+        (
+            any::<u32>(),
+            ".*",
+            ".*",
+            prop::option::of(".*"),
+            any::<u32>()
+        )
+            .prop_map(
+                |(protocol, build, php, cold, concurrency)| FromZygote::Booted {
+                    protocol,
+                    build,
+                    php,
+                    cold,
+                    concurrency,
+                }
+            ),
         "(?s).{0,200}".prop_map(|message| FromZygote::BootFailed { message }),
         (any::<u32>(), any::<u32>()).prop_map(|(slot, pid)| FromZygote::Forked { slot, pid }),
         (any::<u32>(), any::<i32>()).prop_map(|(pid, status)| FromZygote::Exited { pid, status }),

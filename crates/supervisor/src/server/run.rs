@@ -14,7 +14,7 @@ use crate::event::{Event, Events};
 use crate::log;
 use crate::signal::Signals;
 use crate::sockets::Sockets;
-use crate::{admin, control, systemd};
+use crate::{admin, boot, control, systemd};
 
 /// Reads the settings again, for a reload.
 pub type Reread = Box<dyn Fn() -> Result<Settings, String>>;
@@ -25,7 +25,7 @@ pub type Reread = Box<dyn Fn() -> Result<Settings, String>>;
 /// If it cannot start; then nothing is left running.
 pub fn run(settings: Settings, reread: Reread) -> Result<(), Error> {
     log::set_level(settings.log_level);
-    if !settings.app.is_file() {
+    if !boot::app_exists(&settings) {
         return Err(Error::NoApp(settings.app));
     }
     raise_descriptor_limit();
@@ -40,7 +40,9 @@ async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
     let events = Events(sender);
     watch_signals(&events)?;
     watch_children(&events)?;
-    let slots = settings.workers.number();
+    let slots = settings
+        .workers
+        .number(settings.concurrency.unwrap_or(ipc::CONCURRENT));
     let sockets = Sockets::open(&settings.listen, slots)?;
     let control = control::open(settings.control.as_deref(), &default_control(&settings))?;
     control::serve(&control, events.clone())?;

@@ -65,7 +65,8 @@ impl Server {
         let concurrency = self
             .generations
             .get(&generation)
-            .map_or(1, |g| g.settings.concurrency);
+            .and_then(|g| g.booted.as_ref())
+            .map_or(1, |booted| booted.concurrency);
         let board = Scoreboard::create(concurrency)?;
         let mut fds = vec![OwnedFd::from(theirs), board.as_fd().try_clone_to_owned()?];
         fds.extend(

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use php::{BodySource, Pipe};
-use tower_http::services::fs::ServeFileSystemResponseBody;
+use site::FileBody;
 
 /// A request's body on its way to PHP.
 pub(crate) struct RequestBody(pub(crate) Incoming);
@@ -36,7 +36,7 @@ impl BodySource for RequestBody {
 pub(crate) enum ResponseBody {
     Full(Option<Bytes>),
     Stream(Hanging),
-    File(Pin<Box<ServeFileSystemResponseBody>>),
+    File(FileBody),
 }
 
 /// A pipe that tells the writing task when hyper drops it: the client is gone.
@@ -76,7 +76,7 @@ impl HttpBody for ResponseBody {
                 .0
                 .poll_next(context)
                 .map(|next| next.map(|piece| piece.map(Frame::data).map_err(BoxError::from))),
-            ResponseBody::File(file) => file.as_mut().poll_frame(context).map_err(BoxError::from),
+            ResponseBody::File(file) => Pin::new(file).poll_frame(context).map_err(BoxError::from),
         }
     }
 

@@ -8,8 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
-    TRANSFER_ENCODING,
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
@@ -41,8 +40,6 @@ enum Phase {
     /// As many requests are running as may (workers.concurrency).
     Queued(Turn),
     Running,
-    /// The answer is a file.
-    Sending(Pin<Box<dyn Future<Output = Answer>>>),
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Answer {
@@ -182,11 +179,10 @@ impl Answering {
         let ended = self.run(context);
         if let Some(response) = self.request.take_response() {
             if let Body::File(path) = response.body {
-                let request = Rc::clone(&self.request);
-                let file = send_file(request, path, response.status, response.headers);
-                self.detach(response.status);
-                self.phase = Phase::Sending(Box::pin(file));
-                return self.poll_phase(context);
+                let answer = send_file(&self.request, &path, response.status, response.headers);
+                self.detach(answer.status().as_u16());
+                self.done(answer.status().as_u16());
+                return Poll::Ready(answer);
             }
             return Poll::Ready(self.answer(response));
         }
@@ -208,11 +204,6 @@ impl Answering {
                 self.poll_answer(context)
             }
             Phase::Running => self.poll_answer(context),
-            Phase::Sending(file) => {
-                let answer = ready!(file.as_mut().poll(context));
-                self.done(answer.status().as_u16());
-                Poll::Ready(answer)
-            }
         }
     }
 }
@@ -334,61 +325,25 @@ fn convert(response: Response) -> Answer {
     answer
 }
 
-fn etag(path: &str) -> Option<HeaderValue> {
-    let file = std::fs::metadata(path).ok()?;
-    let modified = file
-        .modified()
-        .ok()?
-        .duration_since(std::time::UNIX_EPOCH)
-        .ok()?;
-    HeaderValue::from_str(&format!("\"{:x}-{:x}\"", modified.as_nanos(), file.len())).ok()
-}
-
-fn matches(wanted: Option<&HeaderValue>, etag: &HeaderValue) -> bool {
-    let (Some(Ok(wanted)), Ok(etag)) = (wanted.map(HeaderValue::to_str), etag.to_str()) else {
-        return false;
+/// `Response::file()`: what the handler says of it comes last.
+fn send_file(request: &Request, path: &str, status: u16, headers: HeaderMap) -> Answer {
+    let file = match site::StaticFile::open(path.as_ref()) {
+        Ok(file) => file,
+        Err(error) => {
+            crate::log::line(
+                "ERROR",
+                request.id(),
+                format_args!("Response::file({path}): {error}"),
+            );
+            return plain(StatusCode::NOT_FOUND, "Not Found\n");
+        }
     };
-    wanted
-        .split(',')
-        .map(str::trim)
-        .any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
-}
-
-/// `Response::file()`: ranges, conditions and types by tower-http, entity tags by us.
-async fn send_file(request: Rc<Request>, path: String, status: u16, headers: HeaderMap) -> Answer {
-    use tower::ServiceExt as _;
-    let mut ask = HttpRequest::new(http_body_util::Empty::<bytes::Bytes>::new());
-    *ask.method_mut() = if request.head().method == "HEAD" {
-        http::Method::HEAD
-    } else {
-        http::Method::GET
-    };
-    ask.headers_mut().clone_from(&request.head().headers);
-    let tag = etag(&path);
-    let unchanged = tag
-        .as_ref()
-        .is_some_and(|tag| matches(ask.headers().get(IF_NONE_MATCH), tag));
-    let Ok(found) = tower_http::services::ServeFile::new(&path)
-        .oneshot(ask)
-        .await;
-    let mut answer = found.map(|body| ResponseBody::File(Box::pin(body)));
-    if answer.status() == StatusCode::NOT_FOUND {
-        crate::log::line(
-            "ERROR",
-            request.id(),
-            format_args!("Response::file({path}): there is no such file, or it cannot be read"),
-        );
-        return plain(StatusCode::NOT_FOUND, "Not Found\n");
-    }
-    if unchanged {
-        *answer.status_mut() = StatusCode::NOT_MODIFIED;
-        *answer.body_mut() = ResponseBody::Full(None);
-        answer.headers_mut().remove(CONTENT_LENGTH);
-    } else if answer.status() == StatusCode::OK && status != 200 {
+    let head = request.head();
+    let mut answer = file
+        .answer_any(&head.method, &head.headers)
+        .map(ResponseBody::File);
+    if answer.status() == StatusCode::OK && status != 200 {
         *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-    }
-    if let Some(tag) = tag {
-        answer.headers_mut().insert(ETAG, tag);
     }
     let mut last = None;
     for (name, value) in headers {

@@ -1,0 +1,167 @@
+//! A file's bytes on their way to the client.
+//!
+//! What the kernel has in memory is read at once, without a thread and without blocking; only what must come from a disk
+//! is read on tokio's threads for blocking work.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use rustix::io::{Errno, ReadWriteFlags};
+use tokio::task::JoinHandle;
+
+/// How much is read at a time.
+const PIECE: u64 = 64 * 1024;
+
+type Piece = io::Result<Vec<u8>>;
+
+/// A part of a file, or text.
+#[derive(Debug)]
+pub struct FileBody {
+    state: State,
+    /// Bytes that the client still gets.
+    left: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    Full(Bytes),
+    File {
+        file: Arc<File>,
+        offset: u64,
+    },
+    Reading {
+        file: Arc<File>,
+        offset: u64,
+        piece: JoinHandle<Piece>,
+    },
+}
+
+impl FileBody {
+    #[must_use]
+    pub fn empty() -> FileBody {
+        FileBody::full(Bytes::new())
+    }
+
+    #[must_use]
+    pub fn full(bytes: Bytes) -> FileBody {
+        FileBody {
+            left: bytes.len() as u64,
+            state: State::Full(bytes),
+        }
+    }
+
+    pub(crate) fn new(file: File, offset: u64, length: u64) -> FileBody {
+        FileBody {
+            state: State::File {
+                file: Arc::new(file),
+                offset,
+            },
+            left: length,
+        }
+    }
+
+    /// The next bytes, empty when the file is shorter than it was.
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        loop {
+            match &mut self.state {
+                State::Full(bytes) => return Poll::Ready(Ok(std::mem::take(bytes))),
+                State::File { file, offset } => {
+                    let length = self.left.min(PIECE);
+                    match read_now(file, *offset, length) {
+                        Ok(bytes) => {
+                            *offset += bytes.len() as u64;
+                            return Poll::Ready(Ok(bytes.into()));
+                        }
+                        Err(Errno::INTR) => {}
+                        Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                            let (file, offset) = (Arc::clone(file), *offset);
+                            let piece = read_elsewhere(Arc::clone(&file), offset, length);
+                            self.state = State::Reading {
+                                file,
+                                offset,
+                                piece,
+                            };
+                        }
+                        Err(error) => return Poll::Ready(Err(error.into())),
+                    }
+                }
+                State::Reading {
+                    file,
+                    offset,
+                    piece,
+                } => {
+                    let bytes =
+                        ready!(Pin::new(piece).poll(context)).map_err(io::Error::other)??;
+                    self.state = State::File {
+                        file: Arc::clone(file),
+                        offset: *offset + bytes.len() as u64,
+                    };
+                    return Poll::Ready(Ok(bytes.into()));
+                }
+            }
+        }
+    }
+}
+
+/// What is in memory; `EAGAIN` if nothing of it is.
+fn read_now(file: &File, offset: u64, length: u64) -> Result<Vec<u8>, Errno> {
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    let buffer = &mut [IoSliceMut::new(&mut bytes)];
+    let count = rustix::io::preadv2(file, buffer, offset, ReadWriteFlags::NOWAIT)?;
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
+fn read_elsewhere(file: Arc<File>, offset: u64, length: u64) -> JoinHandle<Piece> {
+    tokio::task::spawn_blocking(move || {
+        use std::os::unix::fs::FileExt as _;
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        loop {
+            match file.read_at(&mut bytes, offset) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                count => {
+                    bytes.truncate(count?);
+                    return Ok(bytes);
+                }
+            }
+        }
+    })
+}
+
+impl Body for FileBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        let piece = ready!(self.poll_piece(context));
+        Poll::Ready(Some(piece.and_then(|bytes| {
+            if bytes.is_empty() {
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the file became shorter while it was sent",
+                ));
+            }
+            self.left -= bytes.len() as u64;
+            Ok(Frame::data(bytes))
+        })))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}

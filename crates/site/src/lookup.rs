@@ -1,0 +1,159 @@
+//! What lies under a name, seen and opened in one step, and whether it belongs to the site.
+//!
+//! `openat2` without symbolic links opens what the clean name says and nothing else: one call for nearly every file.
+//! Where there are links, the kernel is asked where the opened file is, so no link that changes in between leads out.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use crate::files::StaticFile;
+use crate::names;
+
+pub(crate) enum Found {
+    File {
+        file: StaticFile,
+        /// Where links led, if there were any.
+        real: Option<PathBuf>,
+    },
+    Directory,
+    Missing,
+    /// Not readable, neither file nor directory, or outside.
+    Refused,
+    /// The machine's fault.
+    Failed(io::Error),
+}
+
+/// Where a link may lead.
+#[derive(Debug)]
+pub(crate) struct Bounds {
+    /// All without symbolic links; the document root is the first.
+    directories: Vec<PathBuf>,
+}
+
+/// FIFOs must not block and terminals must not become ours, should a site hold such things.
+const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+impl Bounds {
+    pub(crate) fn new(root: PathBuf) -> Bounds {
+        Bounds {
+            directories: vec![root],
+        }
+    }
+
+    pub(crate) fn add(&mut self, directory: &Path) -> io::Result<()> {
+        self.directories.push(directory.canonicalize()?);
+        Ok(())
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.directories[0]
+    }
+
+    /// Is this one of the directories or in one, and not hidden there?
+    fn hold(&self, real: &Path) -> bool {
+        self.directories.iter().any(|directory| {
+            real.strip_prefix(directory)
+                .is_ok_and(|inside| !names::is_hidden(inside.as_os_str().as_bytes()))
+        })
+    }
+
+    /// What is at `path`, a clean path below the root.
+    pub(crate) fn find(&self, path: PathBuf) -> Found {
+        match rustix::fs::openat2(CWD, &path, READ, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(fd) => seen(fd, path, None),
+            // Links; a kernel or a container that has no openat2; a rename at the same moment.
+            Err(Errno::LOOP | Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {
+                self.find_by_links(path)
+            }
+            Err(error) => self.not_opened(error, &path),
+        }
+    }
+
+    fn find_by_links(&self, path: PathBuf) -> Found {
+        let fd = match rustix::fs::open(&path, READ, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(error) => return self.not_opened(error, &path),
+        };
+        match real_path(&fd) {
+            Ok(real) if self.hold(&real) => {
+                let real = (real != path).then_some(real);
+                seen(fd, path, real)
+            }
+            Ok(_) => Found::Refused,
+            Err(error) => Found::Failed(error),
+        }
+    }
+
+    fn not_opened(&self, error: Errno, path: &Path) -> Found {
+        match error {
+            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Found::Missing,
+            Errno::ACCESS => self.unreadable(path),
+            // A circle of links, a socket, a device without a driver.
+            Errno::LOOP | Errno::NXIO | Errno::NODEV => Found::Refused,
+            error => Found::Failed(error.into()),
+        }
+    }
+
+    /// A directory that may be entered but not listed is a directory nevertheless.
+    fn unreadable(&self, path: &Path) -> Found {
+        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::DIRECTORY;
+        let directory = rustix::fs::open(path, flags, Mode::empty());
+        match directory.map(|fd| real_path(&fd)) {
+            Ok(Ok(real)) if self.hold(&real) => Found::Directory,
+            _ => Found::Refused,
+        }
+    }
+
+    /// Is there a plain file at `path`, without a look at what it holds?
+    pub(crate) fn is_plain_file(path: &Path) -> bool {
+        rustix::fs::lstat(path).is_ok_and(|stat| kind(&stat) == FileType::RegularFile)
+    }
+}
+
+fn seen(fd: OwnedFd, path: PathBuf, real: Option<PathBuf>) -> Found {
+    let stat = match rustix::fs::fstat(&fd) {
+        Ok(stat) => stat,
+        Err(error) => return Found::Failed(error.into()),
+    };
+    match kind(&stat) {
+        FileType::Directory => Found::Directory,
+        // Just deleted: the kernel no longer knows its name.
+        FileType::RegularFile if real.is_some() && stat.st_nlink == 0 => Found::Missing,
+        FileType::RegularFile => Found::File {
+            file: StaticFile::new(fd, &stat, path),
+            real,
+        },
+        _ => Found::Refused,
+    }
+}
+
+fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+/// Where the kernel says that this file is.
+fn real_path(fd: &OwnedFd) -> io::Result<PathBuf> {
+    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let name = rustix::fs::readlink(link, Vec::new())?.into_bytes();
+    Ok(std::ffi::OsString::from_vec(name).into())
+}
+
+/// `path` below `root`.
+pub(crate) fn below(root: &Path, path: &[u8]) -> PathBuf {
+    let root = root.as_os_str().as_bytes();
+    // The root of the file system already ends with the slash that `path` begins with.
+    let root = root.strip_suffix(b"/").unwrap_or(root);
+    let mut name = Vec::with_capacity(root.len() + path.len() + 16);
+    name.extend_from_slice(root);
+    name.extend_from_slice(path);
+    OsStr::from_bytes(&name).into()
+}

@@ -1,0 +1,164 @@
+//! Which names are run, and which are never sent.
+//!
+//! Only `.php` runs. A name that PHP or an editor gives to a copy of PHP code would be sent as text by a server that
+//! knows files by their last extension only; those are refused.
+
+/// Where what a front server is asked for in public lives (RFC 8615), though its name begins with a dot.
+const WELL_KNOWN: &[u8] = b".well-known";
+
+/// Extensions of PHP code; of these only `php`, in small letters, is run.
+const PHP: [&[u8]; 12] = [
+    b"php", b"phtml", b"phar", b"phps", b"pht", b"phpt", b"php3", b"php4", b"php5", b"php7",
+    b"php8", b"inc",
+];
+
+/// What editors, package managers and people append to the name of a copy.
+const COPY: [&[u8]; 22] = [
+    b"bak",
+    b"backup",
+    b"old",
+    b"orig",
+    b"original",
+    b"save",
+    b"saved",
+    b"swp",
+    b"swo",
+    b"swn",
+    b"tmp",
+    b"temp",
+    b"copy",
+    b"dist",
+    b"rej",
+    b"sample",
+    b"disabled",
+    b"rpmsave",
+    b"rpmnew",
+    b"dpkg-old",
+    b"dpkg-dist",
+    b"dpkg-new",
+];
+
+/// Settings that may lie in a document root and are nobody else's business.
+const SETTINGS: [&[u8]; 2] = [b"hearth.toml", b"php.ini"];
+
+/// Is a part of this clean path hidden?
+pub(crate) fn is_hidden(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/')
+        .any(|name| name.starts_with(b".") && name != WELL_KNOWN)
+}
+
+/// Does this path name a script that may run?
+pub(crate) fn is_script(path: &[u8]) -> bool {
+    path.ends_with(b".php")
+}
+
+/// Must a file of this name never be sent: PHP code, a copy of it, or settings?
+pub(crate) fn is_source(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    if SETTINGS.contains(&name.as_slice()) {
+        return true;
+    }
+    let mut name = name.as_slice();
+    loop {
+        name = name.trim_ascii();
+        let without = name.strip_suffix(b"~").or_else(|| name.strip_suffix(b"#"));
+        let without = without.or_else(|| name.strip_suffix(b"."));
+        if let Some(without) = without {
+            name = without;
+            continue;
+        }
+        let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else {
+            return false;
+        };
+        let extension = &name[dot + 1..];
+        if PHP.contains(&extension) {
+            return true;
+        }
+        if !COPY.contains(&extension) && !extension.iter().all(u8::is_ascii_digit) {
+            return false;
+        }
+        name = &name[..dot];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn php_code_and_its_copies_are_sources() {
+        for name in [
+            "a.php",
+            "a.PHP",
+            "a.pHp",
+            "a.phtml",
+            "a.phar",
+            "a.phps",
+            "a.inc",
+            "a.php7",
+            "a.php~",
+            "#a.php#",
+            "a.php.bak",
+            "a.php.old~",
+            "a.php.1",
+            "a.php.swp",
+            "a.php.",
+            "a.php ",
+            "a.php.dpkg-dist",
+            "a.inc.php.save",
+            "hearth.toml",
+            "Hearth.TOML",
+            "php.ini",
+            "a.bak.php",
+            "a.php..",
+            "a.php.20240101",
+        ] {
+            assert!(is_source(format!("/dir.d/{name}").as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_not() {
+        for name in [
+            "a.txt",
+            "a.jpg",
+            "a",
+            "php",
+            "a.php.jpg",
+            "a.php.html",
+            "aphp",
+            "a.bak",
+            "a.1",
+            "inc",
+            "a.css",
+            "a~",
+            "...",
+            "#",
+            "~",
+            "composer.json",
+            "php.ini.txt",
+            "include",
+            "a.phpx",
+        ] {
+            assert!(!is_source(format!("/dir.php/{name}").as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn hidden_is_what_begins_with_a_dot() {
+        for path in [
+            "/.env",
+            "/.git/config",
+            "/a/.ht/b",
+            "/.well-known/.x",
+            "/...",
+            "/.well-knownx",
+        ] {
+            assert!(is_hidden(path.as_bytes()), "{path}");
+        }
+        for path in ["/", "/a.b/c", "/.well-known/acme-challenge/x", "/a./b"] {
+            assert!(!is_hidden(path.as_bytes()), "{path}");
+        }
+    }
+}

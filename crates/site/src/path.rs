@@ -1,0 +1,161 @@
+//! A request's path as a name below the document root, and back.
+//!
+//! Decoded once, then `//`, `.` and `..` are resolved, in this order, as nginx does it: what is looked up holds none of
+//! them any more.
+
+/// The path with percent-encoding, `//`, `.` and `..` resolved: it starts with a slash and ends with one if a directory
+/// was asked for. `None` if it is malformed, holds a NUL, or leads above the root.
+pub(crate) fn clean(path: &str) -> Option<Vec<u8>> {
+    let raw = if path.is_empty() { "/" } else { path };
+    if !raw.starts_with('/') {
+        return None;
+    }
+    let decoded = decode(raw.as_bytes())?;
+    let mut segments: Vec<&[u8]> = Vec::new();
+    let mut is_directory = false;
+    for segment in decoded.split(|byte| *byte == b'/') {
+        is_directory = matches!(segment, b"" | b"." | b"..");
+        match segment {
+            b"" | b"." => {}
+            b".." => {
+                segments.pop()?;
+            }
+            name => segments.push(name),
+        }
+    }
+    let mut clean = Vec::with_capacity(decoded.len() + 1);
+    for segment in segments {
+        clean.push(b'/');
+        clean.extend_from_slice(segment);
+    }
+    if is_directory || clean.is_empty() {
+        clean.push(b'/');
+    }
+    Some(clean)
+}
+
+fn decode(raw: &[u8]) -> Option<Vec<u8>> {
+    let mut decoded = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        let byte = if byte == b'%' {
+            let (digits, after) = rest.split_at_checked(2)?;
+            rest = after;
+            hex(digits[0])? << 4 | hex(digits[1])?
+        } else {
+            byte
+        };
+        if byte == 0 {
+            return None;
+        }
+        decoded.push(byte);
+    }
+    Some(decoded)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|value| u8::try_from(value).ok())
+}
+
+/// A clean path as it is written in a `Location`.
+pub(crate) fn encode(path: &[u8]) -> String {
+    let mut text = String::with_capacity(path.len());
+    for &byte in path {
+        push(&mut text, byte, is_path_character(byte));
+    }
+    text
+}
+
+/// A query string as it came, with what no header may hold encoded.
+pub(crate) fn encode_query(query: &str) -> String {
+    let mut text = String::with_capacity(query.len());
+    for byte in query.bytes() {
+        push(&mut text, byte, byte.is_ascii_graphic());
+    }
+    text
+}
+
+fn push(text: &mut String, byte: u8, as_it_is: bool) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    if as_it_is {
+        text.push(char::from(byte));
+    } else {
+        text.push('%');
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+}
+
+/// RFC 3986: pchar, and the slash.
+fn is_path_character(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cleaned(path: &str) -> Option<String> {
+        clean(path).map(|path| String::from_utf8_lossy(&path).into_owned())
+    }
+
+    #[test]
+    fn paths_are_decoded_and_resolved() {
+        for (path, expected) in [
+            ("", "/"),
+            ("/", "/"),
+            ("//", "/"),
+            ("/a", "/a"),
+            ("/a/", "/a/"),
+            ("//a///b", "/a/b"),
+            ("/./a/./b/.", "/a/b/"),
+            ("/a/../b", "/b"),
+            ("/a/b/..", "/a/"),
+            ("/a/%2e%2e/b", "/b"),
+            ("/a/..%2fb", "/b"),
+            ("/a%2fb", "/a/b"),
+            ("/a%20b%C3%A9", "/a bé"),
+            ("/%252e%252e/a", "/%2e%2e/a"),
+            ("/.../a", "/.../a"),
+            ("/a;b=c", "/a;b=c"),
+            ("/a\\..\\b", "/a\\..\\b"),
+            ("/a+b", "/a+b"),
+        ] {
+            assert_eq!(cleaned(path).as_deref(), Some(expected), "{path}");
+        }
+    }
+
+    #[test]
+    fn malformed_paths_are_none() {
+        for path in [
+            "*",
+            "a",
+            "/..",
+            "/../a",
+            "/a/../..",
+            "/%2e%2e/a",
+            "/..%2fa",
+            "/%",
+            "/%2",
+            "/%zz",
+            "/%+1",
+            "/a%00",
+            "/%00",
+            "/a/%2e%2e%2f%2e%2e/b",
+        ] {
+            assert_eq!(cleaned(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded_again() {
+        let all: Vec<u8> = (1..=255).filter(|byte| *byte != b'/').collect();
+        let path = [b"/".as_slice(), &all, b"/"].concat();
+        assert_eq!(clean(&encode(&path)), Some(path));
+        assert_eq!(encode(b"/a b?#%"), "/a%20b%3F%23%25");
+        assert_eq!(encode_query("a=b&c=%20é"), "a=b&c=%20%C3%A9");
+    }
+}

@@ -1,0 +1,211 @@
+//! From a request's path to the file or script that answers it.
+//!
+//! The rules are those that people configure nginx and Apache with (`try_files $uri $uri/ /index.php`): what is there is
+//! used, everything else is the front controller's. [The guide](../../../docs/guide/sites.md) says them for users.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::files::StaticFile;
+use crate::lookup::{Bounds, Found, below};
+use crate::{names, path};
+
+/// One document root.
+#[derive(Debug)]
+pub struct Site {
+    bounds: Bounds,
+    /// The clean path of the front controller.
+    front: Vec<u8>,
+}
+
+/// What answers a path.
+#[derive(Debug)]
+pub enum Route {
+    /// A file, opened: what was checked is what is sent.
+    File(StaticFile),
+    Script {
+        /// `SCRIPT_FILENAME`: absolute, below the resolved document root.
+        filename: PathBuf,
+        /// `SCRIPT_NAME`, decoded.
+        script_name: Vec<u8>,
+        /// `PATH_INFO`, decoded; empty if there is none.
+        path_info: Vec<u8>,
+    },
+    /// 301 to this path (and query): a directory without its slash.
+    Redirect(String),
+    /// 403.
+    Forbidden,
+    /// 404.
+    NotFound,
+    /// 400: malformed encoding, a NUL, or a path that leads above the root.
+    Malformed,
+    /// 500: the machine's fault, for the log.
+    Failed(io::Error),
+}
+
+impl Site {
+    /// `front_controller` is a file name in the root, usually `index.php`. Symbolic links in `document_root` are resolved
+    /// here, once.
+    ///
+    /// # Errors
+    /// If `document_root` is no directory that can be read.
+    pub fn new(document_root: &Path, front_controller: &str) -> io::Result<Site> {
+        let root = document_root.canonicalize()?;
+        if !root.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory));
+        }
+        Ok(Site {
+            bounds: Bounds::new(root),
+            front: format!("/{front_controller}").into_bytes(),
+        })
+    }
+
+    /// Symbolic links may lead out of the root into this directory too.
+    ///
+    /// # Errors
+    /// If there is no such directory.
+    pub fn follow(&mut self, directory: &Path) -> io::Result<()> {
+        self.bounds.add(directory)
+    }
+
+    /// The document root without symbolic links: `DOCUMENT_ROOT`.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.bounds.root()
+    }
+
+    /// What answers `target`: a request's path as it came, with or without `?` and a query.
+    #[must_use]
+    pub fn route(&self, target: &str) -> Route {
+        let (raw, query) = match target.split_once('?') {
+            Some((raw, query)) => (raw, Some(query)),
+            None => (target, None),
+        };
+        let Some(clean) = path::clean(raw) else {
+            return Route::Malformed;
+        };
+        if let Some(route) = self.script_on_the_way(&clean) {
+            return route;
+        }
+        if names::is_hidden(&clean) {
+            return Route::Forbidden;
+        }
+        if clean.ends_with(b"/") {
+            return self.directory(&clean);
+        }
+        match self.find(&clean) {
+            Found::Directory => Route::Redirect(with_slash(&clean, query)),
+            found => self.found(found, &clean, b""),
+        }
+    }
+
+    /// `/a.php/more`: the first name that ends with `.php` and is a file runs, and the rest is its `PATH_INFO`.
+    fn script_on_the_way(&self, clean: &[u8]) -> Option<Route> {
+        let slashes = (1..clean.len()).filter(|&at| clean[at] == b'/');
+        for at in slashes {
+            let (script, rest) = clean.split_at(at);
+            if !self.is_script(script) {
+                continue;
+            }
+            if names::is_hidden(script) {
+                return Some(Route::Forbidden);
+            }
+            match self.find(script) {
+                Found::Directory => {}
+                found => return Some(self.found(found, script, rest)),
+            }
+        }
+        None
+    }
+
+    /// A directory's index.
+    fn directory(&self, clean: &[u8]) -> Route {
+        let front = if clean == b"/" {
+            &self.front[1..]
+        } else {
+            b"index.php"
+        };
+        for index in [front, b"index.html"] {
+            let index = [clean, index].concat();
+            match self.find(&index) {
+                // A directory of that name is no index.
+                Found::Missing | Found::Directory => {}
+                found => return self.found(found, &index, b""),
+            }
+        }
+        match self.find(clean) {
+            Found::Directory => Route::Forbidden,
+            found => self.found(found, clean, b""),
+        }
+    }
+
+    fn found(&self, found: Found, clean: &[u8], path_info: &[u8]) -> Route {
+        match found {
+            Found::File { file, real } => {
+                let real = real.as_ref().map(|real| real.as_os_str().as_bytes());
+                self.file(file, real.unwrap_or(clean), clean, path_info)
+            }
+            Found::Missing => self.front_controller(),
+            Found::Directory | Found::Refused => Route::Forbidden,
+            Found::Failed(error) => Route::Failed(error),
+        }
+    }
+
+    /// `real` is where the file is, `clean` what it is called.
+    fn file(&self, file: StaticFile, real: &[u8], clean: &[u8], path_info: &[u8]) -> Route {
+        let runs = self.is_script(clean);
+        if runs && (clean == self.front || names::is_script(real)) {
+            return Route::Script {
+                filename: file.into_path(),
+                script_name: clean.to_vec(),
+                path_info: path_info.to_vec(),
+            };
+        }
+        // What a link of another name leads to is still what it is.
+        let is_source = names::is_source(clean) || names::is_source(real);
+        if runs || is_source || self.is_front_controller(real) {
+            return Route::Forbidden;
+        }
+        Route::File(file)
+    }
+
+    /// What is not there is for the front controller to answer.
+    fn front_controller(&self) -> Route {
+        let filename = below(self.root(), &self.front);
+        if !Bounds::is_plain_file(&filename) {
+            return match self.find(&self.front) {
+                Found::Missing | Found::Directory => Route::NotFound,
+                found => self.found(found, &self.front, b""),
+            };
+        }
+        Route::Script {
+            filename,
+            script_name: self.front.clone(),
+            path_info: Vec::new(),
+        }
+    }
+
+    fn find(&self, clean: &[u8]) -> Found {
+        self.bounds.find(below(self.root(), clean))
+    }
+
+    fn is_script(&self, clean: &[u8]) -> bool {
+        names::is_script(clean) || clean == self.front
+    }
+
+    fn is_front_controller(&self, real: &[u8]) -> bool {
+        below(self.root(), &self.front).as_os_str().as_bytes() == real
+    }
+}
+
+/// Where a directory without its slash is.
+fn with_slash(clean: &[u8], query: Option<&str>) -> String {
+    let mut location = path::encode(clean);
+    location.push('/');
+    if let Some(query) = query {
+        location.push('?');
+        location.push_str(&path::encode_query(query));
+    }
+    location
+}

@@ -1,0 +1,230 @@
+//! How a file is sent: conditions, ranges, bodies.
+
+use std::path::PathBuf;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
+use http_body_util::BodyExt as _;
+use site::{FileBody, StaticFile};
+use tempfile::TempDir;
+
+struct Fixture {
+    directory: TempDir,
+}
+
+impl Fixture {
+    fn new(name: &str, bytes: &[u8]) -> (Fixture, PathBuf) {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        (Fixture { directory }, path)
+    }
+}
+
+/// Status, and the header's value.
+fn ask(path: &std::path::Path, method: &str, headers: &[(&str, &str)]) -> Response<FileBody> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        map.append(
+            HeaderName::from_bytes(name.as_bytes()).expect("a name"),
+            HeaderValue::from_str(value).expect("a value"),
+        );
+    }
+    let method = Method::from_bytes(method.as_bytes()).expect("a method");
+    StaticFile::open(path)
+        .expect("the file")
+        .answer(&method, &map)
+}
+
+fn header(response: &Response<FileBody>, name: &str) -> String {
+    let value = response.headers().get(name);
+    value
+        .map_or("", |value| value.to_str().expect("text"))
+        .to_owned()
+}
+
+fn body(response: Response<FileBody>) -> Vec<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    let collected = runtime.block_on(response.into_body().collect());
+    collected.expect("a body").to_bytes().to_vec()
+}
+
+#[test]
+fn a_whole_file() {
+    let (_fixture, path) = Fixture::new("page.html", b"0123456789");
+    let response = ask(&path, "GET", &[]);
+    assert_eq!(response.status(), 200);
+    assert_eq!(header(&response, "content-type"), "text/html");
+    assert_eq!(header(&response, "content-length"), "10");
+    assert_eq!(header(&response, "accept-ranges"), "bytes");
+    assert!(header(&response, "last-modified").ends_with(" GMT"));
+    assert_eq!(body(response), b"0123456789");
+    let head = ask(&path, "HEAD", &[]);
+    assert_eq!(
+        (
+            head.status().as_u16(),
+            header(&head, "content-length").as_str()
+        ),
+        (200, "10")
+    );
+    assert_eq!(body(head), b"");
+}
+
+#[test]
+fn types() {
+    for (name, expected) in [
+        ("a.css", "text/css"),
+        ("a.js", "text/javascript"),
+        ("a.mjs", "application/javascript"),
+        ("a.svg", "image/svg+xml"),
+        ("a.webp", "image/webp"),
+        ("a.woff2", "font/woff2"),
+        ("a.json", "application/json"),
+        ("a.wasm", "application/wasm"),
+        ("a.PNG", "image/png"),
+        ("a.nobody", "application/octet-stream"),
+        ("a", "application/octet-stream"),
+    ] {
+        let (_fixture, path) = Fixture::new(name, b"x");
+        assert_eq!(
+            header(&ask(&path, "GET", &[]), "content-type"),
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn other_methods_are_not_allowed() {
+    let (_fixture, path) = Fixture::new("a.txt", b"x");
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"] {
+        let response = ask(&path, method, &[]);
+        assert_eq!(response.status(), 405, "{method}");
+        assert_eq!(header(&response, "allow"), "GET, HEAD");
+    }
+    let any = StaticFile::open(&path).expect("the file");
+    let response = any.answer_any(&Method::POST, &HeaderMap::new());
+    assert_eq!(
+        (response.status().as_u16(), body(response)),
+        (200, b"x".to_vec())
+    );
+}
+
+#[test]
+fn conditions() {
+    let (_fixture, path) = Fixture::new("a.txt", b"0123456789");
+    let first = ask(&path, "GET", &[]);
+    let (tag, date) = (header(&first, "etag"), header(&first, "last-modified"));
+    let weak = format!("W/{tag}");
+    let several = format!("\"a\", {tag}");
+    let old = "Thu, 01 Jan 2015 00:00:00 GMT";
+    let future = "Fri, 01 Jan 2100 00:00:00 GMT";
+    let cases: &[(&[(&str, &str)], u16)] = &[
+        (&[("if-none-match", &tag)], 304),
+        (&[("if-none-match", &weak)], 304),
+        (&[("if-none-match", &several)], 304),
+        (&[("if-none-match", "\"a\""), ("if-none-match", &tag)], 304),
+        (&[("if-none-match", "*")], 304),
+        (&[("if-none-match", "\"a\"")], 200),
+        (
+            &[("if-none-match", "\"a\""), ("if-modified-since", &date)],
+            200,
+        ),
+        (&[("if-modified-since", &date)], 304),
+        (&[("if-modified-since", future)], 304),
+        (&[("if-modified-since", old)], 200),
+        (&[("if-modified-since", "yesterday")], 200),
+        (&[("if-match", &tag)], 200),
+        (&[("if-match", "*")], 200),
+        (&[("if-match", &weak)], 412),
+        (&[("if-match", "\"a\"")], 412),
+        (&[("if-match", "\"a\""), ("if-none-match", &tag)], 412),
+        (&[("if-unmodified-since", &date)], 200),
+        (&[("if-unmodified-since", old)], 412),
+        (&[("if-unmodified-since", old), ("if-match", &tag)], 200),
+        (&[("if-none-match", &tag), ("range", "bytes=0-1")], 304),
+        (&[("range", "bytes=2-4")], 206),
+        (&[("range", "bytes=2-4"), ("if-range", &tag)], 206),
+        (&[("range", "bytes=2-4"), ("if-range", &date)], 206),
+        (&[("range", "bytes=2-4"), ("if-range", &weak)], 200),
+        (&[("range", "bytes=2-4"), ("if-range", "\"a\"")], 200),
+        (&[("range", "bytes=2-4"), ("if-range", old)], 200),
+        (&[("range", "bytes=2-4"), ("if-range", future)], 200),
+        (&[("range", "bytes=99-")], 416),
+    ];
+    for (headers, expected) in cases {
+        for method in ["GET", "HEAD"] {
+            let response = ask(&path, method, headers);
+            assert_eq!(response.status(), *expected, "{method} {headers:?}");
+            assert_eq!(header(&response, "etag"), tag, "{headers:?}");
+        }
+    }
+    std::fs::write(&path, b"new").expect("a file");
+    assert_eq!(ask(&path, "GET", &[("if-none-match", &tag)]).status(), 200);
+}
+
+#[test]
+fn ranges() {
+    let (_fixture, path) = Fixture::new("a.txt", b"0123456789");
+    let part = ask(&path, "GET", &[("range", "bytes=2-4")]);
+    assert_eq!(header(&part, "content-range"), "bytes 2-4/10");
+    assert_eq!(header(&part, "content-length"), "3");
+    assert_eq!(body(part), b"234");
+    let last = ask(&path, "GET", &[("range", "bytes=-3")]);
+    assert_eq!(body(last), b"789");
+    let head = ask(&path, "HEAD", &[("range", "bytes=2-4")]);
+    assert_eq!(header(&head, "content-length"), "3");
+    assert_eq!(body(head), b"");
+    let none = ask(&path, "GET", &[("range", "bytes=10-")]);
+    assert_eq!(header(&none, "content-range"), "bytes */10");
+    assert_eq!(body(none), b"");
+    assert_eq!(
+        body(ask(&path, "GET", &[("range", "bytes=0-0,9-9")])),
+        b"0123456789"
+    );
+    let (_fixture, empty) = Fixture::new("empty", b"");
+    assert_eq!(body(ask(&empty, "GET", &[])), b"");
+    assert_eq!(ask(&empty, "GET", &[("range", "bytes=0-")]).status(), 416);
+}
+
+#[test]
+fn large_files_come_whole() {
+    let bytes: Vec<u8> = (0..1_000_003_u32).flat_map(u32::to_le_bytes).collect();
+    let (_fixture, path) = Fixture::new("large", &bytes);
+    assert!(body(ask(&path, "GET", &[])) == bytes);
+    let part = ask(&path, "GET", &[("range", "bytes=70001-3000001")]);
+    assert!(body(part) == bytes[70_001..=3_000_001]);
+}
+
+#[test]
+fn a_file_that_becomes_shorter_breaks_off() {
+    let (_fixture, path) = Fixture::new("large", &[b'x'; 300_000]);
+    let response = ask(&path, "GET", &[]);
+    std::fs::write(&path, b"short").expect("a file");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    let error = runtime
+        .block_on(response.into_body().collect())
+        .expect_err("an error");
+    assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn a_file_that_is_replaced_is_sent_as_it_was() {
+    let (fixture, path) = Fixture::new("page", b"old");
+    let file = StaticFile::open(&path).expect("the file");
+    std::fs::write(fixture.directory.path().join("new"), b"newer").expect("a file");
+    std::fs::rename(fixture.directory.path().join("new"), &path).expect("renamed");
+    let response = file.answer(&Method::GET, &HeaderMap::new());
+    assert_eq!(body(response), b"old");
+}
+
+#[test]
+fn only_regular_files_open() {
+    let (fixture, path) = Fixture::new("page", b"x");
+    assert!(StaticFile::open(fixture.directory.path()).is_err());
+    assert!(StaticFile::open(&path.join("x")).is_err());
+    assert!(StaticFile::open(std::path::Path::new("/dev/null")).is_err());
+}

@@ -1,126 +1,16 @@
 //! Every rule of routing, on a real directory.
 
+mod fixture;
+
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proptest::prelude::*;
 use site::{Route, Site};
-use tempfile::TempDir;
 
-/// What a file that must not be sent holds.
-const SOURCE: &str = "<?php // source";
-const SECRET: &str = "secret";
-
-struct Fixture {
-    directory: TempDir,
-}
-
-impl Fixture {
-    /// A site `www` with something beside it.
-    fn new() -> Fixture {
-        let this = Fixture {
-            directory: TempDir::new().expect("a directory"),
-        };
-        fs::set_permissions(this.directory.path(), fs::Permissions::from_mode(0o755))
-            .expect("permissions");
-        for (name, text) in [
-            ("www/index.php", SOURCE),
-            ("www/page.html", "page"),
-            ("www/style.css", "css"),
-            ("www/name with space é.txt", "text"),
-            ("www/a%2fb.txt", "text"),
-            ("www/info.php", SOURCE),
-            ("www/UPPER.PHP", SOURCE),
-            ("www/old.php~", SOURCE),
-            ("www/old.php.bak", SOURCE),
-            ("www/settings.inc", SOURCE),
-            ("www/template.phtml", SOURCE),
-            ("www/archive.phar", SOURCE),
-            ("www/hearth.toml", SECRET),
-            ("www/picture.php.jpg", "picture"),
-            ("www/uploads/x.jpg", SOURCE),
-            ("www/admin/index.php", SOURCE),
-            ("www/admin/edit.php", SOURCE),
-            ("www/both/index.php", SOURCE),
-            ("www/both/index.html", "index"),
-            ("www/html/index.html", "index"),
-            ("www/dir.php/page.php", SOURCE),
-            ("www/dir.php/text.txt", "text"),
-            ("www/.env", SECRET),
-            ("www/.user.ini", SECRET),
-            ("www/.git/config", SECRET),
-            ("www/.git/x.php", SECRET),
-            ("www/.htaccess", SECRET),
-            ("www/.well-known/acme-challenge/token", "token"),
-            ("www/.well-known/.hidden", SECRET),
-            ("outside/secret.txt", SECRET),
-            ("outside/code.php", SECRET),
-            ("outside/shared/logo.svg", "logo"),
-            ("outside/shared/lib.php", SOURCE),
-            ("outside/shared/.env", SECRET),
-        ] {
-            let path = this.directory.path().join(name);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-            fs::write(path, text).expect("a file");
-        }
-        for (name, target) in [
-            ("inside.txt", "page.html"),
-            ("source.txt", "info.php"),
-            ("hidden.txt", ".env"),
-            ("run.php", "uploads/x.jpg"),
-            ("alias.php", "admin/edit.php"),
-            ("out.txt", "../outside/secret.txt"),
-            ("out.php", "../outside/code.php"),
-            ("out", "../outside"),
-            ("shared", "../outside/shared"),
-            ("dangling", "nowhere"),
-            ("circle", "circle"),
-            ("passwd.txt", "/etc/passwd"),
-            ("process", "/proc/self"),
-            ("alias", "admin"),
-        ] {
-            symlink(target, this.root().join(name)).expect("a link");
-        }
-        let absolute = this.root().join("page.html");
-        symlink(absolute, this.root().join("absolute.html")).expect("a link");
-        this
-    }
-
-    fn root(&self) -> PathBuf {
-        self.directory.path().join("www")
-    }
-
-    fn site(&self) -> Site {
-        Site::new(&self.root(), "index.php").expect("a site")
-    }
-}
-
-/// A route in short; names are relative to the root.
-fn show(site: &Site, route: &Route) -> String {
-    let relative = |path: &Path| {
-        let relative = path.strip_prefix(site.root()).expect("below the root");
-        relative.to_string_lossy().into_owned()
-    };
-    match route {
-        Route::File(file) => format!("file {}", relative(file.path())),
-        Route::Script {
-            filename,
-            script_name,
-            path_info,
-        } => {
-            let name = format!("/{}", relative(filename));
-            assert_eq!(name.as_bytes(), script_name.as_slice());
-            format!("script {name} [{}]", String::from_utf8_lossy(path_info))
-        }
-        Route::Redirect(location) => format!("redirect {location}"),
-        Route::Forbidden => "forbidden".to_owned(),
-        Route::NotFound => "not found".to_owned(),
-        Route::Malformed => "malformed".to_owned(),
-        Route::Failed(error) => format!("failed: {error}"),
-    }
-}
+use crate::fixture::{Fixture, SECRET, SOURCE, show};
 
 fn check(cases: &[(&str, &str)]) {
     let fixture = Fixture::new();

@@ -5,6 +5,8 @@
 pub enum Kind {
     /// A file or directory; relative to the working directory, or to the configuration file that names it.
     Path,
+    /// Directories, any number of them; relative as `Path`.
+    Directories,
     /// On or off; the flag takes no value.
     Switch,
     /// One of these words.
@@ -80,7 +82,7 @@ impl Opt {
     }
 
     pub fn repeatable(&self) -> bool {
-        matches!(self.kind, Kind::Listen | Kind::Ini)
+        matches!(self.kind, Kind::Directories | Kind::Listen | Kind::Ini)
     }
 }
 
@@ -128,6 +130,19 @@ pub const OPTIONS: &[Opt] = &[
         long: "Unless this says otherwise a directory is served classically, as under php-fpm: static files are sent, \
                `.php` files run, everything else goes to `index.php`, and nothing survives a request. A script is \
                resident. A script with `--mode classic` is the front controller of the site in its folder.",
+    },
+    Opt {
+        key: "site.follow",
+        flag: Some("follow"),
+        value: "DIR",
+        kind: Kind::Directories,
+        default: "/usr/share",
+        group: Group::Server,
+        short: "Where symbolic links may lead out of the site; may be repeated",
+        long: "Classic mode sends nothing and runs nothing outside the document root: a link that leads out of it is \
+               followed only into these directories. The default is what sites from Debian packages need, which link to \
+               each other's files there. In TOML a string or a list of strings, in the environment separated by colons. \
+               What is given replaces the default.",
     },
     Opt {
         key: "workers.count",

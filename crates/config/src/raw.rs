@@ -141,6 +141,7 @@ impl Raw {
             };
             let separator = match option.kind {
                 Kind::Listen => ',',
+                Kind::Directories => ':',
                 Kind::Ini => ';',
                 _ => '\0',
             };
@@ -187,7 +188,9 @@ impl Raw {
                 (Some(option), DeValue::Table(ini)) if option.kind == Kind::Ini => {
                     self.take_ini("", ini, at)
                 }
-                (Some(option), DeValue::Array(list)) if option.kind == Kind::Listen => {
+                (Some(option), DeValue::Array(list))
+                    if matches!(option.kind, Kind::Listen | Kind::Directories) =>
+                {
                     for item in list {
                         self.take_scalar(option, item.get_ref(), &source);
                     }

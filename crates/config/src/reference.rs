@@ -45,6 +45,7 @@ fn entry(page: &mut String, option: &Opt) {
 fn value(kind: Kind) -> String {
     match kind {
         Kind::Path => "a path".into(),
+        Kind::Directories => "a path, any number".into(),
         Kind::Switch => "`true` or `false`".into(),
         Kind::Choice(words) => words
             .iter()

@@ -25,6 +25,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         mode,
         config_file: raw.config_file.clone(),
         listen: r.listen(),
+        follow: r.follow(),
         workers: r
             .one("workers.count", value::workers)
             .unwrap_or(Workers::Auto),
@@ -271,6 +272,22 @@ impl Resolver<'_> {
                 }
             });
             found.extend(parsed);
+        }
+        found
+    }
+
+    /// A directory that is named must be there; the default need not.
+    fn follow(&mut self) -> Vec<PathBuf> {
+        let option = option("site.follow");
+        let given = self.raw.winners(option.key);
+        if given.is_empty() {
+            return vec![option.default.into()];
+        }
+        let given = given.into_iter().filter(|given| !given.text.is_empty());
+        let mut found = Vec::new();
+        for given in given {
+            let base = self.base(&given.source);
+            found.extend(self.parsed(option, given, |text| value::directory(text, &base)));
         }
         found
     }

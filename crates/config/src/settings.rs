@@ -84,6 +84,8 @@ pub struct Settings {
     /// The file that was read, if any.
     pub config_file: Option<PathBuf>,
     pub listen: Vec<Listen>,
+    /// Where symbolic links may lead out of the document root. Absolute.
+    pub follow: Vec<PathBuf>,
     pub workers: Workers,
     /// `None`: as fits the handler that the app returns.
     pub concurrency: Option<u32>,

@@ -89,6 +89,14 @@ pub(crate) fn socket_path(text: &str, base: &Path) -> Result<PathBuf, String> {
     }
 }
 
+pub(crate) fn directory(text: &str, base: &Path) -> Result<PathBuf, String> {
+    let path = base.join(text);
+    match path.is_dir() {
+        true => Ok(path),
+        false => Err(format!("{} is not a directory", path.display())),
+    }
+}
+
 /// As `php -d`: a key alone switches it on.
 pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').unwrap_or((text, "1"));

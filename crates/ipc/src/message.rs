@@ -21,6 +21,8 @@ pub struct Boot {
     pub app: PathBuf,
     /// Nothing survives a request.
     pub classic: bool,
+    /// Of a classic site: where symbolic links may lead out of the document root. Absolute.
+    pub follow: Vec<PathBuf>,
     /// `key=value` PHP ini settings, in order.
     pub ini: Vec<(String, String)>,
     /// Requests in flight per worker; `None`: as fits the handler.

@@ -61,6 +61,29 @@ impl Site {
         })
     }
 
+    /// The site of an app as it is named on the command line: a directory is the document root; a script is the front
+    /// controller in its directory. Links may lead into `follow`, as far as those directories are there.
+    ///
+    /// # Errors
+    /// If there is no such app.
+    pub fn of_app(app: &Path, follow: &[PathBuf]) -> io::Result<Site> {
+        let mut site = if app.is_dir() {
+            Site::new(app, "index.php")?
+        } else {
+            let script = app.file_name().and_then(|name| name.to_str());
+            let script = script.ok_or(io::ErrorKind::InvalidFilename)?;
+            // Not where the script's own link leads: its directory is the document root.
+            Site::new(app.parent().unwrap_or(Path::new(".")), script)?
+        };
+        for directory in follow {
+            match site.follow(directory) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(site)
+    }
+
     /// Symbolic links may lead out of the root into this directory too.
     ///
     /// # Errors

@@ -369,6 +369,24 @@ fn long_paths_and_odd_bytes() {
 }
 
 #[test]
+fn the_site_of_an_app() {
+    let fixture = Fixture::new();
+    let beside = fixture.directory.path();
+    let follow = [beside.join("nowhere"), beside.join("outside/shared")];
+    let site = Site::of_app(&fixture.root(), &follow).expect("a site");
+    assert_eq!(show(&site, &site.route("/")), FRONT);
+    assert_eq!(
+        show(&site, &site.route("/shared/logo.svg")),
+        "file shared/logo.svg"
+    );
+    let site = Site::of_app(&fixture.root().join("info.php"), &[]).expect("a site");
+    assert_eq!(show(&site, &site.route("/")), "script /info.php []");
+    assert_eq!(show(&site, &site.route("/missing")), "script /info.php []");
+    assert_eq!(show(&site, &site.route("/shared/logo.svg")), "forbidden");
+    assert!(Site::of_app(&beside.join("nowhere/x.php"), &[]).is_err());
+}
+
+#[test]
 fn a_root_that_is_none() {
     let fixture = Fixture::new();
     for name in ["nowhere", "www/page.html"] {

@@ -27,6 +27,7 @@ pub(crate) fn message(settings: &Settings) -> ToZygote {
         build: BUILD.into(),
         app: settings.app.clone(),
         ini: settings.ini.clone(),
+        follow: settings.follow.clone(),
         classic: settings.mode == Mode::Classic,
         concurrency: settings.concurrency,
         max_requests: settings.max_requests,

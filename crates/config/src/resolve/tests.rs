@@ -266,3 +266,32 @@ fn every_default_is_valid_and_every_option_is_on_the_page() {
         assert!(page.contains(&option.env()));
     }
 }
+
+#[test]
+fn links_are_followed_into_the_directories_given() {
+    let follow = |args: &[&str]| said(None, &[], args).settings().follow;
+    assert_eq!(follow(&["a.php"]), [Path::new("/usr/share")]);
+    assert_eq!(
+        follow(&["a.php", "--follow", "/usr", "--follow", "/etc"]),
+        [Path::new("/usr"), Path::new("/etc")]
+    );
+    assert!(follow(&["a.php", "--follow", ""]).is_empty());
+    let in_file = said(Some("[site]\nfollow = ['.', '/usr']"), &[], &["a.php"]);
+    assert_eq!(
+        in_file.settings().follow,
+        [in_file.dir.path(), Path::new("/usr")]
+    );
+    let environment = said(None, &[("HEARTH_SITE_FOLLOW", "/usr:/etc")], &["a.php"]);
+    assert_eq!(
+        environment.settings().follow,
+        [Path::new("/usr"), Path::new("/etc")]
+    );
+    let wrong = said(None, &[], &["a.php", "--follow", "nowhere"]);
+    assert!(
+        wrong
+            .problems()
+            .contains("--follow: DIR/nowhere is not a directory"),
+        "{}",
+        wrong.problems()
+    );
+}

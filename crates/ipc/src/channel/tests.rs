@@ -33,6 +33,7 @@ fn boot() -> impl Strategy<Value = Boot> {
                 build,
                 app: app.into(),
                 classic: !display_errors,
+                follow: vec![format!("/{seconds}").into()],
                 ini,
                 concurrency,
                 max_requests: protocol / 2,

@@ -4,9 +4,11 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 12] = [
+    "classic.c",
     "cli.c",
     "functions.c",
+    "headers.c",
     "mysql.c",
     "persistent.c",
     "request.c",

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Raised with every change of this file; compared with the Rust side at start. */
-#define HEARTH_ABI 2
+#define HEARTH_ABI 3
 
 typedef struct { const char *ptr; size_t len; } hearth_str;
 typedef struct { hearth_str name, value; } hearth_header;
@@ -28,11 +28,17 @@ typedef struct {
 
 /* ---- engine ---- */
 
+typedef enum {
+	HEARTH_RESIDENT = 0,       /* the app stays; each request is a task in it */
+	HEARTH_CLASSIC = 1,        /* each request is a life of the engine */
+	HEARTH_CLI = 2,            /* `hearth run`: stand in for the php command */
+} hearth_mode;
+
 typedef struct {
 	const char *ini_entries;   /* "key=value\n" lines, highest priority; kept for the life of the process */
 	const char *ini_path;      /* -c, or NULL */
 	bool no_ini;               /* -n */
-	bool cli;                  /* `hearth run`: stand in for the php command */
+	hearth_mode mode;
 	int argc;
 	char **argv;
 } hearth_boot_args;
@@ -66,6 +72,15 @@ int hearth_cli_finish(void);
 typedef enum { HEARTH_STEP_WAITING = 0, HEARTH_STEP_DONE = 1, HEARTH_STEP_BROKEN = 2 } hearth_step;
 
 hearth_task *hearth_task_request(void *owner, void *request);
+
+/* What a classic request runs. All of it lives as long as the request. */
+typedef struct {
+	const char *filename;
+	hearth_str name, path_info, document_root;
+} hearth_script;
+
+/* One at a time: the next only after the one before has ended. */
+hearth_task *hearth_task_classic(void *owner, void *request, const hearth_script *script);
 hearth_step hearth_task_resume(hearth_task *task);
 void hearth_task_suspend(void);
 void hearth_task_free(hearth_task *task);
@@ -109,6 +124,8 @@ void hearth_on_request_id(void *request, char buffer[16]);
 /* Bytes of the body, 0 at its end, -1 when the client is gone, -2 when it is larger than the limit. Waits. */
 ptrdiff_t hearth_on_body_read(void *request, char *buffer, size_t length);
 void hearth_on_respond(void *request, const hearth_response *response);
+/* The last piece of a streamed body, though the task may go on. Never waits. */
+void hearth_on_finish(void *request, hearth_str piece);
 /* One piece of a streamed body; false when the client is gone. Waits while the client is slow. */
 bool hearth_on_write(void *request, hearth_str piece);
 void hearth_on_request_retain(void *request);

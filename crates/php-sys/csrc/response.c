@@ -1,4 +1,5 @@
 /* From the handler's return value, headers and echo to one response; and the end of a request. */
+#include "headers.h"
 #include "task.h"
 
 /* Echoed text is kept back up to here, so that header() still works after echo; beyond it the head is sent. */
@@ -11,83 +12,7 @@ zend_class_entry *hearth_response_ce;
 /* Slots of Hearth\Response, as php/src declares them. */
 enum { RESPONSE_STATUS, RESPONSE_HEADERS, RESPONSE_BODY, RESPONSE_FILE };
 
-typedef struct {
-	hearth_header stack[32];
-	hearth_header *list;
-	size_t count, capacity;
-} header_list;
-
-static void add_header(header_list *headers, hearth_str name, hearth_str value)
-{
-	if (headers->count == headers->capacity) {
-		hearth_header *larger = safe_emalloc(headers->capacity * 2, sizeof *larger, 0);
-
-		memcpy(larger, headers->list, headers->count * sizeof *larger);
-		if (headers->list != headers->stack) {
-			efree(headers->list);
-		}
-		headers->list = larger;
-		headers->capacity *= 2;
-	}
-	headers->list[headers->count++] = (hearth_header){name, value};
-}
-
-static void init_headers(header_list *headers)
-{
-	headers->list = headers->stack;
-	headers->count = 0;
-	headers->capacity = sizeof headers->stack / sizeof *headers->stack;
-}
-
-static void free_headers(header_list *headers)
-{
-	if (headers->list != headers->stack) {
-		efree(headers->list);
-	}
-}
-
-static bool response_sets(zend_array *set, hearth_str name)
-{
-	zend_string *key;
-
-	if (!set || (name.len == 10 && strncasecmp(name.ptr, "set-cookie", 10) == 0)) {
-		return false;
-	}
-	ZEND_HASH_FOREACH_STR_KEY(set, key) {
-		if (key && ZSTR_LEN(key) == name.len && strncasecmp(ZSTR_VAL(key), name.ptr, name.len) == 0) {
-			return true;
-		}
-	} ZEND_HASH_FOREACH_END();
-	return false;
-}
-
-/* What header() and setcookie() set, except names that the Response sets itself. */
-static void add_sapi_headers(header_list *headers, zend_array *response_headers)
-{
-	zend_llist_position position;
-	sapi_header_struct *header;
-
-	for (header = zend_llist_get_first_ex(&SG(sapi_headers).headers, &position); header;
-			header = zend_llist_get_next_ex(&SG(sapi_headers).headers, &position)) {
-		const char *colon = memchr(header->header, ':', header->header_len);
-		hearth_str name, value;
-
-		if (!colon) {
-			continue;
-		}
-		name = (hearth_str){header->header, (size_t) (colon - header->header)};
-		value.ptr = colon + 1;
-		while (*value.ptr == ' ') {
-			value.ptr++;
-		}
-		value.len = (size_t) (header->header + header->header_len - value.ptr);
-		if (!response_sets(response_headers, name)) {
-			add_header(headers, name, value);
-		}
-	}
-}
-
-static void add_response_headers(header_list *headers, zend_array *set)
+static void add_response_headers(hearth_header_list *headers, zend_array *set)
 {
 	zend_string *name;
 	zval *values, *value;
@@ -98,7 +23,7 @@ static void add_response_headers(header_list *headers, zend_array *set)
 		}
 		ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(values), value) {
 			if (Z_TYPE_P(value) == IS_STRING) {
-				add_header(headers, (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)},
+				hearth_headers_add(headers, (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)},
 					(hearth_str){Z_STRVAL_P(value), Z_STRLEN_P(value)});
 			}
 		} ZEND_HASH_FOREACH_END();
@@ -125,11 +50,11 @@ static void run_header_callback(void)
 
 static void send_head(hearth_request_state *state, hearth_response *response, zend_array *response_headers)
 {
-	header_list headers;
+	hearth_header_list headers;
 
 	run_header_callback();
-	init_headers(&headers);
-	add_sapi_headers(&headers, response_headers);
+	hearth_headers_init(&headers);
+	hearth_headers_add_sapi(&headers, response_headers);
 	if (response_headers) {
 		add_response_headers(&headers, response_headers);
 	}
@@ -139,7 +64,7 @@ static void send_head(hearth_request_state *state, hearth_response *response, ze
 	SG(headers_sent) = 1;
 	SG(request_info).no_headers = false;
 	hearth_on_respond(state->request, response);
-	free_headers(&headers);
+	hearth_headers_free(&headers);
 }
 
 static int sapi_status(void)

@@ -1,4 +1,5 @@
 /* The server API that PHP sees: start of the engine, its callbacks, its errors, and the entry script. */
+#include "headers.h"
 #include "task.h"
 
 #include <signal.h>
@@ -10,6 +11,11 @@ static const hearth_boot_args *boot_args;
 static bool booting;
 static smart_str boot_error;
 static zval app_handler;
+
+static bool is_cli(void)
+{
+	return boot_args->mode == HEARTH_CLI;
+}
 
 /* ---- log ---- */
 
@@ -76,7 +82,7 @@ void hearth_report_exception(void)
 
 static void log_message(const char *message, int syslog_type)
 {
-	if (boot_args->cli) {
+	if (is_cli()) {
 		fprintf(stderr, "%s\n", message);
 		return;
 	}
@@ -175,6 +181,12 @@ static void on_interrupt(zend_execute_data *frame)
 	}
 }
 
+static void watch_interrupts(void)
+{
+	interrupt = zend_interrupt_function;
+	zend_interrupt_function = on_interrupt;
+}
+
 static void guard_engine(void)
 {
 	engine_compile_file = zend_compile_file;
@@ -185,8 +197,6 @@ static void guard_engine(void)
 	zend_autoload = on_autoload;
 	collect_cycles = gc_collect_cycles;
 	gc_collect_cycles = on_collect_cycles;
-	interrupt = zend_interrupt_function;
-	zend_interrupt_function = on_interrupt;
 }
 
 /* ---- time limit ---- */
@@ -195,9 +205,13 @@ static void guard_engine(void)
  * PHP's own timer counts the CPU time of the whole process and would end whichever task runs when it fires. In a
  * server set_time_limit() moves this request's own limit instead.
  */
+static ZEND_INI_MH((*engine_time_limit));
+
 static ZEND_INI_MH(on_time_limit)
 {
-	(void) entry; (void) mh_arg1; (void) mh_arg2; (void) mh_arg3;
+	if (engine_time_limit && engine_time_limit(entry, new_value, mh_arg1, mh_arg2, mh_arg3, stage) == FAILURE) {
+		return FAILURE;
+	}
 	if (stage == ZEND_INI_STAGE_RUNTIME && hearth_current) {
 		hearth_on_time_limit(hearth_current->owner, (double) ZEND_STRTOL(ZSTR_VAL(new_value), NULL, 10));
 	}
@@ -209,13 +223,15 @@ static void own_time_limit(void)
 	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("max_execution_time"));
 
 	if (entry) {
+		/* In classic mode the engine's timer is right: there is one request. It counts CPU time, ours the clock's. */
+		engine_time_limit = boot_args->mode == HEARTH_CLASSIC ? entry->on_modify : NULL;
 		entry->on_modify = on_time_limit;
 	}
 }
 
 /* ---- the server API ---- */
 
-static size_t read_post(char *buffer, size_t length)
+size_t hearth_read_post(char *buffer, size_t length)
 {
 	void *request = SG(server_context);
 	size_t done = 0;
@@ -252,7 +268,7 @@ static void ini_default(HashTable *configuration, const char *name, const char *
 
 static void ini_defaults(HashTable *configuration)
 {
-	ini_default(configuration, "display_errors", boot_args->cli ? "1" : "0");
+	ini_default(configuration, "display_errors", is_cli() ? "1" : "0");
 }
 
 static int on_startup(sapi_module_struct *module)
@@ -280,7 +296,7 @@ sapi_module_struct hearth_sapi = {
 	.ub_write = hearth_echo,
 	.flush = hearth_flush,
 	.send_headers = send_headers,
-	.read_post = read_post,
+	.read_post = hearth_read_post,
 	.read_cookies = read_cookies,
 	.register_server_variables = hearth_register_server_variables,
 	.log_message = log_message,
@@ -294,10 +310,12 @@ sapi_module_struct hearth_sapi = {
 static PHP_MINIT_FUNCTION(hearth)
 {
 	(void) type; (void) module_number;
-	if (!boot_args->cli) {
+	if (!is_cli()) {
 		sapi_module.name = HEARTH_NAME_FOR_OPCACHE;
 	}
-	hearth_register_classes();
+	if (boot_args->mode != HEARTH_CLASSIC) {
+		hearth_register_classes();
+	}
 	return SUCCESS;
 }
 
@@ -311,21 +329,19 @@ hearth_abi_info hearth_abi(void)
 	return (hearth_abi_info){HEARTH_ABI, PHP_VERSION_ID, {ZEND_STRL(PHP_VERSION)}};
 }
 
-/* Start the engine and one long request, in which the app lives. */
-bool hearth_boot(const hearth_boot_args *args)
+static void be_the_php_command(void)
 {
-	boot_args = args;
-	signal(SIGPIPE, SIG_IGN);
-	zend_signal_startup();
-	if (args->cli) {
-		hearth_sapi.name = "cli";
-		hearth_sapi.pretty_name = "Command Line Interface";
-		hearth_sapi.phpinfo_as_text = true;
-		hearth_sapi.register_server_variables = hearth_cli_register_variables;
-		hearth_sapi.deactivate = hearth_cli_deactivate;
-		hearth_sapi.header_handler = hearth_cli_header;
-		hearth_sapi.additional_functions = hearth_cli_functions;
-	}
+	hearth_sapi.name = "cli";
+	hearth_sapi.pretty_name = "Command Line Interface";
+	hearth_sapi.phpinfo_as_text = true;
+	hearth_sapi.register_server_variables = hearth_cli_register_variables;
+	hearth_sapi.deactivate = hearth_cli_deactivate;
+	hearth_sapi.header_handler = hearth_cli_header;
+	hearth_sapi.additional_functions = hearth_cli_functions;
+}
+
+static bool start_engine(const hearth_boot_args *args)
+{
 	hearth_sapi.sapi_error = zend_error;
 	hearth_sapi.php_ini_ignore = args->no_ini;
 	hearth_sapi.php_ini_path_override = (char *) args->ini_path;
@@ -337,11 +353,15 @@ bool hearth_boot(const hearth_boot_args *args)
 	if (hearth_sapi.startup(&hearth_sapi) == FAILURE) {
 		return false;
 	}
-	sapi_module.name = hearth_sapi.name = args->cli ? "cli" : "hearth";
+	sapi_module.name = hearth_sapi.name = is_cli() ? "cli" : "hearth";
+	watch_interrupts();
+	return true;
+}
+
+/* The long request in which the app lives. */
+static bool begin_residence(void)
+{
 	guard_engine();
-	if (args->cli) {
-		return true;
-	}
 	report_error = zend_error_cb;
 	zend_error_cb = on_error;
 	own_time_limit();
@@ -351,6 +371,38 @@ bool hearth_boot(const hearth_boot_args *args)
 	SG(request_info).no_headers = true;
 	booting = true;
 	return php_request_startup() == SUCCESS;
+}
+
+/* Start the engine, for the life of the process. */
+bool hearth_boot(const hearth_boot_args *args)
+{
+	boot_args = args;
+	signal(SIGPIPE, SIG_IGN);
+	zend_signal_startup();
+	switch (args->mode) {
+		case HEARTH_CLI:
+			be_the_php_command();
+			break;
+		case HEARTH_CLASSIC:
+			hearth_sapi.additional_functions = hearth_header_functions;
+			hearth_classic_prepare(&hearth_module);
+			break;
+		case HEARTH_RESIDENT:
+			hearth_sapi.additional_functions = hearth_header_functions;
+	}
+	if (!start_engine(args)) {
+		return false;
+	}
+	switch (args->mode) {
+		case HEARTH_CLI:
+			guard_engine();
+			return true;
+		case HEARTH_CLASSIC:
+			own_time_limit();
+			return hearth_classic_make_stack();
+		default:
+			return begin_residence();
+	}
 }
 
 static hearth_outcome outcome_of_exception(void)
@@ -480,7 +532,7 @@ void hearth_seal(void)
 {
 	zend_try {
 		gc_collect_cycles();
-		hearth_state_seal(boot_args->cli);
+		hearth_state_seal(is_cli());
 	} zend_end_try();
 	booting = false;
 }
@@ -504,6 +556,10 @@ void hearth_throw(hearth_throwable kind, hearth_str message)
 {
 	zend_class_entry *ce = NULL;
 
+	if (!EG(current_execute_data)) {
+		/* No PHP code runs that could catch it: whoever waits is told by the return value. */
+		return;
+	}
 	if (kind != HEARTH_THROW_ERROR) {
 		const char *name = throwable_name(kind);
 		ce = zend_hash_str_find_ptr(CG(class_table), name, strlen(name));

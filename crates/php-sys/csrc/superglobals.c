@@ -166,6 +166,35 @@ static void register_server_name(void *request, zval *server, hearth_str local)
 	}
 }
 
+static void set_joined(zval *server, const char *name, hearth_str a, hearth_str b)
+{
+	zend_string *joined = zend_string_concat2(a.ptr, a.len, b.len ? b.ptr : "", b.len);
+
+	set_str(server, name, (hearth_str){ZSTR_VAL(joined), ZSTR_LEN(joined)});
+	zend_string_release(joined);
+}
+
+/* A resident app has no script per path: the whole path is its own. In classic mode as php-fpm behind nginx has it. */
+static void register_script(zval *server, hearth_str path)
+{
+	const hearth_script *script = hearth_classic_script();
+
+	if (!script) {
+		set_str(server, "PATH_INFO", path);
+		return;
+	}
+	set_str(server, "DOCUMENT_ROOT", script->document_root);
+	set_str(server, "SCRIPT_FILENAME", (hearth_str){script->filename, strlen(script->filename)});
+	set_str(server, "SCRIPT_NAME", script->name);
+	set_joined(server, "DOCUMENT_URI", script->name, script->path_info);
+	set_joined(server, "PHP_SELF", script->name, script->path_info);
+	if (script->path_info.len) {
+		set_str(server, "PATH_INFO", script->path_info);
+		set_joined(server, "PATH_TRANSLATED", script->document_root, script->path_info);
+	}
+	set_str(server, "REDIRECT_STATUS", (hearth_str){"200", 3});
+}
+
 /* Our sapi_module.register_server_variables. */
 void hearth_register_server_variables(zval *server)
 {
@@ -201,7 +230,7 @@ void hearth_register_server_variables(zval *server)
 	set_str(server, "SERVER_ADDR", local);
 	set_port(server, "SERVER_PORT", local_port);
 	register_server_name(request, server, local);
-	set_str(server, "PATH_INFO", head.path);
+	register_script(server, head.path);
 	if (head.content_type.len) {
 		set_str(server, "CONTENT_TYPE", head.content_type);
 	}

@@ -252,11 +252,15 @@ hearth_step hearth_task_resume(hearth_task *task)
 	task->outer = outer;
 	task->resumer = EG(current_fiber_context);
 	hearth_current = task;
-	hearth_state_load(&task->saved, task->request);
+	if (task->request) {
+		hearth_state_load(&task->saved, task->request);
+	}
 	transfer.context = task->resume_at;
 	ZVAL_NULL(&transfer.value);
 	zend_fiber_switch_context(&transfer);
-	hearth_state_save(&task->saved, task->request);
+	if (task->request) {
+		hearth_state_save(&task->saved, task->request);
+	}
 	hearth_current = outer;
 	if (outer) {
 		hearth_state_load(&outer->saved, outer->request);
@@ -285,8 +289,8 @@ void hearth_task_free(hearth_task *task)
 {
 	hearth_request_state *request = task->request;
 
-	if (task->job == HEARTH_JOB_SCRIPT) {
-		/* What it leaves is ended by hearth_cli_finish. */
+	if (task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC) {
+		/* What the one leaves is ended by hearth_cli_finish; the other leaves nothing. */
 		return;
 	}
 	task->job = HEARTH_JOB_NONE;

@@ -9,6 +9,7 @@ typedef enum {
 	HEARTH_JOB_REQUEST,     /* call the app's handler, respond */
 	HEARTH_JOB_CALL,        /* async(), a timer: call `callable`, keep the result */
 	HEARTH_JOB_SCRIPT,      /* `hearth run` */
+	HEARTH_JOB_CLASSIC,     /* a request from startup to shutdown */
 } hearth_job;
 
 struct hearth_task {
@@ -17,7 +18,7 @@ struct hearth_task {
 	zend_fiber_context *resumer;     /* who goes on when it waits */
 	hearth_task *outer;              /* the task that resumed it, if one did */
 	hearth_task_state saved;
-	hearth_request_state *request;
+	hearth_request_state *request;   /* NULL in classic mode: the engine's own state is the request's */
 	void *owner;                     /* the Rust side of it */
 	hearth_job job;
 	bool has_context, busy, done, broken;
@@ -69,6 +70,10 @@ void hearth_flush(void *context);
 zend_object *hearth_request_object_new(void *request);
 void hearth_register_classes(void);
 void hearth_watch_persistent(void);
+size_t hearth_read_post(char *buffer, size_t length);
+void hearth_classic_prepare(zend_module_entry *module);
+bool hearth_classic_make_stack(void);
+const hearth_script *hearth_classic_script(void);
 void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 extern const zend_function_entry hearth_functions[], hearth_cli_functions[];

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_double, c_int, c_void};
 
 /// Raised with every change of `hearth.h`.
-pub const HEARTH_ABI: u32 = 2;
+pub const HEARTH_ABI: u32 = 3;
 /// The PHP release series that this build is for, such as `8.2`.
 pub const PHP_SERIES: &str = env!("HEARTH_PHP_VERSION");
 
@@ -66,7 +66,7 @@ pub struct hearth_boot_args {
     pub ini_entries: *const c_char,
     pub ini_path: *const c_char,
     pub no_ini: bool,
-    pub cli: bool,
+    pub mode: c_int,
     pub argc: c_int,
     pub argv: *mut *mut c_char,
 }
@@ -76,6 +76,10 @@ pub struct hearth_source {
     pub name: hearth_str,
     pub source: hearth_str,
 }
+
+pub const HEARTH_RESIDENT: c_int = 0;
+pub const HEARTH_CLASSIC: c_int = 1;
+pub const HEARTH_CLI: c_int = 2;
 
 pub const HEARTH_OK: c_int = 0;
 pub const HEARTH_EXIT: c_int = 1;
@@ -118,6 +122,14 @@ pub struct hearth_response {
     pub more: bool,
 }
 
+#[repr(C)]
+pub struct hearth_script {
+    pub filename: *const c_char,
+    pub name: hearth_str,
+    pub path_info: hearth_str,
+    pub document_root: hearth_str,
+}
+
 unsafe extern "C" {
     pub fn hearth_abi() -> hearth_abi_info;
     pub fn hearth_boot(args: *const hearth_boot_args) -> bool;
@@ -145,6 +157,11 @@ unsafe extern "C" {
     pub fn hearth_cli_finish() -> c_int;
 
     pub fn hearth_task_request(owner: *mut c_void, request: *mut c_void) -> *mut hearth_task;
+    pub fn hearth_task_classic(
+        owner: *mut c_void,
+        request: *mut c_void,
+        script: *const hearth_script,
+    ) -> *mut hearth_task;
     pub fn hearth_task_resume(task: *mut hearth_task) -> c_int;
     pub fn hearth_task_suspend();
     pub fn hearth_task_free(task: *mut hearth_task);

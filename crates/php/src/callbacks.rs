@@ -235,6 +235,11 @@ callbacks! {
         }
     }
 
+    fn hearth_on_finish(request: *mut c_void, last: hearth_str) {
+        // SAFETY: C passes a live request and bytes that live during the call.
+        unsafe { request_of(request).finish(Bytes::copy_from_slice(last.bytes())) };
+    }
+
     fn hearth_on_write(request: *mut c_void, piece: hearth_str) -> bool {
         // SAFETY: C passes a live request and bytes that live during the call.
         unsafe { request_of(request).write(Bytes::copy_from_slice(piece.bytes())) }

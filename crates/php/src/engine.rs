@@ -8,13 +8,57 @@ use php_sys as sys;
 
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 
+/// What the engine is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The app stays; each request is a task in it.
+    #[default]
+    Resident,
+    /// Nothing survives a request.
+    Classic,
+    /// Behave as the `php` command.
+    CommandLine,
+}
+
+impl Mode {
+    fn number(self) -> c_int {
+        match self {
+            Mode::Resident => sys::HEARTH_RESIDENT,
+            Mode::Classic => sys::HEARTH_CLASSIC,
+            Mode::CommandLine => sys::HEARTH_CLI,
+        }
+    }
+
+    /// What the mode makes of settings of PHP, over every file.
+    fn settings(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Mode::CommandLine => &[
+                ("html_errors", "0"),
+                ("register_argc_argv", "1"),
+                ("implicit_flush", "1"),
+                ("output_buffering", "0"),
+                ("max_execution_time", "0"),
+                ("max_input_time", "-1"),
+            ],
+            Mode::Resident => &[
+                ("html_errors", "0"),
+                ("register_argc_argv", "0"),
+                ("output_buffering", "0"),
+                ("implicit_flush", "0"),
+                ("max_execution_time", "0"),
+                ("max_input_time", "-1"),
+            ],
+            Mode::Classic => &[],
+        }
+    }
+}
+
 /// How the engine is to start.
 #[derive(Debug, Default)]
 pub struct Boot {
     /// ini settings that win over every file, in order.
     pub ini: Vec<(OsString, OsString)>,
-    /// Behave as the `php` command.
-    pub cli: bool,
+    pub mode: Mode,
     /// `-c`: another php.ini, or its folder.
     pub ini_path: Option<OsString>,
     /// `-n`: no php.ini and no folder of settings.
@@ -48,26 +92,8 @@ pub fn series() -> &'static str {
 }
 
 fn ini_text(boot: &Boot) -> CString {
-    let fixed: &[(&str, &str)] = if boot.cli {
-        &[
-            ("html_errors", "0"),
-            ("register_argc_argv", "1"),
-            ("implicit_flush", "1"),
-            ("output_buffering", "0"),
-        ]
-    } else {
-        &[
-            ("html_errors", "0"),
-            ("register_argc_argv", "0"),
-            ("output_buffering", "0"),
-            ("implicit_flush", "0"),
-        ]
-    };
     let mut text = Vec::new();
-    for (key, value) in fixed
-        .iter()
-        .chain(&[("max_execution_time", "0"), ("max_input_time", "-1")])
-    {
+    for (key, value) in boot.mode.settings() {
         text.extend_from_slice(format!("{key}={value}\n").as_bytes());
     }
     for (key, value) in &boot.ini {
@@ -149,9 +175,10 @@ fn executable() -> CString {
 /// Start the engine and load our own library. Once per process, before any thread.
 pub fn boot(boot: &Boot) -> Result<(), BootError> {
     check_abi()?;
-    let borrowed = boot.cli && !boot.no_ini && boot.ini_path.is_none() && read_cli_settings();
+    let is_cli = boot.mode == Mode::CommandLine;
+    let borrowed = is_cli && !boot.no_ini && boot.ini_path.is_none() && read_cli_settings();
     // A path that is named is read even with -n.
-    let cli_path = (boot.cli && !boot.no_ini && boot.ini_path.is_none())
+    let cli_path = (is_cli && !boot.no_ini && boot.ini_path.is_none())
         .then(cli_folder)
         .flatten();
     let path = boot
@@ -166,7 +193,7 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
         ini_entries: ini_text(boot).into_raw(),
         ini_path: path.map_or(std::ptr::null(), |p| p.into_raw().cast_const()),
         no_ini: boot.no_ini,
-        cli: boot.cli,
+        mode: boot.mode.number(),
         argc: 1,
         argv: argv.as_mut_ptr(),
     }));
@@ -177,7 +204,7 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
     }
     if started {
         Ok(())
-    } else if boot.cli {
+    } else if is_cli {
         Err(BootError(String::new()))
     } else {
         Err(BootError(

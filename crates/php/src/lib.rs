@@ -16,10 +16,10 @@ mod task;
 pub use budget::set_budgets;
 pub use cli::{Cli, Run, info};
 pub use engine::{
-    Boot, BootError, Level, after_fork, boot, can_wait, handler_is_concurrent, post_max_size,
+    Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_is_concurrent, post_max_size,
     refuse_persistent, run_entry, seal, series, version,
 };
-pub use request::{Body, BodySource, Client, Pipe, Request, Response};
+pub use request::{Body, BodySource, Client, Pipe, Request, Response, Script};
 pub use task::{
     Cancel, Cancelled, Host, Task, call_task, current_request_id, current_task_id, forked, install,
     interrupt, is_unwinding, on_engine_thread, throw_error, timer_forget, timer_task, wait,

@@ -1,7 +1,8 @@
 //! One HTTP request as PHP sees it, and the response that comes back.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
+use std::ffi::CString;
 use std::fmt;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -24,6 +25,19 @@ pub struct Client {
     /// `address` and `local_address` as text, made once per connection.
     pub address_text: String,
     pub local_text: String,
+}
+
+/// What a request of a classic site runs.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// `SCRIPT_FILENAME`.
+    pub filename: CString,
+    /// `SCRIPT_NAME`.
+    pub name: Vec<u8>,
+    /// `PATH_INFO`; empty if there is none.
+    pub path_info: Vec<u8>,
+    /// `DOCUMENT_ROOT`.
+    pub document_root: Rc<[u8]>,
 }
 
 /// The rest of a request's body, piece by piece.
@@ -57,6 +71,10 @@ pub struct Request {
     joined: RefCell<String>,
     /// When its time is over, in the host's milliseconds.
     deadline: Cell<u64>,
+    /// Nobody waits for the answer any more.
+    abandoned: Cell<bool>,
+    /// In classic mode.
+    script: OnceCell<Script>,
 }
 
 impl fmt::Debug for Request {
@@ -114,6 +132,8 @@ impl Request {
             waiter: RefCell::new(None),
             joined: RefCell::new(String::new()),
             deadline: Cell::new(u64::MAX),
+            abandoned: Cell::new(false),
+            script: OnceCell::new(),
         })
     }
 
@@ -128,6 +148,11 @@ impl Request {
 
     pub fn set_deadline(&self, deadline: u64) {
         self.deadline.set(deadline);
+    }
+
+    /// What it runs; kept for as long as the request.
+    pub(crate) fn set_script(&self, script: Script) -> &Script {
+        self.script.get_or_init(|| script)
     }
 
     pub fn head(&self) -> &Parts {
@@ -171,8 +196,16 @@ impl Request {
         self.incoming.borrow_mut().source.take()
     }
 
+    /// The client is gone: what is still answered goes nowhere, and whoever writes is told.
+    pub fn abandon(&self) {
+        self.abandoned.set(true);
+        if let Some(pipe) = &*self.pipe.borrow() {
+            pipe.hang_up();
+        }
+    }
+
     pub(crate) fn respond(&self, response: Response) {
-        if self.responded.replace(true) {
+        if self.responded.replace(true) || self.abandoned.get() {
             return;
         }
         if let Body::Stream(pipe) = &response.body {
@@ -188,12 +221,20 @@ impl Request {
         }
     }
 
+    /// This piece and no more of the body will come. Never waits.
+    pub(crate) fn finish(&self, last: Bytes) {
+        if let Some(pipe) = self.pipe.borrow_mut().take() {
+            if !last.is_empty() {
+                pipe.push(last);
+            }
+            pipe.close();
+        }
+    }
+
     /// The handler's task has ended: nothing more will come.
     pub fn end(&self) {
         self.ended.set(true);
-        if let Some(pipe) = self.pipe.borrow_mut().take() {
-            pipe.close();
-        }
+        self.finish(Bytes::new());
         self.wake();
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use php_sys as sys;
 
 use crate::engine::Level;
-use crate::request::Request;
+use crate::request::{Request, Script};
 
 /// What the process around the engine provides.
 pub trait Host {
@@ -259,6 +259,28 @@ impl Task {
         // a reference of its own, released by hearth_on_request_release.
         let c = unsafe {
             sys::hearth_task_request(owner, Rc::into_raw(Rc::clone(request)).cast_mut().cast())
+        };
+        cell.c.set(c);
+        Task(cell)
+    }
+
+    /// A task that runs a script of a classic site, from the engine's request startup to its shutdown. The one before
+    /// must have ended.
+    pub fn classic(request: Rc<Request>, script: Script) -> Task {
+        let cell = TaskCell::new(None, Some(request));
+        let request = cell.request.as_ref().expect("just given");
+        let owner = Rc::as_ptr(&cell).cast_mut().cast::<c_void>();
+        let script = request.set_script(script);
+        let script = sys::hearth_script {
+            filename: script.filename.as_ptr(),
+            name: sys::hearth_str::new(&script.name),
+            path_info: sys::hearth_str::new(&script.path_info),
+            document_root: sys::hearth_str::new(&script.document_root),
+        };
+        // SAFETY: as in Task::request; the script lives in the request.
+        let c = unsafe {
+            let request = Rc::into_raw(Rc::clone(request)).cast_mut().cast();
+            sys::hearth_task_classic(owner, request, &script)
         };
         cell.c.set(c);
         Task(cell)

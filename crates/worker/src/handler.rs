@@ -14,16 +14,17 @@ use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::{Request as HttpRequest, Response as HttpResponse};
-use php::{Body, Cancel, Client, Request, Response, Task};
+use php::{Body, Cancel, Client, Request, Response, Script, Task};
 use scoreboard::Ticket;
 use tokio::task::spawn_local;
 
 use crate::body::{Hanging, RequestBody, ResponseBody};
+use crate::classic::Plan;
 use crate::gate::Turn;
 use crate::watchdog;
 use crate::worker::Worker;
 
-type Answer = HttpResponse<ResponseBody>;
+pub(crate) type Answer = HttpResponse<ResponseBody>;
 
 /// One request being answered. Dropping it means that the client is gone.
 pub(crate) struct Answering {
@@ -34,15 +35,19 @@ pub(crate) struct Answering {
     ticket: Option<Ticket>,
     watched: bool,
     phase: Phase,
+    /// What it runs, in classic mode, until it begins.
+    script: Option<Script>,
 }
 
 enum Phase {
     /// As many requests are running as may (workers.concurrency).
     Queued(Turn),
     Running,
+    /// It needs no PHP.
+    Planned(Option<Answer>),
 }
 
-fn plain(status: StatusCode, text: &'static str) -> Answer {
+pub(crate) fn plain(status: StatusCode, text: &'static str) -> Answer {
     let mut answer = HttpResponse::new(ResponseBody::text(text));
     *answer.status_mut() = status;
     answer.headers_mut().insert(
@@ -56,6 +61,10 @@ const TOO_LARGE: &str = "The request body is larger than this server accepts (po
 
 /// The answer to what need not reach PHP.
 pub(crate) fn refused(worker: &Worker, request: &HttpRequest<Incoming>) -> Option<Answer> {
+    if worker.classic.is_some() {
+        // PHP itself says what is too large, and runs the script without the body.
+        return None;
+    }
     let length: u64 = request
         .headers()
         .get(CONTENT_LENGTH)?
@@ -91,7 +100,9 @@ impl Answering {
             .board
             .as_ref()
             .map(|board| board.begin(head.method.as_str().as_bytes(), target.as_bytes(), id));
-        let request = Request::new(head, id, client, body, worker.body_limit);
+        let plan = worker.classic.as_ref().map(|classic| classic.plan(&head));
+        let limit = if plan.is_some() { 0 } else { worker.body_limit };
+        let request = Request::new(head, id, client, body, limit);
         let mut this = Answering {
             worker,
             request,
@@ -99,19 +110,36 @@ impl Answering {
             ticket,
             watched: false,
             phase: Phase::Running,
+            script: None,
         };
-        if this.worker.gate.try_enter() {
-            this.begin();
-        } else {
-            this.phase = Phase::Queued(this.worker.gate.line_up());
+        match plan {
+            Some(Plan::Answer(answer)) => this.phase = Phase::Planned(Some(answer)),
+            Some(Plan::Run(script)) => {
+                this.script = Some(script);
+                this.enter();
+            }
+            None => this.enter(),
         }
         this
+    }
+
+    /// At once, or when it is its turn.
+    fn enter(&mut self) {
+        if self.worker.gate.try_enter() {
+            self.begin();
+        } else {
+            self.phase = Phase::Queued(self.worker.gate.line_up());
+        }
     }
 
     /// It is its turn: the time limit counts from here.
     fn begin(&mut self) {
         self.request.set_deadline(self.worker.deadline());
-        self.task = Some(Task::request(Rc::clone(&self.request)));
+        let request = Rc::clone(&self.request);
+        self.task = Some(match self.script.take() {
+            Some(script) => Task::classic(request, script),
+            None => Task::request(request),
+        });
         self.phase = Phase::Running;
     }
 
@@ -158,16 +186,20 @@ impl Answering {
         } else if self.request.body_was_broken() {
             plain(StatusCode::BAD_REQUEST, "The request body is malformed.\n")
         } else {
-            convert(response)
+            convert(response, self.worker.classic.is_some())
         };
+        self.say_goodbye(&mut answer);
+        self.detach(answer.status().as_u16());
+        self.done(answer.status().as_u16());
+        answer
+    }
+
+    fn say_goodbye(&self, answer: &mut Answer) {
         if self.worker.is_draining() {
             answer
                 .headers_mut()
                 .insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        self.detach(answer.status().as_u16());
-        self.done(answer.status().as_u16());
-        answer
     }
 
     fn done(&mut self, status: u16) {
@@ -204,6 +236,12 @@ impl Answering {
                 self.poll_answer(context)
             }
             Phase::Running => self.poll_answer(context),
+            Phase::Planned(answer) => {
+                let mut answer = answer.take().expect("a future is not polled after its end");
+                self.say_goodbye(&mut answer);
+                self.done(answer.status().as_u16());
+                Poll::Ready(answer)
+            }
         }
     }
 }
@@ -273,7 +311,12 @@ impl Future for Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
-            task.cancel(Cancel::ClientGone);
+            if self.worker.classic.is_some() {
+                // As under php-fpm: the script learns of it when it sends something.
+                self.request.abandon();
+            } else {
+                task.cancel(Cancel::ClientGone);
+            }
             self.detach(CLIENT_GONE);
         }
         self.done(CLIENT_GONE);
@@ -288,7 +331,8 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=UTF-8");
 /// Headers that say how this connection frames the message are hyper's.
 const FRAMING: [HeaderName; 2] = [TRANSFER_ENCODING, CONNECTION];
 
-fn convert(response: Response) -> Answer {
+/// `complete`: PHP has said all that the head is to say, the type too.
+fn convert(response: Response, complete: bool) -> Answer {
     let (body, length) = match response.body {
         Body::Full(bytes) => (ResponseBody::full(bytes), true),
         Body::Stream(pipe) => (ResponseBody::Stream(Hanging(pipe)), false),
@@ -316,7 +360,7 @@ fn convert(response: Response) -> Answer {
     let has_body = !(status.is_informational()
         || status == StatusCode::NO_CONTENT
         || status == StatusCode::NOT_MODIFIED);
-    if has_body && !headers.contains_key(CONTENT_TYPE) {
+    if has_body && !complete && !headers.contains_key(CONTENT_TYPE) {
         headers.insert(CONTENT_TYPE, HTML);
     }
     if !has_body {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod classic;
 mod clock;
 mod connection;
 mod descriptors;

@@ -130,7 +130,7 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         ini,
         ini_path,
         no_ini,
-        cli: true,
+        mode: php::Mode::CommandLine,
     }) {
         // PHP has said for itself why it does not start.
         if !error.0.is_empty() {

@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 use zygote::Start;
 
+use crate::classic::Classic;
 use crate::connection::{self, Life};
 use crate::gate::Gate;
 use crate::host::ProcessHost;
@@ -32,6 +33,8 @@ struct Waiting {
 /// The state of this process.
 pub(crate) struct Worker {
     pub(crate) host: &'static ProcessHost,
+    /// The site, in classic mode.
+    pub(crate) classic: Option<Classic>,
     pub(crate) body_limit: u64,
     pub(crate) keepalive_timeout: u64,
     pub(crate) header_timeout: u64,
@@ -55,13 +58,14 @@ fn milliseconds(seconds: f64) -> u64 {
 }
 
 impl Worker {
-    fn new(start: &Start, host: &'static ProcessHost) -> Worker {
+    fn new(start: &Start, host: &'static ProcessHost, classic: Option<Classic>) -> Worker {
         // Ids differ between workers and between starts, and tell the order within one.
         let seed = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .unwrap_or_default();
         Worker {
             host,
+            classic,
             body_limit: php::post_max_size(),
             keepalive_timeout: milliseconds(start.boot.keepalive_timeout),
             header_timeout: milliseconds(start.boot.header_timeout),
@@ -263,7 +267,11 @@ async fn serve(start: Start) -> Result<(), String> {
         .map_err(text)?;
     let limit = Duration::try_from_secs_f64(start.boot.request_timeout).unwrap_or_default();
     let host = ProcessHost::install(Some(board), limit, false);
-    let worker = Rc::new(Worker::new(&start, host));
+    let classic = start.boot.classic.then(|| Classic::new(&start.boot.app));
+    let classic = classic
+        .transpose()
+        .map_err(|error| format!("{}: {error}", start.boot.app.display()))?;
+    let worker = Rc::new(Worker::new(&start, host, classic));
     watchdog::start(Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX))
         .map_err(text)?;
     for listener in start.listeners {

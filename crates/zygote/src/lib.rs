@@ -124,6 +124,9 @@ fn prepare(
             ipc::PROTOCOL
         )));
     }
+    if boot.classic {
+        return prepare_classic(boot);
+    }
     let folder = boot.app.parent().unwrap_or(Path::new("/"));
     std::env::set_current_dir(folder)
         .map_err(|error| php::BootError(format!("{}: {error}", folder.display())))?;
@@ -157,6 +160,22 @@ fn prepare(
     }
     php::seal();
     Ok(())
+}
+
+/// A classic site has nothing to boot but the engine.
+fn prepare_classic(boot: &mut Boot) -> Result<(), php::BootError> {
+    let folder = match boot.app.is_dir() {
+        true => &boot.app,
+        false => boot.app.parent().unwrap_or(Path::new("/")),
+    };
+    std::env::set_current_dir(folder)
+        .map_err(|error| php::BootError(format!("{}: {error}", folder.display())))?;
+    boot.concurrency = Some(1);
+    php::boot(&php::Boot {
+        ini: ini(boot),
+        mode: php::Mode::Classic,
+        ..php::Boot::default()
+    })
 }
 
 fn ini(boot: &Boot) -> Vec<(OsString, OsString)> {

@@ -1,0 +1,22 @@
+/* The headers of one response on their way to Rust. */
+#ifndef HEARTH_HEADERS_H
+#define HEARTH_HEADERS_H
+
+#include "compat.h"
+#include "hearth.h"
+
+typedef struct {
+	hearth_header stack[32];
+	hearth_header *list;
+	size_t count, capacity;
+} hearth_header_list;
+
+void hearth_headers_init(hearth_header_list *headers);
+void hearth_headers_add(hearth_header_list *headers, hearth_str name, hearth_str value);
+/* What header() and setcookie() set, except names that `response` (name => values) sets itself; it may be NULL. */
+void hearth_headers_add_sapi(hearth_header_list *headers, zend_array *response);
+void hearth_headers_free(hearth_header_list *headers);
+
+extern const zend_function_entry hearth_header_functions[];
+
+#endif

@@ -7,6 +7,8 @@ pub enum Kind {
     Path,
     /// Directories, any number of them; relative as `Path`.
     Directories,
+    /// Paths as a browser asks for them, any number of them.
+    UrlPaths,
     /// On or off; the flag takes no value.
     Switch,
     /// One of these words.
@@ -82,7 +84,10 @@ impl Opt {
     }
 
     pub fn repeatable(&self) -> bool {
-        matches!(self.kind, Kind::Directories | Kind::Listen | Kind::Ini)
+        matches!(
+            self.kind,
+            Kind::Directories | Kind::UrlPaths | Kind::Listen | Kind::Ini
+        )
     }
 }
 
@@ -143,6 +148,19 @@ pub const OPTIONS: &[Opt] = &[
                followed only into these directories. The default is what sites from Debian packages need, which link to \
                each other's files there. In TOML a string or a list of strings, in the environment separated by colons. \
                What is given replaces the default.",
+    },
+    Opt {
+        key: "site.deny",
+        flag: Some("deny"),
+        value: "PATH",
+        kind: Kind::UrlPaths,
+        default: "",
+        group: Group::Server,
+        short: "What a site never answers with, such as /data; may be repeated",
+        long: "Classic mode answers 403 for this path and everything below it, scripts included. Hidden files and PHP \
+               sources are refused without being named; this is for data and programs that an app keeps in its document \
+               root, where Apache would read a .htaccess. In TOML a string or a list of strings, in the environment \
+               separated by colons.",
     },
     Opt {
         key: "workers.count",

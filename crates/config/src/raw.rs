@@ -141,7 +141,7 @@ impl Raw {
             };
             let separator = match option.kind {
                 Kind::Listen => ',',
-                Kind::Directories => ':',
+                Kind::Directories | Kind::UrlPaths => ':',
                 Kind::Ini => ';',
                 _ => '\0',
             };
@@ -189,7 +189,7 @@ impl Raw {
                     self.take_ini("", ini, at)
                 }
                 (Some(option), DeValue::Array(list))
-                    if matches!(option.kind, Kind::Listen | Kind::Directories) =>
+                    if option.repeatable() && option.kind != Kind::Ini =>
                 {
                     for item in list {
                         self.take_scalar(option, item.get_ref(), &source);

@@ -46,6 +46,7 @@ fn value(kind: Kind) -> String {
     match kind {
         Kind::Path => "a path".into(),
         Kind::Directories => "a path, any number".into(),
+        Kind::UrlPaths => "a path that begins with `/`, any number".into(),
         Kind::Switch => "`true` or `false`".into(),
         Kind::Choice(words) => words
             .iter()

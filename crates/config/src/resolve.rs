@@ -26,6 +26,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         config_file: raw.config_file.clone(),
         listen: r.listen(),
         follow: r.follow(),
+        deny: r.deny(),
         workers: r
             .one("workers.count", value::workers)
             .unwrap_or(Workers::Auto),
@@ -290,6 +291,16 @@ impl Resolver<'_> {
             found.extend(self.parsed(option, given, |text| value::directory(text, &base)));
         }
         found
+    }
+
+    fn deny(&mut self) -> Vec<String> {
+        let option = option("site.deny");
+        let given = self.raw.winners(option.key).into_iter();
+        let given: Vec<&Given> = given.filter(|given| !given.text.is_empty()).collect();
+        let paths = given
+            .into_iter()
+            .filter_map(|given| self.parsed(option, given, value::url_path));
+        paths.collect()
     }
 
     fn ini(&mut self) -> Vec<(String, String)> {

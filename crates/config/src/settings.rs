@@ -86,6 +86,8 @@ pub struct Settings {
     pub listen: Vec<Listen>,
     /// Where symbolic links may lead out of the document root. Absolute.
     pub follow: Vec<PathBuf>,
+    /// Paths of the site that are never answered with.
+    pub deny: Vec<String>,
     pub workers: Workers,
     /// `None`: as fits the handler that the app returns.
     pub concurrency: Option<u32>,

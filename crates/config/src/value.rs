@@ -97,6 +97,15 @@ pub(crate) fn directory(text: &str, base: &Path) -> Result<PathBuf, String> {
     }
 }
 
+pub(crate) fn url_path(text: &str) -> Result<String, String> {
+    match text.starts_with('/') && !text.trim_end_matches('/').is_empty() {
+        true => Ok(text.into()),
+        false => Err(format!(
+            "\"{text}\" is not a path of the site that begins with /, such as /data"
+        )),
+    }
+}
+
 /// As `php -d`: a key alone switches it on.
 pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').unwrap_or((text, "1"));

@@ -23,6 +23,8 @@ pub struct Boot {
     pub classic: bool,
     /// Of a classic site: where symbolic links may lead out of the document root. Absolute.
     pub follow: Vec<PathBuf>,
+    /// Of a classic site: paths that are never answered with.
+    pub deny: Vec<String>,
     /// `key=value` PHP ini settings, in order.
     pub ini: Vec<(String, String)>,
     /// Requests in flight per worker; `None`: as fits the handler.

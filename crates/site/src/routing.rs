@@ -17,6 +17,8 @@ pub struct Site {
     bounds: Bounds,
     /// The clean path of the front controller.
     front: Vec<u8>,
+    /// Clean paths, with a slash at the end.
+    denied: Vec<Vec<u8>>,
 }
 
 /// What answers a path.
@@ -58,15 +60,17 @@ impl Site {
         Ok(Site {
             bounds: Bounds::new(root),
             front: format!("/{front_controller}").into_bytes(),
+            denied: Vec::new(),
         })
     }
 
     /// The site of an app as it is named on the command line: a directory is the document root; a script is the front
-    /// controller in its directory. Links may lead into `follow`, as far as those directories are there.
+    /// controller in its directory. Links may lead into `follow`, as far as those directories are there; `deny` are paths as
+    /// for [`Site::deny`].
     ///
     /// # Errors
     /// If there is no such app.
-    pub fn of_app(app: &Path, follow: &[PathBuf]) -> io::Result<Site> {
+    pub fn of_app(app: &Path, follow: &[PathBuf], deny: &[String]) -> io::Result<Site> {
         let mut site = if app.is_dir() {
             Site::new(app, "index.php")?
         } else {
@@ -81,7 +85,17 @@ impl Site {
                 _ => {}
             }
         }
+        deny.iter().for_each(|path| site.deny(path));
         Ok(site)
+    }
+
+    /// Answer nothing at this path or below it.
+    pub fn deny(&mut self, path: &str) {
+        let mut path = path::clean(path).unwrap_or_default();
+        if !path.ends_with(b"/") {
+            path.push(b'/');
+        }
+        self.denied.push(path);
     }
 
     /// Symbolic links may lead out of the root into this directory too.
@@ -108,6 +122,9 @@ impl Site {
         let Some(clean) = path::clean(raw) else {
             return Route::Malformed;
         };
+        if self.is_denied(&clean) {
+            return Route::Forbidden;
+        }
         if let Some(route) = self.script_on_the_way(&clean) {
             return route;
         }
@@ -177,6 +194,10 @@ impl Site {
 
     /// `real` is where the file is, `clean` what it is called.
     fn file(&self, file: StaticFile, real: &[u8], clean: &[u8], path_info: &[u8]) -> Route {
+        let root = self.root().as_os_str().as_bytes();
+        if real.strip_prefix(root).is_some_and(|at| self.is_denied(at)) {
+            return Route::Forbidden;
+        }
         let runs = self.is_script(clean);
         if runs && (clean == self.front || names::is_script(real)) {
             return Route::Script {
@@ -211,6 +232,13 @@ impl Site {
 
     fn find(&self, clean: &[u8]) -> Found {
         self.bounds.find(below(self.root(), clean))
+    }
+
+    fn is_denied(&self, clean: &[u8]) -> bool {
+        self.denied.iter().any(|denied| {
+            let without = &denied[..denied.len() - 1];
+            clean.starts_with(denied) || clean == without
+        })
     }
 
     fn is_script(&self, clean: &[u8]) -> bool {

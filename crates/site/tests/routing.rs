@@ -207,6 +207,33 @@ fn links_out_that_are_allowed() {
 }
 
 #[test]
+fn what_is_denied() {
+    let fixture = Fixture::new();
+    symlink("uploads/x.jpg", fixture.root().join("x.jpg")).expect("a link");
+    let deny = ["/uploads", "/admin/", "/info.php", "/dir.php/text.txt"].map(str::to_owned);
+    let site = Site::of_app(&fixture.root(), &[], &deny).expect("a site");
+    for (target, expected) in [
+        ("/uploads/x.jpg", "forbidden"),
+        ("/uploads/missing", "forbidden"),
+        ("/uploads", "forbidden"),
+        ("/uploads/", "forbidden"),
+        ("/%75ploads/./x.jpg", "forbidden"),
+        ("/uploadsx", FRONT),
+        ("/x.jpg", "forbidden"),
+        ("/admin", "forbidden"),
+        ("/admin/edit.php", "forbidden"),
+        ("/alias.php", "forbidden"),
+        ("/info.php", "forbidden"),
+        ("/info.php/x", "forbidden"),
+        ("/dir.php/text.txt", "forbidden"),
+        ("/dir.php/page.php", "script /dir.php/page.php []"),
+        ("/page.html", "file page.html"),
+    ] {
+        assert_eq!(show(&site, &site.route(target)), expected, "{target}");
+    }
+}
+
+#[test]
 fn the_root_is_resolved_once() {
     let fixture = Fixture::new();
     let current = fixture.directory.path().join("current");
@@ -373,17 +400,17 @@ fn the_site_of_an_app() {
     let fixture = Fixture::new();
     let beside = fixture.directory.path();
     let follow = [beside.join("nowhere"), beside.join("outside/shared")];
-    let site = Site::of_app(&fixture.root(), &follow).expect("a site");
+    let site = Site::of_app(&fixture.root(), &follow, &[]).expect("a site");
     assert_eq!(show(&site, &site.route("/")), FRONT);
     assert_eq!(
         show(&site, &site.route("/shared/logo.svg")),
         "file shared/logo.svg"
     );
-    let site = Site::of_app(&fixture.root().join("info.php"), &[]).expect("a site");
+    let site = Site::of_app(&fixture.root().join("info.php"), &[], &[]).expect("a site");
     assert_eq!(show(&site, &site.route("/")), "script /info.php []");
     assert_eq!(show(&site, &site.route("/missing")), "script /info.php []");
     assert_eq!(show(&site, &site.route("/shared/logo.svg")), "forbidden");
-    assert!(Site::of_app(&beside.join("nowhere/x.php"), &[]).is_err());
+    assert!(Site::of_app(&beside.join("nowhere/x.php"), &[], &[]).is_err());
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub(crate) fn message(settings: &Settings) -> ToZygote {
         app: settings.app.clone(),
         ini: settings.ini.clone(),
         follow: settings.follow.clone(),
+        deny: settings.deny.clone(),
         classic: settings.mode == Mode::Classic,
         concurrency: settings.concurrency,
         max_requests: settings.max_requests,

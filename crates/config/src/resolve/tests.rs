@@ -268,7 +268,7 @@ fn every_default_is_valid_and_every_option_is_on_the_page() {
 }
 
 #[test]
-fn links_are_followed_into_the_directories_given() {
+fn what_a_site_follows_and_denies() {
     let follow = |args: &[&str]| said(None, &[], args).settings().follow;
     assert_eq!(follow(&["a.php"]), [Path::new("/usr/share")]);
     assert_eq!(
@@ -285,6 +285,15 @@ fn links_are_followed_into_the_directories_given() {
     assert_eq!(
         environment.settings().follow,
         [Path::new("/usr"), Path::new("/etc")]
+    );
+    let deny = |args: &[&str]| said(None, &[], args).settings().deny;
+    assert_eq!(deny(&["a.php", "--deny", "/data"]), ["/data"]);
+    assert!(deny(&["a.php"]).is_empty());
+    let wrong = said(None, &[], &["a.php", "--deny", "data"]);
+    assert!(
+        wrong.problems().contains("--deny: \"data\" is not a path"),
+        "{}",
+        wrong.problems()
     );
     let wrong = said(None, &[], &["a.php", "--follow", "nowhere"]);
     assert!(

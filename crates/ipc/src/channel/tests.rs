@@ -34,6 +34,7 @@ fn boot() -> impl Strategy<Value = Boot> {
                 app: app.into(),
                 classic: !display_errors,
                 follow: vec![format!("/{seconds}").into()],
+                deny: vec![],
                 ini,
                 concurrency,
                 max_requests: protocol / 2,

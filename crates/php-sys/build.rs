@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "classic.c",
     "cli.c",
     "functions.c",
@@ -17,6 +17,7 @@ const SOURCES: [&str; 12] = [
     "superglobals.c",
     "task.c",
     "task_state.c",
+    "user_ini.c",
 ];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];
 

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod boot;
+mod classic_site;
 mod concurrency;
 mod examples;
 mod faults;
@@ -17,3 +18,4 @@ mod spin;
 mod superglobals;
 mod supervision;
 mod support;
+mod user_ini;

@@ -193,6 +193,7 @@ void hearth_classic_prepare(zend_module_entry *module)
 	module->post_deactivate_func = post_deactivate;
 	hearth_sapi.ub_write = write_output;
 	hearth_sapi.flush = flush_output;
+	hearth_sapi.activate = hearth_user_ini_activate;
 	hearth_sapi.read_post = read_body;
 	hearth_sapi.getenv = get_env;
 	/* Handlers are set once, not at every request. */

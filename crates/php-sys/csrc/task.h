@@ -74,6 +74,7 @@ size_t hearth_read_post(char *buffer, size_t length);
 void hearth_classic_prepare(zend_module_entry *module);
 bool hearth_classic_make_stack(void);
 const hearth_script *hearth_classic_script(void);
+int hearth_user_ini_activate(void);
 void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 extern const zend_function_entry hearth_functions[], hearth_cli_functions[];

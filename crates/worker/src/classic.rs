@@ -3,12 +3,12 @@
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::rc::Rc;
 
 use http::header::LOCATION;
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
+use ipc::Boot;
 use php::Script;
 use site::{Route, Site};
 
@@ -28,19 +28,10 @@ pub(crate) enum Plan {
 }
 
 impl Classic {
-    /// `app` is the document root, or the front controller in it. Symbolic links in its path are resolved here, once per
-    /// worker, so that a release stays what it was until the reload.
-    pub(crate) fn new(app: &Path) -> io::Result<Classic> {
-        let (root, front) = match app.is_dir() {
-            true => (app, "index.php".into()),
-            false => (
-                app.parent().unwrap_or(Path::new("/")),
-                app.file_name().unwrap_or_default().to_string_lossy(),
-            ),
-        };
-        let mut site = Site::new(root, &front)?;
-        // A link in the site was put there by its owner: Laravel's public/storage, Debian's packages.
-        site.follow(Path::new("/"))?;
+    /// Symbolic links in the path of the document root are resolved here, once per worker, so that a release stays what it
+    /// was until the reload.
+    pub(crate) fn new(boot: &Boot) -> io::Result<Classic> {
+        let site = Site::of_app(&boot.app, &boot.follow, &boot.deny)?;
         let root = site.root().as_os_str().as_bytes().into();
         Ok(Classic { site, root })
     }

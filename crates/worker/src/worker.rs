@@ -267,7 +267,7 @@ async fn serve(start: Start) -> Result<(), String> {
         .map_err(text)?;
     let limit = Duration::try_from_secs_f64(start.boot.request_timeout).unwrap_or_default();
     let host = ProcessHost::install(Some(board), limit, false);
-    let classic = start.boot.classic.then(|| Classic::new(&start.boot.app));
+    let classic = start.boot.classic.then(|| Classic::new(&start.boot));
     let classic = classic
         .transpose()
         .map_err(|error| format!("{}: {error}", start.boot.app.display()))?;

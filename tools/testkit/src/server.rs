@@ -27,6 +27,7 @@ pub struct ServerBuilder {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     files: Vec<(String, String)>,
+    links: Vec<(String, PathBuf)>,
     wrapper: Vec<String>,
 }
 
@@ -52,10 +53,17 @@ impl ServerBuilder {
         self
     }
 
-    /// A further file beside the app.
+    /// A further file beside the app; its directories are made.
     #[must_use]
     pub fn file(mut self, name: &str, content: impl Into<String>) -> Self {
         self.files.push((name.to_owned(), content.into()));
+        self
+    }
+
+    /// A symbolic link beside the app.
+    #[must_use]
+    pub fn link(mut self, name: &str, target: impl Into<PathBuf>) -> Self {
+        self.links.push((name.to_owned(), target.into()));
         self
     }
 
@@ -103,7 +111,14 @@ impl ServerBuilder {
             .expect("a temporary directory")
             .keep();
         for (name, content) in &self.files {
-            fs::write(directory.join(name), content).expect("files beside the app can be written");
+            let path = directory.join(name);
+            fs::create_dir_all(path.parent().expect("a file has a directory"))
+                .expect("directories beside the app can be made");
+            fs::write(path, content).expect("files beside the app can be written");
+        }
+        for (name, target) in &self.links {
+            std::os::unix::fs::symlink(target, directory.join(name))
+                .expect("links beside the app can be made");
         }
         let shared_memory = shared_memory();
         let mut child = self
@@ -178,6 +193,7 @@ impl Server {
             arguments: Vec::new(),
             environment: Vec::new(),
             files: Vec::new(),
+            links: Vec::new(),
             wrapper: Vec::new(),
         }
     }

@@ -1,0 +1,187 @@
+//! Settings per directory and host in classic mode: `.user.ini`, `[PATH=…]` and `[HOST=…]`, as under php-fpm.
+
+use testkit::{Server, ServerBuilder};
+
+use crate::support::ok;
+
+/// The value of every setting that the query names.
+const SHOW: &str =
+    "<?php foreach (explode(',', $_GET['k'] ?? 'user_agent') as $k) echo ini_get($k), ';';";
+
+fn site() -> ServerBuilder {
+    Server::app("www")
+        .args(["--workers", "1", "--dispatch", "direct"])
+        .file("www/show.php", SHOW)
+        .file("www/a/show.php", SHOW)
+        .file("www/a/b/show.php", SHOW)
+        .file("www2/.user.ini", "user_agent = beside\n")
+}
+
+#[test]
+fn the_nearest_file_wins_and_the_setting_ends_with_the_request() {
+    let server = site()
+        .file("www/.user.ini", "user_agent = root\nprecision = 5\n")
+        .file("www/a/b/.user.ini", "user_agent = b ; a comment\n")
+        .file(
+            ".user.ini",
+            "user_agent = outside\nserialize_precision = 3\n",
+        )
+        .start();
+    let mut client = server.connect();
+    for _ in 0..2 {
+        for (target, expected) in [
+            (
+                "/show.php?k=user_agent,precision,serialize_precision",
+                "root;5;-1;",
+            ),
+            (
+                "/a/show.php?k=user_agent,precision,serialize_precision",
+                "root;5;-1;",
+            ),
+            (
+                "/a/b/show.php?k=user_agent,precision,serialize_precision",
+                "b;5;-1;",
+            ),
+            ("/a/b/show.php/x?k=user_agent", "b;"),
+        ] {
+            assert_eq!(ok(&client.get(target)), expected, "{target}");
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn what_only_the_server_may_set_stays() {
+    let server = site()
+        .file(
+            "www/.user.ini",
+            "disable_functions = strlen\nopcache.enable = 0\nallow_url_include = 1\nuser_ini.filename = other\n\
+             extension = nothing.so\nuser_agent = set\n",
+        )
+        .args(["--ini", "disable_functions=system"])
+        .start();
+    let settings = "disable_functions,allow_url_include,user_ini.filename,user_agent";
+    let mut client = server.connect();
+    for _ in 0..2 {
+        assert_eq!(
+            ok(&client.get(&format!("/show.php?k={settings}"))),
+            "system;;.user.ini;set;"
+        );
+    }
+    server.expect_log("sets disable_functions, which only the server's own settings can");
+    server.stop();
+}
+
+#[test]
+fn settings_that_count_before_the_script_runs() {
+    let server = site()
+        .file("www/prepended.php", "<?php echo 'prepended ';")
+        .file(
+            "www/.user.ini",
+            "auto_prepend_file = prepended.php\nmemory_limit = 61M\nupload_max_filesize = 1K\n",
+        )
+        .start();
+    assert_eq!(
+        ok(&server.get("/show.php?k=memory_limit,upload_max_filesize")),
+        "prepended 61M;1K;"
+    );
+    server.stop();
+}
+
+#[test]
+fn a_file_is_read_again_when_its_time_is_over() {
+    let server = site()
+        .file("www/.user.ini", "user_agent = one\n")
+        .args(["--ini", "user_ini.cache_ttl=0"])
+        .start();
+    let file = server.directory().join("www/.user.ini");
+    assert_eq!(ok(&server.get("/show.php")), "one;");
+    std::fs::write(&file, "user_agent = two\n").expect("written");
+    assert_eq!(ok(&server.get("/show.php")), "two;");
+    std::fs::remove_file(&file).expect("removed");
+    assert_eq!(ok(&server.get("/show.php")), ";");
+    server.stop();
+}
+
+#[test]
+fn a_file_is_kept_until_then() {
+    let server = site().file("www/.user.ini", "user_agent = one\n").start();
+    assert_eq!(ok(&server.get("/show.php")), "one;");
+    std::fs::write(
+        server.directory().join("www/.user.ini"),
+        "user_agent = two\n",
+    )
+    .expect("written");
+    assert_eq!(ok(&server.get("/show.php")), "one;");
+    server.stop();
+}
+
+#[test]
+fn another_name_or_none() {
+    let server = site()
+        .file("www/.user.ini", "user_agent = user\n")
+        .file("www/.site.ini", "user_agent = site\n")
+        .args(["--ini", "user_ini.filename=.site.ini"])
+        .start();
+    assert_eq!(ok(&server.get("/show.php")), "site;");
+    assert_eq!(server.get("/.site.ini").status, 403);
+    server.stop();
+    let server = site()
+        .file("www/.user.ini", "user_agent = user\n")
+        .args(["--ini", "user_ini.filename="])
+        .start();
+    assert_eq!(ok(&server.get("/show.php")), ";");
+    server.stop();
+}
+
+/// Sections, lists and mistakes are no reason to fall over.
+#[test]
+fn odd_files() {
+    let server = site()
+        .file(
+            "www/.user.ini",
+            "user_agent = ok\nlist[] = 1\nlist[a] = 2\nno.such.setting = 1\nbare\nsendmail_from[] = x\n[PATH=/]\nprecision = 3\n[HOST=localhost]\nprecision = 4\n[other]\nprecision = 7\n",
+        )
+        .file("www/a/.user.ini", "user_agent = \"unclosed\n(((\n")
+        .start();
+    let mut client = server.connect();
+    for _ in 0..3 {
+        assert_eq!(ok(&client.get("/show.php")), "ok;");
+        assert!(client.get("/a/show.php").text().ends_with(';'));
+    }
+    server.stop();
+}
+
+#[test]
+fn sections_of_php_ini() {
+    let directory = testkit::temporary();
+    let root = directory.path().canonicalize().expect("a path");
+    std::fs::create_dir_all(root.join("www/a/b")).expect("directories");
+    for at in ["www", "www/a", "www/a/b"] {
+        std::fs::write(root.join(at).join("show.php"), SHOW).expect("a script");
+    }
+    let root = root.display();
+    let ini = format!(
+        "[PATH={root}/www/a]\nuser_agent = path\ndisable_functions = \n[HOST=example.com]\nuser_agent = host\nprecision = 9\n"
+    );
+    std::fs::write(directory.path().join("sections.ini"), ini).expect("an ini file");
+    let server = Server::app(format!("{root}/www"))
+        .args(["--workers", "1", "--dispatch", "direct"])
+        .env("PHP_INI_SCAN_DIR", format!(":{root}"))
+        .start();
+    let mut client = server.connect();
+    let mut ask = |host: &str, target: &str| {
+        client.send(format!(
+            "GET {target}?k=user_agent,precision HTTP/1.1\r\nHost: {host}\r\n\r\n"
+        ));
+        ok(&client.response())
+    };
+    for _ in 0..2 {
+        assert_eq!(ask("localhost", "/show.php"), ";14;");
+        assert_eq!(ask("localhost", "/a/show.php"), "path;14;");
+        assert_eq!(ask("localhost", "/a/b/show.php"), "path;14;");
+        assert_eq!(ask("EXAMPLE.com:8080", "/show.php"), "host;9;");
+        assert_eq!(ask("example.com", "/a/show.php"), "path;9;");
+    }
+    server.stop();
+}

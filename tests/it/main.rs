@@ -4,6 +4,7 @@
 
 mod boot;
 mod classic_site;
+mod classic;
 mod concurrency;
 mod examples;
 mod faults;

@@ -3,13 +3,13 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, kill};
 
-use crate::support::{ok, one_worker};
+use crate::support::{eventually, ok, one_worker};
 
 const PID: &str = "return fn () => (string) getmypid();";
 
@@ -25,16 +25,6 @@ fn hearth(server: &Server, words: &[&str]) -> Output {
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Asks until the answer is right: for what has no event, such as a new process in `/proc`.
-#[track_caller]
-fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(10);
-    while !ask() {
-        assert!(Instant::now() < until, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]

@@ -35,3 +35,13 @@ pub(crate) fn ok(response: &Response) -> String {
     assert_eq!(response.status, 200, "{}", response.text());
     response.text()
 }
+
+/// Asks until the answer is right: for what has no event, such as a new process in `/proc`.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !ask() {
+        assert!(Instant::now() < until, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

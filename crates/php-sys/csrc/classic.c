@@ -131,6 +131,7 @@ static void flush_output(void *context)
 	(void) context;
 	if (!finished && !ending && SG(headers_sent)) {
 		stream();
+		hearth_let_send();
 		if (gone) {
 			php_handle_aborted_connection();
 		}

@@ -120,6 +120,14 @@ size_t hearth_echo(const char *text, size_t length)
 	return length;
 }
 
+/* What was handed over leaves when this thread turns to it: now, as the code after a flush may compute for long. */
+void hearth_let_send(void)
+{
+	if (hearth_can_wait()) {
+		hearth_on_yield();
+	}
+}
+
 /* Our sapi_module.flush. */
 void hearth_flush(void *context)
 {
@@ -129,6 +137,7 @@ void hearth_flush(void *context)
 	if (state && state->request && (!state->responded || state->committed)) {
 		hearth_commit_head(state);
 		send_kept(state);
+		hearth_let_send();
 	}
 }
 

@@ -67,6 +67,7 @@ size_t hearth_cli_echo(const char *text, size_t length);
 int hearth_cli_deactivate(void);
 int hearth_cli_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_headers_struct *headers);
 void hearth_flush(void *context);
+void hearth_let_send(void);
 zend_object *hearth_request_object_new(void *request);
 void hearth_register_classes(void);
 void hearth_watch_persistent(void);

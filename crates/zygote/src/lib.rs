@@ -124,18 +124,15 @@ fn prepare(
             ipc::PROTOCOL
         )));
     }
+    // A link such as `current` is followed here and nowhere else: workers of this generation stay with its release.
+    boot.app = boot
+        .app
+        .canonicalize()
+        .map_err(|error| php::BootError(format!("{}: {error}", boot.app.display())))?;
     if boot.classic {
         return prepare_classic(boot);
     }
-    let folder = boot.app.parent().unwrap_or(Path::new("/"));
-    std::env::set_current_dir(folder)
-        .map_err(|error| php::BootError(format!("{}: {error}", folder.display())))?;
-    if !boot.app.is_file() {
-        return Err(php::BootError(format!(
-            "{} does not exist or is not a file.\nhint: name the script that returns your handler",
-            boot.app.display()
-        )));
-    }
+    enter_folder(boot)?;
     php::boot(&php::Boot {
         ini: ini(boot),
         ..php::Boot::default()
@@ -162,14 +159,19 @@ fn prepare(
     Ok(())
 }
 
-/// A classic site has nothing to boot but the engine.
-fn prepare_classic(boot: &mut Boot) -> Result<(), php::BootError> {
+/// The working directory is the app's.
+fn enter_folder(boot: &Boot) -> Result<(), php::BootError> {
     let folder = match boot.app.is_dir() {
         true => &boot.app,
         false => boot.app.parent().unwrap_or(Path::new("/")),
     };
     std::env::set_current_dir(folder)
-        .map_err(|error| php::BootError(format!("{}: {error}", folder.display())))?;
+        .map_err(|error| php::BootError(format!("{}: {error}", folder.display())))
+}
+
+/// A classic site has nothing to boot but the engine.
+fn prepare_classic(boot: &mut Boot) -> Result<(), php::BootError> {
+    enter_folder(boot)?;
     boot.concurrency = Some(1);
     php::boot(&php::Boot {
         ini: ini(boot),

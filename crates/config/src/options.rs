@@ -141,13 +141,13 @@ pub const OPTIONS: &[Opt] = &[
         flag: Some("follow"),
         value: "DIR",
         kind: Kind::Directories,
-        default: "/usr/share",
+        default: "/",
         group: Group::Server,
         short: "Where symbolic links may lead out of the site; may be repeated",
-        long: "Classic mode sends nothing and runs nothing outside the document root: a link that leads out of it is \
-               followed only into these directories. The default is what sites from Debian packages need, which link to \
-               each other's files there. In TOML a string or a list of strings, in the environment separated by colons. \
-               What is given replaces the default.",
+        long: "No path of a request leads out of the document root, but a symbolic link in it may: its owner put it \
+               there, as Laravel's `public/storage` and Debian's packages do. The default follows them anywhere, as nginx \
+               and Apache do; name directories to follow them only there, or an empty one for nowhere. In TOML a string \
+               or a list of strings, in the environment separated by colons. What is given replaces the default.",
     },
     Opt {
         key: "site.deny",

@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 mod boot;
-mod classic_site;
 mod classic;
+mod classic_site;
 mod concurrency;
 mod examples;
 mod faults;

@@ -15,6 +15,7 @@ mod lifecycle;
 mod processes;
 mod run;
 mod services;
+mod sites_guide;
 mod spin;
 mod superglobals;
 mod supervision;

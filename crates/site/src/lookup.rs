@@ -58,12 +58,18 @@ impl Bounds {
         &self.directories[0]
     }
 
-    /// Is this one of the directories or in one, and not hidden there?
+    /// Is this one of the directories or in one, and not hidden? In the root nothing below a hidden name is public; where
+    /// a link leads to is the choice of who made it, but a hidden file stays hidden.
     fn hold(&self, real: &Path) -> bool {
-        self.directories.iter().any(|directory| {
-            real.strip_prefix(directory)
-                .is_ok_and(|inside| !names::is_hidden(inside.as_os_str().as_bytes()))
-        })
+        if let Ok(inside) = real.strip_prefix(self.root()) {
+            return !names::is_hidden(inside.as_os_str().as_bytes());
+        }
+        let name = real.file_name().unwrap_or_default();
+        !names::is_hidden(name.as_bytes())
+            && self
+                .directories
+                .iter()
+                .any(|directory| real.starts_with(directory))
     }
 
     /// What is at `path`, a clean path below the root.

@@ -6,10 +6,10 @@
 /// Where what a front server is asked for in public lives (RFC 8615), though its name begins with a dot.
 const WELL_KNOWN: &[u8] = b".well-known";
 
-/// Extensions of PHP code; of these only `php`, in small letters, is run.
-const PHP: [&[u8]; 12] = [
+/// Extensions of PHP code, the last ones in Drupal; of these only `php`, in small letters, is run.
+const PHP: [&[u8]; 17] = [
     b"php", b"phtml", b"phar", b"phps", b"pht", b"phpt", b"php3", b"php4", b"php5", b"php7",
-    b"php8", b"inc",
+    b"php8", b"inc", b"module", b"install", b"theme", b"profile", b"engine",
 ];
 
 /// What editors, package managers and people append to the name of a copy.
@@ -92,6 +92,8 @@ mod tests {
             "a.php",
             "a.PHP",
             "a.pHp",
+            "a.module",
+            "a.install.orig",
             "a.phtml",
             "a.phar",
             "a.phps",

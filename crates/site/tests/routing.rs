@@ -189,11 +189,23 @@ fn links_out_that_are_allowed() {
     let mut site = fixture.site();
     let shared = fixture.directory.path().join("outside/shared");
     site.follow(&shared).expect("a directory");
+    fs::create_dir(shared.join(".private")).expect("a directory");
+    fs::write(shared.join(".private/public.txt"), "public").expect("a file");
+    for (name, target) in [
+        ("env.txt", ".env"),
+        ("lib.txt", "lib.php"),
+        ("private", ".private"),
+    ] {
+        symlink(shared.join(target), fixture.root().join(name)).expect("a link");
+    }
     for (target, expected) in [
         ("/shared/logo.svg", "file shared/logo.svg"),
         ("/shared/lib.php", "script /shared/lib.php []"),
         ("/shared", "redirect /shared/"),
         ("/shared/.env", "forbidden"),
+        ("/env.txt", "forbidden"),
+        ("/lib.txt", "forbidden"),
+        ("/private/public.txt", "file private/public.txt"),
         ("/out.txt", "forbidden"),
         ("/out/secret.txt", "forbidden"),
         ("/out/shared/logo.svg", "file out/shared/logo.svg"),

@@ -40,6 +40,20 @@ fn an_idle_server_uses_no_cpu() {
     server.stop();
 }
 
+#[test]
+fn a_request_that_waits_while_its_client_has_sent_the_next() {
+    let server = one_worker("return function ($request) { usleep(1_500_000 * (int) $request->query('wait')); return $request->target; };").start();
+    let mut client = server.connect();
+    client.send("GET /?wait=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::thread::sleep(Duration::from_millis(100));
+    client.send("GET /next HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::thread::sleep(Duration::from_millis(100));
+    assert_idle(&server, "a pipelined request");
+    assert_eq!(ok(&client.response()), "/?wait=1");
+    assert_eq!(ok(&client.response()), "/next");
+    server.stop();
+}
+
 /// A request that waits in `code` while the server is looked at, and then ends by the request time limit.
 #[track_caller]
 fn waits_quietly(what: &str, code: &str) {

@@ -434,8 +434,8 @@ impl Pipe {
         Poll::Pending
     }
 
-    /// The client is gone: whoever writes is told.
-    pub fn hang_up(&self) {
+    /// The client is gone: whoever writes is told. True if somebody would have written more.
+    pub fn hang_up(&self) -> bool {
         let mut state = self.0.borrow_mut();
         state.gone = true;
         state.pieces.clear();
@@ -443,6 +443,7 @@ impl Pipe {
         if let Some(writer) = state.writer.take() {
             writer.wake();
         }
+        !state.closed
     }
 }
 

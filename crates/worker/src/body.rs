@@ -7,8 +7,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
-use php::{BodySource, Pipe};
+use php::{BodySource, Cancel, Pipe};
 use site::FileBody;
+
+use crate::connection::{Life, Phase};
 
 /// A request's body on its way to PHP.
 pub(crate) struct RequestBody(pub(crate) Incoming);
@@ -39,12 +41,44 @@ pub(crate) enum ResponseBody {
     File(FileBody),
 }
 
-/// A pipe that tells the writing task when hyper drops it: the client is gone.
-pub(crate) struct Hanging(pub(crate) Rc<Pipe>);
+/// A pipe that ends the writing task when hyper drops it before its end: the client is gone.
+pub(crate) struct Hanging {
+    pipe: Rc<Pipe>,
+    writer: Option<Box<dyn Fn(Cancel)>>,
+    /// Of the connection that it goes out on.
+    life: Option<Rc<Life>>,
+}
+
+impl Hanging {
+    pub(crate) fn new(pipe: Rc<Pipe>) -> Hanging {
+        Hanging {
+            pipe,
+            writer: None,
+            life: None,
+        }
+    }
+
+    /// `cancel` ends what the writing task waits for; otherwise it learns of the end when it writes again.
+    pub(crate) fn written_by(&mut self, cancel: impl Fn(Cancel) + 'static) {
+        self.writer = Some(Box::new(cancel));
+    }
+
+    /// The connection stays busy until the last of this is written.
+    pub(crate) fn keep_busy(&mut self, life: Rc<Life>) {
+        self.life = Some(life);
+    }
+}
 
 impl Drop for Hanging {
     fn drop(&mut self) {
-        self.0.hang_up();
+        if self.pipe.hang_up()
+            && let Some(cancel) = &self.writer
+        {
+            cancel(Cancel::ClientGone);
+        }
+        if let Some(life) = &self.life {
+            life.enter(Phase::Idle);
+        }
     }
 }
 
@@ -73,7 +107,7 @@ impl HttpBody for ResponseBody {
                 Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
             }
             ResponseBody::Stream(pipe) => pipe
-                .0
+                .pipe
                 .poll_next(context)
                 .map(|next| next.map(|piece| piece.map(Frame::data).map_err(BoxError::from))),
             ResponseBody::File(file) => Pin::new(file).poll_frame(context).map_err(BoxError::from),

@@ -1,4 +1,11 @@
-//! One client connection: hyper on a stream that notes when it was last heard of.
+//! One client connection: hyper on a stream that notes when it was last heard of, and whether the client still waits.
+//!
+//! **When a client hangs up.** Whether the end of what a client sends means that it left or only that it has no more to
+//! say (`shutdown(SHUT_WR)`, `nc -N`), TCP does not tell before a write fails. As nginx does in front of php-fpm, the end
+//! counts as leaving as soon as an answer has to be waited for: its request is cancelled. An answer that is there at
+//! once is sent all the same. The look costs nothing per request: it is one question about readiness, asked only when
+//! nothing else is left to do, and hyper is told not to look itself (`half_close`), for which it would make and throw
+//! away a read buffer with every request.
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
@@ -7,7 +14,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use hyper::body::Incoming;
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -15,10 +22,10 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use php::Client;
 use scoreboard::Counter;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::body::ResponseBody;
 use crate::handler::{Answering, refused};
+use crate::stream::Stream;
 use crate::waiter::now_ms;
 use crate::worker::Worker;
 
@@ -28,6 +35,8 @@ pub(crate) struct Life {
     pub(crate) since: Cell<u64>,
     pub(crate) phase: Cell<Phase>,
     close: Cell<Close>,
+    /// The client has sent more, which is read when the answer is out: its end cannot be seen before.
+    unread: Cell<bool>,
     /// Of the connection's task; set once, it is always the same.
     waker: RefCell<Option<Waker>>,
 }
@@ -48,7 +57,7 @@ pub(crate) enum Phase {
     Idle,
     /// The first bytes of a header have come.
     Header,
-    /// A request is being answered.
+    /// A request is being answered: the handler runs or waits, or its response is being streamed.
     Busy,
 }
 
@@ -58,6 +67,7 @@ impl Life {
             since: Cell::new(now_ms()),
             phase: Cell::new(Phase::Header),
             close: Cell::new(Close::No),
+            unread: Cell::new(false),
             waker: RefCell::new(None),
         }
     }
@@ -89,7 +99,7 @@ impl Life {
         }
     }
 
-    fn enter(&self, phase: Phase) {
+    pub(crate) fn enter(&self, phase: Phase) {
         self.phase.set(phase);
         self.since.set(now_ms());
     }
@@ -100,17 +110,18 @@ const SMALL: usize = 512;
 
 /// The stream, watched.
 struct Watched<S> {
-    stream: TokioIo<S>,
+    stream: Rc<RefCell<TokioIo<S>>>,
     life: Rc<Life>,
 }
 
-impl<S: AsyncRead + Unpin> Read for Watched<S> {
+impl<S: Stream> Read for Watched<S> {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let step = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.life.unread.set(false);
+        let step = Pin::new(&mut *self.stream.borrow_mut()).poll_read(context, buffer);
         if step.is_ready() && self.life.phase.get() == Phase::Idle {
             self.life.enter(Phase::Header);
         }
@@ -118,29 +129,29 @@ impl<S: AsyncRead + Unpin> Read for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Write for Watched<S> {
+impl<S: Stream> Write for Watched<S> {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        Pin::new(&mut *self.stream.borrow_mut()).poll_write(context, bytes)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream.borrow_mut()).poll_flush(context)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream.borrow_mut()).poll_shutdown(context)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.stream.borrow().is_write_vectored()
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
@@ -153,9 +164,9 @@ impl<S: AsyncWrite + Unpin> Write for Watched<S> {
                 joined[end..end + piece.len()].copy_from_slice(piece);
                 end += piece.len();
             }
-            return Pin::new(&mut self.stream).poll_write(context, &joined[..end]);
+            return Pin::new(&mut *self.stream.borrow_mut()).poll_write(context, &joined[..end]);
         }
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+        Pin::new(&mut *self.stream.borrow_mut()).poll_write_vectored(context, pieces)
     }
 }
 
@@ -221,23 +232,44 @@ impl Future for Exchange {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let step = match &mut this.answer {
+        let mut step = match &mut this.answer {
             Answer::Refused(answer) => answer
                 .take()
                 .map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer))),
             Answer::Coming(answering) => Pin::new(answering).poll(context),
         };
-        if step.is_ready() {
-            this.life.enter(Phase::Idle);
+        if let Poll::Ready(Ok(answer)) = &mut step {
+            match answer.body_mut() {
+                ResponseBody::Stream(pipe) => pipe.keep_busy(Rc::clone(&this.life)),
+                _ => this.life.enter(Phase::Idle),
+            }
         }
         step
     }
 }
 
+/// While an answer is waited for: ready when the client has hung up. Otherwise the connection's task is woken when
+/// anything comes from it.
+fn poll_hung_up<S: Stream>(stream: &S, life: &Life, context: &mut Context<'_>) -> Poll<()> {
+    while life.phase.get() == Phase::Busy && !life.unread.get() {
+        if ready!(stream.poll_readable(context)).is_err() {
+            return Poll::Ready(());
+        }
+        match stream.peek() {
+            Ok(0) => return Poll::Ready(()),
+            Ok(_) => life.unread.set(true),
+            // It was readiness left over from before; it is cleared now.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return Poll::Ready(()),
+        }
+    }
+    Poll::Pending
+}
+
 /// Answer requests on `stream` until either side has had enough.
 pub(crate) async fn serve<S>(worker: Rc<Worker>, stream: S, client: Client)
 where
-    S: AsyncRead + AsyncWrite + Unpin + 'static,
+    S: Stream + 'static,
 {
     let life = Rc::new(Life::new());
     let key = worker.opened(&life);
@@ -248,11 +280,14 @@ where
         client,
         life: Rc::clone(&life),
     };
+    let stream = Rc::new(RefCell::new(TokioIo::new(stream)));
     let watched = Watched {
-        stream: TokioIo::new(stream),
+        stream: Rc::clone(&stream),
         life: Rc::clone(&life),
     };
-    let connection = http1::Builder::new().serve_connection(watched, service);
+    let connection = http1::Builder::new()
+        .half_close(true)
+        .serve_connection(watched, service);
     let mut connection = std::pin::pin!(connection);
     std::future::poll_fn(|context| {
         // What goes wrong on a connection is the client's doing; hyper has answered 400 where it could.
@@ -264,7 +299,7 @@ where
             return connection.as_mut().poll(context).map(|_| ());
         }
         life.set_waker(context.waker());
-        Poll::Pending
+        poll_hung_up(stream.borrow().inner(), &life, context)
     })
     .await;
     worker.closed(key);

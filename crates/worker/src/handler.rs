@@ -10,7 +10,7 @@ use std::time::Duration;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::{Request as HttpRequest, Response as HttpResponse};
@@ -189,9 +189,22 @@ impl Answering {
             convert(response, self.worker.classic.is_some())
         };
         self.say_goodbye(&mut answer);
+        self.name_writer(&mut answer);
         self.detach(answer.status().as_u16());
         self.done(answer.status().as_u16());
         answer
+    }
+
+    /// Whom a streamed answer ends when its client leaves: nobody where it was for HEAD, because then its body is
+    /// dropped anyway, nor in classic mode, where a script learns of it when it sends something.
+    fn name_writer(&self, answer: &mut Answer) {
+        if let ResponseBody::Stream(pipe) = answer.body_mut()
+            && let Some(task) = &self.task
+            && self.worker.classic.is_none()
+            && self.request.head().method != Method::HEAD
+        {
+            pipe.written_by(task.canceller());
+        }
     }
 
     fn say_goodbye(&self, answer: &mut Answer) {
@@ -335,7 +348,7 @@ const FRAMING: [HeaderName; 2] = [TRANSFER_ENCODING, CONNECTION];
 fn convert(response: Response, complete: bool) -> Answer {
     let (body, length) = match response.body {
         Body::Full(bytes) => (ResponseBody::full(bytes), true),
-        Body::Stream(pipe) => (ResponseBody::Stream(Hanging(pipe)), false),
+        Body::Stream(pipe) => (ResponseBody::Stream(Hanging::new(pipe)), false),
         Body::File(_) => unreachable!("files are answered by send_file"),
     };
     let mut answer = HttpResponse::new(body);

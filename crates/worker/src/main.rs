@@ -11,6 +11,7 @@ mod handler;
 mod host;
 mod log;
 mod run;
+mod stream;
 mod waiter;
 mod watchdog;
 mod worker;

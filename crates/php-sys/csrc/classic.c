@@ -201,10 +201,61 @@ void hearth_classic_prepare(zend_module_entry *module)
 	SIGG(reset) = 0;
 }
 
+/* ---- the working directory ---- */
+
+/* Where the process is; empty: not known. */
+static char directory[MAXPATHLEN];
+static zif_handler chdir_function, chroot_function;
+
+static void on_chdir(INTERNAL_FUNCTION_PARAMETERS)
+{
+	*directory = '\0';
+	chdir_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static void on_chroot(INTERNAL_FUNCTION_PARAMETERS)
+{
+	*directory = '\0';
+	chroot_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static void watch(const char *name, zif_handler *original, zif_handler ours)
+{
+	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
+
+	if (function) {
+		*original = function->internal_function.handler;
+		function->internal_function.handler = ours;
+	}
+}
+
+/*
+ * A script runs in its own directory. php_execute_script goes there and back each time, which is three system calls;
+ * mostly we are there already.
+ */
+static void enter_directory(void)
+{
+	const char *slash = strrchr(script.filename, '/');
+	size_t length = slash ? (size_t) (slash - script.filename) : 0;
+
+	if (length == 0 || length >= sizeof directory) {
+		*directory = '\0';
+		VCWD_CHDIR_FILE(script.filename);
+	} else if (memcmp(directory, script.filename, length) != 0 || directory[length] != '\0') {
+		memcpy(directory, script.filename, length);
+		directory[length] = '\0';
+		if (VCWD_CHDIR(directory) != 0) {
+			*directory = '\0';
+		}
+	}
+}
+
 /* ---- one request ---- */
 
 static void begin(void)
 {
+	EG(timeout_seconds) = 0;
+	zend_atomic_bool_store_ex(&EG(timed_out), false);
 	memset(&SG(request_info), 0, sizeof SG(request_info));
 	SG(server_context) = request;
 	SG(sapi_headers).http_response_code = 200;
@@ -218,6 +269,8 @@ static void run_script(void)
 {
 	zend_file_handle file;
 
+	enter_directory();
+	hearth_on_cpu_limit(INI_INT("max_execution_time"));
 	zend_stream_init_filename(&file, script.filename);
 	file.primary_script = true;
 	CG(skip_shebang) = 1;
@@ -259,8 +312,7 @@ static void entry(zend_fiber_transfer *transfer)
 	}
 }
 
-/* Once, while the engine is up and no request lives. */
-bool hearth_classic_make_stack(void)
+static bool make_stack(void)
 {
 	size_t size;
 	void *kept;
@@ -278,6 +330,15 @@ bool hearth_classic_make_stack(void)
 	}
 	task.has_context = true;
 	return true;
+}
+
+/* Once, while the engine is up and no request lives. */
+bool hearth_classic_begin(void)
+{
+	SG(options) |= SAPI_OPTION_NO_CHDIR;
+	watch("chdir", &chdir_function, on_chdir);
+	watch("chroot", &chroot_function, on_chroot);
+	return make_stack();
 }
 
 hearth_task *hearth_task_classic(void *owner, void *of_request, const hearth_script *of_script)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Raised with every change of this file; compared with the Rust side at start. */
-#define HEARTH_ABI 3
+#define HEARTH_ABI 4
 
 typedef struct { const char *ptr; size_t len; } hearth_str;
 typedef struct { hearth_str name, value; } hearth_header;
@@ -89,6 +89,7 @@ uint64_t hearth_current_task_id(void);
 bool hearth_can_wait(void);
 bool hearth_busy(bool busy);
 void hearth_interrupt(void);
+void hearth_time_out(int64_t limit);
 bool hearth_is_unwinding(void);
 
 typedef enum { HEARTH_THROW_TIMEOUT = 0, HEARTH_THROW_CANCELLED = 1, HEARTH_THROW_ERROR = 2 } hearth_throwable;
@@ -131,6 +132,8 @@ bool hearth_on_write(void *request, hearth_str piece);
 void hearth_on_request_retain(void *request);
 void hearth_on_request_release(void *request);
 void hearth_on_time_limit(void *owner, double seconds);
+/* Classic mode: the CPU time that the script may use from now on, in seconds; 0 is no limit. */
+void hearth_on_cpu_limit(int64_t seconds);
 
 typedef enum { HEARTH_LOG_DEBUG = 0, HEARTH_LOG_NOTICE = 1, HEARTH_LOG_WARNING = 2, HEARTH_LOG_ERROR = 3 } hearth_log_level;
 void hearth_on_log(hearth_log_level level, hearth_str message);

@@ -202,18 +202,20 @@ static void guard_engine(void)
 /* ---- time limit ---- */
 
 /*
- * PHP's own timer counts the CPU time of the whole process and would end whichever task runs when it fires. In a
- * server set_time_limit() moves this request's own limit instead.
+ * PHP's own timer counts the CPU time of the whole process and would end whichever task runs when it fires; and it costs
+ * five system calls a request. In a server set_time_limit() moves the limits of this request instead, which the
+ * process's watchdog looks after: that of the clock, and in classic mode, where there is one request, that of CPU time.
  */
-static ZEND_INI_MH((*engine_time_limit));
-
 static ZEND_INI_MH(on_time_limit)
 {
-	if (engine_time_limit && engine_time_limit(entry, new_value, mh_arg1, mh_arg2, mh_arg3, stage) == FAILURE) {
-		return FAILURE;
-	}
+	zend_long seconds = ZEND_STRTOL(ZSTR_VAL(new_value), NULL, 10);
+
+	(void) entry; (void) mh_arg1; (void) mh_arg2; (void) mh_arg3;
 	if (stage == ZEND_INI_STAGE_RUNTIME && hearth_current) {
-		hearth_on_time_limit(hearth_current->owner, (double) ZEND_STRTOL(ZSTR_VAL(new_value), NULL, 10));
+		hearth_on_time_limit(hearth_current->owner, (double) seconds);
+		if (boot_args->mode == HEARTH_CLASSIC) {
+			hearth_on_cpu_limit(seconds);
+		}
 	}
 	return SUCCESS;
 }
@@ -223,10 +225,17 @@ static void own_time_limit(void)
 	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("max_execution_time"));
 
 	if (entry) {
-		/* In classic mode the engine's timer is right: there is one request. It counts CPU time, ours the clock's. */
-		engine_time_limit = boot_args->mode == HEARTH_CLASSIC ? entry->on_modify : NULL;
 		entry->on_modify = on_time_limit;
 	}
+	EG(timeout_seconds) = 0;
+}
+
+/* From any thread: the script has used up its CPU time. The engine reports it as it always does. */
+void hearth_time_out(int64_t limit)
+{
+	EG(timeout_seconds) = limit;
+	zend_atomic_bool_store_ex(&EG(timed_out), true);
+	hearth_interrupt();
 }
 
 /* ---- the server API ---- */
@@ -399,7 +408,7 @@ bool hearth_boot(const hearth_boot_args *args)
 			return true;
 		case HEARTH_CLASSIC:
 			own_time_limit();
-			return hearth_classic_make_stack();
+			return hearth_classic_begin();
 		default:
 			return begin_residence();
 	}

@@ -73,7 +73,7 @@ void hearth_register_classes(void);
 void hearth_watch_persistent(void);
 size_t hearth_read_post(char *buffer, size_t length);
 void hearth_classic_prepare(zend_module_entry *module);
-bool hearth_classic_make_stack(void);
+bool hearth_classic_begin(void);
 const hearth_script *hearth_classic_script(void);
 int hearth_user_ini_activate(void);
 void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

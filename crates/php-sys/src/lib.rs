@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_double, c_int, c_void};
 
 /// Raised with every change of `hearth.h`.
-pub const HEARTH_ABI: u32 = 3;
+pub const HEARTH_ABI: u32 = 4;
 /// The PHP release series that this build is for, such as `8.2`.
 pub const PHP_SERIES: &str = env!("HEARTH_PHP_VERSION");
 
@@ -170,6 +170,7 @@ unsafe extern "C" {
     pub fn hearth_can_wait() -> bool;
     pub fn hearth_busy(busy: bool) -> bool;
     pub fn hearth_interrupt();
+    pub fn hearth_time_out(limit: i64);
     pub fn hearth_is_unwinding() -> bool;
     pub fn hearth_throw(kind: c_int, message: hearth_str);
     pub fn hearth_release(retained: *mut c_void);

@@ -257,6 +257,10 @@ callbacks! {
         }
     }
 
+    fn hearth_on_cpu_limit(seconds: i64) {
+        host().cpu_limit(u32::try_from(seconds).unwrap_or(0));
+    }
+
     fn hearth_on_log(level: c_int, message: hearth_str) {
         // SAFETY: the bytes live during the call.
         task::log(level_of(level), &unsafe { text(message) });

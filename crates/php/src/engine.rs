@@ -48,7 +48,8 @@ impl Mode {
                 ("max_execution_time", "0"),
                 ("max_input_time", "-1"),
             ],
-            Mode::Classic => &[],
+            // PHP would set a timer for it at each request; what is slow to arrive does not take CPU time.
+            Mode::Classic => &[("max_input_time", "-1")],
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Client {
 }
 
 /// What a request of a classic site runs.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Script {
     /// `SCRIPT_FILENAME`.
     pub filename: CString,
@@ -74,7 +74,7 @@ pub struct Request {
     /// Nobody waits for the answer any more.
     abandoned: Cell<bool>,
     /// In classic mode.
-    script: OnceCell<Script>,
+    script: OnceCell<Rc<Script>>,
 }
 
 impl fmt::Debug for Request {
@@ -151,7 +151,7 @@ impl Request {
     }
 
     /// What it runs; kept for as long as the request.
-    pub(crate) fn set_script(&self, script: Script) -> &Script {
+    pub(crate) fn set_script(&self, script: Rc<Script>) -> &Script {
         self.script.get_or_init(|| script)
     }
 

@@ -31,6 +31,8 @@ pub trait Host {
     fn timer_stop(&self, id: u64) -> bool;
     /// `set_time_limit()`: the request that runs may take so long from now on; zero is no limit.
     fn time_limit(&self, request: &Request, limit: Duration);
+    /// Classic mode: the script that runs may use so many seconds of CPU time from now on; zero is no limit.
+    fn cpu_limit(&self, seconds: u32);
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }
@@ -266,7 +268,7 @@ impl Task {
 
     /// A task that runs a script of a classic site, from the engine's request startup to its shutdown. The one before
     /// must have ended.
-    pub fn classic(request: Rc<Request>, script: Script) -> Task {
+    pub fn classic(request: Rc<Request>, script: Rc<Script>) -> Task {
         let cell = TaskCell::new(None, Some(request));
         let request = cell.request.as_ref().expect("just given");
         let owner = Rc::as_ptr(&cell).cast_mut().cast::<c_void>();
@@ -438,6 +440,12 @@ pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
 pub fn interrupt() {
     // SAFETY: stores one atomic flag.
     unsafe { sys::hearth_interrupt() }
+}
+
+/// From any thread: the script that runs, in classic mode, has used up its CPU time of so many seconds.
+pub fn time_out(limit: u32) {
+    // SAFETY: stores atomic flags and a number that only the report of the time-out reads.
+    unsafe { sys::hearth_time_out(i64::from(limit)) };
 }
 
 pub(crate) fn on_interrupt() {

@@ -1,8 +1,11 @@
 //! A classic site: what answers a request, a script of the site or something that needs no PHP.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::rc::Rc;
 
 use http::header::LOCATION;
@@ -14,16 +17,29 @@ use site::{Route, Site};
 
 use crate::body::ResponseBody;
 use crate::handler::{Answer, plain};
+use crate::waiter::now_ms;
 
 /// The site of this worker.
 pub(crate) struct Classic {
     site: Site,
     root: Rc<[u8]>,
+    recent: RefCell<HashMap<Box<str>, Recent>>,
 }
+
+/// A script that was found a moment ago.
+struct Recent {
+    script: Rc<Script>,
+    until: u64,
+}
+
+/// How long, in milliseconds, a script is taken to be where it was, and how many paths are remembered. opcache looks every
+/// two seconds whether a script has changed.
+const RECENT: u64 = 1_000;
+const MOST_RECENT: usize = 1_024;
 
 /// How a request is answered.
 pub(crate) enum Plan {
-    Run(Script),
+    Run(Rc<Script>),
     Answer(Answer),
 }
 
@@ -33,42 +49,82 @@ impl Classic {
     pub(crate) fn new(boot: &Boot) -> io::Result<Classic> {
         let site = Site::of_app(&boot.app, &boot.follow, &boot.deny)?;
         let root = site.root().as_os_str().as_bytes().into();
-        Ok(Classic { site, root })
+        Ok(Classic {
+            site,
+            root,
+            recent: RefCell::default(),
+        })
     }
 
     pub(crate) fn plan(&self, head: &Parts) -> Plan {
+        let path = head.uri.path();
+        let now = now_ms();
+        if let Some(recent) = self.recent.borrow().get(path)
+            && now < recent.until
+        {
+            return Plan::Run(Rc::clone(&recent.script));
+        }
         let target = head
             .uri
             .path_and_query()
             .map_or("/", |target| target.as_str());
-        Plan::Answer(match self.site.route(target) {
+        match self.site.route(target) {
             Route::Script {
                 filename,
                 script_name,
                 path_info,
-            } => match CString::new(filename.as_os_str().as_bytes()) {
-                Ok(filename) => {
-                    return Plan::Run(Script {
-                        filename,
-                        name: script_name,
-                        path_info,
-                        document_root: Rc::clone(&self.root),
-                    });
-                }
-                Err(_) => plain(StatusCode::BAD_REQUEST, "Bad Request\n"),
-            },
-            Route::File(file) => file
-                .answer(&head.method, &head.headers)
-                .map(ResponseBody::File),
-            Route::Redirect(to) => redirect(&to),
-            Route::Forbidden => plain(StatusCode::FORBIDDEN, "Forbidden\n"),
-            Route::NotFound => plain(StatusCode::NOT_FOUND, "Not Found\n"),
-            Route::Malformed => plain(StatusCode::BAD_REQUEST, "Bad Request\n"),
-            Route::Failed(error) => {
-                crate::log::error(format_args!("cannot look up {target}: {error}"));
-                plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n")
+            } => {
+                let script = Script {
+                    filename: c_string(&filename),
+                    name: script_name,
+                    path_info,
+                    document_root: Rc::clone(&self.root),
+                };
+                Plan::Run(self.remember(path, script, now))
             }
-        })
+            other => Plan::Answer(answer(other, head, target)),
+        }
+    }
+
+    /// Not what fell back to the front controller: a file may be there by the next request, an upload for example.
+    fn remember(&self, path: &str, script: Script, now: u64) -> Rc<Script> {
+        let is_named = path.as_bytes().starts_with(&script.name) || path.ends_with('/');
+        let script = Rc::new(script);
+        if is_named {
+            let mut recent = self.recent.borrow_mut();
+            if recent.len() >= MOST_RECENT {
+                recent.clear();
+            }
+            let until = now + RECENT;
+            let entry = Recent {
+                script: Rc::clone(&script),
+                until,
+            };
+            recent.insert(path.into(), entry);
+        }
+        script
+    }
+}
+
+/// A path that the kernel has found has no NUL in it.
+fn c_string(path: &Path) -> CString {
+    CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
+}
+
+/// What needs no PHP.
+fn answer(route: Route, head: &Parts, target: &str) -> Answer {
+    match route {
+        Route::File(file) => file
+            .answer(&head.method, &head.headers)
+            .map(ResponseBody::File),
+        Route::Redirect(to) => redirect(&to),
+        Route::Forbidden => plain(StatusCode::FORBIDDEN, "Forbidden\n"),
+        Route::NotFound | Route::Script { .. } => plain(StatusCode::NOT_FOUND, "Not Found\n"),
+        Route::Malformed => plain(StatusCode::BAD_REQUEST, "Bad Request\n"),
+        Route::Failed(error) => {
+            crate::log::error(format_args!("cannot look up {target}: {error}"));
+            plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n")
+        }
     }
 }
 

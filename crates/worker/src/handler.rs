@@ -36,7 +36,7 @@ pub(crate) struct Answering {
     watched: bool,
     phase: Phase,
     /// What it runs, in classic mode, until it begins.
-    script: Option<Script>,
+    script: Option<Rc<Script>>,
 }
 
 enum Phase {

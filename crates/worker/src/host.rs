@@ -150,6 +150,10 @@ impl php::Host for ProcessHost {
         crate::watchdog::running_until(request.deadline());
     }
 
+    fn cpu_limit(&self, seconds: u32) {
+        crate::watchdog::cpu_limit(seconds);
+    }
+
     fn overdue(&self, request: &Request) -> Option<Cancel> {
         if now_ms() < request.deadline() {
             return None;

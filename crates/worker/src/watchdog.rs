@@ -5,7 +5,7 @@
 //! nothing gentler stops native code.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -17,6 +17,10 @@ const QUIET_LOOKS: u32 = 20;
 
 /// When the task that runs now must be done; 0 while none runs.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
+/// Of the script that runs, in classic mode: seconds of CPU time that it may use, 0 for any; and how often that was set, so
+/// that each time counts from its beginning.
+static CPU_LIMIT: AtomicU32 = AtomicU32::new(0);
+static CPU_LIMITS_SET: AtomicU64 = AtomicU64::new(0);
 static ASLEEP: AtomicBool = AtomicBool::new(false);
 static THREAD: OnceLock<Thread> = OnceLock::new();
 
@@ -32,6 +36,11 @@ pub(crate) fn running_until(deadline: u64) {
 #[inline]
 pub(crate) fn stopped() {
     DEADLINE.store(0, Ordering::Relaxed);
+}
+
+pub(crate) fn cpu_limit(seconds: u32) {
+    CPU_LIMIT.store(seconds, Ordering::Relaxed);
+    CPU_LIMITS_SET.fetch_add(1, Ordering::Relaxed);
 }
 
 #[cold]
@@ -55,6 +64,7 @@ pub(crate) fn start(grace: Duration) -> std::io::Result<()> {
 
 fn watch(grace: u64) {
     let (mut quiet, mut interrupted) = (0, None);
+    let mut meter = CpuMeter::default();
     loop {
         std::thread::sleep(LOOK);
         let deadline = DEADLINE.load(Ordering::Relaxed);
@@ -64,6 +74,9 @@ fn watch(grace: u64) {
             quiet = 0;
         }
         interrupted = judge(deadline, interrupted, grace);
+        if deadline != 0 {
+            meter.look(grace);
+        }
     }
 }
 
@@ -77,13 +90,55 @@ fn judge(deadline: u64, interrupted: Option<u64>, grace: u64) -> Option<u64> {
     php::interrupt();
     let since = interrupted.unwrap_or(now);
     if now.saturating_sub(since) > grace {
-        crate::log::error(format_args!(
-            "a request computes on {grace} ms after it was told to stop (request.grace): ending this worker with everything in it"
-        ));
-        let _ =
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        end_process(grace);
     }
     Some(since)
+}
+
+fn end_process(grace: u64) {
+    crate::log::error(format_args!(
+        "a request computes on {grace} ms after it was told to stop (request.grace): ending this worker with everything in it"
+    ));
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+}
+
+/// What the script that runs has used of its CPU time.
+#[derive(Default)]
+struct CpuMeter {
+    /// Which setting of the limit this is for, and the process's CPU time then, in milliseconds.
+    setting: u64,
+    from: u64,
+    told: bool,
+}
+
+impl CpuMeter {
+    fn look(&mut self, grace: u64) {
+        let (setting, now) = (CPU_LIMITS_SET.load(Ordering::Relaxed), cpu_ms());
+        if setting != self.setting {
+            *self = CpuMeter {
+                setting,
+                from: now,
+                told: false,
+            };
+        }
+        let seconds = CPU_LIMIT.load(Ordering::Relaxed);
+        let over = now.saturating_sub(self.from + u64::from(seconds) * 1000);
+        if seconds == 0 || over == 0 {
+            return;
+        }
+        if !self.told {
+            self.told = true;
+            php::time_out(seconds);
+        } else if over > grace {
+            end_process(grace);
+        }
+    }
+}
+
+/// CPU time of this process: the engine's thread and, next to nothing, this one.
+fn cpu_ms() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    u64::try_from(time.tv_sec * 1000 + time.tv_nsec / 1_000_000).unwrap_or(0)
 }
 
 fn sleep_until_woken() {

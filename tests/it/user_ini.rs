@@ -185,3 +185,121 @@ fn sections_of_php_ini() {
     }
     server.stop();
 }
+
+const SETTINGS: &str = "error_reporting,display_errors,precision,memory_limit,max_execution_time,upload_max_filesize,post_max_size,\
+    session.name,include_path,date.timezone,default_charset,default_mimetype,disable_functions,disable_classes,open_basedir,\
+    short_open_tag,output_buffering,auto_append_file,user_agent,variables_order,enable_post_data_reading,max_input_vars,\
+    arg_separator.output,realpath_cache_size,expose_php,file_uploads,implicit_flush,assert.exception,html_errors";
+
+const MANY: &str = r#"
+error_reporting = E_ALL & ~E_NOTICE
+display_errors = Off
+precision = 7
+memory_limit = 64M
+max_execution_time = 17
+upload_max_filesize = 3M
+post_max_size = 100
+session.name = "OTHER"
+include_path = ".:/nowhere"
+date.timezone = Europe/Berlin
+default_charset = "ISO-8859-1"
+default_mimetype = text/plain
+disable_functions = strlen
+disable_classes = DateTime
+short_open_tag = yes
+output_buffering = 4096
+auto_append_file = none
+user_agent = 'single ; quoted'
+variables_order = "GPS"
+max_input_vars = 3
+arg_separator.output = "&amp;"
+realpath_cache_size = 1
+expose_php = 0
+file_uploads = none
+implicit_flush = true
+html_errors = 1
+"#;
+
+/// Status, type and body.
+fn answer(address: &str, request: &str) -> (u16, Option<String>, String) {
+    let mut client = testkit::http::Client::connect(address);
+    client.send(request);
+    let response = client.response();
+    let media_type = response.header("content-type").map(str::to_owned);
+    (response.status, media_type, response.text())
+}
+
+/// Readable by php-fpm's user.
+fn tree_with_settings() -> tempfile::TempDir {
+    let root = testkit::document_root();
+    let show = format!(
+        "<?php foreach (explode(',', '{SETTINGS}') as $k) echo $k, '=', ini_get($k), \"\\n\"; \
+         echo json_encode([count($_GET), count($_POST), count($_FILES), $_SERVER['CONTENT_LENGTH'] ?? null, strlen(file_get_contents('php://input'))]);"
+    );
+    for (name, text) in [
+        ("show.php", show.as_str()),
+        ("many/show.php", &show),
+        ("many/a/b/show.php", &show),
+        ("other/show.php", &show),
+        ("many/.user.ini", MANY),
+        (
+            "many/a/.user.ini",
+            "precision = 3\nmemory_limit = 1M ; too little is refused\n",
+        ),
+        (
+            "many/a/b/.user.ini",
+            "precision =\nuser_agent = \"\"\n[section]\ndisplay_errors = 1\n",
+        ),
+        (
+            "other/.user.ini",
+            "output_buffering = 0\nopen_basedir = /\nno.such = 1\nprecision",
+        ),
+    ] {
+        let path = root.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+    }
+    root
+}
+
+/// A GET, and bodies below and above post_max_size.
+fn requests(target: &str) -> Vec<String> {
+    let long = format!("x={}", "y".repeat(200));
+    let part = "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\ntext\r\n--B--\r\n";
+    let bodies = [
+        ("", ""),
+        ("application/x-www-form-urlencoded", "a=1&b=2&c=3&d=4&e=5"),
+        ("application/x-www-form-urlencoded", &long),
+        ("multipart/form-data; boundary=B", part),
+        ("application/json", "{}"),
+    ];
+    let request = |(media_type, body): (&str, &str)| {
+        let method = if body.is_empty() { "GET" } else { "POST" };
+        format!(
+            "{method} {target}?a=1&b=2&c=3&d=4 HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    bodies.map(request).to_vec()
+}
+
+#[test]
+fn the_same_under_php_fpm() {
+    let root = tree_with_settings();
+    let fpm = testkit::service::Fpm::start(root.path(), &[], "");
+    let server = Server::app(root.path()).args(["--workers", "1"]).start();
+    for (target, precision) in [
+        ("/show.php", "14"),
+        ("/many/show.php", "7"),
+        ("/many/a/b/show.php/x", ""),
+        ("/other/show.php", "14"),
+    ] {
+        for request in requests(target) {
+            let ours = answer(&server.address(), &request);
+            let expected = format!("\nprecision={precision}\n");
+            assert!(ours.2.contains(&expected), "{request}: {}", ours.2);
+            assert_eq!(ours, answer(&fpm.address(), &request), "{request}");
+        }
+    }
+    server.stop();
+}

@@ -12,6 +12,7 @@ mod hooks;
 mod http;
 mod isolation;
 mod lifecycle;
+mod parity;
 mod processes;
 mod run;
 mod services;

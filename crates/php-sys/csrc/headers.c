@@ -91,6 +91,16 @@ static zend_string *proper_name(hearth_str name)
 	return proper;
 }
 
+bool hearth_header_is_plain(hearth_str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		if (!isalnum((unsigned char) name.ptr[i]) && name.ptr[i] != '-') {
+			return false;
+		}
+	}
+	return true;
+}
+
 static void add_received(zval *array, hearth_str name, hearth_str value)
 {
 	zend_string *key = proper_name(name);
@@ -125,7 +135,9 @@ ZEND_FUNCTION(Hearth_getallheaders)
 		count = hearth_on_headers(SG(server_context), headers, count);
 	}
 	for (size_t i = 0; i < count; i++) {
-		add_received(return_value, headers[i].name, headers[i].value);
+		if (hearth_header_is_plain(headers[i].name)) {
+			add_received(return_value, headers[i].name, headers[i].value);
+		}
 	}
 	if (headers != stack) {
 		efree(headers);

@@ -17,6 +17,12 @@ void hearth_headers_add(hearth_header_list *headers, hearth_str name, hearth_str
 void hearth_headers_add_sapi(hearth_header_list *headers, zend_array *response);
 void hearth_headers_free(hearth_header_list *headers);
 
+/*
+ * Whether the name has letters, digits and hyphens alone. What has others PHP does not get to see, as behind nginx and
+ * Apache: HTTP_X_FORWARDED_FOR must not come from `X_Forwarded_For`, which no proxy in front knows to remove.
+ */
+bool hearth_header_is_plain(hearth_str name);
+
 extern const zend_function_entry hearth_header_functions[];
 
 #endif

@@ -6,6 +6,7 @@
  * at that moment.
  */
 #include "task.h"
+#include "headers.h"
 
 static zend_string *names[HEARTH_SUPERGLOBALS];
 static const char *const name_list[HEARTH_SUPERGLOBALS] = {
@@ -90,6 +91,20 @@ void hearth_superglobals_load(hearth_request_state *state)
 
 /* ---- filling them ---- */
 
+/*
+ * In classic mode through the input filter, as in every other SAPI: filter_input(INPUT_SERVER) knows what came by there.
+ * A resident worker has no end of request at which the extension would forget it.
+ */
+static void set_variable(zval *server, const char *name, const char *value, size_t len)
+{
+	char *text = (char *) value;
+	size_t new_len = len;
+
+	if (!hearth_classic_script() || sapi_module.input_filter(PARSE_SERVER, name, &text, len, &new_len)) {
+		php_register_variable_safe(name, text, new_len, server);
+	}
+}
+
 static void cgi_name(smart_str *out, hearth_str header)
 {
 	smart_str_appendl(out, "HTTP_", 5);
@@ -117,6 +132,9 @@ static void register_headers(void *request, zval *server)
 		if (headers[i].name.len == 5 && strncasecmp(headers[i].name.ptr, "proxy", 5) == 0) {
 			continue;
 		}
+		if (!hearth_header_is_plain(headers[i].name)) {
+			continue;
+		}
 		cgi_name(&name, headers[i].name);
 		known = zend_hash_find(Z_ARRVAL_P(server), name.s);
 		if (known && Z_TYPE_P(known) == IS_STRING) {
@@ -124,10 +142,10 @@ static void register_headers(void *request, zval *server)
 			zend_string *joined = zend_strpprintf(0, "%s%s%.*s", Z_STRVAL_P(known),
 				strcmp(ZSTR_VAL(name.s), "HTTP_COOKIE") == 0 ? "; " : ", ",
 				(int) headers[i].value.len, headers[i].value.ptr);
-			php_register_variable_safe(ZSTR_VAL(name.s), ZSTR_VAL(joined), ZSTR_LEN(joined), server);
+			set_variable(server, ZSTR_VAL(name.s), ZSTR_VAL(joined), ZSTR_LEN(joined));
 			zend_string_release(joined);
 		} else {
-			php_register_variable_safe(ZSTR_VAL(name.s), (char *) headers[i].value.ptr, headers[i].value.len, server);
+			set_variable(server, ZSTR_VAL(name.s), headers[i].value.ptr, headers[i].value.len);
 		}
 		smart_str_free(&name);
 	}
@@ -138,7 +156,7 @@ static void register_headers(void *request, zval *server)
 
 static void set_str(zval *server, const char *name, hearth_str value)
 {
-	php_register_variable_safe((char *) name, value.ptr ? (char *) value.ptr : (char *) "", value.len, server);
+	set_variable(server, name, value.ptr ? value.ptr : "", value.len);
 }
 
 static void set_port(zval *server, const char *name, int port)
@@ -146,7 +164,7 @@ static void set_port(zval *server, const char *name, int port)
 	char text[16];
 	size_t len = (size_t) slprintf(text, sizeof text, "%d", port);
 
-	php_register_variable_safe((char *) name, text, len, server);
+	set_variable(server, name, text, len);
 }
 
 static void register_server_name(void *request, zval *server, hearth_str local)

@@ -8,9 +8,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING,
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
-use http::{HeaderMap, Method, StatusCode};
+use http::request::Parts;
+use http::{HeaderMap, Method, StatusCode, Version};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::{Request as HttpRequest, Response as HttpResponse};
@@ -59,8 +60,33 @@ pub(crate) fn plain(status: StatusCode, text: &'static str) -> Answer {
 
 const TOO_LARGE: &str = "The request body is larger than this server accepts (post_max_size).\n";
 
+const NO_HOST: &str = "An HTTP/1.1 request has one Host field.\n";
+
+/// RFC 9112 §3.2: who sends two, or none, wants to be understood differently by two servers, or is no HTTP/1.1 client.
+fn names_no_host(request: &HttpRequest<Incoming>) -> bool {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let first = hosts.next();
+    hosts.next().is_some()
+        || (request.version() == Version::HTTP_11 && first.is_none_or(HeaderValue::is_empty))
+}
+
+/// RFC 9112 §3.2.2: the host in an absolute target is the one that counts, whatever the Host field says.
+fn prefer_target_host(head: &mut Parts) {
+    let host = head.uri.authority().map(http::uri::Authority::as_str);
+    if let Some(Ok(host)) = host.map(|host| HeaderValue::from_str(without_user(host))) {
+        head.headers.insert(HOST, host);
+    }
+}
+
+fn without_user(authority: &str) -> &str {
+    authority.rsplit('@').next().unwrap_or(authority)
+}
+
 /// The answer to what need not reach PHP.
 pub(crate) fn refused(worker: &Worker, request: &HttpRequest<Incoming>) -> Option<Answer> {
+    if names_no_host(request) {
+        return Some(plain(StatusCode::BAD_REQUEST, NO_HOST));
+    }
     if worker.classic.is_some() {
         // PHP itself says what is too large, and runs the script without the body.
         return None;
@@ -87,7 +113,8 @@ impl Answering {
         client: Rc<Client>,
         request: HttpRequest<Incoming>,
     ) -> Answering {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        prefer_target_host(&mut head);
         let body = (!body.is_end_stream())
             .then(|| Box::new(RequestBody(body)) as Box<dyn php::BodySource>);
         let id = worker.next_request_id();

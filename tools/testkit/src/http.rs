@@ -13,6 +13,8 @@ pub struct Response {
     pub version: String,
     /// The status code.
     pub status: u16,
+    /// What the status line says behind the code.
+    pub reason: String,
     /// Header fields in order, names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body, decoded if it came in chunks.
@@ -251,6 +253,7 @@ fn parse_head(text: &str) -> Response {
         .next()
         .and_then(|word| word.parse().ok())
         .unwrap_or_else(|| panic!("status line {first:?}"));
+    let reason = words.next().unwrap_or_default().to_owned();
     let headers = lines
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
@@ -258,6 +261,7 @@ fn parse_head(text: &str) -> Response {
     Response {
         version,
         status,
+        reason,
         headers,
         body: Vec::new(),
         chunks: Vec::new(),

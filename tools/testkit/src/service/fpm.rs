@@ -48,6 +48,7 @@ impl Fpm {
     }
 }
 
+/// Debian's parameters give `HTTP_HOST` without its port since 2026, which no site on an odd port survives.
 fn locations(root: &Path, socket: &Path, more: &str) -> String {
     format!(
         "root {}; index index.php index.html; client_max_body_size 0; types {{ text/css css; image/png png; image/jpeg jpg; \
@@ -55,6 +56,7 @@ fn locations(root: &Path, socket: &Path, more: &str) -> String {
          location / {{ try_files $uri $uri/ /index.php?$args; }}\n\
          location ~ [^/]\\.php(/|$) {{ fastcgi_split_path_info ^(.+?\\.php)(/.*)$; try_files $fastcgi_script_name =404;\n\
          set $path_info $fastcgi_path_info; include /etc/nginx/fastcgi_params; fastcgi_param PATH_INFO $path_info;\n\
+         fastcgi_param HTTP_HOST $http_host;\n\
          fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; fastcgi_pass unix:{}; }}",
         root.display(),
         socket.display()

@@ -1,0 +1,263 @@
+//! The differences that are meant, and why.
+
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+/// A difference that is meant.
+#[derive(Debug)]
+pub(super) struct Explained {
+    /// Who is like whom.
+    is: Is,
+    /// Which shapes: a regular expression for the whole name.
+    shape: &'static str,
+    /// Which facts: the same.
+    fact: &'static str,
+    /// Why.
+    #[allow(
+        dead_code,
+        reason = "for who reads the list, or a failure that prints it"
+    )]
+    why: &'static str,
+}
+
+/// Who is like whom.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Is {
+    /// Hearth does as php-fpm does; Apache differs.
+    Fpm,
+    /// Hearth does as Apache does; php-fpm differs.
+    Apache,
+    /// Hearth differs from both.
+    Own,
+}
+
+const fn fpm(shape: &'static str, fact: &'static str, why: &'static str) -> Explained {
+    Explained {
+        is: Is::Fpm,
+        shape,
+        fact,
+        why,
+    }
+}
+
+const fn apache(shape: &'static str, fact: &'static str, why: &'static str) -> Explained {
+    Explained {
+        is: Is::Apache,
+        shape,
+        fact,
+        why,
+    }
+}
+
+const fn own(shape: &'static str, fact: &'static str, why: &'static str) -> Explained {
+    Explained {
+        is: Is::Own,
+        shape,
+        fact,
+        why,
+    }
+}
+
+const RECEIVED: &str = r"(getallheaders|apache_request_headers)\(\)";
+
+pub(super) const EXPLAINED: &[Explained] = &[
+    // As php-fpm.
+    fpm(
+        ".*",
+        "REDIRECT_STATUS|DOCUMENT_URI",
+        "nginx's parameters; sites written for it read them",
+    ),
+    fpm(
+        ".*",
+        "CONTEXT_.*|SERVER_ADMIN|SERVER_SIGNATURE",
+        "Apache's own",
+    ),
+    fpm(
+        ".*",
+        "SERVER_PORT",
+        "the port that was connected to; Apache takes the Host field's word for it",
+    ),
+    fpm(
+        "fields mixed case|fields https|connection fields|fields underscore",
+        r"RECEIVED\[.*\]",
+        "names in their usual spelling, made from HTTP_*; Apache has them as they were sent",
+    ),
+    fpm(
+        "path info encoded slash",
+        "status",
+        "%2F is decoded; Apache refuses it unless told (AllowEncodedSlashes)",
+    ),
+    fpm(
+        "path fragment",
+        "status",
+        "a fragment has no business in a request; only Apache minds",
+    ),
+    fpm(
+        "fields range",
+        "status",
+        "Apache cuts ranges out of what PHP answers; others leave that to PHP",
+    ),
+    fpm(
+        "path nul",
+        "status",
+        "refused, but Apache says that it is not there",
+    ),
+    fpm(
+        "options of the server",
+        "status",
+        "OPTIONS * is no request for a script; Apache answers it itself",
+    ),
+    // As Apache.
+    apache(
+        ".*",
+        r"REMOTE_USER|PATH_INFO|CONTENT_LENGTH|CONTENT_TYPE|RECEIVED(\[Content-(Length|Type)\]| keys)",
+        "what is not there is not set; nginx sends it empty",
+    ),
+    apache(
+        ".*",
+        "HTTP_CONTENT_TYPE|HTTP_CONTENT_LENGTH",
+        "nginx sends the two a second time as header fields",
+    ),
+    apache(
+        ".*",
+        "SERVER_NAME",
+        "from the Host field; nginx has the name of its configuration, empty here",
+    ),
+    apache(
+        "http 1.0 without host",
+        r"HTTP_HOST|RECEIVED\[Host\]",
+        "what is not there is not set; nginx sends it empty",
+    ),
+    apache(
+        "fields repeated",
+        r"HTTP_(ACCEPT|X_THING)|RECEIVED\[(Accept|X-Thing)\]",
+        "joined by commas, as RFC 9110 has it; nginx sends both and PHP keeps the last",
+    ),
+    apache(
+        "fields padded",
+        r"HTTP_X_PADDED|RECEIVED\[X-Padded\]",
+        "tabs around a value are no part of it; nginx keeps them",
+    ),
+    apache(
+        "path info php",
+        "PATH_TRANSLATED",
+        "the path info below the document root, as CGI says",
+    ),
+    apache(
+        "method lower case|length and chunks",
+        "status",
+        "nginx refuses it; RFC 9112 allows both",
+    ),
+    apache(
+        "trace",
+        "status",
+        "Apache and Hearth answer TRACE, nginx refuses it",
+    ),
+    apache(
+        "form too large in chunks",
+        r"error before|headers_sent\(\)|(_POST|_REQUEST).*|filter_.*\(POST\)",
+        "nginx reads the whole body and announces its length, so PHP refuses it earlier",
+    ),
+    // Like neither.
+    own(".*", "SERVER_SOFTWARE", "each says its own name"),
+    own(
+        "path info.*|path with space|form to path info|absolute target",
+        "PATH_TRANSLATED",
+        "the path info below the document root, as CGI says; Apache looks up where that would lead, nginx does not send it",
+    ),
+    own(
+        "path info.*|path with space|form to path info|absolute target",
+        "DOCUMENT_URI",
+        "the whole path; under nginx what try_files made of it",
+    ),
+    own(
+        "fields mixed case|fields https|connection fields",
+        "RECEIVED keys",
+        "spelt as php-fpm spells them, without its empty Content-Length and Content-Type",
+    ),
+    own(
+        "cookies fields repeated",
+        r"HTTP_COOKIE|_COOKIE.*|RECEIVED\[Cookie\]|filter_input\(COOKIE\)",
+        "joined as RFC 6265 joins cookies; a comma would belong to the value, and the last alone would lose some",
+    ),
+    own(
+        "directory without slash",
+        "location",
+        "relative, so it is right behind any proxy",
+    ),
+    own(
+        "type is empty",
+        "CONTENT_TYPE",
+        "an empty field is as good as none",
+    ),
+    own(
+        "query raw latin1|query with marks",
+        "status",
+        "these bytes must be escaped in a target (RFC 9112 §3.2), and hyper insists",
+    ),
+    own(
+        "path plus is no space|fall-back script.*",
+        "status",
+        "index.php answers for what is not there, scripts too; the peers say 404 for what ends in .php",
+    ),
+    fpm(
+        "absolute target.*",
+        "REQUEST_URI",
+        "as if it had been sent the usual way; Apache shows the whole target",
+    ),
+    apache(
+        "absolute target.*",
+        r"HTTP_HOST|RECEIVED\[Host\]",
+        "the target's host, as RFC 9112 has it, whatever the Host field says; nginx hands over that",
+    ),
+    own(
+        "http 1.0 without host",
+        "SERVER_NAME",
+        "nobody named one: our address; Apache has one in its configuration",
+    ),
+    own(
+        "host upper case",
+        "SERVER_NAME",
+        "as the client spelt it; Apache has it in small letters",
+    ),
+    own(
+        "fields underscore",
+        "RECEIVED keys",
+        "what nginx hands over, without its empty Content-Length and Content-Type",
+    ),
+    fpm(
+        "cookies fields repeated",
+        r"_COOKIE\[b\]",
+        "Apache joins by a comma",
+    ),
+];
+
+/// The entry that explains it.
+pub(super) fn find(
+    shape: &str,
+    fact: &str,
+    [hearth, fpm, apache]: [Option<&String>; 3],
+) -> Option<usize> {
+    let is = match () {
+        () if hearth == fpm => Is::Fpm,
+        () if hearth == apache => Is::Apache,
+        () => Is::Own,
+    };
+    static PATTERNS: OnceLock<Vec<(Regex, Regex)>> = OnceLock::new();
+    let patterns = PATTERNS.get_or_init(|| {
+        let whole = |text: &str| {
+            Regex::new(&format!("^(?:{})$", text.replace("RECEIVED", RECEIVED))).expect("a pattern")
+        };
+        EXPLAINED
+            .iter()
+            .map(|one| (whole(one.shape), whole(one.fact)))
+            .collect()
+    });
+    patterns
+        .iter()
+        .zip(EXPLAINED)
+        .position(|((shapes, facts), one)| {
+            one.is == is && shapes.is_match(shape) && facts.is_match(fact)
+        })
+}

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use testkit::Server;
-use testkit::http::{Client, Response};
 use testkit::service::{MariaDb, Peer, Postgres};
 
-use crate::support::ok;
+use crate::support::{Visitor, ok};
 
 /// The PHP block of the README below the mark `<!-- example: NAME -->`.
 fn readme(name: &str) -> String {
@@ -74,10 +73,7 @@ fn guestbook(url: &str) {
 
 /// The pages as a browser uses them: one entry is written.
 fn page(server: &Server) {
-    let mut browser = Browser {
-        client: server.connect(),
-        cookies: Vec::new(),
-    };
+    let mut browser = Visitor::new(server.address());
     let page = browser.get("/");
     assert!(
         page.text().contains("Nobody wrote anything yet."),
@@ -91,17 +87,18 @@ fn page(server: &Server) {
         .expect("a token")[..32]
         .to_owned();
 
-    let refused = browser.post(&format!("token={token}&name=Ada&message=+"));
+    let refused = browser.post("/", &format!("token={token}&name=Ada&message=+"));
     assert_eq!(refused.status, 422);
     assert!(
         refused.text().contains("The message is missing.")
             && refused.text().contains("value=\"Ada\"")
     );
-    assert_eq!(browser.post("token=0&name=a&message=b").status, 403);
+    assert_eq!(browser.post("/", "token=0&name=a&message=b").status, 403);
 
-    let written = browser.post(&format!(
-        "token={token}&name=%3Cb%3EAda&message=%22h%C3%A9%22+%26+co"
-    ));
+    let written = browser.post(
+        "/",
+        &format!("token={token}&name=%3Cb%3EAda&message=%22h%C3%A9%22+%26+co"),
+    );
     assert_eq!(
         (written.status, written.header("location")),
         (303, Some("/"))
@@ -138,51 +135,6 @@ fn api(server: &Server) {
         400
     );
     assert_eq!(client.get("/nowhere").status, 404);
-}
-
-/// Keeps cookies as a browser does.
-struct Browser {
-    client: Client,
-    cookies: Vec<(String, String)>,
-}
-
-impl Browser {
-    fn get(&mut self, path: &str) -> Response {
-        self.ask(&format!("GET {path} HTTP/1.1\r\n"), "")
-    }
-
-    fn post(&mut self, form: &str) -> Response {
-        let length = form.len();
-        let head = format!(
-            "POST / HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n"
-        );
-        self.ask(&head, form)
-    }
-
-    fn ask(&mut self, head: &str, body: &str) -> Response {
-        let cookies: Vec<String> = self
-            .cookies
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        self.client.send(format!(
-            "{head}Host: localhost\r\nCookie: {}\r\n\r\n{body}",
-            cookies.join("; ")
-        ));
-        let response = self.client.response();
-        for cookie in response.header_all("set-cookie") {
-            let (name, value) = cookie
-                .split(';')
-                .next()
-                .and_then(|pair| pair.split_once('='))
-                .expect("a cookie");
-            self.cookies.retain(|(known, _)| known != name);
-            if !cookie.contains("Max-Age=0") {
-                self.cookies.push((name.to_owned(), value.to_owned()));
-            }
-        }
-        response
-    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod parity;
 mod processes;
 mod run;
 mod services;
+mod sites;
 mod sites_guide;
 mod spin;
 mod superglobals;

@@ -19,6 +19,14 @@ machine_php() {
     esac
 }
 
+# The theme that the WordPress of this release begins with.
+wordpress_theme() {
+    case $(machine_php) in
+        8.2) echo wordpress-theme-twentytwentythree ;;
+        *) echo wordpress-theme-twentytwentyfive ;;
+    esac
+}
+
 # The extensions below come with php-cli of the same version, so plain `php` is there to compare with.
 packages_of() {
     v=$(machine_php)
@@ -31,10 +39,11 @@ packages_of() {
             echo 'php-doctrine-dbal php-illuminate-database php-illuminate-http php-symfony-http-kernel php-symfony-http-foundation'
             echo 'php-psr-cache php-psr-simple-cache mariadb-server-core mariadb-client-core postgresql redis-server nginx-light'
             echo "apache2 libapache2-mod-php$v php$v-fpm chromium chromium-driver"
+            echo "php$v-gd wordpress $(wordpress_theme) phpmyadmin dokuwiki adminer"
             echo 'apache2-utils wrk procps util-linux openssl shellcheck'
             ;;
         bench) echo "mariadb-server-core mariadb-client-core nginx-light wrk procps php$v-cli php$v-mysql" ;;
-        phpsrc) echo 'dpkg-dev xz-utils' ;;
+        phpsrc) echo "dpkg-dev xz-utils php$v-cgi" ;;
         tree) echo 'debootstrap debian-archive-keyring' ;;
         *) fail "no package group called $1: there are build, serve, test, bench and phpsrc" 2 ;;
     esac

@@ -28,7 +28,7 @@ pub struct Element<'browser> {
 }
 
 impl Browser {
-    /// Starts it with an empty window. What it looks for it waits for, twenty seconds at most.
+    /// Starts it with an empty window. What it looks for it waits for, a minute at most.
     ///
     /// # Panics
     /// With the driver's log, when it does not start.
@@ -83,9 +83,9 @@ impl Browser {
     /// Runs JavaScript again until it returns something other than null and false.
     ///
     /// # Panics
-    /// With the page, when it does not within twenty seconds.
+    /// With the page, when it does not within a minute.
     pub fn wait_for(&self, script: &str) -> Value {
-        crate::server::until(std::time::Duration::from_secs(20), || {
+        crate::server::until(std::time::Duration::from_secs(60), || {
             Some(self.run(script))
                 .filter(|value| !matches!(value, Value::Null | Value::Bool(false)))
         })
@@ -143,6 +143,10 @@ impl Element<'_> {
     /// Clicks it; waits for the page that this loads, if it loads one.
     #[track_caller]
     pub fn click(&self) {
+        // Bars that stay at the window's edge would lie over it.
+        let script = "arguments[0].scrollIntoView({ block: 'center' })";
+        let body = json!({ "script": script, "args": [{ ELEMENT: self.id }] });
+        self.browser.ask("POST", "/execute/sync", &body);
         self.ask("POST", "/click", &json!({}));
     }
 
@@ -187,7 +191,7 @@ fn capabilities(place: &Path) -> Value {
         "--headless=new".to_owned(),
         "--disable-gpu".to_owned(),
         "--disable-dev-shm-usage".to_owned(),
-        "--window-size=1280,1200".to_owned(),
+        "--window-size=1280,3000".to_owned(),
         format!("--user-data-dir={}/profile", place.display()),
     ];
     if rustix::process::geteuid().is_root() {
@@ -196,7 +200,7 @@ fn capabilities(place: &Path) -> Value {
     }
     json!({ "capabilities": { "alwaysMatch": {
         "browserName": "chrome",
-        "timeouts": { "implicit": 20_000, "pageLoad": 60_000 },
+        "timeouts": { "implicit": 60_000, "pageLoad": 60_000 },
         "goog:chromeOptions": { "binary": "/usr/bin/chromium", "args": arguments },
     } } })
 }
@@ -209,7 +213,7 @@ fn command(address: &str, method: &str, path: &str, body: &Value) -> Value {
         body.to_string()
     };
     let mut client = Client::connect(address);
-    client.patience(std::time::Duration::from_secs(90));
+    client.patience(std::time::Duration::from_secs(120));
     client.send(format!(
         "{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()

@@ -68,6 +68,19 @@ impl MariaDb {
         }
     }
 
+    /// Runs statements as its administrator.
+    ///
+    /// # Panics
+    /// When one fails.
+    pub fn run(&self, statements: &str) {
+        let mut client = Command::new("mariadb");
+        client.args(["--no-defaults", "--user=root"]);
+        client
+            .arg(format!("--socket={}", self.socket.display()))
+            .args(["--execute", statements]);
+        run(&mut client);
+    }
+
     /// For `new PDO()`, over TCP.
     pub fn dsn(&self) -> String {
         format!("mysql:host=127.0.0.1;port={};dbname=hearth", self.port)

@@ -1,9 +1,12 @@
 # shellcheck shell=sh
-# Starting, measuring and ending the servers of bench/run.
+# Starting, measuring and ending the servers of bench/run and bench/classic.
 
-here=${here:?set by bench/run}
-place=${place:?set by bench/run}
-seconds=${seconds:?set by bench/run}
+here=${here:?set by its caller}
+place=${place:?set by its caller}
+seconds=${seconds:?set by its caller}
+# What is asked for, and how long wrk waits for an answer.
+path=''
+patience=2s
 target=${CARGO_TARGET_DIR:-$here/../target}
 started=''
 
@@ -87,9 +90,9 @@ curl_ok() {
 # expect PORT PATTERN: dies unless the server's answer is 200 and matches. A wrong answer would be measured all the same.
 expect() {
     # shellcheck disable=SC2016 # PHP code
-    php -r '$body = (string) @file_get_contents("http://127.0.0.1:$argv[1]/");
+    php -r '$body = (string) @file_get_contents("http://127.0.0.1:$argv[1]/$argv[3]");
         $is = $http_response_header[0] ?? "nothing";
-        preg_match($argv[2], $body) || fwrite(STDERR, "bench: port $argv[1] answers $is $body, not $argv[2]\n") && exit(1);' "$1" "$2"
+        preg_match($argv[2], $body) || fwrite(STDERR, "bench: port $argv[1] answers $is $body, not $argv[2]\n") && exit(1);' "$1" "$2" "$path"
 }
 
 # What the figures were taken on.
@@ -127,21 +130,22 @@ tree() {
     done
 }
 
-# Clock ticks of CPU that the process and all below it have used.
+# Clock ticks of CPU that the processes and all below them have used, those that ended included.
 cpu() {
-    for member in $(tree "$1"); do
-        sed 's/.*) //' "/proc/$member/stat" 2>/dev/null
-    done | awk '{t += $12 + $13} END {print t + 0}'
+    for root in $1; do tree "$root"; done | while read -r member; do
+        sed 's/.*) //' "/proc/$member/stat" 2>/dev/null || true
+    done | awk '{t += $12 + $13 + $14 + $15} END {print t + 0}'
 }
 
-# measure PORT PID, with $connections set: prints "CPU-MICROSECONDS-PER-REQUEST REQUESTS-PER-SECOND P99-MILLISECONDS ERRORS".
+# measure PORT PIDS, with $connections set: prints "CPU-MICROSECONDS-PER-REQUEST REQUESTS-PER-SECOND P99-MILLISECONDS ERRORS".
 measure() {
-    url=http://127.0.0.1:$1/
-    wrk -t1 -c"${connections:?}" -d1s "$url" >/dev/null
+    url=http://127.0.0.1:$1/$path
+    wrk -t1 -c"${connections:?}" -d1s --timeout "$patience" "$url" >/dev/null
     before=$(cpu "$2")
-    wrk -t1 -c"${connections:?}" -d"${seconds}s" --latency "$url" >"$place/wrk.out"
+    wrk -t1 -c"${connections:?}" -d"${seconds}s" --timeout "$patience" --latency "$url" >"$place/wrk.out"
     after=$(cpu "$2")
-    kill -0 "$2" 2>/dev/null || die "the server on port $1 ended while it was measured"
+    # shellcheck disable=SC2086 # process ids
+    kill -0 $2 2>/dev/null || die "the server on port $1 ended while it was measured"
     awk -v ticks=$((after - before)) -v hz="$(getconf CLK_TCK)" '
         function ms(t) { return t ~ /us$/ ? t / 1000 : t ~ /ms$/ ? t + 0 : t * 1000 }
         / requests in /{n = $1} /Requests\/sec/{rps = $2} $1 == "99%"{p99 = ms($2)}
@@ -152,4 +156,18 @@ measure() {
 # column N FILE: "MEDIAN LOWEST HIGHEST" of a column of numbers.
 column() {
     awk -v n="$1" '{print $n}' "$2" | sort -n | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2, v[1], v[NR]}'
+}
+
+# make_classes DIRECTORY: C001.php to C100.php, ten methods each.
+make_classes() {
+    mkdir -p "$1"
+    awk -v place="$1" 'BEGIN {
+        for (i = 1; i <= 100; i++) {
+            file = sprintf("%s/C%03d.php", place, i)
+            printf "<?php\n\nfinal class C%03d\n{\n    public function __construct(private int $number)\n    {\n    }\n\n", i > file
+            for (m = 1; m <= 10; m++) printf "    public function method%d(int $a): int\n    {\n        return $a * $this->number + %d;\n    }\n\n", m, m > file
+            print "}" > file
+            close(file)
+        }
+    }'
 }

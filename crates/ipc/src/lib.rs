@@ -5,14 +5,20 @@
 //! person can read them in `strace`.
 //!
 //! Who speaks to whom: the supervisor to the zygote ([`ToZygote`], [`FromZygote`]) and to each worker ([`ToWorker`],
-//! [`FromWorker`]). Counters do not travel here; they live in the scoreboard, which workers write without a call.
+//! [`FromWorker`]); in balanced dispatch also to the front ([`ToFront`], [`FromFront`]), and the front to each worker
+//! ([`ToDoor`], [`FromDoor`]). Counters do not travel here; they live in the scoreboard, which workers write without a call.
 #![forbid(unsafe_code)]
 
 mod channel;
 mod message;
+mod origin;
 
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
-pub use message::{Boot, CONCURRENT, Drain, FromWorker, FromZygote, PROTOCOL, ToWorker, ToZygote};
+pub use message::{
+    Boot, CONCURRENT, Drain, FromDoor, FromFront, FromWorker, FromZygote, FrontLimits, FrontStart,
+    PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
+};
+pub use origin::{CLIENT_HEADER, CLOSE, Ends, MORE, Origin, WORKER_HEADER};
 
 /// Build id, the same in every binary of one build: two halves of different releases refuse each other by it.
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");

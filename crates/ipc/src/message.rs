@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = 256;
@@ -50,8 +50,13 @@ pub struct Boot {
 pub enum ToZygote {
     /// Boot the engine and the app. Once, first.
     Boot(Box<Boot>),
-    /// Fork one worker. Descriptors: its control channel, its scoreboard, then the listening sockets.
-    Fork { slot: u32, generation: u32 },
+    /// Fork one worker. Descriptors: its control channel, its scoreboard, then the listening sockets; or, with `door`,
+    /// the one door through which the front sends it connections.
+    Fork {
+        slot: u32,
+        generation: u32,
+        door: bool,
+    },
 }
 
 /// Zygote → supervisor.
@@ -99,6 +104,74 @@ pub enum FromWorker {
     Ready,
     /// It stopped accepting and finishes what it has, for this reason: start another in its slot now.
     Leaving { reason: String },
+    /// It has served as much as it should, for this reason (`workers.max_requests`, `workers.max_memory`): start another
+    /// in its slot, and tell it to drain when that one is ready. Until then it serves.
+    Worn { reason: String },
     /// It could not start (an app that boots in each worker and failed there).
     Failed { message: String },
+}
+
+/// What may change while the front runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FrontLimits {
+    /// Seconds an idle keep-alive connection is kept.
+    pub keepalive_timeout: f64,
+    /// Seconds a client may take to send a request's header.
+    pub header_timeout: f64,
+    /// Requests that may wait for a worker.
+    pub queue: u32,
+}
+
+/// Everything a front needs: the first message it gets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrontStart {
+    /// [`PROTOCOL`] of the sender.
+    pub protocol: u32,
+    /// Build id of the sender.
+    pub build: String,
+    pub limits: FrontLimits,
+}
+
+/// Supervisor → front. End of file means the supervisor is gone: drain and leave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ToFront {
+    /// Once, first. Descriptor: its scoreboard.
+    Start(Box<FrontStart>),
+    /// Accept. Descriptors: listening sockets, as many as fit; the others come in further messages.
+    Listen,
+    /// From now on.
+    Limits(FrontLimits),
+    /// This worker is ready. Descriptor: its door.
+    Worker { worker: u64 },
+    /// Send no more to this worker, and close its door when it has answered what it has.
+    Retire { worker: u64 },
+    /// Stop accepting, finish what clients have asked for, and leave.
+    Drain { deadline: f64 },
+}
+
+/// Front → supervisor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FromFront {
+    /// It runs.
+    Ready,
+    /// It cannot start.
+    Failed { message: String },
+    /// Something went wrong that somebody should read.
+    Trouble { message: String },
+}
+
+/// Front → worker, through its door. End of file means that nothing more will come: finish and leave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum ToDoor {
+    /// Serve HTTP/1.1 on this connection. Descriptor: one end of a stream socket.
+    Connect { connection: u64 },
+}
+
+/// Worker → front, through its door.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum FromDoor {
+    /// A request of this connection has ended whose response said that it would go on ([`crate::MORE`]).
+    Ended { connection: u64 },
+    /// This connection is closed, and all that was asked on it has ended.
+    Closed { connection: u64 },
 }

@@ -80,6 +80,15 @@ counters! {
     Exceptions = "exceptions",
     /// Fatal PHP errors, memory exhaustion included.
     Fatal = "fatal",
+    /// Requests that had to wait for a worker, those that no longer do, and how long all of them waited.
+    Queued = "queued",
+    Unqueued = "unqueued",
+    QueuedMicroseconds = "queued_microseconds",
+    /// Answers that the front gave in place of a worker: 502, 503.
+    BadGateway = "bad_gateway",
+    Unavailable = "unavailable",
+    /// Requests that were given to a second worker because the first had died.
+    Retries = "retries",
 }
 
 const _: () = assert!(AT_COUNTERS + Counter::ALL.len() <= HEADER);

@@ -1,0 +1,320 @@
+//! The process: what the supervisor tells it, what it accepts, and its end.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hyper::Response;
+use ipc::{Channel, Ends, FromFront, FrontLimits, FrontStart, ToFront};
+use scoreboard::Writer;
+use tokio::io::unix::AsyncFd;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::LocalOptions;
+use tokio::sync::Notify;
+use tokio::task::{AbortHandle, spawn_local};
+
+use crate::connection::{self, Life};
+use crate::reply::Reply;
+use crate::workers::Workers;
+use crate::{channel, clock};
+
+/// How long it goes on when the supervisor has gone without a word.
+const ORPHANED: f64 = 30.0;
+
+/// The state of this process.
+pub(crate) struct Front {
+    pub(crate) workers: Rc<Workers>,
+    pub(crate) board: Writer,
+    pub(crate) header_timeout: Cell<u64>,
+    pub(crate) keepalive_timeout: Cell<u64>,
+    /// Wakes the clock.
+    pub(crate) awake: Notify,
+    channel: AsyncFd<Channel>,
+    connections: RefCell<Vec<Option<Rc<Life>>>>,
+    free: RefCell<Vec<usize>>,
+    draining: Cell<bool>,
+    closed: Notify,
+    next_id: Cell<u64>,
+}
+
+/// Be the front of the supervisor at the other end of standard input, until it says to drain or is gone.
+pub fn main() -> ExitCode {
+    match start() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("hearth front: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start() -> Result<(), String> {
+    let _ = rustix::thread::set_name(c"hearth-front");
+    let input = std::io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(text)?;
+    let channel = Channel::from(input);
+    let (first, fds) = match channel.recv::<ToFront>() {
+        Ok(Some((ToFront::Start(start), fds))) => (start, fds),
+        Ok(None) => return Ok(()),
+        _ => return Err("this command is for hearth itself: use `hearth serve`".into()),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(LocalOptions::default())
+        .map_err(text)?;
+    runtime.block_on(serve(channel, *first, fds))
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+async fn serve(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result<(), String> {
+    let channel = channel::watch(channel).map_err(text)?;
+    let (front, listeners) = match prepare(&start, fds) {
+        Ok((board, listeners)) => (Rc::new(Front::new(channel, board, start.limits)), listeners),
+        Err(message) => {
+            let _ = channel
+                .get_ref()
+                .try_send(&FromFront::Failed { message }, &[]);
+            return Ok(());
+        }
+    };
+    let mut accepting = Vec::new();
+    for listener in listeners {
+        accepting.push(listen(Rc::clone(&front), listener).map_err(text)?);
+    }
+    spawn_local(clock::run(Rc::clone(&front)));
+    front.say(&FromFront::Ready);
+    let deadline = front.until_told().await?;
+    accepting.iter().for_each(AbortHandle::abort);
+    front.drain(deadline).await;
+    Ok(())
+}
+
+fn prepare(
+    start: &FrontStart,
+    fds: Vec<OwnedFd>,
+) -> Result<(Writer, impl Iterator<Item = OwnedFd>), String> {
+    if start.protocol != ipc::PROTOCOL || start.build != ipc::BUILD {
+        return Err(format!(
+            "build {} (protocol {}) was started by build {} (protocol {}); restart the server",
+            ipc::BUILD,
+            ipc::PROTOCOL,
+            start.build,
+            start.protocol
+        ));
+    }
+    let mut fds = fds.into_iter();
+    let board = fds.next().ok_or("Start came without a scoreboard")?;
+    Ok((Writer::attach(board).map_err(text)?, fds))
+}
+
+fn milliseconds(seconds: f64) -> u64 {
+    Duration::try_from_secs_f64(seconds).map_or(u64::MAX, |time| {
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
+impl Front {
+    fn new(channel: AsyncFd<Channel>, board: Writer, limits: FrontLimits) -> Front {
+        let seed = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let seed = u64::try_from(seed.as_micros()).unwrap_or(0);
+        let front = Front {
+            workers: Workers::new(0),
+            board,
+            header_timeout: Cell::new(0),
+            keepalive_timeout: Cell::new(0),
+            awake: Notify::new(),
+            channel,
+            connections: RefCell::default(),
+            free: RefCell::default(),
+            draining: Cell::new(false),
+            closed: Notify::new(),
+            // Ids differ between starts, and tell the order within one.
+            next_id: Cell::new((u64::from(std::process::id()) << 40) ^ (seed << 8)),
+        };
+        front.limit(limits);
+        front
+    }
+
+    fn limit(&self, limits: FrontLimits) {
+        self.header_timeout.set(milliseconds(limits.header_timeout));
+        self.keepalive_timeout
+            .set(milliseconds(limits.keepalive_timeout));
+        self.workers.set_queue(limits.queue as usize);
+    }
+
+    pub(crate) fn next_request_id(&self) -> u64 {
+        let id = self.next_id.get().wrapping_add(1).max(1);
+        self.next_id.set(id);
+        id
+    }
+
+    /// An answer of our own goes out.
+    pub(crate) fn answered(&self, response: Response<Reply>) -> Response<Reply> {
+        let ticket = self.board.begin(b"", b"", 0);
+        self.board.end(ticket, response.status().as_u16());
+        response
+    }
+
+    /// For the log, which the supervisor writes.
+    pub(crate) fn trouble(&self, message: String) {
+        self.say(&FromFront::Trouble { message });
+    }
+
+    /// If the supervisor does not listen, nobody does.
+    fn say(&self, message: &FromFront) {
+        let _ = self.channel.get_ref().try_send(message, &[]);
+    }
+
+    // ---- connections ----
+
+    pub(crate) fn opened(&self, life: &Rc<Life>) -> usize {
+        if self.is_quiet() {
+            self.awake.notify_one();
+        }
+        let mut connections = self.connections.borrow_mut();
+        let key = self.free.borrow_mut().pop().unwrap_or_else(|| {
+            connections.push(None);
+            connections.len() - 1
+        });
+        connections[key] = Some(Rc::clone(life));
+        key
+    }
+
+    pub(crate) fn closed(&self, key: usize) {
+        self.connections.borrow_mut()[key] = None;
+        self.free.borrow_mut().push(key);
+        if self.draining.get() {
+            self.closed.notify_one();
+        }
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.connections.borrow().len() == self.free.borrow().len()
+    }
+
+    pub(crate) fn each_connection(&self, look: impl Fn(&Life)) {
+        self.connections
+            .borrow()
+            .iter()
+            .flatten()
+            .for_each(|life| look(life));
+    }
+
+    // ---- the supervisor ----
+
+    /// Do as told; the deadline in seconds once that is to drain.
+    async fn until_told(&self) -> Result<f64, String> {
+        loop {
+            let received = channel::receive::<ToFront>(&self.channel)
+                .await
+                .map_err(text)?;
+            let Some((message, mut fds)) = received else {
+                return Ok(ORPHANED);
+            };
+            match message {
+                ToFront::Drain { deadline } => return Ok(deadline),
+                ToFront::Limits(limits) => self.limit(limits),
+                ToFront::Retire { worker } => self.workers.retire(worker),
+                ToFront::Worker { worker } => {
+                    let door = fds.pop().ok_or("a worker came without its door")?;
+                    self.workers.add(worker, door.into()).map_err(text)?;
+                }
+                ToFront::Start(_) => return Err("Start came twice".into()),
+            }
+        }
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.get()
+    }
+
+    /// Finish what clients have asked for.
+    async fn drain(&self, deadline: f64) {
+        self.draining.set(true);
+        self.awake.notify_one();
+        let finished = async {
+            while !self.is_quiet() {
+                self.closed.notified().await;
+            }
+        };
+        let deadline = Duration::try_from_secs_f64(deadline).unwrap_or(Duration::MAX);
+        if tokio::time::timeout(deadline, finished).await.is_err() {
+            let open = self.connections.borrow().len() - self.free.borrow().len();
+            self.trouble(format!(
+                "time to finish is over: leaving with {open} connections open"
+            ));
+        }
+    }
+}
+
+/// Accept on a socket that the supervisor opened, TCP or Unix.
+fn listen(front: Rc<Front>, fd: OwnedFd) -> std::io::Result<AbortHandle> {
+    let socket = socket2::Socket::from(fd);
+    socket.set_nonblocking(true)?;
+    let handle = if socket.local_addr()?.is_unix() {
+        let listener = UnixListener::from_std(OwnedFd::from(socket).into())?;
+        spawn_local(accept_unix(front, listener))
+    } else {
+        let listener = TcpListener::from_std(OwnedFd::from(socket).into())?;
+        spawn_local(accept_tcp(front, listener))
+    };
+    Ok(handle.abort_handle())
+}
+
+async fn accept_tcp(front: Rc<Front>, listener: TcpListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let local = stream.local_addr().unwrap_or(peer);
+                // Small answers must not wait for an acknowledgement.
+                let _ = stream.set_nodelay(true);
+                let ends = Ends {
+                    secure: false,
+                    peer: Some(plain(peer)),
+                    local: Some(plain(local)),
+                };
+                spawn_local(connection::serve(Rc::clone(&front), stream, ends));
+            }
+            Err(error) => cannot_accept(&front, &error).await,
+        }
+    }
+}
+
+/// An IPv4 address that came in on an IPv6 socket is shown as what it is.
+fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+async fn accept_unix(front: Rc<Front>, listener: UnixListener) {
+    const NOWHERE: Ends = Ends {
+        secure: false,
+        peer: None,
+        local: None,
+    };
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                spawn_local(connection::serve(Rc::clone(&front), stream, NOWHERE));
+            }
+            Err(error) => cannot_accept(&front, &error).await,
+        }
+    }
+}
+
+/// Out of descriptors or memory: the queue keeps who knocks; try again when something may have been freed.
+async fn cannot_accept(front: &Front, error: &std::io::Error) {
+    if error.kind() != std::io::ErrorKind::ConnectionAborted {
+        front.trouble(format!("cannot accept a connection: {error}"));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

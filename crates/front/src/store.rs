@@ -1,0 +1,239 @@
+//! What a worker has answered and its client has not read yet: in memory while it is little, then in a file without a
+//! name, so that a client that reads slowly holds no worker.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+
+use crate::upload::read_piece;
+
+/// More than this goes to a file.
+const MEMORY: usize = 256 << 10;
+/// More than this is not taken from the worker before the client has read some: a response without end would fill the
+/// disk.
+const MOST: u64 = 1 << 30;
+
+/// The worker's response broke off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Broken;
+
+/// Between the task that takes a response from its worker and the connection that writes it.
+#[derive(Default)]
+pub(crate) struct Store {
+    kept: RefCell<Kept>,
+    /// The client has gone.
+    abandoned: Cell<bool>,
+    reader: RefCell<Option<Waker>>,
+    writer: RefCell<Option<Waker>>,
+}
+
+#[derive(Default)]
+struct Kept {
+    memory: VecDeque<Bytes>,
+    bytes: usize,
+    /// What came after that: this part of the file.
+    file: Option<File>,
+    in_file: std::ops::Range<u64>,
+    /// There is no room on the disk.
+    no_file: bool,
+    end: Option<Result<(), Broken>>,
+}
+
+impl Kept {
+    fn push(&mut self, piece: Bytes) {
+        let fits = self.bytes == 0 || self.bytes + piece.len() <= MEMORY;
+        if self.in_file.is_empty() && (fits || self.no_file) || !self.append(&piece) {
+            self.bytes += piece.len();
+            self.memory.push_back(piece);
+        }
+    }
+
+    /// To the file; false if there can be none and nothing is in it.
+    fn append(&mut self, piece: &[u8]) -> bool {
+        if self.file.is_none() {
+            self.file = tempfile::tempfile().ok();
+        }
+        let written = self
+            .file
+            .as_ref()
+            .is_some_and(|file| file.write_all_at(piece, self.in_file.end).is_ok());
+        if written {
+            self.in_file.end += piece.len() as u64;
+        } else if self.in_file.is_empty() {
+            self.no_file = true;
+        } else {
+            // Order would be lost: the response cannot be completed.
+            self.end = Some(Err(Broken));
+            return true;
+        }
+        written
+    }
+
+    fn pop(&mut self) -> Option<Result<Bytes, Broken>> {
+        if let Some(piece) = self.memory.pop_front() {
+            self.bytes -= piece.len();
+            return Some(Ok(piece));
+        }
+        if self.in_file.is_empty() {
+            return None;
+        }
+        let file = self.file.as_ref()?;
+        let Ok(piece) = read_piece(file, self.in_file.start, self.in_file.end) else {
+            return Some(Err(Broken));
+        };
+        self.in_file.start += piece.len() as u64;
+        if self.in_file.is_empty() {
+            self.in_file = 0..0;
+            let _ = file.set_len(0);
+        }
+        Some(Ok(piece))
+    }
+
+    fn is_full(&self) -> bool {
+        self.in_file.end >= MOST || self.no_file && self.bytes >= MEMORY
+    }
+}
+
+impl Store {
+    pub(crate) fn push(&self, piece: Bytes) {
+        self.kept.borrow_mut().push(piece);
+        wake(&self.reader);
+    }
+
+    /// Nothing more comes.
+    pub(crate) fn end(&self, how: Result<(), Broken>) {
+        self.kept.borrow_mut().end.get_or_insert(how);
+        wake(&self.reader);
+    }
+
+    /// Nobody reads any more.
+    pub(crate) fn abandon(&self) {
+        self.abandoned.set(true);
+        wake(&self.writer);
+    }
+
+    /// Ready with true when there is room, with false when nobody reads any more.
+    pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<bool> {
+        if self.abandoned.get() {
+            return Poll::Ready(false);
+        }
+        keep(&self.writer, context);
+        if self.kept.borrow().is_full() {
+            Poll::Pending
+        } else {
+            Poll::Ready(true)
+        }
+    }
+
+    pub(crate) fn poll_next(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Broken>>> {
+        let mut kept = self.kept.borrow_mut();
+        let was_full = kept.is_full();
+        if let Some(piece) = kept.pop() {
+            if was_full && !kept.is_full() {
+                wake(&self.writer);
+            }
+            return Poll::Ready(Some(piece));
+        }
+        match kept.end {
+            Some(Ok(())) => Poll::Ready(None),
+            Some(Err(broken)) => Poll::Ready(Some(Err(broken))),
+            None => {
+                keep(&self.reader, context);
+                Poll::Pending
+            }
+        }
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        let kept = self.kept.borrow();
+        kept.end == Some(Ok(())) && kept.memory.is_empty() && kept.in_file.is_empty()
+    }
+}
+
+fn wake(slot: &RefCell<Option<Waker>>) {
+    if let Some(waker) = slot.take() {
+        waker.wake();
+    }
+}
+
+fn keep(slot: &RefCell<Option<Waker>>, context: &Context<'_>) {
+    let mut slot = slot.borrow_mut();
+    if !slot
+        .as_ref()
+        .is_some_and(|waker| waker.will_wake(context.waker()))
+    {
+        *slot = Some(context.waker().clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(store: &Store) -> Poll<Option<Result<Bytes, Broken>>> {
+        store.poll_next(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn it_comes_out_in_order_through_memory_file_and_memory() {
+        let store = Store::default();
+        let (mut sent, mut got) = (Vec::new(), Vec::new());
+        for round in 0..200u8 {
+            let piece = vec![round; 10_000];
+            sent.extend_from_slice(&piece);
+            store.push(piece.into());
+            // Slow at first, then fast enough to empty the file.
+            let reads = if round < 100 { round % 2 } else { 3 };
+            for _ in 0..reads {
+                if let Poll::Ready(Some(Ok(piece))) = next(&store) {
+                    got.extend_from_slice(&piece);
+                }
+            }
+            assert!(store.kept.borrow().bytes <= MEMORY);
+            if round == 99 {
+                assert!(
+                    !store.kept.borrow().in_file.is_empty(),
+                    "it never went to the file"
+                );
+            }
+        }
+        assert!(
+            store.kept.borrow().in_file.is_empty(),
+            "the file is empty again"
+        );
+        store.end(Ok(()));
+        while let Poll::Ready(Some(Ok(piece))) = next(&store) {
+            got.extend_from_slice(&piece);
+        }
+        assert!(got == sent);
+        assert!(store.is_read());
+        assert_eq!(next(&store), Poll::Ready(None));
+    }
+
+    #[test]
+    fn what_broke_off_never_looks_complete() {
+        let store = Store::default();
+        store.push("a".into());
+        store.end(Err(Broken));
+        store.end(Ok(()));
+        assert_eq!(next(&store), Poll::Ready(Some(Ok("a".into()))));
+        assert_eq!(next(&store), Poll::Ready(Some(Err(Broken))));
+        assert!(!store.is_read());
+    }
+
+    #[test]
+    fn a_writer_hears_that_nobody_reads() {
+        let store = Store::default();
+        let context = &mut Context::from_waker(Waker::noop());
+        assert_eq!(store.poll_room(context), Poll::Ready(true));
+        store.abandon();
+        assert_eq!(store.poll_room(context), Poll::Ready(false));
+    }
+}

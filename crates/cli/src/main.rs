@@ -20,6 +20,8 @@ fn main() -> ExitCode {
         Some("run") => serve::run_script(&words[2..]),
         // It reads its own words.
         Some("load") => load::main_from(words.into_iter().skip(2)),
+        // The supervisor starts this.
+        Some("front") => front::main(),
         Some("--version" | "-V") => serve::version(),
         _ => dispatch(arguments::command().get_matches_from(words)),
     }

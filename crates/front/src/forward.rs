@@ -9,10 +9,8 @@ use http::header::{
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
-/// Remove what is between us and the other end of this connection only, and what its `Connection` names. True if it
-/// said `close`.
-pub(crate) fn strip_hops(headers: &mut HeaderMap) -> bool {
-    let mut close = false;
+/// Remove what is between us and the other end of this connection only, and what its `Connection` names.
+pub(crate) fn strip_hops(headers: &mut HeaderMap) {
     if headers.contains_key(CONNECTION) {
         let named: Vec<HeaderName> = headers
             .get_all(CONNECTION)
@@ -22,7 +20,6 @@ pub(crate) fn strip_hops(headers: &mut HeaderMap) -> bool {
             .filter_map(|name| name.trim().parse().ok())
             .collect();
         for name in named {
-            close |= name == "close";
             // What the message cannot do without is not up to the other end.
             if name != HOST && name != CONTENT_LENGTH {
                 headers.remove(name);
@@ -42,7 +39,6 @@ pub(crate) fn strip_hops(headers: &mut HeaderMap) -> bool {
             headers.remove(name);
         }
     }
-    close
 }
 
 /// Make a client's header ours: for a body of this length, if it has one.
@@ -70,7 +66,7 @@ pub(crate) struct Said {
 
 /// Make a worker's header the client's.
 pub(crate) fn response(headers: &mut HeaderMap) -> Said {
-    let leaves = strip_hops(headers);
+    strip_hops(headers);
     let said = headers.remove(ipc::WORKER_HEADER);
     let said = said
         .as_ref()
@@ -78,7 +74,7 @@ pub(crate) fn response(headers: &mut HeaderMap) -> Said {
         .unwrap_or("");
     let has = |word| said.split(' ').any(|other| other == word);
     let said = Said {
-        leaves,
+        leaves: has(ipc::LEAVE),
         more: has(ipc::MORE),
         close: has(ipc::CLOSE),
     };
@@ -148,7 +144,11 @@ mod tests {
 
     #[test]
     fn what_the_worker_says_of_itself_is_not_the_clients() {
-        let mut headers = map(&[("connection", "close"), ("x", "y")]);
+        let mut headers = map(&[
+            ("connection", "close"),
+            ("x", "y"),
+            ("hearth-worker", "leave"),
+        ]);
         assert!(response(&mut headers).leaves);
         assert_eq!(headers, map(&[("x", "y")]));
         let mut headers = map(&[("hearth-worker", "more close")]);

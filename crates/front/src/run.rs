@@ -35,6 +35,7 @@ pub(crate) struct Front {
     channel: AsyncFd<Channel>,
     connections: RefCell<Vec<Option<Rc<Life>>>>,
     free: RefCell<Vec<usize>>,
+    listeners: RefCell<Vec<AbortHandle>>,
     draining: Cell<bool>,
     closed: Notify,
     next_id: Cell<u64>,
@@ -76,8 +77,8 @@ fn text(error: impl std::fmt::Display) -> String {
 
 async fn serve(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result<(), String> {
     let channel = channel::watch(channel).map_err(text)?;
-    let (front, listeners) = match prepare(&start, fds) {
-        Ok((board, listeners)) => (Rc::new(Front::new(channel, board, start.limits)), listeners),
+    let front = match prepare(&start, fds) {
+        Ok(board) => Rc::new(Front::new(channel, board, start.limits)),
         Err(message) => {
             let _ = channel
                 .get_ref()
@@ -85,22 +86,14 @@ async fn serve(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result
             return Ok(());
         }
     };
-    let mut accepting = Vec::new();
-    for listener in listeners {
-        accepting.push(listen(Rc::clone(&front), listener).map_err(text)?);
-    }
     spawn_local(clock::run(Rc::clone(&front)));
     front.say(&FromFront::Ready);
     let deadline = front.until_told().await?;
-    accepting.iter().for_each(AbortHandle::abort);
     front.drain(deadline).await;
     Ok(())
 }
 
-fn prepare(
-    start: &FrontStart,
-    fds: Vec<OwnedFd>,
-) -> Result<(Writer, impl Iterator<Item = OwnedFd>), String> {
+fn prepare(start: &FrontStart, mut fds: Vec<OwnedFd>) -> Result<Writer, String> {
     if start.protocol != ipc::PROTOCOL || start.build != ipc::BUILD {
         return Err(format!(
             "build {} (protocol {}) was started by build {} (protocol {}); restart the server",
@@ -110,9 +103,8 @@ fn prepare(
             start.protocol
         ));
     }
-    let mut fds = fds.into_iter();
-    let board = fds.next().ok_or("Start came without a scoreboard")?;
-    Ok((Writer::attach(board).map_err(text)?, fds))
+    let board = fds.pop().ok_or("Start came without a scoreboard")?;
+    Writer::attach(board).map_err(text)
 }
 
 fn milliseconds(seconds: f64) -> u64 {
@@ -136,6 +128,7 @@ impl Front {
             channel,
             connections: RefCell::default(),
             free: RefCell::default(),
+            listeners: RefCell::default(),
             draining: Cell::new(false),
             closed: Notify::new(),
             // Ids differ between starts, and tell the order within one.
@@ -213,7 +206,7 @@ impl Front {
     // ---- the supervisor ----
 
     /// Do as told; the deadline in seconds once that is to drain.
-    async fn until_told(&self) -> Result<f64, String> {
+    async fn until_told(self: &Rc<Self>) -> Result<f64, String> {
         loop {
             let received = channel::receive::<ToFront>(&self.channel)
                 .await
@@ -229,9 +222,19 @@ impl Front {
                     let door = fds.pop().ok_or("a worker came without its door")?;
                     self.workers.add(worker, door.into()).map_err(text)?;
                 }
+                ToFront::Listen => self.listen(fds).map_err(text)?,
                 ToFront::Start(_) => return Err("Start came twice".into()),
             }
         }
+    }
+
+    /// Accept on these too.
+    fn listen(self: &Rc<Self>, sockets: Vec<OwnedFd>) -> std::io::Result<()> {
+        for socket in sockets {
+            let listener = listen(Rc::clone(self), socket)?;
+            self.listeners.borrow_mut().push(listener);
+        }
+        Ok(())
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -240,6 +243,7 @@ impl Front {
 
     /// Finish what clients have asked for.
     async fn drain(&self, deadline: f64) {
+        self.listeners.take().iter().for_each(AbortHandle::abort);
         self.draining.set(true);
         self.awake.notify_one();
         let finished = async {

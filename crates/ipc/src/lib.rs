@@ -18,7 +18,7 @@ pub use message::{
     Boot, CONCURRENT, Drain, FromDoor, FromFront, FromWorker, FromZygote, FrontLimits, FrontStart,
     PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
 };
-pub use origin::{CLIENT_HEADER, CLOSE, Ends, MORE, Origin, WORKER_HEADER};
+pub use origin::{CLIENT_HEADER, CLOSE, Ends, LEAVE, MORE, Origin, WORKER_HEADER};
 
 /// Build id, the same in every binary of one build: two halves of different releases refuse each other by it.
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");

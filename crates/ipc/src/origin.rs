@@ -8,12 +8,14 @@ use std::net::SocketAddr;
 
 /// The header. A worker believes it on connections from the front only, and never shows it to PHP.
 pub const CLIENT_HEADER: &str = "hearth-client";
-/// What a worker tells the front beside a response: some of [`MORE`], [`CLOSE`].
+/// What a worker tells the front beside a response: some of [`MORE`], [`CLOSE`], [`LEAVE`].
 pub const WORKER_HEADER: &str = "hearth-worker";
 /// The request goes on after its response: the worker is not free before [`crate::FromDoor::Ended`].
 pub const MORE: &str = "more";
 /// The app wants the client's connection closed.
 pub const CLOSE: &str = "close";
+/// The worker takes no further request.
+pub const LEAVE: &str = "leave";
 
 /// Both ends of a client's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

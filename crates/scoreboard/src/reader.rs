@@ -89,6 +89,12 @@ impl Snapshot {
             .saturating_sub(self.get(Counter::ConnectionsClosed))
     }
 
+    /// Requests that wait for a worker.
+    pub fn waiting(&self) -> u64 {
+        self.get(Counter::Queued)
+            .saturating_sub(self.get(Counter::Unqueued))
+    }
+
     /// Of a worker that is gone: whatever has begun has ended.
     pub fn settle(&mut self, begun: Counter, ended: Counter) {
         self.0[ended as usize] = self.0[begun as usize];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipc::{FromWorker, FromZygote};
+use ipc::{FromFront, FromWorker, FromZygote};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
@@ -16,6 +16,8 @@ use crate::worker::WorkerId;
 pub(crate) enum Event {
     Zygote(u32, Said<FromZygote>),
     Worker(WorkerId, Said<FromWorker>),
+    /// By its process id.
+    Front(u32, Said<FromFront>),
     /// A worker's process is gone, and its parent has not told us how it ended.
     Gone(WorkerId),
     /// A child of ours, or one that became ours when its parent died.
@@ -52,6 +54,10 @@ pub(crate) enum Timer {
     Kill(WorkerId),
     /// A zygote that is still there by now is killed.
     KillZygote(u32),
+    /// Start another front.
+    Front,
+    /// A front that is still there by now is killed.
+    KillFront(u32),
     /// Boot the app again after a zygote was lost.
     Reboot,
     /// Requests that still run by now are given up.

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 
 use scoreboard::Counter;
 
-use crate::status::{Status, WorkerStatus};
+use crate::status::{FrontStatus, Status, WorkerStatus};
 
 /// The page `/metrics`.
 pub(crate) fn page(status: &Status) -> String {
@@ -25,6 +25,9 @@ pub(crate) fn page(status: &Status) -> String {
     for (counter, help) in COUNTERS {
         let name = format!("hearth_{}_total", counter.name());
         page.one(&name, "counter", help, status.total(*counter));
+    }
+    if let Some(front) = &status.front {
+        the_front(&mut page, front);
     }
     per_worker(&mut page, status);
     page.0
@@ -64,6 +67,13 @@ fn whole(page: &mut Page, status: &Status) {
         help,
         status.restarts,
     );
+    let help = "Workers replaced because they had served enough.";
+    page.one(
+        "hearth_workers_recycled_total",
+        "counter",
+        help,
+        status.recycled,
+    );
     let begun = status.total(Counter::Tasks);
     let tasks = begun.saturating_sub(status.total(Counter::TasksFinished));
     page.one(
@@ -71,6 +81,35 @@ fn whole(page: &mut Page, status: &Status) {
         "gauge",
         "Tasks running beside the requests' own.",
         tasks,
+    );
+}
+
+/// Only with balanced dispatch.
+fn the_front(page: &mut Page, front: &FrontStatus) {
+    let ready = u8::from(front.state == "ready");
+    page.one(
+        "hearth_front_ready",
+        "gauge",
+        "1 if the front accepts.",
+        ready,
+    );
+    let help = "Requests that wait for a worker.";
+    page.one("hearth_queue_length", "gauge", help, front.waiting);
+    let help = "Open connections of clients.";
+    page.one("hearth_front_connections", "gauge", help, front.connections);
+    let help = "Resident memory of the front.";
+    page.one(
+        "hearth_front_resident_bytes",
+        "gauge",
+        help,
+        front.resident_bytes,
+    );
+    let help = "Fronts that died and were replaced.";
+    page.one(
+        "hearth_front_restarts_total",
+        "counter",
+        help,
+        front.restarts,
     );
 }
 
@@ -95,6 +134,23 @@ const COUNTERS: &[(Counter, &str)] = &[
     (Counter::Timeouts, "Requests that ran into the time limit."),
     (Counter::Exceptions, "Exceptions that nobody caught."),
     (Counter::Fatal, "Fatal PHP errors."),
+    (Counter::Queued, "Requests that had to wait for a worker."),
+    (
+        Counter::QueuedMicroseconds,
+        "Time that requests have waited for a worker.",
+    ),
+    (
+        Counter::BadGateway,
+        "Requests answered 502: their worker died.",
+    ),
+    (
+        Counter::Unavailable,
+        "Requests answered 503: the queue was full.",
+    ),
+    (
+        Counter::Retries,
+        "Requests given to a second worker because the first had died.",
+    ),
 ];
 
 type Gauge = (&'static str, &'static str, fn(&WorkerStatus) -> u64);
@@ -123,7 +179,7 @@ fn per_worker(page: &mut Page, status: &Status) {
         }
     }
     page.head("hearth_workers", "gauge", "Workers by state.");
-    for state in ["forking", "starting", "ready", "leaving"] {
+    for state in ["forking", "starting", "ready", "worn", "leaving"] {
         let count = status
             .workers
             .iter()

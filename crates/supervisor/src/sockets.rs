@@ -2,7 +2,7 @@
 //!
 //! Each TCP address has one socket per worker slot, all of one SO_REUSEPORT group, so the kernel spreads connections
 //! and each worker wakes for its own only. They stay open across crashes and reloads: closing one would reset the
-//! connections that wait in it. A Unix socket is shared by all slots.
+//! connections that wait in it. A Unix socket is shared by all slots. The front, where there is one, has all of them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -57,6 +57,18 @@ impl Sockets {
             Listener::Unix(unix) => unix.listener.try_clone().map(OwnedFd::from),
         };
         self.listeners.iter().map(copy).collect()
+    }
+
+    /// Copies of all of them, for the front.
+    pub(crate) fn all(&self) -> io::Result<Vec<OwnedFd>> {
+        let copies = |listener: &Listener| match listener {
+            Listener::Tcp { per_slot, .. } => per_slot
+                .iter()
+                .map(|socket| socket.try_clone().map(OwnedFd::from))
+                .collect(),
+            Listener::Unix(unix) => vec![unix.listener.try_clone().map(OwnedFd::from)],
+        };
+        self.listeners.iter().flat_map(copies).collect()
     }
 
     /// As clients would write them.

@@ -28,9 +28,27 @@ pub struct Status {
     pub reloads: u64,
     /// Workers that had to be replaced outside of reloads.
     pub restarts: u64,
+    /// Workers replaced because they had served enough (`workers.max_requests`, `workers.max_memory`).
+    pub recycled: u64,
     /// Sums over all workers there have been, by the names of [`Counter`].
     pub totals: Vec<(String, u64)>,
+    /// Of balanced dispatch.
+    pub front: Option<FrontStatus>,
     pub workers: Vec<WorkerStatus>,
+}
+
+/// The process before the workers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrontStatus {
+    pub pid: Option<u32>,
+    /// `starting`, `ready` or `leaving`.
+    pub state: String,
+    pub uptime_seconds: f64,
+    pub connections: u64,
+    /// Requests that wait for a worker.
+    pub waiting: u64,
+    pub resident_bytes: u64,
+    pub restarts: u64,
 }
 
 /// One worker.
@@ -39,7 +57,7 @@ pub struct WorkerStatus {
     pub pid: Option<u32>,
     pub slot: u32,
     pub generation: u32,
-    /// `forking`, `starting`, `ready` or `leaving`.
+    /// `forking`, `starting`, `ready`, `worn` or `leaving`.
     pub state: String,
     pub uptime_seconds: f64,
     pub requests: u64,
@@ -96,9 +114,13 @@ impl fmt::Display for Status {
         )?;
         writeln!(
             f,
-            "reloads     {}, worker restarts {}\n",
-            self.reloads, self.restarts
+            "reloads     {}, worker restarts {}, workers recycled {}",
+            self.reloads, self.restarts, self.recycled
         )?;
+        if let Some(front) = &self.front {
+            self.write_front(front, f)?;
+        }
+        writeln!(f)?;
         writeln!(
             f,
             "slot  generation      pid  state     requests  in flight  connections       RSS  restarts       up"
@@ -120,6 +142,31 @@ impl fmt::Display for Status {
             )?;
         }
         Ok(())
+    }
+}
+
+impl Status {
+    fn write_front(&self, front: &FrontStatus, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pid = front.pid.map_or("-".into(), |pid| pid.to_string());
+        let queued = self.total(Counter::Queued);
+        let waited = self.total(Counter::QueuedMicroseconds) as f64 / 1e3 / queued.max(1) as f64;
+        writeln!(
+            f,
+            "front       {}, pid {pid}, up {}, {} connections, {:.1} MB, restarts {}",
+            front.state,
+            duration(front.uptime_seconds),
+            front.connections,
+            front.resident_bytes as f64 / 1e6,
+            front.restarts
+        )?;
+        writeln!(
+            f,
+            "queue       {} waiting; {queued} have waited, {waited:.1} ms on average; {} answered 503, {} 502, {} retried",
+            front.waiting,
+            self.total(Counter::Unavailable),
+            self.total(Counter::BadGateway),
+            self.total(Counter::Retries),
+        )
     }
 }
 
@@ -176,6 +223,8 @@ pub(crate) mod tests {
             slots: 2,
             reloads: 2,
             restarts: 4,
+            recycled: 7,
+            front: None,
             totals,
             workers: vec![worker(0, Some(4711), "ready"), worker(1, None, "forking")],
         }
@@ -189,13 +238,43 @@ state       running, pid 100, up 1d01h
 listening   http://127.0.0.1:8080 unix:/run/a.sock
 generation  3 (PHP 8.2.36, hearth 0.1.0)
 requests    998 answered, 8 of them with 5xx; 0 timeouts, 0 exceptions, 0 fatal errors
-reloads     2, worker restarts 4
+reloads     2, worker restarts 4, workers recycled 7
 
 slot  generation      pid  state     requests  in flight  connections       RSS  restarts       up
    0           3     4711  ready          500          1           12   23.4 MB         2    1m15s
    1           3        -  forking        500          1           12   23.4 MB         2    1m15s
 ";
         assert_eq!(sample().to_string(), expected);
+    }
+
+    #[test]
+    fn the_front_has_two_lines() {
+        let mut status = sample();
+        for (name, value) in &mut status.totals {
+            match name.as_str() {
+                "queued" => *value = 50,
+                "queued_microseconds" => *value = 125_000,
+                "retries" => *value = 3,
+                _ => {}
+            }
+        }
+        status.front = Some(FrontStatus {
+            pid: Some(101),
+            state: "ready".into(),
+            uptime_seconds: 5.0,
+            connections: 12,
+            waiting: 4,
+            resident_bytes: 6_300_000,
+            restarts: 1,
+        });
+        let expected = "\
+front       ready, pid 101, up 5.0s, 12 connections, 6.3 MB, restarts 1
+queue       4 waiting; 50 have waited, 2.5 ms on average; 0 answered 503, 0 502, 3 retried
+
+slot";
+        assert!(status.to_string().contains(expected), "{status}");
+        let text = serde_json::to_string(&status).unwrap();
+        assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
     }
 
     #[test]

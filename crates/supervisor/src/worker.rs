@@ -23,6 +23,8 @@ pub(crate) enum State {
     /// A process that does not accept yet.
     Starting,
     Ready,
+    /// As ready, but its successor starts already.
+    Worn,
     /// It finishes what it has and leaves, because it was told to or of itself.
     Leaving,
 }
@@ -33,6 +35,7 @@ impl State {
             State::Forking => "forking",
             State::Starting => "starting",
             State::Ready => "ready",
+            State::Worn => "worn",
             State::Leaving => "leaving",
         }
     }
@@ -46,6 +49,8 @@ pub(crate) struct Worker {
     pub(crate) pid: Option<u32>,
     pub(crate) since: Instant,
     pub(crate) board: Scoreboard,
+    /// The front's end of its door, for this front and the next.
+    pub(crate) door: Option<OwnedFd>,
     link: Link<ToWorker>,
     /// Names the process and no later one of the same number.
     handle: Option<OwnedFd>,
@@ -57,6 +62,7 @@ impl Worker {
         slot: u32,
         board: Scoreboard,
         link: Link<ToWorker>,
+        door: Option<OwnedFd>,
     ) -> Worker {
         let (state, since) = (State::Forking, Instant::now());
         Worker {
@@ -66,6 +72,7 @@ impl Worker {
             pid: None,
             since,
             board,
+            door,
             link,
             handle: None,
         }
@@ -116,12 +123,15 @@ impl Worker {
 
     /// Resident memory in bytes.
     pub(crate) fn resident(&self) -> u64 {
-        let statm = self
-            .pid
-            .and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/statm")).ok());
-        let pages = statm.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
-        pages.unwrap_or(0) * rustix::param::page_size() as u64
+        self.pid.map_or(0, resident)
     }
+}
+
+/// Resident memory of a process in bytes.
+pub(crate) fn resident(pid: u32) -> u64 {
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok();
+    let pages = statm.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
 /// For the log: what was being answered.

@@ -39,6 +39,9 @@ fn close_silent(worker: &Worker) {
         .drain()
         .map(|drain| if drain.linger { LINGER } else { 0 });
     worker.each_connection(|life| {
+        if life.is_private {
+            return;
+        }
         let limit = match life.phase.get() {
             Phase::Busy => return,
             Phase::Header => worker.header_timeout,

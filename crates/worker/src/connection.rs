@@ -24,7 +24,8 @@ use php::Client;
 use scoreboard::Counter;
 
 use crate::body::ResponseBody;
-use crate::handler::{Answering, refused};
+use crate::door::Passage;
+use crate::handler::{Answering, refused, refused_to_front};
 use crate::stream::Stream;
 use crate::waiter::now_ms;
 use crate::worker::Worker;
@@ -34,6 +35,8 @@ pub(crate) struct Life {
     /// When the current phase began: idle, or receiving a header.
     pub(crate) since: Cell<u64>,
     pub(crate) phase: Cell<Phase>,
+    /// It is the front's, which alone decides when to close it.
+    pub(crate) is_private: bool,
     close: Cell<Close>,
     /// The client has sent more, which is read when the answer is out: its end cannot be seen before.
     unread: Cell<bool>,
@@ -62,10 +65,11 @@ pub(crate) enum Phase {
 }
 
 impl Life {
-    fn new() -> Life {
+    fn new(is_private: bool) -> Life {
         Life {
             since: Cell::new(now_ms()),
             phase: Cell::new(Phase::Header),
+            is_private,
             close: Cell::new(Close::No),
             unread: Cell::new(false),
             waker: RefCell::new(None),
@@ -104,6 +108,9 @@ impl Life {
         self.since.set(now_ms());
     }
 }
+
+/// Header fields in a request from the front: hyper's limit for clients, and ours.
+const MAX_HEADERS: usize = 102;
 
 /// Answers up to this many bytes are joined before they are written.
 const SMALL: usize = 512;
@@ -194,6 +201,8 @@ struct Service {
     worker: Rc<Worker>,
     client: Rc<Client>,
     life: Rc<Life>,
+    /// If it is the front's.
+    passage: Option<Rc<Passage>>,
 }
 
 impl hyper::service::Service<hyper::Request<Incoming>> for Service {
@@ -204,15 +213,37 @@ impl hyper::service::Service<hyper::Request<Incoming>> for Service {
     fn call(&self, request: hyper::Request<Incoming>) -> Exchange {
         self.life.phase.set(Phase::Busy);
         let life = Rc::clone(&self.life);
-        let answer = match refused(&self.worker, &request) {
-            Some(answer) => Answer::Refused(Some(answer)),
-            None => Answer::Coming(Answering::new(
-                Rc::clone(&self.worker),
-                Rc::clone(&self.client),
-                request,
-            )),
+        let answer = match (refused(&self.worker, &request), &self.passage) {
+            (Some(answer), None) => Answer::Refused(Some(answer)),
+            (Some(answer), Some(_)) => Answer::Refused(Some(refused_to_front(request, answer))),
+            (None, None) => {
+                let client = Rc::clone(&self.client);
+                let id = self.worker.next_request_id();
+                let worker = Rc::clone(&self.worker);
+                Answer::Coming(Answering::new(worker, client, id, request, None))
+            }
+            (None, Some(passage)) => Answer::Coming(self.from_front(passage, request)),
         };
         Exchange { life, answer }
+    }
+}
+
+impl Service {
+    fn from_front(
+        &self,
+        passage: &Rc<Passage>,
+        mut request: hyper::Request<Incoming>,
+    ) -> Answering {
+        let caller = passage.caller(request.headers_mut());
+        if caller.as_ref().is_some_and(|caller| caller.is_http10) {
+            *request.version_mut() = hyper::Version::HTTP_10;
+        }
+        let (id, client) = match caller {
+            Some(caller) => (caller.id, caller.client),
+            None => (self.worker.next_request_id(), Rc::clone(&self.client)),
+        };
+        let worker = Rc::clone(&self.worker);
+        Answering::new(worker, client, id, request, Some(Rc::clone(passage)))
     }
 }
 
@@ -267,27 +298,39 @@ fn poll_hung_up<S: Stream>(stream: &S, life: &Life, context: &mut Context<'_>) -
 }
 
 /// Answer requests on `stream` until either side has had enough.
-pub(crate) async fn serve<S>(worker: Rc<Worker>, stream: S, client: Client)
-where
+pub(crate) async fn serve<S>(
+    worker: Rc<Worker>,
+    stream: S,
+    client: Client,
+    passage: Option<Rc<Passage>>,
+) where
     S: Stream + 'static,
 {
-    let life = Rc::new(Life::new());
+    let is_private = passage.is_some();
+    let life = Rc::new(Life::new(is_private));
     let key = worker.opened(&life);
-    worker.host.count(Counter::ConnectionsOpened);
+    if !is_private {
+        worker.host.count(Counter::ConnectionsOpened);
+    }
     let client = Rc::new(client);
     let service = Service {
         worker: Rc::clone(&worker),
         client,
         life: Rc::clone(&life),
+        passage,
     };
     let stream = Rc::new(RefCell::new(TokioIo::new(stream)));
     let watched = Watched {
         stream: Rc::clone(&stream),
         life: Rc::clone(&life),
     };
-    let connection = http1::Builder::new()
-        .half_close(true)
-        .serve_connection(watched, service);
+    let mut builder = http1::Builder::new();
+    builder.half_close(true);
+    if is_private {
+        // The front adds two to those that it takes, and a date to what it sends.
+        builder.max_headers(MAX_HEADERS).auto_date_header(false);
+    }
+    let connection = builder.serve_connection(watched, service);
     let mut connection = std::pin::pin!(connection);
     std::future::poll_fn(|context| {
         // What goes wrong on a connection is the client's doing; hyper has answered 400 where it could.
@@ -303,5 +346,7 @@ where
     })
     .await;
     worker.closed(key);
-    worker.host.count(Counter::ConnectionsClosed);
+    if !is_private {
+        worker.host.count(Counter::ConnectionsClosed);
+    }
 }

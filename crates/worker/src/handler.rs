@@ -21,6 +21,7 @@ use tokio::task::spawn_local;
 
 use crate::body::{Hanging, RequestBody, ResponseBody};
 use crate::classic::Plan;
+use crate::door::Passage;
 use crate::gate::Turn;
 use crate::watchdog;
 use crate::worker::Worker;
@@ -38,6 +39,8 @@ pub(crate) struct Answering {
     phase: Phase,
     /// What it runs, in classic mode, until it begins.
     script: Option<Rc<Script>>,
+    /// If the front asks.
+    passage: Option<Rc<Passage>>,
 }
 
 enum Phase {
@@ -107,17 +110,34 @@ pub(crate) fn refused(worker: &Worker, request: &HttpRequest<Incoming>) -> Optio
     })
 }
 
+/// The same to the front, which has the body already: take it, so that the answer is not lost.
+pub(crate) fn refused_to_front(request: HttpRequest<Incoming>, mut answer: Answer) -> Answer {
+    spawn_local(discard(Box::new(RequestBody(request.into_body()))));
+    answer.headers_mut().remove(CONNECTION);
+    tell_front(&mut answer, &[ipc::CLOSE]);
+    answer
+}
+
+/// What is for the front only.
+fn tell_front(answer: &mut Answer, words: &[&str]) {
+    if !words.is_empty() {
+        let words = HeaderValue::try_from(words.join(" ")).expect("words of ours");
+        answer.headers_mut().insert(ipc::WORKER_HEADER, words);
+    }
+}
+
 impl Answering {
     pub(crate) fn new(
         worker: Rc<Worker>,
         client: Rc<Client>,
+        id: u64,
         request: HttpRequest<Incoming>,
+        passage: Option<Rc<Passage>>,
     ) -> Answering {
         let (mut head, body) = request.into_parts();
         prefer_target_host(&mut head);
         let body = (!body.is_end_stream())
             .then(|| Box::new(RequestBody(body)) as Box<dyn php::BodySource>);
-        let id = worker.next_request_id();
         let target = head
             .uri
             .path_and_query()
@@ -138,6 +158,7 @@ impl Answering {
             watched: false,
             phase: Phase::Running,
             script: None,
+            passage,
         };
         match plan {
             Some(Plan::Answer(answer)) => this.phase = Phase::Planned(Some(answer)),
@@ -202,8 +223,8 @@ impl Answering {
             task,
             Rc::clone(&self.request),
             Rc::clone(&self.worker),
-            ticket,
-            status,
+            (ticket, status),
+            self.passage.take(),
         ));
     }
 
@@ -215,10 +236,8 @@ impl Answering {
         } else {
             convert(response, self.worker.classic.is_some())
         };
-        self.say_goodbye(&mut answer);
         self.name_writer(&mut answer);
-        self.detach(answer.status().as_u16());
-        self.done(answer.status().as_u16());
+        self.settle(&mut answer);
         answer
     }
 
@@ -234,12 +253,32 @@ impl Answering {
         }
     }
 
-    fn say_goodbye(&self, answer: &mut Answer) {
-        if self.worker.is_draining() {
+    /// The answer goes out: who has to know what follows from it.
+    fn settle(&mut self, answer: &mut Answer) {
+        if self.passage.is_some() {
+            self.say_to_front(answer);
+        } else if self.worker.is_draining() {
             answer
                 .headers_mut()
                 .insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        self.detach(answer.status().as_u16());
+        self.done(answer.status().as_u16());
+    }
+
+    fn say_to_front(&self, answer: &mut Answer) {
+        answer.headers_mut().remove(ipc::WORKER_HEADER);
+        let mut words = Vec::new();
+        if self.task.is_some() {
+            words.push(ipc::MORE);
+        }
+        if answer.headers_mut().remove(CONNECTION).is_some() {
+            words.push(ipc::CLOSE);
+        }
+        if self.worker.host.is_broken.get() {
+            words.push(ipc::LEAVE);
+        }
+        tell_front(answer, &words);
     }
 
     fn done(&mut self, status: u16) {
@@ -251,9 +290,8 @@ impl Answering {
         let ended = self.run(context);
         if let Some(response) = self.request.take_response() {
             if let Body::File(path) = response.body {
-                let answer = send_file(&self.request, &path, response.status, response.headers);
-                self.detach(answer.status().as_u16());
-                self.done(answer.status().as_u16());
+                let mut answer = send_file(&self.request, &path, response.status, response.headers);
+                self.settle(&mut answer);
                 return Poll::Ready(answer);
             }
             return Poll::Ready(self.answer(response));
@@ -261,11 +299,9 @@ impl Answering {
         if !ended {
             return Poll::Pending;
         }
-        self.done(500);
-        Poll::Ready(plain(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "Internal Server Error\n",
-        ))
+        let mut answer = plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n");
+        self.settle(&mut answer);
+        Poll::Ready(answer)
     }
 
     fn poll_phase(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
@@ -278,8 +314,7 @@ impl Answering {
             Phase::Running => self.poll_answer(context),
             Phase::Planned(answer) => {
                 let mut answer = answer.take().expect("a future is not polled after its end");
-                self.say_goodbye(&mut answer);
-                self.done(answer.status().as_u16());
+                self.settle(&mut answer);
                 Poll::Ready(answer)
             }
         }
@@ -302,6 +337,7 @@ fn ended_request(request: &Rc<Request>, worker: &Rc<Worker>, broken: bool) {
         request.end();
     }
     worker.gate.leave();
+    worker.look_at_wear();
     if let Some(rest) = request.take_unread() {
         spawn_local(discard(rest));
     }
@@ -331,13 +367,16 @@ async fn finish(
     mut task: Task,
     request: Rc<Request>,
     worker: Rc<Worker>,
-    ticket: Option<Ticket>,
-    status: u16,
+    (ticket, status): (Option<Ticket>, u16),
+    passage: Option<Rc<Passage>>,
 ) {
     std::future::poll_fn(|context| poll_watched(&mut task, &request, context)).await;
     ended_request(&request, &worker, task.is_broken());
     worker.finished(ticket, status);
     worker.host.changed.notify_waiters();
+    if let Some(passage) = passage {
+        passage.ended();
+    }
 }
 
 impl Future for Answering {

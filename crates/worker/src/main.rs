@@ -6,6 +6,7 @@ mod classic;
 mod clock;
 mod connection;
 mod descriptors;
+mod door;
 mod gate;
 mod handler;
 mod host;
@@ -14,6 +15,7 @@ mod run;
 mod stream;
 mod waiter;
 mod watchdog;
+mod wear;
 mod worker;
 
 use std::ffi::OsString;

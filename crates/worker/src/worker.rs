@@ -9,6 +9,7 @@ use std::time::Duration;
 use ipc::{Channel, Drain, FromWorker, ToWorker};
 use php::{Cancel, Client, Host as _, Request};
 use scoreboard::{Ticket, Writer};
+use serde::de::DeserializeOwned;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, UnixListener};
@@ -22,7 +23,8 @@ use crate::connection::{self, Life};
 use crate::gate::Gate;
 use crate::host::ProcessHost;
 use crate::waiter::now_ms;
-use crate::{clock, descriptors, log, watchdog};
+use crate::wear::Wear;
+use crate::{clock, descriptors, door, log, watchdog};
 
 /// A request whose task waits, for the clock.
 struct Waiting {
@@ -47,6 +49,9 @@ pub(crate) struct Worker {
     waiting: RefCell<Vec<Waiting>>,
     listening: RefCell<Vec<AbortHandle>>,
     next_id: Cell<u64>,
+    wear: Wear,
+    /// The front may still send connections.
+    has_door: Cell<bool>,
     /// How many requests may be in flight (workers.concurrency).
     pub(crate) gate: Rc<Gate>,
 }
@@ -78,6 +83,8 @@ impl Worker {
             waiting: RefCell::default(),
             listening: RefCell::default(),
             gate: Gate::new(start.boot.concurrency.unwrap_or(1).max(1)),
+            wear: Wear::new(start.boot.max_requests, start.boot.max_memory),
+            has_door: Cell::new(start.door.is_some()),
             next_id: Cell::new(
                 (u64::from(std::process::id()) << 40)
                     ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),
@@ -206,7 +213,20 @@ impl Worker {
     }
 
     fn is_done(&self) -> bool {
-        self.open.get() == 0 && !self.has_live_requests()
+        self.open.get() == 0 && !self.has_door.get() && !self.has_live_requests()
+    }
+
+    /// The front sends nothing more.
+    pub(crate) fn door_closed(&self) {
+        self.has_door.set(false);
+        self.host.changed.notify_waiters();
+    }
+
+    /// A request has ended.
+    pub(crate) fn look_at_wear(&self) {
+        if self.wear.look() {
+            self.host.changed.notify_waiters();
+        }
     }
 
     fn has_live_requests(&self) -> bool {
@@ -278,6 +298,9 @@ async fn serve(start: Start) -> Result<(), String> {
         let handle = listen(Rc::clone(&worker), listener).map_err(text)?;
         worker.listening.borrow_mut().push(handle);
     }
+    if let Some(door) = start.door {
+        door::open(&worker, door).map_err(text)?;
+    }
     spawn_local(clock::run(Rc::clone(&worker)));
     let channel = descriptors::watch(start.channel, Interest::READABLE).map_err(text)?;
     channel
@@ -307,11 +330,16 @@ async fn serve(start: Start) -> Result<(), String> {
 
 /// Serve until the supervisor says to drain or is gone, or a fatal error makes it necessary.
 async fn until_told(worker: &Worker, channel: &AsyncFd<Channel>) -> Result<(), String> {
+    let say = |what| {
+        let sent = channel.get_ref().send(&what, &[]);
+        sent.map_err(|error| error.to_string())
+    };
+    let mut is_worn = false;
     loop {
         tokio::select! {
             message = receive(channel) => {
                 let drain = match message? {
-                    Some(ToWorker::Drain(drain)) => drain,
+                    Some((ToWorker::Drain(drain), _)) => drain,
                     None => Drain { linger: false, deadline: 30.0 },
                 };
                 worker.begin_drain(drain);
@@ -320,25 +348,32 @@ async fn until_told(worker: &Worker, channel: &AsyncFd<Channel>) -> Result<(), S
             () = worker.host.changed.notified() => {
                 if worker.host.is_broken.get() {
                     let reason = "a fatal error in PHP".to_owned();
-                    channel.get_ref().send(&FromWorker::Leaving { reason }, &[]).map_err(|error| error.to_string())?;
+                    say(FromWorker::Leaving { reason })?;
                     worker.begin_drain(Drain { linger: true, deadline: 30.0 });
                     return Ok(());
+                }
+                if let Some(reason) = worker.wear.reason().filter(|_| !is_worn) {
+                    is_worn = true;
+                    say(FromWorker::Worn { reason })?;
                 }
             }
         }
     }
 }
 
-async fn receive(channel: &AsyncFd<Channel>) -> Result<Option<ToWorker>, String> {
+/// The next message; `None` at the end.
+pub(crate) async fn receive<T: DeserializeOwned>(
+    channel: &AsyncFd<Channel>,
+) -> Result<Option<(T, Vec<OwnedFd>)>, String> {
     loop {
         let mut guard = channel
             .readable()
             .await
             .map_err(|error| error.to_string())?;
-        match guard.get_inner().try_recv::<ToWorker>() {
+        match guard.get_inner().try_recv() {
             Err(error) if error.is_would_block() => guard.clear_ready(),
             Err(error) => return Err(error.to_string()),
-            Ok(message) => return Ok(message.map(|(message, _)| message)),
+            Ok(message) => return Ok(message),
         }
     }
 }
@@ -388,6 +423,7 @@ async fn accept_tcp(worker: Rc<Worker>, listener: TcpListener) {
                     Rc::clone(&worker),
                     stream,
                     connection::tcp_client(peer, local),
+                    None,
                 ));
             }
             Err(error) => cannot_accept(&error).await,
@@ -403,6 +439,7 @@ async fn accept_unix(worker: Rc<Worker>, listener: UnixListener) {
                     Rc::clone(&worker),
                     stream,
                     Client::default(),
+                    None,
                 ));
             }
             Err(error) => cannot_accept(&error).await,

@@ -31,6 +31,8 @@ pub struct Start {
     pub channel: Channel,
     pub scoreboard: OwnedFd,
     pub listeners: Vec<OwnedFd>,
+    /// Where the front sends connections, in place of listeners.
+    pub door: Option<Channel>,
     /// The app is not in memory: the worker must boot it.
     pub cold: bool,
 }
@@ -198,8 +200,15 @@ impl Zygote {
             self.wait()?;
             self.reap()?;
             match self.channel.try_recv::<ToZygote>() {
-                Ok(Some((ToZygote::Fork { slot, generation }, fds))) => {
-                    if let Some(code) = self.fork(slot, generation, fds)? {
+                Ok(Some((
+                    ToZygote::Fork {
+                        slot,
+                        generation,
+                        door,
+                    },
+                    fds,
+                ))) => {
+                    if let Some(code) = self.fork((slot, generation), door, fds)? {
                         return Ok(code);
                     }
                 }
@@ -255,14 +264,18 @@ impl Zygote {
     /// `Some` in the child, once it is done.
     fn fork(
         &mut self,
-        slot: u32,
-        generation: u32,
+        (slot, generation): (u32, u32),
+        has_door: bool,
         mut fds: Vec<OwnedFd>,
     ) -> Result<Option<ExitCode>, Fatal> {
         if fds.len() < 2 {
             return Err(Fatal(format!("Fork came with {} descriptors", fds.len())));
         }
-        let listeners = fds.split_off(2);
+        let mut listeners = fds.split_off(2);
+        let door = has_door
+            .then(|| listeners.pop())
+            .flatten()
+            .map(Channel::from);
         let scoreboard = fds.pop().expect("two are left");
         let channel = Channel::from(fds.pop().expect("one is left"));
         match fork::fork() {
@@ -279,6 +292,7 @@ impl Zygote {
                     channel,
                     scoreboard,
                     listeners,
+                    door,
                     cold,
                 };
                 Ok(Some(self.become_worker(start)))

@@ -238,17 +238,25 @@ impl Server {
         self.child.id()
     }
 
-    /// The processes that serve requests: children of the zygote.
+    /// The processes that run PHP: children of the zygotes.
     pub fn workers(&self) -> Vec<u32> {
-        children(self.pid())
-            .into_iter()
-            .flat_map(children)
-            .collect()
+        self.zygotes().into_iter().flat_map(children).collect()
     }
 
-    /// The supervisor's children: one zygote per generation.
+    /// One per generation.
     pub fn zygotes(&self) -> Vec<u32> {
-        children(self.pid())
+        self.children_named(" zygote")
+    }
+
+    /// The process before the workers, with balanced dispatch: one, or two while one takes the other's place.
+    pub fn fronts(&self) -> Vec<u32> {
+        self.children_named(" front")
+    }
+
+    fn children_named(&self, part: &str) -> Vec<u32> {
+        let mut found = children(self.pid());
+        found.retain(|pid| command_line(*pid).contains(part));
+        found
     }
 
     /// The directory that holds the app.

@@ -84,7 +84,9 @@ impl Server {
         }
         let took = generation.began.elapsed().as_millis();
         log::info!("booted generation={number} php={} ms={took}", booted.php);
+        let concurrency = booted.concurrency;
         generation.booted = Some(booted);
+        self.decide_dispatch(number, concurrency);
         for slot in 0..self.slots {
             self.fork(number, slot);
         }
@@ -99,11 +101,7 @@ impl Server {
         else {
             return;
         };
-        if !generation
-            .slots
-            .iter()
-            .all(|slot| self.accepts(slot.worker))
-        {
+        if !(0..self.slots).all(|slot| self.is_served(number, slot)) {
             return;
         }
         let took = generation.began.elapsed().as_millis();
@@ -111,6 +109,8 @@ impl Server {
         let first = self.current.is_none();
         self.current = Some(number);
         self.rising = None;
+        self.limit_front(&self.settings);
+        self.hand_over_all();
         log::info!(
             "serving generation={number} workers={} ms={took}",
             self.slots
@@ -156,6 +156,7 @@ impl Server {
             // It ends when nothing of it is left.
             self.failure = Some(Error::Boot(why));
             self.phase = Phase::Stopping;
+            self.stop_front(Duration::ZERO);
             return self.sweep();
         }
         log::error!("generation {number} failed and changes nothing: {why}");
@@ -241,6 +242,8 @@ impl Server {
         let fixed = [
             ("listen", new.listen != old.listen),
             ("workers.count", new.workers != old.workers),
+            ("workers.dispatch", new.dispatch != old.dispatch),
+            ("mode", new.mode != old.mode),
             ("admin", new.admin != old.admin),
             ("control", new.control != old.control),
             ("watch", new.watch != old.watch),
@@ -253,6 +256,8 @@ impl Server {
         Ok(Settings {
             listen: old.listen.clone(),
             workers: old.workers,
+            dispatch: old.dispatch,
+            mode: old.mode,
             admin: old.admin,
             control: old.control.clone(),
             watch: old.watch,

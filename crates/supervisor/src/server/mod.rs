@@ -3,6 +3,7 @@
 //! One generation is `current` and serves; one may be `rising`: it boots, forks and becomes current when every slot
 //! has a worker that accepts. All others are being retired: their workers leave, then their zygotes.
 
+mod front;
 mod generations;
 pub(crate) mod run;
 mod stopping;
@@ -14,13 +15,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use config::Settings;
+use config::{Dispatch, Settings};
 use ipc::{BUILD, FromWorker, FromZygote};
 use scoreboard::{Budgets, Snapshot};
 
 use crate::backoff::Backoff;
 use crate::error::Error;
 use crate::event::{Ask, Done, Event, Events, Timer};
+use crate::front::Front;
 use crate::generation::Generation;
 use crate::link::Said;
 use crate::log;
@@ -41,6 +43,11 @@ pub(crate) struct Server {
     /// Lines to print when everything serves for the first time.
     announcements: Vec<String>,
     slots: u32,
+    /// Decided when the app is up for the first time.
+    dispatch: Option<Dispatch>,
+    front: Option<Front>,
+    front_restarts: u64,
+    front_deaths: Backoff,
     events: Events,
     phase: Phase,
     generations: BTreeMap<u32, Generation>,
@@ -57,6 +64,8 @@ pub(crate) struct Server {
     /// Restarts by slot.
     restarts: Vec<u64>,
     reloads: u64,
+    /// Workers replaced because they had served enough.
+    recycled: u64,
     /// Of zygotes that were lost.
     reboots: Backoff,
     /// Why it never served.
@@ -106,6 +115,10 @@ impl Server {
             sockets: Some(sockets),
             announcements: Vec::new(),
             slots,
+            dispatch: None,
+            front: None,
+            front_restarts: 0,
+            front_deaths: Backoff::default(),
             events,
             phase: Phase::Starting,
             generations: BTreeMap::new(),
@@ -118,6 +131,7 @@ impl Server {
             retired: Snapshot::default(),
             restarts: vec![0; slots as usize],
             reloads: 0,
+            recycled: 0,
             reboots: Backoff::default(),
             failure: None,
             last_generation: 0,
@@ -133,6 +147,7 @@ impl Server {
         match event {
             Event::Zygote(generation, said) => self.zygote_said(generation, said),
             Event::Worker(id, said) => self.worker_said(id, said),
+            Event::Front(pid, said) => self.front_said(pid, said),
             Event::Gone(id) => self.worker_ended(id, None),
             Event::Reaped { pid, status } => self.reaped(pid, status),
             Event::Signal(Signal::Stop) | Event::Asked(Ask::Stop(None)) => self.stop(None),
@@ -160,6 +175,7 @@ impl Server {
         match said {
             Said::Message(FromWorker::Ready) => self.ready(id),
             Said::Message(FromWorker::Leaving { reason }) => self.leaving(id, &reason),
+            Said::Message(FromWorker::Worn { reason }) => self.worn(id, &reason),
             Said::Message(FromWorker::Failed { message }) => self.failed(id, message),
             Said::Closed(mistake) => self.worker_closed(id, mistake),
         }
@@ -172,13 +188,18 @@ impl Server {
             Timer::CutOff(id) => self.cut_off(id),
             Timer::Kill(id) => self.kill_late(id),
             Timer::KillZygote(generation) => self.kill_zygote(generation),
+            Timer::Front => self.start_front(),
+            Timer::KillFront(pid) => self.kill_front(pid),
             Timer::Reboot => self.reboot(),
             Timer::StopDeadline => self.stop_deadline(),
         }
     }
 
-    /// A child of ours ended: a zygote, or a worker whose zygote is gone. Others are strangers that the app left.
+    /// A child of ours ended: a zygote, the front, or a worker whose zygote is gone. Others are strangers that the app left.
     fn reaped(&mut self, pid: u32, status: i32) {
+        if self.front_ended(pid, status) {
+            return;
+        }
         let of = |generation: &Generation| {
             generation
                 .zygote
@@ -222,29 +243,33 @@ impl Server {
             .values()
             .map(|worker| self.worker_status(worker, &mut sum))
             .collect();
-        let filled = current.map_or(0, |generation| {
-            generation
-                .slots
-                .iter()
-                .filter(|slot| self.accepts(slot.worker))
-                .count()
-        });
+        if let Some(front) = &self.front {
+            sum.add(&front.board.snapshot());
+        }
+        let number = self.current.or(self.rising).unwrap_or_default();
+        let filled = (0..self.slots)
+            .filter(|slot| self.is_served(number, *slot))
+            .count();
+        let front = self.front_status();
+        let reachable = front.as_ref().is_none_or(|front| front.state == "ready");
         Status {
             version: BUILD.into(),
             pid: std::process::id(),
             app: self.settings.app.display().to_string(),
             listen: self.addresses.clone(),
             state: self.state().into(),
-            healthy: filled == self.slots as usize && !self.stopping(),
-            ready: filled > 0 && !self.stopping() && self.phase != Phase::Starting,
+            healthy: filled == self.slots as usize && reachable && !self.stopping(),
+            ready: filled > 0 && reachable && !self.stopping() && self.phase != Phase::Starting,
             uptime_seconds: self.started.elapsed().as_secs_f64(),
-            generation: self.current.or(self.rising).unwrap_or_default(),
+            generation: number,
             php: booted.map(|booted| booted.php.clone()).unwrap_or_default(),
             cold: booted.and_then(|booted| booted.cold.clone()),
             slots: self.slots,
             reloads: self.reloads,
             restarts: self.restarts.iter().sum(),
+            recycled: self.recycled,
             totals: totals(&sum),
+            front,
             workers,
         }
     }
@@ -266,9 +291,13 @@ impl Server {
         }
     }
 
-    fn accepts(&self, id: Option<WorkerId>) -> bool {
-        id.and_then(|id| self.workers.get(&id))
-            .is_some_and(|worker| worker.state == State::Ready)
+    /// Whether a worker of this generation serves in this slot: its own, or the one that it replaces.
+    fn is_served(&self, number: u32, slot: u32) -> bool {
+        self.workers.values().any(|worker| {
+            worker.generation == number
+                && worker.slot == slot
+                && matches!(worker.state, State::Ready | State::Worn)
+        })
     }
 
     fn state(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use config::{Settings, control_candidates, control_directories};
+use config::{Dispatch, Settings, control_candidates, control_directories};
 use rustix::process::{Resource, Rlimit, WaitOptions};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
@@ -43,7 +43,7 @@ async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
     let slots = settings
         .workers
         .number(settings.concurrency.unwrap_or(ipc::CONCURRENT));
-    let sockets = Sockets::open(&settings.listen, slots)?;
+    let sockets = Sockets::open(&settings.listen, accepting(&settings, slots))?;
     let control = control::open(settings.control.as_deref(), &default_control(&settings))?;
     control::serve(&control, events.clone())?;
     let admin = match settings.admin {
@@ -72,6 +72,18 @@ async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
     // The answers to `hearth stop` are on their way: let them out.
     tokio::time::sleep(Duration::from_millis(1)).await;
     result
+}
+
+/// How many processes will accept; as many as there are slots while that is not known yet.
+fn accepting(settings: &Settings, slots: u32) -> u32 {
+    let dispatch = settings
+        .concurrency
+        .map(|number| settings.dispatch(number))
+        .or(settings.dispatch);
+    match dispatch {
+        Some(Dispatch::Balanced) => 1,
+        _ => slots,
+    }
 }
 
 /// A server that cannot watch still serves.

@@ -54,6 +54,7 @@ impl Server {
         for id in all {
             self.drain(id, false, deadline);
         }
+        self.stop_front(deadline);
         // Workers hold copies until they have stopped accepting; ours would keep the port open after that.
         self.sockets = None;
         self.events.later(deadline + OBEYS * 2, Timer::StopDeadline);
@@ -62,6 +63,10 @@ impl Server {
 
     /// Tell a worker to leave, name the requests that are cut off if it comes to that, and insist at last.
     pub(super) fn drain(&mut self, id: WorkerId, linger: bool, deadline: Duration) {
+        // When the whole server stops, the front still needs all of them.
+        if !self.stopping() {
+            self.retire_from_front(id);
+        }
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };
@@ -94,6 +99,9 @@ impl Server {
         for worker in self.workers.values() {
             worker.kill();
         }
+        if let Some(front) = &self.front {
+            front.kill();
+        }
         for generation in self.generations.values() {
             if let Some(zygote) = &generation.zygote {
                 zygote.kill_group();
@@ -103,7 +111,11 @@ impl Server {
 
     /// Nothing of any generation is left: the end.
     pub(super) fn finish_if_empty(&mut self) {
-        if !self.stopping() || !self.generations.is_empty() || self.ended.is_some() {
+        if !self.stopping()
+            || !self.generations.is_empty()
+            || self.front.is_some()
+            || self.ended.is_some()
+        {
             return;
         }
         if let Some(failure) = self.failure.take() {

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use ipc::{Channel, FromWorker, ToZygote};
-use scoreboard::{Counter, Scoreboard};
+use scoreboard::{Counter, Scoreboard, Snapshot};
 
 use super::Server;
 use super::stopping::OBEYS;
@@ -39,6 +39,7 @@ impl Server {
                     ToZygote::Fork {
                         slot,
                         generation: number,
+                        door: worker.door.is_some(),
                     },
                     fds,
                 );
@@ -69,18 +70,19 @@ impl Server {
             .map_or(1, |booted| booted.concurrency);
         let board = Scoreboard::create(concurrency)?;
         let mut fds = vec![OwnedFd::from(theirs), board.as_fd().try_clone_to_owned()?];
-        fds.extend(
-            self.sockets
-                .as_ref()
-                .map(|sockets| sockets.for_slot(slot))
-                .transpose()?
-                .unwrap_or_default(),
-        );
+        let mut door = None;
+        if self.is_balanced() {
+            let (front, worker) = Channel::pair()?;
+            door = Some(OwnedFd::from(front));
+            fds.push(worker.into());
+        } else if let Some(sockets) = &self.sockets {
+            fds.extend(sockets.for_slot(slot)?);
+        }
         let (events, id) = (self.events.clone(), self.last_worker + 1);
         let link = Link::open(ours, move |said: Said<FromWorker>| {
             events.send(Event::Worker(id, said))
         })?;
-        Ok((Worker::new(generation, slot, board, link), fds))
+        Ok((Worker::new(generation, slot, board, link, door), fds))
     }
 
     pub(super) fn fork_if_empty(&mut self, number: u32, slot: u32) {
@@ -158,7 +160,53 @@ impl Server {
             "ready worker pid={pid} slot={slot} generation={number} ms={:.1}",
             took.as_secs_f64() * 1e3
         );
+        self.hand_over(id);
+        self.drain_worn(number, slot);
         self.rise(number);
+    }
+
+    /// It has served enough: its successor starts, and it serves until that one does.
+    pub(super) fn worn(&mut self, id: WorkerId, reason: &str) {
+        let Some(worker) = self
+            .workers
+            .get_mut(&id)
+            .filter(|worker| worker.state == State::Ready)
+        else {
+            return;
+        };
+        worker.state = State::Worn;
+        let (number, slot, pid) = (
+            worker.generation,
+            worker.slot,
+            worker.pid.unwrap_or_default(),
+        );
+        log::info!("worker is replaced: {reason} pid={pid} slot={slot} generation={number}");
+        self.recycled += 1;
+        let place = self
+            .generations
+            .get_mut(&number)
+            .map(|g| &mut g.slots[slot as usize].worker);
+        if let Some(place) = place.filter(|place| **place == Some(id)) {
+            *place = None;
+            self.fork_if_empty(number, slot);
+        }
+    }
+
+    /// A successor serves.
+    fn drain_worn(&mut self, number: u32, slot: u32) {
+        let deadline = self.settings.reload_timeout;
+        let is_worn = |worker: &Worker| {
+            worker.state == State::Worn && worker.generation == number && worker.slot == slot
+        };
+        let worn: Vec<WorkerId> = self
+            .workers
+            .iter()
+            .filter(|(_, worker)| is_worn(worker))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in worn {
+            self.drain(id, true, deadline);
+        }
     }
 
     /// It leaves of itself: its successor starts while it finishes what it has.
@@ -178,6 +226,7 @@ impl Server {
             worker.generation
         );
         self.events.later(deadline + OBEYS, Timer::Kill(id));
+        self.retire_from_front(id);
         self.replace(id);
     }
 
@@ -280,16 +329,21 @@ impl Server {
 }
 
 /// Counters of a worker that is gone: what was in flight has ended, and its connections are closed.
-fn ended_counters(worker: &Worker) -> scoreboard::Snapshot {
+fn ended_counters(worker: &Worker) -> Snapshot {
     let mut snapshot = worker.board.snapshot();
+    settle(&mut snapshot);
+    snapshot
+}
+
+pub(super) fn settle(snapshot: &mut Snapshot) {
     for (begun, ended) in [
         (Counter::Requests, Counter::Finished),
         (Counter::ConnectionsOpened, Counter::ConnectionsClosed),
         (Counter::Tasks, Counter::TasksFinished),
+        (Counter::Queued, Counter::Unqueued),
     ] {
         snapshot.settle(begun, ended);
     }
-    snapshot
 }
 
 /// A death that nobody asked for is an error, with the requests it took along.

@@ -1,0 +1,213 @@
+//! Balanced dispatch: the front's life, and which workers it has.
+
+use std::time::Duration;
+
+use config::{Dispatch, Settings};
+use ipc::FromFront;
+
+use super::Server;
+use super::stopping::OBEYS;
+use crate::event::Timer;
+use crate::front::{Front, limits};
+use crate::link::Said;
+use crate::log;
+use crate::signal::describe;
+use crate::status::FrontStatus;
+use crate::worker::{State, WorkerId, resident};
+
+impl Server {
+    pub(super) fn is_balanced(&self) -> bool {
+        self.dispatch == Some(Dispatch::Balanced)
+    }
+
+    /// How requests are dispatched is known when the app is: the first that boots decides.
+    pub(super) fn decide_dispatch(&mut self, number: u32, concurrency: u32) {
+        let Some(generation) = self.generations.get_mut(&number) else {
+            return;
+        };
+        let settings = &generation.settings;
+        let wanted = settings.dispatch(concurrency);
+        if let Some(decided) = self.dispatch {
+            if decided != wanted {
+                log::warning!(
+                    "with {concurrency} requests at a time in each worker dispatch would be {wanted:?} now; that takes a restart generation={number}"
+                );
+            }
+            return;
+        }
+        self.dispatch = Some(wanted);
+        if wanted == Dispatch::Balanced {
+            self.slots = settings.workers.number(concurrency);
+            generation
+                .slots
+                .resize(self.slots as usize, Default::default());
+            self.restarts.resize(self.slots as usize, 0);
+            self.start_front();
+        }
+    }
+
+    pub(super) fn start_front(&mut self) {
+        let Some(sockets) = &self.sockets else { return };
+        if self.front.is_some() || self.stopping() {
+            return;
+        }
+        let started = sockets
+            .all()
+            .map_err(Into::into)
+            .and_then(|sockets| Front::start(limits(&self.settings), sockets, &self.events));
+        match started {
+            Ok(front) => {
+                log::debug!("started the front pid={}", front.pid);
+                self.front = Some(front);
+                self.hand_over_all();
+            }
+            Err(e) => {
+                log::error!("cannot start the front: {e}");
+                self.front_later(Duration::ZERO);
+            }
+        }
+    }
+
+    /// After one that lived so long.
+    fn front_later(&mut self, life: Duration) {
+        let pause = self.front_deaths.after(life);
+        self.events.later(pause, Timer::Front);
+    }
+
+    pub(super) fn front_said(&mut self, pid: u32, said: Said<FromFront>) {
+        let Some(front) = self.front.as_mut().filter(|front| front.pid == pid) else {
+            return;
+        };
+        match said {
+            Said::Message(FromFront::Ready) => front.is_ready = true,
+            Said::Message(FromFront::Failed { message }) => {
+                log::error!("the front cannot start: {message} pid={pid}")
+            }
+            Said::Message(FromFront::Trouble { message }) => {
+                log::warning!("front: {message} pid={pid}")
+            }
+            Said::Closed(mistake) => {
+                if let Some(mistake) = mistake {
+                    log::alert!("the front said something we do not understand: {mistake}");
+                }
+                self.events.later(OBEYS, Timer::KillFront(pid));
+            }
+        }
+    }
+
+    /// True if that was it.
+    pub(super) fn front_ended(&mut self, pid: u32, status: i32) -> bool {
+        let Some(front) = self.front.take_if(|front| front.pid == pid) else {
+            return false;
+        };
+        let mut counters = front.board.snapshot();
+        super::workers::settle(&mut counters);
+        self.retired.add(&counters);
+        if self.stopping() {
+            if !front.is_leaving || status != 0 {
+                log::error!("the front {} pid={pid}", describe(status));
+            }
+            self.close_doors();
+            self.finish_if_empty();
+        } else {
+            log::error!(
+                "the front {} pid={pid}; another takes its place",
+                describe(status)
+            );
+            self.front_restarts += 1;
+            self.front_later(front.since.elapsed());
+        }
+        true
+    }
+
+    pub(super) fn kill_front(&self, pid: u32) {
+        if let Some(front) = self.front.as_ref().filter(|front| front.pid == pid) {
+            log::warning!("killing a front that does not leave pid={pid}");
+            front.kill();
+        }
+    }
+
+    /// Let it finish; when it has left, workers do.
+    pub(super) fn stop_front(&mut self, deadline: Duration) {
+        match &mut self.front {
+            Some(front) => {
+                front.drain(deadline);
+                let pid = front.pid;
+                self.events.later(deadline + OBEYS, Timer::KillFront(pid));
+            }
+            None => self.close_doors(),
+        }
+    }
+
+    pub(super) fn limit_front(&self, settings: &Settings) {
+        if let Some(front) = &self.front {
+            front.limit(limits(settings));
+        }
+    }
+
+    // ---- its workers ----
+
+    /// The front gets this worker, if it is one that serves. A copy of the door stays here, for the next front.
+    pub(super) fn hand_over(&self, id: WorkerId) {
+        let (Some(front), Some(worker)) = (&self.front, self.workers.get(&id)) else {
+            return;
+        };
+        let serves = matches!(worker.state, State::Ready | State::Worn)
+            && self.current == Some(worker.generation);
+        let Some(door) = worker.door.as_ref().filter(|_| serves) else {
+            return;
+        };
+        match door.try_clone() {
+            Ok(door) => front.give(id, door),
+            Err(e) => log::error!(
+                "cannot give a worker to the front: {e} slot={}",
+                worker.slot
+            ),
+        }
+    }
+
+    pub(super) fn hand_over_all(&self) {
+        self.workers.keys().for_each(|id| self.hand_over(*id));
+    }
+
+    /// No more requests for this worker: it leaves when it has answered what it has.
+    pub(super) fn retire_from_front(&mut self, id: WorkerId) {
+        let door = self
+            .workers
+            .get_mut(&id)
+            .and_then(|worker| worker.door.take());
+        if let (Some(front), Some(_)) = (&self.front, door) {
+            front.retire(id);
+        }
+    }
+
+    fn close_doors(&mut self) {
+        self.workers
+            .values_mut()
+            .for_each(|worker| worker.door = None);
+    }
+
+    pub(super) fn front_status(&self) -> Option<FrontStatus> {
+        if !self.is_balanced() {
+            return None;
+        }
+        let front = self.front.as_ref();
+        let snapshot = front
+            .map(|front| front.board.snapshot())
+            .unwrap_or_default();
+        Some(FrontStatus {
+            pid: front.map(|front| front.pid),
+            state: match front {
+                Some(front) if front.is_leaving => "leaving",
+                Some(front) if front.is_ready => "ready",
+                _ => "starting",
+            }
+            .into(),
+            uptime_seconds: front.map_or(0.0, |front| front.since.elapsed().as_secs_f64()),
+            connections: snapshot.connections(),
+            waiting: snapshot.waiting(),
+            resident_bytes: front.map_or(0, |front| resident(front.pid)),
+            restarts: self.front_restarts,
+        })
+    }
+}

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use testkit::Server;
 use testkit::http::Client;
 
-use crate::support::ok;
+use crate::support::{memory, ok};
 
 /// Answers with what it was asked.
 const ECHO: &str = r#"
@@ -332,16 +332,6 @@ fn a_slow_reader_holds_its_own_request_and_nothing_else() {
     }
     assert_eq!(length, 512 * 131_072);
     server.stop();
-}
-
-/// Resident memory in bytes.
-fn memory(pid: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).expect("the worker runs");
-    text.split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse::<u64>().ok())
-        .expect("a number")
-        * 4096
 }
 
 #[test]

@@ -2,26 +2,16 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, kill};
 
-use crate::support::{eventually, ok, one_worker};
+use crate::support::{eventually, hearth, ok, one_worker};
 
 const PID: &str = "return fn () => (string) getmypid();";
-
-/// `hearth` with these words, in the environment of this server.
-fn hearth(server: &Server, words: &[&str]) -> Output {
-    Command::new(testkit::hearth())
-        .args(words)
-        .env("XDG_RUNTIME_DIR", server.directory())
-        .current_dir(server.directory())
-        .output()
-        .expect("hearth starts")
-}
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

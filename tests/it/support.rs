@@ -1,5 +1,6 @@
 //! What several of the tests need.
 
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use testkit::http::{Client, Response};
@@ -34,6 +35,16 @@ pub(crate) fn same(target: &str, count: usize) -> Vec<String> {
 pub(crate) fn ok(response: &Response) -> String {
     assert_eq!(response.status, 200, "{}", response.text());
     response.text()
+}
+
+/// `hearth` with these words, in the environment of this server.
+pub(crate) fn hearth(server: &Server, words: &[&str]) -> Output {
+    Command::new(testkit::hearth())
+        .args(words)
+        .env("XDG_RUNTIME_DIR", server.directory())
+        .current_dir(server.directory())
+        .output()
+        .expect("hearth starts")
 }
 
 /// Asks until the answer is right: for what has no event, such as a new process in `/proc`.
@@ -131,4 +142,14 @@ impl Visitor {
             self.cookies.push((name.to_owned(), value.to_owned()));
         }
     }
+}
+
+/// Resident memory in bytes.
+pub(crate) fn memory(pid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).expect("the worker runs");
+    text.split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok())
+        .expect("a number")
+        * 4096
 }

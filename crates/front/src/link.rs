@@ -32,8 +32,8 @@ pub(crate) struct Link {
     /// Its name to both sides.
     pub(crate) number: u64,
     sender: SendRequest<Outgoing>,
-    connection: Connection<Wire, Outgoing>,
-    is_closed: bool,
+    /// `None` once it is closed: what still waits in it is told so when it is dropped.
+    connection: Option<Connection<Wire, Outgoing>>,
     /// Of the task that waits; the wire uses it.
     waker: Rc<RefCell<Waker>>,
     again: Arc<Again>,
@@ -60,8 +60,7 @@ impl Link {
         Ok(Link {
             number,
             sender,
-            connection,
-            is_closed: false,
+            connection: Some(connection),
             waker,
             inner: Waker::from(Arc::clone(&again)),
             again,
@@ -113,7 +112,7 @@ impl Link {
         let _ = self.drive(&mut Context::from_waker(Waker::noop()), |_| {
             Poll::<()>::Pending
         });
-        !self.is_closed && self.sender.is_ready()
+        self.connection.is_some() && self.sender.is_ready()
     }
 
     fn drive<T>(
@@ -130,9 +129,8 @@ impl Link {
         }
         for _ in 0..ROUNDS {
             self.again.take();
-            if !self.is_closed {
-                self.is_closed = Pin::new(&mut self.connection).poll(inner).is_ready();
-            }
+            self.connection
+                .take_if(|connection| Pin::new(connection).poll(inner).is_ready());
             let stepped = step(inner);
             if stepped.is_ready() || !self.again.take() {
                 return stepped;

@@ -33,6 +33,8 @@ pub(crate) struct Worker {
     /// While nobody uses it.
     link: RefCell<Option<Link>>,
     state: Cell<State>,
+    /// It has said that the request of this link has ended, before we had read its response to the end.
+    ended: Cell<Option<u64>>,
     /// It gets no further request.
     retired: Cell<bool>,
 }
@@ -81,6 +83,7 @@ impl Workers {
             listener: RefCell::default(),
             link: RefCell::default(),
             state: Cell::new(State::Leased),
+            ended: Cell::new(None),
             retired: Cell::new(false),
         });
         let listener = spawn_local(listen(Rc::clone(self), Rc::clone(&worker)));
@@ -118,6 +121,7 @@ impl Workers {
 
     fn lease(self: &Rc<Self>, worker: Rc<Worker>) -> Lease {
         worker.state.set(State::Leased);
+        worker.ended.set(None);
         Lease {
             workers: Rc::clone(self),
             link: worker.link.take(),
@@ -150,6 +154,10 @@ impl Workers {
             (FromDoor::Ended { connection }, State::Ending { link })
             | (FromDoor::Closed { connection }, State::Ending { link } | State::Closing { link }) => {
                 connection == link
+            }
+            (FromDoor::Ended { connection }, State::Leased) => {
+                worker.ended.set(Some(connection));
+                false
             }
             _ => false,
         };
@@ -204,7 +212,7 @@ impl Lease {
         if reusable {
             self.worker.link.replace(Some(link));
         }
-        if more {
+        if more && self.worker.ended.get() != Some(number) {
             self.worker.state.set(State::Ending { link: number });
         } else {
             self.workers.release(Rc::clone(&self.worker));

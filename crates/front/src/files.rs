@@ -1,0 +1,22 @@
+//! The files of a classic site, which need no worker.
+
+use http::request::Parts;
+use hyper::Response;
+use ipc::FrontSite;
+use site::{Route, Site};
+
+use crate::reply::Reply;
+
+/// Look at the site now: links in its path are resolved once, so that a release stays what it was until the reload.
+pub(crate) fn site(place: &FrontSite) -> std::io::Result<Site> {
+    Site::of_app(&place.app, &place.follow, &place.deny)
+}
+
+/// The file that this request names. Everything else, refusals too, is the workers': they decide by the same code.
+pub(crate) fn answer(site: &Site, head: &Parts) -> Option<Response<Reply>> {
+    let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+    match site.route(target) {
+        Route::File(file) => Some(file.answer(&head.method, &head.headers).map(Reply::File)),
+        _ => None,
+    }
+}

@@ -222,14 +222,14 @@ impl hyper::service::Service<hyper::Request<Incoming>> for Service {
                 let worker = Rc::clone(&self.worker);
                 Answer::Coming(Answering::new(worker, client, id, request, None))
             }
-            (None, Some(passage)) => Answer::Coming(self.from_front(passage, request)),
+            (None, Some(passage)) => Answer::Coming(self.answer_to_front(passage, request)),
         };
         Exchange { life, answer }
     }
 }
 
 impl Service {
-    fn from_front(
+    fn answer_to_front(
         &self,
         passage: &Rc<Passage>,
         mut request: hyper::Request<Incoming>,

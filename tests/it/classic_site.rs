@@ -261,3 +261,21 @@ fn a_script_in_front_of_a_site() {
         server.stop();
     }
 }
+
+/// Its directory is the document root, not that of the file behind the link.
+#[test]
+fn a_front_controller_that_is_a_link() {
+    for dispatch in DISPATCH {
+        let server = Server::app("www/app.php")
+            .args(["--mode", "classic", "--dispatch", dispatch])
+            .file("src/app.php", SAY)
+            .file("src/secret.txt", "secret")
+            .link("www/app.php", "../src/app.php")
+            .file("www/page.txt", "page")
+            .start();
+        assert_eq!(ok(&server.get("/pretty")), "src/app.php /app.php - /pretty");
+        assert_eq!(ok(&server.get("/page.txt")), "page");
+        assert!(ok(&server.get("/secret.txt")).starts_with("src/app.php"));
+        server.stop();
+    }
+}

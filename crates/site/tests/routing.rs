@@ -505,7 +505,7 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig::with_cases(6_000))]
     #[test]
     fn nothing_leaves_the_root_and_no_source_is_sent(pieces in proptest::collection::vec(piece(), 0..12)) {
         thread_local!(static FIXTURE: Fixture = Fixture::new());

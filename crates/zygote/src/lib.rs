@@ -13,8 +13,9 @@ mod fork;
 pub use descriptors::inherited_channel;
 
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ipc::{Boot, Channel, FromZygote, ToZygote};
@@ -126,10 +127,7 @@ fn prepare(
             ipc::PROTOCOL
         )));
     }
-    // A link such as `current` is followed here and nowhere else: workers of this generation stay with its release.
-    boot.app = boot
-        .app
-        .canonicalize()
+    boot.app = followed(boot)
         .map_err(|error| php::BootError(format!("{}: {error}", boot.app.display())))?;
     if boot.classic {
         return prepare_classic(boot);
@@ -159,6 +157,17 @@ fn prepare(
     }
     php::seal();
     Ok(())
+}
+
+/// A link such as `current` is followed here and nowhere else: workers of this generation stay with its release. The front
+/// controller of a site may be a link itself; its directory is the document root all the same.
+fn followed(boot: &Boot) -> io::Result<PathBuf> {
+    match (boot.app.parent(), boot.app.file_name()) {
+        (Some(folder), Some(name)) if boot.classic && boot.app.is_file() => {
+            Ok(folder.canonicalize()?.join(name))
+        }
+        _ => boot.app.canonicalize(),
+    }
 }
 
 /// The working directory is the app's.

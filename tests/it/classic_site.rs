@@ -169,6 +169,30 @@ fn files() {
 }
 
 #[test]
+fn odd_targets() {
+    in_both(|server| {
+        for (method, target, status) in [
+            ("GET", "http://other.example/page.txt", 200),
+            ("GET", "http://other.example", 200),
+            ("GET", "/caf\u{e9}", 200),
+            ("GET", "/a\\..\\b", 200),
+            ("GET", "//other.example/%2e%2e", 200),
+            ("GET", "/%zz", 400),
+            ("OPTIONS", "*", 400),
+            ("OPTIONS", "/page.txt", 405),
+            ("CONNECT", "other.example:80", 405),
+        ] {
+            let answer = ask_by(server, method, target, "");
+            assert_eq!(answer.status, status, "{method} {target}");
+        }
+        let long = format!("/page.txt?{}", "a".repeat(60_000));
+        assert_eq!(ok(&server.get(&long)), "0123456789");
+        let long = format!("/{}", "a".repeat(60_000));
+        assert!(ok(&server.get(&long)).starts_with("www/index.php"));
+    });
+}
+
+#[test]
 fn conditions_and_ranges() {
     in_both(|server| {
         let whole = server.get("/page.txt");

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use http::header::LOCATION;
 use http::request::Parts;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use ipc::Boot;
 use php::Script;
 use site::{Route, Site};
@@ -57,6 +57,9 @@ impl Classic {
     }
 
     pub(crate) fn plan(&self, head: &Parts) -> Plan {
+        if head.method == Method::CONNECT {
+            return Plan::Answer(plain(StatusCode::METHOD_NOT_ALLOWED, "This is no proxy.\n"));
+        }
         let path = head.uri.path();
         let now = now_ms();
         if let Some(recent) = self.recent.borrow().get(path)

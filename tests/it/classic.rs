@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use testkit::service::Redis;
 use testkit::{Server, ServerBuilder, kill};
 
 use crate::support::{at_once, eventually, ok, same};
@@ -269,6 +270,40 @@ fn sessions_last_and_lock() {
     });
     numbers.sort_unstable();
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8], "no update is lost");
+    server.stop();
+}
+
+#[test]
+fn sessions_in_redis() {
+    let redis = Redis::shared();
+    let server = Server::app(".")
+        .args(["--dispatch", "direct", "--workers", "2"])
+        .arg("--ini=session.save_handler=redis")
+        .arg(format!(
+            "--ini=session.save_path=tcp://127.0.0.1:{}",
+            redis.port
+        ))
+        .file(
+            "index.php",
+            "<?php session_start(); echo $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1;",
+        )
+        .start();
+    let first = server.get("/");
+    assert_eq!(ok(&first), "1");
+    let cookie = first
+        .header("set-cookie")
+        .unwrap()
+        .split(';')
+        .next()
+        .unwrap()
+        .to_owned();
+    for n in 2..6 {
+        let mut client = server.connect();
+        client.send(format!(
+            "GET / HTTP/1.1\r\nHost: a\r\nCookie: {cookie}\r\n\r\n"
+        ));
+        assert_eq!(ok(&client.response()), n.to_string());
+    }
     server.stop();
 }
 

@@ -210,6 +210,35 @@ fn a_reload_that_fails_changes_nothing_and_says_so() {
 }
 
 #[test]
+fn a_new_generation_must_answer_the_probe_before_it_serves() {
+    let app = |answer: &str| {
+        format!("<?php return fn ($request) => $request->path === '/health' ? {answer} : 'app';")
+    };
+    let server = Server::app("app.php")
+        .file("app.php", app("'well'"))
+        .args(["--workers", "2", "--probe", "/health"])
+        .start();
+    assert_eq!(ok(&server.get("/")), "app");
+    let bad = app("new Hearth\\Response('no database', 503)").replace("'app'", "'bad'");
+    std::fs::write(server.directory().join("app.php"), bad).expect("a file");
+    let reload = hearth(&server, "reload");
+    assert_eq!(reload.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&reload.stderr).into_owned();
+    let expected =
+        "GET /health (boot.probe) was answered with status 503, not 200 to 399:\nno database";
+    assert!(said.contains(expected), "{said}");
+    assert_eq!(ok(&server.get("/")), "app");
+    server.stop();
+    let refused = Server::app(".")
+        .file("index.php", "<?php throw new Exception('not installed');")
+        .args(["--probe", "/", "--workers", "1"])
+        .try_start()
+        .expect_err("the probe fails");
+    assert_eq!(refused.status.code(), Some(1), "{}", refused.log);
+    assert!(refused.log.contains("status 500"), "{}", refused.log);
+}
+
+#[test]
 fn a_killed_worker_is_back_in_milliseconds() {
     let server = one_worker("return fn () => (string) getmypid();").start();
     let before = ok(&server.get("/"));

@@ -329,6 +329,17 @@ pub const OPTIONS: &[Opt] = &[
                old one stays.",
     },
     Opt {
+        key: "boot.probe",
+        flag: Some("probe"),
+        value: "PATH",
+        kind: Kind::Path,
+        default: "",
+        group: Group::Operation,
+        short: "A path that each worker must answer before it serves",
+        long: "Such as /health. Each new worker asks itself; a status from 200 to 399 is good. If the answer is another, a \
+               start or a reload fails with what was answered, and the generation that serves goes on.",
+    },
+    Opt {
         key: "stop.timeout",
         flag: Some("stop-timeout"),
         value: "SECONDS",

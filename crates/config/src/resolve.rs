@@ -48,6 +48,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         header_timeout: r.seconds("http.header_timeout"),
         keepalive_timeout: r.seconds("http.keepalive_timeout"),
         boot_timeout: r.seconds("boot.timeout"),
+        probe: r.one("boot.probe", value::probe).flatten(),
         stop_timeout: r.seconds("stop.timeout"),
         reload_timeout: r.seconds("reload.timeout"),
         watch,

@@ -108,6 +108,8 @@ pub struct Settings {
     pub header_timeout: Duration,
     pub keepalive_timeout: Duration,
     pub boot_timeout: Duration,
+    /// A path that each worker must answer well before it gets requests.
+    pub probe: Option<String>,
     pub stop_timeout: Duration,
     pub reload_timeout: Duration,
     pub watch: bool,

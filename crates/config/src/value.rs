@@ -147,6 +147,15 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("\"{text}\" is not a number of bytes, such as 268435456 or 256M"))
 }
 
+pub(crate) fn probe(text: &str) -> Result<Option<String>, String> {
+    let is_target = |byte: u8| byte.is_ascii_graphic();
+    match text {
+        "" => Ok(None),
+        path if path.starts_with('/') && path.bytes().all(is_target) => Ok(Some(path.into())),
+        _ => Err(format!("\"{text}\" is not a path such as /health")),
+    }
+}
+
 pub(crate) fn mode(text: &str) -> Mode {
     match text {
         "classic" => Mode::Classic,

@@ -41,6 +41,8 @@ pub struct Boot {
     pub keepalive_timeout: f64,
     /// Seconds a client may take to send a request's header.
     pub header_timeout: f64,
+    /// A path that a worker must answer well before it gets requests.
+    pub probe: Option<String>,
     /// Show the exception to the client (development only).
     pub display_errors: bool,
 }

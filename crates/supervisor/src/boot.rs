@@ -37,6 +37,7 @@ pub(crate) fn message(settings: &Settings) -> ToZygote {
         request_grace: settings.request_grace.as_secs_f64(),
         keepalive_timeout: settings.keepalive_timeout.as_secs_f64(),
         header_timeout: settings.header_timeout.as_secs_f64(),
+        probe: settings.probe.clone(),
         display_errors: settings.display_errors,
     }))
 }

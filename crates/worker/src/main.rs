@@ -11,6 +11,7 @@ mod gate;
 mod handler;
 mod host;
 mod log;
+mod probe;
 mod run;
 mod stream;
 mod waiter;

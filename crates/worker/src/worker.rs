@@ -24,7 +24,7 @@ use crate::gate::Gate;
 use crate::host::ProcessHost;
 use crate::waiter::now_ms;
 use crate::wear::Wear;
-use crate::{clock, descriptors, door, log, watchdog};
+use crate::{clock, descriptors, door, log, probe, watchdog};
 
 /// A request whose task waits, for the clock.
 struct Waiting {
@@ -294,6 +294,15 @@ async fn serve(start: Start) -> Result<(), String> {
     let worker = Rc::new(Worker::new(&start, host, classic));
     watchdog::start(Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX))
         .map_err(text)?;
+    if let Some(path) = &start.boot.probe
+        && let Err(message) = probe::ask(&worker, path).await
+    {
+        start
+            .channel
+            .send(&FromWorker::Failed { message }, &[])
+            .map_err(|error| error.to_string())?;
+        hook::exit_now(1)
+    }
     for listener in start.listeners {
         let handle = listen(Rc::clone(&worker), listener).map_err(text)?;
         worker.listening.borrow_mut().push(handle);

@@ -43,6 +43,7 @@ fn boot() -> impl Strategy<Value = Boot> {
                 request_grace: seconds / 3.0,
                 keepalive_timeout: seconds * 1.5,
                 header_timeout: seconds,
+                probe: display_errors.then(|| "/health?a".to_owned()),
                 display_errors,
             },
         )

@@ -1,0 +1,49 @@
+//! The first request of a worker, which it asks itself: only if it is answered well does the worker get others.
+
+use std::rc::Rc;
+
+use php::Client;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::task::spawn_local;
+
+use crate::connection;
+use crate::worker::Worker;
+
+/// How much of an answer is shown when it is not a good one.
+const SHOWN: usize = 300;
+
+/// GET `path` (boot.probe). The error is for the user.
+pub(crate) async fn ask(worker: &Rc<Worker>, path: &str) -> Result<(), String> {
+    let answer = exchange(worker, path)
+        .await
+        .map_err(|error| format!("GET {path} (boot.probe) was not answered: {error}"))?;
+    let answer = String::from_utf8_lossy(&answer);
+    let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok());
+    match status {
+        Some(200..=399) => Ok(()),
+        Some(status) => Err(format!(
+            "GET {path} (boot.probe) was answered with status {status}, not 200 to 399:\n{}",
+            start_of_body(&answer)
+        )),
+        None => Err(format!("GET {path} (boot.probe) was not answered")),
+    }
+}
+
+async fn exchange(worker: &Rc<Worker>, path: &str) -> std::io::Result<Vec<u8>> {
+    let (mut ours, theirs) = UnixStream::pair()?;
+    let connection = connection::serve(Rc::clone(worker), theirs, Client::default(), None);
+    spawn_local(connection);
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: hearth-probe\r\nConnection: close\r\n\r\n"
+    );
+    ours.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    ours.read_to_end(&mut answer).await?;
+    Ok(answer)
+}
+
+fn start_of_body(answer: &str) -> String {
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    body.chars().take(SHOWN).collect()
+}

@@ -24,7 +24,7 @@ use php::Client;
 use scoreboard::Counter;
 
 use crate::body::ResponseBody;
-use crate::door::Passage;
+use crate::door::{Caller, Passage};
 use crate::handler::{Answering, refused, refused_to_front};
 use crate::stream::Stream;
 use crate::waiter::now_ms;
@@ -210,40 +210,40 @@ impl hyper::service::Service<hyper::Request<Incoming>> for Service {
     type Error = Infallible;
     type Future = Exchange;
 
-    fn call(&self, request: hyper::Request<Incoming>) -> Exchange {
+    fn call(&self, mut request: hyper::Request<Incoming>) -> Exchange {
         self.life.phase.set(Phase::Busy);
         let life = Rc::clone(&self.life);
+        let caller = self.caller(&mut request);
         let answer = match (refused(&self.worker, &request), &self.passage) {
             (Some(answer), None) => Answer::Refused(Some(answer)),
             (Some(answer), Some(_)) => Answer::Refused(Some(refused_to_front(request, answer))),
-            (None, None) => {
-                let client = Rc::clone(&self.client);
-                let id = self.worker.next_request_id();
-                let worker = Rc::clone(&self.worker);
-                Answer::Coming(Answering::new(worker, client, id, request, None))
-            }
-            (None, Some(passage)) => Answer::Coming(self.answer_to_front(passage, request)),
+            (None, passage) => Answer::Coming(self.begin(caller, request, passage.clone())),
         };
         Exchange { life, answer }
     }
 }
 
 impl Service {
-    fn answer_to_front(
-        &self,
-        passage: &Rc<Passage>,
-        mut request: hyper::Request<Incoming>,
-    ) -> Answering {
-        let caller = passage.caller(request.headers_mut());
-        if caller.as_ref().is_some_and(|caller| caller.is_http10) {
+    /// Whom the front speaks for, if this connection is the front's; the request is made to be theirs.
+    fn caller(&self, request: &mut hyper::Request<Incoming>) -> Option<Caller> {
+        let caller = self.passage.as_ref()?.caller(request.headers_mut())?;
+        if caller.is_http10 {
             *request.version_mut() = hyper::Version::HTTP_10;
         }
+        Some(caller)
+    }
+
+    fn begin(
+        &self,
+        caller: Option<Caller>,
+        request: hyper::Request<Incoming>,
+        passage: Option<Rc<Passage>>,
+    ) -> Answering {
         let (id, client) = match caller {
             Some(caller) => (caller.id, caller.client),
             None => (self.worker.next_request_id(), Rc::clone(&self.client)),
         };
-        let worker = Rc::clone(&self.worker);
-        Answering::new(worker, client, id, request, Some(Rc::clone(passage)))
+        Answering::new(Rc::clone(&self.worker), client, id, request, passage)
     }
 }
 

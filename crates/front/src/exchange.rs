@@ -11,12 +11,12 @@ use ipc::Origin;
 use scoreboard::Counter;
 
 use crate::connection::Life;
-use crate::forward;
 use crate::link::Failed;
 use crate::reply::{self, Reply, plain};
 use crate::run::Front;
 use crate::upload::{self, Upload};
 use crate::workers::Lease;
+use crate::{files, forward};
 
 /// A request that ran for longer than this when its worker died is not given to another: it may well be the reason.
 const REPEATABLE: Duration = Duration::from_secs(5);
@@ -52,6 +52,11 @@ async fn passed_on(
     let (mut head, body) = request.into_parts();
     if head.method == Method::CONNECT {
         return Err(plain(StatusCode::METHOD_NOT_ALLOWED, "This is no proxy.\n"));
+    }
+    if let Some(site) = front.site()
+        && let Some(file) = files::answer(&site, &head)
+    {
+        return Err(file);
     }
     let upload = Upload::receive(body)
         .await

@@ -14,7 +14,10 @@ pub(crate) fn site(place: &FrontSite) -> std::io::Result<Site> {
 
 /// The file that this request names. Everything else, refusals too, is the workers': they decide by the same code.
 pub(crate) fn answer(site: &Site, head: &Parts) -> Option<Response<Reply>> {
-    let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+    let target = head
+        .uri
+        .path_and_query()
+        .map_or("/", |target| target.as_str());
     match site.route(target) {
         Route::File(file) => Some(file.answer(&head.method, &head.headers).map(Reply::File)),
         _ => None,

@@ -12,6 +12,7 @@ mod channel;
 mod clock;
 mod connection;
 mod exchange;
+mod files;
 mod forward;
 mod line;
 mod link;

@@ -13,6 +13,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
+use site::FileBody;
 use tokio::task::spawn_local;
 
 use crate::connection::Life;
@@ -24,6 +25,8 @@ use crate::workers::Lease;
 pub(crate) enum Reply {
     Whole(Option<Bytes>),
     Stored(Stored),
+    /// Of a classic site.
+    File(FileBody),
 }
 
 /// The reading end of a store.
@@ -139,6 +142,7 @@ impl Body for Reply {
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
         match &mut *self {
             Reply::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Reply::File(file) => Pin::new(file).poll_frame(context),
             Reply::Stored(stored) => stored.store.poll_next(context).map(|next| {
                 next.map(|piece| {
                     piece.map(Frame::data).map_err(|Broken| {
@@ -154,6 +158,7 @@ impl Body for Reply {
         match self {
             Reply::Whole(bytes) => bytes.is_none(),
             Reply::Stored(stored) => stored.store.is_read(),
+            Reply::File(file) => file.is_end_stream(),
         }
     }
 
@@ -163,6 +168,7 @@ impl Body for Reply {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
             Reply::Stored(_) => SizeHint::default(),
+            Reply::File(file) => file.size_hint(),
         }
     }
 }

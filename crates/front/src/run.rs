@@ -8,8 +8,9 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hyper::Response;
-use ipc::{Channel, Ends, FromFront, FrontLimits, FrontStart, ToFront};
+use ipc::{Channel, Ends, FromFront, FrontSettings, FrontStart, ToFront};
 use scoreboard::Writer;
+use site::Site;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::LocalOptions;
@@ -19,7 +20,7 @@ use tokio::task::{AbortHandle, spawn_local};
 use crate::connection::{self, Life};
 use crate::reply::Reply;
 use crate::workers::Workers;
-use crate::{channel, clock};
+use crate::{channel, clock, files};
 
 /// How long it goes on when the supervisor has gone without a word.
 const ORPHANED: f64 = 30.0;
@@ -30,6 +31,7 @@ pub(crate) struct Front {
     pub(crate) board: Writer,
     pub(crate) header_timeout: Cell<u64>,
     pub(crate) keepalive_timeout: Cell<u64>,
+    site: RefCell<Option<Rc<Site>>>,
     /// Wakes the clock.
     pub(crate) awake: Notify,
     channel: AsyncFd<Channel>,
@@ -78,7 +80,7 @@ fn text(error: impl std::fmt::Display) -> String {
 async fn serve(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result<(), String> {
     let channel = channel::watch(channel).map_err(text)?;
     let front = match prepare(&start, fds) {
-        Ok(board) => Rc::new(Front::new(channel, board, start.limits)),
+        Ok(board) => Rc::new(Front::new(channel, board, start.settings)),
         Err(message) => {
             let _ = channel
                 .get_ref()
@@ -114,7 +116,7 @@ fn milliseconds(seconds: f64) -> u64 {
 }
 
 impl Front {
-    fn new(channel: AsyncFd<Channel>, board: Writer, limits: FrontLimits) -> Front {
+    fn new(channel: AsyncFd<Channel>, board: Writer, settings: FrontSettings) -> Front {
         let seed = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -124,6 +126,7 @@ impl Front {
             board,
             header_timeout: Cell::new(0),
             keepalive_timeout: Cell::new(0),
+            site: RefCell::default(),
             awake: Notify::new(),
             channel,
             connections: RefCell::default(),
@@ -134,15 +137,29 @@ impl Front {
             // Ids differ between starts, and tell the order within one.
             next_id: Cell::new((u64::from(std::process::id()) << 40) ^ (seed << 8)),
         };
-        front.limit(limits);
+        front.change(settings);
         front
     }
 
-    fn limit(&self, limits: FrontLimits) {
-        self.header_timeout.set(milliseconds(limits.header_timeout));
+    fn change(&self, settings: FrontSettings) {
+        self.header_timeout
+            .set(milliseconds(settings.header_timeout));
         self.keepalive_timeout
-            .set(milliseconds(limits.keepalive_timeout));
-        self.workers.set_queue(limits.queue as usize);
+            .set(milliseconds(settings.keepalive_timeout));
+        self.workers.set_queue(settings.queue as usize);
+        let site = settings.site.map(|place| files::site(&place)).transpose();
+        let site = site.unwrap_or_else(|error| {
+            self.trouble(format!(
+                "cannot look at the site: {error}; workers answer for its files"
+            ));
+            None
+        });
+        self.site.replace(site.map(Rc::new));
+    }
+
+    /// In classic mode.
+    pub(crate) fn site(&self) -> Option<Rc<Site>> {
+        self.site.borrow().clone()
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {
@@ -216,7 +233,7 @@ impl Front {
             };
             match message {
                 ToFront::Drain { deadline } => return Ok(deadline),
-                ToFront::Limits(limits) => self.limit(limits),
+                ToFront::Settings(settings) => self.change(*settings),
                 ToFront::Retire { worker } => self.workers.retire(worker),
                 ToFront::Worker { worker } => {
                     let door = fds.pop().ok_or("a worker came without its door")?;

@@ -15,8 +15,8 @@ mod origin;
 
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
 pub use message::{
-    Boot, CONCURRENT, Drain, FromDoor, FromFront, FromWorker, FromZygote, FrontLimits, FrontStart,
-    PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
+    Boot, CONCURRENT, Drain, FromDoor, FromFront, FromWorker, FromZygote, FrontSettings, FrontSite,
+    FrontStart, PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
 };
 pub use origin::{CLIENT_HEADER, CLOSE, Ends, LEAVE, MORE, Origin, WORKER_HEADER};
 

@@ -114,8 +114,10 @@ pub enum FromWorker {
 }
 
 /// What may change while the front runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct FrontLimits {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrontSettings {
+    /// In classic mode: the site, whose files need no worker.
+    pub site: Option<FrontSite>,
     /// Seconds an idle keep-alive connection is kept.
     pub keepalive_timeout: f64,
     /// Seconds a client may take to send a request's header.
@@ -131,7 +133,15 @@ pub struct FrontStart {
     pub protocol: u32,
     /// Build id of the sender.
     pub build: String,
-    pub limits: FrontLimits,
+    pub settings: FrontSettings,
+}
+
+/// A classic site, as in [`Boot`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrontSite {
+    pub app: PathBuf,
+    pub follow: Vec<PathBuf>,
+    pub deny: Vec<String>,
 }
 
 /// Supervisor → front. End of file means the supervisor is gone: drain and leave.
@@ -141,8 +151,8 @@ pub enum ToFront {
     Start(Box<FrontStart>),
     /// Accept. Descriptors: listening sockets, as many as fit; the others come in further messages.
     Listen,
-    /// From now on.
-    Limits(FrontLimits),
+    /// From now on. Sent with every generation, so that the site is looked at anew.
+    Settings(Box<FrontSettings>),
     /// This worker is ready. Descriptor: its door.
     Worker { worker: u64 },
     /// Send no more to this worker, and close its door when it has answered what it has.

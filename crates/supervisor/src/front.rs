@@ -5,8 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use config::Settings;
-use ipc::{BUILD, Channel, FromFront, FrontLimits, FrontStart, MAX_DESCRIPTORS, PROTOCOL, ToFront};
+use config::{Mode, Settings};
+use ipc::{
+    BUILD, Channel, FromFront, FrontSettings, FrontSite, FrontStart, MAX_DESCRIPTORS, PROTOCOL,
+    ToFront,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use scoreboard::Scoreboard;
 
@@ -29,8 +32,14 @@ pub(crate) struct Front {
     link: Link<ToFront>,
 }
 
-pub(crate) fn limits(settings: &Settings) -> FrontLimits {
-    FrontLimits {
+pub(crate) fn settings(settings: &Settings) -> FrontSettings {
+    let site = || FrontSite {
+        app: settings.app.clone(),
+        follow: settings.follow.clone(),
+        deny: settings.deny.clone(),
+    };
+    FrontSettings {
+        site: (settings.mode == Mode::Classic).then(site),
         keepalive_timeout: settings.keepalive_timeout.as_secs_f64(),
         header_timeout: settings.header_timeout.as_secs_f64(),
         queue: settings.queue,
@@ -40,7 +49,7 @@ pub(crate) fn limits(settings: &Settings) -> FrontLimits {
 impl Front {
     /// Start one that accepts on these sockets.
     pub(crate) fn start(
-        limits: FrontLimits,
+        settings: FrontSettings,
         sockets: Vec<OwnedFd>,
         events: &Events,
     ) -> Result<Front, Error> {
@@ -54,7 +63,7 @@ impl Front {
         let start = FrontStart {
             protocol: PROTOCOL,
             build: BUILD.into(),
-            limits,
+            settings,
         };
         link.send(
             ToFront::Start(Box::new(start)),
@@ -75,8 +84,9 @@ impl Front {
         })
     }
 
-    pub(crate) fn limit(&self, limits: FrontLimits) {
-        self.link.send(ToFront::Limits(limits), Vec::new());
+    pub(crate) fn change(&self, settings: FrontSettings) {
+        self.link
+            .send(ToFront::Settings(Box::new(settings)), Vec::new());
     }
 
     pub(crate) fn give(&self, worker: u64, door: OwnedFd) {

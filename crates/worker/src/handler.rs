@@ -113,8 +113,9 @@ pub(crate) fn refused(worker: &Worker, request: &HttpRequest<Incoming>) -> Optio
 /// The same to the front, which has the body already: take it, so that the answer is not lost.
 pub(crate) fn refused_to_front(request: HttpRequest<Incoming>, mut answer: Answer) -> Answer {
     spawn_local(discard(Box::new(RequestBody(request.into_body()))));
-    answer.headers_mut().remove(CONNECTION);
-    tell_front(&mut answer, &[ipc::CLOSE]);
+    if answer.headers_mut().remove(CONNECTION).is_some() {
+        tell_front(&mut answer, &[ipc::CLOSE]);
+    }
     answer
 }
 

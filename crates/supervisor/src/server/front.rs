@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use config::{Dispatch, Settings};
+use config::Dispatch;
 use ipc::FromFront;
 
 use super::Server;
 use super::stopping::OBEYS;
 use crate::event::Timer;
-use crate::front::{Front, limits};
+use crate::front::{Front, settings};
 use crate::link::Said;
 use crate::log;
 use crate::signal::describe;
@@ -54,7 +54,7 @@ impl Server {
         let started = sockets
             .all()
             .map_err(Into::into)
-            .and_then(|sockets| Front::start(limits(&self.settings), sockets, &self.events));
+            .and_then(|sockets| Front::start(settings(&self.settings), sockets, &self.events));
         match started {
             Ok(front) => {
                 log::debug!("started the front pid={}", front.pid);
@@ -139,9 +139,10 @@ impl Server {
         }
     }
 
-    pub(super) fn limit_front(&self, settings: &Settings) {
+    /// A new generation serves.
+    pub(super) fn tell_front(&self) {
         if let Some(front) = &self.front {
-            front.limit(limits(settings));
+            front.change(settings(&self.settings));
         }
     }
 

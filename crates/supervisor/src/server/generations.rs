@@ -109,7 +109,7 @@ impl Server {
         let first = self.current.is_none();
         self.current = Some(number);
         self.rising = None;
-        self.limit_front(&self.settings);
+        self.tell_front();
         self.hand_over_all();
         log::info!(
             "serving generation={number} workers={} ms={took}",

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use testkit::http::{Client, Response};
@@ -14,6 +14,7 @@ use crate::support::{eventually, hearth, memory, ok};
 const APP: &str = r#"return function (Hearth\Request $request) {
     switch ($request->path) {
         case '/nap': usleep(300000); break;
+        case '/until': while (!file_exists('go')) { usleep(5000); clearstatcache(); } break;
         case '/sleep':
             touch('begun');
             try { sleep(20); } finally { touch('ended'); }
@@ -47,6 +48,11 @@ fn metric(server: &Server, name: &str) -> u64 {
     let value = page.lines().find_map(|line| line.strip_prefix(&prefix));
     let value = value.unwrap_or_else(|| panic!("no {name} in {page}"));
     value.parse().expect("a number")
+}
+
+/// Let requests for `/until` end.
+fn go(server: &Server) {
+    std::fs::write(server.directory().join("go"), "").expect("a file");
 }
 
 /// Until the handler has made this file.
@@ -115,19 +121,15 @@ fn one_request_at_a_time_is_balanced_and_a_slow_one_holds_up_nobody() {
     );
     let mut slow = server.connect();
     let mut others: Vec<Client> = (0..5).map(|_| server.connect()).collect();
-    slow.send("GET /nap HTTP/1.1\r\nHost: x\r\n\r\n");
-    let start = Instant::now();
+    slow.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
+    busy_worker(&server);
     let mut pids: Vec<String> = others
         .iter_mut()
         .map(|client| ok(&client.get("/")))
         .collect();
-    assert!(
-        start.elapsed() < Duration::from_millis(250),
-        "{:?}",
-        start.elapsed()
-    );
     pids.dedup();
-    assert_eq!(pids.len(), 1, "last used first");
+    assert_eq!(pids.len(), 1);
+    go(&server);
     assert_ne!(ok(&slow.response()), pids[0]);
     server.stop();
 }
@@ -137,7 +139,7 @@ fn requests_wait_in_order_and_beyond_the_queue_get_503() {
     let server = balanced(1).args(["--queue", "2"]).start();
     let mut clients: Vec<Client> = (0..3).map(|_| server.connect()).collect();
     for (n, client) in clients.iter_mut().enumerate() {
-        client.send("GET /nap HTTP/1.1\r\nHost: x\r\n\r\n");
+        client.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
         eventually("it waits", || {
             metric(&server, "hearth_queued_total") == n as u64
         });
@@ -154,6 +156,8 @@ fn requests_wait_in_order_and_beyond_the_queue_get_503() {
     let mut last = server.connect();
     last.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     clients.push(last);
+    eventually("it waits", || metric(&server, "hearth_queue_length") == 2);
+    go(&server);
     clients
         .iter_mut()
         .for_each(|client| drop(ok(&client.response())));
@@ -167,23 +171,18 @@ fn a_worker_that_dies_takes_one_request_with_it() {
     let server = balanced(2).start();
     for signal in [Signal::KILL, Signal::SEGV] {
         for (method, expected) in [("POST", 502), ("GET", 200)] {
-            let begun = server.directory().join("begun");
             let mut client = server.connect();
-            let target = if method == "GET" { "/nap" } else { "/sleep" };
+            let target = if method == "GET" { "/until" } else { "/sleep" };
             client.send(format!(
                 "{method} {target} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
             ));
-            let busy = if method == "GET" {
-                busy_worker(&server)
-            } else {
-                until_made(&server, "begun");
-                busy_worker(&server)
-            };
+            let busy = busy_worker(&server);
             // Of a SIGSEGV that nothing has caused, the first only disarms Rust's handler.
             eventually("it is dead", || {
                 kill(busy, signal);
                 !server.workers().contains(&busy)
             });
+            go(&server);
             let response = client.response();
             assert_eq!(
                 response.status,
@@ -192,7 +191,7 @@ fn a_worker_that_dies_takes_one_request_with_it() {
                 response.text()
             );
             ok(&client.get("/"));
-            let _ = std::fs::remove_file(begun);
+            std::fs::remove_file(server.directory().join("go")).expect("it was made");
         }
     }
     assert_eq!(metric(&server, "hearth_bad_gateway_total"), 2);
@@ -290,13 +289,7 @@ fn a_slow_upload_and_a_slow_download_occupy_no_worker() {
     let mut other = server.connect();
     for byte in 0..20 {
         upload.send([byte]);
-        let start = Instant::now();
         ok(&other.get("/"));
-        assert!(
-            start.elapsed() < Duration::from_secs(2),
-            "{:?}",
-            start.elapsed()
-        );
     }
     assert_eq!(ok(&upload.response()), "20");
     let mut at = 0;
@@ -343,13 +336,7 @@ fn a_client_that_hangs_up_cancels_its_request_and_frees_its_worker() {
     until_made(&server, "begun");
     drop(client);
     until_made(&server, "ended");
-    let start = Instant::now();
     ok(&server.get("/"));
-    assert!(
-        start.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        start.elapsed()
-    );
     server.stop();
 }
 
@@ -405,7 +392,7 @@ fn workers_are_recycled_without_a_request_lost() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     let mut client = server.connect();
-                    for _ in 0..100 {
+                    while metric(&server, "hearth_workers_recycled_total") < 3 {
                         let response = client.get(target);
                         pids.lock().expect("no panic").insert(ok(&response));
                         // In direct mode a worker that leaves takes its connections with it, politely.
@@ -418,11 +405,7 @@ fn workers_are_recycled_without_a_request_lost() {
             }
         });
         let pids = pids.into_inner().expect("no panic").len();
-        assert!(
-            pids >= 3,
-            "{dispatch} {limit}: {pids} workers answered 400 requests"
-        );
-        assert!(metric(&server, "hearth_workers_recycled_total") >= pids as u64 - 2);
+        assert!(pids > 2, "{dispatch} {limit}: {pids} workers");
         assert_eq!(metric(&server, "hearth_worker_restarts_total"), 0);
         eventually("the old ones leave", || server.workers().len() == 2);
         server.stop();
@@ -462,16 +445,18 @@ fn what_runs_when_the_server_stops_is_finished() {
     ok(&idle.get("/"));
     let mut clients: Vec<Client> = (0..3).map(|_| server.connect()).collect();
     for client in &mut clients {
-        client.send("GET /nap HTTP/1.1\r\nHost: x\r\n\r\n");
+        client.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
     }
     eventually("two wait", || metric(&server, "hearth_queue_length") == 2);
     server.signal(Signal::TERM);
+    server.expect_log("stopping");
+    assert!(idle.is_closed_by_server());
+    go(&server);
     for client in &mut clients {
         let response = client.response();
         ok(&response);
         assert_eq!(response.header("connection"), Some("close"));
     }
-    assert!(idle.is_closed_by_server());
     assert!(server.wait_exit(Duration::from_secs(5)).is_some());
     server.stop();
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Raised with every change of this file; compared with the Rust side at start. */
-#define HEARTH_ABI 4
+#define HEARTH_ABI 5
 
 typedef struct { const char *ptr; size_t len; } hearth_str;
 typedef struct { hearth_str name, value; } hearth_header;
@@ -100,8 +100,7 @@ void hearth_release(void *retained);
 /* ---- called by C ---- */
 
 typedef struct {
-	hearth_str method, target, path, query, content_type, protocol;
-	int64_t content_length;    /* -1: unknown */
+	hearth_str method, target, path, query, protocol;
 	int protocol_number;       /* 1000 or 1001 */
 } hearth_request_head;
 
@@ -118,6 +117,8 @@ typedef struct {
 } hearth_response;
 
 void hearth_on_head(void *request, hearth_request_head *out);
+/* Of the body: its length is -1 when it is unknown. */
+void hearth_on_content(void *request, hearth_str *type, int64_t *length);
 bool hearth_on_header(void *request, hearth_str name, hearth_str *out);
 size_t hearth_on_headers(void *request, hearth_header *out, size_t capacity);
 void hearth_on_client(void *request, hearth_str *address, int *port, hearth_str *local, int *local_port, bool *secure);

@@ -58,25 +58,28 @@ static zend_object *duplicate(zend_object *object)
 }
 
 /* What most requests say is made once. */
-static zend_string *common[5];
-static const char *const common_text[] = {"GET", "POST", "HEAD", "HTTP/1.1", "HTTP/1.0"};
+enum { COMMON_GET, COMMON_POST, COMMON_HEAD, COMMON_HTTP_1_1, COMMON_HTTP_1_0, COMMON_COUNT };
+static zend_string *common[COMMON_COUNT];
+static const char *const common_text[COMMON_COUNT] = {"GET", "POST", "HEAD", "HTTP/1.1", "HTTP/1.0"};
 
 static void make_common(void)
 {
-	for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
+	for (size_t i = 0; i < COMMON_COUNT; i++) {
 		common[i] = zend_string_init_interned(common_text[i], strlen(common_text[i]), 1);
 	}
 }
 
-static void set_common_slot(zend_object *object, int slot, hearth_str value)
+static void set_method(zval *property, hearth_str method)
 {
-	for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
-		if (ZSTR_LEN(common[i]) == value.len && memcmp(ZSTR_VAL(common[i]), value.ptr, value.len) == 0) {
-			ZVAL_INTERNED_STR(OBJ_PROP_NUM(object, slot), common[i]);
-			return;
-		}
+	if (method.len == 3 && memcmp(method.ptr, "GET", 3) == 0) {
+		ZVAL_INTERNED_STR(property, common[COMMON_GET]);
+	} else if (method.len == 4 && memcmp(method.ptr, "POST", 4) == 0) {
+		ZVAL_INTERNED_STR(property, common[COMMON_POST]);
+	} else if (method.len == 4 && memcmp(method.ptr, "HEAD", 4) == 0) {
+		ZVAL_INTERNED_STR(property, common[COMMON_HEAD]);
+	} else {
+		ZVAL_STRINGL(property, method.ptr, method.len);
 	}
-	ZVAL_STRINGL(OBJ_PROP_NUM(object, slot), value.ptr, value.len);
 }
 
 static void set_slot(zend_object *object, int slot, hearth_str value)
@@ -94,7 +97,7 @@ zend_object *hearth_request_object_new(void *request)
 	hearth_on_head(request, &head);
 	hearth_on_request_retain(request);
 	self_of(object)->request = request;
-	set_common_slot(object, REQUEST_METHOD, head.method);
+	set_method(OBJ_PROP_NUM(object, REQUEST_METHOD), head.method);
 	set_slot(object, REQUEST_TARGET, head.target);
 	if (head.path.len == head.target.len) {
 		ZVAL_COPY(OBJ_PROP_NUM(object, REQUEST_PATH), OBJ_PROP_NUM(object, REQUEST_TARGET));
@@ -102,7 +105,8 @@ zend_object *hearth_request_object_new(void *request)
 		set_slot(object, REQUEST_PATH, head.path);
 	}
 	set_slot(object, REQUEST_QUERY, head.query);
-	set_common_slot(object, REQUEST_PROTOCOL, head.protocol);
+	ZVAL_INTERNED_STR(OBJ_PROP_NUM(object, REQUEST_PROTOCOL),
+		common[head.protocol_number == 1000 ? COMMON_HTTP_1_0 : COMMON_HTTP_1_1]);
 	return object;
 }
 

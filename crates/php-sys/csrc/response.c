@@ -416,9 +416,15 @@ void hearth_request_end(hearth_request_state *state)
 	ZVAL_UNDEF(&EG(user_error_handler));
 	zval_ptr_dtor(&EG(user_exception_handler));
 	ZVAL_UNDEF(&EG(user_exception_handler));
-	zend_stack_clean(&EG(user_error_handlers_error_reporting), NULL, 1);
-	zend_stack_clean(&EG(user_error_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
-	zend_stack_clean(&EG(user_exception_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+	if (UNEXPECTED(EG(user_error_handlers_error_reporting).elements)) {
+		zend_stack_clean(&EG(user_error_handlers_error_reporting), NULL, 1);
+	}
+	if (UNEXPECTED(EG(user_error_handlers).elements)) {
+		zend_stack_clean(&EG(user_error_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+	}
+	if (UNEXPECTED(EG(user_exception_handlers).elements)) {
+		zend_stack_clean(&EG(user_exception_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+	}
 	zval_ptr_dtor(&SG(callback_func));
 	ZVAL_UNDEF(&SG(callback_func));
 	if (SG(rfc1867_uploaded_files)) {

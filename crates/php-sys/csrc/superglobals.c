@@ -218,7 +218,8 @@ void hearth_register_server_variables(zval *server)
 {
 	void *request = SG(server_context);
 	hearth_request_head head;
-	hearth_str address, local, host;
+	hearth_str address, local, host, type;
+	int64_t length;
 	int port, local_port;
 	bool secure;
 
@@ -249,8 +250,9 @@ void hearth_register_server_variables(zval *server)
 	set_port(server, "SERVER_PORT", local_port);
 	register_server_name(request, server, local);
 	register_script(server, head.path);
-	if (head.content_type.len) {
-		set_str(server, "CONTENT_TYPE", head.content_type);
+	hearth_on_content(request, &type, &length);
+	if (type.len) {
+		set_str(server, "CONTENT_TYPE", type);
 	}
 	if (hearth_on_header(request, (hearth_str){"content-length", 14}, &host)) {
 		set_str(server, "CONTENT_LENGTH", host);
@@ -292,7 +294,8 @@ static void prepare_post(void)
 static void copy_strings(void *request)
 {
 	hearth_request_head head;
-	hearth_str value;
+	hearth_str value, type;
+	int64_t length;
 	sapi_request_info *info = &SG(request_info);
 
 	if (info->request_method) {
@@ -302,8 +305,9 @@ static void copy_strings(void *request)
 	info->request_method = estrndup(head.method.ptr, head.method.len);
 	info->request_uri = estrndup(head.target.ptr, head.target.len);
 	info->query_string = estrndup(head.query.ptr ? head.query.ptr : "", head.query.len);
-	info->content_type = head.content_type.len ? estrndup(head.content_type.ptr, head.content_type.len) : NULL;
-	info->content_length = head.content_length < 0 ? 0 : (zend_long) head.content_length;
+	hearth_on_content(request, &type, &length);
+	info->content_type = type.len ? estrndup(type.ptr, type.len) : NULL;
+	info->content_length = length < 0 ? 0 : (zend_long) length;
 	info->proto_num = head.protocol_number;
 	info->headers_only = head.method.len == 4 && memcmp(head.method.ptr, "HEAD", 4) == 0;
 	if (hearth_on_header(request, (hearth_str){"cookie", 6}, &value)) {

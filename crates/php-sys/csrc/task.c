@@ -259,7 +259,8 @@ hearth_step hearth_task_resume(hearth_task *task)
 	ZVAL_NULL(&transfer.value);
 	zend_fiber_switch_context(&transfer);
 	if (task->request) {
-		hearth_state_save(&task->saved, task->request);
+		/* What ended has nothing of its own left; a script's is what the end of the process finds. */
+		hearth_state_save(task->done && task->job != HEARTH_JOB_SCRIPT ? NULL : &task->saved, task->request);
 	}
 	hearth_current = outer;
 	if (outer) {

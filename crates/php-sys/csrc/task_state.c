@@ -368,7 +368,9 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 {
 	int error_reporting = EG(error_reporting);
 
-	save_task_fields(task);
+	if (task) {
+		save_task_fields(task);
+	}
 	if (!request) {
 		return;
 	}

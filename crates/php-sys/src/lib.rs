@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_double, c_int, c_void};
 
 /// Raised with every change of `hearth.h`.
-pub const HEARTH_ABI: u32 = 4;
+pub const HEARTH_ABI: u32 = 5;
 /// The PHP release series that this build is for, such as `8.2`.
 pub const PHP_SERIES: &str = env!("HEARTH_PHP_VERSION");
 
@@ -105,9 +105,7 @@ pub struct hearth_request_head {
     pub target: hearth_str,
     pub path: hearth_str,
     pub query: hearth_str,
-    pub content_type: hearth_str,
     pub protocol: hearth_str,
-    pub content_length: i64,
     pub protocol_number: c_int,
 }
 

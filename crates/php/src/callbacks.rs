@@ -9,13 +9,16 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    SET_COOKIE, TRANSFER_ENCODING,
+};
 use http::{HeaderMap, Version};
 use php_sys::{self as sys, hearth_header, hearth_request_head, hearth_response, hearth_str};
 
 use crate::budget;
 use crate::engine::Level;
-use crate::request::{Body, Request, Response};
+use crate::request::{Body, Known, Request, Response};
 use crate::task::{self, Busy, Cancel, TaskCell, host};
 
 macro_rules! callbacks {
@@ -75,18 +78,12 @@ fn head_of(request: &Request) -> hearth_request_head {
     } else {
         ("HTTP/1.1", 1001)
     };
-    let length = parts
-        .headers
-        .get(CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
     hearth_request_head {
         method: hearth_str::new(parts.method.as_str().as_bytes()),
         target: hearth_str::new(target.as_bytes()),
         path: hearth_str::new(parts.uri.path().as_bytes()),
         query: hearth_str::new(parts.uri.query().unwrap_or("").as_bytes()),
-        content_type: str_or_none(parts.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes)),
         protocol: hearth_str::new(protocol.as_bytes()),
-        content_length: length.unwrap_or(-1),
         protocol_number: number,
     }
 }
@@ -132,18 +129,46 @@ unsafe fn body_of(response: &hearth_response) -> Body {
     }
 }
 
+/// The names of nearly every response, without the look-up that others need.
+fn name_of(name: &[u8]) -> Option<HeaderName> {
+    match name {
+        b"Content-Type" | b"Content-type" | b"content-type" => Some(CONTENT_TYPE),
+        b"Location" | b"location" => Some(LOCATION),
+        b"Set-Cookie" | b"set-cookie" => Some(SET_COOKIE),
+        b"Cache-Control" | b"cache-control" => Some(CACHE_CONTROL),
+        _ => HeaderName::from_bytes(name).ok(),
+    }
+}
+
+fn value_of(value: &[u8]) -> Option<HeaderValue> {
+    match value {
+        b"application/json" => Some(HeaderValue::from_static("application/json")),
+        _ => HeaderValue::from_bytes(value).ok(),
+    }
+}
+
+fn note(name: &HeaderName, known: &mut Known) {
+    known.content_type |= *name == CONTENT_TYPE;
+    known.framing |= *name == CONTENT_LENGTH || *name == CONNECTION || *name == TRANSFER_ENCODING;
+}
+
 /// # Safety
 /// All pointers in `response` must be valid during the call.
-unsafe fn headers_of(response: &hearth_response) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(response.header_count + 3);
+unsafe fn headers_of(response: &hearth_response) -> (HeaderMap, Known) {
+    let mut known = Known::default();
+    if response.header_count == 0 {
+        return (HeaderMap::new(), known);
+    }
+    let mut headers = HeaderMap::with_capacity(response.header_count + 1);
     for i in 0..response.header_count {
         // SAFETY: C gives `header_count` headers whose bytes live during the call.
         let (name, value) = unsafe {
             let header = *response.headers.add(i);
             (header.name.bytes(), header.value.bytes())
         };
-        match (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
-            (Ok(name), Ok(value)) => {
+        match (name_of(name), value_of(value)) {
+            (Some(name), Some(value)) => {
+                note(&name, &mut known);
                 headers.append(name, value);
             }
             _ => task::log(
@@ -155,7 +180,7 @@ unsafe fn headers_of(response: &hearth_response) -> HeaderMap {
             ),
         }
     }
-    headers
+    (headers, known)
 }
 
 fn level_of(level: c_int) -> Level {
@@ -171,6 +196,15 @@ quick_callbacks! {
     fn hearth_on_head(request: *mut c_void, out: *mut hearth_request_head) {
         // SAFETY: C passes a live request and a place for the answer.
         unsafe { out.write(head_of(request_of(request))) };
+    }
+
+    fn hearth_on_content(request: *mut c_void, kind: *mut hearth_str, length: *mut i64) {
+        // SAFETY: C passes a live request and places for the answers.
+        unsafe {
+            let headers = &request_of(request).head.headers;
+            kind.write(str_or_none(headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes)));
+            length.write(headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(-1));
+        }
     }
 
     fn hearth_on_header(request: *mut c_void, name: hearth_str, out: *mut hearth_str) -> bool {
@@ -209,6 +243,16 @@ quick_callbacks! {
         // SAFETY: the pointer came from Rc::into_raw and is live.
         unsafe { Rc::increment_strong_count(request.cast::<Request>()) };
     }
+
+    fn hearth_on_respond(request: *mut c_void, response: *const hearth_response) {
+        // SAFETY: C passes a live request and a response whose pointers live during the call.
+        unsafe {
+            let response = &*response;
+            let status = u16::try_from(response.status).unwrap_or(500);
+            let (headers, known) = headers_of(response);
+            request_of(request).respond(Response { status, headers, known, body: body_of(response), more: response.more });
+        }
+    }
 }
 
 callbacks! {
@@ -224,15 +268,6 @@ callbacks! {
     fn hearth_on_body_read(request: *mut c_void, buffer: *mut c_char, length: usize) -> isize {
         // SAFETY: C passes a live request and `length` bytes of room.
         unsafe { request_of(request).read_body(std::slice::from_raw_parts_mut(buffer.cast(), length)) }
-    }
-
-    fn hearth_on_respond(request: *mut c_void, response: *const hearth_response) {
-        // SAFETY: C passes a live request and a response whose pointers live during the call.
-        unsafe {
-            let response = &*response;
-            let status = u16::try_from(response.status).unwrap_or(500);
-            request_of(request).respond(Response { status, headers: headers_of(response), body: body_of(response), more: response.more });
-        }
     }
 
     fn hearth_on_finish(request: *mut c_void, last: hearth_str) {

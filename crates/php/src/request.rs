@@ -88,9 +88,18 @@ impl fmt::Debug for Request {
 pub struct Response {
     pub status: u16,
     pub headers: HeaderMap,
+    pub known: Known,
     pub body: Body,
     /// The task goes on after this: poll it in the background.
     pub more: bool,
+}
+
+/// Which fields that the server sets itself are among those of the handler.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    pub content_type: bool,
+    /// `Connection`, `Transfer-Encoding` or `Content-Length`.
+    pub framing: bool,
 }
 
 /// A response's body.

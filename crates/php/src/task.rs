@@ -87,6 +87,7 @@ pub(crate) fn stop_timer(id: u64) -> bool {
 
 /// A line for the log, or for the terminal while there is no host yet.
 pub(crate) fn log(level: Level, message: &str) {
+    let _busy = Busy::enter();
     match HOST.get() {
         Some(host) => host.log(level, message, current_request_id()),
         None => eprintln!("hearth: {message}"),

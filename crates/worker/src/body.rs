@@ -38,7 +38,7 @@ impl BodySource for RequestBody {
 pub(crate) enum ResponseBody {
     Full(Option<Bytes>),
     Stream(Hanging),
-    File(FileBody),
+    File(Box<FileBody>),
 }
 
 /// A pipe that ends the writing task when hyper drops it before its end: the client is gone.
@@ -85,6 +85,10 @@ impl Drop for Hanging {
 impl ResponseBody {
     pub(crate) fn text(text: &'static str) -> ResponseBody {
         ResponseBody::Full(Some(Bytes::from_static(text.as_bytes())))
+    }
+
+    pub(crate) fn file(file: FileBody) -> ResponseBody {
+        ResponseBody::File(Box::new(file))
     }
 
     pub(crate) fn full(bytes: Bytes) -> ResponseBody {

@@ -119,7 +119,7 @@ fn answer(route: Route, head: &Parts, target: &str) -> Answer {
     match route {
         Route::File(file) => file
             .answer(&head.method, &head.headers)
-            .map(ResponseBody::File),
+            .map(ResponseBody::file),
         Route::Redirect(to) => redirect(&to),
         Route::Forbidden => plain(StatusCode::FORBIDDEN, "Forbidden\n"),
         Route::NotFound | Route::Script { .. } => plain(StatusCode::NOT_FOUND, "Not Found\n"),

@@ -48,7 +48,7 @@ enum Phase {
     Queued(Turn),
     Running,
     /// It needs no PHP.
-    Planned(Option<Answer>),
+    Planned(Option<Box<Answer>>),
 }
 
 pub(crate) fn plain(status: StatusCode, text: &'static str) -> Answer {
@@ -162,7 +162,7 @@ impl Answering {
             passage,
         };
         match plan {
-            Some(Plan::Answer(answer)) => this.phase = Phase::Planned(Some(answer)),
+            Some(Plan::Answer(answer)) => this.phase = Phase::Planned(Some(Box::new(answer))),
             Some(Plan::Run(script)) => {
                 this.script = Some(script);
                 this.enter();
@@ -314,7 +314,7 @@ impl Answering {
             }
             Phase::Running => self.poll_answer(context),
             Phase::Planned(answer) => {
-                let mut answer = answer.take().expect("a future is not polled after its end");
+                let mut answer = *answer.take().expect("a future is not polled after its end");
                 self.settle(&mut answer);
                 Poll::Ready(answer)
             }
@@ -411,20 +411,9 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=UTF-8");
 /// Headers that say how this connection frames the message are hyper's.
 const FRAMING: [HeaderName; 2] = [TRANSFER_ENCODING, CONNECTION];
 
-/// `complete`: PHP has said all that the head is to say, the type too.
-fn convert(response: Response, complete: bool) -> Answer {
-    let (body, length) = match response.body {
-        Body::Full(bytes) => (ResponseBody::full(bytes), true),
-        Body::Stream(pipe) => (ResponseBody::Stream(Hanging::new(pipe)), false),
-        Body::File(_) => unreachable!("files are answered by send_file"),
-    };
-    let mut answer = HttpResponse::new(body);
-    *answer.status_mut() =
-        StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    *answer.headers_mut() = response.headers;
-    let status = answer.status();
-    let headers = answer.headers_mut();
-    // `Connection: close` from PHP is honoured, anything else there is not its business.
+/// `Connection: close` from PHP is honoured, anything else there is not its business. Nor is the length of what is there
+/// whole.
+fn take_framing(headers: &mut HeaderMap, whole: bool) {
     let close = headers
         .get(CONNECTION)
         .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"close"));
@@ -434,18 +423,36 @@ fn convert(response: Response, complete: bool) -> Answer {
     if close {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    if length {
+    if whole {
         headers.remove(CONTENT_LENGTH);
     }
+}
+
+/// `complete`: PHP has said all that the head is to say, the type too.
+fn convert(mut response: Response, complete: bool) -> Answer {
+    if response.known.framing {
+        take_framing(
+            &mut response.headers,
+            matches!(response.body, Body::Full(_)),
+        );
+    }
+    let status = StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let has_body = !(status.is_informational()
         || status == StatusCode::NO_CONTENT
         || status == StatusCode::NOT_MODIFIED);
-    if has_body && !complete && !headers.contains_key(CONTENT_TYPE) {
-        headers.insert(CONTENT_TYPE, HTML);
+    if has_body && !complete && !response.known.content_type {
+        response.headers.insert(CONTENT_TYPE, HTML);
     }
+    let mut answer = HttpResponse::new(match response.body {
+        Body::Full(bytes) => ResponseBody::full(bytes),
+        Body::Stream(pipe) => ResponseBody::Stream(Hanging::new(pipe)),
+        Body::File(_) => unreachable!("files are answered by send_file"),
+    });
     if !has_body {
         *answer.body_mut() = ResponseBody::Full(None);
     }
+    *answer.status_mut() = status;
+    *answer.headers_mut() = response.headers;
     answer
 }
 
@@ -465,7 +472,7 @@ fn send_file(request: &Request, path: &str, status: u16, headers: HeaderMap) -> 
     let head = request.head();
     let mut answer = file
         .answer_any(&head.method, &head.headers)
-        .map(ResponseBody::File);
+        .map(ResponseBody::file);
     if answer.status() == StatusCode::OK && status != 200 {
         *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
     }

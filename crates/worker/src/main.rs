@@ -23,11 +23,6 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-/// hyper takes and gives back a read buffer of 8 KiB per request. With many connections that wait in between, glibc's
-/// heap fragments over it; this allocator spends 5 % less CPU on a database request (bench/run mysql).
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const USAGE: &str = "\
 hearth-php is started by hearth: use `hearth serve` or `hearth run`.
 It also understands what the php command does: `hearth-php [php options] SCRIPT [ARG…]`.";

@@ -140,6 +140,33 @@ impl Site {
         }
     }
 
+    /// The file that answers `target`, if it takes no look at scripts to know: for whoever can send files only.
+    ///
+    /// What this gives, [`route`](Site::route) gives too.
+    #[must_use]
+    pub fn file(&self, target: &str) -> Option<StaticFile> {
+        let raw = target.split_once('?').map_or(target, |(raw, _)| raw);
+        let clean = path::clean(raw)?;
+        let mut ends = (1..clean.len()).filter(|&at| clean[at] == b'/');
+        if ends.any(|at| self.is_script(&clean[..at])) || self.is_script(&clean) {
+            return None;
+        }
+        if self.is_denied(&clean) || names::is_hidden(&clean) {
+            return None;
+        }
+        let route = match clean.last() {
+            Some(b'/') => self.directory(&clean),
+            _ => match self.find(&clean) {
+                Found::File { file, real } => self.found(Found::File { file, real }, &clean, b""),
+                _ => return None,
+            },
+        };
+        match route {
+            Route::File(file) => Some(file),
+            _ => None,
+        }
+    }
+
     /// `/a.php/more`: the first name that ends with `.php` and is a file runs, and the rest is its `PATH_INFO`.
     fn script_on_the_way(&self, clean: &[u8]) -> Option<Route> {
         let slashes = (1..clean.len()).filter(|&at| clean[at] == b'/');
@@ -184,7 +211,7 @@ impl Site {
         match found {
             Found::File { file, real } => {
                 let real = real.as_ref().map(|real| real.as_os_str().as_bytes());
-                self.file(file, real.unwrap_or(clean), clean, path_info)
+                self.regular(file, real.unwrap_or(clean), clean, path_info)
             }
             Found::Missing => self.front_controller(),
             Found::Directory | Found::Refused => Route::Forbidden,
@@ -193,7 +220,7 @@ impl Site {
     }
 
     /// `real` is where the file is, `clean` what it is called.
-    fn file(&self, file: StaticFile, real: &[u8], clean: &[u8], path_info: &[u8]) -> Route {
+    fn regular(&self, file: StaticFile, real: &[u8], clean: &[u8], path_info: &[u8]) -> Route {
         let root = self.root().as_os_str().as_bytes();
         if real.strip_prefix(root).is_some_and(|at| self.is_denied(at)) {
             return Route::Forbidden;

@@ -45,6 +45,35 @@ fn files_and_scripts_that_are_there() {
     ]);
 }
 
+/// Most files are found without a look at the scripts; what is not, `route` finds.
+#[test]
+fn files_alone() {
+    let fixture = Fixture::new();
+    let mut site = fixture.site();
+    site.deny("/uploads");
+    for (target, found) in [
+        ("/page.html?x", true),
+        ("/name%20with%20space%20%C3%A9.txt", true),
+        ("/html/", true),
+        ("/inside.txt", true),
+        ("/dir.php/text.txt", false),
+        ("/info.php", false),
+        ("/info.php/page.html", false),
+        ("/", false),
+        ("/both/", false),
+        ("/admin", false),
+        ("/missing", false),
+        ("/uploads/x.jpg", false),
+        ("/.env", false),
+        ("/source.txt", false),
+        ("/old.php~", false),
+        ("/out.txt", false),
+        ("/..", false),
+    ] {
+        assert_eq!(site.file(target).is_some(), found, "{target}");
+    }
+}
+
 #[test]
 fn path_info() {
     check(&[
@@ -512,7 +541,11 @@ proptest! {
         let target = format!("/{}", pieces.concat());
         FIXTURE.with(|fixture| {
             let site = fixture.site();
-            match site.route(&target) {
+            let route = site.route(&target);
+            if let Some(file) = site.file(&target) {
+                assert_eq!(format!("file {}", file.path().strip_prefix(site.root()).expect("below").display()), show(&site, &route));
+            }
+            match route {
                 Route::File(file) => {
                     let real = file.path().canonicalize().expect("it is there");
                     assert!(real.starts_with(site.root()), "{target}: {}", real.display());

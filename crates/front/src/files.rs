@@ -3,7 +3,7 @@
 use http::request::Parts;
 use hyper::Response;
 use ipc::FrontSite;
-use site::{Route, Site};
+use site::Site;
 
 use crate::reply::Reply;
 
@@ -14,12 +14,6 @@ pub(crate) fn site(place: &FrontSite) -> std::io::Result<Site> {
 
 /// The file that this request names. Everything else, refusals too, is the workers': they decide by the same code.
 pub(crate) fn answer(site: &Site, head: &Parts) -> Option<Response<Reply>> {
-    let target = head
-        .uri
-        .path_and_query()
-        .map_or("/", |target| target.as_str());
-    match site.route(target) {
-        Route::File(file) => Some(file.answer(&head.method, &head.headers).map(Reply::File)),
-        _ => None,
-    }
+    let file = site.file(head.uri.path())?;
+    Some(file.answer(&head.method, &head.headers).map(Reply::File))
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 const SOURCES: [&str; 13] = [
     "classic.c",
     "cli.c",
+    "frankenphp.c",
     "functions.c",
     "headers.c",
     "mysql.c",

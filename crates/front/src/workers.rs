@@ -150,12 +150,15 @@ impl Workers {
     }
 
     fn heard(&self, worker: &Rc<Worker>, said: FromDoor) {
+        if let FromDoor::Ended { leaves: true, .. } = said {
+            worker.retired.set(true);
+        }
         let free = match (said, worker.state.get()) {
-            (FromDoor::Ended { connection }, State::Ending { link })
+            (FromDoor::Ended { connection, .. }, State::Ending { link })
             | (FromDoor::Closed { connection }, State::Ending { link } | State::Closing { link }) => {
                 connection == link
             }
-            (FromDoor::Ended { connection }, State::Leased) => {
+            (FromDoor::Ended { connection, .. }, State::Leased) => {
                 worker.ended.set(Some(connection));
                 false
             }

@@ -183,7 +183,8 @@ pub enum ToDoor {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum FromDoor {
     /// A request of this connection has ended whose response said that it would go on ([`crate::MORE`]).
-    Ended { connection: u64 },
+    /// `leaves`: it takes no further request.
+    Ended { connection: u64, leaves: bool },
     /// This connection is closed, and all that was asked on it has ended.
     Closed { connection: u64 },
 }

@@ -52,6 +52,8 @@ bool hearth_boot(const hearth_boot_args *args);
 hearth_outcome hearth_load_library(const hearth_source *files, size_t count);
 hearth_outcome hearth_run_entry(const char *path);
 hearth_str hearth_boot_error(void);
+/* Whether the entry script is a loop that asks for requests, as FrankenPHP's worker scripts do. */
+bool hearth_is_loop(void);
 void hearth_seal(void);
 void hearth_after_fork(void);
 uint64_t hearth_post_max_size(void);
@@ -81,6 +83,8 @@ typedef struct {
 
 /* One at a time: the next only after the one before has ended. */
 hearth_task *hearth_task_classic(void *owner, void *request, const hearth_script *script);
+/* A task in which a loop is told to end, and ends; NULL if there is none that waits. */
+hearth_task *hearth_loop_stop(void *owner);
 hearth_step hearth_task_resume(hearth_task *task);
 void hearth_task_suspend(void);
 void hearth_task_free(hearth_task *task);
@@ -135,6 +139,8 @@ void hearth_on_request_release(void *request);
 void hearth_on_time_limit(void *owner, double seconds);
 /* Classic mode: the CPU time that the script may use from now on, in seconds; 0 is no limit. */
 void hearth_on_cpu_limit(int64_t seconds);
+/* This worker cannot go on: replace it after what it has. */
+void hearth_on_leave(hearth_str reason);
 
 typedef enum { HEARTH_LOG_DEBUG = 0, HEARTH_LOG_NOTICE = 1, HEARTH_LOG_WARNING = 2, HEARTH_LOG_ERROR = 3 } hearth_log_level;
 void hearth_on_log(hearth_log_level level, hearth_str message);

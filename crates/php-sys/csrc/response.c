@@ -108,6 +108,9 @@ size_t hearth_echo(const char *text, size_t length)
 	if (!state || !state->request) {
 		return hearth_cli_echo(text, length);
 	}
+	if (state->finished) {
+		return length;
+	}
 	if (state->responded && !state->committed) {
 		hearth_log(HEARTH_LOG_WARNING, "%zu bytes echoed after the response was sent are lost: %.80s", length, text);
 		return length;
@@ -134,7 +137,7 @@ void hearth_flush(void *context)
 	hearth_request_state *state = hearth_current_request();
 
 	(void) context;
-	if (state && state->request && (!state->responded || state->committed)) {
+	if (state && state->request && !state->finished && (!state->responded || state->committed)) {
 		hearth_commit_head(state);
 		send_kept(state);
 		hearth_let_send();
@@ -145,7 +148,7 @@ void hearth_flush(void *context)
 
 static bool has_after_work(hearth_request_state *state)
 {
-	return state->deferred != NULL;
+	return state->deferred != NULL || state->continues;
 }
 
 /* `owned`: a string whose reference the response takes; interned strings are never freed and need none. */
@@ -174,6 +177,9 @@ static void respond_echoed(hearth_request_state *state)
 {
 	hearth_response response = { .status = sapi_status(), .kind = HEARTH_BODY_FULL, .more = has_after_work(state) };
 
+	if (state->finished) {
+		return;
+	}
 	if (state->committed) {
 		send_kept(state);
 		return;
@@ -278,7 +284,8 @@ static void respond_exception(hearth_request_state *state)
 {
 	zend_string *page;
 
-	if (Z_TYPE(EG(user_exception_handler)) != IS_UNDEF) {
+	/* In a loop that handler is for the script, not for a request; so it is with FrankenPHP. */
+	if (Z_TYPE(EG(user_exception_handler)) != IS_UNDEF && !state->continues) {
 		zend_user_exception_handler();
 		if (!EG(exception)) {
 			respond_echoed(state);
@@ -317,6 +324,9 @@ static void respond_value(hearth_request_state *state, zval *value)
 	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\toresponse", &converted, value);
 	if (Z_TYPE(converted) == IS_OBJECT && !EG(exception)) {
 		respond_object(state, Z_OBJ(converted));
+	} else if (Z_TYPE(converted) == IS_NULL && !EG(exception)) {
+		php_output_end_all();
+		respond_echoed(state);
 	}
 	zval_ptr_dtor(&converted);
 }
@@ -440,12 +450,77 @@ void hearth_request_end(hearth_request_state *state)
 	}
 }
 
+static void end_stream(hearth_request_state *state)
+{
+	if (state->committed) {
+		php_output_end_all();
+		send_kept(state);
+		hearth_on_finish(state->request, (hearth_str){NULL, 0});
+	}
+}
+
+/* A loop's callback has ended: answer with what it echoed, or threw, and let that go out before the script goes on. */
+void hearth_request_answer(hearth_request_state *state)
+{
+	zval nothing;
+
+	ZVAL_NULL(&nothing);
+	state->continues = true;
+	settle(state, &nothing);
+	end_stream(state);
+	state->finished = true;
+	if (hearth_can_wait()) {
+		hearth_on_yield();
+	}
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+/* The response is complete, the code goes on. */
+bool hearth_request_finish(hearth_request_state *state)
+{
+	if (state->finished) {
+		return false;
+	}
+	state->continues = true;
+	php_output_end_all();
+	respond_echoed(state);
+	end_stream(state);
+	state->finished = true;
+	if (hearth_can_wait()) {
+		hearth_on_yield();
+	}
+	return true;
+}
+
+/* A loop whose script has ended: a request that came too late for it. Its worker is about to be replaced. */
+static bool nobody_handles(hearth_request_state *state)
+{
+	static const char retry_after[] = "Retry-After: 1", last[] = "Connection: close";
+
+	if (!hearth_loop) {
+		return false;
+	}
+	sapi_add_header(retry_after, sizeof retry_after - 1, true);
+	sapi_add_header(last, sizeof last - 1, true);
+	SG(sapi_headers).http_response_code = 503;
+	smart_str_appends(&state->out, "Service Unavailable\n");
+	respond_echoed(state);
+	return true;
+}
+
 void hearth_request_run(hearth_task *task)
 {
 	hearth_request_state *state = task->request;
 	zend_fcall_info fci = hearth_handler;
 	zval result, argument;
 
+	if (UNEXPECTED(nobody_handles(state))) {
+		hearth_request_end(state);
+		php_output_deactivate();
+		return;
+	}
 	ZVAL_UNDEF(&result);
 	ZVAL_OBJ(&argument, hearth_request_object_new(state->request));
 	state->request_object = Z_OBJ(argument);

@@ -324,6 +324,7 @@ static PHP_MINIT_FUNCTION(hearth)
 	}
 	if (boot_args->mode != HEARTH_CLASSIC) {
 		hearth_register_classes();
+		hearth_register_frankenphp();
 	}
 	return SUCCESS;
 }
@@ -498,8 +499,10 @@ static hearth_outcome adapt(zval *returned)
 	return HEARTH_OK;
 }
 
-/* Run the entry script, once, and keep what it returned. */
-hearth_outcome hearth_run_entry(const char *path)
+static hearth_outcome entry_outcome;
+
+/* On the entry script's own stack. What it returned is kept; a loop comes back here when its script ends. */
+static void run_entry_script(void)
 {
 	volatile hearth_outcome outcome = HEARTH_OK;
 	zend_file_handle file;
@@ -507,18 +510,15 @@ hearth_outcome hearth_run_entry(const char *path)
 
 	ZVAL_UNDEF(&returned);
 	zend_try {
-		zend_stream_init_filename(&file, path);
+		zend_stream_init_filename(&file, hearth_entry_path);
 		file.primary_script = true;
-		CG(skip_shebang) = 1;
-		PG(during_request_startup) = 0;
-		SG(request_info).path_translated = (char *) path;
 		if (zend_execute_scripts(ZEND_REQUIRE, &returned, 1, &file) == FAILURE || EG(exception)) {
 			outcome = HEARTH_EXCEPTION;
 			/* A syntax error is still under way; any other exception has been reported. */
 			outcome_of_exception();
 		}
 		zend_destroy_file_handle(&file);
-		if (outcome == HEARTH_OK) {
+		if (outcome == HEARTH_OK && !hearth_loop) {
 			outcome = adapt(&returned);
 		}
 		zval_ptr_dtor(&returned);
@@ -526,8 +526,25 @@ hearth_outcome hearth_run_entry(const char *path)
 	} zend_catch {
 		outcome = HEARTH_BAILOUT;
 	} zend_end_try();
+	if (outcome == HEARTH_BAILOUT && hearth_current) {
+		/* In a request of a loop: that is broken, and with it this process. */
+		zend_bailout();
+	}
+	entry_outcome = outcome;
+}
+
+/* Run the entry script, once, up to its end or to where it asks for a request. */
+hearth_outcome hearth_run_entry(const char *path)
+{
+	CG(skip_shebang) = 1;
+	PG(during_request_startup) = 0;
+	SG(request_info).path_translated = (char *) path;
+	hearth_entry_path = path;
+	hearth_entry_server();
+	entry_outcome = HEARTH_OK;
+	hearth_entry_run(run_entry_script);
 	SG(request_info).path_translated = NULL;
-	return outcome;
+	return entry_outcome;
 }
 
 hearth_str hearth_boot_error(void)

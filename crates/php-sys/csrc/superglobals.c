@@ -197,6 +197,10 @@ static void register_script(zval *server, hearth_str path)
 {
 	const hearth_script *script = hearth_classic_script();
 
+	if (!script && hearth_loop) {
+		hearth_entry_server_variables(server, false);
+		return;
+	}
 	if (!script) {
 		set_str(server, "PATH_INFO", path);
 		return;
@@ -426,6 +430,9 @@ void hearth_superglobals_seal(void)
 		for (size_t i = 0; i < sizeof drop / sizeof *drop; i++) {
 			zend_hash_str_del(Z_ARRVAL(boot_server), drop[i], strlen(drop[i]));
 		}
+	}
+	if (Z_TYPE(boot_server) == IS_ARRAY) {
+		hearth_entry_server_forget(Z_ARRVAL(boot_server));
 	}
 	sealed = true;
 	hearth_superglobals_clear();

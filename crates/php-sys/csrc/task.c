@@ -10,6 +10,13 @@ __thread hearth_task *hearth_current;
 int hearth_no_switch;
 bool hearth_broken;
 
+/* The entry script while it runs, and what runs it. */
+hearth_task *hearth_entry_task;
+const char *hearth_entry_path;
+static void (*run_entry_script)(void);
+/* error_reporting() as the script left it: the engine keeps that per stack. */
+static int entry_error_reporting;
+
 static char task_kind;
 static hearth_task *free_tasks;
 static hearth_task **tasks;
@@ -106,7 +113,7 @@ static void run_call(hearth_task *task)
 }
 
 /* Callbacks registered by onTaskEnd(), newest first. */
-static void run_on_end(hearth_task *task)
+void hearth_task_run_on_end(hearth_task *task)
 {
 	while (task->on_end) {
 		HashTable *callbacks = task->on_end;
@@ -155,12 +162,32 @@ static void end_of_call(hearth_task *task)
 	}
 }
 
+/* The script is left, at its end or because it waits for a request. */
+void hearth_entry_left(void)
+{
+	entry_error_reporting = EG(error_reporting);
+}
+
+static void run_entry(hearth_task *task)
+{
+	run_entry_script();
+	if (task == hearth_loop) {
+		hearth_loop_script_ended(task);
+		return;
+	}
+	hearth_entry_left();
+	zend_vm_stack_destroy();
+}
+
 static void run_job(hearth_task *task)
 {
-	if (task->job != HEARTH_JOB_SCRIPT) {
+	if (task->job != HEARTH_JOB_SCRIPT && task->job != HEARTH_JOB_ENTRY) {
 		php_output_activate();
 	}
 	switch (task->job) {
+		case HEARTH_JOB_ENTRY:
+			run_entry(task);
+			return;
 		case HEARTH_JOB_REQUEST:
 			hearth_request_run(task);
 			break;
@@ -169,11 +196,11 @@ static void run_job(hearth_task *task)
 			break;
 		default:
 			run_call(task);
-			run_on_end(task);
+			hearth_task_run_on_end(task);
 			end_of_call(task);
 			return;
 	}
-	run_on_end(task);
+	hearth_task_run_on_end(task);
 }
 
 static void set_up_stack(hearth_task *task)
@@ -187,7 +214,7 @@ static void set_up_stack(hearth_task *task)
 	memset(bottom, 0, sizeof *bottom);
 	bottom->func = &bottom_function;
 	/* A script's own frame is the outermost, as on the command line: that makes its variables the global ones. */
-	EG(current_execute_data) = task->job == HEARTH_JOB_SCRIPT ? NULL : bottom;
+	EG(current_execute_data) = task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_ENTRY ? NULL : bottom;
 	EG(active_fiber) = NULL;
 	EG(jit_trace_num) = 0;
 	HEARTH_SET_STACK_LIMITS(&task->context);
@@ -196,13 +223,16 @@ static void set_up_stack(hearth_task *task)
 /* The bottom of every task's stack. It never returns while its context can be used again. */
 static void entry(zend_fiber_transfer *transfer)
 {
-	hearth_task *task = hearth_current;
+	/* The entry script is no task: there is nothing yet that could wait. */
+	hearth_task *task = hearth_current ? hearth_current : hearth_entry_task;
 
 	set_up_stack(task);
 	for (;;) {
 		zend_fiber_transfer out = {0};
 
-		EG(error_reporting) = hearth_error_reporting;
+		if (task->job != HEARTH_JOB_ENTRY) {
+			EG(error_reporting) = hearth_error_reporting;
+		}
 		zend_first_try {
 			run_job(task);
 		} zend_catch {
@@ -220,7 +250,8 @@ static void entry(zend_fiber_transfer *transfer)
 
 static bool make_context(hearth_task *task)
 {
-	size_t size = task->job == HEARTH_JOB_SCRIPT ? HEARTH_SCRIPT_STACK : (size_t) EG(fiber_stack_size);
+	bool script = task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_ENTRY;
+	size_t size = script ? HEARTH_SCRIPT_STACK : (size_t) EG(fiber_stack_size);
 
 	if (!HEARTH_FIBER_INIT(&task->context, &task_kind, entry, size)) {
 		if (EG(exception)) {
@@ -269,7 +300,9 @@ hearth_step hearth_task_resume(hearth_task *task)
 	if (!task->done) {
 		return HEARTH_STEP_WAITING;
 	}
-	task->resume_at = &task->context;
+	if (task->job != HEARTH_JOB_ENTRY) {
+		task->resume_at = &task->context;
+	}
 	return task->broken ? HEARTH_STEP_BROKEN : HEARTH_STEP_DONE;
 }
 
@@ -292,6 +325,15 @@ void hearth_task_free(hearth_task *task)
 
 	if (task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC) {
 		/* What the one leaves is ended by hearth_cli_finish; the other leaves nothing. */
+		return;
+	}
+	if (task->job == HEARTH_JOB_ENTRY) {
+		/* The script waits on this stack for the next request, or has ended. */
+		task->request = NULL;
+		task->owner = NULL;
+		if (request && --request->tasks == 0 && !task->broken) {
+			hearth_request_state_free(request);
+		}
 		return;
 	}
 	task->job = HEARTH_JOB_NONE;
@@ -349,8 +391,37 @@ bool hearth_is_unwinding(void)
 
 hearth_task *hearth_task_request(void *owner, void *request)
 {
-	hearth_task *task = hearth_task_new(HEARTH_JOB_REQUEST, hearth_request_state_new(request));
+	hearth_request_state *state = hearth_request_state_new(request);
+	hearth_task *task = hearth_loop_request(state, owner);
 
-	task->owner = owner;
+	if (!task) {
+		task = hearth_task_new(HEARTH_JOB_REQUEST, state);
+		task->owner = owner;
+	}
 	return task;
+}
+
+/* Run the entry script on a stack of its own, in which a loop can stay; returns when it has ended or waits for a request. */
+void hearth_entry_run(void (*script)(void))
+{
+	hearth_task *task = hearth_entry_task = hearth_task_new(HEARTH_JOB_ENTRY, NULL);
+	zend_fiber_transfer transfer = {0};
+
+	run_entry_script = script;
+	if (!make_context(task)) {
+		return;
+	}
+	task->resumer = EG(current_fiber_context);
+	transfer.context = task->resume_at;
+	ZVAL_NULL(&transfer.value);
+	zend_fiber_switch_context(&transfer);
+	EG(error_reporting) = entry_error_reporting;
+	if (!hearth_loop) {
+		zend_fiber_destroy_context(&task->context);
+		task->has_context = false;
+		task->job = HEARTH_JOB_NONE;
+		task->next_free = free_tasks;
+		free_tasks = task;
+		hearth_entry_task = NULL;
+	}
 }

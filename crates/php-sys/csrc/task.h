@@ -10,6 +10,7 @@ typedef enum {
 	HEARTH_JOB_CALL,        /* async(), a timer: call `callable`, keep the result */
 	HEARTH_JOB_SCRIPT,      /* `hearth run` */
 	HEARTH_JOB_CLASSIC,     /* a request from startup to shutdown */
+	HEARTH_JOB_ENTRY,       /* the entry script; a loop stays in it and handles the requests, see frankenphp.c */
 } hearth_job;
 
 struct hearth_task {
@@ -51,6 +52,12 @@ extern zend_class_entry *hearth_task_ce, *hearth_request_ce, *hearth_response_ce
 extern int hearth_no_switch;
 /* A fatal error has happened in this process: what ends from here on is not worth a report. */
 extern bool hearth_broken;
+extern hearth_task *hearth_entry_task, *hearth_loop;
+extern const char *hearth_entry_path;
+extern bool hearth_loop_ended;
+
+/* What Symfony Runtime starts unless APP_RUNTIME says otherwise; in php/src/Internal/runtime.php. */
+#define HEARTH_SYMFONY_RUNTIME "Hearth\\Symfony\\Runtime"
 
 hearth_request_state *hearth_current_request(void);
 uint64_t hearth_task_id(const hearth_task *task);
@@ -59,6 +66,18 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
 hearth_task_object *hearth_task_object_of(zend_object *object);
 void hearth_request_run(hearth_task *task);
 void hearth_script_run(hearth_task *task);
+void hearth_task_run_on_end(hearth_task *task);
+void hearth_entry_run(void (*script)(void));
+void hearth_entry_left(void);
+hearth_task *hearth_loop_request(hearth_request_state *state, void *owner);
+void hearth_loop_end_request(hearth_task *task);
+void hearth_loop_script_ended(hearth_task *task);
+void hearth_request_answer(hearth_request_state *state);
+bool hearth_request_finish(hearth_request_state *state);
+void hearth_register_frankenphp(void);
+void hearth_entry_server_variables(zval *server, bool boot);
+void hearth_entry_server(void);
+void hearth_entry_server_forget(HashTable *server);
 void hearth_request_end(hearth_request_state *state);
 void hearth_report_exception(void);
 void hearth_commit_head(hearth_request_state *state);

@@ -162,6 +162,7 @@ void hearth_request_state_free(hearth_request_state *state)
 	state->request = NULL;
 	state->session = NULL;
 	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = state->libxml_used = false;
+	state->continues = state->finished = false;
 	state->next_free = free_states;
 	free_states = state;
 }

@@ -103,6 +103,8 @@ typedef struct hearth_request_state {
 	smart_str out;                   /* what was echoed and not sent yet */
 	bool committed;                  /* the head was sent; `out` goes straight to the client */
 	bool responded;
+	bool continues;                  /* a loop: the script goes on after the response */
+	bool finished;                   /* the script said that this was all of it; what is echoed now goes nowhere */
 	bool gone;                       /* the client hung up */
 	bool failed;                     /* the handler threw: its children are not wanted any more */
 

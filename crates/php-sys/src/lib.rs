@@ -134,6 +134,7 @@ unsafe extern "C" {
     pub fn hearth_load_library(files: *const hearth_source, count: usize) -> c_int;
     pub fn hearth_run_entry(path: *const c_char) -> c_int;
     pub fn hearth_boot_error() -> hearth_str;
+    pub fn hearth_is_loop() -> bool;
     pub fn hearth_seal();
     pub fn hearth_after_fork();
     pub fn hearth_post_max_size() -> u64;
@@ -160,6 +161,7 @@ unsafe extern "C" {
         request: *mut c_void,
         script: *const hearth_script,
     ) -> *mut hearth_task;
+    pub fn hearth_loop_stop(owner: *mut c_void) -> *mut hearth_task;
     pub fn hearth_task_resume(task: *mut hearth_task) -> c_int;
     pub fn hearth_task_suspend();
     pub fn hearth_task_free(task: *mut hearth_task);

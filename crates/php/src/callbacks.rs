@@ -280,6 +280,11 @@ callbacks! {
         unsafe { request_of(request).write(Bytes::copy_from_slice(piece.bytes())) }
     }
 
+    fn hearth_on_leave(reason: hearth_str) {
+        // SAFETY: the bytes live during the call.
+        host().leave(&unsafe { text(reason) });
+    }
+
     fn hearth_on_request_release(request: *mut c_void) {
         // SAFETY: each release answers one retain, or the reference that Task::request gave.
         unsafe { Rc::decrement_strong_count(request.cast::<Request>()) };

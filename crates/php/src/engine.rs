@@ -280,6 +280,12 @@ pub fn refuse_persistent(refuse: bool) {
     unsafe { sys::hearth_refuse_persistent(refuse) }
 }
 
+/// Whether the entry script is a loop that asks for requests, one at a time, as FrankenPHP's worker scripts do.
+pub fn is_loop() -> bool {
+    // SAFETY: reads one pointer of the C side.
+    unsafe { sys::hearth_is_loop() }
+}
+
 /// Boot is over: what is set now is what each request begins with.
 pub fn seal() {
     // SAFETY: called on the engine's thread, outside of any task.

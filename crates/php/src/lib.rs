@@ -16,12 +16,12 @@ mod task;
 pub use budget::set_budgets;
 pub use cli::{Cli, Run, info};
 pub use engine::{
-    Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_is_concurrent, post_max_size,
-    refuse_persistent, run_entry, seal, series, version,
+    Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_is_concurrent, is_loop,
+    post_max_size, refuse_persistent, run_entry, seal, series, version,
 };
 pub use request::{Body, BodySource, Client, Pipe, Request, Response, Script};
 pub use task::{
     Cancel, Cancelled, Host, Task, call_task, current_request_id, current_task_id, forked, install,
-    interrupt, is_unwinding, on_engine_thread, throw_error, time_out, timer_forget, timer_task,
+    interrupt, is_unwinding, loop_stop_task, on_engine_thread, throw_error, time_out, timer_forget, timer_task,
     wait,
 };

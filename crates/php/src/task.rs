@@ -23,6 +23,8 @@ pub trait Host {
     fn log(&self, level: Level, message: &str, request: u64);
     /// A task ended in a fatal error: the process is to be replaced.
     fn broken(&self);
+    /// This process cannot serve any longer, for this reason: it is to be replaced after what it has.
+    fn leave(&self, reason: &str);
     /// A task ended in a process that PHP code forked: such a process has no other work.
     fn left_fork(&self);
     /// A timer for PHP: run `timer_task(id)` after `time`, once or again and again.
@@ -471,6 +473,12 @@ pub fn timer_task(id: u64) -> Option<Task> {
 pub fn call_task(name: &std::ffi::CStr, argument: f64) -> Option<Task> {
     // SAFETY: the name is copied; the owner outlives the C task, as in Task::request.
     Task::detached(|owner| unsafe { sys::hearth_call_task(name.as_ptr(), argument, owner) })
+}
+
+/// A task in which the app's loop is told to end and does, or `None` if it has none that waits for a request.
+pub fn loop_stop_task() -> Option<Task> {
+    // SAFETY: the owner outlives the C task, as in Task::request.
+    Task::detached(|owner| unsafe { sys::hearth_loop_stop(owner) })
 }
 
 /// A timer that fired for the last time: its callback is not needed any more once it runs.

@@ -34,9 +34,10 @@ pub(crate) struct Caller {
 
 impl Passage {
     /// A request has ended that went on after its response.
-    pub(crate) fn ended(&self) {
+    pub(crate) fn ended(&self, leaves: bool) {
         self.say(FromDoor::Ended {
             connection: self.connection,
+            leaves,
         });
     }
 

@@ -276,7 +276,7 @@ impl Answering {
         if answer.headers_mut().remove(CONNECTION).is_some() {
             words.push(ipc::CLOSE);
         }
-        if self.worker.host.is_broken.get() {
+        if self.worker.host.why_it_leaves().is_some() {
             words.push(ipc::LEAVE);
         }
         tell_front(answer, &words);
@@ -376,7 +376,7 @@ async fn finish(
     worker.finished(ticket, status);
     worker.host.changed.notify_waiters();
     if let Some(passage) = passage {
-        passage.ended();
+        passage.ended(worker.host.why_it_leaves().is_some());
     }
 }
 

@@ -21,7 +21,9 @@ pub(crate) struct ProcessHost {
     pub(crate) board: Option<Rc<Writer>>,
     /// A fatal error happened: the worker must be replaced.
     pub(crate) is_broken: Cell<bool>,
-    /// Wakes who looks at `is_broken`.
+    /// Why this worker is to be replaced although nothing broke.
+    pub(crate) leaves: RefCell<Option<String>>,
+    /// Wakes who looks at `is_broken` and `leaves`.
     pub(crate) changed: Rc<Notify>,
     /// `request.timeout`, for the message of who exceeds it.
     time_limit: Duration,
@@ -39,6 +41,7 @@ impl ProcessHost {
             timers: RefCell::default(),
             board: board.map(Rc::new),
             is_broken: Cell::new(false),
+            leaves: RefCell::default(),
             changed: Rc::default(),
             time_limit,
             cli,
@@ -46,6 +49,14 @@ impl ProcessHost {
         php::install(host);
         hook::install(&waiter::Tokio);
         host
+    }
+
+    /// Why this worker has to be replaced, if so.
+    pub(crate) fn why_it_leaves(&self) -> Option<String> {
+        if self.is_broken.get() {
+            return Some("a fatal error in PHP".to_owned());
+        }
+        self.leaves.borrow().clone()
     }
 
     pub(crate) fn count(&self, counter: Counter) {
@@ -116,6 +127,11 @@ impl php::Host for ProcessHost {
     fn broken(&self) {
         self.count(Counter::Fatal);
         self.is_broken.set(true);
+        self.changed.notify_waiters();
+    }
+
+    fn leave(&self, reason: &str) {
+        *self.leaves.borrow_mut() = Some(reason.to_owned());
         self.changed.notify_waiters();
     }
 

@@ -332,6 +332,7 @@ async fn serve(start: Start) -> Result<(), String> {
         ));
     }
     if !worker.host.is_broken.get() {
+        end_loop().await;
         close_pools().await;
     }
     Ok(())
@@ -355,8 +356,7 @@ async fn until_told(worker: &Worker, channel: &AsyncFd<Channel>) -> Result<(), S
                 return Ok(());
             }
             () = worker.host.changed.notified() => {
-                if worker.host.is_broken.get() {
-                    let reason = "a fatal error in PHP".to_owned();
+                if let Some(reason) = worker.host.why_it_leaves() {
                     say(FromWorker::Leaving { reason })?;
                     worker.begin_drain(Drain { linger: true, deadline: 30.0 });
                     return Ok(());
@@ -384,6 +384,20 @@ pub(crate) async fn receive<T: DeserializeOwned>(
             Err(error) => return Err(error.to_string()),
             Ok(message) => return Ok(message),
         }
+    }
+}
+
+/// What a worker script of FrankenPHP's kind may take for its last lines.
+const LAST_LINES: Duration = Duration::from_secs(10);
+
+async fn end_loop() {
+    let Some(task) = php::loop_stop_task() else {
+        return;
+    };
+    if tokio::time::timeout(LAST_LINES, task).await.is_err() {
+        log::warn(format_args!(
+            "the worker script did not end within {LAST_LINES:?} of frankenphp_handle_request() returning false"
+        ));
     }
 }
 

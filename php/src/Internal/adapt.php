@@ -16,11 +16,14 @@ use Hearth\Response;
  */
 function adapt(mixed $returned): ?\Closure
 {
+    $app = Entry::app($returned);
+
     return match (entryKind($returned)) {
-        'psr-15' => adaptPsr($returned),
-        'symfony' => adaptSymfony($returned),
-        'laravel' => adaptLaravel($returned),
-        'callable' => \Closure::fromCallable($returned),
+        'psr-15' => adaptPsr($app),
+        'symfony' => adaptSymfony($app),
+        'laravel' => adaptLaravel($app),
+        'slim' => adaptSlim($app),
+        'callable' => \Closure::fromCallable($app),
         default => null,
     };
 }
@@ -29,15 +32,19 @@ function adapt(mixed $returned): ?\Closure
  * What kind of handler the entry script returned; frameworks' kernels are not made for concurrent requests.
  *
  * @internal
- * @return 'psr-15'|'symfony'|'laravel'|'callable'|'' '' = none
+ * @return 'psr-15'|'symfony'|'laravel'|'slim'|'callable'|'' '' = none
  */
 function entryKind(mixed $returned): string
 {
+    $app = Entry::app($returned);
+
     return match (true) {
-        $returned instanceof \Illuminate\Contracts\Http\Kernel => 'laravel',
-        $returned instanceof \Symfony\Component\HttpKernel\HttpKernelInterface => 'symfony',
-        $returned instanceof \Psr\Http\Server\RequestHandlerInterface => 'psr-15',
-        \is_callable($returned) => 'callable',
+        $app instanceof \Illuminate\Contracts\Http\Kernel,
+        $app instanceof \Illuminate\Contracts\Foundation\Application => 'laravel',
+        $app instanceof \Symfony\Component\HttpKernel\HttpKernelInterface => 'symfony',
+        $app instanceof \Psr\Http\Server\RequestHandlerInterface => 'psr-15',
+        $app instanceof \Slim\App => 'slim',
+        \is_callable($app) => 'callable',
         default => '',
     };
 }
@@ -53,25 +60,49 @@ function adaptPsr(\Psr\Http\Server\RequestHandlerInterface $handler): \Closure
 /** @internal */
 function adaptSymfony(\Symfony\Component\HttpKernel\HttpKernelInterface $kernel): \Closure
 {
-    return static function (Request $request) use ($kernel): Response {
-        $symfonyRequest = toSymfony($request);
-        $response = $kernel->handle($symfonyRequest);
-        if ($kernel instanceof \Symfony\Component\HttpKernel\TerminableInterface) {
-            \Hearth\defer(static fn () => $kernel->terminate($symfonyRequest, $response));
-        }
+    $app = new Symfony($kernel);
+    $app->boot();
 
-        return fromSymfony($response);
-    };
+    return $app->handle(...);
 }
 
 /** @internal */
-function adaptLaravel(\Illuminate\Contracts\Http\Kernel $kernel): \Closure
+function adaptLaravel(\Illuminate\Contracts\Http\Kernel|\Illuminate\Contracts\Foundation\Application $returned): \Closure
 {
-    return static function (Request $request) use ($kernel): Response {
-        $laravelRequest = \Illuminate\Http\Request::createFromBase(toSymfony($request));
-        $response = $kernel->handle($laravelRequest);
-        \Hearth\defer(static fn () => $kernel->terminate($laravelRequest, $response));
+    $kernel = $returned instanceof \Illuminate\Contracts\Http\Kernel
+        ? $returned
+        : $returned->make(\Illuminate\Contracts\Http\Kernel::class);
+    $app = $returned === $kernel ? $kernel->getApplication() : $returned;
+    if (!$app instanceof \Illuminate\Foundation\Application) {
+        return static function (Request $request) use ($kernel): ?Response {
+            $laravelRequest = \Illuminate\Http\Request::createFromBase(toSymfony($request));
+            $response = $kernel->handle($laravelRequest);
+            \Hearth\defer(static fn () => $kernel->terminate($laravelRequest, $response));
 
-        return fromSymfony($response->prepare($laravelRequest));
+            return fromSymfony($response->prepare($laravelRequest));
+        };
+    }
+    $laravel = new Laravel($app, $kernel);
+    $laravel->boot();
+
+    return $laravel->handle(...);
+}
+
+/**
+ * Slim 3, which is no PSR-15 handler; it reads superglobals. Slim 4 is one.
+ *
+ * @internal
+ */
+function adaptSlim(\Slim\App $app): \Closure
+{
+    if (!\method_exists($app, 'process')) {
+        throw new \LogicException('the script returned a Slim app of a version that Hearth does not know: Slim 3 and 4 are understood');
+    }
+
+    return static function () use ($app): Response {
+        $environment = new \Slim\Http\Environment($_SERVER + ['SCRIPT_NAME' => '/index.php']);
+        $response = new \Slim\Http\Response(200, new \Slim\Http\Headers(['Content-Type' => 'text/html; charset=UTF-8']));
+
+        return fromPsr($app->process(\Slim\Http\Request::createFromEnvironment($environment), $response));
     };
 }

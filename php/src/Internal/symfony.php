@@ -57,26 +57,43 @@ function serverVariables(Request $request): array
     return $server;
 }
 
-/** @internal */
-function fromSymfony(SymfonyResponse $symfony): Response
+/**
+ * @internal
+ * @return Response|null null when the response was streamed: echoed, with its headers set
+ */
+function fromSymfony(SymfonyResponse $symfony): ?Response
 {
     $headers = $symfony->headers->allPreserveCaseWithoutCookies();
     $cookies = \array_map('strval', $symfony->headers->getCookies());
     if ($cookies !== []) {
         $headers['Set-Cookie'] = $cookies;
     }
+    $headers = symfonyHeaders($headers);
     $status = $symfony->getStatusCode();
-    if ($symfony instanceof BinaryFileResponse && $status === 200) {
+    if ($symfony instanceof BinaryFileResponse && $status === 200 && !isDeletedAfterSend($symfony)) {
         unset($headers[headerKey($headers, 'Content-Length') ?? '']);
 
-        return Response::file($symfony->getFile()->getPathname(), null, symfonyHeaders($headers));
+        return Response::file($symfony->getFile()->getPathname(), null, $headers);
     }
     $body = $symfony->getContent();
-    if ($body === false) {
-        $body = captured($symfony->sendContent(...));
+    if ($body !== false) {
+        return new Response($body, $status, $headers);
     }
+    \http_response_code($status);
+    foreach ($headers as $name => $lines) {
+        foreach ($lines as $i => $line) {
+            \header("$name: $line", $i === 0 && \strcasecmp($name, 'Set-Cookie') !== 0);
+        }
+    }
+    $symfony->sendContent();
 
-    return new Response($body, $status, symfonyHeaders($headers));
+    return null;
+}
+
+/** @internal */
+function isDeletedAfterSend(BinaryFileResponse $response): bool
+{
+    return (fn (): bool => $this->deleteFileAfterSend)->call($response);
 }
 
 /**
@@ -90,25 +107,4 @@ function symfonyHeaders(array $headers): array
         static fn (array $lines): array => \array_values(\array_filter($lines, '\is_string')),
         $headers,
     ));
-}
-
-/**
- * What a streamed response echoes.
- *
- * @internal
- */
-function captured(callable $echo): string
-{
-    $level = \ob_get_level();
-    \ob_start();
-    try {
-        $echo();
-    } finally {
-        $text = '';
-        while (\ob_get_level() > $level) {
-            $text = \ob_get_clean() . $text;
-        }
-    }
-
-    return $text;
 }

@@ -10,10 +10,11 @@ use Hearth\Response;
  * Makes a response of what a handler returned, unless that is a string, null or a `Hearth\Response`: the server knows those.
  *
  * @internal called by the server
+ * @return Response|null null when it was echoed
  * @throws \TypeError when a handler must not return such a value
  * @throws \JsonException
  */
-function toResponse(mixed $value): Response
+function toResponse(mixed $value): ?Response
 {
     if (\is_array($value) || $value instanceof \JsonSerializable) {
         return Response::json($value);

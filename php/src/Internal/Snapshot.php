@@ -1,0 +1,49 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Internal;
+
+/**
+ * The properties of an object as they were, to be put back later.
+ *
+ * For services of a framework that a request changes and that offer no way back. Arrays are kept as values; of objects in
+ * properties the identity, unless they are named as parts.
+ *
+ * @internal
+ */
+final class Snapshot
+{
+    /** @var list<array{\ReflectionProperty, mixed}> */
+    private array $values = [];
+
+    /** @var list<self> */
+    private array $parts = [];
+
+    /** @param list<string> $parts properties whose objects are kept as well */
+    public function __construct(private readonly object $object, array $parts = [])
+    {
+        for ($class = new \ReflectionObject($object); $class !== false; $class = $class->getParentClass()) {
+            foreach ($class->getProperties() as $property) {
+                if ($property->isStatic() || $property->isReadOnly() || !$property->isInitialized($object)) {
+                    continue;
+                }
+                $value = $property->getValue($object);
+                $this->values[] = [$property, $value];
+                if (\is_object($value) && \in_array($property->getName(), $parts, true)) {
+                    $this->parts[] = new self($value);
+                }
+            }
+        }
+    }
+
+    public function restore(): void
+    {
+        foreach ($this->values as [$property, $value]) {
+            $property->setValue($this->object, $value);
+        }
+        foreach ($this->parts as $part) {
+            $part->restore();
+        }
+    }
+}

@@ -1,0 +1,3 @@
+<?php
+
+return require __DIR__ . '/bootstrap/app.php';

@@ -397,6 +397,34 @@ static void run_deferred(hearth_request_state *state)
 	}
 }
 
+/* Whether anybody still holds php://input: such a stream points at the body without counting. */
+static bool input_is_open(void)
+{
+	zend_resource *resource;
+
+	ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource) {
+		php_stream *stream = resource && resource->type == php_file_le_stream() ? resource->ptr : NULL;
+
+		if (stream && strcmp(stream->ops->label, "Input") == 0) {
+			return true;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return false;
+}
+
+/* The copy of the body behind php://input would otherwise stay for as long as the process. */
+static void end_body(void)
+{
+	php_stream *body = SG(request_info).request_body;
+
+	if (UNEXPECTED(body)) {
+		if (!input_is_open()) {
+			php_stream_close(body);
+		}
+		SG(request_info).request_body = NULL;
+	}
+}
+
 /* Everything of a request that may run PHP code, in the order of php_request_shutdown. */
 void hearth_request_end(hearth_request_state *state)
 {
@@ -440,6 +468,7 @@ void hearth_request_end(hearth_request_state *state)
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
 	}
+	end_body();
 	if (state->superglobals_live) {
 		hearth_superglobals_clear();
 		state->superglobals_live = false;

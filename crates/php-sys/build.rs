@@ -4,11 +4,12 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "classic.c",
     "cli.c",
     "frankenphp.c",
     "functions.c",
+    "ground.c",
     "headers.c",
     "mysql.c",
     "persistent.c",

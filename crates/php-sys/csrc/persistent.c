@@ -67,4 +67,5 @@ void hearth_watch_persistent(void)
 void hearth_refuse_persistent(bool refuse_them)
 {
 	refused = refuse_them;
+	hearth_ground_restores(!refuse_them);
 }

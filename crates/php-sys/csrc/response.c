@@ -474,6 +474,9 @@ void hearth_request_end(hearth_request_state *state)
 		state->superglobals_live = false;
 	}
 	zend_ini_deactivate();
+	if (state->request) {
+		hearth_ground_restore();
+	}
 	if (EG(exception)) {
 		hearth_report_exception();
 	}

@@ -514,12 +514,19 @@ static void run_entry_script(void)
 		file.primary_script = true;
 		if (zend_execute_scripts(ZEND_REQUIRE, &returned, 1, &file) == FAILURE || EG(exception)) {
 			outcome = HEARTH_EXCEPTION;
-			/* A syntax error is still under way; any other exception has been reported. */
+			/* A syntax error is still under way; any other exception has been reported, and exit() leaves no trace. */
 			outcome_of_exception();
+			outcome = boot_error.s ? HEARTH_EXCEPTION : HEARTH_EXIT;
 		}
 		zend_destroy_file_handle(&file);
-		if (outcome == HEARTH_OK && !hearth_loop) {
-			outcome = adapt(&returned);
+		if (outcome == HEARTH_EXIT) {
+			/* Runtimes end the script that way, after they have handed the app over. */
+			ZVAL_NULL(&returned);
+		}
+		if (outcome != HEARTH_EXCEPTION && !hearth_loop) {
+			hearth_outcome adapted = adapt(&returned);
+
+			outcome = adapted == HEARTH_REFUSED && outcome == HEARTH_EXIT ? HEARTH_EXIT : adapted;
 		}
 		zval_ptr_dtor(&returned);
 		php_output_end_all();
@@ -558,6 +565,7 @@ void hearth_seal(void)
 {
 	zend_try {
 		gc_collect_cycles();
+		hearth_ground_seal();
 		hearth_state_seal(is_cli());
 	} zend_end_try();
 	booting = false;

@@ -58,9 +58,28 @@ final class Symfony
             }
         } finally {
             if ($this->kernel instanceof KernelInterface) {
-                $this->rollBack($this->kernel->getContainer());
+                $container = $this->kernel->getContainer();
+                if ($response === null) {
+                    $this->unwind($container);
+                }
+                $this->rollBack($container);
                 $this->kernel->boot();
             }
+        }
+    }
+
+    /** After `exit()`, which runs no `finally`: the kernel takes itself to be inside of that request still. */
+    private function unwind(\Psr\Container\ContainerInterface $container): void
+    {
+        $stack = $container->has('request_stack') ? $container->get('request_stack') : null;
+        while ($stack?->pop() !== null) {
+            // All of them: the request and its sub-requests.
+        }
+        if ($this->kernel instanceof \Symfony\Component\HttpKernel\Kernel) {
+            \Closure::bind(static function (object $kernel): void {
+                $kernel->requestStackSize = 0;
+                $kernel->resetServices = true;
+            }, null, \Symfony\Component\HttpKernel\Kernel::class)($this->kernel);
         }
     }
 

@@ -1,0 +1,217 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App;
+
+use Symfony\Bundle\FrameworkBundle\FrameworkBundle;
+use Symfony\Bundle\FrameworkBundle\Kernel\MicroKernelTrait;
+use Symfony\Component\DependencyInjection\Loader\Configurator\ContainerConfigurator;
+use Symfony\Component\HttpFoundation\BinaryFileResponse;
+use Symfony\Component\HttpFoundation\Cookie;
+use Symfony\Component\HttpFoundation\JsonResponse;
+use Symfony\Component\HttpFoundation\RedirectResponse;
+use Symfony\Component\HttpFoundation\Request;
+use Symfony\Component\HttpFoundation\Response;
+use Symfony\Component\HttpFoundation\StreamedResponse;
+use Symfony\Component\HttpKernel\Kernel as BaseKernel;
+use Symfony\Component\Routing\Loader\Configurator\RoutingConfigurator;
+
+final class Kernel extends BaseKernel
+{
+    use MicroKernelTrait;
+
+    public function registerBundles(): iterable
+    {
+        yield new FrameworkBundle();
+    }
+
+    public function getProjectDir(): string
+    {
+        return \dirname(__DIR__);
+    }
+
+    public function getCacheDir(): string
+    {
+        return (\getenv('APP_STORAGE') ?: \sys_get_temp_dir()) . '/cache';
+    }
+
+    public function getLogDir(): string
+    {
+        return (\getenv('APP_STORAGE') ?: \sys_get_temp_dir()) . '/log';
+    }
+
+    private function configureContainer(ContainerConfigurator $container): void
+    {
+        $container->extension('framework', [
+            'secret' => 'not secret',
+            'http_method_override' => false,
+            
+            'php_errors' => ['log' => true],
+            'session' => ['storage_factory_id' => 'session.storage.factory.native', 'handler_id' => null, 'cookie_samesite' => 'lax', 'cookie_secure' => 'auto', 'save_path' => \getenv('APP_STORAGE') ?: null],
+        ]);
+        $container->services()->set(Tray::class)->public()->tag('kernel.reset', ['method' => 'reset']);
+    }
+
+    private function configureRoutes(RoutingConfigurator $routes): void
+    {
+        foreach (['home' => '/', 'json' => '/user/{id}', 'form' => '/form', 'login' => '/login', 'me' => '/me', 'logout' => '/logout', 'upload' => '/upload',
+            'redirect' => '/redirect', 'cookie' => '/cookie', 'readCookie' => '/cookie/read', 'fail' => '/throw', 'leave' => '/exit', 'stream' => '/stream',
+            'download' => '/download', 'mutate' => '/mutate', 'state' => '/state', 'memory' => '/memory', 'flash' => '/flash'] as $name => $path) {
+            $routes->add($name, $path)->controller([self::class, $name]);
+        }
+    }
+
+    public function home(): Response
+    {
+        return new Response('home');
+    }
+
+    public function json(int $id, Request $request): Response
+    {
+        return new JsonResponse(['id' => $id, 'query' => $request->query->get('q')]);
+    }
+
+    public function form(Request $request): Response
+    {
+        return new Response("hello {$request->request->get('name')}");
+    }
+
+    public function login(Request $request): Response
+    {
+        if ($request->request->get('password') !== 'secret of ' . $request->request->get('name')) {
+            return new Response('no', 403);
+        }
+        $request->getSession()->migrate(true);
+        $request->getSession()->set('user', $request->request->get('name'));
+
+        return new RedirectResponse('/me');
+    }
+
+    public function me(Request $request): Response
+    {
+        return new Response($request->hasPreviousSession() ? $request->getSession()->get('user', 'guest') : 'guest');
+    }
+
+    public function logout(Request $request): Response
+    {
+        $request->getSession()->invalidate();
+
+        return new Response('bye');
+    }
+
+    public function upload(Request $request): Response
+    {
+        $file = $request->files->get('file');
+        $valid = $file->isValid();
+        $size = $file->getSize();
+        $moved = $file->move($this->getCacheDir(), 'uploaded.txt');
+
+        return new JsonResponse([$valid, $file->getClientOriginalName(), $size, \file_get_contents($moved->getPathname())]);
+    }
+
+    public function redirect(Request $request): Response
+    {
+        $request->getSession()->getFlashBag()->add('note', 'seen once');
+
+        return new RedirectResponse('/');
+    }
+
+    public function flash(Request $request): Response
+    {
+        return new Response($request->getSession()->getFlashBag()->get('note')[0] ?? 'none');
+    }
+
+    public function cookie(): Response
+    {
+        $response = new Response('set');
+        $response->headers->setCookie(Cookie::create('flavour', 'vanilla'));
+
+        return $response;
+    }
+
+    public function readCookie(Request $request): Response
+    {
+        return new Response($request->cookies->get('flavour', 'none'));
+    }
+
+    public function fail(): Response
+    {
+        throw new \RuntimeException('thrown on purpose');
+    }
+
+    public function leave(): Response
+    {
+        echo 'and out';
+        exit;
+    }
+
+    public function stream(): Response
+    {
+        return new StreamedResponse(static function (): void {
+            foreach (['one', 'two', 'three'] as $piece) {
+                echo "$piece\n";
+                \flush();
+            }
+        }, 200, ['X-Streamed' => 'yes', 'Content-Type' => 'text/plain']);
+    }
+
+    public function download(): Response
+    {
+        return (new BinaryFileResponse(__FILE__))->setContentDisposition('attachment', 'Kernel.txt');
+    }
+
+    public function mutate(Request $request): Response
+    {
+        $request->setLocale('de');
+        $request->attributes->set('leak', 'attribute');
+        $request->getSession()->set('leak', 'in the session');
+        $this->getContainer()->get(Tray::class)->things[] = 'kept';
+        \ini_set('precision', '3');
+        \date_default_timezone_set('Asia/Tokyo');
+        \setlocale(\LC_ALL, 'C.UTF-8');
+        \putenv('LEAK=1');
+        \umask(0o77);
+        \chdir('/');
+        \mb_internal_encoding('ISO-8859-1');
+        \mt_srand(1);
+
+        return new JsonResponse($this->getContainer()->get(Tray::class)->things);
+    }
+
+    public function state(Request $request): Response
+    {
+        return new JsonResponse([
+            'locale' => $request->getLocale(),
+            'attribute' => $request->attributes->get('leak'),
+            'session' => $request->hasPreviousSession() ? $request->getSession()->get('leak') : null,
+            'tray' => $this->getContainer()->get(Tray::class)->things,
+            'precision' => \ini_get('precision'),
+            'timezone' => \date_default_timezone_get(),
+            'setlocale' => \setlocale(\LC_ALL, '0'),
+            'env' => \getenv('LEAK'),
+            'umask' => \umask(),
+            'cwd' => \getcwd() === '/',
+            'encoding' => \mb_internal_encoding(),
+            'predictable' => \mt_rand() === 895547922,
+            'stack' => $this->getContainer()->get('request_stack')->getParentRequest() === null,
+        ]);
+    }
+
+    public function memory(): Response
+    {
+        return new Response(\gc_collect_cycles() . ' ' . \memory_get_usage());
+    }
+}
+
+/** A service that keeps something, and forgets it when Symfony resets services. */
+final class Tray
+{
+    /** @var list<string> */
+    public array $things = [];
+
+    public function reset(): void
+    {
+        $this->things = [];
+    }
+}

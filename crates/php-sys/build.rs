@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 15] = [
     "classic.c",
     "cli.c",
     "frankenphp.c",

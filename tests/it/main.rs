@@ -8,6 +8,7 @@ mod classic_site;
 mod concurrency;
 mod examples;
 mod faults;
+mod frameworks;
 mod front;
 mod hooks;
 mod http;

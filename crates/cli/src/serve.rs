@@ -11,7 +11,9 @@ use clap::ArgMatches;
 use config::{Raw, Settings, Source};
 use supervisor::Program;
 
+use crate::advice;
 use crate::client::print;
+use crate::evidence::Evidence;
 use crate::fail;
 
 /// What was said on the command line, in the environment and in the file; and where we are.
@@ -40,6 +42,12 @@ pub(crate) fn serve(matches: &ArgMatches) -> ExitCode {
     }
 }
 
+/// How hearth-php says that a script is not one for resident mode, which is no mistake in it.
+const NO_HANDLER: [&str; 2] = [
+    "does not return a handler",
+    "called exit() while it was booted",
+];
+
 pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
     let settings = match settings(matches) {
         Ok(settings) => settings,
@@ -50,13 +58,26 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
             let cold = booted.cold.map_or(String::new(), |why| {
                 format!("; each worker boots it for itself: {why}")
             });
+            let evidence = Evidence::of(&settings.app);
+            let advice = match booted.described() {
+                Some(what) => advice::of_script(&settings.app, &booted.handler, what, &evidence),
+                None => advice::of_site(&settings.app, &evidence),
+            };
             print(&format!(
-                "ok: {} boots on PHP {}{cold}\n",
+                "ok: {} boots on PHP {}{cold}\n{advice}",
                 settings.app.display(),
                 booted.php
             ))
         }
-        Err(e) => fail(1, e),
+        Err(e) => {
+            let why = e.to_string();
+            let code = fail(1, &why);
+            if NO_HANDLER.iter().any(|part| why.contains(part)) {
+                let advice = advice::of_site(&settings.app, &Evidence::of(&settings.app));
+                eprint!("{advice}");
+            }
+            code
+        }
     }
 }
 

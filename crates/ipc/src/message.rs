@@ -29,6 +29,8 @@ pub struct Boot {
     pub ini: Vec<(String, String)>,
     /// Requests in flight per worker; `None`: as fits the handler.
     pub concurrency: Option<u32>,
+    /// What the app turned out to be, as [`FromZygote::Booted`] says it; empty before that is known.
+    pub handler: String,
     /// Requests after which a worker leaves; 0 is never.
     pub max_requests: u32,
     /// Bytes of its own memory above which a worker leaves; 0 is never.
@@ -72,6 +74,8 @@ pub enum FromZygote {
         cold: Option<String>,
         /// Requests in flight per worker, as told or as fits the handler.
         concurrency: u32,
+        /// What the app is: `callable`, `psr-15`, `symfony`, `laravel`, `slim`, `frankenphp`; empty for a classic site.
+        handler: String,
     },
     /// The app is not up; the message is for the user: what failed, file and line, what to do.
     BootFailed { message: String },

@@ -16,11 +16,6 @@ ZEND_FUNCTION(Hearth_apache_response_headers);
 
 static bool stopping, was_told, handling;
 
-bool hearth_is_loop(void)
-{
-	return hearth_loop != NULL;
-}
-
 static void park(hearth_task *task)
 {
 	zend_fiber_transfer transfer = {0};

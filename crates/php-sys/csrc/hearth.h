@@ -52,13 +52,11 @@ bool hearth_boot(const hearth_boot_args *args);
 hearth_outcome hearth_load_library(const hearth_source *files, size_t count);
 hearth_outcome hearth_run_entry(const char *path);
 hearth_str hearth_boot_error(void);
-/* Whether the entry script is a loop that asks for requests, as FrankenPHP's worker scripts do. */
-bool hearth_is_loop(void);
 void hearth_seal(void);
 void hearth_after_fork(void);
 uint64_t hearth_post_max_size(void);
-/* Whether the handler that the app returned was made for several requests at once. */
-bool hearth_handler_is_concurrent(void);
+/* What the app is: a word of Hearth\Internal\entryKind(), or "frankenphp". */
+hearth_str hearth_handler_kind(void);
 /* Several requests will be in flight: refuse what they cannot share, such as persistent connections. */
 void hearth_refuse_persistent(bool refuse);
 

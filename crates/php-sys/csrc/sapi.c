@@ -461,21 +461,22 @@ hearth_outcome hearth_load_library(const hearth_source *files, size_t count)
 	return outcome;
 }
 
-static bool handler_is_concurrent;
+static char handler_kind[16];
 
-bool hearth_handler_is_concurrent(void)
+hearth_str hearth_handler_kind(void)
 {
-	return handler_is_concurrent;
+	return (hearth_str){handler_kind, strlen(handler_kind)};
 }
 
-/* The kernels of frameworks keep state of the current request. */
 static void ask_for_kind(zval *returned)
 {
 	zval kind;
 
 	ZVAL_UNDEF(&kind);
 	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\entrykind", &kind, returned);
-	handler_is_concurrent = Z_TYPE(kind) == IS_STRING && zend_string_equals_literal(Z_STR(kind), "callable");
+	if (Z_TYPE(kind) == IS_STRING) {
+		strlcpy(handler_kind, Z_STRVAL(kind), sizeof handler_kind);
+	}
 	zval_ptr_dtor(&kind);
 }
 
@@ -550,6 +551,9 @@ hearth_outcome hearth_run_entry(const char *path)
 	hearth_entry_server();
 	entry_outcome = HEARTH_OK;
 	hearth_entry_run(run_entry_script);
+	if (hearth_loop) {
+		strlcpy(handler_kind, "frankenphp", sizeof handler_kind);
+	}
 	SG(request_info).path_translated = NULL;
 	return entry_outcome;
 }

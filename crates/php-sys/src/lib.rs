@@ -134,11 +134,10 @@ unsafe extern "C" {
     pub fn hearth_load_library(files: *const hearth_source, count: usize) -> c_int;
     pub fn hearth_run_entry(path: *const c_char) -> c_int;
     pub fn hearth_boot_error() -> hearth_str;
-    pub fn hearth_is_loop() -> bool;
     pub fn hearth_seal();
     pub fn hearth_after_fork();
     pub fn hearth_post_max_size() -> u64;
-    pub fn hearth_handler_is_concurrent() -> bool;
+    pub fn hearth_handler_kind() -> hearth_str;
     pub fn hearth_refuse_persistent(refuse: bool);
 
     pub fn hearth_cli_info(what: c_char) -> c_int;

@@ -268,22 +268,17 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
     }
 }
 
-/// Whether the handler was made for several requests at once; the kernels of frameworks are not.
-pub fn handler_is_concurrent() -> bool {
-    // SAFETY: reads one flag of the C side.
-    unsafe { sys::hearth_handler_is_concurrent() }
+/// What the app is, by the word of `entryKind()` in php/src: `callable` was made for Hearth and for several requests at
+/// once; `laravel`, `symfony`, `slim`, `psr-15` and `frankenphp` were not.
+pub fn handler_kind() -> String {
+    // SAFETY: the text is a buffer of the C side, and it is copied here.
+    String::from_utf8_lossy(unsafe { sys::hearth_handler_kind().bytes() }).into_owned()
 }
 
 /// Several requests will be in flight: refuse what they cannot share, such as persistent connections.
 pub fn refuse_persistent(refuse: bool) {
     // SAFETY: writes one flag of the C side.
     unsafe { sys::hearth_refuse_persistent(refuse) }
-}
-
-/// Whether the entry script is a loop that asks for requests, one at a time, as FrankenPHP's worker scripts do.
-pub fn is_loop() -> bool {
-    // SAFETY: reads one pointer of the C side.
-    unsafe { sys::hearth_is_loop() }
 }
 
 /// Boot is over: what is set now is what each request begins with.

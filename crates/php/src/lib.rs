@@ -16,8 +16,8 @@ mod task;
 pub use budget::set_budgets;
 pub use cli::{Cli, Run, info};
 pub use engine::{
-    Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_is_concurrent, is_loop,
-    post_max_size, refuse_persistent, run_entry, seal, series, version,
+    Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_kind, post_max_size,
+    refuse_persistent, run_entry, seal, series, version,
 };
 pub use request::{Body, BodySource, Client, Pipe, Request, Response, Script};
 pub use task::{

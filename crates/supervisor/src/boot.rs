@@ -19,6 +19,8 @@ pub struct Booted {
     pub cold: Option<String>,
     /// Requests in flight per worker.
     pub concurrency: u32,
+    /// What the app is, as [`FromZygote::Booted`] says it.
+    pub handler: String,
 }
 
 pub(crate) fn message(settings: &Settings) -> ToZygote {
@@ -31,6 +33,7 @@ pub(crate) fn message(settings: &Settings) -> ToZygote {
         deny: settings.deny.clone(),
         classic: settings.mode == Mode::Classic,
         concurrency: settings.concurrency,
+        handler: String::new(),
         max_requests: settings.max_requests,
         max_memory: settings.max_memory,
         request_timeout: settings.request_timeout.as_secs_f64(),
@@ -40,6 +43,21 @@ pub(crate) fn message(settings: &Settings) -> ToZygote {
         probe: settings.probe.clone(),
         display_errors: settings.display_errors,
     }))
+}
+
+impl Booted {
+    /// What the app returned, for people; `None` for a classic site.
+    pub fn described(&self) -> Option<&'static str> {
+        Some(match self.handler.as_str() {
+            "callable" => "a handler written for Hearth",
+            "psr-15" => "a PSR-15 request handler",
+            "symfony" => "a Symfony kernel",
+            "laravel" => "a Laravel application",
+            "slim" => "a Slim application",
+            "frankenphp" => "a worker script with a loop on frankenphp_handle_request()",
+            _ => return None,
+        })
+    }
 }
 
 /// Whether the two programs fit, from the first answer of a zygote.
@@ -55,6 +73,7 @@ pub(crate) fn handshake(
             php,
             cold,
             concurrency,
+            handler,
         } => {
             if protocol != PROTOCOL || build != BUILD {
                 return Err(format!(
@@ -68,6 +87,7 @@ pub(crate) fn handshake(
                 php,
                 cold,
                 concurrency,
+                handler,
             })
         }
         FromZygote::BootFailed { message } => Err(message),

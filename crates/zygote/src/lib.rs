@@ -99,6 +99,7 @@ fn serve(
         php: php::version(),
         cold: cold.clone(),
         concurrency: boot.concurrency.unwrap_or(1),
+        handler: boot.handler.clone(),
     };
     channel.send(&booted, &[])?;
     Zygote {
@@ -144,14 +145,7 @@ fn prepare(
     php::refuse_persistent(boot.concurrency.is_some_and(|number| number > 1));
     let before = descriptors::open();
     php::run_entry(&boot.app)?;
-    let concurrency = *boot
-        .concurrency
-        .get_or_insert(if php::handler_is_concurrent() {
-            ipc::CONCURRENT
-        } else {
-            1
-        });
-    php::refuse_persistent(concurrency > 1);
+    php::refuse_persistent(settle_concurrency(boot)? > 1);
     if let Some(reason) = descriptors::unshareable(&before) {
         return Err(descriptors::start_again(channel, boot, budgets, &reason));
     }
@@ -168,6 +162,24 @@ fn followed(boot: &Boot) -> io::Result<PathBuf> {
         }
         _ => boot.app.canonicalize(),
     }
+}
+
+/// As told, or as fits what the app turned out to be.
+fn settle_concurrency(boot: &mut Boot) -> Result<u32, php::BootError> {
+    boot.handler = php::handler_kind();
+    let fitting = match boot.handler.as_str() {
+        "callable" => ipc::CONCURRENT,
+        _ => 1,
+    };
+    let concurrency = *boot.concurrency.get_or_insert(fitting);
+    if boot.handler == "frankenphp" && concurrency > 1 {
+        return Err(php::BootError(format!(
+            "{} asks for its requests with frankenphp_handle_request(), one after the other, so a worker cannot have {concurrency} in flight.\n\
+             hint: leave workers.concurrency out, and raise workers.count instead",
+            boot.app.display()
+        )));
+    }
+    Ok(concurrency)
 }
 
 /// The working directory is the app's.

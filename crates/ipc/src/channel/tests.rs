@@ -37,6 +37,7 @@ fn boot() -> impl Strategy<Value = Boot> {
                 deny: vec![],
                 ini,
                 concurrency,
+                handler: "callable".to_owned(),
                 max_requests: protocol / 2,
                 max_memory: u64::from(protocol) * 5,
                 request_timeout: seconds,

@@ -83,7 +83,24 @@ impl Server {
             );
         }
         let took = generation.began.elapsed().as_millis();
-        log::info!("booted generation={number} php={} ms={took}", booted.php);
+        log::info!(
+            "booted generation={number} php={} handler={} concurrency={} ms={took}",
+            booted.php,
+            match booted.handler.as_str() {
+                "" => "classic",
+                kind => kind,
+            },
+            booted.concurrency
+        );
+        if let (1, None, Some(what)) = (
+            booted.concurrency,
+            generation.settings.concurrency,
+            booted.described(),
+        ) {
+            log::info!(
+                "each worker handles one request at a time, because the app is {what}; workers.concurrency says otherwise"
+            );
+        }
         let concurrency = booted.concurrency;
         generation.booted = Some(booted);
         self.decide_dispatch(number, concurrency);

@@ -11,7 +11,7 @@ require_once __DIR__ . '/../app/User.php';
 require_once __DIR__ . '/../app/RouteServiceProvider.php';
 
 $app = new Illuminate\Foundation\Application(dirname(__DIR__));
-$app->useStoragePath(getenv('APP_STORAGE') ?: sys_get_temp_dir() . '/laravel');
+$app->useStoragePath(sys_get_temp_dir() . '/laravel');
 foreach (['APP_SERVICES_CACHE' => 'services', 'APP_PACKAGES_CACHE' => 'packages', 'APP_CONFIG_CACHE' => 'config', 'APP_ROUTES_CACHE' => 'routes', 'APP_EVENTS_CACHE' => 'events'] as $name => $file) {
     $_ENV[$name] = $_SERVER[$name] = $app->storagePath() . "/$file.php";
 }
@@ -20,6 +20,7 @@ foreach (['views', 'sessions', 'uploads', 'logs'] as $folder) {
         mkdir($app->storagePath() . "/$folder", 0700, true);
     }
 }
+touch($app->storagePath() . '/app.sqlite');
 $app->singleton(Illuminate\Contracts\Http\Kernel::class, App\Kernel::class);
 $app->singleton(Illuminate\Contracts\Debug\ExceptionHandler::class, App\Handler::class);
 

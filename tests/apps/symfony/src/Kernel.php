@@ -33,12 +33,12 @@ final class Kernel extends BaseKernel
 
     public function getCacheDir(): string
     {
-        return (\getenv('APP_STORAGE') ?: \sys_get_temp_dir()) . '/cache';
+        return \sys_get_temp_dir() . '/cache';
     }
 
     public function getLogDir(): string
     {
-        return (\getenv('APP_STORAGE') ?: \sys_get_temp_dir()) . '/log';
+        return \sys_get_temp_dir() . '/log';
     }
 
     private function configureContainer(ContainerConfigurator $container): void
@@ -48,7 +48,7 @@ final class Kernel extends BaseKernel
             'http_method_override' => false,
             
             'php_errors' => ['log' => true],
-            'session' => ['storage_factory_id' => 'session.storage.factory.native', 'handler_id' => null, 'cookie_samesite' => 'lax', 'cookie_secure' => 'auto', 'save_path' => \getenv('APP_STORAGE') ?: null],
+            'session' => ['storage_factory_id' => 'session.storage.factory.native', 'handler_id' => null, 'cookie_samesite' => 'lax', 'cookie_secure' => 'auto', 'save_path' => \sys_get_temp_dir()],
         ]);
         $container->services()->set(Tray::class)->public()->tag('kernel.reset', ['method' => 'reset']);
     }

@@ -1,0 +1,296 @@
+//! What an app's files say about how it can be run: its packages, the files of known frameworks, and code that keeps
+//! state where the next request finds it.
+//!
+//! Found by reading lines, not by running them: it is said as evidence, with the place, for a person to judge.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Folders that hold other people's code, or none.
+const NOT_THE_APP: [&str; 9] = [
+    "vendor",
+    "node_modules",
+    "var",
+    "storage",
+    "cache",
+    "tests",
+    "Tests",
+    "wp-includes",
+    "wp-admin",
+];
+const MOST_FILES: usize = 5000;
+/// Longer ones are generated.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Something in the code that matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Trait {
+    StaticProperty,
+    StaticVariable,
+    Global,
+    Persistent,
+    Exit,
+}
+
+/// Where one was found first, and how often in all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) place: String,
+    pub(crate) line: String,
+    pub(crate) count: usize,
+}
+
+/// All that was found.
+#[derive(Debug, Default)]
+pub(crate) struct Evidence {
+    /// The project's folder.
+    pub(crate) root: PathBuf,
+    /// Composer's packages and their versions.
+    pub(crate) packages: BTreeMap<String, String>,
+    /// The file that named them, relative to the root.
+    pub(crate) named_in: &'static str,
+    pub(crate) code: BTreeMap<Trait, Found>,
+    /// A script with a loop on frankenphp_handle_request(), relative to the root.
+    pub(crate) worker_script: Option<PathBuf>,
+}
+
+impl Evidence {
+    /// Read what belongs to `app`, a script or a folder.
+    pub(crate) fn of(app: &Path) -> Evidence {
+        let root = project(app);
+        let mut evidence = Evidence {
+            root: root.clone(),
+            ..Evidence::default()
+        };
+        evidence.read_packages();
+        let mut files = Vec::new();
+        collect(&root, &mut files);
+        for file in &files {
+            evidence.read_code(file);
+        }
+        evidence
+    }
+
+    pub(crate) fn has(&self, relative: &str) -> bool {
+        self.root.join(relative).exists()
+    }
+
+    pub(crate) fn package(&self, name: &str) -> Option<&str> {
+        self.packages.get(name).map(String::as_str)
+    }
+
+    fn read_packages(&mut self) {
+        let json = |name: &str| -> Option<serde_json::Value> {
+            serde_json::from_slice(&std::fs::read(self.root.join(name)).ok()?).ok()
+        };
+        let listed = |value: &serde_json::Value| -> BTreeMap<String, String> {
+            let packages = value.get("packages").unwrap_or(value).as_array();
+            packages
+                .into_iter()
+                .flatten()
+                .filter_map(|package| {
+                    let text = |key| Some(package.get(key)?.as_str()?.to_owned());
+                    Some((text("name")?, text("version")?))
+                })
+                .collect()
+        };
+        for name in ["composer.lock", "vendor/composer/installed.json"] {
+            if let Some(value) = json(name) {
+                self.packages = listed(&value);
+                self.named_in = name;
+                return;
+            }
+        }
+        let Some(value) = json("composer.json") else {
+            return;
+        };
+        let required = value.get("require").and_then(serde_json::Value::as_object);
+        self.packages = required
+            .into_iter()
+            .flatten()
+            .filter_map(|(name, version)| Some((name.clone(), version.as_str()?.to_owned())))
+            .collect();
+        self.named_in = "composer.json";
+    }
+
+    fn read_code(&mut self, file: &Path) {
+        let Ok(bytes) = std::fs::read(file) else {
+            return;
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let name = file.strip_prefix(&self.root).unwrap_or(file);
+        let mut inside_comment = false;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            inside_comment |= line.starts_with("/*");
+            let is_comment = inside_comment || line.starts_with("//") || line.starts_with('#');
+            inside_comment &= !line.contains("*/");
+            if is_comment {
+                continue;
+            }
+            if self.worker_script.is_none() && line.contains("frankenphp_handle_request(") {
+                self.worker_script = Some(name.to_owned());
+            }
+            for kind in traits(line) {
+                let found = self.code.entry(kind).or_insert_with(|| Found {
+                    place: format!("{}:{}", name.display(), number + 1),
+                    line: line.chars().take(80).collect(),
+                    count: 0,
+                });
+                found.count += 1;
+            }
+        }
+    }
+}
+
+/// The nearest folder above that looks like the top of a project; else the app's own.
+fn project(app: &Path) -> PathBuf {
+    let folder = if app.is_dir() {
+        app
+    } else {
+        app.parent().unwrap_or(app)
+    };
+    let tops = [
+        "composer.json",
+        "composer.lock",
+        "artisan",
+        "bin/console",
+        "wp-load.php",
+        "vendor",
+    ];
+    folder
+        .ancestors()
+        .take(3)
+        .find(|above| tops.iter().any(|top| above.join(top).exists()))
+        .unwrap_or(folder)
+        .to_owned()
+}
+
+/// The app's own PHP files, in a fixed order.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    let mut entries: Vec<_> = entries.filter_map(Result::ok).collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        if kind.is_dir() && !name.starts_with('.') && !NOT_THE_APP.contains(&&*name) {
+            collect(&entry.path(), files);
+        }
+        let is_php = kind.is_file() && name.ends_with(".php") && !name.ends_with(".blade.php");
+        if is_php
+            && files.len() < MOST_FILES
+            && entry.metadata().is_ok_and(|file| file.len() < MOST_BYTES)
+        {
+            files.push(entry.path());
+        }
+    }
+}
+
+/// What a line of code shows.
+fn traits(line: &str) -> Vec<Trait> {
+    let mut found = Vec::new();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if let Some(at) = words.iter().position(|word| *word == "static") {
+        let before = &words[..at];
+        let modifiers = ["public", "protected", "private", "var"];
+        let is_property = before.iter().any(|word| modifiers.contains(word)) && before.len() <= 2;
+        let is_named = words[at + 1..]
+            .iter()
+            .take(2)
+            .any(|word| word.starts_with('$'));
+        if is_named && is_property {
+            found.push(Trait::StaticProperty);
+        } else if is_named && before.is_empty() {
+            let is_variable = words.get(1).is_some_and(|word| word.starts_with('$'));
+            found.push(if is_variable {
+                Trait::StaticVariable
+            } else {
+                Trait::StaticProperty
+            });
+        }
+    }
+    if words.first() == Some(&"global") && words.get(1).is_some_and(|word| word.starts_with('$')) {
+        found.push(Trait::Global);
+    }
+    if ["ATTR_PERSISTENT", "pconnect(", "pfsockopen("]
+        .iter()
+        .any(|call| line.contains(call))
+    {
+        found.push(Trait::Persistent);
+    }
+    let leaves = |word: &str| {
+        ["exit", "die"].iter().any(|leave| {
+            word.strip_prefix(leave)
+                .is_some_and(|rest| rest.starts_with(';') || rest.starts_with('('))
+        })
+    };
+    if words.iter().any(|word| leaves(word)) {
+        found.push(Trait::Exit);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_keep_state() {
+        use Trait::*;
+        for (line, expected) in [
+            ("private static array $items = [];", vec![StaticProperty]),
+            (
+                "public static ?self $instance = null;",
+                vec![StaticProperty],
+            ),
+            ("static $count = 0;", vec![StaticVariable]),
+            ("global $wpdb;", vec![Global]),
+            (
+                "$pdo = new PDO($dsn, $u, $p, [PDO::ATTR_PERSISTENT => true]);",
+                vec![Persistent],
+            ),
+            ("$redis->pconnect('localhost');", vec![Persistent]),
+            ("exit;", vec![Exit]),
+            ("if ($x) { die('no'); }", vec![Exit]),
+            ("public static function of(string $x): self", vec![]),
+            ("return static fn (int $x) => $x;", vec![]),
+            ("$existing = 1;", vec![]),
+            ("new static($x);", vec![]),
+        ] {
+            assert_eq!(traits(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_project_is_read_from_its_top() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(
+            "composer.lock",
+            r#"{"packages":[{"name":"slim/slim","version":"4.12.0"}]}"#,
+        );
+        write(
+            "public/index.php",
+            "<?php // exit;\n/* exit;\n */\nfrankenphp_handle_request($f);\nexit;\n",
+        );
+        write("vendor/x/y.php", "<?php\nglobal $x;\n");
+        write("src/A.php", "<?php\nexit;\n");
+        let evidence = Evidence::of(&dir.path().join("public"));
+        assert_eq!(evidence.root, dir.path());
+        assert_eq!(evidence.package("slim/slim"), Some("4.12.0"));
+        assert_eq!(evidence.worker_script, Some("public/index.php".into()));
+        let exit = &evidence.code[&Trait::Exit];
+        assert_eq!((exit.place.as_str(), exit.count), ("public/index.php:5", 2));
+        assert!(!evidence.code.contains_key(&Trait::Global));
+    }
+}

@@ -523,3 +523,64 @@ fn frankenphp_functions_outside_of_a_loop() {
     );
     server.stop();
 }
+
+// ---- hearth check ----
+
+/// What `hearth check` says of an app in `tests/apps`, and whether it was content.
+fn check(path: &str) -> (bool, String) {
+    let directory = testkit::temporary();
+    let output = std::process::Command::new(testkit::hearth())
+        .arg("check")
+        .arg(app(path))
+        .env("TMPDIR", directory.path())
+        .current_dir(directory.path())
+        .output()
+        .expect("hearth runs");
+    let text = [output.stdout, output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&text).into_owned(),
+    )
+}
+
+#[test]
+fn check_recommends_a_mode_and_says_why() {
+    for (path, reason) in [
+        (
+            "laravel/app.php",
+            "a script that returns a Laravel application",
+        ),
+        ("symfony/app.php", "a script that returns a Symfony kernel"),
+        (
+            "symfony/public/index.php",
+            "a script that returns a Symfony kernel",
+        ),
+        ("slim/app.php", "a script that returns a Slim application"),
+        (
+            "frankenphp/worker.php",
+            "the loop takes its requests one after the other",
+        ),
+        ("laravel", "artisan and bootstrap/app.php are there"),
+        (
+            "frankenphp",
+            "worker.php has a loop on frankenphp_handle_request()",
+        ),
+    ] {
+        let (content, text) = check(path);
+        assert!(
+            content
+                && text.starts_with("ok: ")
+                && text.contains("recommended: resident, one request at a time\n    hearth serve ")
+                && text.contains(reason),
+            "{path}: {text}"
+        );
+    }
+    let (content, text) = check("classic.php");
+    assert!(
+        !content
+            && text.contains("does not return a handler")
+            && text.contains("recommended: classic")
+            && text.contains("classic.php --mode classic"),
+        "{text}"
+    );
+}

@@ -22,6 +22,6 @@ pub use engine::{
 pub use request::{Body, BodySource, Client, Pipe, Request, Response, Script};
 pub use task::{
     Cancel, Cancelled, Host, Task, call_task, current_request_id, current_task_id, forked, install,
-    interrupt, is_unwinding, loop_stop_task, on_engine_thread, throw_error, time_out, timer_forget, timer_task,
-    wait,
+    interrupt, is_unwinding, loop_stop_task, on_engine_thread, throw_error, time_out, timer_forget,
+    timer_task, wait,
 };

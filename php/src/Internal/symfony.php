@@ -79,10 +79,12 @@ function fromSymfony(SymfonyResponse $symfony): ?Response
     if ($body !== false) {
         return new Response($body, $status, $headers);
     }
-    \http_response_code($status);
-    foreach ($headers as $name => $lines) {
-        foreach ($lines as $i => $line) {
-            \header("$name: $line", $i === 0 && \strcasecmp($name, 'Set-Cookie') !== 0);
+    if (!\headers_sent()) {
+        \http_response_code($status);
+        foreach ($headers as $name => $lines) {
+            foreach ($lines as $i => $line) {
+                \header("$name: $line", $i === 0 && \strcasecmp($name, 'Set-Cookie') !== 0);
+            }
         }
     }
     $symfony->sendContent();

@@ -67,11 +67,12 @@ final class Loop
         while (!$this->requestEnded($state)) {
             $this->step();
         }
-        foreach ($state->request->deferred as $deferred) {
-            $task = $this->start($deferred, [], null);
+        for ($queue = $state->request->deferred; $queue !== [];) {
+            $task = $this->start(\array_shift($queue), [], null);
             while (!$task->ended) {
                 $this->step();
             }
+            \array_push($queue, ...$task->request->deferred);
         }
         $state->request->locals = new \WeakMap();
 

@@ -150,12 +150,71 @@ final class AdaptTest extends TestCase
         self::needs(BinaryFileResponse::class);
         $file = \Hearth\Internal\toResponse(new BinaryFileResponse(__FILE__));
         self::assertSame(\realpath(__FILE__), $file->filePath());
-        $streamed = \Hearth\Internal\toResponse(new StreamedResponse(function (): void {
+        \ob_start();
+        self::assertNull(\Hearth\Internal\toResponse(new StreamedResponse(function (): void {
             echo 'one ';
             \flush();
             echo 'two';
-        }));
-        self::assertSame('one two', $streamed->body());
+        })), 'a streamed response is echoed');
+        self::assertSame('one two', \ob_get_clean());
+        $temporary = (string) \tempnam(\sys_get_temp_dir(), 'hearth');
+        \file_put_contents($temporary, 'gone afterwards');
+        \ob_start();
+        $file = (new BinaryFileResponse($temporary))->deleteFileAfterSend()->prepare(SymfonyRequest::create('/'));
+        self::assertNull(\Hearth\Internal\toResponse($file));
+        \ob_end_clean();
+        self::assertFileDoesNotExist($temporary);
+    }
+
+    public function testWhatARuntimeHandsOver(): void
+    {
+        $kernel = new class() {
+            public function __invoke(): string
+            {
+                return 'handed over';
+            }
+        };
+        \Hearth\Internal\Entry::give($kernel);
+        try {
+            self::assertSame('callable', entryKind(null));
+            self::assertSame('handed over', adapt(null)());
+        } finally {
+            (new \ReflectionProperty(\Hearth\Internal\Entry::class, 'given'))->setValue(null, null);
+        }
+        self::assertSame('', entryKind(null));
+    }
+
+    public function testASnapshotPutsPropertiesBack(): void
+    {
+        $part = new \ArrayObject();
+        $object = new class($part) {
+            public array $list = [1];
+            private ?string $text = null;
+
+            public function __construct(protected readonly \ArrayObject $fixed, public ?Part $part = new Part())
+            {
+            }
+
+            public function change(): void
+            {
+                $this->list[] = 2;
+                $this->text = 'changed';
+                $this->part->value = 2;
+            }
+
+            public function state(): array
+            {
+                return [$this->list, $this->text, $this->part->value];
+            }
+        };
+        $before = $object->state();
+        $snapshot = new \Hearth\Internal\Snapshot($object, ['part']);
+        foreach ([1, 2] as $_) {
+            $object->change();
+            self::assertNotSame($before, $object->state());
+            $snapshot->restore();
+            self::assertSame($before, $object->state());
+        }
     }
 
     public function testLaravel(): void
@@ -198,4 +257,9 @@ final class AdaptTest extends TestCase
         self::assertSame('{"ok":true}', $response->body());
         self::assertSame('application/json', $response->header('content-type'));
     }
+}
+
+final class Part
+{
+    public int $value = 1;
 }

@@ -1,0 +1,3 @@
+<?php
+
+echo 'answers once, and ends';

@@ -575,12 +575,12 @@ fn check_recommends_a_mode_and_says_why() {
             "{path}: {text}"
         );
     }
-    let (content, text) = check("classic.php");
+    let (content, text) = check("classic/index.php");
     assert!(
         !content
             && text.contains("does not return a handler")
             && text.contains("recommended: classic")
-            && text.contains("classic.php --mode classic"),
+            && text.contains("index.php --mode classic"),
         "{text}"
     );
 }

@@ -101,7 +101,7 @@ pub(crate) fn of_site(app: &Path, evidence: &Evidence) -> Advice {
             "it is WordPress, which ends each request with exit() and keeps it in globals".into();
         return classic(app, vec![reason], evidence);
     }
-    if let Some(script) = &evidence.worker_script {
+    if let Some(script) = evidence.worker_script.as_ref().filter(|_| app.is_dir()) {
         return Advice {
             way: Way::OneAtATime,
             command: format!("hearth serve {root}/{}", script.display()),

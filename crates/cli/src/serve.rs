@@ -55,7 +55,7 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
     };
     match supervisor::check(&settings) {
         Ok(booted) => {
-            let cold = booted.cold.map_or(String::new(), |why| {
+            let cold = booted.cold.as_ref().map_or(String::new(), |why| {
                 format!("; each worker boots it for itself: {why}")
             });
             let evidence = Evidence::of(&settings.app);

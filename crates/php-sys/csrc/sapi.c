@@ -569,7 +569,9 @@ void hearth_seal(void)
 {
 	zend_try {
 		gc_collect_cycles();
-		hearth_ground_seal();
+		if (!is_cli()) {
+			hearth_ground_seal();
+		}
 		hearth_state_seal(is_cli());
 	} zend_end_try();
 	booting = false;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use testkit::http::{Client, Response};
-use testkit::{Server, ServerBuilder, kill};
+use testkit::{Server, ServerBuilder, cpu_time, descriptors, kill};
 
 use crate::support::{eventually, hearth, memory, ok};
 
@@ -201,9 +201,13 @@ fn a_worker_that_dies_takes_one_request_with_it() {
 
 /// The one that answers something.
 fn busy_worker(server: &Server) -> u32 {
+    busy_worker_of(server, "app.php")
+}
+
+fn busy_worker_of(server: &Server, app: &str) -> u32 {
     let mut busy = None;
     eventually("a worker is busy", || {
-        let status = status(server);
+        let status = status_of(server, app);
         let rows = status
             .split("{\"pid\":")
             .skip(1)
@@ -217,7 +221,11 @@ fn busy_worker(server: &Server) -> u32 {
 }
 
 fn status(server: &Server) -> String {
-    let output = hearth(server, &["status", "--json", "app.php"]);
+    status_of(server, "app.php")
+}
+
+fn status_of(server: &Server, app: &str) -> String {
+    let output = hearth(server, &["status", "--json", app]);
     let text = String::from_utf8_lossy(&output.stdout);
     text.split_whitespace().collect()
 }
@@ -528,5 +536,68 @@ fn an_upload_that_breaks_off_reaches_nobody() {
     assert!(answer.contains(" 400 "), "{answer}");
     ok(&server.get("/"));
     assert!(!server.directory().join("begun").exists());
+    server.stop();
+}
+
+#[test]
+fn an_idle_front_uses_no_cpu_and_keeps_no_descriptors() {
+    let server = balanced(2).start();
+    let front = server.fronts()[0];
+    let mut idle = server.connect();
+    ok(&idle.get("/"));
+    for target in ["/until", "/big", "/sleep", "/later"] {
+        let mut leaves = server.connect();
+        leaves.send(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        match target {
+            "/big" | "/later" => drop(leaves.head()),
+            _ => drop(busy_worker(&server)),
+        }
+        drop(leaves);
+    }
+    go(&server);
+    eventually("all is answered", || {
+        !status(&server).contains("\"in_flight\":1")
+    });
+    eventually("what clients left is closed", || {
+        let open = descriptors(front);
+        let sockets = open.iter().filter(|fd| fd.contains("socket:")).count();
+        // Channel (twice: it is the standard input too), listener, reactor's wake-ups, the idle client; per worker a
+        // door and a connection.
+        sockets <= 3 + 2 + 1 + 2 * 2 && !open.iter().any(|fd| fd.contains("deleted"))
+    });
+    let before = cpu_time(front);
+    std::thread::sleep(Duration::from_millis(500));
+    let used = cpu_time(front)
+        .expect("it runs")
+        .saturating_sub(before.expect("it runs"));
+    assert!(
+        used <= Duration::from_millis(20),
+        "{used:?} of CPU in half a second"
+    );
+    ok(&idle.get("/"));
+    server.stop();
+}
+
+#[test]
+fn a_classic_sites_files_need_no_worker_and_its_workers_are_recycled() {
+    let server = Server::app("www")
+        .args(["--workers", "1", "--max-requests", "5", "--admin", "127.0.0.1:0"])
+        .file("www/index.php", "<?php while (isset($_GET['wait']) && !file_exists('../go')) { usleep(5000); clearstatcache(); } echo getmypid();")
+        .file("www/page.txt", "0123456789")
+        .start();
+    let mut slow = server.connect();
+    slow.send("GET /?wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    busy_worker_of(&server, "www");
+    let mut other = server.connect();
+    for _ in 0..3 {
+        assert_eq!(ok(&other.get("/page.txt")), "0123456789");
+    }
+    go(&server);
+    ok(&slow.response());
+    eventually("workers were recycled", || {
+        ok(&other.get("/"));
+        metric(&server, "hearth_workers_recycled_total") >= 3
+    });
+    assert_eq!(metric(&server, "hearth_worker_restarts_total"), 0);
     server.stop();
 }

@@ -45,7 +45,17 @@ pub(crate) struct Front {
 
 /// Be the front of the supervisor at the other end of standard input, until it says to drain or is gone.
 pub fn main() -> ExitCode {
-    match start() {
+    let _ = rustix::thread::set_name(c"hearth-front");
+    let Ok(input) = std::io::stdin().as_fd().try_clone_to_owned() else {
+        return misused();
+    };
+    let channel = Channel::from(input);
+    let run = match channel.recv::<ToFront>() {
+        Ok(Some((ToFront::Start(start), fds))) => run(channel, *start, fds),
+        Ok(None) => Ok(()),
+        _ => return misused(),
+    };
+    match run {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("hearth front: {message}");
@@ -54,23 +64,18 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn start() -> Result<(), String> {
-    let _ = rustix::thread::set_name(c"hearth-front");
-    let input = std::io::stdin()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(text)?;
-    let channel = Channel::from(input);
-    let (first, fds) = match channel.recv::<ToFront>() {
-        Ok(Some((ToFront::Start(start), fds))) => (start, fds),
-        Ok(None) => return Ok(()),
-        _ => return Err("this command is for hearth itself: use `hearth serve`".into()),
-    };
+/// Standard input is no channel of a supervisor's.
+fn misused() -> ExitCode {
+    eprintln!("hearth front: this command is for hearth itself: use `hearth serve`");
+    ExitCode::from(2)
+}
+
+fn run(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())
         .map_err(text)?;
-    runtime.block_on(serve(channel, *first, fds))
+    runtime.block_on(serve(channel, start, fds))
 }
 
 fn text(error: impl std::fmt::Display) -> String {

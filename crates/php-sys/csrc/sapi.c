@@ -475,7 +475,7 @@ static void ask_for_kind(zval *returned)
 	ZVAL_UNDEF(&kind);
 	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\entrykind", &kind, returned);
 	if (Z_TYPE(kind) == IS_STRING) {
-		strlcpy(handler_kind, Z_STRVAL(kind), sizeof handler_kind);
+		slprintf(handler_kind, sizeof handler_kind, "%s", Z_STRVAL(kind));
 	}
 	zval_ptr_dtor(&kind);
 }
@@ -552,7 +552,7 @@ hearth_outcome hearth_run_entry(const char *path)
 	entry_outcome = HEARTH_OK;
 	hearth_entry_run(run_entry_script);
 	if (hearth_loop) {
-		strlcpy(handler_kind, "frankenphp", sizeof handler_kind);
+		slprintf(handler_kind, sizeof handler_kind, "frankenphp");
 	}
 	SG(request_info).path_translated = NULL;
 	return entry_outcome;

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::Shutdown;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -280,13 +281,13 @@ fn two_requests_on_one_database_connection_never_mix_their_answers() {
 #[test]
 fn a_request_over_its_time_gets_a_timeout_error_inside_a_database_read() {
     let server = one_worker(
-        r#"return function ($request) {
+        r#"posix_mkfifo(__DIR__ . '/fifo', 0600);
+        return function ($request) {
             try {
                 match ($request->path) {
                     '/database' => (new PDO(getenv('DSN'), 'hearth', 'hearth'))->query('SELECT SLEEP(20)')->fetchColumn(),
                     '/sleep' => sleep(20),
-                    // As under php-fpm, the command itself is not ended.
-                    '/pipe' => shell_exec('exec sleep 3'),
+                    '/pipe' => shell_exec('exec cat ' . __DIR__ . '/fifo'),
                     '/computing' => (function () { for (;;) { strlen('x'); } })(),
                 };
                 return 'not cut off';
@@ -306,7 +307,30 @@ fn a_request_over_its_time_gets_a_timeout_error_inside_a_database_read() {
             start.elapsed()
         );
     }
+    // As under php-fpm, the command itself is not ended: it still reads, or this would fail.
+    const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let writer = std::fs::OpenOptions::new()
+        .write(true)
+        .custom_flags(NONBLOCK)
+        .open(server.directory().join("fifo"));
+    drop(writer.expect("the command still runs"));
     server.stop();
+}
+
+#[test]
+fn lines_below_the_log_level_are_not_written() {
+    let code = "return function () { trigger_error('only a warning', E_USER_WARNING); throw new Exception('worse'); };";
+    for (level, warns) in [("error", false), ("warn", true)] {
+        let server = one_worker(code).args(["--log-level", level]).start();
+        assert_eq!(server.get("/").status, 500);
+        server.expect_log("worse");
+        assert_eq!(
+            server.log().text().contains("only a warning"),
+            warns,
+            "log.level {level}"
+        );
+        server.stop();
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = 256;
@@ -45,6 +45,8 @@ pub struct Boot {
     pub header_timeout: f64,
     /// A path that a worker must answer well before it gets requests.
     pub probe: Option<String>,
+    /// The least important log lines that are written: 0 debug, 1 info, 2 warnings, 3 errors.
+    pub log_level: u8,
     /// Show the exception to the client (development only).
     pub display_errors: bool,
 }

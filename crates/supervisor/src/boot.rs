@@ -41,6 +41,7 @@ pub(crate) fn message(settings: &Settings) -> ToZygote {
         keepalive_timeout: settings.keepalive_timeout.as_secs_f64(),
         header_timeout: settings.header_timeout.as_secs_f64(),
         probe: settings.probe.clone(),
+        log_level: settings.log_level as u8,
         display_errors: settings.display_errors,
     }))
 }

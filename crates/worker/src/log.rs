@@ -3,7 +3,11 @@
 use std::cell::Cell;
 use std::fmt::Display;
 use std::io::Write;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::SystemTime;
+
+/// Lines of less importance are dropped: 0 debug, 1 info, 2 warnings, 3 errors.
+static LEAST: AtomicU8 = AtomicU8::new(1);
 
 thread_local! {
     static SLOT: Cell<Option<u32>> = const { Cell::new(None) };
@@ -12,6 +16,21 @@ thread_local! {
 /// Name the lines of this process by its slot.
 pub(crate) fn set_slot(slot: u32) {
     SLOT.set(Some(slot));
+}
+
+/// Lines below this level (`log.level`) are dropped from now on.
+pub(crate) fn set_level(least: u8) {
+    LEAST.store(least, Ordering::Relaxed);
+}
+
+fn rank(level: &str) -> u8 {
+    match level {
+        "DEBUG" => 0,
+        "INFO" => 1,
+        "WARN" => 2,
+        "ERROR" => 3,
+        _ => u8::MAX,
+    }
 }
 
 /// Seconds since 1970 as `2026-11-21T21:00:00.123Z` (days to date after Howard Hinnant's `civil_from_days`).
@@ -39,6 +58,9 @@ fn timestamp(now: SystemTime) -> String {
 }
 
 pub(crate) fn line(level: &str, request: u64, message: impl Display) {
+    if rank(level) < LEAST.load(Ordering::Relaxed) {
+        return;
+    }
     let mut text = format!("{} {level} worker", timestamp(SystemTime::now()));
     if let Some(slot) = SLOT.get() {
         text.push_str(&format!("[{slot}]"));

@@ -247,6 +247,7 @@ fn is_live(request: &Weak<Request>) -> bool {
 /// What a forked process runs.
 pub(crate) fn main(start: Start) -> ExitCode {
     log::set_slot(start.slot);
+    log::set_level(start.boot.log_level);
     if start.cold {
         if let Err(error) = php::run_entry(&start.boot.app) {
             return failed(&start.channel, error.0);

@@ -45,6 +45,7 @@ fn boot() -> impl Strategy<Value = Boot> {
                 keepalive_timeout: seconds * 1.5,
                 header_timeout: seconds,
                 probe: display_errors.then(|| "/health?a".to_owned()),
+                log_level: 2,
                 display_errors,
             },
         )

@@ -73,7 +73,13 @@ check() {
             ;;
         arrows) one arrows cargo run -q -p xtask -- check-arrows ;;
         generated) one generated cargo run -q -p xtask -- gen --check ;;
-        rust) libtest rust cargo test ${CI:+--locked} --workspace --no-fail-fast ;;
+        rust)
+            libtest rust cargo test ${CI:+--locked} --workspace --no-fail-fast
+            # What is ignored because it needs root; without it these are reported as ignored.
+            if [ "$(id -u)" = 0 ]; then
+                libtest 'rust, as root' cargo test ${CI:+--locked} -p it -- --ignored hooks::
+            fi
+            ;;
         phpt) libtest phpt cargo run -q -p testkit --bin phpt -- tests/phpt ;;
         phpunit) check_phpunit ;;
         phpsrc)

@@ -9,7 +9,8 @@ use std::process::Stdio;
 #[test]
 fn a_sweep_is_one_table() {
     let server = Truth::start();
-    let (runs, text) = runs(&["-c", "1,2,4", "-n", "50", &server.url("/delay/5")]);
+    // So late that what a busy machine adds to each answer is little beside it.
+    let (runs, text) = runs(&["-c", "1,2,4", "-n", "40", &server.url("/delay/60")]);
     assert_eq!(
         runs.iter()
             .map(|run| run.setup.connections)
@@ -17,8 +18,12 @@ fn a_sweep_is_one_table() {
         [1, 2, 4]
     );
     assert!(text.contains("* is the highest goodput"), "{text}");
-    // Four times as much on a quiet machine; some of it on any.
-    assert!(runs[2].rates.goodput > 1.2 * runs[0].rates.goodput);
+    // Twice and four times as much, but for what is lost to the machine.
+    let goodput = |run: usize| runs[run].rates.goodput;
+    assert!(
+        goodput(1) > 1.5 * goodput(0) && goodput(2) > 3.0 * goodput(0),
+        "{text}"
+    );
 }
 
 #[test]

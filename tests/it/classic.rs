@@ -358,6 +358,12 @@ fn opcache_and_apcu_are_one_for_all_workers() {
 /// `current` is resolved once per generation: a release is switched by the reload, not by the link.
 #[test]
 fn a_release_is_switched_by_the_reload() {
+    for dispatch in ["direct", "balanced"] {
+        a_release_is_switched(dispatch);
+    }
+}
+
+fn a_release_is_switched(dispatch: &str) {
     let releases = testkit::temporary();
     let link = releases.path().join("current");
     for name in ["one", "two"] {
@@ -366,10 +372,11 @@ fn a_release_is_switched_by_the_reload() {
         std::fs::write(folder.join("index.php"), "<?php require 'version.php';").unwrap();
         let code = format!("<?php echo '{name} ', basename(__DIR__), ' ', getmypid();");
         std::fs::write(folder.join("version.php"), code).unwrap();
+        std::fs::write(folder.join("version.txt"), name).unwrap();
     }
     std::os::unix::fs::symlink("one", &link).unwrap();
     let server = Server::app(&link)
-        .args(["--dispatch", "direct", "--workers", "2"])
+        .args(["--dispatch", dispatch, "--workers", "2"])
         .start();
     let first = ok(&server.get("/"));
     assert!(first.starts_with("one one "), "{first}");
@@ -382,9 +389,16 @@ fn a_release_is_switched_by_the_reload() {
         server.workers().iter().all(|pid| !old.contains(pid))
     });
     assert!(ok(&server.get("/")).starts_with("one one "));
+    assert_eq!(ok(&server.get("/version.txt")), "one");
     server.signal(Signal::HUP);
     server.expect_log("serving generation=2");
-    assert!(ok(&server.get("/")).starts_with("two two "));
+    // For a moment a connection may still meet a worker of the old generation.
+    eventually("the new release answers", || {
+        server.get("/").text().starts_with("two two ")
+    });
+    eventually("its files are sent", || {
+        server.get("/version.txt").text() == "two"
+    });
     server.stop();
 }
 

@@ -78,6 +78,8 @@ pub enum FromZygote {
         concurrency: u32,
         /// What the app is: `callable`, `psr-15`, `symfony`, `laravel`, `slim`, `frankenphp`; empty for a classic site.
         handler: String,
+        /// The app's path without symbolic links: what this generation serves, whatever the links say later.
+        app: PathBuf,
     },
     /// The app is not up; the message is for the user: what failed, file and line, what to do.
     BootFailed { message: String },

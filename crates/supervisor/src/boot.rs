@@ -1,5 +1,6 @@
 //! What a zygote is told, what it must answer, and `hearth check`.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use config::{Mode, Settings};
@@ -21,6 +22,8 @@ pub struct Booted {
     pub concurrency: u32,
     /// What the app is, as [`FromZygote::Booted`] says it.
     pub handler: String,
+    /// Its path without symbolic links.
+    pub app: PathBuf,
 }
 
 pub(crate) fn message(settings: &Settings) -> ToZygote {
@@ -75,6 +78,7 @@ pub(crate) fn handshake(
             cold,
             concurrency,
             handler,
+            app,
         } => {
             if protocol != PROTOCOL || build != BUILD {
                 return Err(format!(
@@ -89,6 +93,7 @@ pub(crate) fn handshake(
                 cold,
                 concurrency,
                 handler,
+                app,
             })
         }
         FromZygote::BootFailed { message } => Err(message),

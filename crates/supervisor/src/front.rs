@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,9 +33,10 @@ pub(crate) struct Front {
     link: Link<ToFront>,
 }
 
-pub(crate) fn settings(settings: &Settings) -> FrontSettings {
+/// `app`: its path without symbolic links, as the generation that serves has it.
+pub(crate) fn settings(settings: &Settings, app: &Path) -> FrontSettings {
     let site = || FrontSite {
-        app: settings.app.clone(),
+        app: app.to_owned(),
         follow: settings.follow.clone(),
         deny: settings.deny.clone(),
     };

@@ -100,6 +100,7 @@ fn serve(
         cold: cold.clone(),
         concurrency: boot.concurrency.unwrap_or(1),
         handler: boot.handler.clone(),
+        app: boot.app.clone(),
     };
     channel.send(&booted, &[])?;
     Zygote {

@@ -58,17 +58,20 @@ fn from_zygote() -> impl Strategy<Value = FromZygote> {
             ".*",
             ".*",
             prop::option::of(".*"),
-            any::<u32>()
+            any::<u32>(),
+            ".*"
         )
-            .prop_map(
-                |(protocol, build, php, cold, concurrency)| FromZygote::Booted {
+            .prop_map(|(protocol, build, php, cold, concurrency, handler)| {
+                FromZygote::Booted {
                     protocol,
                     build,
                     php,
                     cold,
                     concurrency,
+                    app: format!("/{handler}").into(),
+                    handler,
                 }
-            ),
+            }),
         "(?s).{0,200}".prop_map(|message| FromZygote::BootFailed { message }),
         (any::<u32>(), any::<u32>()).prop_map(|(slot, pid)| FromZygote::Forked { slot, pid }),
         (any::<u32>(), any::<i32>()).prop_map(|(pid, status)| FromZygote::Exited { pid, status }),

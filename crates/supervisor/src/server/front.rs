@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use config::Dispatch;
-use ipc::FromFront;
+use ipc::{FromFront, FrontSettings};
 
 use super::Server;
 use super::stopping::OBEYS;
@@ -59,7 +59,7 @@ impl Server {
         let started = sockets
             .all()
             .map_err(Into::into)
-            .and_then(|sockets| Front::start(settings(&self.settings), sockets, &self.events));
+            .and_then(|sockets| Front::start(self.front_settings(), sockets, &self.events));
         match started {
             Ok(front) => {
                 log::debug!("started the front pid={}", front.pid);
@@ -144,10 +144,19 @@ impl Server {
         }
     }
 
+    fn front_settings(&self) -> FrontSettings {
+        let generation = self.current.or(self.rising);
+        let booted = generation
+            .and_then(|number| self.generations.get(&number))
+            .and_then(|generation| generation.booted.as_ref());
+        let app = booted.map_or(&self.settings.app, |booted| &booted.app);
+        settings(&self.settings, app)
+    }
+
     /// A new generation serves.
     pub(super) fn tell_front(&self) {
         if let Some(front) = &self.front {
-            front.change(settings(&self.settings));
+            front.change(self.front_settings());
         }
     }
 

@@ -14,7 +14,7 @@ use testkit::Server;
 use testkit::http::{Broken, Client, Response};
 use testkit::service::{Apache, Fpm};
 
-use self::explained::{EXPLAINED, Explained};
+use self::explained::{EXPLAINED, Explained, FRONT};
 use self::shapes::Shape;
 
 const PROBE: &str = include_str!("parity/probe.php");
@@ -133,12 +133,10 @@ fn peers() -> &'static Vec<(Facts, Facts)> {
 }
 
 /// Compares with both peers; every difference that nothing explains, and every explanation without a difference.
-fn compare(arguments: &[&str]) {
+fn compare(dispatch: &str) {
     let root = site();
-    let mut server = Server::app(root.path());
-    for word in arguments {
-        server = server.arg(*word);
-    }
+    let behind_front = dispatch == "balanced";
+    let mut server = Server::app(root.path()).args(["--workers", "2", "--dispatch", dispatch]);
     for (name, value) in INI {
         server = server.arg("--ini").arg(format!("{name}={value}"));
     }
@@ -152,7 +150,7 @@ fn compare(arguments: &[&str]) {
             if all.iter().all(|one| *one == all[0]) {
                 continue;
             }
-            match explained::find(shape.name, name, all) {
+            match explained::find(shape.name, name, all, behind_front) {
                 Some(index) => {
                     used.insert(index);
                 }
@@ -161,10 +159,12 @@ fn compare(arguments: &[&str]) {
         }
     }
     server.stop();
+    let mine = if behind_front { EXPLAINED.len() } else { 0 };
     let idle: Vec<&Explained> = EXPLAINED
         .iter()
+        .chain(if behind_front { FRONT } else { &[] })
         .enumerate()
-        .filter(|(index, _)| !used.contains(index))
+        .filter(|(index, _)| *index >= mine && !used.contains(index))
         .map(|(_, explained)| explained)
         .collect();
     assert!(
@@ -203,12 +203,12 @@ fn describe(shape: &str, name: &str, [hearth, fpm, apache]: [Option<&String>; 3]
 
 #[test]
 fn a_request_looks_the_same_as_under_the_usual_servers() {
-    compare(&["--dispatch", "direct", "--workers", "2"]);
+    compare("direct");
 }
 
 #[test]
 fn a_request_looks_the_same_behind_the_front() {
-    compare(&["--dispatch", "balanced", "--workers", "2"]);
+    compare("balanced");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use http::header::{CONNECTION, HeaderValue, RETRY_AFTER};
+use http::header::{CONNECTION, HOST, HeaderValue, RETRY_AFTER};
 use http::request::Parts;
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode, Version};
@@ -53,6 +53,10 @@ async fn passed_on(
     if head.method == Method::CONNECT {
         return Err(plain(StatusCode::METHOD_NOT_ALLOWED, "This is no proxy.\n"));
     }
+    if names_no_host(&head) {
+        let text = "An HTTP/1.1 request has one Host field.\n";
+        return Err(plain(StatusCode::BAD_REQUEST, text));
+    }
     if let Some(site) = front.site()
         && let Some(file) = files::answer(&site, &head)
     {
@@ -70,6 +74,14 @@ async fn passed_on(
     forward::request(&mut head.headers, origin, upload.length());
     head.version = Version::HTTP_11;
     give(front, life, &head, &upload).await
+}
+
+/// RFC 9112 §3.2: who sends two, or none, wants to be understood differently by two servers, or is no HTTP/1.1 client.
+fn names_no_host(head: &Parts) -> bool {
+    let mut hosts = head.headers.get_all(HOST).iter();
+    let first = hosts.next();
+    hosts.next().is_some()
+        || (head.version == Version::HTTP_11 && first.is_none_or(HeaderValue::is_empty))
 }
 
 /// Give it to workers until one has answered.

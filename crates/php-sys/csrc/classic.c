@@ -36,11 +36,38 @@ const hearth_script *hearth_classic_script(void)
 
 /* ---- the response ---- */
 
+/* Of this request, once PHP takes its head for sent. */
+static char *status_line;
+
+void hearth_classic_keep_status_line(const char *line)
+{
+	if (status_line) {
+		efree(status_line);
+	}
+	status_line = estrdup(line);
+}
+
+/* What stands behind the code in "HTTP/1.1 404 Not Found" or "404 Not Found". */
+static hearth_str reason_in(const char *line)
+{
+	size_t protocol = strncmp(line, "HTTP/", 5) == 0 ? strcspn(line, " ") : 0;
+
+	line += protocol;
+	line += strspn(line, " ");
+	line += strspn(line, "0123456789");
+	line += strspn(line, " ");
+	return (hearth_str){line, strlen(line)};
+}
+
 /* `Status: 404 Not Found` is how CGI programs set the status. */
-static int status_of(hearth_header_list *headers)
+static int status_of(hearth_header_list *headers, hearth_str *reason)
 {
 	int status = SG(sapi_headers).http_response_code;
 	size_t kept = 0;
+
+	if (status_line) {
+		*reason = reason_in(status_line);
+	}
 
 	for (size_t i = 0; i < headers->count; i++) {
 		hearth_header header = headers->list[i];
@@ -49,6 +76,7 @@ static int status_of(hearth_header_list *headers)
 			int named = atoi(header.value.ptr);
 
 			status = named >= 100 && named <= 599 ? named : status;
+			*reason = named == status ? reason_in(header.value.ptr) : *reason;
 			continue;
 		}
 		headers->list[kept++] = header;
@@ -63,7 +91,7 @@ static void respond(hearth_response *response)
 
 	hearth_headers_init(&headers);
 	hearth_headers_add_sapi(&headers, NULL);
-	response->status = status_of(&headers);
+	response->status = status_of(&headers, &response->reason);
 	response->headers = headers.list;
 	response->header_count = headers.count;
 	hearth_on_respond(SG(server_context), response);
@@ -261,6 +289,7 @@ static void begin(void)
 	SG(sapi_headers).http_response_code = 200;
 	streaming = finished = gone = ending = false;
 	output.s = NULL;
+	status_line = NULL; /* the engine's memory of the last request is gone */
 	hearth_request_info_need();
 	SG(request_info).path_translated = (char *) script.filename;
 }

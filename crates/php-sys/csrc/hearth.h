@@ -116,6 +116,8 @@ typedef struct {
 	const hearth_header *headers;
 	size_t header_count;
 	bool more;                 /* the task goes on after this response (defer, shutdown functions) */
+	/* What stands behind the status, if the script said; else what is usual there. */
+	hearth_str reason;
 } hearth_response;
 
 void hearth_on_head(void *request, hearth_request_head *out);

@@ -263,7 +263,9 @@ static char *read_cookies(void)
 
 static int send_headers(sapi_headers_struct *headers)
 {
-	(void) headers;
+	if (headers->http_status_line && hearth_classic_script()) {
+		hearth_classic_keep_status_line(headers->http_status_line);
+	}
 	return SAPI_HEADER_SENT_SUCCESSFULLY;
 }
 

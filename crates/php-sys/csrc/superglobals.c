@@ -307,7 +307,9 @@ static void copy_strings(void *request)
 	}
 	hearth_on_head(request, &head);
 	info->request_method = estrndup(head.method.ptr, head.method.len);
+	/* Without the query, as other SAPIs have it here; $_SERVER['REQUEST_URI'] has both. */
 	info->request_uri = estrndup(head.target.ptr, head.target.len);
+	info->request_uri[strcspn(info->request_uri, "?")] = '\0';
 	info->query_string = estrndup(head.query.ptr ? head.query.ptr : "", head.query.len);
 	hearth_on_content(request, &type, &length);
 	info->content_type = type.len ? estrndup(type.ptr, type.len) : NULL;

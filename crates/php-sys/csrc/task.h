@@ -97,6 +97,8 @@ size_t hearth_read_post(char *buffer, size_t length);
 void hearth_classic_prepare(zend_module_entry *module);
 bool hearth_classic_begin(void);
 const hearth_script *hearth_classic_script(void);
+/* The engine forgets its status line when it has sent the head; ours leaves later. */
+void hearth_classic_keep_status_line(const char *line);
 int hearth_user_ini_activate(void);
 void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

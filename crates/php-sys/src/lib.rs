@@ -118,6 +118,7 @@ pub struct hearth_response {
     pub headers: *const hearth_header,
     pub header_count: usize,
     pub more: bool,
+    pub reason: hearth_str,
 }
 
 #[repr(C)]

@@ -249,8 +249,9 @@ quick_callbacks! {
         unsafe {
             let response = &*response;
             let status = u16::try_from(response.status).unwrap_or(500);
+            let reason = Bytes::copy_from_slice(response.reason.bytes());
             let (headers, known) = headers_of(response);
-            request_of(request).respond(Response { status, headers, known, body: body_of(response), more: response.more });
+            request_of(request).respond(Response { status, reason, headers, known, body: body_of(response), more: response.more });
         }
     }
 }

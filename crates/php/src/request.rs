@@ -87,6 +87,8 @@ impl fmt::Debug for Request {
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
+    /// What the script wants behind the status; empty: what is usual there.
+    pub reason: Bytes,
     pub headers: HeaderMap,
     pub known: Known,
     pub body: Body,

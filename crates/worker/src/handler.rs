@@ -14,6 +14,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode, Version};
 use http_body::Body as _;
 use hyper::body::Incoming;
+use hyper::ext::ReasonPhrase;
 use hyper::{Request as HttpRequest, Response as HttpResponse};
 use php::{Body, Cancel, Client, Request, Response, Script, Task};
 use scoreboard::Ticket;
@@ -453,6 +454,9 @@ fn convert(mut response: Response, complete: bool) -> Answer {
     }
     *answer.status_mut() = status;
     *answer.headers_mut() = response.headers;
+    if let (false, Ok(reason)) = (response.reason.is_empty(), response.reason.try_into()) {
+        answer.extensions_mut().insert::<ReasonPhrase>(reason);
+    }
     answer
 }
 

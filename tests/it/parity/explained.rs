@@ -156,7 +156,7 @@ pub(super) const EXPLAINED: &[Explained] = &[
     ),
     apache(
         "form too large in chunks",
-        r"error before|headers_sent\(\)|(_POST|_REQUEST).*|filter_.*\(POST\)",
+        r"error before|(_POST|_REQUEST).*|filter_.*\(POST\)",
         "nginx reads the whole body and announces its length, so PHP refuses it earlier",
     ),
     // Like neither.
@@ -233,11 +233,41 @@ pub(super) const EXPLAINED: &[Explained] = &[
     ),
 ];
 
-/// The entry that explains it.
+/// What the front adds to that, as any proxy does.
+pub(super) const FRONT: &[Explained] = &[
+    own(
+        ".*",
+        r"(HTTP_|RECEIVED\[)(CONNECTION|KEEP_ALIVE|TE|TRANSFER_ENCODING|EXPECT|Connection|Keep-Alive|Transfer-Encoding|Expect)\]?|RECEIVED keys",
+        "they are about the client's connection, which ends at the front (RFC 9110 §7.6.1)",
+    ),
+    own(
+        "connection fields",
+        r"HTTP_X_THING|RECEIVED\[(X-Thing|Te)\]",
+        "Connection says that it is about this connection alone",
+    ),
+    apache(
+        "connection fields",
+        r"RECEIVED\[Te\]",
+        "gone as above; Apache spells it TE",
+    ),
+    fpm(
+        "(form|json) in chunks|form too large in chunks|length and chunks",
+        r"CONTENT_LENGTH|RECEIVED\[Content-Length\]",
+        "the whole body is there before PHP begins, so its length is known, as behind nginx",
+    ),
+    fpm(
+        "form too large in chunks",
+        r"error before|(_POST|_REQUEST).*|filter_.*\(POST\)",
+        "so PHP refuses it by its length, as behind nginx",
+    ),
+];
+
+/// The entry that explains it: its place in both lists together.
 pub(super) fn find(
     shape: &str,
     fact: &str,
     [hearth, fpm, apache]: [Option<&String>; 3],
+    behind_front: bool,
 ) -> Option<usize> {
     let is = match () {
         () if hearth == fpm => Is::Fpm,
@@ -251,12 +281,14 @@ pub(super) fn find(
         };
         EXPLAINED
             .iter()
+            .chain(FRONT)
             .map(|one| (whole(one.shape), whole(one.fact)))
             .collect()
     });
+    let fronts = if behind_front { FRONT } else { &[] };
     patterns
         .iter()
-        .zip(EXPLAINED)
+        .zip(EXPLAINED.iter().chain(fronts))
         .position(|((shapes, facts), one)| {
             one.is == is && shapes.is_match(shape) && facts.is_match(fact)
         })

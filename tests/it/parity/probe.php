@@ -3,6 +3,7 @@
 // Everything that PHP tells a script about its request, one fact a line: NAME = TYPE VALUE.
 
 $early = error_get_last();
+$sent = headers_sent();
 
 function shown(string $text): string
 {
@@ -71,7 +72,7 @@ show('connection_status()', connection_status());
 show('connection_aborted()', connection_aborted());
 show('ignore_user_abort()', ignore_user_abort());
 show('headers_list()', headers_list());
-show('headers_sent()', headers_sent());
+show('headers_sent()', $sent);
 show('error before', $early['message'] ?? null);
 show('get_included_files()', array_map(basename(...), get_included_files()));
 show('getcwd()', getcwd() === __DIR__);

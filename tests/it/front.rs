@@ -63,7 +63,7 @@ fn until_made(server: &Server, name: &str) {
 
 /// GETs on so many connections at the same time until `work` is done; asserts that nothing fails but what `may_fail`.
 /// How many were answered, and how many failed in a way that may be.
-fn under_load(
+pub(crate) fn under_load(
     server: &Server,
     clients: usize,
     target: &str,

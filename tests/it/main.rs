@@ -6,6 +6,7 @@ mod boot;
 mod classic;
 mod classic_site;
 mod concurrency;
+mod deploy;
 mod examples;
 mod faults;
 mod frameworks;

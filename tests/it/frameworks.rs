@@ -480,7 +480,7 @@ fn a_frankenphp_loop_that_ends_is_replaced() {
     let mut workers = pids.clone();
     workers.dedup();
     assert!(workers.len() >= 4, "{pids:?}");
-    server.expect_log("worker leaves: its script has ended");
+    server.expect_log("worker is replaced: its script has ended");
     let stopped = server.stop();
     assert!(
         stopped.log.contains("last lines after 3 requests"),

@@ -357,12 +357,15 @@ async fn until_told(worker: &Worker, channel: &AsyncFd<Channel>) -> Result<(), S
                 return Ok(());
             }
             () = worker.host.changed.notified() => {
-                if let Some(reason) = worker.host.why_it_leaves() {
+                if worker.host.is_broken.get() {
+                    let reason = "a fatal error in PHP".to_owned();
                     say(FromWorker::Leaving { reason })?;
                     worker.begin_drain(Drain { linger: true, deadline: 30.0 });
                     return Ok(());
                 }
-                if let Some(reason) = worker.wear.reason().filter(|_| !is_worn) {
+                // The end of a worker script is no failure: its successor starts at once.
+                let reason = worker.wear.reason().or_else(|| worker.host.why_it_leaves());
+                if let Some(reason) = reason.filter(|_| !is_worn) {
                     is_worn = true;
                     say(FromWorker::Worn { reason })?;
                 }

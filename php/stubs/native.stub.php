@@ -312,6 +312,11 @@ namespace Hearth\Internal {
     {
     }
 
+    /** @internal what a function that the server called has to say to it */
+    function report(string $text): void
+    {
+    }
+
     /** @internal gives $n back; the server does so for a worker that dies */
     function budgetRelease(int $handle, int $n = 1): void
     {

@@ -16,6 +16,7 @@ mod http;
 mod isolation;
 mod lifecycle;
 mod parity;
+mod pools;
 mod processes;
 mod run;
 mod services;

@@ -79,9 +79,14 @@ fn status() -> Command {
         .long("json")
         .help("As JSON")
         .action(ArgAction::SetTrue);
+    let pools = Arg::new("pools")
+        .long("pools")
+        .help("Also who has which connection of the pools, and since when")
+        .action(ArgAction::SetTrue);
     client("status")
-        .about("Show a running server and its workers")
+        .about("Show a running server, its workers and its connection pools")
         .arg(json)
+        .arg(pools)
 }
 
 fn client(name: &'static str) -> Command {

@@ -35,17 +35,22 @@ fn answer(reply: Reply, matches: &ArgMatches) -> ExitCode {
     let text = match reply {
         Reply::Failed(why) => return fail(1, why),
         Reply::Done(text) => format!("{text}\n"),
-        Reply::Status(status)
-            if matches.try_get_one::<bool>("json").ok().flatten() == Some(&true) =>
-        {
+        Reply::Status(status) if flag(matches, "json") => {
             match serde_json::to_string_pretty(&status) {
                 Ok(json) => format!("{json}\n"),
                 Err(e) => return fail(1, e),
             }
         }
+        Reply::Status(status) if flag(matches, "pools") => {
+            format!("{status}{}", status.pools.leases())
+        }
         Reply::Status(status) => status.to_string(),
     };
     print(&text)
+}
+
+fn flag(matches: &ArgMatches, name: &str) -> bool {
+    matches.try_get_one::<bool>(name).ok().flatten() == Some(&true)
 }
 
 /// To standard output, whose reader may have left.

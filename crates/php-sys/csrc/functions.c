@@ -416,6 +416,18 @@ ZEND_FUNCTION(Hearth_Internal_budgetUsed)
 	RETURN_LONG((zend_long) hearth_on_budget_used(handle));
 }
 
+/* ---- what the server asked for ---- */
+
+ZEND_FUNCTION(Hearth_Internal_report)
+{
+	zend_string *text;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(text)
+	ZEND_PARSE_PARAMETERS_END();
+	hearth_on_report((hearth_str){ZSTR_VAL(text), ZSTR_LEN(text)});
+}
+
 /* ---- tables ---- */
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_start, 0, 1, Hearth\\Task, 0)
@@ -472,6 +484,9 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_budget_used, 0, 1, IS_LONG, 0)
 	ZEND_ARG_TYPE_INFO(0, handle, IS_LONG, 0)
 ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_report, 0, 1, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, text, IS_STRING, 0)
+ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_connection, 0, 1, _IS_BOOL, 0)
 	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
 ZEND_END_ARG_INFO()
@@ -496,6 +511,7 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth\\Internal", budgetAcquire, ZEND_FN(Hearth_Internal_budgetAcquire), arginfo_budget_acquire)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", budgetRelease, ZEND_FN(Hearth_Internal_budgetRelease), arginfo_budget_release)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", budgetUsed, ZEND_FN(Hearth_Internal_budgetUsed), arginfo_budget_used)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", report, ZEND_FN(Hearth_Internal_report), arginfo_report)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", mysqlReset, ZEND_FN(Hearth_Internal_mysqlReset), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", hasInput, ZEND_FN(Hearth_Internal_hasInput), arginfo_connection)
 	ZEND_FE_END

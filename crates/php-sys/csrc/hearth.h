@@ -172,5 +172,7 @@ int64_t hearth_on_budget(hearth_str name, int64_t total);
 bool hearth_on_budget_acquire(int64_t handle, int64_t n);
 void hearth_on_budget_release(int64_t handle, int64_t n);
 int64_t hearth_on_budget_used(int64_t handle);
+/* What PHP code that the server called has to say to it. */
+void hearth_on_report(hearth_str text);
 
 #endif

@@ -382,4 +382,9 @@ callbacks! {
     fn hearth_on_budget_used(handle: i64) -> i64 {
         budget::used(handle)
     }
+
+    fn hearth_on_report(report: hearth_str) {
+        // SAFETY: the bytes live during the call.
+        task::report(&unsafe { text(report) });
+    }
 }

@@ -21,6 +21,8 @@ pub trait Host {
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()>>>;
     /// A line for the log; `request` is the id of the request that runs, 0 for none.
     fn log(&self, level: Level, message: &str, request: u64);
+    /// What PHP code that the host called with [`call_task`] has to say to it.
+    fn report(&self, text: &str);
     /// A task ended in a fatal error: the process is to be replaced.
     fn broken(&self);
     /// This process cannot serve any longer, for this reason: it is to be replaced after what it has.
@@ -93,6 +95,12 @@ pub(crate) fn log(level: Level, message: &str) {
     match HOST.get() {
         Some(host) => host.log(level, message, current_request_id()),
         None => eprintln!("hearth: {message}"),
+    }
+}
+
+pub(crate) fn report(text: &str) {
+    if let Some(host) = HOST.get() {
+        host.report(text);
     }
 }
 

@@ -120,6 +120,14 @@ impl Budgets {
             .sum()
     }
 
+    /// How much is held of the budget of that name; 0 if there is none.
+    pub fn used_of(&self, name: &[u8]) -> u64 {
+        let hash = hash(name);
+        (0..BUDGETS)
+            .find(|&budget| self.name(budget).load(Ordering::Acquire) == hash)
+            .map_or(0, |budget| self.used(budget))
+    }
+
     /// Take `n`; false when that would be more than the total.
     pub fn acquire(&self, holder: Holder, budget: usize, n: u64) -> bool {
         let held = self.held(holder.0, budget);
@@ -160,6 +168,7 @@ mod tests {
         table.release(a, db, 1);
         assert!(table.acquire(b, db, 1));
         assert_eq!(table.used(db), 3);
+        assert_eq!((table.used_of(b"db"), table.used_of(b"none")), (3, 0));
     }
 
     #[test]

@@ -68,7 +68,11 @@ async fn answer(
         return Ok(response);
     }
     let (reply, status) = oneshot::channel();
-    events.send(Event::Asked(Ask::Status(reply)));
+    let ask = match request.uri().path() {
+        "/metrics" | "/status" => Ask::StatusWithPools(reply),
+        _ => Ask::Status(reply),
+    };
+    events.send(Event::Asked(ask));
     let Ok(status) = status.await else {
         return Ok(text(StatusCode::SERVICE_UNAVAILABLE, "stopping\n".into()));
     };

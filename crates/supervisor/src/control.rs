@@ -168,7 +168,7 @@ async fn perform(verb: Verb, events: &Events) -> Reply {
         Verb::Stop => Ask::Stop(Some(done)),
         Verb::Status => {
             let (reply, status) = oneshot::channel();
-            events.send(Event::Asked(Ask::Status(reply)));
+            events.send(Event::Asked(Ask::StatusWithPools(reply)));
             return match status.await {
                 Ok(status) => Reply::Status(Box::new(status)),
                 Err(_) => Reply::Failed("the server is stopping".into()),

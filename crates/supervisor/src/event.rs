@@ -34,6 +34,8 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) enum Ask {
     Status(oneshot::Sender<Status>),
+    /// With the connection pools, about which the workers are asked first.
+    StatusWithPools(oneshot::Sender<Status>),
     Reload(Option<Done>),
     Stop(Option<Done>),
 }
@@ -60,6 +62,8 @@ pub(crate) enum Timer {
     KillFront(u32),
     /// Boot the app again after a zygote was lost.
     Reboot,
+    /// Workers that have not said by now how their pools are, in this round of asking, are not waited for.
+    Pools(u64),
     /// Requests that still run by now are given up.
     StopDeadline,
 }

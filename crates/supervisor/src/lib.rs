@@ -20,6 +20,7 @@ mod holder;
 mod link;
 mod log;
 mod metrics;
+mod pool;
 mod program;
 mod server;
 mod signal;

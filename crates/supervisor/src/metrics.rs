@@ -1,5 +1,7 @@
 //! The same numbers for Prometheus (text format 0.0.4).
 
+mod pools;
+
 use std::fmt::{Display, Write};
 
 use scoreboard::Counter;
@@ -30,6 +32,7 @@ pub(crate) fn page(status: &Status) -> String {
         the_front(&mut page, front);
     }
     per_worker(&mut page, status);
+    pools::pools(&mut page, &status.pools);
     page.0
 }
 
@@ -214,7 +217,9 @@ mod tests {
 
     #[test]
     fn every_line_is_a_metric_that_was_described_once() {
-        let page = page(&crate::status::tests::sample());
+        let mut status = crate::status::tests::sample();
+        status.pools = crate::pool::tests::sample("a \"b\"\\\n");
+        let page = page(&status);
         let mut described = HashSet::new();
         for line in page.lines() {
             if let Some(rest) = line.strip_prefix("# TYPE ") {
@@ -224,7 +229,10 @@ mod tests {
                 );
             } else if !line.starts_with('#') {
                 let name = line.split(['{', ' ']).next().unwrap();
-                assert!(described.contains(name), "{line}");
+                let of = ["_bucket", "_sum", "_count"]
+                    .into_iter()
+                    .find_map(|part| name.strip_suffix(part).filter(|of| described.contains(*of)));
+                assert!(described.contains(of.unwrap_or(name)), "{line}");
                 line.rsplit(' ').next().unwrap().parse::<f64>().unwrap();
             }
         }
@@ -235,5 +243,21 @@ mod tests {
             )
         );
         assert!(page.contains("hearth_workers{state=\"forking\"} 1\n"));
+        let pool = r#"pool="a \"b\"\\\n""#;
+        for line in [
+            format!("hearth_pool_connections{{{pool},slot=\"0\",state=\"busy\"}} 1\n"),
+            format!("hearth_pool_borrowed_total{{{pool},slot=\"0\"}} 10\n"),
+            // With what a worker that is gone had counted.
+            format!("hearth_pool_borrowed_total{{{pool},slot=\"1\"}} 20\n"),
+            format!("hearth_pool_borrow_seconds_bucket{{{pool},slot=\"0\",le=\"0.1\"}} 9\n"),
+            format!("hearth_pool_borrow_seconds_bucket{{{pool},slot=\"1\",le=\"+Inf\"}} 20\n"),
+            format!("hearth_pool_borrow_seconds_count{{{pool},slot=\"0\"}} 10\n"),
+            format!(
+                "hearth_pool_connections_destroyed_total{{{pool},slot=\"1\",reason=\"idle\"}} 2\n"
+            ),
+            format!("hearth_pool_budget_connections{{{pool}}} 10\n"),
+        ] {
+            assert!(page.contains(&line), "{line} not in {page}");
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use scoreboard::{Counter, Snapshot};
 use serde::{Deserialize, Serialize};
 
+use crate::pool::Pools;
+
 /// The server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
@@ -35,6 +37,9 @@ pub struct Status {
     /// Of balanced dispatch.
     pub front: Option<FrontStatus>,
     pub workers: Vec<WorkerStatus>,
+    /// The app's connection pools.
+    #[serde(default)]
+    pub pools: Pools,
 }
 
 /// The process before the workers.
@@ -141,7 +146,7 @@ impl fmt::Display for Status {
                 duration(w.uptime_seconds),
             )?;
         }
-        Ok(())
+        self.pools.fmt(f)
     }
 }
 
@@ -227,6 +232,7 @@ pub(crate) mod tests {
             front: None,
             totals,
             workers: vec![worker(0, Some(4711), "ready"), worker(1, None, "forking")],
+            pools: Pools::default(),
         }
     }
 
@@ -279,7 +285,9 @@ slot";
 
     #[test]
     fn it_survives_the_control_socket() {
-        let text = serde_json::to_string(&sample()).unwrap();
-        assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), sample());
+        let mut status = sample();
+        status.pools = crate::pool::tests::sample("shop");
+        let text = serde_json::to_string(&status).unwrap();
+        assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
     }
 }

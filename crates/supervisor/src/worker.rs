@@ -114,6 +114,10 @@ impl Worker {
         );
     }
 
+    pub(crate) fn ask_for_pools(&self) {
+        self.link.send(ToWorker::Pools, Vec::new());
+    }
+
     pub(crate) fn kill(&self) {
         if let Some(handle) = &self.handle {
             // It may just have ended.

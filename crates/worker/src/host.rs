@@ -25,6 +25,8 @@ pub(crate) struct ProcessHost {
     pub(crate) leaves: RefCell<Option<String>>,
     /// Wakes who looks at `is_broken` and `leaves`.
     pub(crate) changed: Rc<Notify>,
+    /// What PHP said last with `Hearth\Internal\report()`.
+    pub(crate) reported: RefCell<Option<String>>,
     /// `request.timeout`, for the message of who exceeds it.
     time_limit: Duration,
     cli: bool,
@@ -43,6 +45,7 @@ impl ProcessHost {
             is_broken: Cell::new(false),
             leaves: RefCell::default(),
             changed: Rc::default(),
+            reported: RefCell::default(),
             time_limit,
             cli,
         }));
@@ -122,6 +125,10 @@ impl php::Host for ProcessHost {
             self.count(Counter::Exceptions);
         }
         log::line(name, request, message);
+    }
+
+    fn report(&self, text: &str) {
+        self.reported.replace(Some(text.to_owned()));
     }
 
     fn broken(&self) {

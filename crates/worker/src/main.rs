@@ -11,6 +11,7 @@ mod gate;
 mod handler;
 mod host;
 mod log;
+mod pools;
 mod probe;
 mod run;
 mod stream;

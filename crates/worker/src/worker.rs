@@ -24,7 +24,7 @@ use crate::gate::Gate;
 use crate::host::ProcessHost;
 use crate::waiter::now_ms;
 use crate::wear::Wear;
-use crate::{clock, descriptors, door, log, probe, watchdog};
+use crate::{clock, descriptors, door, log, pools, probe, watchdog};
 
 /// A request whose task waits, for the clock.
 struct Waiting {
@@ -312,7 +312,7 @@ async fn serve(start: Start) -> Result<(), String> {
         door::open(&worker, door).map_err(text)?;
     }
     spawn_local(clock::run(Rc::clone(&worker)));
-    let channel = descriptors::watch(start.channel, Interest::READABLE).map_err(text)?;
+    let channel = Rc::new(descriptors::watch(start.channel, Interest::READABLE).map_err(text)?);
     channel
         .get_ref()
         .send(&FromWorker::Ready, &[])
@@ -334,13 +334,14 @@ async fn serve(start: Start) -> Result<(), String> {
     }
     if !worker.host.is_broken.get() {
         end_loop().await;
-        close_pools().await;
+        pools::report(worker.host, worker.classic.is_some(), channel).await;
+        pools::close().await;
     }
     Ok(())
 }
 
 /// Serve until the supervisor says to drain or is gone, or a fatal error makes it necessary.
-async fn until_told(worker: &Worker, channel: &AsyncFd<Channel>) -> Result<(), String> {
+async fn until_told(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> Result<(), String> {
     let say = |what| {
         let sent = channel.get_ref().send(&what, &[]);
         sent.map_err(|error| error.to_string())
@@ -351,6 +352,10 @@ async fn until_told(worker: &Worker, channel: &AsyncFd<Channel>) -> Result<(), S
             message = receive(channel) => {
                 let drain = match message? {
                     Some((ToWorker::Drain(drain), _)) => drain,
+                    Some((ToWorker::Pools, _)) => {
+                        spawn_local(pools::report(worker.host, worker.classic.is_some(), Rc::clone(channel)));
+                        continue;
+                    }
                     None => Drain { linger: false, deadline: 30.0 },
                 };
                 worker.begin_drain(drain);
@@ -403,16 +408,6 @@ async fn end_loop() {
             "the worker script did not end within {LAST_LINES:?} of frankenphp_handle_request() returning false"
         ));
     }
-}
-
-/// Close the pools' connections in the way their databases like it; they have this long, in seconds.
-const CLOSE_POOLS: f64 = 2.0;
-
-async fn close_pools() {
-    let Some(task) = php::call_task(c"Hearth\\Internal\\closePools", CLOSE_POOLS) else {
-        return;
-    };
-    let _ = tokio::time::timeout(Duration::from_secs_f64(2.0 * CLOSE_POOLS), task).await;
 }
 
 async fn drained(worker: &Worker) {

@@ -16,6 +16,16 @@ function poolStats(): array
 }
 
 /**
+ * Tells the server how each pool of this worker is, as JSON.
+ *
+ * @internal called by the server, in a task, when somebody asks for metrics or status
+ */
+function reportPools(float $unused): void
+{
+    report(\json_encode(\Hearth\Pool\Pools::report(), \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_PRESERVE_ZERO_FRACTION | \JSON_PARTIAL_OUTPUT_ON_ERROR));
+}
+
+/**
  * Closes all pools of this worker, so that the databases are told; waits up to so many seconds for connections that are out.
  *
  * @internal called by the server, in a task, when a worker has answered its last request

@@ -49,4 +49,10 @@ final class Histogram
 
         return ['count' => $count, 'sum' => $this->sum, 'max' => $this->max, 'buckets' => $buckets];
     }
+
+    /** @return array{bounds: list<float>, counts: list<int>, sum: float, max: float} counts: how many fell into each range */
+    public function report(): array
+    {
+        return ['bounds' => self::BOUNDS, 'counts' => $this->counts, 'sum' => $this->sum, 'max' => $this->max];
+    }
 }

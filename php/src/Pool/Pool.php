@@ -5,8 +5,6 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 use Hearth\Internal;
-use Hearth\Internal\Scope;
-use Hearth\Internal\Waiter;
 
 use function Hearth\Internal\monotonic;
 
@@ -25,6 +23,9 @@ use function Hearth\Internal\monotonic;
  */
 final class Pool
 {
+    /** So many loans at most are shown by the server. */
+    private const MOST_LEASES = 20;
+
     private readonly Options $options;
     private readonly string $name;
     private readonly Store $store;
@@ -33,31 +34,8 @@ final class Pool
     private readonly Reporter $reporter;
     private Connector $connector;
     private Upkeep $upkeep;
-    private Check $check;
-    private Reset $reset;
+    private readonly Loans $loans;
     private \Closure $factory;
-    private \Closure $passOn;
-
-    /** @var array<int, Entry> by the task that has it */
-    private array $bound = [];
-
-    /** @var array<int, true> tasks at whose end connections come back */
-    private array $watched = [];
-
-    /** Whether one task always gets the same connection. */
-    private readonly bool $binds;
-
-    /** Whether there may be something to reset on a return. */
-    private bool $resets;
-
-    /** Whether an idle connection may be lent without further ado. */
-    private readonly bool $quick;
-
-    /** Whether PHP code can fork, so that each borrower must make sure that the connections are of its process. */
-    private readonly bool $mayFork;
-
-    /** The process in which tasks borrow; 0 = none has yet. */
-    private int $process = 0;
 
     /** The process that the connections belong to. */
     private int $builtIn = 0;
@@ -132,12 +110,10 @@ final class Pool
         $this->statistics = new Statistics($this->store);
         $this->circuit = new Circuit();
         $this->reporter = new Reporter($this->name, $logger);
-        $this->passOn = $this->store->passOn(...);
-        $this->binds = $bindToTask;
-        $this->resets = $reset !== 'none';
-        $this->quick = $order === 'lifo' && $check === null && $leakThreshold == 0;
-        $this->mayFork = \function_exists('pcntl_fork');
-        Pools::add($this->name, $this);
+        $this->loans = new Loans(
+            $this->name, $this->options, $this->store, $this->statistics, $this->reporter, $this->prepare(...), $this->destroy(...),
+        );
+        Pools::add($this);
         if (Internal\taskId() === 0) {
             Internal\after(0.0, self::starter(\WeakReference::create($this)));
         }
@@ -184,146 +160,19 @@ final class Pool
      */
     public function borrow(?float $timeout = null): object
     {
-        return $this->borrowEntry($timeout)->connection;
+        return $this->loans->borrow($timeout)->connection;
     }
 
     /** @internal for `Pdo` and `Redis`: the connection of the current task, null if it has none */
     public function current(): ?Entry
     {
-        $task = Internal\taskId();
-
-        return $this->bound[Scope::$callers[$task] ?? $task] ?? null;
+        return $this->loans->current();
     }
 
     /** @internal for `Pdo` and `Redis` */
     public function borrowEntry(?float $timeout = null): Entry
     {
-        $task = Internal\taskId();
-        $task = Scope::$callers[$task] ?? $task;
-        if (isset($this->bound[$task])) {
-            $entry = $this->bound[$task];
-            ++$entry->depth;
-
-            return $entry;
-        }
-        $now = monotonic();
-        $store = $this->store;
-        if ($this->quick && $store->idle !== [] && $store->open && isset($this->watched[$task])
-                && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT && (!$this->mayFork || $this->process === \getmypid())) {
-            // The short way; it does what the rest would do.
-            $entry = \array_pop($store->idle);
-            ++$this->statistics->borrowTime->counts[0];
-        } else {
-            $entry = $this->takeOrAwait($timeout, $task, $now);
-            $now = $entry->borrowedAt;
-        }
-        $entry->state = State::Lent;
-        $entry->owner = $task;
-        $entry->depth = 1;
-        $entry->borrowedAt = $now;
-        ++$entry->lease;
-        ++$this->statistics->borrowed;
-        if ($this->binds) {
-            $this->bound[$task] = $entry;
-        }
-
-        return $entry;
-    }
-
-    private function takeOrAwait(?float $timeout, int $task, float $now): Entry
-    {
-        if ($this->process !== \getmypid() || $task === 0 || $this->store->closed) {
-            $this->prepare($task);
-        }
-        $entry = $this->takeIdle($now);
-        if ($entry === null) {
-            $entry = $task === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $now);
-            $now = monotonic();
-        } else {
-            ++$this->statistics->borrowTime->counts[0];
-        }
-        if ($this->options->autoReturn && !isset($this->watched[$task]) && $task !== 0) {
-            $this->watched[$task] = true;
-            Internal\onTaskEnd($task, fn () => $this->taskEnded($task));
-        }
-        if ($this->options->leakThreshold > 0) {
-            $entry->trace = \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 20);
-        }
-        $entry->borrowedAt = $now;
-
-        return $entry;
-    }
-
-    /** An idle connection that works, null if there is none, or if others wait. */
-    private function takeIdle(float $now): ?Entry
-    {
-        while ($this->store->idle !== [] && $this->store->open && $this->store->waiters->first === null) {
-            $entry = $this->options->order === 'lifo' ? \array_pop($this->store->idle) : \array_shift($this->store->idle);
-            $entry->state = State::Reserved;
-            if ($this->check->passes($entry, $now)) {
-                return $entry;
-            }
-            $now = monotonic();
-        }
-
-        return null;
-    }
-
-    /** Waits for the first connection that becomes free, new or returned. */
-    private function await(float $timeout, float $since): Entry
-    {
-        do {
-            $this->mayWait();
-            $entry = $this->takeNew();
-            if ($entry !== null) {
-                $this->statistics->borrowTime->record(monotonic() - $since);
-
-                return $entry;
-            }
-            $waiter = new Waiter(Internal\taskId());
-            $waiter->since = $since;
-            $left = $since + $timeout - monotonic();
-            if ($left <= 0 || !$this->store->waiters->wait($waiter, $left, $this->passOn)) {
-                ++$this->statistics->timeouts;
-                throw BorrowTimeout::of($this->name, "no connection came free within $timeout s", $this->statistics, $this->circuit->cause());
-            }
-            $entry = $waiter->value;
-            if ($entry instanceof \Throwable) {
-                throw $entry instanceof PoolException ? $entry
-                    : BorrowTimeout::of($this->name, 'the database cannot be reached', $this->statistics, $entry);
-            }
-        } while ($this->options->check !== null && !$this->check->passes($entry, monotonic()));
-        ++$this->statistics->servedWaiters;
-        $this->statistics->borrowTime->record(monotonic() - $since);
-
-        return $entry;
-    }
-
-    /** Has a connection made, and takes it if that needed no wait, or any that has become idle. */
-    private function takeNew(): ?Entry
-    {
-        do {
-            $this->connector->ensure(1);
-            $entry = $this->takeIdle(monotonic());
-            // Those that were idle may all have been broken: then one more must be made.
-            $this->connector->ensure($entry === null ? 1 : 0);
-        } while ($entry === null && $this->store->idle !== [] && $this->store->open && $this->store->waiters->first === null);
-
-        return $entry;
-    }
-
-    /** @throws PoolException when it makes no sense to wait */
-    private function mayWait(): void
-    {
-        if ($this->store->closed) {
-            throw new PoolClosed("pool \"$this->name\" is closed");
-        }
-        if ($this->options->maxWaiters !== null && $this->store->waiters->count() >= $this->options->maxWaiters) {
-            throw BorrowTimeout::of($this->name, "as many wait as may (maxWaiters = {$this->options->maxWaiters})", $this->statistics, $this->circuit->cause());
-        }
-        if ($this->store->entries === [] && $this->circuit->isOpen() && $this->circuit->delay(monotonic()) > 0) {
-            throw BorrowTimeout::of($this->name, 'the database cannot be reached', $this->statistics, $this->circuit->cause());
-        }
+        return $this->loans->borrow($timeout);
     }
 
     /**
@@ -334,27 +183,7 @@ final class Pool
      */
     public function giveBack(object $connection): void
     {
-        $entry = $this->store->entries[\spl_object_id($connection)] ?? null;
-        $task = Internal\taskId();
-        $task = Scope::$callers[$task] ?? $task;
-        if ($entry === null || $entry->connection !== $connection || $entry->state !== State::Lent || $entry->owner !== $task) {
-            ++$this->statistics->staleReturns;
-            throw new NotBorrowed($this->whyNotBorrowed($this->store->find($connection), $task));
-        }
-        if (--$entry->depth === 0) {
-            $this->takeBack($entry);
-        }
-    }
-
-    private function whyNotBorrowed(?Entry $entry, int $task): string
-    {
-        $why = match (true) {
-            $entry === null => 'it is not (or no longer) of this pool',
-            $entry->state === State::Lent => "it is lent to task $entry->owner",
-            default => 'it was given back already',
-        };
-
-        return "pool \"$this->name\": task $task gave back a connection that it does not have: $why";
+        $this->loans->giveBack($connection);
     }
 
     /** The connection must not be lent again, because it misbehaved: it is closed when it comes back. */
@@ -374,83 +203,12 @@ final class Pool
         }
     }
 
-    private function taskEnded(int $task): void
-    {
-        unset($this->watched[$task]);
-        if ($this->options->bindToTask) {
-            $entry = $this->bound[$task] ?? null;
-            if ($entry !== null) {
-                $this->takeBack($entry);
-            }
-
-            return;
-        }
-        foreach ($this->store->entries as $entry) {
-            if ($entry->owner === $task && $entry->state === State::Lent) {
-                $this->takeBack($entry);
-            }
-        }
-    }
-
-    private function takeBack(Entry $entry): void
-    {
-        unset($this->bound[$entry->owner]);
-        $now = monotonic();
-        $this->statistics->useTime->record($now - $entry->borrowedAt);
-        $entry->owner = -1;
-        $entry->depth = 0;
-        $entry->usedAt = $now;
-        ++$entry->lease;
-        $store = $this->store;
-        if (!$this->resets && $store->waiters->first === null && $entry->wornOutAt > $now
-                && $entry->doomed === null && $entry->statements === 0 && $entry->trace === null) {
-            // The short way; it does what the rest would do.
-            $entry->state = State::Idle;
-            $store->idle[] = $entry;
-
-            return;
-        }
-        $entry->state = State::Reserved;
-        if ($entry->trace !== null) {
-            $this->endTrace($entry, $now);
-        }
-        $reason = $entry->doomed ?? ($entry->statements > 0 || $entry->wornOutAt <= $now ? $this->wornOut($entry) : null);
-        if ($reason !== null) {
-            $this->destroy($entry, $reason);
-        } elseif ($this->resets && $this->reset->isNeeded($entry)) {
-            $this->reset->start($entry);
-        } else {
-            $store->release($entry);
-        }
-    }
-
-    private function endTrace(Entry $entry, float $now): void
-    {
-        $entry->trace = null;
-        if ($entry->leakReported) {
-            $entry->leakReported = false;
-            $this->reporter->report('info', 'leak over', \sprintf('a connection reported as leaked came back after %.3f s', $now - $entry->borrowedAt));
-        }
-    }
-
-    /** Why a connection that comes back is closed rather than lent again. */
-    private function wornOut(Entry $entry): string
-    {
-        if ($entry->statements === 0) {
-            return 'lifetime';
-        }
-        $this->reporter->report('warning', 'statement', 'a prepared statement outlived the loan of its connection, which is closed for that; '
-            . 'keep the SQL, not the statement');
-
-        return 'statement';
-    }
-
     /** Closes a connection that the pool has in its hands. */
     private function destroy(Entry $entry, string $reason): void
     {
         $this->statistics->countDestroyed($reason);
         $this->store->remove($entry);
-        if ($this->process !== 0 && Internal\taskId() !== 0) {
+        if ($this->loans->process !== 0 && Internal\taskId() !== 0) {
             $this->connector->ensure();
         }
     }
@@ -462,8 +220,8 @@ final class Pool
         if ($this->builtIn !== $process) {
             $this->build($process);
         }
-        if ($this->process !== $process && Internal\taskId() !== 0 && !$this->store->closed) {
-            $this->process = $process;
+        if ($this->loans->process !== $process && Internal\taskId() !== 0 && !$this->store->closed) {
+            $this->loans->process = $process;
             $this->connector->ensure();
             $this->upkeep->start();
         }
@@ -482,8 +240,10 @@ final class Pool
         );
         $destroy = $this->destroy(...);
         $this->upkeep = new Upkeep($this->options, $this->store, $this->connector, $this->statistics, $budget, $this->reporter, $destroy);
-        $this->check = new Check($this->options, $this->connector, $this->statistics, $this->reporter, $destroy);
-        $this->reset = new Reset($this->options, $this->store, $this->connector, $this->statistics, $this->reporter, $destroy);
+        $check = new Check($this->options, $this->connector, $this->statistics, $this->reporter, $destroy);
+        $reset = new Reset($this->options, $this->store, $this->connector, $this->statistics, $this->reporter, $destroy);
+        $supply = new Supply($this->name, $this->options, $this->store, $this->connector, $check, $this->circuit, $this->statistics);
+        $this->loans->begin($supply, $reset);
     }
 
     private function connected(Entry $entry): void
@@ -493,7 +253,7 @@ final class Pool
 
             return;
         }
-        $this->resets = $this->reset->isPossible();
+        $this->loans->learn();
         $this->store->release($entry);
         $this->upkeep->successorCame();
         $this->upkeep->start();
@@ -506,8 +266,8 @@ final class Pool
             throw new PoolClosed("pool \"$this->name\" is closed");
         }
         $this->start();
-        if ($task !== 0 && isset($this->bound[0])) {
-            $this->takeBack($this->bound[0]);
+        if ($task !== 0) {
+            $this->loans->takeBackOf(0);
         }
     }
 
@@ -516,7 +276,7 @@ final class Pool
     {
         static $parents = [];
         $parents[] = [$this->store->entries, \array_map(static fn (Entry $entry) => $entry->connection, $this->store->entries)];
-        $this->store->entries = $this->store->idle = $this->bound = $this->watched = [];
+        $this->store->entries = $this->store->idle = [];
         $this->store->connecting = 0;
     }
 
@@ -530,7 +290,7 @@ final class Pool
     {
         $this->store->open = true;
         $this->store->serveAll();
-        if (Internal\taskId() !== 0 && $this->process !== 0) {
+        if (Internal\taskId() !== 0 && $this->loans->process !== 0) {
             $this->connector->ensure();
         }
     }
@@ -556,7 +316,7 @@ final class Pool
     public function close(?float $timeout = 0.0): bool
     {
         $this->store->closed = true;
-        Pools::remove($this->name, $this);
+        Pools::remove($this);
         $this->store->failWaiters(new PoolClosed("pool \"$this->name\" was closed"));
         if ($this->builtIn !== 0) {
             $this->connector->stop();
@@ -578,9 +338,7 @@ final class Pool
     {
         if (!$this->store->closed) {
             $this->close();
-            foreach ($this->bound as $entry) {
-                $this->takeBack($entry);
-            }
+            $this->loans->takeBackAll();
         }
     }
 
@@ -597,6 +355,21 @@ final class Pool
     public function stats(): array
     {
         return $this->statistics->toArray();
+    }
+
+    /**
+     * @internal what the server shows of it
+     * @return array<string, mixed>
+     */
+    public function report(): array
+    {
+        return [
+            'name' => $this->name,
+            'size' => $this->options->size,
+            'minimum_idle' => $this->options->minimumIdle,
+            'budget' => $this->options->total,
+            'leases' => $this->loans->toArray(self::MOST_LEASES),
+        ] + $this->statistics->report();
     }
 
     public function name(): string

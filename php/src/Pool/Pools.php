@@ -11,7 +11,7 @@ namespace Hearth\Pool;
  */
 final class Pools
 {
-    /** @var array<string, \WeakReference<Pool>> by name */
+    /** @var array<int, \WeakReference<Pool>> by the id of the object; several may have one name */
     private static array $pools = [];
 
     private static int $unnamed = 0;
@@ -21,40 +21,59 @@ final class Pools
         return 'pool' . ++self::$unnamed;
     }
 
-    public static function add(string $name, Pool $pool): void
+    public static function add(Pool $pool): void
     {
-        self::$pools[$name] = \WeakReference::create($pool);
+        self::$pools[\spl_object_id($pool)] = \WeakReference::create($pool);
     }
 
-    public static function remove(string $name, Pool $pool): void
+    public static function remove(Pool $pool): void
     {
-        if ((self::$pools[$name] ?? null)?->get() === $pool) {
-            unset(self::$pools[$name]);
-        }
+        unset(self::$pools[\spl_object_id($pool)]);
     }
 
     /** Closes all, and waits for connections that are out. */
     public static function close(float $timeout): void
     {
         $until = \Hearth\Internal\monotonic() + $timeout;
-        foreach (self::$pools as $reference) {
-            $reference->get()?->close(\max(0.0, $until - \Hearth\Internal\monotonic()));
+        foreach (self::all() as $pool) {
+            $pool->close(\max(0.0, $until - \Hearth\Internal\monotonic()));
         }
     }
 
-    /** @return array<string, array<string, mixed>> what each pool's `stats()` says */
+    /** @return array<string, array<string, mixed>> what each pool's `stats()` says, by name; a second one of a name is `NAME #2` */
     public static function stats(): array
     {
         $stats = [];
-        foreach (self::$pools as $name => $reference) {
-            $pool = $reference->get();
-            if ($pool === null) {
-                unset(self::$pools[$name]);
-            } else {
-                $stats[$name] = $pool->stats();
+        foreach (self::all() as $pool) {
+            $key = $name = $pool->name();
+            for ($n = 2; isset($stats[$key]); ++$n) {
+                $key = "$name #$n";
             }
+            $stats[$key] = $pool->stats();
         }
 
         return $stats;
+    }
+
+    /** @return list<array<string, mixed>> what the server shows of each pool */
+    public static function report(): array
+    {
+        return \array_map(static fn (Pool $pool) => $pool->report(), self::all());
+    }
+
+    /** @return list<Pool> those that are still there */
+    private static function all(): array
+    {
+        $pools = [];
+        foreach (self::$pools as $id => $reference) {
+            $pool = $reference->get();
+            if ($pool === null) {
+                unset(self::$pools[$id]);
+            } else {
+                $pools[] = $pool;
+            }
+        }
+
+        return $pools;
     }
 }

@@ -105,4 +105,32 @@ final class Statistics
             'createTime' => $this->createTime->toArray(),
         ];
     }
+
+    /** @return array<string, mixed> the same for the server, under the names of its metrics */
+    public function report(): array
+    {
+        return [
+            'total' => $this->total(),
+            'idle' => $this->idle(),
+            'active' => $this->active(),
+            'connecting' => $this->store->connecting,
+            'lingering' => $this->store->lingering(),
+            'waiting' => $this->waiting(),
+            'oldest_wait_seconds' => $this->oldestWait(),
+            'borrowed' => $this->borrowed,
+            'waited' => $this->servedWaiters,
+            'timeouts' => $this->timeouts,
+            'created' => $this->created,
+            'failed_connects' => $this->failedConnects,
+            'failed_checks' => $this->failedChecks,
+            'resets' => $this->resets,
+            'rollbacks' => $this->rollbacks,
+            'stale_returns' => $this->staleReturns,
+            'leaks' => $this->leaks,
+            'destroyed' => (object) $this->destroyed,
+            'borrow_time' => $this->borrowTime->report(),
+            'use_time' => $this->useTime->report(),
+            'connect_time' => $this->createTime->report(),
+        ];
+    }
 }

@@ -191,8 +191,12 @@ final class Upkeep
         }
     }
 
-    /** @param list<array<string, mixed>> $trace */
-    private static function place(array $trace): string
+    /**
+     * Where a connection was borrowed.
+     *
+     * @param list<array<string, mixed>> $trace
+     */
+    public static function place(array $trace): string
     {
         foreach ($trace as $frame) {
             if (!\str_starts_with((string) ($frame['class'] ?? ''), 'Hearth\Pool\\')) {

@@ -134,4 +134,9 @@ namespace Hearth\Internal {
     {
         Budgets::release($handle, $n);
     }
+
+    function report(string $text): void
+    {
+        $GLOBALS['hearth_reported'] = $text;
+    }
 }

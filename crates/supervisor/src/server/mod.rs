@@ -5,6 +5,7 @@
 
 mod front;
 mod generations;
+mod pools;
 pub(crate) mod run;
 mod stopping;
 mod workers;
@@ -26,6 +27,7 @@ use crate::front::Front;
 use crate::generation::Generation;
 use crate::link::Said;
 use crate::log;
+use crate::pool::Pools;
 use crate::server::run::Reread;
 use crate::signal::Signal;
 use crate::sockets::Sockets;
@@ -74,6 +76,7 @@ pub(crate) struct Server {
     last_worker: WorkerId,
     /// What the workers of all generations share, such as how many database connections they may have together.
     budgets: SharedBudgets,
+    pools: pools::Inquiries,
     started: Instant,
     ended: Option<Result<(), Error>>,
 }
@@ -137,6 +140,7 @@ impl Server {
             last_generation: 0,
             last_worker: 0,
             budgets,
+            pools: pools::Inquiries::default(),
             started: Instant::now(),
             ended: None,
         }
@@ -155,6 +159,7 @@ impl Server {
             Event::Asked(Ask::Stop(done)) => self.stop(done),
             Event::Asked(Ask::Reload(done)) => self.reload(done),
             Event::Asked(Ask::Status(reply)) => drop(reply.send(self.status())),
+            Event::Asked(Ask::StatusWithPools(reply)) => self.status_with_pools(reply),
             Event::Timer(timer) => self.timer(timer),
         }
     }
@@ -176,6 +181,7 @@ impl Server {
             Said::Message(FromWorker::Ready) => self.ready(id),
             Said::Message(FromWorker::Leaving { reason }) => self.leaving(id, &reason),
             Said::Message(FromWorker::Worn { reason }) => self.worn(id, &reason),
+            Said::Message(FromWorker::Pools { report }) => self.pools_reported(id, &report),
             Said::Message(FromWorker::Failed { message }) => self.failed(id, message),
             Said::Closed(mistake) => self.worker_closed(id, mistake),
         }
@@ -191,6 +197,7 @@ impl Server {
             Timer::Front => self.start_front(),
             Timer::KillFront(pid) => self.kill_front(pid),
             Timer::Reboot => self.reboot(),
+            Timer::Pools(round) => self.pools_late(round),
             Timer::StopDeadline => self.stop_deadline(),
         }
     }
@@ -271,6 +278,7 @@ impl Server {
             totals: totals(&sum),
             front,
             workers,
+            pools: Pools::default(),
         }
     }
 

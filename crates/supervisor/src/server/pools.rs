@@ -1,0 +1,179 @@
+//! Asking the workers how their connection pools are, when somebody wants to know.
+//!
+//! A worker that computes cannot answer: after [`PATIENCE`] its last known numbers are shown. It is asked again only when it
+//! has answered, so questions do not pile up.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot::Sender;
+
+use super::Server;
+use crate::event::Timer;
+use crate::pool::{self, Budget, Counts, Pool, Pools, Retired, WorkerPools};
+use crate::status::Status;
+use crate::worker::{State, WorkerId};
+
+/// How long those who ask are kept waiting for a worker.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What is known, and who waits to know.
+#[derive(Debug, Default)]
+pub(super) struct Inquiries {
+    workers: BTreeMap<WorkerId, Known>,
+    retired: BTreeMap<(u32, String), Counts>,
+    names: BTreeSet<String>,
+    /// Counts the rounds of asking.
+    round: u64,
+    /// Who has not answered in this round.
+    missing: BTreeSet<WorkerId>,
+    /// Who waits for this round.
+    asking: Vec<Sender<Status>>,
+    /// Who came after it had begun: what they did before may be missing in its answers.
+    next: Vec<Sender<Status>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    slot: u32,
+    pools: Vec<Pool>,
+    at: Instant,
+    owes_answer: bool,
+}
+
+impl Server {
+    /// Answer with the status, once the workers have said how their pools are.
+    pub(super) fn status_with_pools(&mut self, reply: Sender<Status>) {
+        self.pools.next.push(reply);
+        if self.pools.asking.is_empty() {
+            self.ask_for_pools();
+        }
+    }
+
+    fn ask_for_pools(&mut self) {
+        let pools = &mut self.pools;
+        pools.asking = std::mem::take(&mut pools.next);
+        if pools.asking.is_empty() {
+            return;
+        }
+        pools.round += 1;
+        for (id, worker) in &self.workers {
+            if !matches!(worker.state, State::Ready | State::Worn) {
+                continue;
+            }
+            let known = pools.workers.entry(*id).or_insert_with(|| Known {
+                slot: worker.slot,
+                pools: Vec::new(),
+                at: Instant::now(),
+                owes_answer: false,
+            });
+            if !known.owes_answer {
+                known.owes_answer = true;
+                worker.ask_for_pools();
+            }
+            pools.missing.insert(*id);
+        }
+        if pools.missing.is_empty() {
+            return self.tell_pools();
+        }
+        self.events.later(PATIENCE, Timer::Pools(pools.round));
+    }
+
+    /// A worker has answered, or says it of itself because it leaves.
+    pub(super) fn pools_reported(&mut self, id: WorkerId, report: &str) {
+        let Some(worker) = self.workers.get(&id) else {
+            return;
+        };
+        let known = Known {
+            slot: worker.slot,
+            pools: pool::parse(report, &mut self.pools.names),
+            at: Instant::now(),
+            owes_answer: false,
+        };
+        self.pools.workers.insert(id, known);
+        if self.pools.missing.remove(&id) && self.pools.missing.is_empty() {
+            self.tell_pools();
+        }
+    }
+
+    pub(super) fn pools_late(&mut self, round: u64) {
+        if self.pools.round == round && !self.pools.missing.is_empty() {
+            self.pools.missing.clear();
+            self.tell_pools();
+        }
+    }
+
+    fn tell_pools(&mut self) {
+        let status = Status {
+            pools: self.pool_status(),
+            ..self.status()
+        };
+        for reply in std::mem::take(&mut self.pools.asking) {
+            let _ = reply.send(status.clone());
+        }
+        self.ask_for_pools();
+    }
+
+    fn pool_status(&mut self) -> Pools {
+        self.retire_pools();
+        let mut budgets = BTreeMap::new();
+        let mut workers = Vec::new();
+        for (id, known) in &self.pools.workers {
+            let Some(worker) = self.workers.get(id) else {
+                continue;
+            };
+            let mut pools = known.pools.clone();
+            let requests = worker.board.in_flight();
+            for pool in &mut pools {
+                if let Some(total) = pool.budget {
+                    budgets.insert(pool.name.clone(), total);
+                }
+                for lease in &mut pool.leases {
+                    let request = u64::from_str_radix(&lease.request, 16).unwrap_or_default();
+                    let found = requests
+                        .iter()
+                        .find(|one| one.id == request && request != 0);
+                    lease.target = found.map(|one| format!("{} {}", one.method, one.target));
+                }
+            }
+            workers.push(WorkerPools {
+                pid: worker.pid,
+                slot: worker.slot,
+                age_seconds: known.at.elapsed().as_secs_f64(),
+                pools,
+            });
+        }
+        let budget = |(name, total): (String, u64)| {
+            let used = self
+                .budgets
+                .table
+                .used_of(format!("pool {name}").as_bytes());
+            Budget { name, total, used }
+        };
+        let retired = |((slot, name), counts): (&(u32, String), &Counts)| Retired {
+            slot: *slot,
+            name: name.clone(),
+            counts: counts.clone(),
+        };
+        Pools {
+            workers,
+            retired: self.pools.retired.iter().map(retired).collect(),
+            budgets: budgets.into_iter().map(budget).collect(),
+        }
+    }
+
+    /// What workers that are gone had counted is kept, so that no counter ever falls.
+    fn retire_pools(&mut self) {
+        let workers = &self.workers;
+        let gone = self
+            .pools
+            .workers
+            .extract_if(.., |id, _| !workers.contains_key(id));
+        for (_, known) in gone {
+            for pool in known.pools {
+                let key = (known.slot, pool.name);
+                self.pools.retired.entry(key).or_default().add(&pool.counts);
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+use Hearth\Internal;
+use Hearth\Internal\Waiter;
+
+use function Hearth\Internal\monotonic;
+
+/**
+ * Where a borrower's connection comes from: an idle one, or else the first that becomes free, new or returned.
+ *
+ * @internal
+ */
+final class Supply
+{
+    private readonly \Closure $passOn;
+
+    public function __construct(
+        private readonly string $name,
+        private readonly Options $options,
+        private readonly Store $store,
+        private readonly Connector $connector,
+        private readonly Check $check,
+        private readonly Circuit $circuit,
+        private readonly Statistics $statistics,
+    ) {
+        $this->passOn = $store->passOn(...);
+    }
+
+    /**
+     * A connection for the task that runs.
+     *
+     * @param float|null $timeout seconds, null = the pool's
+     * @param float $since when it was asked for
+     * @throws PoolException|\Hearth\CancelledError
+     */
+    public function take(?float $timeout, float $since): Entry
+    {
+        $entry = $this->takeIdle($since);
+        if ($entry !== null) {
+            ++$this->statistics->borrowTime->counts[0];
+
+            return $entry;
+        }
+
+        return Internal\taskId() === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $since);
+    }
+
+    /** An idle connection that works, null if there is none, or if others wait. */
+    private function takeIdle(float $now): ?Entry
+    {
+        while ($this->store->idle !== [] && $this->store->open && $this->store->waiters->first === null) {
+            $entry = $this->options->order === 'lifo' ? \array_pop($this->store->idle) : \array_shift($this->store->idle);
+            $entry->state = State::Reserved;
+            if ($this->check->passes($entry, $now)) {
+                return $entry;
+            }
+            $now = monotonic();
+        }
+
+        return null;
+    }
+
+    /** Waits for the first connection that becomes free, new or returned. */
+    private function await(float $timeout, float $since): Entry
+    {
+        do {
+            $this->mayWait();
+            $entry = $this->takeNew();
+            if ($entry !== null) {
+                $this->statistics->borrowTime->record(monotonic() - $since);
+
+                return $entry;
+            }
+            $waiter = new Waiter(Internal\taskId());
+            $waiter->since = $since;
+            $left = $since + $timeout - monotonic();
+            if ($left <= 0 || !$this->store->waiters->wait($waiter, $left, $this->passOn)) {
+                ++$this->statistics->timeouts;
+                throw BorrowTimeout::of($this->name, "no connection came free within $timeout s", $this->statistics, $this->circuit->cause());
+            }
+            $entry = $waiter->value;
+            if ($entry instanceof \Throwable) {
+                throw $entry instanceof PoolException ? $entry
+                    : BorrowTimeout::of($this->name, 'the database cannot be reached', $this->statistics, $entry);
+            }
+        } while ($this->options->check !== null && !$this->check->passes($entry, monotonic()));
+        ++$this->statistics->servedWaiters;
+        $this->statistics->borrowTime->record(monotonic() - $since);
+
+        return $entry;
+    }
+
+    /** Has a connection made, and takes it if that needed no wait, or any that has become idle. */
+    private function takeNew(): ?Entry
+    {
+        do {
+            $this->connector->ensure(1);
+            $entry = $this->takeIdle(monotonic());
+            // Those that were idle may all have been broken: then one more must be made.
+            $this->connector->ensure($entry === null ? 1 : 0);
+        } while ($entry === null && $this->store->idle !== [] && $this->store->open && $this->store->waiters->first === null);
+
+        return $entry;
+    }
+
+    /** @throws PoolException when it makes no sense to wait */
+    private function mayWait(): void
+    {
+        if ($this->store->closed) {
+            throw new PoolClosed("pool \"$this->name\" is closed");
+        }
+        if ($this->options->maxWaiters !== null && $this->store->waiters->count() >= $this->options->maxWaiters) {
+            throw BorrowTimeout::of($this->name, "as many wait as may (maxWaiters = {$this->options->maxWaiters})", $this->statistics, $this->circuit->cause());
+        }
+        if ($this->store->entries === [] && $this->circuit->isOpen() && $this->circuit->delay(monotonic()) > 0) {
+            throw BorrowTimeout::of($this->name, 'the database cannot be reached', $this->statistics, $this->circuit->cause());
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What `/metrics` and `hearth status` say about the app's connection pools, with a real MariaDB.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use testkit::http::Client;
+use testkit::service::MariaDb;
+use testkit::{Server, ServerBuilder};
+
+use crate::support::{eventually, ok};
+
+/// `/query` waits in the database, `/compute` uses the CPU, both for so many milliseconds.
+const APP: &str = r#"
+    $pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'hearth', 'hearth', size: 3, minimumIdle: 1, total: 5, name: "shop \"a\"");
+    $other = new Hearth\Pool\Pool(fn () => new PDO(getenv('DSN'), 'hearth', 'hearth'), size: 2, minimumIdle: 0, leakThreshold: 0.05);
+    return function (Hearth\Request $request) use ($pdo, $other): string {
+        $ms = (int) $request->query('ms');
+        switch ($request->path) {
+            case '/query': $pdo->query('SELECT SLEEP(' . $ms / 1000 . ')')->fetchAll(); break;
+            case '/compute': for ($until = hrtime(true) + $ms * 1e6; hrtime(true) < $until;); break;
+            case '/other': $other->with(fn (PDO $db) => $db->query('SELECT SLEEP(' . $ms / 1000 . ')')->fetchAll()); break;
+            case '/twice': $db = $other->borrow(); $other->giveBack($db); try { $other->giveBack($db); } catch (LogicException) {} break;
+            case '/crash': posix_kill(getmypid(), SIGKILL); break;
+        }
+        return (string) getmypid();
+    };"#;
+
+fn server(workers: &str) -> ServerBuilder {
+    Server::script(APP)
+        .args(["--workers", workers, "--admin", "127.0.0.1:0"])
+        .env("DSN", MariaDb::shared().dsn())
+}
+
+fn page(server: &Server, path: &str) -> String {
+    let said = server.expect_log("hearth: admin on http://");
+    let address = said.trim().rsplit("http://").next().expect("an address");
+    let answer = Client::connect(address).get(path);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.text()
+}
+
+/// The value of a series, summed over the slots; 0 if there is none.
+fn value(page: &str, name: &str, labels: &[&str]) -> f64 {
+    page.lines()
+        .filter(|line| line.starts_with(&format!("{name}{{")))
+        .filter(|line| labels.iter().all(|label| line.contains(label)))
+        .map(|line| {
+            line.rsplit(' ')
+                .next()
+                .expect("a value")
+                .parse::<f64>()
+                .expect("a number")
+        })
+        .sum()
+}
+
+const SHOP: &str = r#"pool="shop \"a\"""#;
+
+fn status(server: &Server, words: &[&str]) -> String {
+    let output = Command::new(testkit::hearth())
+        .args(["status", "app.php"])
+        .args(words)
+        .env("XDG_RUNTIME_DIR", server.directory())
+        .current_dir(server.directory())
+        .output()
+        .expect("hearth starts");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn metrics_show_what_the_pools_do() {
+    let server = server("1").start();
+    for _ in 0..3 {
+        ok(&server.get("/query?ms=1"));
+    }
+    ok(&server.get("/twice"));
+    let idle = page(&server, "/metrics");
+    assert_eq!(value(&idle, "hearth_pool_size", &[SHOP]), 3.0);
+    assert_eq!(
+        value(&idle, "hearth_pool_connections", &[SHOP, "idle"]),
+        1.0
+    );
+    assert_eq!(value(&idle, "hearth_pool_borrowed_total", &[SHOP]), 3.0);
+    assert_eq!(
+        value(&idle, "hearth_pool_borrow_seconds_count", &[SHOP]),
+        3.0
+    );
+    assert_eq!(
+        value(&idle, "hearth_pool_use_seconds_bucket", &[SHOP, "+Inf"]),
+        3.0
+    );
+    assert_eq!(
+        value(
+            &idle,
+            "hearth_pool_stale_returns_total",
+            &["pool=\"pool1\""]
+        ),
+        1.0
+    );
+    assert_eq!(value(&idle, "hearth_pool_budget_limit", &[SHOP]), 5.0);
+    assert_eq!(value(&idle, "hearth_pool_budget_connections", &[SHOP]), 1.0);
+
+    // Five for three connections: three have one, two wait.
+    let mut clients: Vec<Client> = (0..5).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.send("GET /query?ms=700 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    }
+    let mut busy = String::new();
+    eventually("three active, two waiting", || {
+        busy = page(&server, "/metrics");
+        value(&busy, "hearth_pool_connections", &[SHOP, "active"]) == 3.0
+            && value(&busy, "hearth_pool_waiting", &[SHOP]) == 2.0
+    });
+    assert_eq!(value(&busy, "hearth_pool_budget_connections", &[SHOP]), 3.0);
+    let leases = status(&server, &["--pools"]);
+    assert_eq!(leases.matches("GET /query?ms=700").count(), 3, "{leases}");
+    assert!(leases.contains("budget of shop \"a\": 3 of 5"), "{leases}");
+    clients
+        .iter_mut()
+        .for_each(|client| drop(ok(&client.response())));
+    server.stop();
+}
+
+#[test]
+fn a_worker_that_computes_holds_up_nobody() {
+    let server = server("1").start();
+    ok(&server.get("/query?ms=1"));
+    assert_eq!(
+        value(
+            &page(&server, "/metrics"),
+            "hearth_pool_borrowed_total",
+            &[SHOP]
+        ),
+        1.0
+    );
+    let mut client = server.connect();
+    client.send("GET /compute?ms=1500 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    eventually("it computes", || {
+        page(&server, "/metrics").contains("hearth_requests_in_flight{slot=\"0\"") && {
+            let start = Instant::now();
+            let known = page(&server, "/metrics");
+            assert!(
+                start.elapsed() < Duration::from_millis(1000),
+                "{:?}",
+                start.elapsed()
+            );
+            assert_eq!(value(&known, "hearth_pool_borrowed_total", &[SHOP]), 1.0);
+            start.elapsed() >= Duration::from_millis(100)
+        }
+    });
+    ok(&client.response());
+    eventually("it answers again", || {
+        let status = page(&server, "/status");
+        status.contains("\"age_seconds\":0.0") && !status.contains("\"pools\":[]")
+    });
+    server.stop();
+}
+
+#[test]
+fn counters_outlive_their_worker() {
+    let server = server("2").start();
+    for _ in 0..4 {
+        ok(&server.get("/query?ms=1"));
+    }
+    let before = page(&server, "/metrics");
+    assert_eq!(value(&before, "hearth_pool_borrowed_total", &[SHOP]), 4.0);
+    let old = server.workers();
+    let _ = server
+        .connect()
+        .send("GET /crash HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    eventually("another worker", || {
+        let now = server.workers();
+        now.len() == 2 && now != old
+    });
+    eventually("all workers answer", || {
+        page(&server, "/status")
+            .matches("\"name\":\"pool1\"")
+            .count()
+            >= 2
+    });
+    let after = page(&server, "/metrics");
+    assert_eq!(
+        value(&after, "hearth_pool_borrowed_total", &[SHOP]),
+        4.0,
+        "{after}"
+    );
+    server.stop();
+}
+
+#[test]
+fn a_reload_loses_no_count() {
+    let server = server("1").start();
+    ok(&server.get("/query?ms=1"));
+    server.signal(Signal::HUP);
+    eventually("the old worker has left", || {
+        let page = page(&server, "/metrics");
+        page.contains("hearth_generation 2") && page.contains("hearth_workers{state=\"leaving\"} 0")
+    });
+    // Nobody had asked before: it said so when it left.
+    let after = page(&server, "/metrics");
+    assert_eq!(
+        value(&after, "hearth_pool_borrowed_total", &[SHOP]),
+        1.0,
+        "{after}"
+    );
+    ok(&server.get("/query?ms=1"));
+    let after = page(&server, "/metrics");
+    assert_eq!(
+        value(&after, "hearth_pool_borrowed_total", &[SHOP]),
+        2.0,
+        "{after}"
+    );
+    server.stop();
+}
+
+#[test]
+fn a_server_without_pools_says_nothing_of_them() {
+    let server = Server::script("return fn () => 'ok';")
+        .args(["--workers", "1", "--admin", "127.0.0.1:0"])
+        .start();
+    assert!(!page(&server, "/metrics").contains("hearth_pool"));
+    assert!(!status(&server, &[]).contains("pool"));
+    server.stop();
+}
+
+#[test]
+fn a_long_loan_is_listed_with_its_place() {
+    let server = server("1").start();
+    let mut client = server.connect();
+    client.send("GET /other?ms=600 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    eventually("the loan is listed", || {
+        let status = status(&server, &["--pools"]);
+        status.contains("GET /other?ms=600") && status.contains("app.php:")
+    });
+    ok(&client.response());
+    server.stop();
+}

@@ -618,6 +618,7 @@ final class Pdo extends \PDO
 {
 
     /**
+     * @param string|\Closure(): ?string|null $password a function is asked before each connection is made: for secrets that change
      * @param array<int, mixed>|null $options PDO's attributes, as for `new PDO`
      * @param mixed ...$pool options of `Pool`, by name
      * @throws \ValueError on wrong options of the pool
@@ -625,7 +626,7 @@ final class Pdo extends \PDO
     public function __construct(
         string $dsn,
         ?string $username = null,
-        #[\SensitiveParameter] ?string $password = null,
+        #[\SensitiveParameter] string|\Closure|null $password = null,
         ?array $options = null,
         mixed ...$pool,
     ) {}

@@ -66,6 +66,14 @@ final class Services
         self::remove($service['directory']);
     }
 
+    /** Stops a server's clock for so many seconds: the kernel accepts for it, and nobody answers. */
+    public static function freeze(string $name, float $seconds): void
+    {
+        $pid = \proc_get_status(self::$running[$name]['process'])['pid'];
+        \posix_kill($pid, \SIGSTOP);
+        \pclose(\popen("(sleep $seconds; kill -CONT $pid) >/dev/null 2>&1 &", 'r'));
+    }
+
     /** @param \Closure(string): list<string> $command makes the command line, given a directory */
     private static function start(string $name, string $program, \Closure $command, string $socket): string
     {

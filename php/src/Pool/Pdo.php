@@ -30,6 +30,7 @@ final class Pdo extends \PDO
     private readonly string $driverName;
 
     /**
+     * @param string|\Closure(): ?string|null $password a function is asked before each connection is made: for secrets that change
      * @param array<int, mixed>|null $options PDO's attributes, as for `new PDO`
      * @param mixed ...$pool options of `Pool`, by name
      * @throws \ValueError on wrong options of the pool
@@ -37,7 +38,7 @@ final class Pdo extends \PDO
     public function __construct(
         string $dsn,
         ?string $username = null,
-        #[\SensitiveParameter] ?string $password = null,
+        #[\SensitiveParameter] string|\Closure|null $password = null,
         ?array $options = null,
         mixed ...$pool,
     ) {
@@ -55,7 +56,7 @@ final class Pdo extends \PDO
         }
         $attributes = &$this->attributes;
         $pool['factory'] = static function () use ($dsn, $username, $password, $options, &$attributes): \PDO {
-            return new \PDO($dsn, $username, $password, $attributes + ($options ?? []));
+            return new \PDO($dsn, $username, $password instanceof \Closure ? $password() : $password, $attributes + ($options ?? []));
         };
         $this->pool = new Pool(...$pool);
     }

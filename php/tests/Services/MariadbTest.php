@@ -141,6 +141,84 @@ final class MariadbTest extends PdoTestCase
         });
     }
 
+    public function testADatabaseThatIsSlowToAcceptHoldsUpOnlyWhoNeedsIt(): void
+    {
+        [$dsn, $user, $password] = self::database();
+        $this->inTask(function () use ($dsn, $user, $password): void {
+            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 2, minimumIdle: 0, connectTimeout: 5.0, borrowTimeout: 5.0, reset: 'none');
+            $first = $pool->borrow();
+            Services::freeze('mariadb', 0.4);
+            $began = \microtime(true);
+            $second = async(fn () => $pool->with(fn (\PDO $pdo) => $pdo->query('SELECT 1')->fetchColumn()));
+            // It needs no new connection: the one given back serves it, though it wanted to make one.
+            $pool->giveBack($first);
+            self::assertEquals(1, $second->await());
+            self::assertGreaterThan(0.3, \microtime(true) - $began, 'the database was not slow');
+            self::assertLessThanOrEqual(2, $pool->stats()['total']);
+            self::assertSame(0, $pool->stats()['timeouts']);
+            $pool->close();
+        });
+    }
+
+    public function testAnAttemptToConnectThatTakesTooLongIsGivenUpAndCostsNoPlace(): void
+    {
+        if (!$this->native()) {
+            self::markTestSkipped('needs connects that wait as tasks');
+        }
+        [$dsn, $user, $password] = self::database();
+        $this->inTask(function () use ($dsn, $user, $password): void {
+            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 1, minimumIdle: 0, connectTimeout: 0.1, borrowTimeout: 5.0);
+            Services::freeze('mariadb', 0.5);
+            $ticks = 0;
+            $clock = \Hearth\every(0.02, function () use (&$ticks): void {
+                ++$ticks;
+            });
+            self::assertEquals(1, $pool->with(fn (\PDO $pdo) => $pdo->query('SELECT 1')->fetchColumn()));
+            $clock->stop();
+            self::assertGreaterThan(5, $ticks, 'others were held up');
+            self::assertGreaterThan(0, $pool->stats()['failedConnects']);
+            self::assertSame(1, $pool->stats()['total']);
+            $pool->close();
+        });
+    }
+
+    public function testARotatedPasswordIsAskedForAgain(): void
+    {
+        [$dsn] = self::database();
+        $admin = self::plain();
+        $admin->exec("CREATE OR REPLACE USER rotating@localhost IDENTIFIED BY 'first secret'");
+        $admin->exec('GRANT ALL ON test.* TO rotating@localhost');
+        $this->inTask(function () use ($dsn, $admin): void {
+            $secret = 'first secret';
+            $asked = 0;
+            $pdo = new \Hearth\Pool\Pdo($dsn, 'rotating', function () use (&$secret, &$asked): string {
+                ++$asked;
+
+                return $secret;
+            }, size: 1, minimumIdle: 0, borrowTimeout: 3.0, logger: $this->logger);
+            $user = fn () => async(fn () => $pdo->query('SELECT USER()')->fetchColumn())->await();
+            self::assertSame('rotating@localhost', $user());
+            $admin->exec("ALTER USER rotating@localhost IDENTIFIED BY 'second secret'");
+            self::assertSame('rotating@localhost', $user(), 'open connections stay');
+            $pdo->pool()->recycle();
+            $refused = $this->thrown(\PDOException::class, $user);
+            self::assertStringContainsString('Access denied', $refused->getMessage());
+            self::assertStringNotContainsString('first secret', $refused->getMessage());
+            $secret = 'second secret';
+            $until = \microtime(true) + 10;
+            do {
+                try {
+                    $found = $user();
+                } catch (\PDOException) {
+                    self::pause(0.05);
+                }
+            } while (!isset($found) && \microtime(true) < $until);
+            self::assertSame('rotating@localhost', $found ?? null, 'it recovers by itself');
+            self::assertGreaterThanOrEqual(3, $asked);
+            $pdo->pool()->close();
+        });
+    }
+
     public function testTheDatabaseNeverSeesMoreThanTheTotal(): void
     {
         $this->inTask(function (): void {

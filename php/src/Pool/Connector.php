@@ -122,7 +122,7 @@ final class Connector
                 $entry = $this->make();
             } catch (\Throwable $error) {
                 $entry = null;
-                $this->failed($error instanceof CancelledError ? $this->tooSlow($error) : $error);
+                $this->failed(self::wasCancelled($error) ? $this->tooSlow($error) : $error);
             } finally {
                 --$this->store->connecting;
                 if ($watchdog !== null) {
@@ -182,7 +182,17 @@ final class Connector
         }
     }
 
-    private function tooSlow(CancelledError $error): \Throwable
+    /** PDO says that the server has gone away; the cancelled wait is what that came from. */
+    private static function wasCancelled(\Throwable $error): bool
+    {
+        while ($error !== null && !$error instanceof CancelledError) {
+            $error = $error->getPrevious();
+        }
+
+        return $error !== null;
+    }
+
+    private function tooSlow(\Throwable $error): \Throwable
     {
         return new \RuntimeException("connecting took longer than connectTimeout ({$this->options->connectTimeout} s)", 0, $error);
     }

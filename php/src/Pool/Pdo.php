@@ -50,7 +50,11 @@ final class Pdo extends \PDO
                 throw new \ValueError("$option is no option of Hearth\\Pool\\Pdo, but of Hearth\\Pool\\Pool");
             }
         }
-        $this->driverName = \strtolower((string) \strstr(self::resolved($dsn), ':', true));
+        $resolved = self::resolved($dsn);
+        if (!\str_contains($resolved, ':')) {
+            throw new \PDOException('PDO::__construct(): Argument #1 ($dsn) must be a valid data source name');
+        }
+        $this->driverName = \strtolower((string) \strstr($resolved, ':', true));
         if (!\in_array($this->driverName, \PDO::getAvailableDrivers(), true)) {
             throw new \PDOException("could not find driver: \"$this->driverName\", in the DSN; there are " . \implode(', ', \PDO::getAvailableDrivers()));
         }

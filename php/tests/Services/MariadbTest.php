@@ -167,8 +167,8 @@ final class MariadbTest extends PdoTestCase
         }
         [$dsn, $user, $password] = self::database();
         $this->inTask(function () use ($dsn, $user, $password): void {
-            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 1, minimumIdle: 0, connectTimeout: 0.1, borrowTimeout: 5.0);
-            Services::freeze('mariadb', 0.5);
+            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 1, minimumIdle: 0, connectTimeout: 0.2, borrowTimeout: 5.0, logger: $this->logger);
+            Services::freeze('mariadb', 0.3);
             $ticks = 0;
             $clock = \Hearth\every(0.02, function () use (&$ticks): void {
                 ++$ticks;
@@ -177,6 +177,7 @@ final class MariadbTest extends PdoTestCase
             $clock->stop();
             self::assertGreaterThan(5, $ticks, 'others were held up');
             self::assertGreaterThan(0, $pool->stats()['failedConnects']);
+            self::assertTrue($this->logger->has('longer than connectTimeout (0.2 s)'), \implode("\n", $this->logger->lines));
             self::assertSame(1, $pool->stats()['total']);
             $pool->close();
         });

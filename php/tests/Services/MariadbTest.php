@@ -147,8 +147,8 @@ final class MariadbTest extends PdoTestCase
         $this->inTask(function () use ($dsn, $user, $password): void {
             $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 2, minimumIdle: 0, connectTimeout: 5.0, borrowTimeout: 5.0, reset: 'none');
             $first = $pool->borrow();
-            Services::freeze('mariadb', 0.4);
             $began = \microtime(true);
+            Services::freeze('mariadb', 0.4);
             $second = async(fn () => $pool->with(fn (\PDO $pdo) => $pdo->query('SELECT 1')->fetchColumn()));
             // It needs no new connection: the one given back serves it, though it wanted to make one.
             $pool->giveBack($first);
@@ -167,8 +167,8 @@ final class MariadbTest extends PdoTestCase
         }
         [$dsn, $user, $password] = self::database();
         $this->inTask(function () use ($dsn, $user, $password): void {
-            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 1, minimumIdle: 0, connectTimeout: 0.2, borrowTimeout: 5.0, logger: $this->logger);
-            Services::freeze('mariadb', 0.3);
+            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 1, minimumIdle: 0, connectTimeout: 0.5, borrowTimeout: 5.0, logger: $this->logger);
+            Services::freeze('mariadb', 0.8);
             $ticks = 0;
             $clock = \Hearth\every(0.02, function () use (&$ticks): void {
                 ++$ticks;
@@ -177,7 +177,7 @@ final class MariadbTest extends PdoTestCase
             $clock->stop();
             self::assertGreaterThan(5, $ticks, 'others were held up');
             self::assertGreaterThan(0, $pool->stats()['failedConnects']);
-            self::assertTrue($this->logger->has('longer than connectTimeout (0.2 s)'), \implode("\n", $this->logger->lines));
+            self::assertTrue($this->logger->has('longer than connectTimeout (0.5 s)'), \implode("\n", $this->logger->lines));
             self::assertSame(1, $pool->stats()['total']);
             $pool->close();
         });

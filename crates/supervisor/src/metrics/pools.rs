@@ -64,6 +64,8 @@ const STATES: &[State] = &[
     }),
 ];
 
+type Gauge = (&'static str, &'static str, fn(&Pool) -> f64);
+
 fn gauges(page: &mut Page, now: &BTreeMap<Key<'_>, Pool>) {
     let name = "hearth_pool_connections";
     let help = "Connections of a pool by state; busy: being reset, checked or kept alive.";
@@ -74,7 +76,7 @@ fn gauges(page: &mut Page, now: &BTreeMap<Key<'_>, Pool>) {
             page.line(name, &labels, value(pool));
         }
     }
-    let gauges: [(&str, &str, fn(&Pool) -> f64); 3] = [
+    let gauges: [Gauge; 3] = [
         (
             "hearth_pool_size",
             "Most connections that a worker may have.",

@@ -164,12 +164,12 @@ impl Server {
 
     /// What workers that are gone had counted is kept, so that no counter ever falls.
     fn retire_pools(&mut self) {
-        let workers = &self.workers;
-        let gone = self
-            .pools
-            .workers
-            .extract_if(.., |id, _| !workers.contains_key(id));
-        for (_, known) in gone {
+        let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.pools.workers)
+                .into_iter()
+                .partition(|(id, _)| self.workers.contains_key(id));
+        self.pools.workers = kept;
+        for known in gone.into_values() {
             for pool in known.pools {
                 let key = (known.slot, pool.name);
                 self.pools.retired.entry(key).or_default().add(&pool.counts);

@@ -90,7 +90,7 @@ curl_ok() {
 # expect PORT PATTERN: dies unless the server's answer is 200 and matches. A wrong answer would be measured all the same.
 expect() {
     # shellcheck disable=SC2016 # PHP code
-    php -r '$body = (string) @file_get_contents("http://127.0.0.1:$argv[1]/$argv[3]");
+    php -d default_socket_timeout=5 -r '$body = (string) @file_get_contents("http://127.0.0.1:$argv[1]/$argv[3]");
         $is = $http_response_header[0] ?? "nothing";
         preg_match($argv[2], $body) || fwrite(STDERR, "bench: port $argv[1] answers $is $body, not $argv[2]\n") && exit(1);' "$1" "$2" "$path"
 }

@@ -100,6 +100,12 @@ fn fatal(path: &str, logged: &str) {
         assert!(Instant::now() < until, "the worker was not replaced");
         std::thread::sleep(Duration::from_millis(20));
     }
+    let after = ok(&server.get("/pid"));
+    assert!(
+        after.parse::<u32>().is_ok(),
+        "its successor answers {after:?}"
+    );
+    assert_eq!(server.get(path).text(), "Internal Server Error\n");
     drop(slow); // an old worker stays for the connections it has
     server.stop();
 }

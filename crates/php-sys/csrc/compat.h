@@ -72,6 +72,18 @@
 		RANDOM_G(combined_lcg_seeded) = false; \
 	} while (0)
 
+/*
+ * Debian's 8.2.36 lets code that ran out of memory unwind, once the error is reported, where others jump out of it. Until
+ * the request ends nothing runs any more, and only this tells. False and nothing in other releases.
+ */
+#if defined(ZEND_HAS_OOM)
+# define HEARTH_IS_OUT_OF_MEMORY() ZEND_HAS_OOM()
+# define HEARTH_FORGET_OUT_OF_MEMORY() (EG(delayed_oom).state = ZEND_OOM_STATE_NONE)
+#else
+# define HEARTH_IS_OUT_OF_MEMORY() false
+# define HEARTH_FORGET_OUT_OF_MEMORY() ((void) 0)
+#endif
+
 /* zend_compile_string's parameters, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
 

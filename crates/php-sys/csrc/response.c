@@ -560,6 +560,7 @@ void hearth_request_run(hearth_task *task)
 	fci.params = &argument;
 	fci.param_count = 1;
 	zend_call_function(&fci, &hearth_handler_cache);
+	hearth_bail_out_of_memory();
 	settle(state, &result);
 	zval_ptr_dtor(&result);
 	if (state->committed) {

@@ -77,6 +77,15 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	return task;
 }
 
+/* A task that ran out of memory ends as after any other fatal error, and the others of this process go on. */
+void hearth_bail_out_of_memory(void)
+{
+	if (UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY())) {
+		HEARTH_FORGET_OUT_OF_MEMORY();
+		zend_bailout();
+	}
+}
+
 static void finish_call(hearth_task *task, zval *result)
 {
 	hearth_task_object *object = task->object ? hearth_task_object_of(task->object) : NULL;
@@ -109,6 +118,7 @@ static void run_call(hearth_task *task)
 	if (zend_call_function(&fci, NULL) == FAILURE && !EG(exception)) {
 		zend_throw_error(NULL, "This callable cannot be called");
 	}
+	hearth_bail_out_of_memory();
 	finish_call(task, &result);
 }
 
@@ -235,6 +245,7 @@ static void entry(zend_fiber_transfer *transfer)
 		}
 		zend_first_try {
 			run_job(task);
+			hearth_bail_out_of_memory();
 		} zend_catch {
 			task->broken = hearth_broken = true;
 			hearth_no_switch = 0;
@@ -362,7 +373,8 @@ uint64_t hearth_current_task_id(void)
 /* May this thread, here and now, leave the task that runs? */
 bool hearth_can_wait(void)
 {
-	return hearth_current && !hearth_current->busy && !hearth_no_switch && !zend_fiber_switch_blocked();
+	return hearth_current && !hearth_current->busy && !hearth_no_switch && !zend_fiber_switch_blocked()
+		&& !HEARTH_IS_OUT_OF_MEMORY();
 }
 
 /* Mark that Rust runs on the task's stack: libc hooks let its calls pass. Returns what was set before. */

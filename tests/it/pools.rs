@@ -166,7 +166,7 @@ fn counters_outlive_their_worker() {
     let before = page(&server, "/metrics");
     assert_eq!(value(&before, "hearth_pool_borrowed_total", &[SHOP]), 4.0);
     let old = server.workers();
-    let _ = server
+    server
         .connect()
         .send("GET /crash HTTP/1.1\r\nHost: localhost\r\n\r\n");
     eventually("another worker", || {

@@ -18,6 +18,7 @@ mod lifecycle;
 mod parity;
 mod pools;
 mod processes;
+mod profiler;
 mod run;
 mod services;
 mod sites;

@@ -225,6 +225,7 @@ static void set_up_stack(hearth_task *task)
 	bottom->func = &bottom_function;
 	/* A script's own frame is the outermost, as on the command line: that makes its variables the global ones. */
 	EG(current_execute_data) = task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_ENTRY ? NULL : bottom;
+	EG(filename_override) = NULL;
 	EG(active_fiber) = NULL;
 	EG(jit_trace_num) = 0;
 	HEARTH_SET_STACK_LIMITS(&task->context);
@@ -276,6 +277,20 @@ static bool make_context(hearth_task *task)
 	return true;
 }
 
+/* Switch to where `task` is. Returns when it waits or has ended. */
+static void enter(hearth_task *task)
+{
+	zend_fiber_transfer transfer = {0};
+
+	if (UNEXPECTED(task->context.status == ZEND_FIBER_STATUS_INIT)) {
+		/* Xdebug asks which file a new fiber begins in and counts on an answer; outside of tasks no code runs. */
+		EG(filename_override) = ZSTR_EMPTY_ALLOC();
+	}
+	transfer.context = task->resume_at;
+	ZVAL_NULL(&transfer.value);
+	zend_fiber_switch_context(&transfer);
+}
+
 /*
  * Run `task` until it waits or ends. May be called on top of another task (async() does), whose state is put aside
  * meanwhile.
@@ -283,7 +298,6 @@ static bool make_context(hearth_task *task)
 hearth_step hearth_task_resume(hearth_task *task)
 {
 	hearth_task *outer = hearth_current;
-	zend_fiber_transfer transfer = {0};
 
 	if (UNEXPECTED(!task->has_context) && !make_context(task)) {
 		return HEARTH_STEP_BROKEN;
@@ -297,9 +311,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	if (task->request) {
 		hearth_state_load(&task->saved, task->request);
 	}
-	transfer.context = task->resume_at;
-	ZVAL_NULL(&transfer.value);
-	zend_fiber_switch_context(&transfer);
+	enter(task);
 	if (task->request) {
 		/* What ended has nothing of its own left; a script's is what the end of the process finds. */
 		hearth_state_save(task->done && task->job != HEARTH_JOB_SCRIPT ? NULL : &task->saved, task->request);
@@ -417,16 +429,13 @@ hearth_task *hearth_task_request(void *owner, void *request)
 void hearth_entry_run(void (*script)(void))
 {
 	hearth_task *task = hearth_entry_task = hearth_task_new(HEARTH_JOB_ENTRY, NULL);
-	zend_fiber_transfer transfer = {0};
 
 	run_entry_script = script;
 	if (!make_context(task)) {
 		return;
 	}
 	task->resumer = EG(current_fiber_context);
-	transfer.context = task->resume_at;
-	ZVAL_NULL(&transfer.value);
-	zend_fiber_switch_context(&transfer);
+	enter(task);
 	EG(error_reporting) = entry_error_reporting;
 	if (!hearth_loop) {
 		zend_fiber_destroy_context(&task->context);

@@ -348,34 +348,44 @@ async fn until_told(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> Result<(
     };
     let mut is_worn = false;
     loop {
-        tokio::select! {
-            message = receive(channel) => {
-                let drain = match message? {
-                    Some((ToWorker::Drain(drain), _)) => drain,
-                    Some((ToWorker::Pools, _)) => {
-                        spawn_local(pools::report(worker.host, worker.classic.is_some(), Rc::clone(channel)));
-                        continue;
-                    }
-                    None => Drain { linger: false, deadline: 30.0 },
-                };
-                worker.begin_drain(drain);
-                return Ok(());
-            }
-            () = worker.host.changed.notified() => {
-                if worker.host.is_broken.get() {
-                    let reason = "a fatal error in PHP".to_owned();
-                    say(FromWorker::Leaving { reason })?;
-                    worker.begin_drain(Drain { linger: true, deadline: 30.0 });
-                    return Ok(());
-                }
-                // The end of a worker script is no failure: its successor starts at once.
-                let reason = worker.wear.reason().or_else(|| worker.host.why_it_leaves());
-                if let Some(reason) = reason.filter(|_| !is_worn) {
-                    is_worn = true;
-                    say(FromWorker::Worn { reason })?;
-                }
-            }
+        // Before the looks: what happens from here on is not missed, also when a message comes at the same moment.
+        let changed = worker.host.changed.notified();
+        if worker.host.is_broken.get() {
+            let reason = "a fatal error in PHP".to_owned();
+            say(FromWorker::Leaving { reason })?;
+            worker.begin_drain(Drain {
+                linger: true,
+                deadline: 30.0,
+            });
+            return Ok(());
         }
+        // The end of a worker script is no failure: its successor starts at once.
+        let reason = worker.wear.reason().or_else(|| worker.host.why_it_leaves());
+        if let Some(reason) = reason.filter(|_| !is_worn) {
+            is_worn = true;
+            say(FromWorker::Worn { reason })?;
+        }
+        let message = tokio::select! {
+            message = receive(channel) => message?,
+            () = changed => continue,
+        };
+        let drain = match message {
+            Some((ToWorker::Drain(drain), _)) => drain,
+            Some((ToWorker::Pools, _)) => {
+                spawn_local(pools::report(
+                    worker.host,
+                    worker.classic.is_some(),
+                    Rc::clone(channel),
+                ));
+                continue;
+            }
+            None => Drain {
+                linger: false,
+                deadline: 30.0,
+            },
+        };
+        worker.begin_drain(drain);
+        return Ok(());
     }
 }
 

@@ -121,7 +121,7 @@ impl Evidence {
         let name = file.strip_prefix(&self.root).unwrap_or(file);
         let mut inside_comment = false;
         for (number, line) in text.lines().enumerate() {
-            let line = line.trim();
+            let line = line.trim().trim_start_matches("<?php").trim_start();
             inside_comment |= line.starts_with("/*");
             let is_comment = inside_comment || line.starts_with("//") || line.starts_with('#');
             inside_comment &= !line.contains("*/");

@@ -48,4 +48,7 @@ function declareRuntime(string $class): void
     }
 }
 
-\spl_autoload_register(declareRuntime(...));
+// A command-line script finds no autoloader that it did not register.
+if (\PHP_SAPI !== 'cli') {
+    \spl_autoload_register('Hearth\\Symfony\\declareRuntime');
+}

@@ -110,7 +110,7 @@ fn install_wordpress(browser: &Browser, address: &str, host: &str, name: &str) {
     browser.find("#pass1").fill("correct horse battery");
     browser.find("#admin_email").fill("admin@example.test");
     browser.find("#submit").click();
-    assert_eq!(browser.find("h1").text(), "Success!");
+    browser.wait_for("return document.querySelector('h1')?.textContent === 'Success!'");
     browser.find("p.step a.button").click();
 }
 

@@ -42,7 +42,11 @@ impl Browser {
             .env("TMPDIR", &place);
         let daemon = Daemon::start(driver, &place, "started successfully");
         let address = format!("127.0.0.1:{port}");
-        let answer = command(&address, "POST", "/session", &capabilities(&place));
+        // On a busy machine the driver gives a browser up that is only slow to start: once more then.
+        let mut answer = command(&address, "POST", "/session", &capabilities(&place));
+        if !answer["sessionId"].is_string() {
+            answer = command(&address, "POST", "/session", &capabilities(&place));
+        }
         let session = answer["sessionId"].as_str().unwrap_or_else(|| {
             panic!(
                 "no browser: {answer}\nthe driver's log:\n{}",

@@ -16,16 +16,6 @@ ZEND_FUNCTION(Hearth_apache_response_headers);
 
 static bool stopping, was_told, handling;
 
-static void park(hearth_task *task)
-{
-	zend_fiber_transfer transfer = {0};
-
-	task->resume_at = EG(current_fiber_context);
-	transfer.context = task->resumer;
-	ZVAL_NULL(&transfer.value);
-	zend_fiber_switch_context(&transfer);
-}
-
 /* The script goes on in the request that it was given: end that. */
 void hearth_loop_end_request(hearth_task *task)
 {
@@ -108,7 +98,7 @@ static bool next_request(void)
 		php_output_end_all();
 		hearth_entry_left();
 	}
-	park(task);
+	hearth_task_park(task);
 	php_output_activate();
 	return !stopping;
 }

@@ -203,7 +203,7 @@ static void guard_engine(void)
 
 /*
  * PHP's own timer counts the CPU time of the whole process and would end whichever task runs when it fires; and it costs
- * five system calls a request. In a server set_time_limit() moves the limits of this request instead, which the
+ * three system calls a request. In a server set_time_limit() moves the limits of this request instead, which the
  * process's watchdog looks after: that of the clock, and in classic mode, where there is one request, that of CPU time.
  */
 static ZEND_INI_MH(on_time_limit)

@@ -329,16 +329,21 @@ hearth_step hearth_task_resume(hearth_task *task)
 	return task->broken ? HEARTH_STEP_BROKEN : HEARTH_STEP_DONE;
 }
 
-/* Let the resumer go on. Returns when the task is resumed. Only where hearth_can_wait said so. */
-void hearth_task_suspend(void)
+/* Leave `task`, whose stack this is, and let its resumer go on. Returns when the task is resumed. */
+void hearth_task_park(hearth_task *task)
 {
-	hearth_task *task = hearth_current;
 	zend_fiber_transfer transfer = {0};
 
 	task->resume_at = EG(current_fiber_context);
 	transfer.context = task->resumer;
 	ZVAL_NULL(&transfer.value);
 	zend_fiber_switch_context(&transfer);
+}
+
+/* Only where hearth_can_wait said so. */
+void hearth_task_suspend(void)
+{
+	hearth_task_park(hearth_current);
 }
 
 /* After HEARTH_STEP_DONE: the context goes back to the free list. A broken one is left alone: its stack is not sound. */

@@ -84,6 +84,7 @@ void hearth_entry_server_forget(HashTable *server);
 void hearth_request_end(hearth_request_state *state);
 void hearth_report_exception(void);
 void hearth_bail_out_of_memory(void);
+void hearth_task_park(hearth_task *task);
 void hearth_commit_head(hearth_request_state *state);
 size_t hearth_echo(const char *text, size_t length);
 size_t hearth_cli_echo(const char *text, size_t length);

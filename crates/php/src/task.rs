@@ -455,7 +455,8 @@ pub fn interrupt() {
 
 /// From any thread: the script that runs, in classic mode, has used up its CPU time of so many seconds.
 pub fn time_out(limit: u32) {
-    // SAFETY: stores atomic flags and a number that only the report of the time-out reads.
+    // SAFETY: stores two atomic flags and one aligned word, EG(timeout_seconds). The engine's thread reads that word for the
+    // report of the time-out and to stop a timer at the end of a request; no timer runs, so any value is right there.
     unsafe { sys::hearth_time_out(i64::from(limit)) };
 }
 

@@ -8,7 +8,7 @@ use crate::holder::Holder;
 /// Each says what failed, on what, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("there is no app at {}; name the script that returns the handler", .0.display())]
+    #[error("there is no app at {}; name the script that returns the handler, or the folder of a site", .0.display())]
     NoApp(PathBuf),
     #[error("cannot listen on {address}: {source}{}", hint(.source))]
     Listen { address: String, source: io::Error },

@@ -44,8 +44,7 @@ pub(crate) enum Plan {
 }
 
 impl Classic {
-    /// Symbolic links in the path of the document root are resolved here, once per worker, so that a release stays what it
-    /// was until the reload.
+    /// The zygote has resolved the links in the app's path, so that a release stays what it was until the reload.
     pub(crate) fn new(boot: &Boot) -> io::Result<Classic> {
         let site = Site::of_app(&boot.app, &boot.follow, &boot.deny)?;
         let root = site.root().as_os_str().as_bytes().into();
@@ -91,9 +90,8 @@ impl Classic {
 
     /// Not what fell back to the front controller: a file may be there by the next request, an upload for example.
     fn remember(&self, path: &str, script: Script, now: u64) -> Rc<Script> {
-        let is_named = path.as_bytes().starts_with(&script.name) || path.ends_with('/');
         let script = Rc::new(script);
-        if is_named {
+        if is_named(path.as_bytes(), &script) {
             let mut recent = self.recent.borrow_mut();
             if recent.len() >= MOST_RECENT {
                 recent.clear();
@@ -107,6 +105,19 @@ impl Classic {
         }
         script
     }
+}
+
+/// Is it this script that the path names, or the index of the directory that it names?
+fn is_named(path: &[u8], script: &Script) -> bool {
+    let is_script = path
+        .strip_prefix(&*script.name)
+        .is_some_and(|rest| rest == script.path_info);
+    let is_index = path.ends_with(b"/")
+        && script
+            .name
+            .strip_prefix(path)
+            .is_some_and(|index| !index.contains(&b'/'));
+    is_script || is_index
 }
 
 /// A path that the kernel has found has no NUL in it.
@@ -140,4 +151,30 @@ fn redirect(to: &str) -> Answer {
         Err(_) => *answer.status_mut() = StatusCode::NOT_FOUND,
     }
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_path_names_is_remembered() {
+        let named = |path: &str, name: &str, path_info: &str| {
+            let script = Script {
+                filename: CString::default(),
+                name: name.into(),
+                path_info: path_info.into(),
+                document_root: Rc::default(),
+            };
+            is_named(path.as_bytes(), &script)
+        };
+        assert!(named("/a.php", "/a.php", ""));
+        assert!(named("/a.php/x/y", "/a.php", "/x/y"));
+        assert!(named("/", "/index.php", ""));
+        assert!(named("/blog/", "/blog/index.php", ""));
+        // All of these fell back to the front controller.
+        assert!(!named("/blog/hello/", "/index.php", ""));
+        assert!(!named("/upload.png", "/index.php", ""));
+        assert!(!named("/index.php.css", "/index.php", ""));
+    }
 }

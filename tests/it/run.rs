@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use testkit::service::Postgres;
+
 fn hearth(directory: &Path, words: &[&str], input: &str) -> Output {
     let mut child = Command::new(testkit::hearth())
         .args(words)
@@ -91,6 +93,24 @@ fn a_script_waits_concurrently() {
         "{:?}",
         start.elapsed()
     );
+}
+
+/// pdo_pgsql waits for a prepared statement's answer with a pointer to a result that it has freed.
+#[test]
+fn a_task_that_waits_in_the_database_at_the_end_is_left_alone() {
+    let dsn = Postgres::shared().dsn();
+    let (code, out, err) = run(
+        r"$pdo = new PDO($argv[1]);
+          $pid = $pdo->query('SELECT pg_backend_pid()')->fetchColumn();
+          Hearth\background(fn () => $pdo->prepare('SELECT pg_sleep(60)')->execute());
+          $look = new PDO($argv[1]);
+          $state = $look->prepare('SELECT wait_event FROM pg_stat_activity WHERE pid = ?');
+          do { $state->execute([$pid]); } while ($state->fetchColumn() !== 'PgSleep');
+          echo 'end';",
+        &[&dsn],
+        "",
+    );
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "end", ""));
 }
 
 #[test]

@@ -268,12 +268,34 @@ void hearth_script_run(hearth_task *task)
 	} zend_end_try();
 }
 
+/*
+ * A task that still waits is never resumed, but it waits in the middle of C code that has objects in its hands: pdo_pgsql's
+ * statement points at a result it has freed while its next one comes. The engine must not free what such objects hold; the
+ * process's end does.
+ */
+static void leave_objects_to_waiting_tasks(void)
+{
+	zend_objects_store *store = &EG(objects_store);
+
+	if (!hearth_task_others_wait(script_task)) {
+		return;
+	}
+	for (uint32_t handle = 1; handle < store->top; handle++) {
+		zend_object *object = store->object_buckets[handle];
+
+		if (IS_OBJ_VALID(object)) {
+			GC_ADD_FLAGS(object, IS_OBJ_FREE_CALLED);
+		}
+	}
+}
+
 /* Back on the process's own stack: end the request and the engine. Returns the exit code. */
 int hearth_cli_finish(void)
 {
 	int status;
 
 	hearth_state_load(&script_task->saved, script_task->request);
+	leave_objects_to_waiting_tasks();
 	php_request_shutdown(NULL);
 	status = EG(exit_status);
 	php_module_shutdown();

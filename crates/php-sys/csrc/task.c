@@ -47,6 +47,17 @@ hearth_task *hearth_task_by_id(uint64_t id)
 	return task->job != HEARTH_JOB_NONE && hearth_task_id(task) == id ? task : NULL;
 }
 
+/* Is there a task that has begun and not ended, other than this one? */
+bool hearth_task_others_wait(const hearth_task *but)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i] != but && tasks[i]->job != HEARTH_JOB_NONE && !tasks[i]->done) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static hearth_task *allocate(void)
 {
 	hearth_task *task = pecalloc(1, sizeof *task, 1);

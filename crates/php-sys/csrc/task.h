@@ -62,6 +62,7 @@ extern bool hearth_loop_ended;
 hearth_request_state *hearth_current_request(void);
 uint64_t hearth_task_id(const hearth_task *task);
 hearth_task *hearth_task_by_id(uint64_t id);
+bool hearth_task_others_wait(const hearth_task *but);
 hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
 hearth_task_object *hearth_task_object_of(zend_object *object);
 void hearth_request_run(hearth_task *task);

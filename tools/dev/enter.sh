@@ -19,6 +19,8 @@ mount -t proc proc "$root/proc"
 share /dev /dev
 share "$rust" /opt/rust
 share "$cargo" /opt/cargo
+# rustup's stand-ins for cargo's tools ask for a toolchain of its own; those of the toolchain are in PATH.
+[ ! -d "$cargo/bin" ] || mount -t tmpfs none "$root/opt/cargo/bin"
 share "$checkout" /src/hearth
 share "$target" /src/target
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"

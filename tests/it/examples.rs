@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use testkit::Server;
 use testkit::service::{MariaDb, Peer, Postgres};
 
-use crate::support::{Visitor, ok};
+use crate::support::ok;
+use crate::visitor::Visitor;
 
 /// The PHP block of the README below the mark `<!-- example: NAME -->`.
 fn readme(name: &str) -> String {

@@ -28,3 +28,4 @@ mod superglobals;
 mod supervision;
 mod support;
 mod user_ini;
+mod visitor;

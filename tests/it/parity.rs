@@ -164,7 +164,7 @@ fn compare(dispatch: &str) {
         .iter()
         .chain(if behind_front { FRONT } else { &[] })
         .enumerate()
-        .filter(|(index, _)| *index >= mine && !used.contains(index))
+        .filter(|(index, one)| *index >= mine && one.applies() && !used.contains(index))
         .map(|(_, explained)| explained)
         .collect();
     assert!(

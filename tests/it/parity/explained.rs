@@ -9,6 +9,8 @@ use regex::Regex;
 pub(super) struct Explained {
     /// Who is like whom.
     is: Is,
+    /// Which nginx stands before php-fpm.
+    nginx: Nginx,
     /// Which shapes: a regular expression for the whole name.
     shape: &'static str,
     /// Which facts: the same.
@@ -32,9 +34,37 @@ pub(super) enum Is {
     Own,
 }
 
+/// Where the version of nginx decides: since 1.23.0 it joins repeated fields for FastCGI as RFC 9110 and RFC 6265 have it
+/// (Debian 12 has 1.22, Debian 13 has 1.26).
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Nginx {
+    Any,
+    LastField,
+    JoinedFields,
+}
+
+impl Explained {
+    const fn with(mut self, nginx: Nginx) -> Self {
+        self.nginx = nginx;
+        self
+    }
+
+    /// Whether it is to be expected with the nginx of this machine.
+    pub(super) fn applies(&self) -> bool {
+        static JOINS: OnceLock<bool> = OnceLock::new();
+        let joins = || *JOINS.get_or_init(|| testkit::service::Nginx::version() >= (1, 23));
+        match self.nginx {
+            Nginx::Any => true,
+            Nginx::LastField => !joins(),
+            Nginx::JoinedFields => joins(),
+        }
+    }
+}
+
 const fn fpm(shape: &'static str, fact: &'static str, why: &'static str) -> Explained {
     Explained {
         is: Is::Fpm,
+        nginx: Nginx::Any,
         shape,
         fact,
         why,
@@ -44,6 +74,7 @@ const fn fpm(shape: &'static str, fact: &'static str, why: &'static str) -> Expl
 const fn apache(shape: &'static str, fact: &'static str, why: &'static str) -> Explained {
     Explained {
         is: Is::Apache,
+        nginx: Nginx::Any,
         shape,
         fact,
         why,
@@ -53,6 +84,7 @@ const fn apache(shape: &'static str, fact: &'static str, why: &'static str) -> E
 const fn own(shape: &'static str, fact: &'static str, why: &'static str) -> Explained {
     Explained {
         is: Is::Own,
+        nginx: Nginx::Any,
         shape,
         fact,
         why,
@@ -133,7 +165,8 @@ pub(super) const EXPLAINED: &[Explained] = &[
         "fields repeated",
         r"HTTP_(ACCEPT|X_THING)|RECEIVED\[(Accept|X-Thing)\]",
         "joined by commas, as RFC 9110 has it; nginx sends both and PHP keeps the last",
-    ),
+    )
+    .with(Nginx::LastField),
     apache(
         "fields padded",
         r"HTTP_X_PADDED|RECEIVED\[X-Padded\]",
@@ -180,7 +213,14 @@ pub(super) const EXPLAINED: &[Explained] = &[
         "cookies fields repeated",
         r"HTTP_COOKIE|_COOKIE.*|RECEIVED\[Cookie\]|filter_input\(COOKIE\)",
         "joined as RFC 6265 joins cookies; a comma would belong to the value, and the last alone would lose some",
-    ),
+    )
+    .with(Nginx::LastField),
+    fpm(
+        "cookies fields repeated",
+        r"HTTP_COOKIE|_COOKIE keys|_COOKIE\[a\]|RECEIVED\[Cookie\]|filter_input\(COOKIE\)",
+        "joined as RFC 6265 joins cookies; Apache joins by a comma, which belongs to the value",
+    )
+    .with(Nginx::JoinedFields),
     own(
         "directory without slash",
         "location",
@@ -290,6 +330,6 @@ pub(super) fn find(
         .iter()
         .zip(EXPLAINED.iter().chain(fronts))
         .position(|((shapes, facts), one)| {
-            one.is == is && shapes.is_match(shape) && facts.is_match(fact)
+            one.applies() && one.is == is && shapes.is_match(shape) && facts.is_match(fact)
         })
 }

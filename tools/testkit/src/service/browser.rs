@@ -118,6 +118,20 @@ impl Browser {
         }
     }
 
+    /// Looks into the first frame that the CSS selector fits: what is found from now on is in there.
+    ///
+    /// # Panics
+    /// With the page, when there is none.
+    pub fn enter(&self, css: &str) {
+        let frame = self.find(css);
+        self.ask("POST", "/frame", &json!({ "id": { ELEMENT: frame.id } }));
+    }
+
+    /// Looks at the whole page again.
+    pub fn leave(&self) {
+        self.ask("POST", "/frame", &json!({ "id": null }));
+    }
+
     fn try_ask(&self, method: &str, path: &str, body: &Value) -> Value {
         let path = format!("/session/{}{path}", self.session);
         command(&self.address, method, &path, body)

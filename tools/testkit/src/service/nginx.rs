@@ -26,6 +26,28 @@ impl Nginx {
         Self::start_in(&directory("nginx", None), "", "http", locations)
     }
 
+    /// Major and minor version.
+    ///
+    /// # Panics
+    /// When it is not installed, or says no version.
+    pub fn version() -> (u32, u32) {
+        let output = Command::new("/usr/sbin/nginx")
+            .arg("-v")
+            .output()
+            .expect("nginx starts");
+        // "nginx version: nginx/1.22.1"
+        let text = String::from_utf8_lossy(&output.stderr);
+        let mut numbers = text
+            .split_once("nginx/")
+            .into_iter()
+            .flat_map(|(_, version)| version.split('.'))
+            .map_while(|number| number.parse().ok());
+        match (numbers.next(), numbers.next()) {
+            (Some(major), Some(minor)) => (major, minor),
+            _ => panic!("nginx -v says {text:?}"),
+        }
+    }
+
     /// The same where its own unprivileged processes must reach its directory: they keep long bodies there.
     pub(super) fn start_readable(locations: &str) -> Self {
         Self::start_in(&directory("nginx", super::WEB), "", "http", locations)

@@ -1,0 +1,90 @@
+//! Symfony: an entry script that returns the kernel, and Symfony Runtime's own `public/index.php`.
+
+use std::process::Command;
+
+use super::{app, everyday, memory_is_flat, no_token, one_at_a_time, serve, sessions};
+use crate::support::ok;
+use crate::visitor::Visitor;
+
+/// The entry script that returns the kernel, and the unchanged `public/index.php` of Symfony Runtime.
+pub(super) const ENTRIES: [&str; 2] = ["app.php", "public/index.php"];
+
+/// The app as Composer leaves it: Symfony asks Composer's own class for what is installed.
+pub(super) fn project() -> tempfile::TempDir {
+    let root = testkit::temporary();
+    let copy = Command::new("cp")
+        .arg("-r")
+        .arg(app("symfony/."))
+        .arg(root.path())
+        .status()
+        .expect("cp starts");
+    assert!(copy.success(), "{copy}");
+    let composer = Command::new("composer")
+        .args(["install", "--no-interaction", "--working-dir"])
+        .arg(root.path())
+        .env("COMPOSER_HOME", root.path().join("composer"))
+        .env("COMPOSER_ALLOW_SUPERUSER", "1")
+        .output()
+        .expect("composer starts");
+    assert!(
+        composer.status.success(),
+        "{}",
+        String::from_utf8_lossy(&composer.stderr)
+    );
+    root
+}
+
+#[test]
+fn symfony_answers() {
+    let project = project();
+    for entry in ENTRIES {
+        let server = serve(project.path().join(entry)).start();
+        one_at_a_time(&server, "a Symfony kernel");
+        everyday(&server, no_token);
+        sessions(&server, no_token);
+        let mut browser = Visitor::new(server.address());
+        browser.get("/redirect");
+        assert_eq!(ok(&browser.get("/flash")), "seen once");
+        assert_eq!(ok(&browser.get("/flash")), "none");
+        let part = browser.ask("GET /download HTTP/1.1\r\nRange: bytes=0-4\r\n", b"");
+        assert_eq!((part.status, part.text().as_str()), (206, "<?php"));
+        server.stop();
+    }
+}
+
+#[test]
+fn symfony_forgets_what_a_request_changed() {
+    let project = project();
+    let server = serve(project.path().join(ENTRIES[0])).start();
+    let clean = ok(&server.get("/state"));
+    for expected in [
+        r#""locale":"en""#,
+        r#""attribute":null"#,
+        r#""tray":[]"#,
+        r#""env":false"#,
+        r#""cwd":false"#,
+        r#""encoding":"UTF-8""#,
+        r#""predictable":false"#,
+        r#""stack":true"#,
+    ] {
+        assert!(clean.contains(expected), "{expected} in {clean}");
+    }
+    for _ in 0..3 {
+        assert_eq!(ok(&server.get("/mutate")), r#"["kept"]"#);
+        assert_eq!(ok(&server.get("/state")), clean);
+        assert_eq!(ok(&server.get("/exit")), "and out");
+        assert_eq!(ok(&server.get("/state")), clean);
+    }
+    server.stop();
+}
+
+#[test]
+fn symfony_keeps_its_memory() {
+    let project = project();
+    let server = serve(project.path().join(ENTRIES[0])).start();
+    memory_is_flat(
+        &server,
+        &["/", "/user/1", "/me", "/nowhere", "/stream", "/state"],
+    );
+    server.stop();
+}

@@ -1,0 +1,127 @@
+//! A person's browser as far as sessions go: it keeps cookies and finds a form's fields, and follows nothing by itself.
+
+use testkit::http::{Client, Response};
+
+/// Somebody who visits a site.
+pub(crate) struct Visitor {
+    address: String,
+    client: Option<Client>,
+    cookies: Vec<(String, String)>,
+}
+
+impl Visitor {
+    /// Somebody who has not been there before.
+    pub(crate) fn new(address: impl Into<String>) -> Self {
+        Self {
+            address: address.into(),
+            client: None,
+            cookies: Vec::new(),
+        }
+    }
+
+    pub(crate) fn get(&mut self, path: &str) -> Response {
+        self.ask(&format!("GET {path} HTTP/1.1\r\n"), b"")
+    }
+
+    /// A form as a browser sends it.
+    pub(crate) fn post(&mut self, path: &str, form: &str) -> Response {
+        self.send(path, "application/x-www-form-urlencoded", form.as_bytes())
+    }
+
+    pub(crate) fn send(&mut self, path: &str, media_type: &str, body: &[u8]) -> Response {
+        let length = body.len();
+        self.ask(
+            &format!(
+                "POST {path} HTTP/1.1\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n"
+            ),
+            body,
+        )
+    }
+
+    /// A form with one file, `a.txt`, beside its other fields.
+    pub(crate) fn upload(
+        &mut self,
+        path: &str,
+        fields: &[(&str, &str)],
+        content: &str,
+    ) -> Response {
+        let mut body: String = fields
+            .iter()
+            .map(|(name, value)| {
+                format!(
+                    "--XX\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
+                )
+            })
+            .collect();
+        body += &format!(
+            "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n{content}\r\n--XX--\r\n"
+        );
+        self.send(path, "multipart/form-data; boundary=XX", body.as_bytes())
+    }
+
+    /// Where the answer sends the visitor, within the site; what is relative, to its root.
+    #[track_caller]
+    pub(crate) fn follow(&mut self, response: &Response) -> Response {
+        let to = response
+            .header("location")
+            .unwrap_or_else(|| panic!("{}: no Location: {}", response.status, response.text()));
+        let here = format!("http://{}/", self.address);
+        let path = to.strip_prefix(&here).unwrap_or(to).trim_start_matches('/');
+        assert!(!path.contains("://"), "sent to {path}");
+        let path = format!("/{path}");
+        self.get(&path)
+    }
+
+    /// A request of one's own: its first line and fields, each with its line's end, and its body.
+    pub(crate) fn ask(&mut self, head: &str, body: &[u8]) -> Response {
+        let cookies: Vec<String> = self
+            .cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let client = self
+            .client
+            .get_or_insert_with(|| Client::connect(&self.address));
+        client.send(format!(
+            "{head}Host: {}\r\nCookie: {}\r\n\r\n",
+            self.address,
+            cookies.join("; ")
+        ));
+        client.send(body);
+        let response = client.response();
+        if response.header("connection") == Some("close") {
+            self.client = None;
+        }
+        for cookie in response.header_all("set-cookie") {
+            self.keep(cookie);
+        }
+        response
+    }
+
+    fn keep(&mut self, cookie: &str) {
+        let (name, value) = cookie
+            .split(';')
+            .next()
+            .and_then(|pair| pair.split_once('='))
+            .expect("a cookie");
+        self.cookies.retain(|(known, _)| known != name);
+        if !cookie.contains("Max-Age=0") && value != "deleted" {
+            self.cookies.push((name.to_owned(), value.to_owned()));
+        }
+    }
+}
+
+/// The value of a form's field, whichever quotes the page has.
+#[track_caller]
+pub(crate) fn field(page: &str, name: &str) -> String {
+    let page = page.replace('\'', "\"");
+    let tag = page
+        .split('<')
+        .find(|tag| tag.starts_with("input") && tag.contains(&format!("name=\"{name}\"")))
+        .unwrap_or_else(|| panic!("no field {name} in {page}"));
+    tag.split("value=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .unwrap_or_default()
+        .to_owned()
+}

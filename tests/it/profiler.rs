@@ -1,25 +1,25 @@
 //! Profilers and debuggers see tasks as fibers, each with a call stack of its own.
 //!
-//! Xdebug is not installed for this: Debian's package switches it on for every PHP of the machine. Unpack it beside
-//! (`apt-get download php8.2-xdebug && dpkg -x php8.2-xdebug_*.deb .`) and name its xdebug.so in XDEBUG_SO.
+//! Xdebug is not installed for this: Debian's package switches it on for every PHP of the machine.
 
 use testkit::Server;
 
 use crate::support::{at_once, ok};
 
 #[test]
-#[ignore = "needs XDEBUG_SO=/path/to/xdebug.so"]
 fn xdebug_traces_each_request_on_its_own_stack() {
-    let extension = std::env::var("XDEBUG_SO").expect("XDEBUG_SO names xdebug.so");
+    let extension = testkit::unpacked_extension("xdebug");
     let code = "function wait($n) { usleep(20000); return $n; } return fn ($r) => wait($r->path) . wait('x');";
     let server = Server::script(code)
         .args(["--workers", "1"])
-        .arg(format!("--ini=zend_extension={extension}"))
+        .arg(format!("--ini=zend_extension={}", extension.display()))
         .args([
             "--ini",
             "xdebug.mode=trace",
             "--ini",
             "xdebug.start_with_request=yes",
+            "--ini",
+            "xdebug.use_compression=0",
         ])
         .args([
             "--ini",

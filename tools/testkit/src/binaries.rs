@@ -1,6 +1,8 @@
-//! Where the programs under test are: beside the target directory that the tests themselves were built into.
+//! Where the programs under test are, beside the target directory that the tests themselves were built into, and what
+//! `./dev deps test` unpacked without installing it.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The checkout's top directory.
 pub fn checkout() -> &'static Path {
@@ -25,4 +27,33 @@ pub fn hearth() -> PathBuf {
         hearth.display()
     );
     hearth
+}
+
+/// A PHP extension that `./dev deps test` unpacked, because installing it would switch it on for every PHP.
+///
+/// # Panics
+/// When it is not there.
+pub fn unpacked_extension(name: &str) -> PathBuf {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").expect("HOME is set")).join(".cache"),
+        PathBuf::from,
+    );
+    let facts = Command::new("php")
+        .args([
+            "-r",
+            "echo 'php', PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION, ' ', ini_get('extension_dir');",
+        ])
+        .output()
+        .expect("php starts");
+    let facts = String::from_utf8(facts.stdout).expect("plain words");
+    let (php, directory) = facts.split_once(' ').expect("two words");
+    let file = cache
+        .join(format!("hearth/packages/{php}-{name}{directory}"))
+        .join(format!("{name}.so"));
+    assert!(
+        file.exists(),
+        "no {}: run ./dev deps test first",
+        file.display()
+    );
+    file
 }

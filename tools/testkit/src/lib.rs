@@ -14,7 +14,7 @@ mod processes;
 mod server;
 pub mod service;
 
-pub use binaries::{checkout, hearth};
+pub use binaries::{checkout, hearth, unpacked_extension};
 pub use log::Log;
 pub use processes::{cpu_time, descriptors, in_session};
 pub use server::{Server, ServerBuilder, Stopped, kill};

@@ -1,0 +1,326 @@
+//! Header fields, in the order and spelling in which they came.
+//!
+//! One buffer for all bytes and one index: a message has few fields, so a name is found by looking at each, and its
+//! length tells most apart.
+
+use std::fmt;
+
+/// The fields of a message. Names are compared without regard to case.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Fields {
+    bytes: Vec<u8>,
+    index: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    name: Span,
+    value: Span,
+}
+
+/// A part of the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    /// Of a buffer that is never larger than a head may be.
+    pub(crate) fn new(start: usize, end: usize) -> Span {
+        let small = |at| u32::try_from(at).expect("a head is smaller than 4 GiB");
+        Span {
+            start: small(start),
+            end: small(end),
+        }
+    }
+
+    pub(crate) fn of(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.start as usize..self.end as usize]
+    }
+}
+
+/// A name or a value with characters that HTTP forbids there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed;
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a header field has characters that HTTP forbids")
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+const fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'!' | b'#'
+                | b'$'
+                | b'%'
+                | b'&'
+                | b'\''
+                | b'*'
+                | b'+'
+                | b'-'
+                | b'.'
+                | b'^'
+                | b'_'
+                | b'`'
+                | b'|'
+                | b'~'
+        )
+}
+
+/// Which bytes a name is made of.
+const TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[allow(clippy::cast_possible_truncation, reason = "below 256")]
+        let this = byte as u8;
+        table[byte] = is_token_byte(this);
+        byte += 1;
+    }
+    table
+};
+
+/// A method, a name: RFC 9110, 5.6.2.
+pub(crate) fn is_token(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().all(|byte| TOKEN[usize::from(*byte)])
+}
+
+fn is_value(bytes: &[u8]) -> bool {
+    bytes
+        .iter()
+        .all(|&byte| (byte >= b' ' && byte != 0x7f) || byte == b'\t')
+}
+
+impl Fields {
+    #[must_use]
+    pub fn new() -> Fields {
+        Fields::default()
+    }
+
+    /// With room for so many fields and bytes.
+    #[must_use]
+    pub fn with_capacity(fields: usize, bytes: usize) -> Fields {
+        Fields {
+            bytes: Vec::with_capacity(bytes),
+            index: Vec::with_capacity(fields),
+        }
+    }
+
+    /// Fields that lie in `bytes`, which begins with something else.
+    pub(crate) fn in_buffer(bytes: Vec<u8>, fields: usize) -> Fields {
+        Fields {
+            bytes,
+            index: Vec::with_capacity(fields),
+        }
+    }
+
+    pub(crate) fn add_span(&mut self, name: Span, value: Span) {
+        self.index.push(Entry { name, value });
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Room for something that is no field.
+    pub(crate) fn append_bytes(&mut self, bytes: &[u8]) -> Span {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        Span::new(start, self.bytes.len())
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Names and values, in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
+        self.index
+            .iter()
+            .map(|entry| (entry.name.of(&self.bytes), entry.value.of(&self.bytes)))
+    }
+
+    fn is_named(&self, entry: &Entry, name: &[u8]) -> bool {
+        let span = entry.name;
+        (span.end - span.start) as usize == name.len()
+            && span.of(&self.bytes).eq_ignore_ascii_case(name)
+    }
+
+    /// The first value of this name.
+    #[must_use]
+    pub fn get(&self, name: impl AsRef<[u8]>) -> Option<&[u8]> {
+        let name = name.as_ref();
+        let entry = self.index.iter().find(|entry| self.is_named(entry, name))?;
+        Some(entry.value.of(&self.bytes))
+    }
+
+    /// All values of this name.
+    pub fn get_all<'a>(
+        &'a self,
+        name: &'a (impl AsRef<[u8]> + ?Sized),
+    ) -> impl Iterator<Item = &'a [u8]> {
+        let name = name.as_ref();
+        self.index
+            .iter()
+            .filter(move |entry| self.is_named(entry, name))
+            .map(|entry| entry.value.of(&self.bytes))
+    }
+
+    #[must_use]
+    pub fn contains(&self, name: impl AsRef<[u8]>) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// The first value of this name, where it is text.
+    #[must_use]
+    pub fn text(&self, name: impl AsRef<[u8]>) -> Option<&str> {
+        std::str::from_utf8(self.get(name)?).ok()
+    }
+
+    /// Whether `token` is in the comma-separated lists of this name's values.
+    #[must_use]
+    pub fn has_token(&self, name: &str, token: &str) -> bool {
+        self.get_all(name).any(|value| has_token(value, token))
+    }
+
+    /// A further field. Neither name nor value may come from outside: see [`Fields::try_push`].
+    pub fn push(&mut self, name: &str, value: impl AsRef<[u8]>) {
+        let added = self.try_push(name.as_bytes(), value.as_ref());
+        debug_assert_eq!(added, Ok(()), "{name} is a field of our own");
+    }
+
+    /// A further field.
+    ///
+    /// # Errors
+    /// If it has characters that HTTP forbids there; nothing is added then.
+    pub fn try_push(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
+        if !is_token(name) || !is_value(value) {
+            return Err(Malformed);
+        }
+        let (name, value) = (self.append_bytes(name), self.append_bytes(value));
+        self.add_span(name, value);
+        Ok(())
+    }
+
+    /// This field instead of all others of its name. As with [`Fields::push`].
+    pub fn set(&mut self, name: &str, value: impl AsRef<[u8]>) {
+        self.remove(name);
+        self.push(name, value);
+    }
+
+    /// Remove all fields of this name; whether there were any.
+    pub fn remove(&mut self, name: impl AsRef<[u8]>) -> bool {
+        let before = self.index.len();
+        let (bytes, name) = (&self.bytes, name.as_ref());
+        self.index
+            .retain(|entry| !entry.name.of(bytes).eq_ignore_ascii_case(name));
+        self.index.len() < before
+    }
+
+    /// Keep those that `keep` says.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
+        let bytes = &self.bytes;
+        self.index
+            .retain(|entry| keep(entry.name.of(bytes), entry.value.of(bytes)));
+    }
+
+    /// As they stand in a message, without the empty line at the end.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        for (name, value) in self.iter() {
+            out.extend_from_slice(name);
+            out.extend_from_slice(b": ");
+            out.extend_from_slice(value);
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+}
+
+/// Whether `token` is in this comma-separated list.
+pub(crate) fn has_token(list: &[u8], token: &str) -> bool {
+    list.split(|byte| *byte == b',')
+        .any(|one| one.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
+}
+
+impl fmt::Debug for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        f.debug_list()
+            .entries(self.iter().map(|(name, value)| (text(name), text(value))))
+            .finish()
+    }
+}
+
+impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for Fields {
+    /// Those that HTTP forbids are left out.
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(fields: I) -> Fields {
+        let mut all = Fields::new();
+        for (name, value) in fields {
+            let _ = all.try_push(name.as_ref(), value.as_ref());
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_any_case_and_kept_as_they_came() {
+        let mut fields: Fields = [("Host", "a"), ("X-One", "1"), ("x-one", "2"), ("Empty", "")]
+            .into_iter()
+            .collect();
+        assert_eq!(fields.get("HOST"), Some(&b"a"[..]));
+        assert_eq!(fields.get("empty"), Some(&b""[..]));
+        assert_eq!(fields.get("hos"), None);
+        let all: Vec<_> = fields.get_all("x-ONE").collect();
+        assert_eq!(all, [b"1", b"2"]);
+        fields.set("Host", "b");
+        assert!(fields.remove("X-ONE") && !fields.remove("x-one"));
+        let mut out = Vec::new();
+        fields.write_to(&mut out);
+        assert_eq!(out, b"Empty: \r\nHost: b\r\n");
+        assert_eq!(fields.len(), 2);
+    }
+
+    #[test]
+    fn what_would_break_a_message_is_refused() {
+        let mut fields = Fields::new();
+        for (name, value) in [
+            (&b"X"[..], &b"a\r\nb"[..]),
+            (b"X", b"a\nb"),
+            (b"X", b"a\0"),
+            (b"X", b"\x7f"),
+            (b"X Y", b""),
+            (b"X:", b""),
+            (b"", b"a"),
+            (b"\xe4", b"a"),
+        ] {
+            assert_eq!(fields.try_push(name, value), Err(Malformed));
+        }
+        assert!(fields.is_empty());
+        assert_eq!(fields.try_push(b"x!#$%&'*+-.^_`|~", b"\ta \xff"), Ok(()));
+    }
+
+    #[test]
+    fn tokens_of_lists() {
+        let fields: Fields = [("Connection", "Keep-Alive, close ,"), ("connection", "x")]
+            .into_iter()
+            .collect();
+        assert!(fields.has_token("connection", "CLOSE"));
+        assert!(fields.has_token("connection", "x"));
+        assert!(!fields.has_token("connection", "keep"));
+    }
+}

@@ -1,0 +1,147 @@
+//! The heads of requests and responses.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::fields::{Fields, Span};
+use crate::target::Target;
+
+/// What both sides speak; other versions are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    Http10,
+    Http11,
+}
+
+impl Version {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Version::Http10 => "HTTP/1.0",
+            Version::Http11 => "HTTP/1.1",
+        }
+    }
+}
+
+/// The head of a request: everything in one piece of memory, as it was sent.
+#[derive(Clone)]
+pub struct RequestHead {
+    pub version: Version,
+    /// Method and target lie in their buffer, before them.
+    pub fields: Fields,
+    pub(crate) method: Span,
+    pub(crate) target: Span,
+    pub(crate) parts: Target,
+}
+
+impl RequestHead {
+    /// As it was sent: methods are told apart by case.
+    #[must_use]
+    pub fn method(&self) -> &[u8] {
+        self.method.of(self.fields.bytes())
+    }
+
+    #[must_use]
+    pub fn is_head(&self) -> bool {
+        self.method() == b"HEAD"
+    }
+
+    /// The raw bytes as they were sent.
+    #[must_use]
+    pub fn target(&self) -> &[u8] {
+        self.target.of(self.fields.bytes())
+    }
+
+    /// The target without the scheme and the host that it may begin with: what is asked of this server. Empty where only
+    /// a host was named (CONNECT).
+    #[must_use]
+    pub fn resource(&self) -> &[u8] {
+        self.parts.resource.of(self.fields.bytes())
+    }
+
+    /// What is before the query.
+    #[must_use]
+    pub fn path(&self) -> &[u8] {
+        self.parts.path.of(self.fields.bytes())
+    }
+
+    /// What is behind the question mark; empty if there is none.
+    #[must_use]
+    pub fn query(&self) -> &[u8] {
+        self.parts.query.of(self.fields.bytes())
+    }
+
+    /// The host and port that an absolute target begins with, without the user's name.
+    #[must_use]
+    pub fn authority(&self) -> Option<&[u8]> {
+        Some(self.parts.authority?.of(self.fields.bytes()))
+    }
+
+    /// As it is sent, without the empty line at the end of the head.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.method());
+        out.push(b' ');
+        out.extend_from_slice(self.target());
+        out.push(b' ');
+        out.extend_from_slice(self.version.as_str().as_bytes());
+        out.extend_from_slice(b"\r\n");
+        self.fields.write_to(out);
+    }
+}
+
+impl fmt::Debug for RequestHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        write!(
+            f,
+            "{} {} {:?}",
+            text(self.method()),
+            text(self.target()),
+            self.fields
+        )
+    }
+}
+
+/// The head of a response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResponseHead {
+    pub status: u16,
+    /// What stands behind the status; empty: what is usual there.
+    pub reason: Bytes,
+    pub fields: Fields,
+}
+
+impl ResponseHead {
+    #[must_use]
+    pub fn new(status: u16) -> ResponseHead {
+        ResponseHead {
+            status,
+            reason: Bytes::new(),
+            fields: Fields::new(),
+        }
+    }
+}
+
+/// A response: its head, and whatever its body is.
+#[derive(Debug)]
+pub struct Response<B> {
+    pub head: ResponseHead,
+    pub body: B,
+}
+
+impl<B> Response<B> {
+    pub fn new(status: u16, body: B) -> Response<B> {
+        Response {
+            head: ResponseHead::new(status),
+            body,
+        }
+    }
+
+    pub fn map<C>(self, map: impl FnOnce(B) -> C) -> Response<C> {
+        Response {
+            head: self.head,
+            body: map(self.body),
+        }
+    }
+}

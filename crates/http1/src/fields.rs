@@ -169,7 +169,7 @@ impl Fields {
     /// All values of this name.
     pub fn get_all<'a>(
         &'a self,
-        name: &'a (impl AsRef<[u8]> + ?Sized),
+        name: &(impl AsRef<[u8]> + ?Sized),
     ) -> impl Iterator<Item = &'a [u8]> {
         let name = name.as_ref();
         self.index

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use crate::fields::{Fields, Span};
+use crate::fields::{Fields, Malformed, Span, is_token};
 use crate::target::Target;
 
 /// What both sides speak; other versions are refused.
@@ -36,6 +36,39 @@ pub struct RequestHead {
 }
 
 impl RequestHead {
+    /// The same head as [`RequestHead::parse`] makes.
+    ///
+    /// # Errors
+    /// If the method or the target is none.
+    pub fn build(
+        method: &[u8],
+        target: &[u8],
+        version: Version,
+        fields: &Fields,
+    ) -> Result<RequestHead, Malformed> {
+        let mut own = Fields::with_capacity(
+            fields.len(),
+            fields.bytes().len() + method.len() + target.len(),
+        );
+        let (method_span, target_span) = (own.append_bytes(method), own.append_bytes(target));
+        let is_target = target.iter().all(|&byte| byte > b' ' && byte != 0x7f);
+        let place = (method.len(), method.len() + target.len());
+        let parts = Target::parse(method, place, &mut own).ok_or(Malformed)?;
+        if !is_token(method) || !is_target {
+            return Err(Malformed);
+        }
+        for (name, value) in fields.iter() {
+            own.try_push(name, value)?;
+        }
+        Ok(RequestHead {
+            version,
+            method: method_span,
+            target: target_span,
+            fields: own,
+            parts,
+        })
+    }
+
     /// As it was sent: methods are told apart by case.
     #[must_use]
     pub fn method(&self) -> &[u8] {

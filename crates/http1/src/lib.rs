@@ -4,11 +4,13 @@
 //! of memory with an index, and nothing is allocated that the request does not need.
 #![forbid(unsafe_code)]
 
+mod body;
 mod fields;
 mod head;
 mod parse;
 mod target;
 
+pub use body::Body;
 pub use fields::{Fields, Malformed};
 pub use head::{RequestHead, Response, ResponseHead, Version};
 pub use parse::{Limits, Refusal};

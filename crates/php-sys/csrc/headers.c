@@ -85,7 +85,7 @@ static zend_string *proper_name(hearth_str name)
 	for (size_t i = 0; i < name.len; i++) {
 		char *c = ZSTR_VAL(proper) + i;
 
-		*c = first ? (char) toupper((unsigned char) *c) : *c;
+		*c = (char) (first ? toupper((unsigned char) *c) : tolower((unsigned char) *c));
 		first = *c == '-';
 	}
 	return proper;

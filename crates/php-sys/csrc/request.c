@@ -177,13 +177,16 @@ ZEND_METHOD(Hearth_Request, headers)
 	count = hearth_on_headers(request, headers, count);
 	array_init(return_value);
 	for (size_t i = 0; i < count; i++) {
-		zval *list = zend_symtable_str_find(Z_ARRVAL_P(return_value), headers[i].name.ptr, headers[i].name.len);
-		zval fresh;
+		zend_string *name = zend_string_alloc(headers[i].name.len, 0);
+		zval *list, fresh;
 
+		zend_str_tolower_copy(ZSTR_VAL(name), headers[i].name.ptr, headers[i].name.len);
+		list = zend_symtable_find(Z_ARRVAL_P(return_value), name);
 		if (!list) {
 			array_init(&fresh);
-			list = zend_symtable_str_update(Z_ARRVAL_P(return_value), headers[i].name.ptr, headers[i].name.len, &fresh);
+			list = zend_symtable_update(Z_ARRVAL_P(return_value), name, &fresh);
 		}
+		zend_string_release(name);
 		add_next_index_stringl(list, headers[i].value.ptr, headers[i].value.len);
 	}
 	efree(headers);

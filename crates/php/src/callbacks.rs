@@ -9,11 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
-    SET_COOKIE, TRANSFER_ENCODING,
-};
-use http::{HeaderMap, Version};
+use http1::{Fields, ResponseHead, Version};
 use php_sys::{self as sys, hearth_header, hearth_request_head, hearth_response, hearth_str};
 
 use crate::budget;
@@ -68,23 +64,18 @@ fn str_or_none(bytes: Option<&[u8]>) -> hearth_str {
 }
 
 fn head_of(request: &Request) -> hearth_request_head {
-    let parts = &request.head;
-    let target = parts
-        .uri
-        .path_and_query()
-        .map_or("", |target| target.as_str());
-    let (protocol, number) = if parts.version == Version::HTTP_10 {
-        ("HTTP/1.0", 1000)
-    } else {
-        ("HTTP/1.1", 1001)
-    };
+    let head = &request.head;
     hearth_request_head {
-        method: hearth_str::new(parts.method.as_str().as_bytes()),
-        target: hearth_str::new(target.as_bytes()),
-        path: hearth_str::new(parts.uri.path().as_bytes()),
-        query: hearth_str::new(parts.uri.query().unwrap_or("").as_bytes()),
-        protocol: hearth_str::new(protocol.as_bytes()),
-        protocol_number: number,
+        method: hearth_str::new(head.method()),
+        target: hearth_str::new(head.resource()),
+        path: hearth_str::new(head.path()),
+        query: hearth_str::new(head.query()),
+        protocol: hearth_str::new(head.version.as_str().as_bytes()),
+        protocol_number: if head.version == Version::Http10 {
+            1000
+        } else {
+            1001
+        },
     }
 }
 
@@ -129,58 +120,47 @@ unsafe fn body_of(response: &hearth_response) -> Body {
     }
 }
 
-/// The names of nearly every response, without the look-up that others need.
-fn name_of(name: &[u8]) -> Option<HeaderName> {
-    match name {
-        b"Content-Type" | b"Content-type" | b"content-type" => Some(CONTENT_TYPE),
-        b"Location" | b"location" => Some(LOCATION),
-        b"Set-Cookie" | b"set-cookie" => Some(SET_COOKIE),
-        b"Cache-Control" | b"cache-control" => Some(CACHE_CONTROL),
-        _ => HeaderName::from_bytes(name).ok(),
+fn note(name: &[u8], known: &mut Known) {
+    // Their lengths tell nearly all others apart.
+    match name.len() {
+        12 => known.content_type |= name.eq_ignore_ascii_case(b"content-type"),
+        10 => known.framing |= name.eq_ignore_ascii_case(b"connection"),
+        14 => known.framing |= name.eq_ignore_ascii_case(b"content-length"),
+        17 => known.framing |= name.eq_ignore_ascii_case(b"transfer-encoding"),
+        _ => {}
     }
 }
 
-fn value_of(value: &[u8]) -> Option<HeaderValue> {
-    match value {
-        b"application/json" => Some(HeaderValue::from_static("application/json")),
-        _ => HeaderValue::from_bytes(value).ok(),
-    }
-}
-
-fn note(name: &HeaderName, known: &mut Known) {
-    known.content_type |= *name == CONTENT_TYPE;
-    known.framing |= *name == CONTENT_LENGTH || *name == CONNECTION || *name == TRANSFER_ENCODING;
-}
+/// What most fields of a response need, all together.
+const USUAL_BYTES: usize = 128;
 
 /// # Safety
 /// All pointers in `response` must be valid during the call.
-unsafe fn headers_of(response: &hearth_response) -> (HeaderMap, Known) {
+unsafe fn fields_of(response: &hearth_response) -> (Fields, Known) {
     let mut known = Known::default();
     if response.header_count == 0 {
-        return (HeaderMap::new(), known);
+        return (Fields::new(), known);
     }
-    let mut headers = HeaderMap::with_capacity(response.header_count + 1);
+    let mut fields = Fields::with_capacity(response.header_count + 1, USUAL_BYTES);
     for i in 0..response.header_count {
         // SAFETY: C gives `header_count` headers whose bytes live during the call.
         let (name, value) = unsafe {
             let header = *response.headers.add(i);
             (header.name.bytes(), header.value.bytes())
         };
-        match (name_of(name), value_of(value)) {
-            (Some(name), Some(value)) => {
-                note(&name, &mut known);
-                headers.append(name, value);
-            }
-            _ => task::log(
+        if fields.try_push(name, value).is_ok() {
+            note(name, &mut known);
+        } else {
+            task::log(
                 Level::Warning,
                 &format!(
                     "a response header with characters that HTTP forbids was left out: {}",
                     String::from_utf8_lossy(name)
                 ),
-            ),
+            );
         }
     }
-    (headers, known)
+    (fields, known)
 }
 
 fn level_of(level: c_int) -> Level {
@@ -201,16 +181,16 @@ quick_callbacks! {
     fn hearth_on_content(request: *mut c_void, kind: *mut hearth_str, length: *mut i64) {
         // SAFETY: C passes a live request and places for the answers.
         unsafe {
-            let headers = &request_of(request).head.headers;
-            kind.write(str_or_none(headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes)));
-            length.write(headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(-1));
+            let fields = &request_of(request).head.fields;
+            kind.write(str_or_none(fields.get("Content-Type")));
+            length.write(fields.text("Content-Length").and_then(|value| value.parse().ok()).unwrap_or(-1));
         }
     }
 
     fn hearth_on_header(request: *mut c_void, name: hearth_str, out: *mut hearth_str) -> bool {
         // SAFETY: C passes a live request, a name that lives during the call, and a place for the answer.
-        let (request, name) = unsafe { (request_of(request), text(name)) };
-        let Some(value) = request.header(&name) else { return false };
+        let (request, name) = unsafe { (request_of(request), name.bytes()) };
+        let Some(value) = request.field(name) else { return false };
         // SAFETY: as above.
         unsafe { out.write(hearth_str::new(value)) };
         true
@@ -218,13 +198,13 @@ quick_callbacks! {
 
     fn hearth_on_headers(request: *mut c_void, out: *mut hearth_header, capacity: usize) -> usize {
         // SAFETY: C passes a live request and room for `capacity` headers.
-        let headers = &unsafe { request_of(request) }.head.headers;
-        for (i, (name, value)) in headers.iter().take(capacity).enumerate() {
-            let header = hearth_header { name: hearth_str::new(name.as_str().as_bytes()), value: hearth_str::new(value.as_bytes()) };
+        let fields = &unsafe { request_of(request) }.head.fields;
+        for (i, (name, value)) in fields.iter().take(capacity).enumerate() {
+            let header = hearth_header { name: hearth_str::new(name), value: hearth_str::new(value) };
             // SAFETY: i < capacity.
             unsafe { out.add(i).write(header) };
         }
-        headers.len()
+        fields.len()
     }
 
     fn hearth_on_client(request: *mut c_void, address: *mut hearth_str, port: *mut c_int, local: *mut hearth_str, local_port: *mut c_int, secure: *mut bool) {
@@ -250,8 +230,9 @@ quick_callbacks! {
             let response = &*response;
             let status = u16::try_from(response.status).unwrap_or(500);
             let reason = Bytes::copy_from_slice(response.reason.bytes());
-            let (headers, known) = headers_of(response);
-            request_of(request).respond(Response { status, reason, headers, known, body: body_of(response), more: response.more });
+            let (fields, known) = fields_of(response);
+            let head = ResponseHead { status, reason, fields };
+            request_of(request).respond(Response { head, known, body: body_of(response), more: response.more });
         }
     }
 }

@@ -9,8 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
-use http::HeaderMap;
-use http::request::Parts;
+use http1::{RequestHead, ResponseHead};
 
 use crate::task::{Cancelled, wait};
 
@@ -59,7 +58,7 @@ struct Incoming {
 
 /// One request.
 pub struct Request {
-    pub(crate) head: Parts,
+    pub(crate) head: RequestHead,
     pub(crate) id: u64,
     pub(crate) client: Rc<Client>,
     incoming: RefCell<Incoming>,
@@ -68,7 +67,7 @@ pub struct Request {
     responded: Cell<bool>,
     ended: Cell<bool>,
     waiter: RefCell<Option<Waker>>,
-    joined: RefCell<String>,
+    joined: RefCell<Vec<u8>>,
     /// When its time is over, in the host's milliseconds.
     deadline: Cell<u64>,
     /// Nobody waits for the answer any more.
@@ -79,17 +78,14 @@ pub struct Request {
 
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x} {} {}", self.id, self.head.method, self.head.uri)
+        write!(f, "{:016x} {:?}", self.id, self.head)
     }
 }
 
 /// What the handler answered.
 #[derive(Debug)]
 pub struct Response {
-    pub status: u16,
-    /// What the script wants behind the status; empty: what is usual there.
-    pub reason: Bytes,
-    pub headers: HeaderMap,
+    pub head: ResponseHead,
     pub known: Known,
     pub body: Body,
     /// The task goes on after this: poll it in the background.
@@ -117,7 +113,7 @@ pub enum Body {
 impl Request {
     /// `limit` is the most bytes its body may have (PHP's `post_max_size`), 0 for no limit.
     pub fn new(
-        head: Parts,
+        head: RequestHead,
         id: u64,
         client: Rc<Client>,
         body: Option<Box<dyn BodySource>>,
@@ -141,7 +137,7 @@ impl Request {
             responded: Cell::new(false),
             ended: Cell::new(false),
             waiter: RefCell::new(None),
-            joined: RefCell::new(String::new()),
+            joined: RefCell::default(),
             deadline: Cell::new(u64::MAX),
             abandoned: Cell::new(false),
             script: OnceCell::new(),
@@ -166,7 +162,7 @@ impl Request {
         self.script.get_or_init(|| script)
     }
 
-    pub fn head(&self) -> &Parts {
+    pub fn head(&self) -> &RequestHead {
         &self.head
     }
 
@@ -326,28 +322,22 @@ impl Request {
         format!("{:016x}", self.id)
     }
 
-    /// The value of a header; several of one name are joined as RFC 9110 (5.3) says.
-    pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
-        let mut values = self.head.headers.get_all(name).iter();
+    /// The value of a field; several of one name are joined as RFC 9110 (5.3) says.
+    pub(crate) fn field(&self, name: &[u8]) -> Option<&[u8]> {
+        let mut values = self.head.fields.get_all(name);
         let first = values.next()?;
-        if values.next().is_none() {
-            return Some(first.as_bytes());
-        }
-        let separator = if name.eq_ignore_ascii_case("cookie") {
-            "; "
-        } else {
-            ", "
+        let Some(second) = values.next() else {
+            return Some(first);
         };
-        let all: Vec<_> = self
-            .head
-            .headers
-            .get_all(name)
-            .iter()
-            .map(|v| String::from_utf8_lossy(v.as_bytes()))
-            .collect();
+        let separator: &[u8] = if name.eq_ignore_ascii_case(b"cookie") {
+            b"; "
+        } else {
+            b", "
+        };
+        let all: Vec<_> = [first, second].into_iter().chain(values).collect();
         *self.joined.borrow_mut() = all.join(separator);
-        // SAFETY: the text lives in `self` until the next call of this function; C copies it at once.
-        unsafe { self.joined.as_ptr().as_ref() }.map(String::as_bytes)
+        // SAFETY: the bytes live in `self` until the next call of this function; C copies them at once.
+        unsafe { self.joined.as_ptr().as_ref() }.map(Vec::as_slice)
     }
 }
 

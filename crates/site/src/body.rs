@@ -66,7 +66,7 @@ impl FileBody {
     }
 
     /// The next bytes, empty when the file is shorter than it was.
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+    fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         loop {
             match &mut self.state {
                 State::Full(bytes) => return Poll::Ready(Ok(std::mem::take(bytes))),
@@ -133,18 +133,12 @@ fn read_elsewhere(file: Arc<File>, offset: u64, length: u64) -> JoinHandle<Piece
     })
 }
 
-impl Body for FileBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+impl http1::Body for FileBody {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if self.left == 0 {
             return Poll::Ready(None);
         }
-        let piece = ready!(self.poll_piece(context));
+        let piece = ready!(self.poll_bytes(context));
         Poll::Ready(Some(piece.and_then(|bytes| {
             if bytes.is_empty() {
                 return Err(io::Error::new(
@@ -153,8 +147,25 @@ impl Body for FileBody {
                 ));
             }
             self.left -= bytes.len() as u64;
-            Ok(Frame::data(bytes))
+            Ok(bytes)
         })))
+    }
+
+    fn length(&self) -> Option<u64> {
+        Some(self.left)
+    }
+}
+
+impl Body for FileBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let piece = ready!(http1::Body::poll_piece(&mut *self, context));
+        Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -2,11 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use http::HeaderMap;
-use http::header::{
-    HeaderName, HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE,
-    IF_UNMODIFIED_SINCE, RANGE,
-};
+use http1::Fields;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -18,18 +14,18 @@ pub(crate) enum Verdict {
 }
 
 /// In the order of section 13.2.2. `modified` is in seconds since 1970.
-pub(crate) fn judge(headers: &HeaderMap, tag: &HeaderValue, modified: i64) -> Verdict {
-    if headers.contains_key(IF_MATCH) {
-        if !lists(headers, IF_MATCH, tag, Comparison::Strong) {
+pub(crate) fn judge(fields: &Fields, tag: &str, modified: i64) -> Verdict {
+    if fields.contains("If-Match") {
+        if !lists(fields, "If-Match", tag, Comparison::Strong) {
             return Verdict::Failed;
         }
-    } else if date(headers.get(IF_UNMODIFIED_SINCE)).is_some_and(|since| modified > since) {
+    } else if date(fields.get("If-Unmodified-Since")).is_some_and(|since| modified > since) {
         return Verdict::Failed;
     }
-    let known = if headers.contains_key(IF_NONE_MATCH) {
-        lists(headers, IF_NONE_MATCH, tag, Comparison::Weak)
+    let known = if fields.contains("If-None-Match") {
+        lists(fields, "If-None-Match", tag, Comparison::Weak)
     } else {
-        date(headers.get(IF_MODIFIED_SINCE)).is_some_and(|since| modified <= since)
+        date(fields.get("If-Modified-Since")).is_some_and(|since| modified <= since)
     };
     if known {
         Verdict::NotModified
@@ -39,15 +35,15 @@ pub(crate) fn judge(headers: &HeaderMap, tag: &HeaderValue, modified: i64) -> Ve
 }
 
 /// Is there a range, and is it one of the file as it is now?
-pub(crate) fn range_applies(headers: &HeaderMap, tag: &HeaderValue, modified: i64) -> bool {
-    if !headers.contains_key(RANGE) {
+pub(crate) fn range_applies(fields: &Fields, tag: &str, modified: i64) -> bool {
+    if !fields.contains("Range") {
         return false;
     }
-    let Some(validator) = headers.get(IF_RANGE) else {
+    let Some(validator) = fields.get("If-Range") else {
         return true;
     };
-    if validator.as_bytes().starts_with(b"\"") {
-        return validator == tag;
+    if validator.starts_with(b"\"") {
+        return validator == tag.as_bytes();
     }
     date(Some(validator)) == Some(modified)
 }
@@ -59,10 +55,10 @@ enum Comparison {
 }
 
 /// Is `tag` in the list of tags that this header has?
-fn lists(headers: &HeaderMap, name: HeaderName, tag: &HeaderValue, how: Comparison) -> bool {
-    let values = headers.get_all(name).into_iter();
+fn lists(fields: &Fields, name: &str, tag: &str, how: Comparison) -> bool {
+    let values = fields.get_all(name);
     values
-        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .flat_map(|value| value.split(|byte| *byte == b','))
         .map(<[u8]>::trim_ascii)
         .any(|listed| {
             let listed = match how {
@@ -74,8 +70,8 @@ fn lists(headers: &HeaderMap, name: HeaderName, tag: &HeaderValue, how: Comparis
 }
 
 /// Seconds since 1970; `None` for what is no date, which is to be ignored.
-fn date(value: Option<&HeaderValue>) -> Option<i64> {
-    let time = httpdate::parse_http_date(value?.to_str().ok()?).ok()?;
+fn date(value: Option<&[u8]>) -> Option<i64> {
+    let time = httpdate::parse_http_date(std::str::from_utf8(value?).ok()?).ok()?;
     let since = time.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
 }

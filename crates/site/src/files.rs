@@ -10,11 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::header::{
-    ACCEPT_RANGES, ALLOW, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue,
-    LAST_MODIFIED,
-};
-use http::{HeaderMap, Method, Response, StatusCode};
+use http1::{Fields, Response};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use crate::body::FileBody;
@@ -73,27 +69,27 @@ impl StaticFile {
 
     /// Answer a request for this file: 200, 206, 304, 405, 412 or 416.
     #[must_use]
-    pub fn answer(self, method: &Method, headers: &HeaderMap) -> Response<FileBody> {
-        if *method != Method::GET && *method != Method::HEAD {
+    pub fn answer(self, method: &[u8], fields: &Fields) -> Response<FileBody> {
+        if method != b"GET" && method != b"HEAD" {
             return not_allowed();
         }
-        self.answer_any(method, headers)
+        self.answer_any(method, fields)
     }
 
     /// The same where the file is the answer to any method; conditions and ranges are those of GET and HEAD.
     #[must_use]
-    pub fn answer_any(self, method: &Method, headers: &HeaderMap) -> Response<FileBody> {
-        let is_head = *method == Method::HEAD;
-        let tag = self.entity_tag();
-        if is_head || *method == Method::GET {
-            let verdict = conditions::judge(headers, &tag, self.modified.0);
+    pub fn answer_any(self, method: &[u8], fields: &Fields) -> Response<FileBody> {
+        let is_head = method == b"HEAD";
+        let tag = &self.entity_tag();
+        if is_head || method == b"GET" {
+            let verdict = conditions::judge(fields, tag, self.modified.0);
             match verdict {
                 Verdict::Send => {}
-                Verdict::NotModified => return self.without_body(StatusCode::NOT_MODIFIED, tag),
-                Verdict::Failed => return self.without_body(StatusCode::PRECONDITION_FAILED, tag),
+                Verdict::NotModified => return self.without_body(304, tag),
+                Verdict::Failed => return self.without_body(412, tag),
             }
-            if conditions::range_applies(headers, &tag, self.modified.0) {
-                match range::wanted(headers, self.length) {
+            if conditions::range_applies(fields, tag, self.modified.0) {
+                match range::wanted(fields, self.length) {
                     Wanted::All => {}
                     Wanted::Part(first, last) => return self.part(tag, first, last, is_head),
                     Wanted::Nothing => return self.unsatisfiable(tag),
@@ -101,96 +97,87 @@ impl StaticFile {
             }
         }
         let length = self.length;
-        let mut response = self.head(StatusCode::OK, tag);
+        let mut response = self.head(200, tag);
         response
-            .headers_mut()
-            .insert(CONTENT_LENGTH, HeaderValue::from(length));
+            .head
+            .fields
+            .push("Content-Length", length.to_string());
         if !is_head {
-            *response.body_mut() = FileBody::new(self.file, 0, length);
+            response.body = FileBody::new(self.file, 0, length);
         }
         response
     }
 
-    fn part(self, tag: HeaderValue, first: u64, last: u64, is_head: bool) -> Response<FileBody> {
-        let mut response = self.head(StatusCode::PARTIAL_CONTENT, tag);
-        let headers = response.headers_mut();
+    fn part(self, tag: &str, first: u64, last: u64, is_head: bool) -> Response<FileBody> {
+        let mut response = self.head(206, tag);
+        let fields = &mut response.head.fields;
         let range = format!("bytes {first}-{last}/{}", self.length);
-        headers.insert(CONTENT_RANGE, text(&range));
+        fields.push("Content-Range", range);
         let length = last - first + 1;
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        fields.push("Content-Length", length.to_string());
         if !is_head {
-            *response.body_mut() = FileBody::new(self.file, first, length);
+            response.body = FileBody::new(self.file, first, length);
         }
         response
     }
 
-    fn unsatisfiable(&self, tag: HeaderValue) -> Response<FileBody> {
-        let mut response = self.head(StatusCode::RANGE_NOT_SATISFIABLE, tag);
-        let headers = response.headers_mut();
-        headers.remove(CONTENT_TYPE);
+    fn unsatisfiable(&self, tag: &str) -> Response<FileBody> {
+        let mut response = self.head(416, tag);
+        let fields = &mut response.head.fields;
+        fields.remove("Content-Type");
         let range = format!("bytes */{}", self.length);
-        headers.insert(CONTENT_RANGE, text(&range));
+        fields.push("Content-Range", range);
         response
     }
 
-    fn without_body(&self, status: StatusCode, tag: HeaderValue) -> Response<FileBody> {
+    fn without_body(&self, status: u16, tag: &str) -> Response<FileBody> {
         let mut response = self.head(status, tag);
-        response.headers_mut().remove(CONTENT_TYPE);
-        response.headers_mut().remove(ACCEPT_RANGES);
+        response.head.fields.remove("Content-Type");
+        response.head.fields.remove("Accept-Ranges");
         response
     }
 
     /// An answer without a body, with what is said of the file in every one.
-    fn head(&self, status: StatusCode, tag: HeaderValue) -> Response<FileBody> {
-        let mut response = Response::new(FileBody::empty());
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, self.content_type());
-        headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    fn head(&self, status: u16, tag: &str) -> Response<FileBody> {
+        let mut response = Response::new(status, FileBody::empty());
+        let fields = &mut response.head.fields;
+        fields.push("Content-Type", self.content_type());
+        fields.push("Accept-Ranges", "bytes");
         if let Some(date) = http_date(self.modified.0) {
-            headers.insert(LAST_MODIFIED, date);
+            fields.push("Last-Modified", date);
         }
-        headers.insert(ETAG, tag);
+        fields.push("ETag", tag);
         response
     }
 
-    fn content_type(&self) -> HeaderValue {
-        mime_guess::from_path(&self.path).first_raw().map_or(
-            HeaderValue::from_static("application/octet-stream"),
-            HeaderValue::from_static,
-        )
+    fn content_type(&self) -> &'static str {
+        mime_guess::from_path(&self.path)
+            .first_raw()
+            .unwrap_or("application/octet-stream")
     }
 
     /// Strong: a file that was written again in the same nanosecond with the same length is not expected.
-    fn entity_tag(&self) -> HeaderValue {
+    fn entity_tag(&self) -> String {
         let (seconds, nanoseconds) = self.modified;
         let nanoseconds = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
-        text(&format!("\"{nanoseconds:x}-{:x}\"", self.length))
+        format!("\"{nanoseconds:x}-{:x}\"", self.length)
     }
 }
 
 /// 405 to anything but GET and HEAD.
 fn not_allowed() -> Response<FileBody> {
-    let mut response = Response::new(FileBody::full(Bytes::from_static(b"Method Not Allowed\n")));
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    let headers = response.headers_mut();
-    headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-    headers.insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=UTF-8"),
-    );
+    let text = FileBody::full(Bytes::from_static(b"Method Not Allowed\n"));
+    let mut response = Response::new(405, text);
+    let fields = &mut response.head.fields;
+    fields.push("Allow", "GET, HEAD");
+    fields.push("Content-Type", "text/plain; charset=UTF-8");
     response
 }
 
-/// Of digits, letters and punctuation.
-fn text(value: &str) -> HeaderValue {
-    HeaderValue::from_str(value).unwrap_or(HeaderValue::from_static(""))
-}
-
 /// `None` for what HTTP has no date for: before 1970, after 9999.
-fn http_date(seconds: i64) -> Option<HeaderValue> {
+fn http_date(seconds: i64) -> Option<String> {
     const END_OF_9999: u64 = 253_402_300_799;
     let seconds = u64::try_from(seconds).ok().filter(|s| *s <= END_OF_9999)?;
     let time: SystemTime = UNIX_EPOCH + Duration::from_secs(seconds);
-    HeaderValue::from_str(&httpdate::fmt_http_date(time)).ok()
+    Some(httpdate::fmt_http_date(time))
 }

@@ -3,8 +3,7 @@
 //! Several ranges that do not touch are answered with the whole file, as the RFC allows: nothing that asks for them
 //! cannot do with more.
 
-use http::HeaderMap;
-use http::header::RANGE;
+use http1::Fields;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
@@ -15,9 +14,10 @@ pub(crate) enum Wanted {
     Nothing,
 }
 
-pub(crate) fn wanted(headers: &HeaderMap, length: u64) -> Wanted {
-    let value = headers.get(RANGE).and_then(|value| value.to_str().ok());
-    value.map_or(Wanted::All, |value| parse(value, length))
+pub(crate) fn wanted(fields: &Fields, length: u64) -> Wanted {
+    fields
+        .text("Range")
+        .map_or(Wanted::All, |value| parse(value, length))
 }
 
 fn parse(value: &str, length: u64) -> Wanted {

@@ -91,7 +91,7 @@ impl Site {
 
     /// Answer nothing at this path or below it.
     pub fn deny(&mut self, path: &str) {
-        let mut path = path::clean(path).unwrap_or_default();
+        let mut path = path::clean(path.as_bytes()).unwrap_or_default();
         if !path.ends_with(b"/") {
             path.push(b'/');
         }
@@ -112,13 +112,10 @@ impl Site {
         self.bounds.root()
     }
 
-    /// What answers `target`: a request's path as it came, with or without `?` and a query.
+    /// What answers `target`: a request's path as it came, with or without `?` and a query, as raw bytes.
     #[must_use]
-    pub fn route(&self, target: &str) -> Route {
-        let (raw, query) = match target.split_once('?') {
-            Some((raw, query)) => (raw, Some(query)),
-            None => (target, None),
-        };
+    pub fn route(&self, target: impl AsRef<[u8]>) -> Route {
+        let (raw, query) = split(target.as_ref());
         let Some(clean) = path::clean(raw) else {
             return Route::Malformed;
         };
@@ -144,8 +141,8 @@ impl Site {
     ///
     /// What this gives, [`route`](Site::route) gives too.
     #[must_use]
-    pub fn file(&self, target: &str) -> Option<StaticFile> {
-        let raw = target.split_once('?').map_or(target, |(raw, _)| raw);
+    pub fn file(&self, target: impl AsRef<[u8]>) -> Option<StaticFile> {
+        let (raw, _) = split(target.as_ref());
         let clean = path::clean(raw)?;
         let mut ends = (1..clean.len()).filter(|&at| clean[at] == b'/');
         if ends.any(|at| self.is_script(&clean[..at])) || self.is_script(&clean) {
@@ -277,8 +274,18 @@ impl Site {
     }
 }
 
+/// Path and query. A fragment is no part of either; clients keep it to themselves.
+fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let end = target.iter().position(|byte| *byte == b'#');
+    let target = &target[..end.unwrap_or(target.len())];
+    match target.iter().position(|byte| *byte == b'?') {
+        Some(at) => (&target[..at], Some(&target[at + 1..])),
+        None => (target, None),
+    }
+}
+
 /// Where a directory without its slash is.
-fn with_slash(clean: &[u8], query: Option<&str>) -> String {
+fn with_slash(clean: &[u8], query: Option<&[u8]>) -> String {
     let mut location = path::encode(clean);
     location.push('/');
     if let Some(query) = query {

@@ -1,9 +1,9 @@
 //! How a file is sent: conditions, ranges, bodies.
 
+use std::future::poll_fn;
 use std::path::PathBuf;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
-use http_body_util::BodyExt as _;
+use http1::{Body as _, Fields, Response};
 use site::{FileBody, StaticFile};
 use tempfile::TempDir;
 
@@ -22,39 +22,36 @@ impl Fixture {
 
 /// Status, and the header's value.
 fn ask(path: &std::path::Path, method: &str, headers: &[(&str, &str)]) -> Response<FileBody> {
-    let mut map = HeaderMap::new();
-    for (name, value) in headers {
-        map.append(
-            HeaderName::from_bytes(name.as_bytes()).expect("a name"),
-            HeaderValue::from_str(value).expect("a value"),
-        );
-    }
-    let method = Method::from_bytes(method.as_bytes()).expect("a method");
+    let fields: Fields = headers.iter().copied().collect();
     StaticFile::open(path)
         .expect("the file")
-        .answer(&method, &map)
+        .answer(method.as_bytes(), &fields)
 }
 
 fn header(response: &Response<FileBody>, name: &str) -> String {
-    let value = response.headers().get(name);
-    value
-        .map_or("", |value| value.to_str().expect("text"))
-        .to_owned()
+    response.head.fields.text(name).unwrap_or("").to_owned()
+}
+
+async fn collect(mut response: Response<FileBody>) -> std::io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    while let Some(piece) = poll_fn(|context| response.body.poll_piece(context)).await {
+        all.extend_from_slice(&piece?);
+    }
+    Ok(all)
 }
 
 fn body(response: Response<FileBody>) -> Vec<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime");
-    let collected = runtime.block_on(response.into_body().collect());
-    collected.expect("a body").to_bytes().to_vec()
+    runtime.block_on(collect(response)).expect("a body")
 }
 
 #[test]
 fn a_whole_file() {
     let (_fixture, path) = Fixture::new("page.html", b"0123456789");
     let response = ask(&path, "GET", &[]);
-    assert_eq!(response.status(), 200);
+    assert_eq!(response.head.status, 200);
     assert_eq!(header(&response, "content-type"), "text/html");
     assert_eq!(header(&response, "content-length"), "10");
     assert_eq!(header(&response, "accept-ranges"), "bytes");
@@ -62,10 +59,7 @@ fn a_whole_file() {
     assert_eq!(body(response), b"0123456789");
     let head = ask(&path, "HEAD", &[]);
     assert_eq!(
-        (
-            head.status().as_u16(),
-            header(&head, "content-length").as_str()
-        ),
+        (head.head.status, header(&head, "content-length").as_str()),
         (200, "10")
     );
     assert_eq!(body(head), b"");
@@ -100,15 +94,12 @@ fn other_methods_are_not_allowed() {
     let (_fixture, path) = Fixture::new("a.txt", b"x");
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"] {
         let response = ask(&path, method, &[]);
-        assert_eq!(response.status(), 405, "{method}");
+        assert_eq!(response.head.status, 405, "{method}");
         assert_eq!(header(&response, "allow"), "GET, HEAD");
     }
     let any = StaticFile::open(&path).expect("the file");
-    let response = any.answer_any(&Method::POST, &HeaderMap::new());
-    assert_eq!(
-        (response.status().as_u16(), body(response)),
-        (200, b"x".to_vec())
-    );
+    let response = any.answer_any(b"POST", &Fields::new());
+    assert_eq!((response.head.status, body(response)), (200, b"x".to_vec()));
 }
 
 #[test]
@@ -156,12 +147,15 @@ fn conditions() {
     for (headers, expected) in cases {
         for method in ["GET", "HEAD"] {
             let response = ask(&path, method, headers);
-            assert_eq!(response.status(), *expected, "{method} {headers:?}");
+            assert_eq!(response.head.status, *expected, "{method} {headers:?}");
             assert_eq!(header(&response, "etag"), tag, "{headers:?}");
         }
     }
     std::fs::write(&path, b"new").expect("a file");
-    assert_eq!(ask(&path, "GET", &[("if-none-match", &tag)]).status(), 200);
+    assert_eq!(
+        ask(&path, "GET", &[("if-none-match", &tag)]).head.status,
+        200
+    );
 }
 
 #[test]
@@ -185,7 +179,10 @@ fn ranges() {
     );
     let (_fixture, empty) = Fixture::new("empty", b"");
     assert_eq!(body(ask(&empty, "GET", &[])), b"");
-    assert_eq!(ask(&empty, "GET", &[("range", "bytes=0-")]).status(), 416);
+    assert_eq!(
+        ask(&empty, "GET", &[("range", "bytes=0-")]).head.status,
+        416
+    );
 }
 
 #[test]
@@ -205,9 +202,7 @@ fn a_file_that_becomes_shorter_breaks_off() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime");
-    let error = runtime
-        .block_on(response.into_body().collect())
-        .expect_err("an error");
+    let error = runtime.block_on(collect(response)).expect_err("an error");
     assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
 }
 
@@ -217,7 +212,7 @@ fn a_file_that_is_replaced_is_sent_as_it_was() {
     let file = StaticFile::open(&path).expect("the file");
     std::fs::write(fixture.directory.path().join("new"), b"newer").expect("a file");
     std::fs::rename(fixture.directory.path().join("new"), &path).expect("renamed");
-    let response = file.answer(&Method::GET, &HeaderMap::new());
+    let response = file.answer(b"GET", &Fields::new());
     assert_eq!(body(response), b"old");
 }
 

@@ -8,9 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
-use http::header::LOCATION;
-use http::request::Parts;
-use http::{HeaderValue, Method, StatusCode};
+use http1::RequestHead;
 use ipc::Boot;
 use php::Script;
 use site::{Route, Site};
@@ -23,7 +21,7 @@ use crate::waiter::now_ms;
 pub(crate) struct Classic {
     site: Site,
     root: Rc<[u8]>,
-    recent: RefCell<HashMap<Box<str>, Recent>>,
+    recent: RefCell<HashMap<Box<[u8]>, Recent>>,
 }
 
 /// A script that was found a moment ago.
@@ -55,21 +53,20 @@ impl Classic {
         })
     }
 
-    pub(crate) fn plan(&self, head: &Parts) -> Plan {
-        if head.method == Method::CONNECT {
-            return Plan::Answer(plain(StatusCode::METHOD_NOT_ALLOWED, "This is no proxy.\n"));
+    pub(crate) fn plan(&self, head: &RequestHead) -> Plan {
+        match head.method() {
+            b"CONNECT" => return Plan::Answer(plain(405, "This is no proxy.\n")),
+            b"TRACE" => return Plan::Answer(plain(405, "Method Not Allowed\n")),
+            _ => {}
         }
-        let path = head.uri.path();
+        let path = head.path();
         let now = now_ms();
         if let Some(recent) = self.recent.borrow().get(path)
             && now < recent.until
         {
             return Plan::Run(Rc::clone(&recent.script));
         }
-        let target = head
-            .uri
-            .path_and_query()
-            .map_or("/", |target| target.as_str());
+        let target = head.resource();
         match self.site.route(target) {
             Route::Script {
                 filename,
@@ -89,9 +86,9 @@ impl Classic {
     }
 
     /// Not what fell back to the front controller: a file may be there by the next request, an upload for example.
-    fn remember(&self, path: &str, script: Script, now: u64) -> Rc<Script> {
+    fn remember(&self, path: &[u8], script: Script, now: u64) -> Rc<Script> {
         let script = Rc::new(script);
-        if is_named(path.as_bytes(), &script) {
+        if is_named(path, &script) {
             let mut recent = self.recent.borrow_mut();
             if recent.len() >= MOST_RECENT {
                 recent.clear();
@@ -126,30 +123,26 @@ fn c_string(path: &Path) -> CString {
 }
 
 /// What needs no PHP.
-fn answer(route: Route, head: &Parts, target: &str) -> Answer {
+fn answer(route: Route, head: &RequestHead, target: &[u8]) -> Answer {
     match route {
         Route::File(file) => file
-            .answer(&head.method, &head.headers)
+            .answer(head.method(), &head.fields)
             .map(ResponseBody::file),
         Route::Redirect(to) => redirect(&to),
-        Route::Forbidden => plain(StatusCode::FORBIDDEN, "Forbidden\n"),
-        Route::NotFound | Route::Script { .. } => plain(StatusCode::NOT_FOUND, "Not Found\n"),
-        Route::Malformed => plain(StatusCode::BAD_REQUEST, "Bad Request\n"),
+        Route::Forbidden => plain(403, "Forbidden\n"),
+        Route::NotFound | Route::Script { .. } => plain(404, "Not Found\n"),
+        Route::Malformed => plain(400, "Bad Request\n"),
         Route::Failed(error) => {
+            let target = String::from_utf8_lossy(target);
             crate::log::error(format_args!("cannot look up {target}: {error}"));
-            plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n")
+            plain(500, "Internal Server Error\n")
         }
     }
 }
 
 fn redirect(to: &str) -> Answer {
-    let mut answer = plain(StatusCode::MOVED_PERMANENTLY, "Moved Permanently\n");
-    match HeaderValue::from_str(to) {
-        Ok(location) => {
-            answer.headers_mut().insert(LOCATION, location);
-        }
-        Err(_) => *answer.status_mut() = StatusCode::NOT_FOUND,
-    }
+    let mut answer = plain(301, "Moved Permanently\n");
+    answer.head.fields.push("Location", to);
     answer
 }
 

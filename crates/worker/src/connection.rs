@@ -16,16 +16,18 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
+use http_body::Body as _;
+use http1::{Fields, RequestHead, Version};
 use hyper::body::Incoming;
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper::server::conn::http1;
+use hyper::server::conn::http1 as hyper1;
 use hyper_util::rt::TokioIo;
-use php::Client;
+use php::{BodySource, Client};
 use scoreboard::Counter;
 
-use crate::body::ResponseBody;
+use crate::body::{RequestBody, ResponseBody};
 use crate::door::{Caller, Passage};
-use crate::handler::{Answering, refused, refused_to_front};
+use crate::handler::{Answering, plain, refused, refused_to_front};
 use crate::stream::Stream;
 use crate::waiter::now_ms;
 use crate::worker::Worker;
@@ -179,7 +181,7 @@ impl<S: Stream> Write for Watched<S> {
 
 /// Who a TCP connection connects.
 pub(crate) fn tcp_client(peer: SocketAddr, local: SocketAddr) -> Client {
-    let (address, local_address) = (plain(peer.ip()), plain(local.ip()));
+    let (address, local_address) = (canonical(peer.ip()), canonical(local.ip()));
     Client {
         address: Some(address),
         port: peer.port(),
@@ -192,7 +194,7 @@ pub(crate) fn tcp_client(peer: SocketAddr, local: SocketAddr) -> Client {
 }
 
 /// An IPv4 address that came in on an IPv6 socket is shown as what it is.
-fn plain(address: IpAddr) -> IpAddr {
+fn canonical(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }
 
@@ -210,25 +212,76 @@ impl hyper::service::Service<hyper::Request<Incoming>> for Service {
     type Error = Infallible;
     type Future = Exchange;
 
-    fn call(&self, mut request: hyper::Request<Incoming>) -> Exchange {
+    fn call(&self, request: hyper::Request<Incoming>) -> Exchange {
         self.life.phase.set(Phase::Busy);
         let life = Rc::clone(&self.life);
-        let caller = self.caller(&mut request);
-        let answer = match (refused(&self.worker, &request), &self.passage) {
-            (Some(answer), None) => Answer::Refused(Some(answer)),
-            (Some(answer), Some(_)) => Answer::Refused(Some(refused_to_front(request, answer))),
-            (None, passage) => Answer::Coming(self.begin(caller, request, passage.clone())),
+        let (parts, body) = request.into_parts();
+        let body =
+            (!body.is_end_stream()).then(|| Box::new(RequestBody(body)) as Box<dyn BodySource>);
+        let answer = match self.head(&parts) {
+            Ok(mut head) => {
+                let caller = self.caller(&mut head);
+                match (refused(&self.worker, &head), &self.passage) {
+                    (Some(answer), None) => Answer::Refused(Some(answer)),
+                    (Some(answer), Some(_)) => {
+                        Answer::Refused(Some(refused_to_front(body, answer)))
+                    }
+                    (None, passage) => {
+                        Answer::Coming(self.begin(caller, head, body, passage.clone()))
+                    }
+                }
+            }
+            Err(_) => Answer::Refused(Some(plain(400, "Bad Request\n"))),
         };
         Exchange { life, answer }
     }
 }
 
+/// Until the front is hyper's no more.
+fn to_hyper(answer: crate::handler::Answer) -> hyper::Response<ResponseBody> {
+    let mut response = hyper::Response::new(answer.body);
+    *response.status_mut() = hyper::StatusCode::from_u16(answer.head.status).expect("checked");
+    for (name, value) in answer.head.fields.iter() {
+        if let (Ok(name), Ok(value)) = (
+            http::HeaderName::from_bytes(name),
+            http::HeaderValue::from_bytes(value),
+        ) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    if let (false, Ok(reason)) = (answer.head.reason.is_empty(), answer.head.reason.try_into()) {
+        response
+            .extensions_mut()
+            .insert::<hyper::ext::ReasonPhrase>(reason);
+    }
+    response
+}
+
 impl Service {
+    fn head(&self, parts: &http::request::Parts) -> Result<RequestHead, http1::Malformed> {
+        let version = match parts.version {
+            hyper::Version::HTTP_10 => Version::Http10,
+            _ => Version::Http11,
+        };
+        let fields: Fields = parts
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect();
+        let target = parts.uri.to_string();
+        RequestHead::build(
+            parts.method.as_str().as_bytes(),
+            target.as_bytes(),
+            version,
+            &fields,
+        )
+    }
+
     /// Whom the front speaks for, if this connection is the front's; the request is made to be theirs.
-    fn caller(&self, request: &mut hyper::Request<Incoming>) -> Option<Caller> {
-        let caller = self.passage.as_ref()?.caller(request.headers_mut())?;
+    fn caller(&self, head: &mut RequestHead) -> Option<Caller> {
+        let caller = self.passage.as_ref()?.caller(&mut head.fields)?;
         if caller.is_http10 {
-            *request.version_mut() = hyper::Version::HTTP_10;
+            head.version = Version::Http10;
         }
         Some(caller)
     }
@@ -236,14 +289,15 @@ impl Service {
     fn begin(
         &self,
         caller: Option<Caller>,
-        request: hyper::Request<Incoming>,
+        head: RequestHead,
+        body: Option<Box<dyn BodySource>>,
         passage: Option<Rc<Passage>>,
     ) -> Answering {
         let (id, client) = match caller {
             Some(caller) => (caller.id, caller.client),
             None => (self.worker.next_request_id(), Rc::clone(&self.client)),
         };
-        Answering::new(Rc::clone(&self.worker), client, id, request, passage)
+        Answering::new(Rc::clone(&self.worker), client, id, head, body, passage)
     }
 }
 
@@ -254,7 +308,7 @@ struct Exchange {
 }
 
 enum Answer {
-    Refused(Option<hyper::Response<ResponseBody>>),
+    Refused(Option<crate::handler::Answer>),
     Coming(Answering),
 }
 
@@ -264,18 +318,16 @@ impl Future for Exchange {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let mut step = match &mut this.answer {
-            Answer::Refused(answer) => answer
-                .take()
-                .map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer))),
+            Answer::Refused(answer) => answer.take().map_or(Poll::Pending, Poll::Ready),
             Answer::Coming(answering) => Pin::new(answering).poll(context),
         };
-        if let Poll::Ready(Ok(answer)) = &mut step {
-            match answer.body_mut() {
+        if let Poll::Ready(answer) = &mut step {
+            match &mut answer.body {
                 ResponseBody::Stream(pipe) => pipe.keep_busy(Rc::clone(&this.life)),
                 _ => this.life.enter(Phase::Idle),
             }
         }
-        step
+        step.map(|answer| Ok(to_hyper(answer)))
     }
 }
 
@@ -324,7 +376,7 @@ pub(crate) async fn serve<S>(
         stream: Rc::clone(&stream),
         life: Rc::clone(&life),
     };
-    let mut builder = http1::Builder::new();
+    let mut builder = hyper1::Builder::new();
     builder.half_close(true);
     if is_private {
         // The front adds two to those that it takes, and a date to what it sends.

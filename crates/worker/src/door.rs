@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use http::HeaderMap;
+use http1::Fields;
 use ipc::{Channel, Ends, FromDoor, Origin, ToDoor};
 use php::Client;
 use tokio::io::Interest;
@@ -51,14 +51,15 @@ impl Passage {
     }
 
     /// Take the front's header out of a request.
-    pub(crate) fn caller(&self, headers: &mut HeaderMap) -> Option<Caller> {
-        let value = headers.remove(ipc::CLIENT_HEADER)?;
-        let origin = Origin::parse(value.to_str().ok()?)?;
-        Some(Caller {
+    pub(crate) fn caller(&self, fields: &mut Fields) -> Option<Caller> {
+        let origin = Origin::parse(fields.text(ipc::CLIENT_HEADER)?)?;
+        let caller = Caller {
             id: origin.id,
             is_http10: origin.is_http10,
             client: self.client(origin.ends)?,
-        })
+        };
+        fields.remove(ipc::CLIENT_HEADER);
+        Some(caller)
     }
 
     fn client(&self, ends: &str) -> Option<Rc<Client>> {

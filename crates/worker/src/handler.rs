@@ -1,33 +1,24 @@
-//! From a request to its response: run the task, and let hyper have what it answers.
+//! From a request to its response: run the task, and let the connection have what it answers.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http::header::{
-    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
-};
-use http::request::Parts;
-use http::{HeaderMap, Method, StatusCode, Version};
-use http_body::Body as _;
-use hyper::body::Incoming;
-use hyper::ext::ReasonPhrase;
-use hyper::{Request as HttpRequest, Response as HttpResponse};
-use php::{Body, Cancel, Client, Request, Response, Script, Task};
+use http1::{Fields, RequestHead, ResponseHead, Version};
+use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task};
 use scoreboard::Ticket;
 use tokio::task::spawn_local;
 
-use crate::body::{Hanging, RequestBody, ResponseBody};
+use crate::body::{Hanging, ResponseBody};
 use crate::classic::Plan;
 use crate::door::Passage;
 use crate::gate::Turn;
 use crate::watchdog;
 use crate::worker::Worker;
 
-pub(crate) type Answer = HttpResponse<ResponseBody>;
+pub(crate) type Answer = http1::Response<ResponseBody>;
 
 /// One request being answered. Dropping it means that the client is gone.
 pub(crate) struct Answering {
@@ -52,13 +43,11 @@ enum Phase {
     Planned(Option<Box<Answer>>),
 }
 
-pub(crate) fn plain(status: StatusCode, text: &'static str) -> Answer {
-    let mut answer = HttpResponse::new(ResponseBody::text(text));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=UTF-8"),
-    );
+/// An answer of ours in a few words.
+pub(crate) fn plain(status: u16, text: &'static str) -> Answer {
+    let mut answer = Answer::new(status, ResponseBody::text(text));
+    let fields = &mut answer.head.fields;
+    fields.push("Content-Type", "text/plain; charset=UTF-8");
     answer
 }
 
@@ -67,54 +56,43 @@ const TOO_LARGE: &str = "The request body is larger than this server accepts (po
 const NO_HOST: &str = "An HTTP/1.1 request has one Host field.\n";
 
 /// RFC 9112 §3.2: who sends two, or none, wants to be understood differently by two servers, or is no HTTP/1.1 client.
-fn names_no_host(request: &HttpRequest<Incoming>) -> bool {
-    let mut hosts = request.headers().get_all(HOST).iter();
+fn names_no_host(head: &RequestHead) -> bool {
+    let mut hosts = head.fields.get_all("Host");
     let first = hosts.next();
     hosts.next().is_some()
-        || (request.version() == Version::HTTP_11 && first.is_none_or(HeaderValue::is_empty))
+        || (head.version == Version::Http11 && first.is_none_or(<[u8]>::is_empty))
 }
 
 /// RFC 9112 §3.2.2: the host in an absolute target is the one that counts, whatever the Host field says.
-fn prefer_target_host(head: &mut Parts) {
-    let host = head.uri.authority().map(http::uri::Authority::as_str);
-    if let Some(Ok(host)) = host.map(|host| HeaderValue::from_str(without_user(host))) {
-        head.headers.insert(HOST, host);
+fn prefer_target_host(head: &mut RequestHead) {
+    if let Some(host) = head.authority().map(<[u8]>::to_vec) {
+        head.fields.set("Host", host);
     }
 }
 
-fn without_user(authority: &str) -> &str {
-    authority.rsplit('@').next().unwrap_or(authority)
-}
-
 /// The answer to what need not reach PHP.
-pub(crate) fn refused(worker: &Worker, request: &HttpRequest<Incoming>) -> Option<Answer> {
-    if names_no_host(request) {
-        return Some(plain(StatusCode::BAD_REQUEST, NO_HOST));
+pub(crate) fn refused(worker: &Worker, head: &RequestHead) -> Option<Answer> {
+    if names_no_host(head) {
+        return Some(plain(400, NO_HOST));
     }
     if worker.classic.is_some() {
         // PHP itself says what is too large, and runs the script without the body.
         return None;
     }
-    let length: u64 = request
-        .headers()
-        .get(CONTENT_LENGTH)?
-        .to_str()
-        .ok()?
-        .parse()
-        .ok()?;
+    let length: u64 = head.fields.text("Content-Length")?.parse().ok()?;
     (worker.body_limit > 0 && length > worker.body_limit).then(|| {
-        let mut answer = plain(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
-        answer
-            .headers_mut()
-            .insert(CONNECTION, HeaderValue::from_static("close"));
+        let mut answer = plain(413, TOO_LARGE);
+        answer.head.fields.push("Connection", "close");
         answer
     })
 }
 
 /// The same to the front, which has the body already: take it, so that the answer is not lost.
-pub(crate) fn refused_to_front(request: HttpRequest<Incoming>, mut answer: Answer) -> Answer {
-    spawn_local(discard(Box::new(RequestBody(request.into_body()))));
-    if answer.headers_mut().remove(CONNECTION).is_some() {
+pub(crate) fn refused_to_front(body: Option<Box<dyn BodySource>>, mut answer: Answer) -> Answer {
+    if let Some(body) = body {
+        spawn_local(discard(body));
+    }
+    if answer.head.fields.remove("Connection") {
         tell_front(&mut answer, &[ipc::CLOSE]);
     }
     answer
@@ -123,8 +101,7 @@ pub(crate) fn refused_to_front(request: HttpRequest<Incoming>, mut answer: Answe
 /// What is for the front only.
 fn tell_front(answer: &mut Answer, words: &[&str]) {
     if !words.is_empty() {
-        let words = HeaderValue::try_from(words.join(" ")).expect("words of ours");
-        answer.headers_mut().insert(ipc::WORKER_HEADER, words);
+        answer.head.fields.push(ipc::WORKER_HEADER, words.join(" "));
     }
 }
 
@@ -133,22 +110,16 @@ impl Answering {
         worker: Rc<Worker>,
         client: Rc<Client>,
         id: u64,
-        request: HttpRequest<Incoming>,
+        mut head: RequestHead,
+        body: Option<Box<dyn BodySource>>,
         passage: Option<Rc<Passage>>,
     ) -> Answering {
-        let (mut head, body) = request.into_parts();
         prefer_target_host(&mut head);
-        let body = (!body.is_end_stream())
-            .then(|| Box::new(RequestBody(body)) as Box<dyn php::BodySource>);
-        let target = head
-            .uri
-            .path_and_query()
-            .map_or("", |target| target.as_str());
         let ticket = worker
             .host
             .board
             .as_ref()
-            .map(|board| board.begin(head.method.as_str().as_bytes(), target.as_bytes(), id));
+            .map(|board| board.begin(head.method(), head.resource(), id));
         let plan = worker.classic.as_ref().map(|classic| classic.plan(&head));
         let limit = if plan.is_some() { 0 } else { worker.body_limit };
         let request = Request::new(head, id, client, body, limit);
@@ -232,9 +203,9 @@ impl Answering {
 
     fn answer(&mut self, response: Response) -> Answer {
         let mut answer = if self.request.body_was_too_large() {
-            plain(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE)
+            plain(413, TOO_LARGE)
         } else if self.request.body_was_broken() {
-            plain(StatusCode::BAD_REQUEST, "The request body is malformed.\n")
+            plain(400, "The request body is malformed.\n")
         } else {
             convert(response, self.worker.classic.is_some())
         };
@@ -246,10 +217,10 @@ impl Answering {
     /// Whom a streamed answer ends when its client leaves: nobody where it was for HEAD, because then its body is
     /// dropped anyway, nor in classic mode, where a script learns of it when it sends something.
     fn name_writer(&self, answer: &mut Answer) {
-        if let ResponseBody::Stream(pipe) = answer.body_mut()
+        if let ResponseBody::Stream(pipe) = &mut answer.body
             && let Some(task) = &self.task
             && self.worker.classic.is_none()
-            && self.request.head().method != Method::HEAD
+            && !self.request.head().is_head()
         {
             pipe.written_by(task.canceller());
         }
@@ -260,21 +231,19 @@ impl Answering {
         if self.passage.is_some() {
             self.say_to_front(answer);
         } else if self.worker.is_draining() {
-            answer
-                .headers_mut()
-                .insert(CONNECTION, HeaderValue::from_static("close"));
+            answer.head.fields.set("Connection", "close");
         }
-        self.detach(answer.status().as_u16());
-        self.done(answer.status().as_u16());
+        self.detach(answer.head.status);
+        self.done(answer.head.status);
     }
 
     fn say_to_front(&self, answer: &mut Answer) {
-        answer.headers_mut().remove(ipc::WORKER_HEADER);
+        answer.head.fields.remove(ipc::WORKER_HEADER);
         let mut words = Vec::new();
         if self.task.is_some() {
             words.push(ipc::MORE);
         }
-        if answer.headers_mut().remove(CONNECTION).is_some() {
+        if answer.head.fields.remove("Connection") {
             words.push(ipc::CLOSE);
         }
         if self.worker.host.why_it_leaves().is_some() {
@@ -292,7 +261,7 @@ impl Answering {
         let ended = self.run(context);
         if let Some(response) = self.request.take_response() {
             if let Body::File(path) = response.body {
-                let mut answer = send_file(&self.request, &path, response.status, response.headers);
+                let mut answer = send_file(&self.request, &path, response.head);
                 self.settle(&mut answer);
                 return Poll::Ready(answer);
             }
@@ -301,7 +270,7 @@ impl Answering {
         if !ended {
             return Poll::Pending;
         }
-        let mut answer = plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n");
+        let mut answer = plain(500, "Internal Server Error\n");
         self.settle(&mut answer);
         Poll::Ready(answer)
     }
@@ -382,10 +351,10 @@ async fn finish(
 }
 
 impl Future for Answering {
-    type Output = Result<Answer, Infallible>;
+    type Output = Answer;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.get_mut().poll_phase(context).map(Ok)
+        self.get_mut().poll_phase(context)
     }
 }
 
@@ -407,61 +376,51 @@ impl Drop for Answering {
 /// What the scoreboard calls a request whose client did not wait for the answer.
 const CLIENT_GONE: u16 = 0;
 
-const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=UTF-8");
+const HTML: &str = "text/html; charset=UTF-8";
 
-/// Headers that say how this connection frames the message are hyper's.
-const FRAMING: [HeaderName; 2] = [TRANSFER_ENCODING, CONNECTION];
-
-/// `Connection: close` from PHP is honoured, anything else there is not its business. Nor is the length of what is there
-/// whole.
-fn take_framing(headers: &mut HeaderMap, whole: bool) {
-    let close = headers
-        .get(CONNECTION)
-        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"close"));
-    FRAMING.iter().for_each(|name| {
-        headers.remove(name);
-    });
+/// How this connection frames the message is not PHP's business, `Connection: close` apart. Nor is the length of what is
+/// there whole.
+fn take_framing(fields: &mut Fields, whole: bool) {
+    let close = fields
+        .get("Connection")
+        .is_some_and(|value| value.eq_ignore_ascii_case(b"close"));
+    fields.remove("Transfer-Encoding");
+    fields.remove("Connection");
     if close {
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        fields.push("Connection", "close");
     }
     if whole {
-        headers.remove(CONTENT_LENGTH);
+        fields.remove("Content-Length");
     }
 }
 
 /// `complete`: PHP has said all that the head is to say, the type too.
 fn convert(mut response: Response, complete: bool) -> Answer {
+    let head = &mut response.head;
     if response.known.framing {
-        take_framing(
-            &mut response.headers,
-            matches!(response.body, Body::Full(_)),
-        );
+        take_framing(&mut head.fields, matches!(response.body, Body::Full(_)));
     }
-    let status = StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let has_body = !(status.is_informational()
-        || status == StatusCode::NO_CONTENT
-        || status == StatusCode::NOT_MODIFIED);
+    if !(100..=999).contains(&head.status) {
+        head.status = 500;
+    }
+    let has_body = !matches!(head.status, 100..=199 | 204 | 304);
     if has_body && !complete && !response.known.content_type {
-        response.headers.insert(CONTENT_TYPE, HTML);
+        head.fields.push("Content-Type", HTML);
     }
-    let mut answer = HttpResponse::new(match response.body {
+    let body = match response.body {
+        _ if !has_body => ResponseBody::Full(None),
         Body::Full(bytes) => ResponseBody::full(bytes),
         Body::Stream(pipe) => ResponseBody::Stream(Hanging::new(pipe)),
         Body::File(_) => unreachable!("files are answered by send_file"),
-    });
-    if !has_body {
-        *answer.body_mut() = ResponseBody::Full(None);
+    };
+    Answer {
+        head: response.head,
+        body,
     }
-    *answer.status_mut() = status;
-    *answer.headers_mut() = response.headers;
-    if let (false, Ok(reason)) = (response.reason.is_empty(), response.reason.try_into()) {
-        answer.extensions_mut().insert::<ReasonPhrase>(reason);
-    }
-    answer
 }
 
 /// `Response::file()`: what the handler says of it comes last.
-fn send_file(request: &Request, path: &str, status: u16, headers: HeaderMap) -> Answer {
+fn send_file(request: &Request, path: &str, said: ResponseHead) -> Answer {
     let file = match site::StaticFile::open(path.as_ref()) {
         Ok(file) => file,
         Err(error) => {
@@ -470,22 +429,22 @@ fn send_file(request: &Request, path: &str, status: u16, headers: HeaderMap) -> 
                 request.id(),
                 format_args!("Response::file({path}): {error}"),
             );
-            return plain(StatusCode::NOT_FOUND, "Not Found\n");
+            return plain(404, "Not Found\n");
         }
     };
     let head = request.head();
     let mut answer = file
-        .answer_any(&head.method, &head.headers)
+        .answer_any(head.method(), &head.fields)
         .map(ResponseBody::file);
-    if answer.status() == StatusCode::OK && status != 200 {
-        *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    if answer.head.status == 200 && said.status != 200 {
+        answer.head.status = said.status;
     }
-    let mut last = None;
-    for (name, value) in headers {
-        last = name.or(last);
-        if let Some(name) = &last {
-            answer.headers_mut().insert(name.clone(), value);
-        }
+    for (name, _) in said.fields.iter() {
+        answer.head.fields.remove(name);
+    }
+    for (name, value) in said.fields.iter() {
+        // They were looked at when they came from PHP.
+        let _ = answer.head.fields.try_push(name, value);
     }
     answer
 }

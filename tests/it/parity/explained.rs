@@ -140,6 +140,11 @@ pub(super) const EXPLAINED: &[Explained] = &[
         "status",
         "OPTIONS * is no request for a script; Apache answers it itself",
     ),
+    fpm(
+        "trace",
+        "status",
+        "refused, as by nginx: an answer that repeats what was sent gives away cookies",
+    ),
     // As Apache.
     apache(
         ".*",
@@ -181,11 +186,6 @@ pub(super) const EXPLAINED: &[Explained] = &[
         "method lower case|length and chunks",
         "status",
         "nginx refuses it; RFC 9112 allows both",
-    ),
-    apache(
-        "trace",
-        "status",
-        "Apache and Hearth answer TRACE, nginx refuses it",
     ),
     apache(
         "form too large in chunks",

@@ -24,6 +24,7 @@ mod services;
 mod sites;
 mod sites_guide;
 mod spin;
+mod spread;
 mod superglobals;
 mod supervision;
 mod support;

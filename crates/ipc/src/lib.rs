@@ -6,7 +6,7 @@
 //!
 //! Who speaks to whom: the supervisor to the zygote ([`ToZygote`], [`FromZygote`]) and to each worker ([`ToWorker`],
 //! [`FromWorker`]); in balanced dispatch also to the front ([`ToFront`], [`FromFront`]), and the front to each worker
-//! ([`ToDoor`], [`FromDoor`]). Counters do not travel here; they live in the scoreboard, which workers write without a call.
+//! ([`ToDoor`], [`FromDoor`]); in direct dispatch workers to each other ([`Handed`]). Counters do not travel here; they live in the scoreboard, which workers write without a call.
 #![forbid(unsafe_code)]
 
 mod channel;
@@ -16,7 +16,7 @@ mod origin;
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
 pub use message::{
     Boot, CONCURRENT, Drain, FromDoor, FromFront, FromWorker, FromZygote, FrontSettings, FrontSite,
-    FrontStart, PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
+    FrontStart, Handed, PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
 };
 pub use origin::{CLIENT_HEADER, CLOSE, Ends, LEAVE, MORE, Origin, WORKER_HEADER};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = 256;
@@ -57,11 +57,13 @@ pub enum ToZygote {
     /// Boot the engine and the app. Once, first.
     Boot(Box<Boot>),
     /// Fork one worker. Descriptors: its control channel, its scoreboard, then the listening sockets; or, with `door`,
-    /// the one door through which the front sends it connections.
+    /// the one door through which the front sends it connections; and at the end so many as `spread` says: the table of
+    /// connections, its inbox, and the inboxes of the slots behind it ([`Handed`]).
     Fork {
         slot: u32,
         generation: u32,
         door: bool,
+        spread: u32,
     },
 }
 
@@ -123,6 +125,14 @@ pub enum FromWorker {
     Pools { report: String },
     /// It could not start (an app that boots in each worker and failed there).
     Failed { message: String },
+}
+
+/// Worker → the worker of another slot, through that one's inbox. Descriptor: a client's connection of which nothing has
+/// been read.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Handed {
+    /// The process for which it was counted.
+    pub pid: u32,
 }
 
 /// What may change while the front runs.

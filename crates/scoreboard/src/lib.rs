@@ -9,11 +9,13 @@
 
 mod budget;
 mod layout;
+mod loads;
 mod mapping;
 mod reader;
 mod writer;
 
 pub use budget::{Budgets, Holder};
 pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
+pub use loads::{Load, Loads};
 pub use reader::{InFlight, Scoreboard, Snapshot};
 pub use writer::{Ticket, Writer};

@@ -25,6 +25,7 @@ mod program;
 mod server;
 mod signal;
 mod sockets;
+mod spread;
 mod status;
 mod systemd;
 mod watch;

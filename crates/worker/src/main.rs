@@ -14,6 +14,7 @@ mod log;
 mod pools;
 mod probe;
 mod run;
+mod spread;
 mod stream;
 mod waiter;
 mod watchdog;

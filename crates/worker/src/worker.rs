@@ -22,6 +22,7 @@ use crate::classic::Classic;
 use crate::connection::{self, Life};
 use crate::gate::Gate;
 use crate::host::ProcessHost;
+use crate::spread::{self, Spread, seated};
 use crate::waiter::now_ms;
 use crate::wear::Wear;
 use crate::{clock, descriptors, door, log, pools, probe, watchdog};
@@ -52,6 +53,8 @@ pub(crate) struct Worker {
     wear: Wear,
     /// The front may still send connections.
     has_door: Cell<bool>,
+    /// With other workers to share connections with.
+    pub(crate) spread: Option<Rc<Spread>>,
     /// How many requests may be in flight (workers.concurrency).
     pub(crate) gate: Rc<Gate>,
 }
@@ -63,7 +66,12 @@ fn milliseconds(seconds: f64) -> u64 {
 }
 
 impl Worker {
-    fn new(start: &Start, host: &'static ProcessHost, classic: Option<Classic>) -> Worker {
+    fn new(
+        start: &Start,
+        host: &'static ProcessHost,
+        classic: Option<Classic>,
+        spread: Option<Rc<Spread>>,
+    ) -> Worker {
         // Ids differ between workers and between starts, and tell the order within one.
         let seed = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -85,6 +93,7 @@ impl Worker {
             gate: Gate::new(start.boot.concurrency.unwrap_or(1).max(1)),
             wear: Wear::new(start.boot.max_requests, start.boot.max_memory),
             has_door: Cell::new(start.door.is_some()),
+            spread,
             next_id: Cell::new(
                 (u64::from(std::process::id()) << 40)
                     ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),
@@ -208,6 +217,9 @@ impl Worker {
             .borrow_mut()
             .drain(..)
             .for_each(|listener| listener.abort());
+        if let Some(spread) = &self.spread {
+            spread.leave(drain.linger);
+        }
         self.awake.notify_one();
         self.host.changed.notify_waiters();
     }
@@ -279,7 +291,7 @@ fn failed(channel: &Channel, message: String) -> ExitCode {
     hook::exit_now(1)
 }
 
-async fn serve(start: Start) -> Result<(), String> {
+async fn serve(mut start: Start) -> Result<(), String> {
     let text = |error: std::io::Error| error.to_string();
     let board = start
         .scoreboard
@@ -292,7 +304,8 @@ async fn serve(start: Start) -> Result<(), String> {
     let classic = classic
         .transpose()
         .map_err(|error| format!("{}: {error}", start.boot.app.display()))?;
-    let worker = Rc::new(Worker::new(&start, host, classic));
+    let spread = Spread::new(start.slot, std::mem::take(&mut start.spread)).map_err(text)?;
+    let worker = Rc::new(Worker::new(&start, host, classic, spread.map(Rc::new)));
     watchdog::start(Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX))
         .map_err(text)?;
     if let Some(path) = &start.boot.probe
@@ -304,13 +317,7 @@ async fn serve(start: Start) -> Result<(), String> {
             .map_err(|error| error.to_string())?;
         hook::exit_now(1)
     }
-    for listener in start.listeners {
-        let handle = listen(Rc::clone(&worker), listener).map_err(text)?;
-        worker.listening.borrow_mut().push(handle);
-    }
-    if let Some(door) = start.door {
-        door::open(&worker, door).map_err(text)?;
-    }
+    open(&worker, start.listeners, start.door).map_err(text)?;
     spawn_local(clock::run(Rc::clone(&worker)));
     let channel = Rc::new(descriptors::watch(start.channel, Interest::READABLE).map_err(text)?);
     channel
@@ -430,6 +437,22 @@ async fn drained(worker: &Worker) {
     }
 }
 
+/// Begin to accept, where this worker does.
+fn open(
+    worker: &Rc<Worker>,
+    listeners: Vec<OwnedFd>,
+    door: Option<Channel>,
+) -> std::io::Result<()> {
+    for listener in listeners {
+        let handle = listen(Rc::clone(worker), listener)?;
+        worker.listening.borrow_mut().push(handle);
+    }
+    if let Some(spread) = &worker.spread {
+        spread.open(worker)?;
+    }
+    door.map_or(Ok(()), |door| door::open(worker, door))
+}
+
 /// Accept on a socket that the supervisor opened, TCP or Unix.
 fn listen(worker: Rc<Worker>, fd: OwnedFd) -> std::io::Result<AbortHandle> {
     let socket = socket2::Socket::from(fd);
@@ -451,12 +474,12 @@ async fn accept_tcp(worker: Rc<Worker>, listener: TcpListener) {
                 let local = stream.local_addr().unwrap_or(peer);
                 // Small answers must not wait for an acknowledgement.
                 let _ = stream.set_nodelay(true);
-                spawn_local(connection::serve(
-                    Rc::clone(&worker),
-                    stream,
-                    connection::tcp_client(peer, local),
-                    None,
-                ));
+                let Some((stream, seat)) = spread::keep(&worker, stream) else {
+                    continue;
+                };
+                let client = connection::tcp_client(peer, local);
+                let served = connection::serve(Rc::clone(&worker), stream, client, None);
+                spawn_local(seated(served, seat));
             }
             Err(error) => cannot_accept(&error).await,
         }
@@ -467,12 +490,11 @@ async fn accept_unix(worker: Rc<Worker>, listener: UnixListener) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                spawn_local(connection::serve(
-                    Rc::clone(&worker),
-                    stream,
-                    Client::default(),
-                    None,
-                ));
+                let Some((stream, seat)) = spread::keep(&worker, stream) else {
+                    continue;
+                };
+                let served = connection::serve(Rc::clone(&worker), stream, Client::default(), None);
+                spawn_local(seated(served, seat));
             }
             Err(error) => cannot_accept(&error).await,
         }

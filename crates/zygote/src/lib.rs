@@ -34,6 +34,8 @@ pub struct Start {
     pub listeners: Vec<OwnedFd>,
     /// Where the front sends connections, in place of listeners.
     pub door: Option<Channel>,
+    /// For handing connections over, as [`ToZygote::Fork`] says; empty without.
+    pub spread: Vec<OwnedFd>,
     /// The app is not in memory: the worker must boot it.
     pub cold: bool,
 }
@@ -227,10 +229,12 @@ impl Zygote {
                         slot,
                         generation,
                         door,
+                        spread,
                     },
-                    fds,
+                    mut fds,
                 ))) => {
-                    if let Some(code) = self.fork((slot, generation), door, fds)? {
+                    let spread = fds.split_off(fds.len().saturating_sub(spread as usize));
+                    if let Some(code) = self.fork((slot, generation), door, fds, spread)? {
                         return Ok(code);
                     }
                 }
@@ -289,6 +293,7 @@ impl Zygote {
         (slot, generation): (u32, u32),
         has_door: bool,
         mut fds: Vec<OwnedFd>,
+        spread: Vec<OwnedFd>,
     ) -> Result<Option<ExitCode>, Fatal> {
         if fds.len() < 2 {
             return Err(Fatal(format!("Fork came with {} descriptors", fds.len())));
@@ -315,6 +320,7 @@ impl Zygote {
                     scoreboard,
                     listeners,
                     door,
+                    spread,
                     cold,
                 };
                 Ok(Some(self.become_worker(start)))

@@ -12,6 +12,7 @@ use crate::front::{Front, settings};
 use crate::link::Said;
 use crate::log;
 use crate::signal::describe;
+use crate::spread::Spread;
 use crate::status::FrontStatus;
 use crate::worker::{State, WorkerId, resident};
 
@@ -48,6 +49,11 @@ impl Server {
                 .resize(self.slots as usize, Default::default());
             self.restarts.resize(self.slots as usize, 0);
             self.start_front();
+        } else if self.slots > 1 {
+            match Spread::new(self.slots) {
+                Ok(spread) => self.spread = Some(spread),
+                Err(e) => log::warning!("connections are left where the kernel deals them: {e}"),
+            }
         }
     }
 

@@ -31,6 +31,7 @@ use crate::pool::Pools;
 use crate::server::run::Reread;
 use crate::signal::Signal;
 use crate::sockets::Sockets;
+use crate::spread::Spread;
 use crate::status::{Status, WorkerStatus, totals};
 use crate::worker::{State, Worker, WorkerId};
 
@@ -40,6 +41,8 @@ pub(crate) struct Server {
     reread: Reread,
     /// Closed when the server stops.
     sockets: Option<Sockets>,
+    /// With direct dispatch to several slots.
+    spread: Option<Spread>,
     /// As clients would write them.
     addresses: Vec<String>,
     /// Lines to print when everything serves for the first time.
@@ -116,6 +119,7 @@ impl Server {
             reread,
             addresses: sockets.addresses(),
             sockets: Some(sockets),
+            spread: None,
             announcements: Vec::new(),
             slots,
             dispatch: None,

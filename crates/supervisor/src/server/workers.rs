@@ -32,7 +32,7 @@ impl Server {
             return;
         };
         match made {
-            Ok((worker, fds)) => {
+            Ok((worker, fds, spread)) => {
                 self.last_worker += 1;
                 let id = self.last_worker;
                 link.send(
@@ -40,6 +40,7 @@ impl Server {
                         slot,
                         generation: number,
                         door: worker.door.is_some(),
+                        spread,
                     },
                     fds,
                 );
@@ -60,8 +61,8 @@ impl Server {
         }
     }
 
-    /// Our side of a worker, and the descriptors of its side.
-    fn prepare(&self, generation: u32, slot: u32) -> std::io::Result<(Worker, Vec<OwnedFd>)> {
+    /// Our side of a worker, and the descriptors of its side; how many of them are for handing connections over.
+    fn prepare(&self, generation: u32, slot: u32) -> std::io::Result<(Worker, Vec<OwnedFd>, u32)> {
         let (ours, theirs) = Channel::pair()?;
         let concurrency = self
             .generations
@@ -78,11 +79,16 @@ impl Server {
         } else if let Some(sockets) = &self.sockets {
             fds.extend(sockets.for_slot(slot)?);
         }
+        let spread = self.spread.as_ref().map(|spread| spread.for_slot(slot));
+        let spread = spread.transpose()?.unwrap_or_default();
+        let number = spread.len() as u32;
+        fds.extend(spread);
         let (events, id) = (self.events.clone(), self.last_worker + 1);
         let link = Link::open(ours, move |said: Said<FromWorker>| {
             events.send(Event::Worker(id, said))
         })?;
-        Ok((Worker::new(generation, slot, board, link, door), fds))
+        let worker = Worker::new(generation, slot, board, link, door);
+        Ok((worker, fds, number))
     }
 
     pub(super) fn fork_if_empty(&mut self, number: u32, slot: u32) {
@@ -276,6 +282,9 @@ impl Server {
         let (number, state) = (worker.generation, worker.state);
         if let Some(pid) = worker.pid {
             self.budgets.table.reap(pid);
+            if let Some(spread) = &self.spread {
+                spread.left(worker.slot, pid);
+            }
         }
         let ended = status.map_or("ended".into(), describe);
         report(worker, status, &ended);

@@ -1,0 +1,190 @@
+//! How many connections each worker slot has, where all workers can see it: who has clearly more than another hands the
+//! next one over.
+//!
+//! One word per slot: the process that serves there, and its open connections. A word is changed for its process only,
+//! so that whatever comes late from or for a predecessor changes nothing of the successor's.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::mapping::{self, Mapping};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"HLOADS\x01\x00");
+const AT_SLOTS: usize = 1;
+
+/// The shared table.
+#[derive(Debug)]
+pub struct Loads {
+    mapping: Mapping,
+}
+
+/// What a slot had at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    word: u64,
+}
+
+impl Load {
+    fn new(pid: u32, connections: u32) -> Load {
+        let word = u64::from(pid) << 32 | u64::from(connections);
+        Load { word }
+    }
+
+    /// Who serves there.
+    pub fn pid(self) -> u32 {
+        (self.word >> 32) as u32
+    }
+
+    pub fn connections(self) -> u32 {
+        self.word as u32
+    }
+
+    fn plus(self, connections: i32) -> Load {
+        Load::new(
+            self.pid(),
+            self.connections().saturating_add_signed(connections),
+        )
+    }
+}
+
+impl Loads {
+    /// Memory for so many slots; [`Loads::map`] it in every process.
+    pub fn create(slots: u32) -> io::Result<OwnedFd> {
+        let fd = mapping::create_file(1 + AT_SLOTS + slots as usize)?;
+        let mapping = Mapping::of(&fd)?;
+        mapping[AT_SLOTS].store(u64::from(slots), Ordering::Relaxed);
+        mapping[0].store(MAGIC, Ordering::Release);
+        Ok(fd)
+    }
+
+    pub fn map(fd: &OwnedFd) -> io::Result<Loads> {
+        let mapping = Mapping::of(fd)?;
+        let fits = mapping.len() > AT_SLOTS
+            && mapping[0].load(Ordering::Acquire) == MAGIC
+            && mapping[AT_SLOTS].load(Ordering::Relaxed) as usize == mapping.len() - 1 - AT_SLOTS;
+        if !fits {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "this is not a table of connections",
+            ));
+        }
+        Ok(Loads { mapping })
+    }
+
+    pub fn slots(&self) -> u32 {
+        (self.mapping.len() - 1 - AT_SLOTS) as u32
+    }
+
+    fn word(&self, slot: u32) -> &AtomicU64 {
+        &self.mapping[1 + AT_SLOTS + slot as usize]
+    }
+
+    /// Change the slot's word, if it is this process's; what it is now.
+    fn change(&self, slot: u32, pid: u32, to: impl Fn(Load) -> Load) -> Option<Load> {
+        let change = |word| {
+            let known = Load { word };
+            (known.pid() == pid).then(|| to(known).word)
+        };
+        let before = self
+            .word(slot)
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
+        before.ok().map(|word| to(Load { word }))
+    }
+
+    /// From now on `pid` serves in this slot.
+    pub fn enter(&self, slot: u32, pid: u32) {
+        self.word(slot)
+            .store(Load::new(pid, 0).word, Ordering::Release);
+    }
+
+    /// The same with the connections it has, unless somebody else does.
+    pub fn enter_again(&self, slot: u32, pid: u32, connections: u32) {
+        let _ = self.word(slot).compare_exchange(
+            0,
+            Load::new(pid, connections).word,
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
+    }
+
+    /// It takes no more connections there, or is gone.
+    pub fn leave(&self, slot: u32, pid: u32) {
+        let _ = self.change(slot, pid, |_| Load::new(0, 0));
+    }
+
+    /// It has one more; how many that makes. `None` if it is not (or no longer) the one that serves there.
+    pub fn add(&self, slot: u32, pid: u32) -> Option<u32> {
+        self.change(slot, pid, |load| load.plus(1))
+            .map(Load::connections)
+    }
+
+    /// It has one less.
+    pub fn take(&self, slot: u32, pid: u32) {
+        let _ = self.change(slot, pid, |load| load.plus(-1));
+    }
+
+    /// `None` where nobody serves.
+    pub fn load(&self, slot: u32) -> Option<Load> {
+        let word = self.word(slot).load(Ordering::Acquire);
+        (word != 0).then_some(Load { word })
+    }
+
+    /// Count one more for a slot in which nothing has changed since `seen`; false if something has.
+    pub fn give(&self, slot: u32, seen: Load) -> bool {
+        self.word(slot)
+            .compare_exchange(
+                seen.word,
+                seen.plus(1).word,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            )
+            .is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(slots: u32) -> Loads {
+        Loads::map(&Loads::create(slots).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_word_is_changed_for_its_process_only() {
+        let table = table(2);
+        assert_eq!((table.slots(), table.load(1)), (2, None));
+        table.enter(1, 7);
+        assert_eq!(
+            (table.add(1, 7), table.add(1, 7), table.add(1, 8)),
+            (Some(1), Some(2), None)
+        );
+        table.enter(1, 8);
+        table.take(1, 7);
+        table.leave(1, 7);
+        assert_eq!(table.load(1).map(Load::pid), Some(8));
+        table.take(1, 8);
+        assert_eq!(table.load(1).map(Load::connections), Some(0));
+        table.leave(1, 8);
+        assert_eq!(table.load(1), None);
+        table.enter_again(1, 7, 5);
+        table.enter_again(1, 8, 6);
+        assert_eq!(table.load(1).map(Load::connections), Some(5));
+    }
+
+    #[test]
+    fn one_of_two_givers_must_look_again() {
+        let table = table(1);
+        table.enter(0, 7);
+        let seen = table.load(0).unwrap();
+        assert!(table.give(0, seen) && !table.give(0, seen));
+        assert_eq!(table.load(0).map(Load::connections), Some(1));
+    }
+
+    #[test]
+    fn other_memory_is_refused() {
+        let fd = mapping::create_file(8).unwrap();
+        assert!(Loads::map(&fd).is_err());
+    }
+}

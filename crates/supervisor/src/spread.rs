@@ -1,0 +1,58 @@
+//! What workers need to hand each other connections in direct dispatch: the kernel deals them by hash, 9 to one and 22
+//! to another.
+//!
+//! Each slot has an inbox, a socket pair of which both ends stay here for the server's life: a connection on its way to
+//! a worker that dies waits for the successor, and the end of one worker is never the end of another's inbox.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use ipc::Channel;
+use scoreboard::Loads;
+
+/// A worker hands over to so many slots behind its own at most; each costs it a descriptor.
+const PARTNERS: u32 = 32;
+
+#[derive(Debug)]
+pub(crate) struct Spread {
+    table: Loads,
+    fd: OwnedFd,
+    inboxes: Vec<Inbox>,
+}
+
+#[derive(Debug)]
+struct Inbox {
+    give: Channel,
+    take: Channel,
+}
+
+impl Spread {
+    pub(crate) fn new(slots: u32) -> io::Result<Spread> {
+        let fd = Loads::create(slots)?;
+        let inbox = |_| Channel::pair().map(|(give, take)| Inbox { give, take });
+        Ok(Spread {
+            table: Loads::map(&fd)?,
+            fd,
+            inboxes: (0..slots).map(inbox).collect::<io::Result<_>>()?,
+        })
+    }
+
+    /// Copies for the worker of this slot, as [`ipc::ToZygote::Fork`] says.
+    pub(crate) fn for_slot(&self, slot: u32) -> io::Result<Vec<OwnedFd>> {
+        let slots = self.table.slots();
+        let inbox = |number: u32| &self.inboxes[(number % slots) as usize];
+        let mut fds = vec![
+            self.fd.try_clone()?,
+            inbox(slot).take.as_fd().try_clone_to_owned()?,
+        ];
+        for partner in slot + 1..slot + slots.min(1 + PARTNERS) {
+            fds.push(inbox(partner).give.as_fd().try_clone_to_owned()?);
+        }
+        Ok(fds)
+    }
+
+    /// This process is gone.
+    pub(crate) fn left(&self, slot: u32, pid: u32) {
+        self.table.leave(slot, pid);
+    }
+}

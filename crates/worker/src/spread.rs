@@ -1,0 +1,275 @@
+//! Connections spread evenly over the workers of direct dispatch.
+//!
+//! The kernel deals connections by hash: of 64, one worker of four gets 9 and another 22, and every request of the 22
+//! pays for it. So all see how many each has ([`scoreboard::Loads`]), and a worker that accepts one while it has clearly
+//! more than another hands it over before anything is read of it. A connection on its way lies in the inbox of its slot,
+//! of which the supervisor holds both ends: if the worker there dies, its successor finds it.
+//!
+//! Connections that live for one request are not worth the trouble: hand-overs are limited in number (`Credit`), which
+//! costs those that live long nothing.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use ipc::{Channel, Handed};
+use php::Client;
+use scoreboard::{Load, Loads};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::task::{AbortHandle, spawn_local};
+
+use crate::connection::{self, tcp_client};
+use crate::waiter::now_ms;
+use crate::worker::{Worker, receive};
+use crate::{descriptors, log};
+
+/// One worker's part in it.
+pub(crate) struct Spread {
+    table: Loads,
+    slot: u32,
+    pid: u32,
+    /// Until it is open.
+    inbox: Cell<Option<Channel>>,
+    /// Inboxes of the slots behind this one.
+    partners: Vec<Channel>,
+    /// Connections that have a seat.
+    taken: Cell<u32>,
+    credit: Credit,
+    listening: RefCell<Option<AbortHandle>>,
+}
+
+/// A connection's; it counts as open here until this is dropped.
+pub(crate) struct Seat(Weak<Spread>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let Some(spread) = self.0.upgrade() {
+            spread.taken.set(spread.taken.get() - 1);
+            spread.table.take(spread.slot, spread.pid);
+        }
+    }
+}
+
+/// How many connections may be handed over now: many at once, few in the long run.
+struct Credit {
+    left: Cell<u32>,
+    since: Cell<u64>,
+}
+
+impl Credit {
+    const MOST: u32 = 256;
+    /// Milliseconds until one more may be.
+    const PACE: u64 = 10;
+
+    fn spend(&self, now: u64) -> bool {
+        let earned = now.saturating_sub(self.since.get()) / Self::PACE;
+        if earned > 0 {
+            self.since.set(now);
+            let left = u64::from(self.left.get()).saturating_add(earned);
+            self.left
+                .set(u32::try_from(left).map_or(Self::MOST, |left| left.min(Self::MOST)));
+        }
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0
+    }
+}
+
+/// Out of descriptors: try again when something may have been freed.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Clearly more: the difference would stay if this one went.
+fn is_too_many(mine: u32, least: u32) -> bool {
+    mine > least + 1 + least / 16
+}
+
+impl Spread {
+    /// From the descriptors that came with `Fork`; `None` without.
+    pub(crate) fn new(slot: u32, fds: Vec<OwnedFd>) -> std::io::Result<Option<Spread>> {
+        let mut fds = fds.into_iter();
+        let (Some(table), Some(inbox)) = (fds.next(), fds.next()) else {
+            return Ok(None);
+        };
+        Ok(Some(Spread {
+            table: Loads::map(&table)?,
+            slot,
+            pid: std::process::id(),
+            inbox: Cell::new(Some(Channel::from(inbox))),
+            partners: fds.map(Channel::from).collect(),
+            taken: Cell::new(0),
+            credit: Credit {
+                left: Cell::new(Credit::MOST),
+                since: Cell::new(now_ms()),
+            },
+            listening: RefCell::default(),
+        }))
+    }
+
+    /// This worker accepts connections from now on.
+    pub(crate) fn open(self: &Rc<Self>, worker: &Rc<Worker>) -> std::io::Result<()> {
+        let Some(inbox) = self.inbox.take() else {
+            return Ok(());
+        };
+        let inbox = descriptors::watch(inbox, Interest::READABLE)?;
+        self.table.enter(self.slot, self.pid);
+        let task = spawn_local(listen(Rc::clone(worker), Rc::clone(self), inbox));
+        *self.listening.borrow_mut() = Some(task.abort_handle());
+        Ok(())
+    }
+
+    /// It takes no more. What lies in its inbox is left to its successor, if it has one.
+    pub(crate) fn leave(&self, has_successor: bool) {
+        self.table.leave(self.slot, self.pid);
+        if has_successor && let Some(listening) = self.listening.take() {
+            listening.abort();
+        }
+    }
+
+    /// Count one more of ours; how many that makes, if anybody counts.
+    fn count(self: &Rc<Self>) -> (Seat, Option<u32>) {
+        self.taken.set(self.taken.get() + 1);
+        (
+            Seat(Rc::downgrade(self)),
+            self.table.add(self.slot, self.pid),
+        )
+    }
+
+    /// The partner with the fewest connections; the first of several.
+    fn least(&self) -> Option<(u32, &Channel, Load)> {
+        let slots = self.table.slots();
+        let partners = self.partners.iter().zip(1..);
+        partners
+            .filter_map(|(inbox, distance)| {
+                let slot = (self.slot + distance) % slots;
+                Some((slot, inbox, self.table.load(slot)?))
+            })
+            .min_by_key(|(_, _, load)| load.connections())
+    }
+
+    /// Hand it to a worker that has clearly fewer than these; false if it stays here.
+    fn hand_over(&self, stream: &impl AsFd, mine: u32) -> bool {
+        let Some((slot, inbox, load)) = self.least() else {
+            return false;
+        };
+        if !is_too_many(mine, load.connections())
+            || !self.credit.spend(now_ms())
+            || !self.table.give(slot, load)
+        {
+            return false;
+        }
+        let given = inbox.try_send(&Handed { pid: load.pid() }, &[stream.as_fd()]);
+        if given.is_err() {
+            // Its inbox is full, or too many descriptors are on their way.
+            self.table.take(slot, load.pid());
+        }
+        given.is_ok()
+    }
+
+    /// A seat for one that came through the inbox, counted for the process `pid`.
+    fn arrived(self: &Rc<Self>, pid: u32) -> Seat {
+        if pid == self.pid {
+            self.taken.set(self.taken.get() + 1);
+            return Seat(Rc::downgrade(self));
+        }
+        self.table.take(self.slot, pid);
+        self.count().0
+    }
+}
+
+/// A connection that this worker has accepted: with its seat here, or `None` when another worker has it now.
+pub(crate) fn keep<S: AsFd>(worker: &Worker, stream: S) -> Option<(S, Option<Seat>)> {
+    let Some(spread) = &worker.spread else {
+        return Some((stream, None));
+    };
+    let (seat, mine) = spread.count();
+    match mine {
+        Some(mine) if spread.hand_over(&stream, mine) => return None,
+        Some(_) => {}
+        // A successor that came and went left nobody in this slot.
+        None if !worker.is_draining() => {
+            let taken = spread.taken.get();
+            spread.table.enter_again(spread.slot, spread.pid, taken);
+        }
+        None => {}
+    }
+    Some((stream, Some(seat)))
+}
+
+/// A connection being served, which has its seat until it is done.
+pub(crate) async fn seated(served: impl Future<Output = ()>, seat: Option<Seat>) {
+    served.await;
+    drop(seat);
+}
+
+/// Serve what other workers hand over.
+async fn listen(worker: Rc<Worker>, spread: Rc<Spread>, inbox: AsyncFd<Channel>) {
+    loop {
+        match receive::<Handed>(&inbox).await {
+            Ok(Some((Handed { pid }, mut fds))) => {
+                let seat = spread.arrived(pid);
+                // If that fails, the client has hung up meanwhile.
+                let _ = fds.pop().map(|fd| serve(&worker, fd, seat));
+            }
+            // The supervisor has gone, and all other workers.
+            Ok(None) => return,
+            Err(error) => {
+                log::error(format_args!(
+                    "cannot take a connection from another worker: {error}"
+                ));
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+fn serve(worker: &Rc<Worker>, fd: OwnedFd, seat: Seat) -> std::io::Result<()> {
+    let worker = Rc::clone(worker);
+    if socket2::SockRef::from(&fd).local_addr()?.is_unix() {
+        let stream = UnixStream::from_std(fd.into())?;
+        let served = connection::serve(worker, stream, Client::default(), None);
+        spawn_local(seated(served, Some(seat)));
+    } else {
+        let stream = TcpStream::from_std(fd.into())?;
+        let client = tcp_client(stream.peer_addr()?, stream.local_addr()?);
+        let served = connection::serve(worker, stream, client, None);
+        spawn_local(seated(served, Some(seat)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_of_one_is_none_and_of_many_a_sixteenth() {
+        for (mine, least, too_many) in [
+            (1, 0, false),
+            (2, 0, true),
+            (17, 16, false),
+            (18, 16, false),
+            (19, 16, true),
+            (1050, 1000, false),
+            (1064, 1000, true),
+        ] {
+            assert_eq!(is_too_many(mine, least), too_many, "{mine} and {least}");
+        }
+    }
+
+    #[test]
+    fn credit_is_earned_slowly_and_never_more_than_the_most() {
+        let credit = Credit {
+            left: Cell::new(2),
+            since: Cell::new(1000),
+        };
+        let spend = |at, times| (0..times).filter(|_| credit.spend(at)).count();
+        assert_eq!(spend(1000, 5), 2);
+        assert_eq!(spend(1000 + Credit::PACE - 1, 5), 0);
+        assert_eq!(spend(1000 + 3 * Credit::PACE, 5), 3);
+        assert_eq!(spend(1_000_000, 500), Credit::MOST as usize);
+    }
+}

@@ -4,9 +4,10 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 16] = [
     "classic.c",
     "cli.c",
+    "cycle.c",
     "frankenphp.c",
     "functions.c",
     "ground.c",

@@ -54,6 +54,31 @@ fn nothing_survives_a_request() {
     server.stop();
 }
 
+/// The engine remembers by name what a class or function is: for one request, though the names are one for all.
+#[test]
+fn what_a_request_declares_is_another_for_the_next() {
+    let declare = |v: u8| {
+        format!(
+            "enum Suit: int {{ case A = {v}; }}
+             class Thing extends ArrayObject {{ const OWN = self::class . {v}; public static int $n = {v}; static function one(): self {{ return new self([self::$n++]); }} }}
+             function thing(Thing $t = new Thing([])): string {{ static $n = {v}; return get_class($t) . $n++ . Thing::OWN . Suit::A->value; }}"
+        )
+    };
+    let server = site(&[
+        ("1.php", &declare(1)),
+        ("2.php", &declare(2)),
+        ("index.php", "require (int) $_GET['v'] . '.php'; $make = 'Thing'; $t = new $make; thing();
+            echo thing($t), Thing::one()[0], $t instanceof Thing, count(new Thing([1])), constant('Thing::OWN'), (new ReflectionMethod('ArrayObject', 'count'))->class;"),
+    ])
+    .start();
+    let mut client = server.connect();
+    for v in [1, 2, 2, 1, 1, 2, 1, 2] {
+        let expected = format!("Thing{}Thing{v}{v}{v}11Thing{v}ArrayObject", v + 1);
+        assert_eq!(ok(&client.get(&format!("/?v={v}"))), expected);
+    }
+    server.stop();
+}
+
 #[test]
 fn errors_end_the_request_and_nothing_else() {
     let server = site(&[

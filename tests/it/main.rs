@@ -15,6 +15,7 @@ mod hooks;
 mod http;
 mod isolation;
 mod lifecycle;
+mod opcache;
 mod parity;
 mod pools;
 mod processes;

@@ -10,6 +10,7 @@
 
 mod files;
 mod names;
+mod opcache;
 mod poll;
 mod process;
 mod real;
@@ -19,6 +20,7 @@ mod sockets;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
+pub use opcache::{keep_opcache_lock, release_opcache_lock};
 pub use real::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 
 /// Which readiness a descriptor is waited for.

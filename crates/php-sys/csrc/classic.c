@@ -367,6 +367,7 @@ bool hearth_classic_begin(void)
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	watch("chdir", &chdir_function, on_chdir);
 	watch("chroot", &chroot_function, on_chroot);
+	hearth_cycle_begin();
 	return make_stack();
 }
 

@@ -23,6 +23,7 @@
 #include <Zend/zend_interfaces.h>
 #include <Zend/zend_observer.h>
 #include <Zend/zend_smart_str.h>
+#include <Zend/zend_signal.h>
 #include <Zend/zend_weakrefs.h>
 #include <ext/standard/basic_functions.h>
 #include <ext/standard/head.h>
@@ -83,6 +84,13 @@
 # define HEARTH_IS_OUT_OF_MEMORY() false
 # define HEARTH_FORGET_OUT_OF_MEMORY() ((void) 0)
 #endif
+
+/*
+ * zend_activate() clears the slots of internal functions with all others, up to 8.3; from 8.4 on those are kept apart. Where
+ * they begin.
+ */
+#define HEARTH_CLEARS_FUNCTION_SLOTS (PHP_VERSION_ID < 80400)
+#define HEARTH_CLEARED_SLOTS ((void **) CG(map_ptr_real_base))
 
 /* zend_compile_string's parameters, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position

@@ -103,6 +103,7 @@ const hearth_script *hearth_classic_script(void);
 /* The engine forgets its status line when it has sent the head; ours leaves later. */
 void hearth_classic_keep_status_line(const char *line);
 int hearth_user_ini_activate(void);
+void hearth_cycle_begin(void);
 void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 extern const zend_function_entry hearth_functions[], hearth_cli_functions[];

@@ -69,6 +69,9 @@ fn watch(grace: u64) {
         std::thread::sleep(LOOK);
         let deadline = DEADLINE.load(Ordering::Relaxed);
         quiet = if deadline == 0 { quiet + 1 } else { 0 };
+        if deadline == 0 {
+            hook::release_opcache_lock();
+        }
         if quiet > QUIET_LOOKS {
             sleep_until_woken();
             quiet = 0;

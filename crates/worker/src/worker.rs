@@ -304,6 +304,9 @@ async fn serve(mut start: Start) -> Result<(), String> {
     let classic = classic
         .transpose()
         .map_err(|error| format!("{}: {error}", start.boot.app.display()))?;
+    if classic.is_some() {
+        hook::keep_opcache_lock();
+    }
     let spread = Spread::new(start.slot, std::mem::take(&mut start.spread)).map_err(text)?;
     let worker = Rc::new(Worker::new(&start, host, classic, spread.map(Rc::new)));
     watchdog::start(Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX))

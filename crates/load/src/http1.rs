@@ -12,20 +12,20 @@ const MAX_HEADERS: usize = 100;
 
 /// What a response head says about the bytes that follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub struct Head {
     /// Length of the head in bytes.
-    pub(crate) len: usize,
+    pub len: usize,
     /// Status code.
-    pub(crate) status: u16,
+    pub status: u16,
     /// How the end of the body is found.
-    pub(crate) framing: Framing,
+    pub framing: Framing,
     /// True if the connection may be used again.
-    pub(crate) keep_alive: bool,
+    pub keep_alive: bool,
 }
 
 /// How the end of a body is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub enum Framing {
     /// After so many bytes.
     Length(u64),
     /// After the last chunk.
@@ -36,10 +36,10 @@ pub(crate) enum Framing {
 
 /// Why the bytes are not a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bad(pub(crate) String);
+pub struct Bad(pub String);
 
 /// Parses a head at the beginning of `bytes`; `None` if it is not complete.
-pub(crate) fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Bad> {
+pub fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Bad> {
     let mut headers = [EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     match response.parse(bytes) {
@@ -107,7 +107,7 @@ fn connection(value: &[u8], default: bool) -> bool {
 
 /// Remembers the last head so that its repetition costs one comparison.
 #[derive(Debug, Default)]
-pub(crate) struct HeadCache {
+pub struct HeadCache {
     bytes: Vec<u8>,
     head: Option<Head>,
 }
@@ -157,7 +157,7 @@ enum ChunkState {
 
 /// What a reader wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub enum Progress {
     /// More bytes.
     More,
     /// Nothing: the response ended after so many of the bytes given.
@@ -166,38 +166,38 @@ pub(crate) enum Progress {
 
 /// Reads one response after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+pub struct Reader {
     stage: Stage,
     pending: Vec<u8>,
     /// Status of the response being read.
-    pub(crate) status: u16,
+    pub status: u16,
     /// Whether the connection may be used afterwards.
-    pub(crate) keep_alive: bool,
+    pub keep_alive: bool,
     /// Bytes of its head.
-    pub(crate) head_bytes: u64,
+    pub head_bytes: u64,
     /// Bytes of its body so far.
-    pub(crate) body_bytes: u64,
+    pub body_bytes: u64,
     /// The body, as far as it was to be kept.
-    pub(crate) body: Vec<u8>,
+    pub body: Vec<u8>,
     /// The head, if it was to be kept.
-    pub(crate) head: Vec<u8>,
+    pub head: Vec<u8>,
 }
 
 /// How much of a response to keep.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Keep {
+pub struct Keep {
     /// Bytes of body.
-    pub(crate) body: usize,
+    pub body: usize,
     /// Bytes of the body of an error response.
-    pub(crate) error_body: usize,
+    pub error_body: usize,
     /// The head.
-    pub(crate) head: bool,
+    pub head: bool,
 }
 
 impl Reader {
     /// Prepares for the next response.
     #[inline]
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.stage = Stage::Head;
         self.pending.clear();
         self.body.clear();
@@ -209,17 +209,17 @@ impl Reader {
     }
 
     /// True if no byte of the response has come yet.
-    pub(crate) fn is_fresh(&self) -> bool {
+    pub fn is_fresh(&self) -> bool {
         self.stage == Stage::Head && self.pending.is_empty() && self.head_bytes == 0
     }
 
     /// True if the end of the connection is the end of the response.
-    pub(crate) fn ends_at_close(&self) -> bool {
+    pub fn ends_at_close(&self) -> bool {
         self.stage == Stage::UntilClose
     }
 
     /// Takes the next bytes. `bodiless`: the request was HEAD.
-    pub(crate) fn feed(
+    pub fn feed(
         &mut self,
         data: &[u8],
         bodiless: bool,

@@ -11,7 +11,8 @@ mod control;
 mod engine;
 mod expect;
 mod h2engine;
-mod http1;
+#[doc(hidden)] // for fuzz/
+pub mod http1;
 mod mix;
 mod plan;
 mod procfs;

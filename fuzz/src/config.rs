@@ -1,0 +1,85 @@
+//! Configuration: a file, an environment and a command line of any words.
+
+use std::path::Path;
+
+use clap::Command;
+use config::{Given, Opt, Problems, Raw, Settings, Source};
+
+use crate::input::Input;
+
+/// A TOML file, a line `NAME=value` for each variable, a line for each word of the command line; a NUL between the three.
+///
+/// There are settings or there are mistakes, each with its place; what holds, said again on the command line, is the same.
+///
+/// # Panics
+/// When that does not hold.
+pub fn settings(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let [file, environment, words] = [input.until(0), input.until(0), input.until(0)]
+        .map(|part| String::from_utf8_lossy(part).into_owned());
+    let directory = tempfile::Builder::new()
+        .prefix("hearth-fuzz-")
+        .tempdir()
+        .expect("a directory can be made");
+    let place = directory.path();
+    std::fs::write(place.join("hearth.toml"), file).expect("a file can be written");
+    let raw = Raw::gather(
+        arguments(&words).unwrap_or_default(),
+        variables(&environment),
+        place,
+    );
+    match config::resolve(&raw, place) {
+        Ok(settings) => said_again(&raw, &settings, place),
+        Err(problems) => explained(&problems),
+    }
+}
+
+/// `None`: clap has refused it, with a message of its own.
+fn arguments(words: &str) -> Option<Vec<(&'static Opt, Given)>> {
+    let command = Command::new("hearth")
+        .no_binary_name(true)
+        .arg(config::app_argument())
+        .args(config::flags(None));
+    let matches = command.try_get_matches_from(words.lines()).ok()?;
+    let mut given = config::matches_to_given(&matches);
+    given.retain(|(option, _)| option.key != "config");
+    Some(given)
+}
+
+/// Not another file to read: it might be a device.
+fn variables(lines: &str) -> Vec<(String, String)> {
+    lines
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .filter(|(name, _)| *name != "HEARTH_CONFIG")
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+fn explained(problems: &Problems) {
+    assert!(!problems.0.is_empty(), "refused without a mistake");
+    for problem in &problems.0 {
+        assert!(
+            !problem.place.is_empty() && !problem.what.is_empty(),
+            "{problem:?}"
+        );
+    }
+    assert!(!problems.to_string().is_empty());
+}
+
+fn said_again(raw: &Raw, settings: &Settings, place: &Path) {
+    let said = config::effective(raw).into_iter();
+    let again = said
+        .filter(|line| line.source != Source::Default && line.key != "config")
+        .map(|line| {
+            let given = Given {
+                text: line.value,
+                source: Source::Flag("again"),
+            };
+            (config::option(line.key), given)
+        })
+        .collect();
+    let again = Raw::gather(again, Vec::new(), place);
+    let again = config::resolve(&again, place).expect("what holds can be said");
+    assert_eq!(&again, settings);
+}

@@ -1,0 +1,75 @@
+//! Requests that take too long.
+
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::{Duration, Instant};
+
+use testkit::service::MariaDb;
+
+use crate::support::{ok, one_worker};
+
+#[test]
+fn a_request_over_its_time_gets_a_timeout_error_inside_a_database_read() {
+    let server = one_worker(
+        r#"posix_mkfifo(__DIR__ . '/fifo', 0600);
+        return function ($request) {
+            try {
+                match ($request->path) {
+                    '/database' => (new PDO(getenv('DSN'), 'hearth', 'hearth'))->query('SELECT SLEEP(20)')->fetchColumn(),
+                    '/sleep' => sleep(20),
+                    '/pipe' => shell_exec('exec cat ' . __DIR__ . '/fifo'),
+                    '/computing' => (function () { for (;;) { strlen('x'); } })(),
+                };
+                return 'not cut off';
+            } catch (Hearth\TimeoutError $e) { return 'cut off: ' . $e->getMessage(); }
+        };"#,
+    )
+    .args(["--request-timeout", "0.5"])
+    .env("DSN", MariaDb::shared().dsn())
+    .start();
+    for path in ["/database", "/sleep", "/pipe", "/computing"] {
+        let start = Instant::now();
+        let text = server.get(path).text();
+        assert!(text.starts_with("cut off: "), "{path}: {text}");
+        assert!(
+            (450..3000).contains(&start.elapsed().as_millis()),
+            "{path}: {:?}",
+            start.elapsed()
+        );
+    }
+    // As under php-fpm, the command itself is not ended: it still reads, or this would fail.
+    const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let writer = std::fs::OpenOptions::new()
+        .write(true)
+        .custom_flags(NONBLOCK)
+        .open(server.directory().join("fifo"));
+    drop(writer.expect("the command still runs"));
+    server.stop();
+}
+
+#[test]
+fn code_that_does_not_let_go_costs_its_worker() {
+    let server = one_worker(
+        r#"return function ($request) {
+            if ($request->path === '/') { return 'fine'; }
+            for (;;) { try { for (;;) { strlen('x'); } } catch (Throwable) {} }
+        };"#,
+    )
+    .args(["--request-timeout", "0.3", "--request-grace", "0.3"])
+    .start();
+    let start = Instant::now();
+    let mut client = server.connect();
+    client.send("GET /stubborn HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(
+        client
+            .try_response(false)
+            .map_or(true, |response| response.status >= 500)
+    );
+    assert!(
+        start.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        start.elapsed()
+    );
+    assert_eq!(ok(&server.get("/")), "fine");
+    server.expect_log("/stubborn");
+    server.stop();
+}

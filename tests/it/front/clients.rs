@@ -1,0 +1,180 @@
+//! Clients that are slow, leave, or bring much.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use testkit::{Server, cpu_time, descriptors};
+
+use super::{balanced, busy_worker, go, status, until_made};
+use crate::support::{eventually, memory, ok};
+
+#[test]
+fn a_slow_upload_and_a_slow_download_occupy_no_worker() {
+    let server = balanced(1).start();
+    let mut upload = server.connect();
+    upload.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n");
+    let mut download = server.connect();
+    download.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    download.head().expect("a head");
+    let mut other = server.connect();
+    for byte in 0..20 {
+        upload.send([byte]);
+        ok(&other.get("/"));
+    }
+    assert_eq!(ok(&upload.response()), "20");
+    let mut at = 0;
+    loop {
+        let chunk = download.chunk().expect("a chunk");
+        if chunk.is_empty() {
+            break;
+        }
+        for byte in chunk {
+            assert_eq!(usize::from(byte), 65 + at / 65536 % 26, "byte {at}");
+            at += 1;
+        }
+    }
+    assert_eq!(at, 320 * 65536);
+    server.stop();
+}
+
+#[test]
+fn a_large_upload_stays_out_of_memory() {
+    let server = balanced(1).start();
+    let pids = [server.fronts()[0], server.workers()[0]];
+    ok(&server.get("/"));
+    let before = pids.map(memory);
+    let mut client = server.connect();
+    let (piece, pieces) = (vec![b'z'; 1 << 20], 200);
+    client.send(format!(
+        "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
+        piece.len() * pieces
+    ));
+    (0..pieces).for_each(|_| client.send(&piece));
+    assert_eq!(ok(&client.response()), (200 << 20).to_string());
+    for (pid, before) in pids.into_iter().zip(before) {
+        let grown = memory(pid).saturating_sub(before);
+        assert!(grown < 16 << 20, "process {pid} has grown by {grown} bytes");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_client_that_hangs_up_cancels_its_request_and_frees_its_worker() {
+    let server = balanced(1).start();
+    let mut client = server.connect();
+    client.send("GET /sleep HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_made(&server, "begun");
+    drop(client);
+    until_made(&server, "ended");
+    ok(&server.get("/"));
+    server.stop();
+}
+
+#[test]
+fn what_belongs_to_a_connection_stays_there() {
+    let server = Server::script(
+        r#"return fn () => json_encode([$_SERVER['REMOTE_ADDR'], $_SERVER['SERVER_PROTOCOL'], $_SERVER]);"#,
+    )
+    .args(["--concurrency", "1", "--workers", "1"])
+    .start();
+    let mut client = server.connect();
+    client.send(
+        "GET / HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade, X-Hop\r\nUpgrade: websocket\r\nX-Hop: 1\r\n\
+         Keep-Alive: timeout=9\r\nTE: trailers\r\nHearth-Client: 00 1 s 9.9.9.9:9 9.9.9.9:9\r\nX-Kept: 1\r\n\r\n",
+    );
+    let text = ok(&client.response()).to_lowercase();
+    assert!(text.starts_with(r#"["127.0.0.1","http\/1.1","#), "{text}");
+    for gone in [
+        "websocket",
+        "http_x_hop",
+        "timeout=9",
+        "trailers",
+        "hearth_client",
+        "9.9.9.9",
+    ] {
+        assert!(!text.contains(gone), "{gone} in {text}");
+    }
+    assert!(text.contains("http_x_kept"), "{text}");
+    client.send("GET / HTTP/1.0\r\n\r\n");
+    assert!(ok(&client.response()).contains(r"HTTP\/1.0"));
+    let mut proxy = server.connect();
+    proxy.send("CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n");
+    assert_eq!(proxy.response().status, 405);
+    server.stop();
+}
+
+#[test]
+fn the_app_may_close_its_clients_connection() {
+    let server = balanced(1).start();
+    let mut client = server.connect();
+    let response = client.get("/close");
+    assert_eq!(
+        (ok(&response).as_str(), response.header("connection")),
+        ("bye", Some("close"))
+    );
+    assert!(response.header("hearth-worker").is_none());
+    assert!(client.is_closed_by_server());
+    let workers = server.workers();
+    ok(&server.get("/"));
+    assert_eq!(server.workers(), workers);
+    server.stop();
+}
+
+#[test]
+fn an_upload_that_breaks_off_reaches_nobody() {
+    let server = balanced(1).start();
+    let mut client = server.connect();
+    client.send("POST /sleep HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
+    drop(client);
+    let mut stream = std::net::TcpStream::connect(server.address()).expect("it listens");
+    stream
+        .write_all(
+            b"POST /sleep HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n",
+        )
+        .expect("it is sent");
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert!(answer.contains(" 400 "), "{answer}");
+    ok(&server.get("/"));
+    assert!(!server.directory().join("begun").exists());
+    server.stop();
+}
+
+#[test]
+fn an_idle_front_uses_no_cpu_and_keeps_no_descriptors() {
+    let server = balanced(2).start();
+    let front = server.fronts()[0];
+    let mut idle = server.connect();
+    ok(&idle.get("/"));
+    for target in ["/until", "/big", "/sleep", "/later"] {
+        let mut leaves = server.connect();
+        leaves.send(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        match target {
+            "/big" | "/later" => drop(leaves.head()),
+            _ => drop(busy_worker(&server)),
+        }
+        drop(leaves);
+    }
+    go(&server);
+    eventually("all is answered", || {
+        !status(&server).contains("\"in_flight\":1")
+    });
+    eventually("what clients left is closed", || {
+        let open = descriptors(front);
+        let sockets = open.iter().filter(|fd| fd.contains("socket:")).count();
+        // Channel (twice: it is the standard input too), listener, reactor's wake-ups, the idle client; per worker a
+        // door and a connection.
+        sockets <= 3 + 2 + 1 + 2 * 2 && !open.iter().any(|fd| fd.contains("deleted"))
+    });
+    let before = cpu_time(front);
+    std::thread::sleep(Duration::from_millis(500));
+    let used = cpu_time(front)
+        .expect("it runs")
+        .saturating_sub(before.expect("it runs"));
+    assert!(
+        used <= Duration::from_millis(20),
+        "{used:?} of CPU in half a second"
+    );
+    ok(&idle.get("/"));
+    server.stop();
+}

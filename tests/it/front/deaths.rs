@@ -1,0 +1,104 @@
+//! A worker dies, or the front does: who notices.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use testkit::kill;
+
+use super::{balanced, busy_worker, go, metric, status, under_load};
+use crate::support::{eventually, hearth, ok};
+
+#[test]
+fn a_worker_that_dies_takes_one_request_with_it() {
+    let server = balanced(2).start();
+    for signal in [Signal::KILL, Signal::SEGV] {
+        for (method, expected) in [("POST", 502), ("GET", 200)] {
+            let mut client = server.connect();
+            let target = if method == "GET" { "/until" } else { "/sleep" };
+            client.send(format!(
+                "{method} {target} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+            ));
+            let busy = busy_worker(&server);
+            // Of a SIGSEGV that nothing has caused, the first only disarms Rust's handler.
+            eventually("it is dead", || {
+                kill(busy, signal);
+                !server.workers().contains(&busy)
+            });
+            go(&server);
+            let response = client.response();
+            assert_eq!(
+                response.status,
+                expected,
+                "{method} {signal:?}: {}",
+                response.text()
+            );
+            ok(&client.get("/"));
+            std::fs::remove_file(server.directory().join("go")).expect("it was made");
+        }
+    }
+    assert_eq!(metric(&server, "hearth_bad_gateway_total"), 2);
+    assert_eq!(metric(&server, "hearth_retries_total"), 2);
+    server.stop();
+}
+
+#[test]
+fn a_response_that_breaks_off_never_looks_complete() {
+    let server = balanced(1).start();
+    let mut client = server.connect();
+    client.send("GET /broken HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(client.try_response(false).is_err(), "it looked complete");
+    // Without a length nothing but a reset can tell.
+    let mut old = server.connect();
+    old.send("GET /broken HTTP/1.0\r\n\r\n");
+    assert!(old.take_rest().is_err(), "it looked complete");
+    ok(&server.get("/"));
+    server.stop();
+}
+
+#[test]
+fn fifty_kills_under_load_lose_only_what_was_in_flight_there() {
+    let server = balanced(8).start();
+    let kills = 50;
+    let (answered, failed) = under_load(
+        &server,
+        4,
+        "/",
+        |response| response.status == 502,
+        || {
+            for n in 0..kills {
+                eventually("there is a worker", || server.workers().len() > 2);
+                let workers = server.workers();
+                kill(workers[n % workers.len()], Signal::KILL);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        },
+    );
+    assert!(failed <= kills, "{failed} of {answered} failed");
+    server.stop();
+}
+
+#[test]
+fn a_front_that_dies_is_replaced_and_its_workers_stay() {
+    let server = balanced(2).start();
+    let workers = server.workers();
+    for _ in 0..2 {
+        let front = server.fronts()[0];
+        kill(front, Signal::KILL);
+        server.expect_log("another takes its place");
+        eventually("another runs", || {
+            server.fronts().first().is_some_and(|pid| *pid != front)
+        });
+        let pid: u32 = ok(&server.get("/")).parse().expect("a pid");
+        assert!(workers.contains(&pid), "a worker was lost with the front");
+    }
+    assert_eq!(server.workers(), workers);
+    assert!(status(&server).contains("\"healthy\":true"));
+    let words = hearth(&server, &["status", "app.php"]);
+    let words = String::from_utf8_lossy(&words.stdout).into_owned();
+    assert!(words.contains("\nfront       ready, pid "), "{words}");
+    assert!(
+        words.contains("restarts 2\nqueue       0 waiting; "),
+        "{words}"
+    );
+    server.stop();
+}

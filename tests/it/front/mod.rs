@@ -1,0 +1,143 @@
+//! Balanced dispatch: who waits for whom, what is lost when a process dies, and who is occupied by whom.
+
+mod clients;
+mod deaths;
+mod queue;
+mod replacement;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use testkit::http::{Client, Response};
+use testkit::{Server, ServerBuilder};
+
+use crate::support::{eventually, hearth, ok};
+
+const APP: &str = r#"return function (Hearth\Request $request) {
+    switch ($request->path) {
+        case '/nap': usleep(300000); break;
+        case '/until': while (!file_exists('go')) { usleep(5000); clearstatcache(); } break;
+        case '/sleep':
+            touch('begun');
+            try { sleep(20); } finally { touch('ended'); }
+            break;
+        case '/big': return (function () { for ($n = 0; $n < 320; $n++) { yield str_repeat(chr(65 + $n % 26), 65536); } })();
+        case '/leak': $GLOBALS['leak'][] = str_repeat('x', 1 << 20); break;
+        case '/later': Hearth\defer(function () { usleep(300000); touch('deferred'); }); break;
+        case '/broken': return (function () { yield str_repeat('x', 100000); usleep(100000); posix_kill(getmypid(), SIGKILL); yield 'never'; })();
+        case '/close': return new Hearth\Response('bye', 200, ['Connection' => 'close']);
+        case '/upload':
+            for ($size = 0, $stream = $request->stream(); !feof($stream);) { $size += strlen(fread($stream, 65536)); }
+            return (string) $size;
+    }
+    return (string) getmypid();
+};"#;
+
+/// Workers that serve one request at a time, behind the front.
+fn balanced(workers: u32) -> ServerBuilder {
+    Server::script(APP)
+        .args(["--concurrency", "1", "--workers"])
+        .arg(workers.to_string())
+        .args(["--ini", "post_max_size=0", "--admin", "127.0.0.1:0"])
+}
+
+/// A number from the admin server's metrics.
+fn metric(server: &Server, name: &str) -> u64 {
+    let line = server.expect_log("hearth: admin on http://");
+    let address = line.rsplit('/').next().expect("an address");
+    let page = ok(&Client::connect(address).get("/metrics"));
+    let prefix = format!("{name} ");
+    let value = page.lines().find_map(|line| line.strip_prefix(&prefix));
+    let value = value.unwrap_or_else(|| panic!("no {name} in {page}"));
+    value.parse().expect("a number")
+}
+
+/// Let requests for `/until` end.
+fn go(server: &Server) {
+    std::fs::write(server.directory().join("go"), "").expect("a file");
+}
+
+/// Until the handler has made this file.
+fn until_made(server: &Server, name: &str) {
+    let path = server.directory().join(name);
+    eventually(name, || path.exists());
+}
+
+/// GETs on so many connections at the same time until `work` is done; asserts that nothing fails but what `may_fail`.
+/// How many were answered, and how many failed in a way that may be.
+pub(crate) fn under_load(
+    server: &Server,
+    clients: usize,
+    target: &str,
+    may_fail: impl Fn(&Response) -> bool + Sync,
+    work: impl FnOnce(),
+) -> (usize, usize) {
+    let (done, answered, failed) = (
+        AtomicBool::new(false),
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+    );
+    std::thread::scope(|scope| {
+        for _ in 0..clients {
+            scope.spawn(|| {
+                // One connection for the whole time: it outlives workers and reloads.
+                let mut client = server.connect();
+                while !done.load(Ordering::Relaxed) {
+                    let response = client.get(target);
+                    answered.fetch_add(1, Ordering::Relaxed);
+                    if response.status != 200 {
+                        assert!(
+                            may_fail(&response),
+                            "{} {}",
+                            response.status,
+                            response.text()
+                        );
+                        failed.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        // Also when it panics, or the clients would never end.
+        let _end = OnDrop(|| done.store(true, Ordering::Relaxed));
+        work();
+    });
+    (answered.into_inner(), failed.into_inner())
+}
+
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        self.0();
+    }
+}
+
+/// The one that answers something.
+fn busy_worker(server: &Server) -> u32 {
+    busy_worker_of(server, "app.php")
+}
+
+fn busy_worker_of(server: &Server, app: &str) -> u32 {
+    let mut busy = None;
+    eventually("a worker is busy", || {
+        let status = status_of(server, app);
+        let rows = status
+            .split("{\"pid\":")
+            .skip(1)
+            .filter(|row| row.contains("\"in_flight\":1"));
+        busy = rows
+            .filter_map(|row| row.split(',').next()?.parse().ok())
+            .next();
+        busy.is_some()
+    });
+    busy.expect("found")
+}
+
+fn status(server: &Server) -> String {
+    status_of(server, "app.php")
+}
+
+fn status_of(server: &Server, app: &str) -> String {
+    let output = hearth(server, &["status", "--json", app]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.split_whitespace().collect()
+}

@@ -1,0 +1,84 @@
+//! Who gets a worker, and when.
+
+use std::time::Duration;
+
+use testkit::http::Client;
+
+use super::{balanced, busy_worker, go, metric, until_made};
+use crate::support::{eventually, ok};
+
+#[test]
+fn one_request_at_a_time_is_balanced_and_a_slow_one_holds_up_nobody() {
+    let server = balanced(2).start();
+    assert_eq!(server.fronts().len(), 1);
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", server.fronts()[0]));
+    assert!(
+        !maps.expect("it runs").contains("libphp"),
+        "the front maps libphp"
+    );
+    let mut slow = server.connect();
+    let mut others: Vec<Client> = (0..5).map(|_| server.connect()).collect();
+    slow.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
+    busy_worker(&server);
+    let mut pids: Vec<String> = others
+        .iter_mut()
+        .map(|client| ok(&client.get("/")))
+        .collect();
+    pids.dedup();
+    assert_eq!(pids.len(), 1);
+    go(&server);
+    assert_ne!(ok(&slow.response()), pids[0]);
+    server.stop();
+}
+
+#[test]
+fn requests_wait_in_order_and_beyond_the_queue_get_503() {
+    let server = balanced(1).args(["--queue", "2"]).start();
+    let mut clients: Vec<Client> = (0..3).map(|_| server.connect()).collect();
+    for (n, client) in clients.iter_mut().enumerate() {
+        client.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
+        eventually("it waits", || {
+            metric(&server, "hearth_queued_total") == n as u64
+        });
+    }
+    let refused = server.get("/");
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(metric(&server, "hearth_queue_length"), 2);
+    // One who hangs up makes room.
+    drop(clients.pop());
+    eventually("it has left", || {
+        metric(&server, "hearth_queue_length") == 1
+    });
+    let mut last = server.connect();
+    last.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    clients.push(last);
+    eventually("it waits", || metric(&server, "hearth_queue_length") == 2);
+    go(&server);
+    clients
+        .iter_mut()
+        .for_each(|client| drop(ok(&client.response())));
+    assert_eq!(metric(&server, "hearth_queue_length"), 0);
+    assert_eq!(metric(&server, "hearth_unavailable_total"), 1);
+    server.stop();
+}
+
+#[test]
+fn a_worker_with_deferred_work_is_not_idle() {
+    let server = balanced(2).start();
+    let mut client = server.connect();
+    let busy = ok(&client.get("/later"));
+    for _ in 0..5 {
+        assert_ne!(ok(&client.get("/")), busy, "it had work to do");
+    }
+    until_made(&server, "deferred");
+    eventually("it is used again", || {
+        let mut slow = server.connect();
+        slow.send("GET /nap HTTP/1.1\r\nHost: x\r\n\r\n");
+        std::thread::sleep(Duration::from_millis(50));
+        let quick = ok(&client.get("/"));
+        let slow = ok(&slow.response());
+        quick == busy || slow == busy
+    });
+    server.stop();
+}

@@ -5,22 +5,11 @@ use std::path::PathBuf;
 use testkit::Server;
 use testkit::service::{MariaDb, Peer, Postgres};
 
-use crate::support::ok;
+use crate::support::{example, ok};
 use crate::visitor::Visitor;
 
-/// The PHP block of the README below the mark `<!-- example: NAME -->`.
 fn readme(name: &str) -> String {
-    let text = std::fs::read_to_string(testkit::checkout().join("README.md")).expect("the README");
-    let after = text
-        .split(&format!("<!-- example: {name} -->"))
-        .nth(1)
-        .expect("the mark");
-    after
-        .split("```php\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```").next())
-        .expect("a block")
-        .to_owned()
+    example("README.md", name)
 }
 
 #[test]

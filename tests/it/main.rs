@@ -11,6 +11,7 @@ mod examples;
 mod faults;
 mod frameworks;
 mod front;
+mod guides;
 mod hooks;
 mod http;
 mod isolation;

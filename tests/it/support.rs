@@ -37,6 +37,18 @@ pub(crate) fn ok(response: &Response) -> String {
     response.text()
 }
 
+/// The block below the mark `<!-- example: NAME -->` on a page of the documentation.
+#[track_caller]
+pub(crate) fn example(page: &str, name: &str) -> String {
+    let text = std::fs::read_to_string(testkit::checkout().join(page)).expect("the page");
+    let mark = format!("<!-- example: {name} -->\n```");
+    let after = text.split(&mark).nth(1);
+    let block = after.and_then(|rest| rest.split_once('\n')?.1.split("```").next());
+    block
+        .unwrap_or_else(|| panic!("no example {name} in {page}"))
+        .to_owned()
+}
+
 /// `hearth` with these words, in the environment of this server.
 pub(crate) fn hearth(server: &Server, words: &[&str]) -> Output {
     Command::new(testkit::hearth())

@@ -7,14 +7,29 @@ mod slim;
 mod symfony;
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use testkit::{Server, ServerBuilder};
 
+pub(crate) use self::symfony::project as symfony_project;
 use crate::support::ok;
 use crate::visitor::Visitor;
 
-fn app(path: &str) -> PathBuf {
+pub(crate) fn app(path: &str) -> PathBuf {
     testkit::checkout().join("tests/apps").join(path)
+}
+
+/// A copy of an app, to be changed.
+pub(crate) fn copy(name: &str) -> tempfile::TempDir {
+    let root = testkit::temporary();
+    let status = Command::new("cp")
+        .arg("-r")
+        .arg(app(name).join("."))
+        .arg(root.path())
+        .status()
+        .expect("cp starts");
+    assert!(status.success(), "{status}");
+    root
 }
 
 /// One worker, so that the next request runs where the last one did. Nothing is said about concurrency.

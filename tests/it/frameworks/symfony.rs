@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{app, everyday, memory_is_flat, no_token, one_at_a_time, serve, sessions};
+use super::{copy, everyday, memory_is_flat, no_token, one_at_a_time, serve, sessions};
 use crate::support::ok;
 use crate::visitor::Visitor;
 
@@ -10,15 +10,8 @@ use crate::visitor::Visitor;
 pub(super) const ENTRIES: [&str; 2] = ["app.php", "public/index.php"];
 
 /// The app as Composer leaves it: Symfony asks Composer's own class for what is installed.
-pub(super) fn project() -> tempfile::TempDir {
-    let root = testkit::temporary();
-    let copy = Command::new("cp")
-        .arg("-r")
-        .arg(app("symfony/."))
-        .arg(root.path())
-        .status()
-        .expect("cp starts");
-    assert!(copy.success(), "{copy}");
+pub(crate) fn project() -> tempfile::TempDir {
+    let root = copy("symfony");
     let composer = Command::new("composer")
         .args(["install", "--no-interaction", "--working-dir"])
         .arg(root.path())

@@ -1,7 +1,8 @@
 //! HTTP/1.1: what a connection needs between bytes and requests.
 //!
 //! Its own because a server of small answers spends more on general types than on the protocol: here a head is one piece
-//! of memory with an index, and nothing is allocated that the request does not need.
+//! of memory with an index, a connection that waits has no buffer, and nothing is allocated that the request does not
+//! need.
 #![forbid(unsafe_code)]
 
 mod body;
@@ -10,7 +11,38 @@ mod head;
 mod parse;
 mod target;
 
+#[cfg(feature = "server")]
+mod chunked;
+#[cfg(feature = "server")]
+mod connection;
+#[cfg(feature = "server")]
+mod date;
+#[cfg(feature = "server")]
+mod encode;
+#[cfg(feature = "server")]
+mod framing;
+#[cfg(feature = "server")]
+mod incoming;
+#[cfg(feature = "server")]
+mod input;
+#[cfg(feature = "server")]
+mod life;
+#[cfg(feature = "server")]
+mod output;
+#[cfg(feature = "server")]
+mod stream;
+#[cfg(feature = "server")]
+mod wire;
+
 pub use body::Body;
 pub use fields::{Fields, Malformed};
 pub use head::{RequestHead, Response, ResponseHead, Version};
 pub use parse::{Limits, Refusal};
+
+#[cfg(feature = "server")]
+pub use {
+    connection::{Options, Service, serve},
+    incoming::{Cut, Incoming},
+    life::{LEAVING, Life, Phase, now_ms},
+    stream::Stream,
+};

@@ -1,36 +1,21 @@
-//! Bodies, both ways: hyper's to PHP and PHP's to hyper.
+//! Bodies, both ways: a connection's to PHP and PHP's to a connection.
 
-use std::pin::Pin;
+use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body::{Body as HttpBody, Frame, SizeHint};
-use hyper::body::Incoming;
+use http1::{Body, Incoming};
 use php::{BodySource, Cancel, Pipe};
 use site::FileBody;
-
-use crate::connection::{Life, Phase};
 
 /// A request's body on its way to PHP.
 pub(crate) struct RequestBody(pub(crate) Incoming);
 
 impl BodySource for RequestBody {
     fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>> {
-        loop {
-            let frame = match Pin::new(&mut self.0).poll_frame(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Ready(Some(Err(_))) => return Poll::Ready(Some(Err(()))),
-                Poll::Ready(Some(Ok(frame))) => frame,
-            };
-            // Trailers are not PHP's.
-            if let Ok(piece) = frame.into_data()
-                && !piece.is_empty()
-            {
-                return Poll::Ready(Some(Ok(piece)));
-            }
-        }
+        let step = self.0.poll_piece(context);
+        step.map(|piece| piece.map(|piece| piece.map_err(|_| ())))
     }
 }
 
@@ -41,31 +26,20 @@ pub(crate) enum ResponseBody {
     File(Box<FileBody>),
 }
 
-/// A pipe that ends the writing task when hyper drops it before its end: the client is gone.
+/// A pipe that ends the writing task when the connection drops it before its end: the client is gone.
 pub(crate) struct Hanging {
     pipe: Rc<Pipe>,
     writer: Option<Box<dyn Fn(Cancel)>>,
-    /// Of the connection that it goes out on.
-    life: Option<Rc<Life>>,
 }
 
 impl Hanging {
     pub(crate) fn new(pipe: Rc<Pipe>) -> Hanging {
-        Hanging {
-            pipe,
-            writer: None,
-            life: None,
-        }
+        Hanging { pipe, writer: None }
     }
 
     /// `cancel` ends what the writing task waits for; otherwise it learns of the end when it writes again.
     pub(crate) fn written_by(&mut self, cancel: impl Fn(Cancel) + 'static) {
         self.writer = Some(Box::new(cancel));
-    }
-
-    /// The connection stays busy until the last of this is written.
-    pub(crate) fn keep_busy(&mut self, life: Rc<Life>) {
-        self.life = Some(life);
     }
 }
 
@@ -75,9 +49,6 @@ impl Drop for Hanging {
             && let Some(cancel) = &self.writer
         {
             cancel(Cancel::ClientGone);
-        }
-        if let Some(life) = &self.life {
-            life.enter(Phase::Idle);
         }
     }
 }
@@ -96,43 +67,23 @@ impl ResponseBody {
     }
 }
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-impl HttpBody for ResponseBody {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match &mut *self {
-            ResponseBody::Full(bytes) => {
-                Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
+impl Body for ResponseBody {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        match self {
+            ResponseBody::Full(bytes) => Poll::Ready(bytes.take().map(Ok)),
+            ResponseBody::Stream(hanging) => {
+                let next = hanging.pipe.poll_next(context);
+                next.map(|next| next.map(|piece| piece.map_err(io::Error::other)))
             }
-            ResponseBody::Stream(pipe) => pipe
-                .pipe
-                .poll_next(context)
-                .map(|next| next.map(|piece| piece.map(Frame::data).map_err(BoxError::from))),
-            ResponseBody::File(file) => Pin::new(file).poll_frame(context).map_err(BoxError::from),
+            ResponseBody::File(file) => file.poll_piece(context),
         }
     }
 
-    fn is_end_stream(&self) -> bool {
+    fn length(&self) -> Option<u64> {
         match self {
-            ResponseBody::Full(bytes) => bytes.is_none(),
-            ResponseBody::Stream(_) => false,
-            ResponseBody::File(file) => file.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            ResponseBody::Full(bytes) => {
-                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
-            }
-            ResponseBody::Stream(_) => SizeHint::default(),
-            ResponseBody::File(file) => file.size_hint(),
+            ResponseBody::Full(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            ResponseBody::Stream(_) => None,
+            ResponseBody::File(file) => file.length(),
         }
     }
 }

@@ -6,7 +6,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::connection::Phase;
+use http1::{LEAVING, Phase};
+
 use crate::waiter::now_ms;
 use crate::worker::Worker;
 
@@ -42,12 +43,14 @@ fn close_silent(worker: &Worker) {
         if life.is_private {
             return;
         }
-        let limit = match life.phase.get() {
-            Phase::Busy => return,
+        let limit = match life.phase() {
+            Phase::Busy | Phase::Sending => return,
             Phase::Header => worker.header_timeout,
+            Phase::Leaving if linger.is_some() => 0,
+            Phase::Leaving => LEAVING,
             Phase::Idle => linger.unwrap_or(worker.keepalive_timeout),
         };
-        if now.saturating_sub(life.since.get()) >= limit {
+        if now.saturating_sub(life.since()) >= limit {
             life.end();
         }
     });

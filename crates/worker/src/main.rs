@@ -15,7 +15,6 @@ mod pools;
 mod probe;
 mod run;
 mod spread;
-mod stream;
 mod waiter;
 mod watchdog;
 mod wear;

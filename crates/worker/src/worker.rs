@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
+use http1::Life;
 use ipc::{Channel, Drain, FromWorker, ToWorker};
 use php::{Cancel, Client, Host as _, Request};
 use scoreboard::{Ticket, Writer};
@@ -19,7 +20,7 @@ use tokio::task::{AbortHandle, spawn_local};
 use zygote::Start;
 
 use crate::classic::Classic;
-use crate::connection::{self, Life};
+use crate::connection;
 use crate::gate::Gate;
 use crate::host::ProcessHost;
 use crate::spread::{self, Spread, seated};

@@ -183,9 +183,14 @@ pub(super) const EXPLAINED: &[Explained] = &[
         "the path info below the document root, as CGI says",
     ),
     apache(
-        "method lower case|length and chunks",
+        "method lower case",
         "status",
-        "nginx refuses it; RFC 9112 allows both",
+        "nginx refuses it; RFC 9110 knows no case of methods",
+    ),
+    fpm(
+        "length and chunks",
+        "status",
+        "refused, as by nginx: who sends both wants to be understood differently by two servers",
     ),
     apache(
         "form too large in chunks",
@@ -232,11 +237,6 @@ pub(super) const EXPLAINED: &[Explained] = &[
         "an empty field is as good as none",
     ),
     own(
-        "query raw latin1|query with marks",
-        "status",
-        "these bytes must be escaped in a target (RFC 9112 §3.2), and hyper insists",
-    ),
-    own(
         "path plus is no space|fall-back script.*",
         "status",
         "index.php answers for what is not there, scripts too; the peers say 404 for what ends in .php",
@@ -275,6 +275,16 @@ pub(super) const EXPLAINED: &[Explained] = &[
 
 /// What the front adds to that, as any proxy does.
 pub(super) const FRONT: &[Explained] = &[
+    own(
+        "query raw latin1|query with marks",
+        "status",
+        "these bytes must be escaped in a target (RFC 9112 §3.2), and hyper insists",
+    ),
+    apache(
+        "length and chunks",
+        "status",
+        "nginx refuses it; RFC 9112 allows both",
+    ),
     own(
         ".*",
         r"(HTTP_|RECEIVED\[)(CONNECTION|KEEP_ALIVE|TE|TRANSFER_ENCODING|EXPECT|Connection|Keep-Alive|Transfer-Encoding|Expect)\]?|RECEIVED keys",

@@ -1,21 +1,29 @@
-//! What a connection needs of its stream besides reading and writing: a look at what comes, without taking it.
+//! What a connection needs of its socket besides reading and writing.
 
 use std::io;
 use std::os::fd::AsFd;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpStream, UnixStream};
 
 /// A connected socket.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     /// Ready when there is something to read, or its end, or an error; or was, and nobody has looked since.
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// How many bytes could be read now, one or more; 0 at their end. Without any, what [`Stream::poll_readable`] knows
     /// is forgotten.
+    ///
+    /// # Errors
+    /// If there is nothing, or the connection is broken.
     fn peek(&self) -> io::Result<usize>;
+
+    /// Make the coming close one that cannot be taken for a proper end.
+    fn break_off(&self);
 }
 
 fn peek_at(socket: impl AsFd) -> io::Result<usize> {
@@ -33,6 +41,11 @@ macro_rules! streams {
 
             fn peek(&self) -> io::Result<usize> {
                 self.try_io(Interest::READABLE, || peek_at(self))
+            }
+
+            fn break_off(&self) {
+                // Where it cannot be, the connection is gone anyway.
+                let _ = set_socket_linger(self, Some(Duration::ZERO));
             }
         }
     )*};

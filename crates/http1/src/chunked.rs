@@ -1,0 +1,289 @@
+//! Request bodies out of what a connection receives: of a known length, or in chunks (RFC 9112, 7.1).
+//!
+//! Extensions and trailers are read over. Line ends are CR LF and nothing else: a lone LF here is how requests are smuggled.
+
+use std::ops::Range;
+
+use crate::framing::Length;
+
+/// What is still to come of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decoder {
+    Length(u64),
+    Chunked(Chunked),
+    Done,
+    /// Malformed, or it broke off.
+    Broken,
+}
+
+/// In chunks: where in their grammar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chunked {
+    state: State,
+    /// Of the chunk: its size as far as it is read, then what is left of it.
+    left: u64,
+    /// Bytes of extensions and trailers so far.
+    read_over: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before the first digit.
+    Start,
+    Size,
+    /// White space behind the size.
+    Space,
+    Extension,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    /// At the beginning of a line of the trailer.
+    Line,
+    Trailer,
+    TrailerLf,
+    EndLf,
+}
+
+/// Extensions and trailers of one body together.
+const MOST_READ_OVER: u32 = 16 * 1024;
+
+/// What [`Decoder::decode`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// How much of the input is done with.
+    pub(crate) taken: usize,
+    /// The part of it that is the body's.
+    pub(crate) data: Range<usize>,
+}
+
+/// It is no body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bad;
+
+impl Decoder {
+    pub(crate) fn new(length: Length) -> Decoder {
+        match length {
+            Length::Known(0) => Decoder::Done,
+            Length::Known(length) => Decoder::Length(length),
+            Length::Chunked => Decoder::Chunked(Chunked {
+                state: State::Start,
+                left: 0,
+                read_over: 0,
+            }),
+        }
+    }
+
+    /// Look at `input` up to the end of the first piece of the body in it.
+    pub(crate) fn decode(&mut self, input: &[u8]) -> Result<Found, Bad> {
+        match self {
+            Decoder::Length(left) => {
+                let count = input
+                    .len()
+                    .min(usize::try_from(*left).unwrap_or(usize::MAX));
+                *left -= count as u64;
+                if *left == 0 {
+                    *self = Decoder::Done;
+                }
+                Ok(Found {
+                    taken: count,
+                    data: 0..count,
+                })
+            }
+            Decoder::Chunked(chunked) => match chunked.decode(input) {
+                Ok((found, is_end)) => {
+                    if is_end {
+                        *self = Decoder::Done;
+                    }
+                    Ok(found)
+                }
+                Err(bad) => {
+                    *self = Decoder::Broken;
+                    Err(bad)
+                }
+            },
+            Decoder::Done => Ok(Found {
+                taken: 0,
+                data: 0..0,
+            }),
+            Decoder::Broken => Err(Bad),
+        }
+    }
+}
+
+impl Chunked {
+    /// And whether it was the last of the body.
+    fn decode(&mut self, input: &[u8]) -> Result<(Found, bool), Bad> {
+        let mut at = 0;
+        while let Some(&byte) = input.get(at) {
+            if self.state == State::Data {
+                let rest = input.len() - at;
+                let count = rest.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+                self.left -= count as u64;
+                if self.left == 0 {
+                    self.state = State::DataCr;
+                }
+                let data = at..at + count;
+                return Ok((
+                    Found {
+                        taken: data.end,
+                        data,
+                    },
+                    false,
+                ));
+            }
+            at += 1;
+            if self.step(byte)? {
+                return Ok((
+                    Found {
+                        taken: at,
+                        data: 0..0,
+                    },
+                    true,
+                ));
+            }
+        }
+        Ok((
+            Found {
+                taken: at,
+                data: 0..0,
+            },
+            false,
+        ))
+    }
+
+    /// One byte that is not the body's; true at the end of all.
+    fn step(&mut self, byte: u8) -> Result<bool, Bad> {
+        self.state = match (self.state, byte) {
+            (State::Start | State::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                self.digit(byte)?;
+                State::Size
+            }
+            (State::Size | State::Space, b' ' | b'\t') => self.over(State::Space)?,
+            (State::Size | State::Space, b';') => State::Extension,
+            (State::Size | State::Space | State::Extension, b'\r') => State::SizeLf,
+            (State::Extension, b'\t' | b' '..=b'~' | 0x80..) => self.over(State::Extension)?,
+            (State::SizeLf, b'\n') if self.left == 0 => State::Line,
+            (State::SizeLf, b'\n') => State::Data,
+            (State::DataCr, b'\r') => State::DataLf,
+            (State::DataLf, b'\n') => State::Start,
+            (State::Line, b'\r') => State::EndLf,
+            (State::Trailer, b'\r') => State::TrailerLf,
+            (State::TrailerLf, b'\n') => State::Line,
+            (State::Line | State::Trailer, b'\t' | b' '..=b'~' | 0x80..) => {
+                self.over(State::Trailer)?
+            }
+            (State::EndLf, b'\n') => return Ok(true),
+            _ => return Err(Bad),
+        };
+        Ok(false)
+    }
+
+    fn digit(&mut self, byte: u8) -> Result<(), Bad> {
+        let digit = char::from(byte).to_digit(16).ok_or(Bad)?;
+        let size = self.left.checked_mul(16).ok_or(Bad)?;
+        self.left = size.checked_add(u64::from(digit)).ok_or(Bad)?;
+        // Of leading zeros there is no use.
+        self.over(State::Size).map(|_| ())
+    }
+
+    fn over(&mut self, next: State) -> Result<State, Bad> {
+        self.read_over += 1;
+        if self.read_over > MOST_READ_OVER {
+            return Err(Bad);
+        }
+        Ok(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The body, and what is behind it; the input comes in pieces of this size.
+    fn decode(input: &[u8], size: usize) -> Result<(Vec<u8>, Vec<u8>), Bad> {
+        let mut decoder = Decoder::new(Length::Chunked);
+        let mut body = Vec::new();
+        let mut at = 0;
+        for piece in input.chunks(size) {
+            let mut from = 0;
+            while from < piece.len() && decoder != Decoder::Done {
+                let found = decoder.decode(&piece[from..])?;
+                body.extend_from_slice(&piece[from..][found.data]);
+                from += found.taken;
+            }
+            at += from;
+        }
+        if decoder == Decoder::Done {
+            Ok((body, input[at..].to_vec()))
+        } else {
+            Err(Bad)
+        }
+    }
+
+    #[test]
+    fn chunks_in_pieces_of_any_size() {
+        let input = b"3\r\nabc\r\n0A ; x=\"y\";z\r\n0123456789\r\n1;\xff\r\n\n\r\n000\r\nT: v\r\nU:\r\n\r\nnext";
+        for size in 1..=input.len() {
+            assert_eq!(
+                decode(input, size),
+                Ok((b"abc0123456789\n".to_vec(), b"next".to_vec())),
+                "{size}"
+            );
+        }
+    }
+
+    #[test]
+    fn malformed_chunks() {
+        let long = format!("1;{}\r\na\r\n0\r\n\r\n", "x".repeat(17_000));
+        let zeros = format!("{}1\r\na\r\n0\r\n\r\n", "0".repeat(17_000));
+        for input in [
+            "\r\n",
+            "g\r\n",
+            "-1\r\n",
+            "+1\r\n",
+            "0x1\r\n",
+            " 1\r\n",
+            "1\n",
+            "1\n\r\n",
+            "1\r\r\n",
+            "1\r\nab\r\n",
+            "1\r\na\n0\r\n\r\n",
+            "1\r\na0\r\n\r\n",
+            "1;a\nb\r\na\r\n",
+            "1;a\0\r\n",
+            "1 1\r\n",
+            "0\r\n\n",
+            "0\r\nT: v\n\r\n",
+            "0\r\n\0\r\n\r\n",
+            "fffffffffffffffff\r\n",
+            ";\r\n",
+            &long,
+            &zeros,
+        ] {
+            assert_eq!(decode(input.as_bytes(), 1), Err(Bad), "{input:.40}");
+            assert_eq!(decode(input.as_bytes(), 1 << 20), Err(Bad), "{input:.40}");
+        }
+    }
+
+    #[test]
+    fn a_known_length_takes_no_more() {
+        let mut decoder = Decoder::new(Length::Known(5));
+        assert_eq!(
+            decoder.decode(b"abc"),
+            Ok(Found {
+                taken: 3,
+                data: 0..3
+            })
+        );
+        assert_eq!(
+            decoder.decode(b"defgh"),
+            Ok(Found {
+                taken: 2,
+                data: 0..2
+            })
+        );
+        assert_eq!(decoder, Decoder::Done);
+        assert_eq!(Decoder::new(Length::Known(0)), Decoder::Done);
+    }
+}

@@ -1,0 +1,212 @@
+//! One client's connection: requests in, answers out, until either side has had enough.
+//!
+//! **When a client hangs up.** Whether the end of what a client sends means that it left or only that it has no more to
+//! say (`shutdown(SHUT_WR)`, `nc -N`), TCP does not tell before a write fails. As nginx does in front of php-fpm, the end
+//! counts as leaving as soon as an answer has to be waited for: its request is cancelled. An answer that is there at
+//! once is sent all the same. The look costs nothing per request: it is one question about readiness, asked only when
+//! nothing else is left to do.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use crate::body::Body;
+use crate::encode::{self, Encoded, Framing};
+use crate::framing::Asked;
+use crate::head::{RequestHead, Response};
+use crate::incoming::Incoming;
+use crate::life::{Life, Phase};
+use crate::parse::{Limits, Refusal};
+use crate::stream::Stream;
+use crate::wire::{NoHead, Wire};
+
+/// Who answers requests.
+pub trait Service {
+    type Body: Body + Unpin;
+
+    /// Answer a request. If the future is dropped before it is ready, the client is gone.
+    fn call(
+        &self,
+        head: RequestHead,
+        body: Option<Incoming>,
+    ) -> impl Future<Output = Response<Self::Body>>;
+}
+
+/// What a connection may and does.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    pub limits: Limits,
+    /// Answers have a Date field.
+    pub date: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            limits: Limits::default(),
+            date: true,
+        }
+    }
+}
+
+/// Serve what comes on `stream` until either side has had enough. What goes wrong on a connection is the client's doing,
+/// and told to nobody else.
+pub async fn serve<S: Stream>(stream: S, life: Rc<Life>, service: &impl Service, options: Options) {
+    let wire = Rc::new(Wire::new(stream, life));
+    {
+        let mut requests = pin!(requests(&wire, service, options));
+        poll_fn(|context| {
+            wire.life.set_waker(context.waker());
+            if requests.as_mut().poll(context).is_ready() || wire.life.is_cut_off() {
+                return Poll::Ready(());
+            }
+            wire.poll_hung_up(context)
+        })
+        .await;
+    }
+    wire.close();
+}
+
+async fn requests<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, options: Options) {
+    loop {
+        let head = match poll_fn(|context| wire.poll_head(context, options.limits)).await {
+            Ok(head) => head,
+            Err(NoHead::End) => return,
+            Err(NoHead::Refused(refusal)) => return refuse(wire, refusal).await,
+        };
+        let asked = match Asked::of(&head) {
+            Ok(asked) => asked,
+            Err(refusal) => return refuse(wire, refusal).await,
+        };
+        let body = wire.begin_body(&asked);
+        wire.life.work(Phase::Busy);
+        let response = service.call(head, body).await;
+        match answer(wire, response, asked, options).await {
+            Ok(true) => wire.life.enter(Phase::Idle),
+            Ok(false) => return leave(wire).await,
+            Err(_) => return,
+        }
+    }
+}
+
+/// Send the answer; whether another request may follow.
+async fn answer<S: Stream, B: Body + Unpin>(
+    wire: &Rc<Wire<S>>,
+    response: Response<B>,
+    mut asked: Asked,
+    options: Options,
+) -> io::Result<bool> {
+    if response.body.length().is_some() {
+        wire.life.work(Phase::Sending);
+    }
+    asked.keep_alive &= wire.begin_answer() && !wire.life.is_ending();
+    let Encoded {
+        framing,
+        keep_alive,
+    } = wire.with_output(|output| {
+        let length = response.body.length();
+        encode::head(
+            output.buffer(),
+            &response.head,
+            &asked,
+            length,
+            options.date,
+        )
+    });
+    let mut sending = Sending::new(response.body, framing);
+    if let Err(error) = poll_fn(|context| sending.poll(wire, context)).await {
+        if framing == Framing::UntilClose {
+            wire.break_off();
+        }
+        return Err(error);
+    }
+    drop(sending);
+    wire.life.work(Phase::Sending);
+    if !keep_alive {
+        return Ok(false);
+    }
+    Ok(poll_fn(|context| wire.poll_rest(context)).await && !wire.life.is_ending())
+}
+
+/// The body of an answer on its way.
+struct Sending<B> {
+    /// `None` when all of it is in the output.
+    body: Option<B>,
+    framing: Framing,
+}
+
+impl<B: Body> Sending<B> {
+    fn new(body: B, framing: Framing) -> Sending<B> {
+        let has_body = !matches!(framing, Framing::None | Framing::Length(0));
+        Sending {
+            body: has_body.then_some(body),
+            framing,
+        }
+    }
+
+    fn poll<S: Stream>(
+        &mut self,
+        wire: &Wire<S>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            let more = self.fill(wire, context)?;
+            ready!(wire.poll_flush(context))?;
+            if self.body.is_none() {
+                return Poll::Ready(Ok(()));
+            }
+            if more.is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Take of the body what is there and has room.
+    fn fill<S: Stream>(
+        &mut self,
+        wire: &Wire<S>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        while let Some(body) = &mut self.body
+            && wire.with_output(|output| output.has_room())
+        {
+            let piece = match ready!(body.poll_piece(context)) {
+                Some(piece) => Some(piece?),
+                None => None,
+            };
+            if wire.with_output(|output| self.framing.push(output, piece))? {
+                self.body = None;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The last answer is sent.
+async fn leave<S: Stream>(wire: &Rc<Wire<S>>) {
+    if !wire.has_unread() {
+        return;
+    }
+    // Who hears of the end may stop sending what nobody reads.
+    let _ = poll_fn(|context| wire.poll_shutdown(context)).await;
+    let is_read = poll_fn(|context| wire.poll_rest(context)).await;
+    if !is_read || wire.has_unread() {
+        linger(wire).await;
+    }
+}
+
+async fn refuse<S: Stream>(wire: &Rc<Wire<S>>, refusal: Refusal) {
+    wire.with_output(|output| encode::refusal(output.buffer(), refusal.status()));
+    if poll_fn(|context| wire.poll_flush(context)).await.is_ok() {
+        let _ = poll_fn(|context| wire.poll_shutdown(context)).await;
+        linger(wire).await;
+    }
+}
+
+/// Closed with bytes unread, the kernel would reset the connection, and the answer might be lost on its way.
+async fn linger<S: Stream>(wire: &Rc<Wire<S>>) {
+    wire.life.enter(Phase::Leaving);
+    poll_fn(|context| wire.poll_linger(context)).await;
+}

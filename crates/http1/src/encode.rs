@@ -1,0 +1,292 @@
+//! The head of a response as it is sent, and how its body is delimited.
+
+use std::io;
+
+use bytes::Bytes;
+
+use crate::date;
+use crate::fields::has_token;
+use crate::framing::Asked;
+use crate::head::{ResponseHead, Version};
+use crate::output::Output;
+
+/// How the body of a response is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// It has none, or none that is sent.
+    None,
+    /// So many bytes.
+    Length(u64),
+    Chunked,
+    /// Until the connection is closed.
+    UntilClose,
+}
+
+impl Framing {
+    /// Add a piece of the body, or its end; whether that was all.
+    ///
+    /// # Errors
+    /// If it ends too early.
+    pub(crate) fn push(&mut self, output: &mut Output, piece: Option<Bytes>) -> io::Result<bool> {
+        match (self, piece) {
+            (Framing::None, _) | (Framing::UntilClose, None) => Ok(true),
+            (Framing::UntilClose, Some(piece)) => {
+                output.push(piece, b"");
+                Ok(false)
+            }
+            (Framing::Chunked, Some(piece)) => {
+                chunk(output.buffer(), piece.len());
+                output.push(piece, b"\r\n");
+                Ok(false)
+            }
+            (Framing::Chunked, None) => {
+                output.buffer().extend_from_slice(b"0\r\n\r\n");
+                Ok(true)
+            }
+            (Framing::Length(left), Some(mut piece)) => {
+                // What is said to be longer than announced would be taken for the next answer.
+                piece.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
+                *left -= piece.len() as u64;
+                output.push(piece, b"");
+                Ok(*left == 0)
+            }
+            (Framing::Length(0), None) => Ok(true),
+            (Framing::Length(_), None) => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Encoded {
+    pub(crate) framing: Framing,
+    pub(crate) keep_alive: bool,
+}
+
+/// What the fields of the response say that is the connection's business.
+#[derive(Default)]
+struct Said {
+    length: Option<u64>,
+    close: bool,
+    date: bool,
+}
+
+/// Write the head. `length` is that of the body where it is known.
+pub(crate) fn head(
+    out: &mut Vec<u8>,
+    head: &ResponseHead,
+    asked: &Asked,
+    length: Option<u64>,
+    with_date: bool,
+) -> Encoded {
+    // There is no answer behind these that a client could wait for.
+    let status = if head.status < 200 { 500 } else { head.status };
+    out.reserve(256);
+    status_line(out, asked.version, status, &head.reason);
+    let mut said = Said::default();
+    for (name, value) in head.fields.iter() {
+        if said.is_ours(name, value) {
+            continue;
+        }
+        out.extend_from_slice(name);
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value);
+        out.extend_from_slice(b"\r\n");
+    }
+    let length = if head.status < 200 { Some(0) } else { length };
+    let framing = body(out, status, asked, length, said.length);
+    let keep_alive = asked.keep_alive && !said.close && framing != Framing::UntilClose;
+    match (keep_alive, asked.version) {
+        (true, Version::Http11) => {}
+        (true, Version::Http10) => out.extend_from_slice(b"Connection: keep-alive\r\n"),
+        (false, _) => out.extend_from_slice(b"Connection: close\r\n"),
+    }
+    if with_date && !said.date {
+        date::write_to(out);
+    }
+    out.extend_from_slice(b"\r\n");
+    Encoded {
+        framing,
+        keep_alive,
+    }
+}
+
+/// To a head that could not be understood; the connection is closed after it.
+pub(crate) fn refusal(out: &mut Vec<u8>, status: u16) {
+    status_line(out, Version::Http11, status, b"");
+    out.extend_from_slice(b"Content-Length: 0\r\nConnection: close\r\n");
+    date::write_to(out);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn status_line(out: &mut Vec<u8>, version: Version, status: u16, reason: &[u8]) {
+    if status == 200 && version == Version::Http11 && reason.is_empty() {
+        out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        return;
+    }
+    out.extend_from_slice(version.as_str().as_bytes());
+    out.push(b' ');
+    number(out, u64::from(status));
+    out.push(b' ');
+    out.extend_from_slice(if reason.is_empty() {
+        usual_reason(status).as_bytes()
+    } else {
+        reason
+    });
+    out.extend_from_slice(b"\r\n");
+}
+
+impl Said {
+    /// Whether a field is the connection's to write; what it says is noted.
+    fn is_ours(&mut self, name: &[u8], value: &[u8]) -> bool {
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"date") => {
+                self.date = true;
+                false
+            }
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                self.close |= has_token(value, "close");
+                true
+            }
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                let length = std::str::from_utf8(value).ok();
+                self.length = self
+                    .length
+                    .or(length.and_then(|length| length.parse().ok()));
+                true
+            }
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => true,
+            _ => false,
+        }
+    }
+}
+
+/// Write how long the body is: `length` if it is known, else what the app says of it.
+fn body(
+    out: &mut Vec<u8>,
+    status: u16,
+    asked: &Asked,
+    length: Option<u64>,
+    said: Option<u64>,
+) -> Framing {
+    if matches!(status, 204 | 304) {
+        return Framing::None;
+    }
+    if asked.is_head {
+        // What GET would get.
+        if let Some(length) = said.or(length.filter(|length| *length > 0)) {
+            content_length(out, length);
+        }
+        return Framing::None;
+    }
+    if let Some(length) = length.or(said) {
+        content_length(out, length);
+        return Framing::Length(length);
+    }
+    if asked.version == Version::Http10 {
+        return Framing::UntilClose;
+    }
+    out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+    Framing::Chunked
+}
+
+fn content_length(out: &mut Vec<u8>, length: u64) {
+    out.extend_from_slice(b"Content-Length: ");
+    number(out, length);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn number(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        #[allow(clippy::cast_possible_truncation, reason = "a digit")]
+        let digit = (number % 10) as u8;
+        digits[at] = b'0' + digit;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// The size line of a chunk.
+fn chunk(out: &mut Vec<u8>, mut size: usize) {
+    let mut digits = [0; 16];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b"0123456789abcdef"[size % 16];
+        size /= 16;
+        if size == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// RFC 9110 and what is registered beside it.
+fn usual_reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        203 => "Non-Authoritative Information",
+        204 => "No Content",
+        205 => "Reset Content",
+        206 => "Partial Content",
+        207 => "Multi-Status",
+        208 => "Already Reported",
+        300 => "Multiple Choices",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        402 => "Payment Required",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        407 => "Proxy Authentication Required",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        413 => "Payload Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        416 => "Range Not Satisfiable",
+        417 => "Expectation Failed",
+        418 => "I'm a teapot",
+        421 => "Misdirected Request",
+        422 => "Unprocessable Entity",
+        423 => "Locked",
+        424 => "Failed Dependency",
+        425 => "Too Early",
+        426 => "Upgrade Required",
+        428 => "Precondition Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        506 => "Variant Also Negotiates",
+        507 => "Insufficient Storage",
+        508 => "Loop Detected",
+        510 => "Not Extended",
+        511 => "Network Authentication Required",
+        _ => "Unknown",
+    }
+}

@@ -1,0 +1,207 @@
+//! How a request's body is delimited (RFC 9112, 6), and what its head says about the connection.
+//!
+//! Where two readings are possible the request is refused: who smuggles a request past a proxy needs one that the two
+//! understand differently.
+
+use crate::fields::has_token;
+use crate::head::{RequestHead, Version};
+use crate::parse::Refusal;
+
+/// What the server must know of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) version: Version,
+    pub(crate) is_head: bool,
+    pub(crate) body: Length,
+    pub(crate) keep_alive: bool,
+    /// The client sends its body after a 100.
+    pub(crate) expects: bool,
+}
+
+/// Of a request's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    Known(u64),
+    Chunked,
+}
+
+#[derive(Default)]
+struct Said {
+    length: Option<u64>,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+    expects: bool,
+}
+
+impl Asked {
+    pub(crate) fn of(head: &RequestHead) -> Result<Asked, Refusal> {
+        let mut said = Said::default();
+        for (name, value) in head.fields.iter() {
+            said.take(name, value)?;
+        }
+        let is_11 = head.version == Version::Http11;
+        if said.chunked && (said.length.is_some() || !is_11) {
+            return Err(Refusal::Malformed);
+        }
+        let body = if said.chunked {
+            Length::Chunked
+        } else {
+            Length::Known(said.length.unwrap_or(0))
+        };
+        Ok(Asked {
+            version: head.version,
+            is_head: head.is_head(),
+            body,
+            keep_alive: !said.close && (is_11 || said.keep_alive),
+            expects: said.expects && is_11 && body != Length::Known(0),
+        })
+    }
+}
+
+impl Said {
+    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refusal> {
+        // Their lengths tell nearly all others apart.
+        match name.len() {
+            6 if name.eq_ignore_ascii_case(b"expect") => {
+                self.expects = value.eq_ignore_ascii_case(b"100-continue");
+            }
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                self.close |= has_token(value, "close");
+                self.keep_alive |= has_token(value, "keep-alive");
+            }
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                let before = self.length.replace(number(value)?);
+                if before.is_some() {
+                    return Err(Refusal::Malformed);
+                }
+            }
+            // No other coding is understood, so where such a body ends nobody could say.
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
+                    return Err(Refusal::Malformed);
+                }
+                self.chunked = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Digits and nothing else, of a number that is not absurd.
+fn number(value: &[u8]) -> Result<u64, Refusal> {
+    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+        return Err(Refusal::Malformed);
+    }
+    let text = std::str::from_utf8(value).map_err(|_| Refusal::Malformed)?;
+    let number: u64 = text.parse().map_err(|_| Refusal::Malformed)?;
+    if number > i64::MAX.unsigned_abs() {
+        return Err(Refusal::Malformed);
+    }
+    Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::Limits;
+
+    fn asked(line: &str, fields: &str) -> Result<Asked, Refusal> {
+        let text = format!("{line}\r\n{fields}\r\n");
+        let parsed = RequestHead::parse(text.as_bytes(), Limits::default());
+        Asked::of(&parsed.expect("a head").expect("all of it").0)
+    }
+
+    const POST: &str = "POST / HTTP/1.1";
+
+    #[test]
+    fn bodies() {
+        for (fields, expected) in [
+            ("", Length::Known(0)),
+            ("Content-Length: 0\r\n", Length::Known(0)),
+            ("content-LENGTH:  0012 \r\n", Length::Known(12)),
+            ("Transfer-Encoding: Chunked\r\n", Length::Chunked),
+        ] {
+            assert_eq!(
+                asked(POST, fields).map(|asked| asked.body),
+                Ok(expected),
+                "{fields}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_two_may_understand_differently_is_refused() {
+        for fields in [
+            "Content-Length: 1\r\nContent-Length: 2\r\n",
+            "Content-Length: 1\r\nContent-Length: 1\r\n",
+            "Content-Length: 1, 1\r\n",
+            "Content-Length: +1\r\n",
+            "Content-Length: -1\r\n",
+            "Content-Length: 0x1\r\n",
+            "Content-Length: 1 1\r\n",
+            "Content-Length:\r\n",
+            "Content-Length: 9223372036854775808\r\n",
+            "Content-Length: 99999999999999999999\r\n",
+            "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n",
+            "Transfer-Encoding: gzip\r\n",
+            "Transfer-Encoding: gzip, chunked\r\n",
+            "Transfer-Encoding: chunked, chunked\r\n",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+            "Transfer-Encoding: identity\r\n",
+            "Transfer-Encoding: \"chunked\"\r\n",
+            "Transfer-Encoding: \x0bchunked\r\n",
+            "Transfer-Encoding:\r\n",
+        ] {
+            if fields.contains('\x0b') {
+                let text = format!("{POST}\r\n{fields}\r\n");
+                let parsed = RequestHead::parse(text.as_bytes(), Limits::default());
+                assert_eq!(parsed.err(), Some(Refusal::Malformed), "{fields}");
+            } else {
+                assert_eq!(asked(POST, fields), Err(Refusal::Malformed), "{fields}");
+            }
+        }
+        let old = asked("POST / HTTP/1.0", "Transfer-Encoding: chunked\r\n");
+        assert_eq!(old, Err(Refusal::Malformed));
+    }
+
+    #[test]
+    fn who_stays() {
+        for (line, fields, expected) in [
+            ("GET / HTTP/1.1", "", true),
+            ("GET / HTTP/1.1", "Connection: x, Close\r\n", false),
+            (
+                "GET / HTTP/1.1",
+                "Connection: close\r\nConnection: keep-alive\r\n",
+                false,
+            ),
+            ("GET / HTTP/1.0", "", false),
+            ("GET / HTTP/1.0", "Connection: Keep-Alive\r\n", true),
+            ("GET / HTTP/1.0", "Connection: keep-alive, close\r\n", false),
+            (
+                "GET / HTTP/1.1",
+                "Connection: upgrade\r\nUpgrade: h2c\r\n",
+                true,
+            ),
+        ] {
+            let asked = asked(line, fields).map(|asked| asked.keep_alive);
+            assert_eq!(asked, Ok(expected), "{line} {fields}");
+        }
+    }
+
+    #[test]
+    fn who_waits_for_a_100() {
+        let fields = "Expect: 100-Continue\r\nContent-Length: 1\r\n";
+        assert!(asked(POST, fields).unwrap().expects);
+        assert!(!asked("POST / HTTP/1.0", fields).unwrap().expects);
+        assert!(!asked(POST, "Expect: 100-continue\r\n").unwrap().expects);
+        assert!(
+            !asked(POST, "Expect: x\r\nContent-Length: 1\r\n")
+                .unwrap()
+                .expects
+        );
+    }
+}

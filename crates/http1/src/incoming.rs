@@ -1,0 +1,49 @@
+//! The body of a request, read piece by piece by who answers it.
+//!
+//! Whoever reads is who waits for the socket: bytes go no way round through the connection, and nothing is read that nobody
+//! asked for.
+
+use std::fmt;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+/// The rest of the body was not read, and the client did not send it in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut;
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the body is malformed, or its sender is gone")
+    }
+}
+
+impl std::error::Error for Cut {}
+
+/// The body of a request, for one who reads it piece by piece.
+pub struct Incoming(pub(crate) Rc<dyn Source>);
+
+impl fmt::Debug for Incoming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Incoming")
+    }
+}
+
+pub(crate) trait Source {
+    fn poll_piece(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>>;
+    fn let_go(&self);
+}
+
+impl Incoming {
+    /// The next piece, never empty; `None` at the end.
+    pub fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
+        self.0.poll_piece(context)
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        self.0.let_go();
+    }
+}

@@ -1,0 +1,95 @@
+//! What has come on a connection and was not used yet.
+//!
+//! Bytes are read into a buffer of the thread's and looked at there: only what cannot be used at once, the beginning of a
+//! head or a request behind another, is kept in the connection's own memory.
+
+use std::cell::Cell;
+
+use crate::head::RequestHead;
+use crate::parse::{Limits, Refusal};
+
+/// How much is read at a time.
+const SCRATCH: usize = 64 * 1024;
+thread_local! {
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// The thread's buffer, for as long as nothing else is called.
+pub(crate) fn with_buffer<T>(use_it: impl FnOnce(&mut [u8]) -> T) -> T {
+    let mut buffer = BUFFER.take();
+    if buffer.is_empty() {
+        buffer = vec![0; SCRATCH];
+    }
+    let used = use_it(&mut buffer);
+    BUFFER.set(buffer);
+    used
+}
+
+/// What came and was not used yet.
+#[derive(Default)]
+pub(crate) struct Input {
+    bytes: Vec<u8>,
+    at: usize,
+    /// How much of the rest was found to be only the beginning of a head.
+    looked_at: usize,
+}
+
+impl Input {
+    pub(crate) fn rest(&self) -> &[u8] {
+        &self.bytes[self.at..]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    /// There is something that was not looked at yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.looked_at < self.rest().len()
+    }
+
+    /// All of it was looked at, and is the beginning of a head.
+    pub(crate) fn looked(&mut self) {
+        self.looked_at = self.rest().len();
+    }
+
+    pub(crate) fn take(&mut self, count: usize) {
+        self.at += count;
+        self.looked_at = 0;
+        if self.is_empty() {
+            *self = Input::default();
+        }
+    }
+
+    /// Parse the head at the beginning, if it can be complete.
+    pub(crate) fn head(&mut self, limits: Limits) -> Result<Option<RequestHead>, Refusal> {
+        let rest = self.rest();
+        let length = rest.len();
+        let may_end =
+            self.looked_at == 0 || has_empty_line(&rest[self.looked_at.saturating_sub(3)..]);
+        let parsed = if may_end {
+            RequestHead::parse(rest, limits)?
+        } else {
+            None
+        };
+        if parsed.is_none() && length > limits.head {
+            return Err(Refusal::TooLarge);
+        }
+        self.looked_at = length;
+        Ok(parsed.map(|(head, length)| {
+            self.take(length);
+            head
+        }))
+    }
+}
+
+fn has_empty_line(bytes: &[u8]) -> bool {
+    let mut lines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    lines.any(|(at, _)| matches!(bytes[at + 1..], [b'\n', ..] | [b'\r', b'\n', ..]))
+}

@@ -1,0 +1,119 @@
+//! What a coarse clock needs to know to close connections that nothing comes from, and how it closes them.
+//!
+//! One look at all connections now and then costs a request two stores; a timer each would cost a hundred times that.
+
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Milliseconds of the kernel's coarse clock: cheap to read, right to a few.
+#[must_use]
+pub fn now_ms() -> u64 {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    now.tv_sec.unsigned_abs() * 1000 + now.tv_nsec.unsigned_abs() / 1_000_000
+}
+
+/// Of one connection.
+#[derive(Debug)]
+pub struct Life {
+    /// When the current phase began: idle, or receiving a header.
+    since: Cell<u64>,
+    phase: Cell<Phase>,
+    close: Cell<Close>,
+    /// Of the connection's task; set once, it is always the same.
+    waker: RefCell<Option<Waker>>,
+    /// It is one between our own processes: who opened it decides when to close it.
+    pub is_private: bool,
+}
+
+/// What the clock wants of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Close {
+    No,
+    /// After the answer that is under way, if any.
+    Gently,
+    /// Whatever it is doing.
+    Now,
+}
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Between requests.
+    Idle,
+    /// A header is expected, or has begun to come.
+    Header,
+    /// A request is being answered, and more of the answer is waited for.
+    Busy,
+    /// What is left of the answer is being sent.
+    Sending,
+    /// The last answer is sent, and the client is to take note that it was.
+    Leaving,
+}
+
+/// How long, in milliseconds, [`Phase::Leaving`] may take: as under nginx.
+pub const LEAVING: u64 = 5_000;
+
+impl Life {
+    #[must_use]
+    pub fn new(is_private: bool) -> Life {
+        Life {
+            since: Cell::new(now_ms()),
+            phase: Cell::new(Phase::Header),
+            close: Cell::new(Close::No),
+            waker: RefCell::new(None),
+            is_private,
+        }
+    }
+
+    pub fn phase(&self) -> Phase {
+        self.phase.get()
+    }
+
+    /// When it began to be idle or to wait for a header, as [`now_ms`] tells the time.
+    pub fn since(&self) -> u64 {
+        self.since.get()
+    }
+
+    /// End this connection: between requests or after the answer gently, in the middle of a header at once.
+    pub fn end(&self) {
+        self.close.set(match self.phase.get() {
+            Phase::Header | Phase::Leaving => Close::Now,
+            Phase::Idle | Phase::Busy | Phase::Sending => Close::Gently,
+        });
+        self.wake();
+    }
+
+    pub(crate) fn wake(&self) {
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.close.get() == Close::Now
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.close.get() != Close::No
+    }
+
+    pub(crate) fn set_waker(&self, waker: &Waker) {
+        let mut known = self.waker.borrow_mut();
+        if known.is_none() {
+            *known = Some(waker.clone());
+        }
+    }
+
+    /// Into a phase that has a limit.
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.since.set(now_ms());
+    }
+
+    /// Into one that has none.
+    pub(crate) fn work(&self, phase: Phase) {
+        self.phase.set(phase);
+    }
+}

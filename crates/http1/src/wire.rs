@@ -1,0 +1,345 @@
+//! A connection's socket with what has come and what is going, shared by the connection and who reads a request's body.
+//!
+//! It is lent out for moments only, so that an answer may read its own request's body.
+
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker, ready};
+
+use bytes::Bytes;
+use tokio::io::ReadBuf;
+
+use crate::chunked::Decoder;
+use crate::framing::Asked;
+use crate::head::RequestHead;
+use crate::incoming::{Cut, Incoming, Source};
+use crate::input::{Input, with_buffer};
+use crate::life::{Life, Phase};
+use crate::output::Output;
+use crate::parse::{Limits, Refusal};
+use crate::stream::Stream;
+
+/// How much of a body that nobody wants is read so that the connection can go on, if it is there already.
+const READ_OVER: usize = 256 * 1024;
+
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// Why no further head comes.
+pub(crate) enum NoHead {
+    /// The client has left, or is to leave.
+    End,
+    Refused(Refusal),
+}
+
+pub(crate) struct Wire<S> {
+    pub(crate) life: Rc<Life>,
+    inner: RefCell<Inner<S>>,
+}
+
+struct Inner<S> {
+    /// `None` once the connection is over.
+    stream: Option<S>,
+    input: Input,
+    output: Output,
+    /// Of the request that is being answered.
+    body: Decoder,
+    /// Somebody holds that body.
+    held: bool,
+    /// And waits for more of it.
+    reader: Option<Waker>,
+    /// The connection waits for the end of the body.
+    awaited: bool,
+    /// A 100 is to be sent before the body is first read.
+    expects: bool,
+    /// The client has sent more, which is read later: its end cannot be seen before.
+    unread: bool,
+}
+
+impl<S: Stream> Inner<S> {
+    /// Read what is there; 0 is the end.
+    fn poll_read<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        look: impl FnOnce(&mut Inner<S>, &[u8]) -> T,
+    ) -> Poll<io::Result<T>> {
+        self.unread = false;
+        with_buffer(|buffer| {
+            let Some(stream) = &mut self.stream else {
+                return Poll::Ready(Err(io::ErrorKind::NotConnected.into()));
+            };
+            let mut buffer = ReadBuf::new(buffer);
+            ready!(Pin::new(stream).poll_read(context, &mut buffer))?;
+            Poll::Ready(Ok(look(self, buffer.filled())))
+        })
+    }
+
+    /// The head that is complete with `bytes`; what is behind it is kept.
+    fn take_head(&mut self, bytes: &[u8], limits: Limits) -> Result<Option<RequestHead>, NoHead> {
+        if bytes.is_empty() {
+            return Err(NoHead::End);
+        }
+        if !self.input.is_empty() {
+            self.input.add(bytes);
+            return self.input.head(limits).map_err(NoHead::Refused);
+        }
+        let parsed = RequestHead::parse(bytes, limits).map_err(NoHead::Refused)?;
+        let taken = parsed.as_ref().map_or(0, |(_, length)| *length);
+        self.input.add(&bytes[taken..]);
+        if parsed.is_none() {
+            self.input.looked();
+        }
+        Ok(parsed.map(|(head, _)| head))
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Some(stream) => self.output.poll_flush(stream, context),
+            None => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    /// All of the body that is in `bytes`; what is behind its end is kept.
+    fn decode(&mut self, bytes: &[u8]) -> Result<Bytes, Cut> {
+        let mut data = Vec::new();
+        let mut at = 0;
+        while at < bytes.len() && self.body != Decoder::Done {
+            let found = self.body.decode(&bytes[at..]).map_err(|_| Cut)?;
+            data.extend_from_slice(&bytes[at..][found.data]);
+            at += found.taken;
+        }
+        self.input.add(&bytes[at..]);
+        Ok(data.into())
+    }
+
+    /// The next piece of the body, `None` at its end.
+    fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
+        loop {
+            if self.body == Decoder::Done {
+                return Poll::Ready(None);
+            }
+            let step = if self.input.is_empty() {
+                self.say_continue(context);
+                match ready!(self.poll_read(context, Inner::take_body)) {
+                    Ok(step) => step,
+                    Err(_) => Err(Cut),
+                }
+            } else {
+                let input = std::mem::take(&mut self.input);
+                self.decode(input.rest())
+            };
+            match step {
+                Ok(piece) if piece.is_empty() => {}
+                Ok(piece) => return Poll::Ready(Some(Ok(piece))),
+                Err(Cut) => {
+                    self.body = Decoder::Broken;
+                    return Poll::Ready(Some(Err(Cut)));
+                }
+            }
+        }
+    }
+
+    fn take_body(&mut self, bytes: &[u8]) -> Result<Bytes, Cut> {
+        if bytes.is_empty() {
+            return Err(Cut);
+        }
+        self.decode(bytes)
+    }
+
+    fn say_continue(&mut self, context: &mut Context<'_>) {
+        if std::mem::take(&mut self.expects) {
+            self.output.buffer().extend_from_slice(CONTINUE);
+        }
+        if !self.output.is_empty() && self.output.has_room() {
+            // What cannot be sent now goes before the answer; if the client is gone, reading says so.
+            let _ = self.poll_flush(context);
+        }
+    }
+}
+
+impl<S: Stream> Wire<S> {
+    pub(crate) fn new(stream: S, life: Rc<Life>) -> Wire<S> {
+        let inner = Inner {
+            stream: Some(stream),
+            input: Input::default(),
+            output: Output::default(),
+            body: Decoder::Done,
+            held: false,
+            reader: None,
+            awaited: false,
+            expects: false,
+            unread: false,
+        };
+        Wire {
+            life,
+            inner: RefCell::new(inner),
+        }
+    }
+
+    pub(crate) fn poll_head(
+        &self,
+        context: &mut Context<'_>,
+        limits: Limits,
+    ) -> Poll<Result<RequestHead, NoHead>> {
+        let inner = &mut *self.inner.borrow_mut();
+        if inner.input.is_new() {
+            // Behind the request before.
+            if let Some(head) = inner.input.head(limits).map_err(NoHead::Refused)? {
+                return Poll::Ready(Ok(head));
+            }
+        }
+        loop {
+            let Poll::Ready(step) =
+                inner.poll_read(context, |inner, bytes| inner.take_head(bytes, limits))
+            else {
+                let is_over = self.life.phase() == Phase::Idle && self.life.is_ending();
+                return if is_over {
+                    Poll::Ready(Err(NoHead::End))
+                } else {
+                    Poll::Pending
+                };
+            };
+            match step {
+                Err(_) => return Poll::Ready(Err(NoHead::End)),
+                Ok(Err(no_head)) => return Poll::Ready(Err(no_head)),
+                Ok(Ok(Some(head))) => return Poll::Ready(Ok(head)),
+                Ok(Ok(None)) if self.life.phase() == Phase::Idle => self.life.enter(Phase::Header),
+                Ok(Ok(None)) => {}
+            }
+        }
+    }
+
+    /// The body of the request whose head has come, if it has one.
+    pub(crate) fn begin_body(self: &Rc<Self>, asked: &Asked) -> Option<Incoming> {
+        let mut inner = self.inner.borrow_mut();
+        inner.body = Decoder::new(asked.body);
+        inner.expects = asked.expects && inner.input.is_empty();
+        inner.held = inner.body != Decoder::Done;
+        inner.held.then(|| Incoming(Rc::<Wire<S>>::clone(self)))
+    }
+
+    /// The answer begins: no 100 any more. False if the client waits for one, and may or may not send its body now.
+    pub(crate) fn begin_answer(&self) -> bool {
+        !std::mem::take(&mut self.inner.borrow_mut().expects)
+    }
+
+    pub(crate) fn with_output<T>(&self, add: impl FnOnce(&mut Output) -> T) -> T {
+        add(&mut self.inner.borrow_mut().output)
+    }
+
+    pub(crate) fn poll_flush(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.inner.borrow_mut().poll_flush(context)
+    }
+
+    /// After the answer: ready when the body is at its end, or nobody holds it any more; whether a request can follow.
+    pub(crate) fn poll_rest(&self, context: &mut Context<'_>) -> Poll<bool> {
+        let inner = &mut *self.inner.borrow_mut();
+        inner.awaited = inner.held && !matches!(inner.body, Decoder::Done | Decoder::Broken);
+        if inner.awaited {
+            return Poll::Pending;
+        }
+        let mut read = 0;
+        while read < READ_OVER {
+            match inner.poll_body(context) {
+                Poll::Ready(None) => return Poll::Ready(true),
+                Poll::Ready(Some(Ok(piece))) => read += piece.len(),
+                Poll::Ready(Some(Err(Cut))) | Poll::Pending => break,
+            }
+        }
+        Poll::Ready(false)
+    }
+
+    /// Whether there is something of the client's that was not read.
+    pub(crate) fn has_unread(&self) -> bool {
+        let inner = self.inner.borrow();
+        inner.body != Decoder::Done || !inner.input.is_empty()
+    }
+
+    /// While an answer is waited for: ready when the client has hung up. Otherwise the connection's task is woken when
+    /// anything comes from it.
+    pub(crate) fn poll_hung_up(&self, context: &mut Context<'_>) -> Poll<()> {
+        let inner = &mut *self.inner.borrow_mut();
+        while self.life.phase() == Phase::Busy && !inner.unread && inner.reader.is_none() {
+            let Some(stream) = &inner.stream else {
+                return Poll::Ready(());
+            };
+            if ready!(stream.poll_readable(context)).is_err() {
+                return Poll::Ready(());
+            }
+            match stream.peek() {
+                Ok(0) => return Poll::Ready(()),
+                Ok(_) => inner.unread = true,
+                // It was readiness left over from before; it is cleared now.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return Poll::Ready(()),
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Say that nothing more will be sent.
+    pub(crate) fn poll_shutdown(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.inner.borrow_mut().stream {
+            Some(stream) => Pin::new(stream).poll_shutdown(context),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Read until the client has closed its side too.
+    pub(crate) fn poll_linger(&self, context: &mut Context<'_>) -> Poll<()> {
+        let inner = &mut *self.inner.borrow_mut();
+        loop {
+            match ready!(inner.poll_read(context, |_, bytes| bytes.len())) {
+                Ok(0) | Err(_) => return Poll::Ready(()),
+                Ok(_) => {}
+            }
+        }
+    }
+
+    pub(crate) fn break_off(&self) {
+        if let Some(stream) = &self.inner.borrow().stream {
+            stream.break_off();
+        }
+    }
+
+    /// The connection is over, for who still reads from it too.
+    pub(crate) fn close(&self) {
+        let reader = {
+            let mut inner = self.inner.borrow_mut();
+            inner.stream = None;
+            if inner.body != Decoder::Done {
+                inner.body = Decoder::Broken;
+            }
+            inner.reader.take()
+        };
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+}
+
+impl<S: Stream> Source for Wire<S> {
+    fn poll_piece(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
+        let inner = &mut *self.inner.borrow_mut();
+        let step = inner.poll_body(context);
+        if step.is_pending() {
+            inner.reader = Some(context.waker().clone());
+        } else {
+            inner.reader = None;
+            if inner.awaited && matches!(inner.body, Decoder::Done | Decoder::Broken) {
+                self.life.wake();
+            }
+        }
+        step
+    }
+
+    fn let_go(&self) {
+        let inner = &mut *self.inner.borrow_mut();
+        inner.held = false;
+        inner.reader = None;
+        if inner.awaited {
+            self.life.wake();
+        }
+    }
+}

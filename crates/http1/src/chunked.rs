@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use crate::fields::is_token_byte;
 use crate::framing::Length;
 
 /// What is still to come of a body.
@@ -40,7 +41,8 @@ enum State {
     DataLf,
     /// At the beginning of a line of the trailer.
     Line,
-    Trailer,
+    Name,
+    Value,
     TrailerLf,
     EndLf,
 }
@@ -168,11 +170,11 @@ impl Chunked {
             (State::DataCr, b'\r') => State::DataLf,
             (State::DataLf, b'\n') => State::Start,
             (State::Line, b'\r') => State::EndLf,
-            (State::Trailer, b'\r') => State::TrailerLf,
+            (State::Value, b'\r') => State::TrailerLf,
             (State::TrailerLf, b'\n') => State::Line,
-            (State::Line | State::Trailer, b'\t' | b' '..=b'~' | 0x80..) => {
-                self.over(State::Trailer)?
-            }
+            (State::Line | State::Name, byte) if is_token_byte(byte) => self.over(State::Name)?,
+            (State::Name, b':') => State::Value,
+            (State::Value, b'\t' | b' '..=b'~' | 0x80..) => self.over(State::Value)?,
             (State::EndLf, b'\n') => return Ok(true),
             _ => return Err(Bad),
         };
@@ -256,6 +258,8 @@ mod tests {
             "0\r\n\n",
             "0\r\nT: v\n\r\n",
             "0\r\n\0\r\n\r\n",
+            "0\r\nno colon\r\n\r\n",
+            "0\r\n folded: v\r\n\r\n",
             "fffffffffffffffff\r\n",
             ";\r\n",
             &long,

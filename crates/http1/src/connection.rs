@@ -132,9 +132,10 @@ async fn answer<S: Stream, B: Body + Unpin>(
 
 /// The body of an answer on its way.
 struct Sending<B> {
-    /// `None` when all of it is in the output.
+    /// `None` when all of it is in the output, or no more will come.
     body: Option<B>,
     framing: Framing,
+    failed: Option<io::Error>,
 }
 
 impl<B: Body> Sending<B> {
@@ -143,6 +144,7 @@ impl<B: Body> Sending<B> {
         Sending {
             body: has_body.then_some(body),
             framing,
+            failed: None,
         }
     }
 
@@ -152,35 +154,33 @@ impl<B: Body> Sending<B> {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         loop {
-            let more = self.fill(wire, context)?;
+            let waits = self.fill(wire, context).is_pending();
             ready!(wire.poll_flush(context))?;
             if self.body.is_none() {
-                return Poll::Ready(Ok(()));
+                return Poll::Ready(self.failed.take().map_or(Ok(()), Err));
             }
-            if more.is_pending() {
+            if waits {
                 return Poll::Pending;
             }
         }
     }
 
     /// Take of the body what is there and has room.
-    fn fill<S: Stream>(
-        &mut self,
-        wire: &Wire<S>,
-        context: &mut Context<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn fill<S: Stream>(&mut self, wire: &Wire<S>, context: &mut Context<'_>) -> Poll<()> {
         while let Some(body) = &mut self.body
             && wire.with_output(|output| output.has_room())
         {
-            let piece = match ready!(body.poll_piece(context)) {
-                Some(piece) => Some(piece?),
-                None => None,
-            };
-            if wire.with_output(|output| self.framing.push(output, piece))? {
-                self.body = None;
+            let piece = ready!(body.poll_piece(context)).transpose();
+            let is_last =
+                piece.and_then(|piece| wire.with_output(|output| self.framing.push(output, piece)));
+            match is_last {
+                Ok(false) => {}
+                Ok(true) => self.body = None,
+                // What came before it is sent all the same.
+                Err(error) => (self.body, self.failed) = (None, Some(error)),
             }
         }
-        Poll::Ready(Ok(()))
+        Poll::Ready(())
     }
 }
 

@@ -52,7 +52,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-const fn is_token_byte(byte: u8) -> bool {
+const fn is_in_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
             byte,
@@ -80,15 +80,19 @@ const TOKEN: [bool; 256] = {
     while byte < 256 {
         #[allow(clippy::cast_possible_truncation, reason = "below 256")]
         let this = byte as u8;
-        table[byte] = is_token_byte(this);
+        table[byte] = is_in_token(this);
         byte += 1;
     }
     table
 };
 
+pub(crate) fn is_token_byte(byte: u8) -> bool {
+    TOKEN[usize::from(byte)]
+}
+
 /// A method, a name: RFC 9110, 5.6.2.
 pub(crate) fn is_token(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && bytes.iter().all(|byte| TOKEN[usize::from(*byte)])
+    !bytes.is_empty() && bytes.iter().all(|&byte| is_token_byte(byte))
 }
 
 fn is_value(bytes: &[u8]) -> bool {

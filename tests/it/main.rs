@@ -18,6 +18,7 @@ mod isolation;
 mod lifecycle;
 mod opcache;
 mod parity;
+mod pool_load;
 mod pools;
 mod processes;
 mod profiler;

@@ -423,6 +423,8 @@ void hearth_superglobals_seal(void)
 
 	zend_is_auto_global_str(ZEND_STRL("_SERVER"));
 	zend_is_auto_global_str(ZEND_STRL("_ENV"));
+	/* Or else opcache has it made, of what there is not yet, when it loads a file that another worker has compiled. */
+	zend_is_auto_global_str(ZEND_STRL("_REQUEST"));
 	server = zend_hash_find_known_hash(&EG(symbol_table), names[3]);
 	if (server && Z_TYPE_P(server) == IS_ARRAY) {
 		static const char *const drop[] = {

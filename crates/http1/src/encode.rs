@@ -5,7 +5,7 @@ use std::io;
 use bytes::Bytes;
 
 use crate::date;
-use crate::fields::has_token;
+use crate::fields::{has_token, is_value};
 use crate::framing::Asked;
 use crate::head::{ResponseHead, Version};
 use crate::output::Output;
@@ -128,7 +128,8 @@ fn status_line(out: &mut Vec<u8>, version: Version, status: u16, reason: &[u8]) 
     out.push(b' ');
     number(out, u64::from(status));
     out.push(b' ');
-    out.extend_from_slice(if reason.is_empty() {
+    // One that cannot stand in a message comes from the app, and is no reason not to answer.
+    out.extend_from_slice(if reason.is_empty() || !is_value(reason) {
         usual_reason(status).as_bytes()
     } else {
         reason
@@ -288,5 +289,35 @@ fn usual_reason(status: u16) -> &'static str {
         510 => "Not Extended",
         511 => "Network Authentication Required",
         _ => "Unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_lines() {
+        for (version, status, reason, line) in [
+            (Version::Http11, 200, "", "HTTP/1.1 200 OK\r\n"),
+            (Version::Http10, 404, "", "HTTP/1.0 404 Not Found\r\n"),
+            (
+                Version::Http11,
+                200,
+                "Fine\u{e4}",
+                "HTTP/1.1 200 Fine\u{e4}\r\n",
+            ),
+            (Version::Http11, 599, "", "HTTP/1.1 599 Unknown\r\n"),
+            (
+                Version::Http11,
+                404,
+                "a\r\nB: c",
+                "HTTP/1.1 404 Not Found\r\n",
+            ),
+        ] {
+            let mut out = Vec::new();
+            status_line(&mut out, version, status, reason.as_bytes());
+            assert_eq!(out, line.as_bytes());
+        }
     }
 }

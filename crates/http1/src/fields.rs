@@ -95,7 +95,7 @@ pub(crate) fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&byte| is_token_byte(byte))
 }
 
-fn is_value(bytes: &[u8]) -> bool {
+pub(crate) fn is_value(bytes: &[u8]) -> bool {
     bytes
         .iter()
         .all(|&byte| (byte >= b' ' && byte != 0x7f) || byte == b'\t')

@@ -4,13 +4,16 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 19] = [
     "classic.c",
     "cli.c",
     "cycle.c",
+    "entry.c",
+    "errors.c",
     "frankenphp.c",
     "functions.c",
     "ground.c",
+    "guard.c",
     "headers.c",
     "mysql.c",
     "persistent.c",

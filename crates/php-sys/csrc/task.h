@@ -52,6 +52,8 @@ extern zend_class_entry *hearth_task_ce, *hearth_request_ce, *hearth_response_ce
 extern int hearth_no_switch;
 /* A fatal error has happened in this process: what ends from here on is not worth a report. */
 extern bool hearth_broken;
+/* The app is being booted. */
+extern bool hearth_booting;
 extern hearth_task *hearth_entry_task, *hearth_loop;
 extern const char *hearth_entry_path;
 extern bool hearth_loop_ended;
@@ -84,6 +86,14 @@ void hearth_entry_server(void);
 void hearth_entry_server_forget(HashTable *server);
 void hearth_request_end(hearth_request_state *state);
 void hearth_report_exception(void);
+/* What keeps the app from being up, for hearth_boot_error. */
+void hearth_boot_failed(const char *text, size_t length);
+zend_string *hearth_describe_exception(zend_object *exception);
+void hearth_log_message(const char *message, int syslog_type);
+void hearth_watch_errors(void);
+void hearth_watch_interrupts(void);
+void hearth_guard_engine(void);
+bool hearth_is_cli(void);
 void hearth_bail_out_of_memory(void);
 void hearth_task_park(hearth_task *task);
 void hearth_commit_head(hearth_request_state *state);

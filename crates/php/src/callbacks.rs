@@ -13,9 +13,12 @@ use http1::{Fields, ResponseHead, Version};
 use php_sys::{self as sys, hearth_header, hearth_request_head, hearth_response, hearth_str};
 
 use crate::budget;
+use crate::children;
 use crate::engine::Level;
+use crate::host::{self, host};
 use crate::request::{Body, Known, Request, Response};
-use crate::task::{self, Busy, Cancel, TaskCell, host};
+use crate::task::TaskCell;
+use crate::wait::{self, Busy, Cancel};
 
 macro_rules! callbacks {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
@@ -151,7 +154,7 @@ unsafe fn fields_of(response: &hearth_response) -> (Fields, Known) {
         if fields.try_push(name, value).is_ok() {
             note(name, &mut known);
         } else {
-            task::log(
+            host::log(
                 Level::Warning,
                 &format!(
                     "a response header with characters that HTTP forbids was left out: {}",
@@ -285,12 +288,12 @@ callbacks! {
 
     fn hearth_on_log(level: c_int, message: hearth_str) {
         // SAFETY: the bytes live during the call.
-        task::log(level_of(level), &unsafe { text(message) });
+        host::log(level_of(level), &unsafe { text(message) });
     }
 
     fn hearth_on_task_new(parent: *mut c_void, task: *mut sys::hearth_task, child: bool) -> *mut c_void {
         // SAFETY: the parent is the running task.
-        let cell = task::new_task(unsafe { cell_of(parent) }, task, child);
+        let cell = children::new_task(unsafe { cell_of(parent) }, task, child);
         Rc::into_raw(cell).cast_mut().cast()
     }
 
@@ -300,12 +303,12 @@ callbacks! {
             Rc::increment_strong_count(owner.cast::<TaskCell>());
             Rc::from_raw(owner.cast::<TaskCell>())
         };
-        task::start(cell);
+        children::start(cell);
     }
 
     fn hearth_on_await(owner: *mut c_void, seconds: f64) -> c_int {
         // SAFETY: the Task object of PHP holds a reference.
-        task::await_task(unsafe { cell_of(owner) }, seconds)
+        children::await_task(unsafe { cell_of(owner) }, seconds)
     }
 
     fn hearth_on_cancel(owner: *mut c_void) {
@@ -319,32 +322,32 @@ callbacks! {
     }
 
     fn hearth_on_join_children(cancel: bool) {
-        task::join_children(cancel);
+        children::join_children(cancel);
     }
 
     fn hearth_on_park(seconds: f64) -> c_int {
-        task::park(seconds)
+        children::park(seconds)
     }
 
     fn hearth_on_unpark(owner: *mut c_void) -> bool {
         // SAFETY: C found the owner of a task that has not ended.
-        task::unpark(unsafe { cell_of(owner) })
+        children::unpark(unsafe { cell_of(owner) })
     }
 
     fn hearth_on_yield() {
-        task::yield_now();
+        children::yield_now();
     }
 
     fn hearth_on_timer(seconds: f64, repeat: bool, callback: u64) {
-        task::start_timer(callback, Duration::try_from_secs_f64(seconds).unwrap_or_default(), repeat);
+        host::start_timer(callback, Duration::try_from_secs_f64(seconds).unwrap_or_default(), repeat);
     }
 
     fn hearth_on_timer_stop(timer: u64) -> bool {
-        task::stop_timer(timer)
+        host::stop_timer(timer)
     }
 
     fn hearth_on_interrupt() {
-        task::on_interrupt();
+        wait::on_interrupt();
     }
 
     fn hearth_on_budget(name: hearth_str, total: i64) -> i64 {
@@ -366,6 +369,6 @@ callbacks! {
 
     fn hearth_on_report(report: hearth_str) {
         // SAFETY: the bytes live during the call.
-        task::report(&unsafe { text(report) });
+        host::report(&unsafe { text(report) });
     }
 }

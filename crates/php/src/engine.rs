@@ -297,7 +297,7 @@ pub fn after_fork() {
 /// May the code that runs now wait by leaving its task? False outside tasks and on other threads.
 pub fn can_wait() -> bool {
     // SAFETY: reads thread-local and engine flags.
-    unsafe { sys::hearth_can_wait() && !crate::task::is_forked() }
+    unsafe { sys::hearth_can_wait() && !crate::host::is_forked() }
 }
 
 /// The most bytes a request's body may have (`post_max_size`), 0 for no limit.

@@ -8,10 +8,13 @@
 
 mod budget;
 mod callbacks;
+mod children;
 mod cli;
 mod engine;
+mod host;
 mod request;
 mod task;
+mod wait;
 
 pub use budget::set_budgets;
 pub use cli::{Cli, Run, info};
@@ -19,9 +22,9 @@ pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_kind, post_max_size,
     refuse_persistent, run_entry, seal, series, version,
 };
+pub use host::{Host, forked, install, on_engine_thread};
 pub use request::{Body, BodySource, Client, Pipe, Request, Response, Script};
 pub use task::{
-    Cancel, Cancelled, Host, Task, call_task, current_request_id, current_task_id, forked, install,
-    interrupt, is_unwinding, loop_stop_task, on_engine_thread, throw_error, time_out, timer_forget,
-    timer_task, wait,
+    Task, call_task, current_request_id, current_task_id, loop_stop_task, timer_forget, timer_task,
 };
+pub use wait::{Cancel, Cancelled, interrupt, is_unwinding, throw_error, time_out, wait};

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Buf, Bytes};
 use http1::{RequestHead, ResponseHead};
 
-use crate::task::{Cancelled, wait};
+use crate::wait::{Cancelled, wait};
 
 /// Who is at the other end, and at which of our addresses.
 #[derive(Debug, Clone, Default)]

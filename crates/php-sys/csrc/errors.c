@@ -1,0 +1,142 @@
+/* What goes wrong: the log, exceptions that nobody caught, fatal errors, and errors that Rust raises in PHP. */
+#include "task.h"
+
+static smart_str boot_error;
+
+void hearth_log(hearth_log_level level, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	size_t length;
+
+	va_start(args, format);
+	length = zend_vspprintf(&text, 0, format, args);
+	va_end(args);
+	hearth_on_log(level, (hearth_str){text, length});
+	efree(text);
+}
+
+void hearth_boot_failed(const char *text, size_t length)
+{
+	if (boot_error.s) {
+		smart_str_appendc(&boot_error, '\n');
+	}
+	smart_str_appendl(&boot_error, text, length);
+}
+
+zend_string *hearth_describe_exception(zend_object *exception)
+{
+	zval text;
+	zend_string *described;
+
+	ZVAL_UNDEF(&text);
+	zend_call_known_instance_method_with_0_params(exception->ce->__tostring, exception, &text);
+	if (EG(exception)) {
+		zend_clear_exception();
+	}
+	described = zend_strpprintf(0, "Uncaught %s", Z_TYPE(text) == IS_STRING ? Z_STRVAL(text) : ZSTR_VAL(exception->ce->name));
+	zval_ptr_dtor(&text);
+	return described;
+}
+
+/* A client that hung up, or a child that was not wanted any more: nobody's mistake. */
+static bool is_cancellation(zend_object *exception)
+{
+	return zend_string_equals_literal(exception->ce->name, "Hearth\\CancelledError");
+}
+
+/* Take the exception that is under way, log it, and go on without it. */
+void hearth_report_exception(void)
+{
+	zend_object *exception = EG(exception);
+	zend_string *text;
+
+	if (!exception) {
+		return;
+	}
+	GC_ADDREF(exception);
+	zend_clear_exception();
+	if (!zend_is_unwind_exit(exception) && !zend_is_graceful_exit(exception) && !is_cancellation(exception)) {
+		text = hearth_describe_exception(exception);
+		hearth_on_log(HEARTH_LOG_ERROR, (hearth_str){ZSTR_VAL(text), ZSTR_LEN(text)});
+		zend_string_release(text);
+	}
+	OBJ_RELEASE(exception);
+}
+
+/* Our sapi_module.log_message. */
+void hearth_log_message(const char *message, int syslog_type)
+{
+	if (hearth_is_cli()) {
+		fprintf(stderr, "%s\n", message);
+		return;
+	}
+	if (hearth_booting) {
+		return;
+	}
+	hearth_on_log(syslog_type <= 3 ? HEARTH_LOG_ERROR : syslog_type == 4 ? HEARTH_LOG_WARNING : HEARTH_LOG_NOTICE,
+		(hearth_str){message, strlen(message)});
+}
+
+/* ---- errors ---- */
+
+static void (*report_error)(int, zend_string *, const uint32_t, zend_string *);
+
+#define HEARTH_FATAL (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)
+
+/*
+ * A fatal error ends one task, not the worker's others. PHP's own handler marks every object of the process as
+ * destroyed before it bails out; so let it only report, and bail out here.
+ */
+static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
+{
+	if (hearth_booting && (type & HEARTH_FATAL)) {
+		char *text;
+		size_t length = zend_spprintf(&text, 0, "%s in %s:%u", ZSTR_VAL(message), file ? ZSTR_VAL(file) : "?", line);
+
+		hearth_boot_failed(text, length);
+		efree(text);
+	}
+	if (!(type & HEARTH_FATAL) || (type & E_DONT_BAIL)) {
+		report_error(type, file, line, message);
+		return;
+	}
+	report_error(type | E_DONT_BAIL, file, line, message);
+	EG(exit_status) = 255;
+	zend_set_memory_limit(PG(memory_limit));
+	zend_bailout();
+}
+
+void hearth_watch_errors(void)
+{
+	report_error = zend_error_cb;
+	zend_error_cb = on_error;
+}
+
+/* ---- for Rust ---- */
+
+hearth_str hearth_boot_error(void)
+{
+	smart_str_0(&boot_error);
+	return boot_error.s ? (hearth_str){ZSTR_VAL(boot_error.s), ZSTR_LEN(boot_error.s)} : (hearth_str){"", 0};
+}
+
+static const char *throwable_name(hearth_throwable kind)
+{
+	return kind == HEARTH_THROW_TIMEOUT ? "hearth\\timeouterror" : "hearth\\cancellederror";
+}
+
+void hearth_throw(hearth_throwable kind, hearth_str message)
+{
+	zend_class_entry *ce = NULL;
+
+	if (!EG(current_execute_data)) {
+		/* No PHP code runs that could catch it: whoever waits is told by the return value. */
+		return;
+	}
+	if (kind != HEARTH_THROW_ERROR) {
+		const char *name = throwable_name(kind);
+		ce = zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
+	}
+	zend_throw_error(ce, "%.*s", (int) message.len, message.ptr);
+}

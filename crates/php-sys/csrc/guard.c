@@ -1,0 +1,77 @@
+/* Where a task must not be left, and where it may be told to stop. */
+#include "task.h"
+
+static zend_op_array *(*engine_compile_file)(zend_file_handle *, int);
+static zend_op_array *(*engine_compile_string)(HEARTH_COMPILE_STRING_ARGS);
+static zend_class_entry *(*autoload)(zend_string *, zend_string *);
+static int (*collect_cycles)(void);
+static void (*interrupt)(zend_execute_data *);
+
+static zend_op_array *on_compile_file(zend_file_handle *handle, int type)
+{
+	zend_op_array *ops;
+
+	hearth_no_switch++;
+	ops = engine_compile_file(handle, type);
+	hearth_no_switch--;
+	return ops;
+}
+
+static zend_op_array *on_compile_string(HEARTH_COMPILE_STRING_ARGS)
+{
+	zend_op_array *ops;
+
+	hearth_no_switch++;
+	ops = engine_compile_string(source, filename, position);
+	hearth_no_switch--;
+	return ops;
+}
+
+/* A second task that needs the class while it is half linked, or being loaded, would not find it. */
+static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
+{
+	zend_class_entry *ce;
+
+	hearth_no_switch++;
+	ce = autoload(name, lower);
+	hearth_no_switch--;
+	return ce;
+}
+
+static int on_collect_cycles(void)
+{
+	int count;
+
+	hearth_no_switch++;
+	count = collect_cycles();
+	hearth_no_switch--;
+	return count;
+}
+
+static void on_interrupt(zend_execute_data *frame)
+{
+	if (interrupt) {
+		interrupt(frame);
+	}
+	if (hearth_current && !hearth_current->busy) {
+		hearth_on_interrupt();
+	}
+}
+
+void hearth_watch_interrupts(void)
+{
+	interrupt = zend_interrupt_function;
+	zend_interrupt_function = on_interrupt;
+}
+
+void hearth_guard_engine(void)
+{
+	engine_compile_file = zend_compile_file;
+	zend_compile_file = on_compile_file;
+	engine_compile_string = zend_compile_string;
+	zend_compile_string = on_compile_string;
+	autoload = zend_autoload;
+	zend_autoload = on_autoload;
+	collect_cycles = gc_collect_cycles;
+	gc_collect_cycles = on_collect_cycles;
+}

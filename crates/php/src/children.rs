@@ -1,0 +1,161 @@
+//! Tasks that tasks start and wait for: what PHP's own functions ask for through callbacks.rs.
+
+use std::ffi::c_int;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::{Rc, Weak};
+use std::task::Poll;
+use std::time::Duration;
+
+use php_sys as sys;
+
+use crate::host::{host, is_forked};
+use crate::task::{Family, Park, Task, TaskCell, current};
+use crate::wait::{Cancel, Cancelled, wait};
+
+/// A new task for `async()` (`child`) or `background()`. The caller gets one reference.
+pub(crate) fn new_task(parent: &TaskCell, c: *mut sys::hearth_task, child: bool) -> Rc<TaskCell> {
+    let cell = if child {
+        TaskCell::new(Some(Rc::clone(parent.family())), parent.request.clone())
+    } else {
+        TaskCell::new(None, None)
+    };
+    cell.c.set(c);
+    if child {
+        let mut children = parent.family().children.borrow_mut();
+        children.retain(|known| known.upgrade().is_some_and(|known| !known.ended.get()));
+        children.push(Rc::downgrade(&cell));
+    }
+    cell
+}
+
+/// Run a new task up to its first wait, on top of the one that runs; the host polls it from there.
+pub(crate) fn start(cell: Rc<TaskCell>) {
+    if !cell.resume() {
+        host().spawn(Box::pin(Task(cell)));
+    }
+}
+
+async fn ended(cell: &TaskCell) {
+    std::future::poll_fn(|context| {
+        if cell.ended.get() {
+            return Poll::Ready(());
+        }
+        cell.joiners.borrow_mut().push(context.waker().clone());
+        Poll::Pending
+    })
+    .await;
+}
+
+fn in_time(seconds: f64) -> Option<Duration> {
+    (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4))
+}
+
+/// `future`, or `None` once the time is over.
+async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
+    let Some(limit) = limit else {
+        return Some(future.await);
+    };
+    let mut sleep = host().sleep(limit);
+    let mut future = pin!(future);
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => sleep.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+/// 0: it ended, 1: timed out, 2: the waiting task was cancelled.
+pub(crate) fn await_task(cell: &TaskCell, seconds: f64) -> c_int {
+    match wait(within(in_time(seconds), ended(cell))) {
+        Ok(Some(())) => 0,
+        Ok(None) => 1,
+        Err(Cancelled) => 2,
+    }
+}
+
+/// Wait until every child of the running task's family has ended; `cancel` them first if they are not wanted any more.
+pub(crate) fn join_children(cancel: bool) {
+    if is_forked() {
+        return;
+    }
+    let cell = current().expect("called in a task");
+    let Some(family) = cell.family.get().cloned() else {
+        return;
+    };
+    let this: *const TaskCell = cell;
+    if cancel {
+        cancel_children(&family);
+    }
+    let joined = std::future::poll_fn(|context| {
+        let mut children = family.children.borrow_mut();
+        children.retain(|known| {
+            known
+                .upgrade()
+                .is_some_and(|known| !known.ended.get() && !std::ptr::eq(Rc::as_ptr(&known), this))
+        });
+        if children.is_empty() {
+            return Poll::Ready(());
+        }
+        *family.joiner.borrow_mut() = Some(context.waker().clone());
+        Poll::Pending
+    });
+    if wait(joined).is_err() {
+        cancel_children(&family);
+    }
+}
+
+fn cancel_children(family: &Family) {
+    let children: Vec<_> = family
+        .children
+        .borrow()
+        .iter()
+        .filter_map(Weak::upgrade)
+        .collect();
+    for child in children {
+        child.cancel(Cancel::Task);
+    }
+}
+
+/// 0: unparked, 1: timed out, 2: cancelled.
+pub(crate) fn park(seconds: f64) -> c_int {
+    let cell = current().expect("called in a task");
+    cell.park.set(Park::Parked);
+    let unparked = std::future::poll_fn(|_| {
+        if cell.park.get() == Park::Unparked {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    });
+    let outcome = wait(within(in_time(seconds), unparked));
+    let was_unparked = cell.park.replace(Park::Running) == Park::Unparked;
+    match outcome {
+        Ok(Some(())) => 0,
+        // Unparked at the moment its time was over: the wake must not be lost.
+        Ok(None) if was_unparked => 0,
+        Ok(None) => 1,
+        Err(Cancelled) => 2,
+    }
+}
+
+pub(crate) fn unpark(cell: &TaskCell) -> bool {
+    if cell.park.get() != Park::Parked {
+        return false;
+    }
+    cell.park.set(Park::Unparked);
+    cell.wake();
+    true
+}
+
+/// Let everything else that can run go first.
+pub(crate) fn yield_now() {
+    let mut yielded = false;
+    let _ = wait(std::future::poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }));
+}

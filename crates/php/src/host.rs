@@ -1,0 +1,107 @@
+//! What the process around the engine provides.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use crate::engine::Level;
+use crate::request::Request;
+use crate::task::current_request_id;
+use crate::wait::{Busy, Cancel};
+
+/// The process around the engine, as the engine sees it.
+pub trait Host {
+    /// Poll this to its end.
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>);
+    /// A future that is ready after `time`.
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()>>>;
+    /// A line for the log; `request` is the id of the request that runs, 0 for none.
+    fn log(&self, level: Level, message: &str, request: u64);
+    /// What PHP code that the host called with [`call_task`] has to say to it.
+    fn report(&self, text: &str);
+    /// A task ended in a fatal error: the process is to be replaced.
+    fn broken(&self);
+    /// This process cannot serve any longer, for this reason: it is to be replaced after what it has.
+    fn leave(&self, reason: &str);
+    /// A task ended in a process that PHP code forked: such a process has no other work.
+    fn left_fork(&self);
+    /// A timer for PHP: run `timer_task(id)` after `time`, once or again and again.
+    fn timer(&self, id: u64, time: Duration, repeat: bool);
+    /// Stop that timer; false if there is none.
+    fn timer_stop(&self, id: u64) -> bool;
+    /// `set_time_limit()`: the request that runs may take so long from now on; zero is no limit.
+    fn time_limit(&self, request: &Request, limit: Duration);
+    /// Classic mode: the script that runs may use so many seconds of CPU time from now on; zero is no limit.
+    fn cpu_limit(&self, seconds: u32);
+    /// Has the request that runs used up its time? Asked at the VM's interrupts.
+    fn overdue(&self, request: &Request) -> Option<Cancel>;
+}
+
+thread_local! {
+    static HOST: Cell<Option<&'static dyn Host>> = const { Cell::new(None) };
+    static FORKED: Cell<bool> = const { Cell::new(false) };
+    /// Timers that the app set while it was booted: they begin when there is a host.
+    static EARLY_TIMERS: RefCell<Vec<(u64, Duration, bool)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Set the host of this thread, the one that runs PHP.
+pub fn install(host: &'static dyn Host) {
+    HOST.set(Some(host));
+    for (id, time, repeat) in EARLY_TIMERS.take() {
+        host.timer(id, time, repeat);
+    }
+}
+
+/// Is this the thread that runs PHP, or will?
+pub fn on_engine_thread() -> bool {
+    HOST.get().is_some()
+}
+
+/// PHP code has forked and this is the child: from now on it blocks where it would have waited, and the parent's other
+/// tasks do not run here.
+pub fn forked() {
+    FORKED.set(true);
+}
+
+pub(crate) fn is_forked() -> bool {
+    FORKED.get()
+}
+
+pub(crate) fn start_timer(id: u64, time: Duration, repeat: bool) {
+    match HOST.get() {
+        Some(host) => host.timer(id, time, repeat),
+        None => EARLY_TIMERS.with_borrow_mut(|timers| timers.push((id, time, repeat))),
+    }
+}
+
+pub(crate) fn stop_timer(id: u64) -> bool {
+    match HOST.get() {
+        Some(host) => host.timer_stop(id),
+        None => EARLY_TIMERS.with_borrow_mut(|timers| {
+            let before = timers.len();
+            timers.retain(|(known, ..)| *known != id);
+            timers.len() < before
+        }),
+    }
+}
+
+/// A line for the log, or for the terminal while there is no host yet.
+pub(crate) fn log(level: Level, message: &str) {
+    let _busy = Busy::enter();
+    match HOST.get() {
+        Some(host) => host.log(level, message, current_request_id()),
+        None => eprintln!("hearth: {message}"),
+    }
+}
+
+pub(crate) fn report(text: &str) {
+    if let Some(host) = HOST.get() {
+        host.report(text);
+    }
+}
+
+pub(crate) fn host() -> &'static dyn Host {
+    HOST.get()
+        .expect("php::install was called before any task runs")
+}

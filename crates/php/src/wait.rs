@@ -1,0 +1,143 @@
+//! Waiting inside a task, and why a wait ends early.
+
+use std::ffi::c_int;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use php_sys as sys;
+
+use crate::host::{host, is_forked};
+use crate::task::{TaskCell, current};
+
+/// Why a wait ends early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancel {
+    /// The request took longer than it may.
+    Timeout(Duration),
+    /// The client hung up.
+    ClientGone,
+    /// `Task::cancel()`, or the request of this child has ended.
+    Task,
+    /// The server stops.
+    Stop,
+}
+
+impl Cancel {
+    fn message(self) -> String {
+        match self {
+            Cancel::Timeout(limit) => {
+                format!(
+                    "The request took longer than its time limit of {} s (request.timeout)",
+                    limit.as_secs_f64()
+                )
+            }
+            Cancel::ClientGone => "The client closed the connection".to_owned(),
+            Cancel::Task => "The task was cancelled".to_owned(),
+            Cancel::Stop => "The server is stopping".to_owned(),
+        }
+    }
+}
+
+/// A wait was ended early; a PHP exception that says so is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cancelled;
+
+/// Is a PHP exception on its way up? Then what runs is a clean-up, and must not take long.
+pub fn is_unwinding() -> bool {
+    // SAFETY: reads a flag of the engine.
+    unsafe { sys::hearth_is_unwinding() }
+}
+
+/// Marks that Rust runs on the task's stack, so that libc hooks let its calls pass.
+pub(crate) struct Busy(bool);
+
+impl Busy {
+    pub(crate) fn enter() -> Busy {
+        // SAFETY: sets a flag of the current task, if any.
+        Busy(unsafe { sys::hearth_busy(true) })
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { sys::hearth_busy(self.0) };
+    }
+}
+
+fn take_cancel(cell: &TaskCell) -> bool {
+    let Some(why) = cell.cancel.take() else {
+        return false;
+    };
+    let kind = if matches!(why, Cancel::Timeout(_)) {
+        sys::HEARTH_THROW_TIMEOUT
+    } else {
+        sys::HEARTH_THROW_CANCELLED
+    };
+    throw(kind, &why.message());
+    true
+}
+
+pub(crate) fn throw(kind: c_int, message: &str) {
+    // SAFETY: called on a task's stack below a PHP function, where an exception may be raised.
+    unsafe { sys::hearth_throw(kind, sys::hearth_str::new(message.as_bytes())) };
+}
+
+/// Raise a PHP `Error` in the task that runs.
+pub fn throw_error(message: &str) {
+    throw(sys::HEARTH_THROW_ERROR, message);
+}
+
+/// Wait for `future` on the stack of the task that runs: to the PHP code it is a call that blocks.
+///
+/// Only where [`can_wait`](crate::can_wait) says so. When the task is cancelled meanwhile, the exception is under way
+/// and the future is dropped.
+pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
+    let cell = current().expect("wait is called in a task");
+    let _busy = Busy::enter();
+    let mut future = pin!(future);
+    loop {
+        if take_cancel(cell) {
+            return Err(Cancelled);
+        }
+        // SAFETY: null, or the waker of the poll that resumed this task and lasts until the task suspends.
+        let waker = unsafe { cell.polling.get().as_ref() }.unwrap_or(Waker::noop());
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(waker)) {
+            return Ok(value);
+        }
+        if is_forked() {
+            throw_error("A forked process cannot wait for tasks and timers of its parent");
+            return Err(Cancelled);
+        }
+        cell.note_waker(waker);
+        // SAFETY: we are on the stack of the current task, in a call that may wait, and hold no borrow that others need.
+        unsafe { sys::hearth_task_suspend() };
+    }
+}
+
+/// From any thread: let the task that runs look for a cancellation at the VM's next check.
+pub fn interrupt() {
+    // SAFETY: stores one atomic flag.
+    unsafe { sys::hearth_interrupt() }
+}
+
+/// From any thread: the script that runs, in classic mode, has used up its CPU time of so many seconds.
+pub fn time_out(limit: u32) {
+    // SAFETY: stores two atomic flags and one aligned word, EG(timeout_seconds). The engine's thread reads that word for the
+    // report of the time-out and to stop a timer at the end of a request; no timer runs, so any value is right there.
+    unsafe { sys::hearth_time_out(i64::from(limit)) };
+}
+
+pub(crate) fn on_interrupt() {
+    let Some(cell) = current() else { return };
+    if let Some(why) = cell
+        .request
+        .as_ref()
+        .and_then(|request| host().overdue(request))
+    {
+        cell.cancel.set(Some(why));
+    }
+    take_cancel(cell);
+}

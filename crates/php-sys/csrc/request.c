@@ -17,7 +17,8 @@ static request_object *self_of(zend_object *object)
 	return (request_object *) ((char *) object - XtOffsetOf(request_object, std));
 }
 
-static zend_object *create(zend_class_entry *ce)
+/* Its properties are still to be set. */
+static zend_object *allocate(zend_class_entry *ce)
 {
 	request_object *self = zend_object_alloc(sizeof(request_object), ce);
 
@@ -26,9 +27,16 @@ static zend_object *create(zend_class_entry *ce)
 	ZVAL_UNDEF(&self->cookies);
 	ZVAL_UNDEF(&self->attributes);
 	zend_object_std_init(&self->std, ce);
-	object_properties_init(&self->std, ce);
 	self->std.handlers = &handlers;
 	return &self->std;
+}
+
+static zend_object *create(zend_class_entry *ce)
+{
+	zend_object *object = allocate(ce);
+
+	object_properties_init(object, ce);
+	return object;
 }
 
 static void destroy(zend_object *object)
@@ -89,14 +97,21 @@ static void set_slot(zend_object *object, int slot, hearth_str value)
 	ZVAL_STRINGL_FAST(property, value.ptr ? value.ptr : "", value.len);
 }
 
+/*
+ * The object of the request that runs. Until that ends it uses the reference of the request's state. It leads to nothing
+ * but strings, so no cycle goes through it, and the collector need not look at it each time a handler returns.
+ */
 zend_object *hearth_request_object_new(void *request)
 {
-	zend_object *object = create(hearth_request_ce);
+	zend_object *object = allocate(hearth_request_ce);
 	hearth_request_head head;
 
+	GC_ADD_FLAGS(object, GC_NOT_COLLECTABLE);
 	hearth_on_head(request, &head);
-	hearth_on_request_retain(request);
 	self_of(object)->request = request;
+	for (int slot = REQUEST_METHOD; slot <= REQUEST_PROTOCOL; slot++) {
+		Z_PROP_FLAG_P(OBJ_PROP_NUM(object, slot)) = 0;
+	}
 	set_method(OBJ_PROP_NUM(object, REQUEST_METHOD), head.method);
 	set_slot(object, REQUEST_TARGET, head.target);
 	if (head.path.len == head.target.len) {
@@ -108,6 +123,19 @@ zend_object *hearth_request_object_new(void *request)
 	ZVAL_INTERNED_STR(OBJ_PROP_NUM(object, REQUEST_PROTOCOL),
 		common[head.protocol_number == 1000 ? COMMON_HTTP_1_0 : COMMON_HTTP_1_1]);
 	return object;
+}
+
+/* The request has ended: who still holds the object needs a reference of its own. */
+void hearth_request_object_end(zend_object *object)
+{
+	request_object *self = self_of(object);
+
+	if (GC_REFCOUNT(object) > 1) {
+		hearth_on_request_retain(self->request);
+	} else {
+		self->request = NULL;
+	}
+	OBJ_RELEASE(object);
 }
 
 static hearth_str str_of(zend_string *string)

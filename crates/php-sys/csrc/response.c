@@ -443,7 +443,7 @@ void hearth_request_end(hearth_request_state *state)
 	hearth_session_end();
 	hearth_extensions_end();
 	if (state->request_object) {
-		OBJ_RELEASE(state->request_object);
+		hearth_request_object_end(state->request_object);
 		state->request_object = NULL;
 	}
 	if (Z_TYPE(state->locals) != IS_UNDEF) {

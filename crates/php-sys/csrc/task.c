@@ -302,6 +302,18 @@ static void enter(hearth_task *task)
 	zend_fiber_switch_context(&transfer);
 }
 
+/* What ended has nothing of its own left; a script's is what the end of the process finds. */
+static void leave_state(hearth_task *task)
+{
+	if (!task->done || task->job == HEARTH_JOB_SCRIPT) {
+		hearth_state_save(&task->saved, task->request);
+	} else if (UNEXPECTED(task->broken)) {
+		hearth_state_save(NULL, task->request);
+	} else {
+		hearth_state_end(task->request);
+	}
+}
+
 /*
  * Run `task` until it waits or ends. May be called on top of another task (async() does), whose state is put aside
  * meanwhile.
@@ -324,8 +336,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	}
 	enter(task);
 	if (task->request) {
-		/* What ended has nothing of its own left; a script's is what the end of the process finds. */
-		hearth_state_save(task->done && task->job != HEARTH_JOB_SCRIPT ? NULL : &task->saved, task->request);
+		leave_state(task);
 	}
 	hearth_current = outer;
 	if (outer) {

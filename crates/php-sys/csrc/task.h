@@ -57,6 +57,8 @@ extern bool hearth_booting;
 extern hearth_task *hearth_entry_task, *hearth_loop;
 extern const char *hearth_entry_path;
 extern bool hearth_loop_ended;
+/* max_execution_time, in seconds, as it is now. */
+extern zend_long hearth_time_limit;
 
 /* What Symfony Runtime starts unless APP_RUNTIME says otherwise; in php/src/Internal/runtime.php. */
 #define HEARTH_SYMFONY_RUNTIME "Hearth\\Symfony\\Runtime"
@@ -104,6 +106,7 @@ int hearth_cli_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_h
 void hearth_flush(void *context);
 void hearth_let_send(void);
 zend_object *hearth_request_object_new(void *request);
+void hearth_request_object_end(zend_object *object);
 void hearth_register_classes(void);
 void hearth_watch_persistent(void);
 size_t hearth_read_post(char *buffer, size_t length);

@@ -43,6 +43,11 @@ static void seal_ini(void)
 	EG(modified_ini_directives) = NULL;
 }
 
+static void free_header(void *header)
+{
+	efree(((sapi_header_struct *) header)->header);
+}
+
 static void find_extensions(void);
 static void seal_timezone(void);
 
@@ -77,11 +82,9 @@ void hearth_state_seal(bool cli)
 	zend_stack_init(&fresh_request.error_handlers, sizeof(zval));
 	zend_stack_init(&fresh_request.exception_handlers, sizeof(zval));
 	ZVAL_UNDEF(&fresh_request.header_callback);
-}
-
-static void free_header(void *header)
-{
-	efree(((sapi_header_struct *) header)->header);
+	zend_llist_init(&fresh_request.sapi_headers.headers, sizeof(sapi_header_struct), free_header, 0);
+	/* Until the head is committed, echo must not send headers and header() must work: see response.c. */
+	fresh_request.request_info.no_headers = true;
 }
 
 hearth_request_state *hearth_request_state_new(void *request)
@@ -93,19 +96,8 @@ hearth_request_state *hearth_request_state_new(void *request)
 	} else {
 		state = pecalloc(1, sizeof *state, 1);
 	}
-	{
-		hearth_request_state *into = state;
-		const hearth_request_state *fresh = &fresh_request;
-#define HEARTH_FRESH(live, type, field) into->field = fresh->field;
-		HEARTH_REQUEST_FIELDS(HEARTH_FRESH)
-#undef HEARTH_FRESH
-	}
-	zend_llist_init(&state->sapi_headers.headers, sizeof(sapi_header_struct), free_header, 0);
-	Z_TRY_ADDREF(state->error_handler);
-	Z_TRY_ADDREF(state->exception_handler);
-	state->server_context = request;
-	/* Until the head is committed, echo must not send headers and header() must work: see response.c. */
-	state->request_info.no_headers = true;
+	state->fresh = true;
+	state->released = false;
 	state->request = request;
 	state->tasks = 1;
 	return state;
@@ -128,10 +120,8 @@ static void free_ini_changes(hearth_request_state *state)
 	state->ini_change_count = 0;
 }
 
-static void free_request_info(hearth_request_state *state)
+static void free_request_info(sapi_request_info *info)
 {
-	sapi_request_info *info = &state->request_info;
-
 	if (info->content_type_dup) { efree(info->content_type_dup); }
 	if (info->auth_user) { efree(info->auth_user); }
 	if (info->auth_password) { efree(info->auth_password); }
@@ -145,16 +135,33 @@ static void free_request_info(hearth_request_state *state)
 	/* A php://input stream that is still open is a resource of its own and closes with its last handle. */
 }
 
+static void free_headers(sapi_headers_struct *headers)
+{
+	if (headers->headers.count) { zend_llist_destroy(&headers->headers); }
+	if (headers->mimetype) { efree(headers->mimetype); }
+	if (headers->http_status_line) { efree(headers->http_status_line); }
+}
+
+static void free_last_error(zend_string *message, zend_string *file)
+{
+	if (message) { zend_string_release(message); }
+	if (file) { zend_string_release(file); }
+}
+
+static void free_fields(hearth_request_state *state)
+{
+	free_request_info(&state->request_info);
+	free_headers(&state->sapi_headers);
+	free_last_error(state->last_error_message, state->last_error_file);
+}
+
 /* Called with the state not live, after hearth_request_end has released everything that could run PHP code. */
 void hearth_request_state_free(hearth_request_state *state)
 {
 	free_ini_changes(state);
-	free_request_info(state);
-	if (state->sapi_headers.headers.count) { zend_llist_destroy(&state->sapi_headers.headers); }
-	if (state->sapi_headers.mimetype) { efree(state->sapi_headers.mimetype); }
-	if (state->sapi_headers.http_status_line) { efree(state->sapi_headers.http_status_line); }
-	if (state->last_error_message) { zend_string_release(state->last_error_message); }
-	if (state->last_error_file) { zend_string_release(state->last_error_file); }
+	if (!state->fresh && !state->released) {
+		free_fields(state);
+	}
 	if (state->session) { efree(state->session); }
 	if (state->request) { hearth_on_request_release(state->request); }
 	smart_str_free(&state->out);
@@ -169,7 +176,7 @@ void hearth_request_state_free(hearth_request_state *state)
 
 void hearth_task_state_init(hearth_task_state *state)
 {
-	*state = fresh_task;
+	state->fresh = true;
 }
 
 /* ---- ini_set() ---- */
@@ -371,6 +378,7 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 
 	if (task) {
 		save_task_fields(task);
+		task->fresh = false;
 	}
 	if (!request) {
 		return;
@@ -383,29 +391,69 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 		save_ini(request);
 	}
 	save_request_fields(request);
+	request->fresh = false;
 	if (UNEXPECTED(request->superglobals_live)) {
 		hearth_superglobals_save(request);
 	}
 	EG(error_reporting) = error_reporting;
 }
 
-void hearth_state_load(const hearth_task_state *task, hearth_request_state *request)
+/* hearth_request_end() has run, but a callback of onTaskEnd() may have begun anew. */
+static bool is_left_as_found(hearth_request_state *request)
+{
+	return !EG(modified_ini_directives) && !request->superglobals_live && !session_in_use()
+		&& !(date_globals && date_globals->timezone);
+}
+
+void hearth_state_end(hearth_request_state *request)
+{
+	if (UNEXPECTED(request->tasks > 1) || UNEXPECTED(!is_left_as_found(request))) {
+		hearth_state_save(NULL, request);
+		return;
+	}
+	free_request_info(&SG(request_info));
+	free_headers(&SG(sapi_headers));
+	free_last_error(PG(last_error_message), PG(last_error_file));
+	request->released = true;
+}
+
+/* A request that has not run has nothing but what all begin with. */
+static void load_fresh(hearth_request_state *request)
+{
+	load_request_fields(&fresh_request);
+	SG(server_context) = request->request;
+	Z_TRY_ADDREF(EG(user_error_handler));
+	Z_TRY_ADDREF(EG(user_exception_handler));
+	if (date_globals) {
+		date_globals->timezone = NULL;
+	}
+	request->fresh = false;
+}
+
+static void load_kept(hearth_request_state *request)
 {
 	int error_reporting = EG(error_reporting);
 
-	if (request) {
-		if (UNEXPECTED(request->superglobals_live)) {
-			hearth_superglobals_load(request);
-		}
-		load_request_fields(request);
-		if (date_globals) {
-			date_globals->timezone = request->timezone;
-		}
-		if (UNEXPECTED(request->modified_ini)) {
-			load_ini(request);
-		}
-		load_session(request);
+	if (UNEXPECTED(request->superglobals_live)) {
+		hearth_superglobals_load(request);
 	}
-	load_task_fields(task);
+	load_request_fields(request);
+	if (date_globals) {
+		date_globals->timezone = request->timezone;
+	}
+	if (UNEXPECTED(request->modified_ini)) {
+		load_ini(request);
+	}
+	load_session(request);
 	EG(error_reporting) = error_reporting;
+}
+
+void hearth_state_load(const hearth_task_state *task, hearth_request_state *request)
+{
+	if (request && request->fresh) {
+		load_fresh(request);
+	} else if (request) {
+		load_kept(request);
+	}
+	load_task_fields(task->fresh ? &fresh_task : task);
 }

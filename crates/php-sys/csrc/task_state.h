@@ -68,7 +68,10 @@
 
 #define HEARTH_DECLARE_FIELD(live, type, field) type field;
 
-typedef struct { HEARTH_TASK_FIELDS(HEARTH_DECLARE_FIELD) } hearth_task_state;
+typedef struct {
+	HEARTH_TASK_FIELDS(HEARTH_DECLARE_FIELD)
+	bool fresh;                      /* it has not run: what it begins with is the same for all, and not in here */
+} hearth_task_state;
 
 /* $_GET $_POST $_COOKIE $_SERVER $_FILES $_REQUEST $_SESSION, in the order of hearth_superglobal_names. */
 #define HEARTH_SUPERGLOBALS 7
@@ -78,6 +81,8 @@ typedef struct { zend_ini_entry *entry; zend_string *value; } hearth_ini_change;
 typedef struct hearth_request_state {
 	HEARTH_REQUEST_FIELDS(HEARTH_DECLARE_FIELD)
 
+	bool fresh;                      /* as in hearth_task_state */
+	bool released;                   /* it has ended, and what the fields above held is freed */
 	uint32_t tasks;                  /* how many tasks share it; freed with the last */
 	void *request;                   /* the Rust side's request, or NULL for background work */
 	zend_object *request_object;
@@ -124,6 +129,8 @@ void hearth_task_state_init(hearth_task_state *state);
 /* Exchange: the state of who ran is put away, that of who runs next becomes live. A task that has ended is NULL. */
 void hearth_state_save(hearth_task_state *task, hearth_request_state *request);
 void hearth_state_load(const hearth_task_state *task, hearth_request_state *request);
+/* Instead of saving it, once its one task is at its end. */
+void hearth_state_end(hearth_request_state *request);
 
 void hearth_register_server_variables(zval *server);
 void hearth_request_info_need(void);

@@ -30,7 +30,7 @@ pub(crate) struct Family {
 pub(crate) struct TaskCell {
     pub(crate) c: Cell<*mut sys::hearth_task>,
     /// How to have it polled again, noted when it waits.
-    waker: RefCell<Waker>,
+    waker: RefCell<Option<Waker>>,
     /// The waker of the poll under way, null outside of one.
     pub(crate) polling: Cell<*const Waker>,
     pub(crate) cancel: Cell<Option<Cancel>>,
@@ -55,31 +55,66 @@ impl std::fmt::Debug for Task {
     }
 }
 
-impl TaskCell {
-    pub(crate) fn new(family: Option<Rc<Family>>, request: Option<Rc<Request>>) -> Rc<TaskCell> {
-        Rc::new(TaskCell {
+/// How many cells of ended tasks are kept for the next ones.
+const MOST_SPARE: usize = 64;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Rc<TaskCell>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Default for TaskCell {
+    fn default() -> TaskCell {
+        TaskCell {
             c: Cell::new(std::ptr::null_mut()),
-            waker: RefCell::new(Waker::noop().clone()),
+            waker: RefCell::default(),
             polling: Cell::new(std::ptr::null()),
             cancel: Cell::new(None),
             park: Cell::new(Park::Running),
             ended: Cell::new(false),
             broken: Cell::new(false),
-            joiners: RefCell::new(Vec::new()),
-            family: family.map_or_else(OnceCell::new, OnceCell::from),
-            request,
-        })
+            joiners: RefCell::default(),
+            family: OnceCell::new(),
+            request: None,
+        }
+    }
+}
+
+impl TaskCell {
+    pub(crate) fn new(family: Option<Rc<Family>>, request: Option<Rc<Request>>) -> Rc<TaskCell> {
+        let mut this = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+        let cell = Rc::get_mut(&mut this).expect("a spare cell is nobody's");
+        if let Some(family) = family {
+            cell.family = OnceCell::from(family);
+        }
+        cell.request = request;
+        this
+    }
+
+    /// As new, for the next.
+    fn reset(&mut self) {
+        self.waker.get_mut().take();
+        self.cancel.set(None);
+        self.park.set(Park::Running);
+        self.ended.set(false);
+        self.broken.set(false);
+        self.joiners.get_mut().clear();
+        self.family.take();
+        self.request = None;
     }
 
     pub(crate) fn note_waker(&self, waker: &Waker) {
         let mut known = self.waker.borrow_mut();
-        if !known.will_wake(waker) {
-            known.clone_from(waker);
+        match &mut *known {
+            Some(known) if known.will_wake(waker) => {}
+            Some(known) => known.clone_from(waker),
+            None => *known = Some(waker.clone()),
         }
     }
 
     pub(crate) fn wake(&self) {
-        self.waker.borrow().wake_by_ref();
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
     }
 
     pub(crate) fn family(&self) -> &Rc<Family> {
@@ -206,6 +241,20 @@ impl Task {
                 cell.cancel(why);
             }
         }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        let Some(cell) = Rc::get_mut(&mut self.0).filter(|cell| cell.ended.get()) else {
+            return;
+        };
+        cell.reset();
+        SPARE.with_borrow_mut(|spare| {
+            if spare.len() < MOST_SPARE {
+                spare.push(Rc::clone(&self.0));
+            }
+        });
     }
 }
 

@@ -299,7 +299,7 @@ static void run_script(void)
 	zend_file_handle file;
 
 	enter_directory();
-	hearth_on_cpu_limit(INI_INT("max_execution_time"));
+	hearth_on_cpu_limit(hearth_time_limit);
 	zend_stream_init_filename(&file, script.filename);
 	file.primary_script = true;
 	CG(skip_shebang) = 1;

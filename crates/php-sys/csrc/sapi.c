@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-/* opcache shares its memory only under a server name that it knows; see on_module_startup. */
+/* opcache shares its memory only under a server name that it knows; see PHP_MINIT_FUNCTION(hearth). */
 #define HEARTH_NAME_FOR_OPCACHE "cli-server"
 
 static const hearth_boot_args *boot_args;
@@ -22,11 +22,14 @@ bool hearth_is_cli(void)
  * three system calls a request. In a server set_time_limit() moves the limits of this request instead, which the
  * process's watchdog looks after: that of the clock, and in classic mode, where there is one request, that of CPU time.
  */
+zend_long hearth_time_limit;
+
 static ZEND_INI_MH(on_time_limit)
 {
 	zend_long seconds = ZEND_STRTOL(ZSTR_VAL(new_value), NULL, 10);
 
 	(void) entry; (void) mh_arg1; (void) mh_arg2; (void) mh_arg3;
+	hearth_time_limit = seconds;
 	if (stage == ZEND_INI_STAGE_RUNTIME && hearth_current) {
 		hearth_on_time_limit(hearth_current->owner, (double) seconds);
 		if (boot_args->mode == HEARTH_CLASSIC) {
@@ -43,10 +46,11 @@ static void own_time_limit(void)
 	if (entry) {
 		entry->on_modify = on_time_limit;
 	}
+	hearth_time_limit = INI_INT("max_execution_time");
 	EG(timeout_seconds) = 0;
 }
 
-/* From any thread: the script has used up its CPU time. The engine reports it as it always does. */
+/* At an interrupt: the script has used up its CPU time. The engine reports it as it always does, at the next one. */
 void hearth_time_out(int64_t limit)
 {
 	EG(timeout_seconds) = limit;

@@ -34,6 +34,8 @@ pub trait Host {
     fn time_limit(&self, request: &Request, limit: Duration);
     /// Classic mode: the script that runs may use so many seconds of CPU time from now on; zero is no limit.
     fn cpu_limit(&self, seconds: u32);
+    /// Has the script that runs used up its CPU time, of so many seconds? Asked at the VM's interrupts, and true once.
+    fn cpu_time_over(&self) -> Option<u32>;
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }

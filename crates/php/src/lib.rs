@@ -27,4 +27,4 @@ pub use request::{Body, BodySource, Client, Pipe, Request, Response, Script};
 pub use task::{
     Task, call_task, current_request_id, current_task_id, loop_stop_task, timer_forget, timer_task,
 };
-pub use wait::{Cancel, Cancelled, interrupt, is_unwinding, throw_error, time_out, wait};
+pub use wait::{Cancel, Cancelled, interrupt, is_unwinding, throw_error, wait};

@@ -123,15 +123,12 @@ pub fn interrupt() {
     unsafe { sys::hearth_interrupt() }
 }
 
-/// From any thread: the script that runs, in classic mode, has used up its CPU time of so many seconds.
-pub fn time_out(limit: u32) {
-    // SAFETY: stores two atomic flags and one aligned word, EG(timeout_seconds). The engine's thread reads that word for the
-    // report of the time-out and to stop a timer at the end of a request; no timer runs, so any value is right there.
-    unsafe { sys::hearth_time_out(i64::from(limit)) };
-}
-
 pub(crate) fn on_interrupt() {
     let Some(cell) = current() else { return };
+    if let Some(seconds) = host().cpu_time_over() {
+        // SAFETY: sets flags of the engine, on whose thread this is.
+        unsafe { sys::hearth_time_out(i64::from(seconds)) };
+    }
     if let Some(why) = cell
         .request
         .as_ref()

@@ -177,6 +177,10 @@ impl php::Host for ProcessHost {
         crate::watchdog::cpu_limit(seconds);
     }
 
+    fn cpu_time_over(&self) -> Option<u32> {
+        crate::watchdog::cpu_time_over()
+    }
+
     fn overdue(&self, request: &Request) -> Option<Cancel> {
         if now_ms() < request.deadline() {
             return None;

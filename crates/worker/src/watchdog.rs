@@ -21,6 +21,8 @@ static DEADLINE: AtomicU64 = AtomicU64::new(0);
 /// that each time counts from its beginning.
 static CPU_LIMIT: AtomicU32 = AtomicU32::new(0);
 static CPU_LIMITS_SET: AtomicU64 = AtomicU64::new(0);
+/// The setting of which the script has used up its time; 0 for none.
+static CPU_OVER: AtomicU64 = AtomicU64::new(0);
 static ASLEEP: AtomicBool = AtomicBool::new(false);
 static THREAD: OnceLock<Thread> = OnceLock::new();
 
@@ -41,6 +43,16 @@ pub(crate) fn stopped() {
 pub(crate) fn cpu_limit(seconds: u32) {
     CPU_LIMIT.store(seconds, Ordering::Relaxed);
     CPU_LIMITS_SET.fetch_add(1, Ordering::Relaxed);
+}
+
+/// On the engine's thread, at the interrupt: the limit that the script which runs has used up, said once. It may be the
+/// next script by then: only the engine's thread knows, which sets the limits.
+pub(crate) fn cpu_time_over() -> Option<u32> {
+    if CPU_OVER.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let is_this = CPU_OVER.swap(0, Ordering::Relaxed) == CPU_LIMITS_SET.load(Ordering::Relaxed);
+    is_this.then(|| CPU_LIMIT.load(Ordering::Relaxed))
 }
 
 #[cold]
@@ -131,7 +143,8 @@ impl CpuMeter {
         }
         if !self.told {
             self.told = true;
-            php::time_out(seconds);
+            CPU_OVER.store(setting, Ordering::Relaxed);
+            php::interrupt();
         } else if over > grace {
             end_process(grace);
         }

@@ -7,11 +7,13 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod connections;
 pub mod ends;
 pub mod files;
 pub mod heads;
 pub mod histogram;
 pub mod input;
+pub mod memory;
 pub mod messages;
 pub mod mutate;
 pub mod oracle;
@@ -24,6 +26,7 @@ pub type Target = (&'static str, fn(&[u8]));
 /// All of them.
 pub const TARGETS: &[Target] = &[
     ("config", config::settings),
+    ("connections", connections::requests),
     ("ends", ends::ends),
     ("files", files::conditions_and_ranges),
     ("heads", heads::request_heads),

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -16,7 +17,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 
 /// A request as hyper read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Seen {
     pub method: Vec<u8>,
     /// Path and query.
@@ -28,6 +29,31 @@ pub struct Seen {
     pub fields: Vec<(Vec<u8>, Vec<u8>)>,
     /// `None` if it broke off.
     pub body: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {:?} {:?} ",
+            self.method.escape_ascii(),
+            self.scheme,
+            self.authority
+        )?;
+        write!(
+            f,
+            "{} HTTP/1.{}",
+            self.resource.escape_ascii(),
+            u8::from(!self.is_http10)
+        )?;
+        for (name, value) in &self.fields {
+            write!(f, " [{}: {}]", name.escape_ascii(), value.escape_ascii())?;
+        }
+        match &self.body {
+            Some(body) => write!(f, " \"{}\"", body.escape_ascii()),
+            None => f.write_str(" broken off"),
+        }
+    }
 }
 
 /// Every request that hyper takes from a connection on which these bytes come and then no more.

@@ -1,19 +1,20 @@
 //! A channel in this runtime.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use ipc::Channel;
 use serde::de::DeserializeOwned;
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Wait for a channel in the runtime.
+/// Wait for a descriptor in the runtime.
 #[expect(
     deprecated,
     reason = "its successor is unsafe for types that may close their descriptor unseen; ours owns its"
 )]
-pub(crate) fn watch(channel: Channel) -> io::Result<AsyncFd<Channel>> {
-    AsyncFd::new(channel)
+pub(crate) fn watch<T: AsRawFd>(what: T) -> io::Result<AsyncFd<T>> {
+    AsyncFd::with_interest(what, Interest::READABLE)
 }
 
 /// The next message; `None` at the end.

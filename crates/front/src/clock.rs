@@ -3,19 +3,12 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
+use http1::{LEAVING, Phase, now_ms};
 
-use crate::connection::Phase;
 use crate::run::Front;
 
 const TICK: Duration = Duration::from_secs(1);
 const DRAINING_TICK: Duration = Duration::from_millis(50);
-
-/// Milliseconds of the kernel's coarse clock: cheap to read, right to a few.
-pub(crate) fn now_ms() -> u64 {
-    let now = clock_gettime(ClockId::MonotonicCoarse);
-    now.tv_sec.unsigned_abs() * 1000 + now.tv_nsec.unsigned_abs() / 1_000_000
-}
 
 pub(crate) async fn run(front: Rc<Front>) {
     loop {
@@ -35,13 +28,15 @@ fn close_silent(front: &Front) {
     let now = now_ms();
     let draining = front.is_draining();
     front.each_connection(|life| {
-        let limit = match life.phase.get() {
-            Phase::Busy => return,
+        let limit = match life.phase() {
+            Phase::Busy | Phase::Sending => return,
             Phase::Header => front.header_timeout.get(),
+            Phase::Leaving if draining => 0,
+            Phase::Leaving => LEAVING,
             Phase::Idle if draining => 0,
             Phase::Idle => front.keepalive_timeout.get(),
         };
-        if now.saturating_sub(life.since.get()) >= limit {
+        if now.saturating_sub(life.since()) >= limit {
             life.end();
         }
     });

@@ -1,159 +1,143 @@
 //! What is passed on of a message, and what belongs to one connection only (RFC 9110, section 7.6.1).
 
-use http::Method;
-use http::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
-};
+use http1::{Fields, RequestHead};
+use ipc::frame::{AnswerHead, fields};
 
-const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
-
-/// Remove what is between us and the other end of this connection only, and what its `Connection` names.
-pub(crate) fn strip_hops(headers: &mut HeaderMap) {
-    if headers.contains_key(CONNECTION) {
-        let named: Vec<HeaderName> = headers
-            .get_all(CONNECTION)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .filter_map(|name| name.trim().parse().ok())
-            .collect();
-        for name in named {
-            // What the message cannot do without is not up to the other end.
-            if name != HOST && name != CONTENT_LENGTH {
-                headers.remove(name);
-            }
-        }
-        headers.remove(CONNECTION);
-    }
-    for name in [
-        KEEP_ALIVE,
-        PROXY_CONNECTION,
-        TE,
-        TRAILER,
-        TRANSFER_ENCODING,
-        UPGRADE,
-    ] {
-        if !headers.is_empty() {
-            headers.remove(name);
-        }
-    }
+/// What is between us and the other end of this connection only.
+fn is_hop(name: &[u8]) -> bool {
+    const HOPS: [&[u8]; 7] = [
+        b"connection",
+        b"keep-alive",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    ];
+    HOPS.iter().any(|hop| name.eq_ignore_ascii_case(hop))
 }
 
-/// Make a client's header ours: for a body of this length, if it has one.
-pub(crate) fn request(headers: &mut HeaderMap, origin: HeaderValue, body: Option<u64>) {
-    let announced =
-        headers.remove(CONTENT_LENGTH).is_some() || headers.contains_key(TRANSFER_ENCODING);
-    strip_hops(headers);
-    headers.remove(EXPECT);
+/// A client's head as text, made ours: for a body of this length, if it has one.
+pub(crate) fn request(head: &RequestHead, body: Option<u64>, out: &mut Vec<u8>) {
+    for part in [head.method(), b" ", head.target(), b" HTTP/1.1\r\n"] {
+        out.extend_from_slice(part);
+    }
+    let connection = head.fields.contains("Connection");
+    let mut announced = false;
+    for (name, value) in head.fields.iter() {
+        if is(name, "Content-Length") || is(name, "Transfer-Encoding") {
+            announced = true;
+        } else if is_hop(name) || is(name, "Expect") || connection && names(&head.fields, name) {
+            continue;
+        } else {
+            line(name, value, out);
+        }
+    }
     if let Some(length) = body.or(announced.then_some(0)) {
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        line(b"Content-Length", length.to_string().as_bytes(), out);
     }
-    headers.insert(ipc::CLIENT_HEADER, origin);
+    out.extend_from_slice(b"\r\n");
 }
 
-/// What a worker said of itself beside its response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Said {
-    /// It takes no further request.
-    pub(crate) leaves: bool,
-    /// It goes on after the response.
-    pub(crate) more: bool,
-    /// The app wants the client's connection closed.
-    pub(crate) close: bool,
+fn is(name: &[u8], other: &str) -> bool {
+    name.eq_ignore_ascii_case(other.as_bytes())
 }
 
-/// Make a worker's header the client's.
-pub(crate) fn response(headers: &mut HeaderMap) -> Said {
-    strip_hops(headers);
-    let said = headers.remove(ipc::WORKER_HEADER);
-    let said = said
-        .as_ref()
-        .and_then(|said| said.to_str().ok())
-        .unwrap_or("");
-    let has = |word| said.split(' ').any(|other| other == word);
-    let said = Said {
-        leaves: has(ipc::LEAVE),
-        more: has(ipc::MORE),
-        close: has(ipc::CLOSE),
-    };
-    if said.close {
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+fn line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    for part in [name, b": ", value, b"\r\n"] {
+        out.extend_from_slice(part);
     }
-    said
+}
+
+/// Does `Connection` name this field? What the message cannot do without is not up to the other end.
+fn names(fields: &Fields, name: &[u8]) -> bool {
+    let named = |name| fields.has_token("Connection", name);
+    !is(name, "Host") && std::str::from_utf8(name).is_ok_and(named)
+}
+
+/// Make a worker's fields the client's.
+pub(crate) fn response(head: &AnswerHead<'_>, to: &mut Fields) {
+    for (name, value) in fields(head.fields) {
+        if !is_hop(name) {
+            // The worker has looked at them.
+            let _ = to.try_push(name, value);
+        }
+    }
+    if head.closes {
+        to.push("Connection", "close");
+    }
 }
 
 /// Whether a request may be given to a second worker when the first has died with it.
-pub(crate) fn is_repeatable(method: &Method) -> bool {
-    method.is_idempotent()
+pub(crate) fn is_repeatable(method: &[u8]) -> bool {
+    matches!(
+        method,
+        b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE" | b"PUT" | b"DELETE"
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use http1::Limits;
+    use ipc::frame::push_field;
+
     use super::*;
 
-    fn map(fields: &[(&'static str, &'static str)]) -> HeaderMap {
-        fields
-            .iter()
-            .map(|(name, value)| {
-                (
-                    name.parse::<HeaderName>().unwrap(),
-                    HeaderValue::from_static(value),
-                )
-            })
-            .collect()
+    fn passed(text: &str, body: Option<u64>) -> String {
+        let (head, _) = RequestHead::parse(text.as_bytes(), Limits::default())
+            .expect("a head")
+            .expect("all of it");
+        let mut out = Vec::new();
+        request(&head, body, &mut out);
+        String::from_utf8(out).expect("text")
     }
 
     #[test]
     fn what_belongs_to_the_connection_stays_there() {
-        let mut headers = map(&[
-            ("connection", "keep-alive, X-Mine"),
-            ("connection", "Upgrade, Host, Content-Length"),
-            ("x-mine", "1"),
-            ("upgrade", "websocket"),
-            ("keep-alive", "timeout=5"),
-            ("proxy-connection", "keep-alive"),
-            ("te", "trailers"),
-            ("trailer", "x"),
-            ("transfer-encoding", "chunked"),
-            ("expect", "100-continue"),
-            ("host", "a"),
-            ("cookie", "b"),
-            ("hearth-client", "a lie"),
-        ]);
-        request(&mut headers, HeaderValue::from_static("the truth"), Some(3));
-        let expected = map(&[
-            ("host", "a"),
-            ("cookie", "b"),
-            ("content-length", "3"),
-            ("hearth-client", "the truth"),
-        ]);
-        assert_eq!(headers, expected);
+        let text = "POST /a?b HTTP/1.0\r\nConnection: keep-alive, X-Mine\r\nconnection: Upgrade, Host, Content-Length\r\n\
+            X-mine: 1\r\nUpgrade: websocket\r\nKeep-Alive: timeout=5\r\nProxy-Connection: keep-alive\r\nTE: trailers\r\n\
+            Trailer: x\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\nHost: a\r\nCookie: b\r\n\r\n";
+        assert_eq!(
+            passed(text, Some(3)),
+            "POST /a?b HTTP/1.1\r\nHost: a\r\nCookie: b\r\nContent-Length: 3\r\n\r\n"
+        );
     }
 
     #[test]
     fn an_empty_body_is_announced_only_if_the_client_did() {
-        let mut headers = map(&[("content-length", "0")]);
-        request(&mut headers, HeaderValue::from_static("x"), None);
-        assert_eq!(headers["content-length"], "0");
-        let mut headers = map(&[]);
-        request(&mut headers, HeaderValue::from_static("x"), None);
-        assert!(!headers.contains_key("content-length"));
+        let text = "GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(passed(text, None), text);
+        let text = "GET / HTTP/1.1\r\n\r\n";
+        assert_eq!(passed(text, None), text);
     }
 
     #[test]
-    fn what_the_worker_says_of_itself_is_not_the_clients() {
-        let mut headers = map(&[
-            ("connection", "close"),
-            ("x", "y"),
-            ("hearth-worker", "leave"),
-        ]);
-        assert!(response(&mut headers).leaves);
-        assert_eq!(headers, map(&[("x", "y")]));
-        let mut headers = map(&[("hearth-worker", "more close")]);
-        let said = response(&mut headers);
-        assert_eq!((said.leaves, said.more, said.close), (false, true, true));
-        assert_eq!(headers, map(&[("connection", "close")]));
+    fn what_belongs_to_the_worker_stays_there() {
+        let mut bytes = Vec::new();
+        for (name, value) in [
+            ("Keep-Alive", "1"),
+            ("X", "y"),
+            ("Set-Cookie", "a"),
+            ("Set-Cookie", "b"),
+        ] {
+            push_field(&mut bytes, name.as_bytes(), value.as_bytes());
+        }
+        let head = |closes| AnswerHead {
+            status: 200,
+            closes,
+            reason: b"",
+            fields: &bytes,
+        };
+        let mut to = Fields::new();
+        response(&head(false), &mut to);
+        let expected = [("X", "y"), ("Set-Cookie", "a"), ("Set-Cookie", "b")];
+        assert!(
+            to.iter().eq(expected
+                .iter()
+                .map(|(name, value)| (name.as_bytes(), value.as_bytes())))
+        );
+        let mut to = Fields::new();
+        response(&head(true), &mut to);
+        assert_eq!(to.get("connection"), Some(&b"close"[..]));
     }
 }

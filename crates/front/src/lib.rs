@@ -5,7 +5,7 @@
 //! order, gives each to the worker that was idle last, and takes the response from it as fast as it comes.
 //!
 //! It is the program `hearth` under another command, started and kept alive by the supervisor; it links no PHP. One
-//! thread runs everything. The way of a request: [`connection`] → [`exchange`] → [`workers`] → [`link`] → [`reply`].
+//! thread runs everything. The way of a request: [`connection`] → [`exchange`] → [`workers`] → [`flight`] → [`reply`].
 #![forbid(unsafe_code)]
 
 mod channel;
@@ -13,12 +13,13 @@ mod clock;
 mod connection;
 mod exchange;
 mod files;
+mod flight;
 mod forward;
 mod line;
-mod link;
 mod reply;
 mod run;
 mod store;
+mod streamed;
 mod upload;
 mod workers;
 

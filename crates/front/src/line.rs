@@ -1,7 +1,6 @@
-//! What is idle, and who waits for it: last used first, first come first served.
+//! Slots that are free, and who waits for one: first come first served.
 //!
-//! Last used first, because that worker's memory is the warmest in the processor's caches, and the others can be
-//! swapped out. Whoever leaves the line before his turn passes it on.
+//! Whoever leaves the line before his turn passes it on.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -15,7 +14,6 @@ pub(crate) struct Line<T> {
     idle: RefCell<Vec<T>>,
     places: RefCell<VecDeque<Rc<Place<T>>>>,
     waiting: Cell<usize>,
-    limit: Cell<usize>,
 }
 
 struct Place<T> {
@@ -24,10 +22,6 @@ struct Place<T> {
     waker: RefCell<Option<Waker>>,
 }
 
-/// As many wait as may.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Full;
-
 /// A place in the line; ready when it is its turn.
 pub(crate) struct Turn<T> {
     line: Rc<Line<T>>,
@@ -35,17 +29,20 @@ pub(crate) struct Turn<T> {
 }
 
 impl<T> Line<T> {
-    pub(crate) fn new(limit: usize) -> Rc<Line<T>> {
+    pub(crate) fn new() -> Rc<Line<T>> {
         Rc::new(Line {
             idle: RefCell::default(),
             places: RefCell::default(),
             waiting: Cell::new(0),
-            limit: Cell::new(limit),
         })
     }
 
-    pub(crate) fn set_limit(&self, limit: usize) {
-        self.limit.set(limit);
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.get()
+    }
+
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.waiting.get() > 0
     }
 
     /// Something idle. While anybody waits, nothing is.
@@ -53,11 +50,8 @@ impl<T> Line<T> {
         self.idle.borrow_mut().pop()
     }
 
-    /// Stand in line; `first` before all others, whatever the limit.
-    pub(crate) fn line_up(self: &Rc<Self>, first: bool) -> Result<Turn<T>, Full> {
-        if !first && self.waiting.get() >= self.limit.get() {
-            return Err(Full);
-        }
+    /// Stand in line; `first` before all others.
+    pub(crate) fn line_up(self: &Rc<Self>, first: bool) -> Turn<T> {
         let place = Rc::new(Place {
             given: RefCell::new(None),
             left: Cell::new(false),
@@ -73,10 +67,10 @@ impl<T> Line<T> {
         } else {
             places.push_back(Rc::clone(&place));
         }
-        Ok(Turn {
+        Turn {
             line: Rc::clone(self),
             place,
-        })
+        }
     }
 
     /// It is idle: for whoever waits longest, if anybody does.
@@ -96,11 +90,6 @@ impl<T> Line<T> {
         if let Some(waker) = place.waker.take() {
             waker.wake();
         }
-    }
-
-    /// Forget the idle ones that are not wanted.
-    pub(crate) fn retain(&self, wanted: impl FnMut(&T) -> bool) {
-        self.idle.borrow_mut().retain(wanted);
     }
 }
 
@@ -145,21 +134,22 @@ mod tests {
 
     #[test]
     fn last_used_first() {
-        let line = Line::new(1);
+        let line = Line::new();
         (1..=3).for_each(|thing| line.put(thing));
         assert_eq!(line.take(), Some(3));
         line.put(3);
         assert_eq!(line.take(), Some(3));
-        line.retain(|thing| *thing != 2);
-        assert_eq!([line.take(), line.take()], [Some(1), None]);
+        assert_eq!(
+            [line.take(), line.take(), line.take()],
+            [Some(2), Some(1), None]
+        );
     }
 
     #[test]
-    fn first_come_first_served_up_to_the_limit() {
-        let line = Line::new(2);
-        let (mut a, mut b) = (line.line_up(false).unwrap(), line.line_up(false).unwrap());
-        assert!(line.line_up(false).is_err());
-        let mut c = line.line_up(true).unwrap();
+    fn first_come_first_served() {
+        let line = Line::new();
+        let (mut a, mut b) = (line.line_up(false), line.line_up(false));
+        let mut c = line.line_up(true);
         line.put(7);
         assert_eq!(
             [poll(&mut b), poll(&mut a), poll(&mut c)],
@@ -168,7 +158,7 @@ mod tests {
         drop(c);
         line.put(8);
         assert_eq!([poll(&mut b), poll(&mut a)], [None, Some(8)]);
-        assert!(line.line_up(false).is_ok());
+        drop(line.line_up(false));
         line.put(9);
         assert_eq!(poll(&mut b), Some(9));
         assert_eq!(line.take(), None);
@@ -176,17 +166,17 @@ mod tests {
 
     #[test]
     fn who_leaves_passes_the_turn_on() {
-        let line = Line::new(2);
-        let a = line.line_up(false).unwrap();
-        let b = line.line_up(false).unwrap();
+        let line = Line::new();
+        let a = line.line_up(false);
+        let b = line.line_up(false);
         drop(a);
-        let mut c = line.line_up(false).expect("a has left");
+        let mut c = line.line_up(false);
         line.put(1);
         drop(b);
         assert_eq!(poll(&mut c), Some(1), "b was given it and left without it");
         drop(c);
         for _ in 0..1000 {
-            drop(line.line_up(false).unwrap());
+            drop(line.line_up(false));
         }
         assert!(line.places.borrow().len() < 30, "who has left is forgotten");
         line.put(2);

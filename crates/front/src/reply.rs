@@ -1,25 +1,20 @@
 //! A response on its way from a worker to a client.
 //!
-//! What has come with its head is passed on at once, and its worker is free. The rest is taken from the worker by a task
-//! of its own into a [`Store`], as fast as the worker gives it.
+//! A small one has come whole, and its worker is free. The rest of a large one is taken from the worker into a [`Store`],
+//! as fast as the worker gives it.
 
-use std::future::poll_fn;
-use std::pin::Pin;
+use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{Response, StatusCode};
+use http1::{Body, Response};
+use ipc::frame::{AnswerBody, Answered};
 use site::FileBody;
-use tokio::task::spawn_local;
 
-use crate::connection::Life;
-use crate::forward::{self, Said};
+use crate::flight::Waiting;
+use crate::forward;
 use crate::store::{Broken, Store};
-use crate::workers::Lease;
 
 /// What a client gets.
 pub(crate) enum Reply {
@@ -29,10 +24,26 @@ pub(crate) enum Reply {
     File(FileBody),
 }
 
-/// The reading end of a store.
+/// The reading end of a store. Dropped before its end, it breaks the request off.
 pub(crate) struct Stored {
     store: Rc<Store>,
-    life: Rc<Life>,
+    /// What is still to come, if that is known.
+    left: Option<u64>,
+    waiting: Waiting,
+}
+
+impl Stored {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        self.store.poll_next(context).map(|next| {
+            next.map(|piece| {
+                if let (Some(left), Ok(piece)) = (&mut self.left, &piece) {
+                    *left = left.saturating_sub(piece.len() as u64);
+                    self.waiting.is_done.set(*left == 0);
+                }
+                piece.map_err(|Broken| io::Error::other("the worker's response broke off"))
+            })
+        })
+    }
 }
 
 impl Drop for Stored {
@@ -42,133 +53,55 @@ impl Drop for Stored {
 }
 
 /// An answer of our own.
-pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response<Reply> {
-    let mut response = Response::new(Reply::Whole(Some(Bytes::from_static(text.as_bytes()))));
-    *response.status_mut() = status;
-    response.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=UTF-8"),
-    );
+pub(crate) fn plain(status: u16, text: &'static str) -> Response<Reply> {
+    let body = Reply::Whole(Some(Bytes::from_static(text.as_bytes())));
+    let mut response = Response::new(status, body);
+    let fields = &mut response.head.fields;
+    fields.push("Content-Type", "text/plain; charset=UTF-8");
     response
 }
 
-/// The worker's answer, and the worker's release as soon as it has come whole.
-pub(crate) async fn pass_on(
-    mut lease: Lease,
-    response: Response<Incoming>,
-    life: &Rc<Life>,
-) -> Response<Reply> {
-    let (mut head, mut body) = response.into_parts();
-    let said = forward::response(&mut head.headers);
-    let Some(first) = arrived(&mut lease, &mut body).await else {
-        lease.finish(said.more, said.leaves);
-        return Response::from_parts(head, Reply::Whole(None));
-    };
-    if body.is_end_stream()
-        && let Ok(first) = first
-    {
-        lease.finish(said.more, said.leaves);
-        return Response::from_parts(head, Reply::Whole(first));
-    }
-    let store = Rc::new(Store::default());
-    match first {
-        Ok(Some(piece)) => store.push(piece),
-        Ok(None) => {}
-        Err(broken) => store.end(Err(broken)),
-    }
-    spawn_local(take(lease, body, said, Rc::clone(&store)));
-    let life = Rc::clone(life);
-    Response::from_parts(head, Reply::Stored(Stored { store, life }))
-}
-
-/// The piece of the body that is there already, if one is; the outer `None` is the end.
-async fn arrived(lease: &mut Lease, body: &mut Incoming) -> Option<Result<Option<Bytes>, Broken>> {
-    if body.is_end_stream() {
+/// The worker's answer; `None` if it is none.
+pub(crate) fn pass_on(
+    answer: &Bytes,
+    store: Option<Rc<Store>>,
+    waiting: Waiting,
+) -> Option<Response<Reply>> {
+    let Some(Answered::Head(head, body)) = Answered::parse(answer) else {
         return None;
-    }
-    let link = lease.link.as_mut()?;
-    poll_fn(|context| {
-        Poll::Ready(match link.poll_body(body, context) {
-            Poll::Pending => Some(Ok(None)),
-            Poll::Ready(None) => None,
-            Poll::Ready(Some(Ok(piece))) => Some(Ok(Some(piece))),
-            Poll::Ready(Some(Err(_))) => Some(Err(Broken)),
-        })
-    })
-    .await
-}
-
-/// Take the rest from the worker.
-async fn take(mut lease: Lease, mut body: Incoming, said: Said, store: Rc<Store>) {
-    let taken = poll_fn(|context| poll_take(&mut lease, &mut body, &store, context)).await;
-    if taken.is_ok() {
-        lease.finish(said.more, said.leaves);
-    }
-    // Otherwise dropping the lease breaks the request off.
-    store.end(taken);
-}
-
-fn poll_take(
-    lease: &mut Lease,
-    body: &mut Incoming,
-    store: &Store,
-    context: &mut Context<'_>,
-) -> Poll<Result<(), Broken>> {
-    let Some(link) = lease.link.as_mut() else {
-        return Poll::Ready(Err(Broken));
     };
-    loop {
-        match store.poll_room(context) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(false) => return Poll::Ready(Err(Broken)),
-            Poll::Ready(true) => {}
-        }
-        match link.poll_body(body, context) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(None) => return Poll::Ready(Ok(())),
-            Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(Broken)),
-            Poll::Ready(Some(Ok(piece))) => store.push(piece),
-        }
-    }
+    let mut response = Response::new(head.status, Reply::Whole(None));
+    response.head.reason = answer.slice_ref(head.reason);
+    forward::response(&head, &mut response.head.fields);
+    let said = response.head.fields.text("Content-Length");
+    let said = said.and_then(|length| length.parse().ok());
+    response.body = match (body, store) {
+        (AnswerBody::Here([]), _) => Reply::Whole(None),
+        (AnswerBody::Here(bytes), _) => Reply::Whole(Some(answer.slice_ref(bytes))),
+        (AnswerBody::Stream(length), Some(store)) => Reply::Stored(Stored {
+            store,
+            left: length.or(said),
+            waiting,
+        }),
+        (AnswerBody::Stream(_), None) => return None,
+    };
+    Some(response)
 }
 
 impl Body for Reply {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        match &mut *self {
-            Reply::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Reply::File(file) => Pin::new(file).poll_frame(context),
-            Reply::Stored(stored) => stored.store.poll_next(context).map(|next| {
-                next.map(|piece| {
-                    piece.map(Frame::data).map_err(|Broken| {
-                        stored.life.break_off();
-                        std::io::Error::other("the worker's response broke off")
-                    })
-                })
-            }),
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        match self {
+            Reply::Whole(bytes) => Poll::Ready(bytes.take().map(Ok)),
+            Reply::File(file) => file.poll_piece(context),
+            Reply::Stored(stored) => stored.poll_piece(context),
         }
     }
 
-    fn is_end_stream(&self) -> bool {
+    fn length(&self) -> Option<u64> {
         match self {
-            Reply::Whole(bytes) => bytes.is_none(),
-            Reply::Stored(stored) => stored.store.is_read(),
-            Reply::File(file) => file.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Reply::Whole(bytes) => {
-                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
-            }
-            Reply::Stored(_) => SizeHint::default(),
-            Reply::File(file) => file.size_hint(),
+            Reply::Whole(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Reply::Stored(stored) => stored.left,
+            Reply::File(file) => file.length(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hyper::Response;
+use http1::{Life, Response};
 use ipc::{Channel, Ends, FromFront, FrontSettings, FrontStart, ToFront};
 use scoreboard::Writer;
 use site::Site;
@@ -17,7 +17,7 @@ use tokio::runtime::LocalOptions;
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 
-use crate::connection::{self, Life};
+use crate::connection;
 use crate::reply::Reply;
 use crate::workers::Workers;
 use crate::{channel, clock, files};
@@ -28,7 +28,7 @@ const ORPHANED: f64 = 30.0;
 /// The state of this process.
 pub(crate) struct Front {
     pub(crate) workers: Rc<Workers>,
-    pub(crate) board: Writer,
+    pub(crate) board: Rc<Writer>,
     pub(crate) header_timeout: Cell<u64>,
     pub(crate) keepalive_timeout: Cell<u64>,
     site: RefCell<Option<Rc<Site>>>,
@@ -73,9 +73,23 @@ fn misused() -> ExitCode {
 fn run(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .on_thread_park(|| with_workers(Workers::park))
+        .on_thread_unpark(|| with_workers(Workers::unpark))
         .build_local(LocalOptions::default())
         .map_err(text)?;
     runtime.block_on(serve(channel, start, fds))
+}
+
+thread_local! {
+    /// For what happens between two tasks.
+    static WORKERS: RefCell<Option<Rc<Workers>>> = const { RefCell::new(None) };
+}
+
+fn with_workers(look: impl Fn(&Workers)) {
+    let workers = WORKERS.with_borrow(Clone::clone);
+    if let Some(workers) = workers {
+        look(&workers);
+    }
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -85,7 +99,10 @@ fn text(error: impl std::fmt::Display) -> String {
 async fn serve(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result<(), String> {
     let channel = channel::watch(channel).map_err(text)?;
     let front = match prepare(&start, fds) {
-        Ok(board) => Rc::new(Front::new(channel, board, start.settings)),
+        Ok((board, workers)) => {
+            WORKERS.set(Some(Rc::clone(&workers)));
+            Rc::new(Front::new(channel, board, workers, start.settings))
+        }
         Err(message) => {
             let _ = channel
                 .get_ref()
@@ -100,7 +117,7 @@ async fn serve(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result
     Ok(())
 }
 
-fn prepare(start: &FrontStart, mut fds: Vec<OwnedFd>) -> Result<Writer, String> {
+fn prepare(start: &FrontStart, mut fds: Vec<OwnedFd>) -> Result<(Rc<Writer>, Rc<Workers>), String> {
     if start.protocol != ipc::PROTOCOL || start.build != ipc::BUILD {
         return Err(format!(
             "build {} (protocol {}) was started by build {} (protocol {}); restart the server",
@@ -111,7 +128,9 @@ fn prepare(start: &FrontStart, mut fds: Vec<OwnedFd>) -> Result<Writer, String> 
         ));
     }
     let board = fds.pop().ok_or("Start came without a scoreboard")?;
-    Writer::attach(board).map_err(text)
+    let board = Rc::new(Writer::attach(board).map_err(text)?);
+    let workers = Workers::new(Rc::clone(&board)).map_err(text)?;
+    Ok((board, workers))
 }
 
 fn milliseconds(seconds: f64) -> u64 {
@@ -121,13 +140,18 @@ fn milliseconds(seconds: f64) -> u64 {
 }
 
 impl Front {
-    fn new(channel: AsyncFd<Channel>, board: Writer, settings: FrontSettings) -> Front {
+    fn new(
+        channel: AsyncFd<Channel>,
+        board: Rc<Writer>,
+        workers: Rc<Workers>,
+        settings: FrontSettings,
+    ) -> Front {
         let seed = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let seed = u64::try_from(seed.as_micros()).unwrap_or(0);
         let front = Front {
-            workers: Workers::new(0),
+            workers,
             board,
             header_timeout: Cell::new(0),
             keepalive_timeout: Cell::new(0),
@@ -176,7 +200,7 @@ impl Front {
     /// An answer of our own goes out.
     pub(crate) fn answered(&self, response: Response<Reply>) -> Response<Reply> {
         let ticket = self.board.begin(b"", b"", 0);
-        self.board.end(ticket, response.status().as_u16());
+        self.board.end(ticket, response.head.status);
         response
     }
 
@@ -242,7 +266,9 @@ impl Front {
                 ToFront::Retire { worker } => self.workers.retire(worker),
                 ToFront::Worker { worker } => {
                     let door = fds.pop().ok_or("a worker came without its door")?;
-                    self.workers.add(worker, door.into()).map_err(text)?;
+                    if let Err(error) = self.workers.add(worker, door.into()) {
+                        self.trouble(format!("cannot take a worker: {error}"));
+                    }
                 }
                 ToFront::Listen => self.listen(fds).map_err(text)?,
                 ToFront::Start(_) => return Err("Start came twice".into()),

@@ -151,9 +151,9 @@ impl Store {
         }
     }
 
-    pub(crate) fn is_read(&self) -> bool {
-        let kept = self.kept.borrow();
-        kept.end == Some(Ok(())) && kept.memory.is_empty() && kept.in_file.is_empty()
+    /// Nothing more comes.
+    pub(crate) fn is_over(&self) -> bool {
+        self.kept.borrow().end.is_some()
     }
 }
 
@@ -213,7 +213,6 @@ mod tests {
             got.extend_from_slice(&piece);
         }
         assert!(got == sent);
-        assert!(store.is_read());
         assert_eq!(next(&store), Poll::Ready(None));
     }
 
@@ -225,7 +224,7 @@ mod tests {
         store.end(Ok(()));
         assert_eq!(next(&store), Poll::Ready(Some(Ok("a".into()))));
         assert_eq!(next(&store), Poll::Ready(Some(Err(Broken))));
-        assert!(!store.is_read());
+        assert!(store.is_over());
     }
 
     #[test]

@@ -1,261 +1,459 @@
-//! The workers, seen from here: which are idle, who has which, and which are to go.
+//! The workers and what they are asked: requests go to the desk, answers come from it.
 //!
-//! A worker is idle when it has nothing to do, not when its response has come: a request may go on after that, and one
-//! that was broken off is still being told so. In these cases the worker says when it is free ([`FromDoor`]).
+//! Nothing is given to a certain worker: whoever is idle claims what was posted first (the crate `relay`). What is
+//! decided here is whom to wake. A worker that runs soon claims the next by itself, so as many are woken as there are
+//! processors, and more only when those have been busy with one request for a moment: then it is a slow one, or waits.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
+use std::time::{Duration, Instant};
 
-use ipc::{Channel, FromDoor, ToDoor};
+use ipc::{Channel, ToDoor};
+use relay::{Desk, Doze, Lane, News, Order, Reserved};
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use scoreboard::{Counter, Writer};
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::task::{AbortHandle, spawn_local};
 
 use crate::channel;
-use crate::line::{Full, Line};
-use crate::link::Link;
+use crate::flight::Flight;
+use crate::line::Line;
+use crate::store::Broken;
+use crate::streamed;
+
+/// For so long a worker that does not sleep is expected to claim the next request soon.
+const PATIENCE: Duration = Duration::from_micros(200);
+/// Requests are posted, and answers left where they are, so often at most before both are looked at.
+const IN_A_ROW: u32 = 32;
 
 /// All of them.
 pub(crate) struct Workers {
-    line: Rc<Line<Rc<Worker>>>,
+    desk: Desk,
+    memory: OwnedFd,
+    /// What workers wake us with. Nobody waits for it: that it ends a sleep is enough, because before the next one
+    /// everything is looked at ([`Workers::park`]). It is not read: each ring is an event of its own.
+    bell: AsyncFd<OwnedFd>,
+    /// The same, for when patience is over.
+    timer: AsyncFd<OwnedFd>,
+    timed: Cell<Option<Instant>>,
+    /// How often in a row it has rung in vain.
+    rings: Cell<u32>,
+    /// Requests that run at the same time.
+    parallel: usize,
+    posted: Cell<u32>,
     known: RefCell<HashMap<u64, Rc<Worker>>>,
-    next_link: Cell<u64>,
+    seats: RefCell<Vec<Option<Rc<Worker>>>>,
+    flights: RefCell<Vec<Option<Rc<Flight>>>>,
+    /// Posted and not claimed.
+    unclaimed: Cell<usize>,
+    /// Who waits for a slot.
+    line: Rc<Line<Reserved>>,
+    /// How many may wait for a worker.
+    queue: Cell<usize>,
+    pub(crate) board: Rc<Writer>,
 }
 
 /// One of them.
 pub(crate) struct Worker {
     id: u64,
-    door: Rc<AsyncFd<Channel>>,
+    pub(crate) seat: u16,
+    /// `None`: it gets no further request.
+    door: RefCell<Option<Channel>>,
+    bell: OwnedFd,
+    pub(crate) stream: UnixStream,
     listener: RefCell<Option<AbortHandle>>,
-    /// While nobody uses it.
-    link: RefCell<Option<Link>>,
-    state: Cell<State>,
-    /// It has said that the request of this link has ended, before we had read its response to the end.
-    ended: Cell<Option<u64>>,
-    /// It gets no further request.
-    retired: Cell<bool>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Idle,
-    Leased,
-    /// Its response has come; its request goes on.
-    Ending {
-        link: u64,
-    },
-    /// Its request was broken off.
-    Closing {
-        link: u64,
-    },
-    Gone,
-}
-
-/// A worker that is ours for one request. Dropping it before [`Lease::finish`] breaks the request off.
-pub(crate) struct Lease {
-    workers: Rc<Workers>,
-    pub(crate) worker: Rc<Worker>,
-    pub(crate) link: Option<Link>,
-}
+/// As many wait as may.
+#[derive(Debug)]
+pub(crate) struct Full;
 
 impl Workers {
-    pub(crate) fn new(queue: usize) -> Rc<Workers> {
-        Rc::new(Workers {
-            line: Line::new(queue),
+    pub(crate) fn new(board: Rc<Writer>) -> io::Result<Rc<Workers>> {
+        let (desk, memory) = Desk::open()?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Rc::new(Workers {
+            desk,
+            memory,
+            bell: channel::watch(bell)?,
+            timer: channel::watch(timer)?,
+            timed: Cell::new(None),
+            rings: Cell::new(0),
+            parallel: std::thread::available_parallelism().map_or(1, Into::into),
+            posted: Cell::new(0),
             known: RefCell::default(),
-            // Two fronts never use the same number: what was said to one may be read by the next.
-            next_link: Cell::new(u64::from(std::process::id()) << 32),
-        })
+            seats: RefCell::default(),
+            flights: RefCell::default(),
+            unclaimed: Cell::new(0),
+            line: Line::new(),
+            queue: Cell::new(0),
+            board,
+        }))
     }
 
     pub(crate) fn set_queue(&self, limit: usize) {
-        self.line.set_limit(limit);
+        self.queue.set(limit);
     }
 
-    /// A new one, idle.
-    pub(crate) fn add(self: &Rc<Self>, id: u64, door: Channel) -> std::io::Result<()> {
-        let worker = Rc::new(Worker {
-            id,
-            door: Rc::new(channel::watch(door)?),
-            listener: RefCell::default(),
-            link: RefCell::default(),
-            state: Cell::new(State::Leased),
-            ended: Cell::new(None),
-            retired: Cell::new(false),
+    // ---- requests ----
+
+    /// A slot for a request, in turn; `again` before all others, whatever the limit.
+    pub(crate) async fn reserve(&self, again: bool) -> Result<Reserved, Full> {
+        if !again && self.waiting() >= self.queue.get() {
+            let idle = self.desk.idle();
+            if self.waiting() >= self.queue.get() + idle {
+                return Err(Full);
+            }
+        }
+        if let Some(slot) = self.slot(lane(again)) {
+            return Ok(slot);
+        }
+        let _waits = Waits::new(&self.board);
+        Ok(self.line.line_up(again).await)
+    }
+
+    fn slot(&self, lane: Lane) -> Option<Reserved> {
+        if self.line.is_waited_for() {
+            return None;
+        }
+        self.line.take().or_else(|| self.desk.reserve(lane))
+    }
+
+    fn waiting(&self) -> usize {
+        self.unclaimed.get() + self.line.waiting()
+    }
+
+    /// Post what is asked. What becomes of it is told to the flight.
+    pub(crate) fn post(
+        &self,
+        slot: Reserved,
+        asked: &[u8],
+        files: &[Rc<File>],
+        again: bool,
+    ) -> Rc<Flight> {
+        let waits = self.unclaimed.get() >= self.desk.idle();
+        self.desk.write(&slot, asked);
+        let order = self.desk.post(slot, lane(again));
+        let flight = Rc::new(Flight::new(order, waits, files.to_vec()));
+        self.unclaimed.set(self.unclaimed.get() + 1);
+        if waits {
+            self.board.count(Counter::Queued, 1);
+        }
+        self.enter(Rc::clone(&flight));
+        self.posted.set(self.posted.get() + 1);
+        if self.posted.get() >= IN_A_ROW {
+            self.turn();
+        }
+        flight
+    }
+
+    fn enter(&self, flight: Rc<Flight>) {
+        let mut flights = self.flights.borrow_mut();
+        let at = usize::from(flight.order.slot);
+        if flights.len() <= at {
+            flights.resize(at + 1, None);
+        }
+        flights[at] = Some(flight);
+    }
+
+    fn flight(&self, order: Order) -> Option<Rc<Flight>> {
+        let flights = self.flights.borrow();
+        let flight = flights.get(usize::from(order.slot))?.as_ref()?;
+        (flight.order == order).then(|| Rc::clone(flight))
+    }
+
+    /// Nobody waits for it any more.
+    pub(crate) fn abandon(&self, flight: &Rc<Flight>) {
+        if self.flight(flight.order).is_none() {
+            return;
+        }
+        if self.desk.take_back(flight.order) {
+            self.claimed(flight);
+            self.forget(flight);
+        } else if let Some(seat) = self.desk.cancel(flight.order) {
+            self.ring(seat);
+        }
+    }
+
+    /// It has left the queue.
+    fn claimed(&self, flight: &Flight) {
+        if flight.claim() {
+            self.unclaimed.set(self.unclaimed.get() - 1);
+            if let Some(time) = flight.waited() {
+                waited(&self.board, time);
+            }
+        }
+    }
+
+    /// Its slot is free.
+    fn forget(&self, flight: &Flight) {
+        self.flights.borrow_mut()[usize::from(flight.order.slot)] = None;
+        while self.line.is_waited_for() {
+            let Some(slot) = self.desk.reserve(Lane::Usual) else {
+                return;
+            };
+            self.line.put(slot);
+        }
+    }
+
+    // ---- what becomes of them ----
+
+    /// Look at what workers have done, and wake those that are needed. True if somebody was told something.
+    pub(crate) fn turn(&self) -> bool {
+        self.posted.set(0);
+        self.desk.passed(|order| {
+            if let Some(flight) = self.flight(order) {
+                self.claimed(&flight);
+            }
         });
-        let listener = spawn_local(listen(Rc::clone(self), Rc::clone(&worker)));
-        worker.listener.replace(Some(listener.abort_handle()));
+        let mut any = false;
+        self.desk.news(|news| {
+            any = true;
+            self.heard(news, Duration::ZERO);
+        });
+        self.wake();
+        any
+    }
+
+    /// `after`: how long after the claim, if its worker is dead.
+    fn heard(&self, news: News, after: Duration) {
+        let Some(flight) = self.flight(news.order) else {
+            // Nobody asked for it: a worker writes where it should not.
+            return;
+        };
+        self.claimed(&flight);
+        if news.answered && flight.is_open() {
+            let mut bytes = Vec::new();
+            self.desk.read(news.order, &mut bytes);
+            flight.answered(bytes);
+        }
+        if news.ended {
+            flight.has_ended.set(true);
+            self.finish(&flight, after);
+        }
+    }
+
+    /// Its slot is free when its worker has done with it and all that came through the stream was taken.
+    pub(crate) fn finish(&self, flight: &Rc<Flight>, after: Duration) {
+        let is_over = flight.has_ended.get() && !flight.is_streaming();
+        if is_over && self.flight(flight.order).is_some() {
+            flight.lost(after);
+            self.desk.free(flight.order);
+            self.forget(flight);
+        }
+    }
+
+    /// Whose answer comes through this worker's stream.
+    pub(crate) fn streaming(&self, worker: &Worker, number: u32) -> Option<Rc<Flight>> {
+        let find = || {
+            let flights = self.flights.borrow();
+            let mut flights = flights.iter().flatten();
+            let flight = flights.find(|flight| flight.order.number == number)?;
+            (self.desk.holder(flight.order) == Some(worker.seat)).then(|| Rc::clone(flight))
+        };
+        let flight = find()?;
+        if flight.is_open() {
+            // Its head is in the slot, and was not looked at yet.
+            self.turn();
+        }
+        Some(flight)
+    }
+
+    // ---- who is awake ----
+
+    fn ring(&self, seat: u16) {
+        if let Some(Some(worker)) = self.seats.borrow().get(usize::from(seat)) {
+            // A full counter has rung already.
+            let _ = rustix::io::write(&worker.bell, &1u64.to_ne_bytes());
+        }
+    }
+
+    fn wake(&self) {
+        self.look_at_timer();
+        let unclaimed = self.unclaimed.get();
+        if unclaimed == 0 {
+            self.rings.set(0);
+            return;
+        }
+        let patience = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
+        let (active, asleep) = self.desk.active(patience);
+        let wanted = unclaimed.min(self.parallel << self.rings.get().min(16));
+        for _ in 0..wanted.saturating_sub(active).min(asleep) {
+            match self.desk.wake() {
+                Some(seat) => self.ring(seat),
+                None => return,
+            }
+        }
+    }
+
+    /// About to sleep, if nobody is told something.
+    pub(crate) fn park(&self) {
+        if self.turn() {
+            return;
+        }
+        let (_, asleep) = match self.unclaimed.get() {
+            0 => (0, 0),
+            _ => self.desk.active(0),
+        };
+        if asleep > 0 {
+            self.set_timer();
+        }
+        if !self.desk.doze(Doze::UntilWoken) {
+            self.turn();
+        }
+    }
+
+    pub(crate) fn unpark(&self) {
+        self.desk.rouse();
+    }
+
+    /// Sets the timer, if it is not set.
+    fn set_timer(&self) {
+        if self.timed.get().is_some() {
+            return;
+        }
+        self.timed.set(Some(Instant::now()));
+        let nothing = Timespec::default();
+        let patience = Itimerspec {
+            it_interval: nothing,
+            it_value: Timespec::try_from(PATIENCE).unwrap_or(nothing),
+        };
+        let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &patience);
+    }
+
+    fn look_at_timer(&self) {
+        if self
+            .timed
+            .get()
+            .is_some_and(|set| set.elapsed() >= PATIENCE)
+        {
+            self.timed.set(None);
+            self.rings.set(self.rings.get() + 1);
+        }
+    }
+
+    // ---- workers ----
+
+    /// A new one.
+    pub(crate) fn add(self: &Rc<Self>, id: u64, door: Channel) -> io::Result<()> {
+        let seat = self.desk.seat();
+        let seat = seat.ok_or_else(|| io::Error::other("more workers than there are seats"))?;
+        let worker = Rc::new(introduce(self, id, seat, door)?);
+        let mut seats = self.seats.borrow_mut();
+        if seats.len() <= usize::from(seat) {
+            seats.resize(usize::from(seat) + 1, None);
+        }
+        seats[usize::from(seat)] = Some(Rc::clone(&worker));
         self.known.borrow_mut().insert(id, Rc::clone(&worker));
-        self.release(worker);
+        let weak: Weak<Workers> = Rc::downgrade(self);
+        let listener = spawn_local(streamed::take(weak, Rc::clone(&worker)));
+        worker.listener.replace(Some(listener.abort_handle()));
         Ok(())
     }
 
-    /// No more requests for this one.
+    /// No more requests for this one: it leaves when it has answered what it has.
     pub(crate) fn retire(&self, id: u64) {
         let worker = self.known.borrow().get(&id).cloned();
         if let Some(worker) = worker {
-            worker.retired.set(true);
-            if worker.state.get() == State::Idle {
-                self.forget(&worker);
+            self.desk.close(worker.seat);
+            worker.door.take();
+            self.turn();
+        }
+    }
+
+    /// It is dead, or has left. What it had is lost.
+    pub(crate) fn gone(&self, worker: &Rc<Worker>) {
+        self.turn();
+        let after = self.desk.busy_for(worker.seat);
+        for news in self.desk.held_by(worker.seat) {
+            let flight = self.flight(news.order);
+            let ended = true;
+            self.heard(News { ended, ..news }, after);
+            if let Some(flight) = flight {
+                flight.end_stream(Err(Broken));
+                self.finish(&flight, after);
             }
         }
-    }
-
-    /// An idle worker, at once.
-    pub(crate) fn take(self: &Rc<Self>) -> Option<Lease> {
-        self.line.take().map(|worker| self.lease(worker))
-    }
-
-    /// The next worker that is idle; `first` before all others who wait.
-    pub(crate) fn wait(self: &Rc<Self>, first: bool) -> Result<impl Future<Output = Lease>, Full> {
-        let turn = self.line.line_up(first)?;
-        let workers = Rc::clone(self);
-        Ok(async move {
-            let worker = turn.await;
-            workers.lease(worker)
-        })
-    }
-
-    fn lease(self: &Rc<Self>, worker: Rc<Worker>) -> Lease {
-        worker.state.set(State::Leased);
-        worker.ended.set(None);
-        Lease {
-            workers: Rc::clone(self),
-            link: worker.link.take(),
-            worker,
-        }
-    }
-
-    /// It has nothing to do.
-    fn release(&self, worker: Rc<Worker>) {
-        if worker.retired.get() || worker.state.get() == State::Gone {
-            return self.forget(&worker);
-        }
-        worker.state.set(State::Idle);
-        self.line.put(worker);
-    }
-
-    /// Close its door.
-    fn forget(&self, worker: &Rc<Worker>) {
-        worker.state.set(State::Gone);
-        worker.link.take();
+        self.desk.leave(worker.seat);
+        self.seats.borrow_mut()[usize::from(worker.seat)] = None;
         self.known.borrow_mut().remove(&worker.id);
-        self.line.retain(|other| !Rc::ptr_eq(other, worker));
+        worker.door.take();
         if let Some(listener) = worker.listener.take() {
             listener.abort();
         }
+        self.turn();
     }
 
-    fn heard(&self, worker: &Rc<Worker>, said: FromDoor) {
-        if let FromDoor::Ended { leaves: true, .. } = said {
-            worker.retired.set(true);
-        }
-        let free = match (said, worker.state.get()) {
-            (FromDoor::Ended { connection, .. }, State::Ending { link })
-            | (FromDoor::Closed { connection }, State::Ending { link } | State::Closing { link }) => {
-                connection == link
-            }
-            (FromDoor::Ended { connection, .. }, State::Leased) => {
-                worker.ended.set(Some(connection));
-                false
-            }
-            _ => false,
-        };
-        if free {
-            self.release(Rc::clone(worker));
-        }
+    /// What of this request is in files; nothing if nobody waits for it any more.
+    pub(crate) fn files(&self, worker: &Worker, number: u32) -> Vec<Rc<File>> {
+        let flight = self.streaming(worker, number);
+        flight
+            .map(|flight| flight.files.clone())
+            .unwrap_or_default()
     }
 }
 
-/// Hear what a worker says through its door, until it is gone.
-async fn listen(workers: Rc<Workers>, worker: Rc<Worker>) {
-    let door = Rc::clone(&worker.door);
-    while let Ok(Some((said, _))) = channel::receive::<FromDoor>(&door).await {
-        workers.heard(&worker, said);
-    }
-    // Who has it at the moment finds that out by himself.
-    if worker.state.get() == State::Leased {
-        worker.retired.set(true);
-    } else {
-        workers.forget(&worker);
+/// Counts one who waits, until he does not.
+struct Waits<'a> {
+    board: &'a Writer,
+    since: Instant,
+}
+
+impl<'a> Waits<'a> {
+    fn new(board: &'a Writer) -> Waits<'a> {
+        board.count(Counter::Queued, 1);
+        let since = Instant::now();
+        Waits { board, since }
     }
 }
 
-impl Lease {
-    /// The connection to it, made if there is none. An error: the worker is gone.
-    pub(crate) async fn link(&mut self) -> Result<&mut Link, Gone> {
-        if self.link.is_none() {
-            let number = self.workers.next_link.get() + 1;
-            self.workers.next_link.set(number);
-            let opened = match self.worker.connect(number) {
-                Ok(stream) => Link::open(number, stream).await.ok(),
-                Err(_) => None,
-            };
-            if opened.is_none() {
-                self.worker.retired.set(true);
-            }
-            self.link = opened;
-        }
-        self.link.as_mut().ok_or(Gone)
-    }
-
-    /// Its response has come whole. `more`: its request goes on; `leaves`: it wants no further one.
-    pub(crate) fn finish(mut self, more: bool, leaves: bool) {
-        let Some(mut link) = self.link.take() else {
-            return;
-        };
-        let number = link.number;
-        if leaves {
-            self.worker.retired.set(true);
-        }
-        let reusable = link.is_reusable();
-        if reusable {
-            self.worker.link.replace(Some(link));
-        }
-        if more && self.worker.ended.get() != Some(number) {
-            self.worker.state.set(State::Ending { link: number });
-        } else {
-            self.workers.release(Rc::clone(&self.worker));
-        }
-    }
-}
-
-/// A worker that cannot be reached.
-#[derive(Debug)]
-pub(crate) struct Gone;
-
-impl Drop for Lease {
+impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        match self.link.take() {
-            // Closing it breaks the request off; the worker says when it has ended.
-            Some(link) => self.worker.state.set(State::Closing { link: link.number }),
-            None if self.worker.state.get() == State::Leased => {
-                self.workers.release(Rc::clone(&self.worker))
-            }
-            None => {}
-        }
-        if self
-            .worker
-            .listener
-            .borrow()
-            .as_ref()
-            .is_none_or(AbortHandle::is_finished)
-        {
-            self.workers.forget(&self.worker);
-        }
+        waited(self.board, self.since.elapsed());
     }
 }
 
-impl Worker {
-    /// Send it one end of a new connection.
-    fn connect(&self, number: u64) -> std::io::Result<UnixStream> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        let connect = ToDoor::Connect { connection: number };
-        self.door.get_ref().try_send(&connect, &[theirs.as_fd()])?;
-        UnixStream::from_std(OwnedFd::into(ours))
-    }
+/// One waits no more.
+fn waited(board: &Writer, time: Duration) {
+    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    board.count(Counter::Unqueued, 1);
+    board.count(Counter::QueuedMicroseconds, micros);
+}
+
+fn lane(again: bool) -> Lane {
+    if again { Lane::First } else { Lane::Usual }
+}
+
+/// Give a worker its seat.
+fn introduce(workers: &Workers, id: u64, seat: u16, door: Channel) -> io::Result<Worker> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    let fds = [
+        workers.memory.as_fd(),
+        theirs.as_fd(),
+        bell.as_fd(),
+        workers.bell.get_ref().as_fd(),
+    ];
+    door.try_send(&ToDoor::Serve { seat }, &fds)?;
+    Ok(Worker {
+        id,
+        seat,
+        door: RefCell::new(Some(door)),
+        bell,
+        stream: UnixStream::from_std(ours.into())?,
+        listener: RefCell::default(),
+    })
 }

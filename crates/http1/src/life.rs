@@ -23,8 +23,6 @@ pub struct Life {
     close: Cell<Close>,
     /// Of the connection's task; set once, it is always the same.
     waker: RefCell<Option<Waker>>,
-    /// It is one between our own processes: who opened it decides when to close it.
-    pub is_private: bool,
 }
 
 /// What the clock wants of a connection.
@@ -55,18 +53,18 @@ pub enum Phase {
 /// How long, in milliseconds, [`Phase::Leaving`] may take: as under nginx.
 pub const LEAVING: u64 = 5_000;
 
-impl Life {
-    #[must_use]
-    pub fn new(is_private: bool) -> Life {
+impl Default for Life {
+    fn default() -> Life {
         Life {
             since: Cell::new(now_ms()),
             phase: Cell::new(Phase::Header),
             close: Cell::new(Close::No),
             waker: RefCell::new(None),
-            is_private,
         }
     }
+}
 
+impl Life {
     pub fn phase(&self) -> Phase {
         self.phase.get()
     }

@@ -413,7 +413,7 @@ fn nothing_is_asked_of_a_body_while_the_client_does_not_read() {
         let taken = Rc::new(Cell::new(0));
         let service = Service(Rc::clone(&taken));
         let (mut ours, theirs) = UnixStream::pair().expect("a pair");
-        let life = Rc::new(http1::Life::new(false));
+        let life = Rc::new(http1::Life::default());
         tokio::task::spawn_local(async move {
             http1::serve(theirs, life, &service, http1::Options::default()).await
         });

@@ -6,19 +6,24 @@
 //!
 //! Who speaks to whom: the supervisor to the zygote ([`ToZygote`], [`FromZygote`]) and to each worker ([`ToWorker`],
 //! [`FromWorker`]); in balanced dispatch also to the front ([`ToFront`], [`FromFront`]), and the front to each worker
-//! ([`ToDoor`], [`FromDoor`]); in direct dispatch workers to each other ([`Handed`]). Counters do not travel here; they live in the scoreboard, which workers write without a call.
+//! ([`ToDoor`]); in direct dispatch workers to each other ([`Handed`]). Requests and answers go through shared memory (the
+//! crate `relay`), as bytes that [`frame`] knows. Counters do not travel here; they live in the scoreboard, which workers
+//! write without a call.
 #![forbid(unsafe_code)]
 
 mod channel;
+mod files;
+pub mod frame;
 mod message;
 mod origin;
 
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
+pub use files::{recv_files, send_files};
 pub use message::{
-    Boot, CONCURRENT, Drain, FromDoor, FromFront, FromWorker, FromZygote, FrontSettings, FrontSite,
+    Boot, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings, FrontSite,
     FrontStart, Handed, PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
 };
-pub use origin::{CLIENT_HEADER, CLOSE, Ends, LEAVE, MORE, Origin, WORKER_HEADER};
+pub use origin::Ends;
 
 /// Build id, the same in every binary of one build: two halves of different releases refuse each other by it.
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");

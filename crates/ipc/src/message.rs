@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = 256;
@@ -57,7 +57,7 @@ pub enum ToZygote {
     /// Boot the engine and the app. Once, first.
     Boot(Box<Boot>),
     /// Fork one worker. Descriptors: its control channel, its scoreboard, then the listening sockets; or, with `door`,
-    /// the one door through which the front sends it connections; and at the end so many as `spread` says: the table of
+    /// the one door through which the front gives it its seat; and at the end so many as `spread` says: the table of
     /// connections, its inbox, and the inboxes of the slots behind it ([`Handed`]).
     Fork {
         slot: u32,
@@ -197,16 +197,7 @@ pub enum FromFront {
 /// Front → worker, through its door. End of file means that nothing more will come: finish and leave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ToDoor {
-    /// Serve HTTP/1.1 on this connection. Descriptor: one end of a stream socket.
-    Connect { connection: u64 },
-}
-
-/// Worker → front, through its door.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum FromDoor {
-    /// A request of this connection has ended whose response said that it would go on ([`crate::MORE`]).
-    /// `leaves`: it takes no further request.
-    Ended { connection: u64, leaves: bool },
-    /// This connection is closed, and all that was asked on it has ended.
-    Closed { connection: u64 },
+    /// Claim requests at this seat. Descriptors: the front's memory; a stream socket, for what does not fit there and to
+    /// hear of each other's end; what wakes the worker; what wakes the front.
+    Serve { seat: u16 },
 }

@@ -42,7 +42,7 @@ fn hash(name: &[u8]) -> u64 {
 impl Budgets {
     /// Memory for a table; [`Budgets::map`] it in every process.
     pub fn create() -> io::Result<OwnedFd> {
-        let fd = mapping::create_file(AT_ROWS + ROWS * ROW)?;
+        let fd = mapping::create_file(c"hearth-budgets", AT_ROWS + ROWS * ROW)?;
         Mapping::of(&fd)?[0].store(MAGIC, Ordering::Relaxed);
         Ok(fd)
     }

@@ -17,5 +17,6 @@ mod writer;
 pub use budget::{Budgets, Holder};
 pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
 pub use loads::{Load, Loads};
+pub use mapping::{Mapping, create_file};
 pub use reader::{InFlight, Scoreboard, Snapshot};
 pub use writer::{Ticket, Writer};

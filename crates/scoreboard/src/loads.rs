@@ -51,7 +51,7 @@ impl Load {
 impl Loads {
     /// Memory for so many slots; [`Loads::map`] it in every process.
     pub fn create(slots: u32) -> io::Result<OwnedFd> {
-        let fd = mapping::create_file(1 + AT_SLOTS + slots as usize)?;
+        let fd = mapping::create_file(c"hearth-loads", 1 + AT_SLOTS + slots as usize)?;
         let mapping = Mapping::of(&fd)?;
         mapping[AT_SLOTS].store(u64::from(slots), Ordering::Relaxed);
         mapping[0].store(MAGIC, Ordering::Release);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn other_memory_is_refused() {
-        let fd = mapping::create_file(8).unwrap();
+        let fd = mapping::create_file(c"test", 8).unwrap();
         assert!(Loads::map(&fd).is_err());
     }
 }

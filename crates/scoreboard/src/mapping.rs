@@ -1,6 +1,7 @@
 //! The shared mapping, as words that are only ever touched atomically. The only unsafe code of this crate.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::io;
 use std::ops::Deref;
 use std::os::fd::OwnedFd;
@@ -15,37 +16,34 @@ const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::SEAL);
 
 /// A shared memory file of a size that nobody can change.
-pub(crate) fn create_file(words: usize) -> io::Result<OwnedFd> {
-    let fd = rustix::fs::memfd_create(
-        "hearth-scoreboard",
-        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
-    )?;
+pub fn create_file(name: &CStr, words: usize) -> io::Result<OwnedFd> {
+    let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     rustix::fs::ftruncate(&fd, words as u64 * 8)?;
     rustix::fs::fcntl_add_seals(&fd, SEALS)?;
     Ok(fd)
 }
 
-/// All of a shared memory file.
+/// All of a shared memory file, which must be sealed against shrinking.
 #[derive(Debug)]
-pub(crate) struct Mapping {
+pub struct Mapping {
     start: NonNull<AtomicU64>,
     words: usize,
 }
 
 impl Mapping {
-    pub(crate) fn of(fd: &OwnedFd) -> io::Result<Mapping> {
+    pub fn of(fd: &OwnedFd) -> io::Result<Mapping> {
         let seals = rustix::fs::fcntl_get_seals(fd)?;
         if !seals.contains(SealFlags::SHRINK) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "a scoreboard must be sealed against shrinking",
+                "shared memory must be sealed against shrinking",
             ));
         }
         let bytes = usize::try_from(rustix::fs::fstat(fd)?.st_size).unwrap_or(0);
         if bytes == 0 || bytes % 8 != 0 {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("a scoreboard of {bytes} bytes"),
+                format!("shared memory of {bytes} bytes"),
             ));
         }
         // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing of this process.

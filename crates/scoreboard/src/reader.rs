@@ -41,7 +41,7 @@ impl Scoreboard {
     /// A new one with room for `slots` requests in flight.
     pub fn create(slots: u32) -> io::Result<Scoreboard> {
         let slots = slots.clamp(1, MAX_SLOTS);
-        let fd = mapping::create_file(words(slots))?;
+        let fd = mapping::create_file(c"hearth-scoreboard", words(slots))?;
         let mapping = Mapping::of(&fd)?;
         mapping[AT_SLOTS].store(u64::from(slots), Ordering::Relaxed);
         mapping[AT_MAGIC].store(MAGIC, Ordering::Release);

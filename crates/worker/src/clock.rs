@@ -40,9 +40,6 @@ fn close_silent(worker: &Worker) {
         .drain()
         .map(|drain| if drain.linger { LINGER } else { 0 });
     worker.each_connection(|life| {
-        if life.is_private {
-            return;
-        }
         let limit = match life.phase() {
             Phase::Busy | Phase::Sending => return,
             Phase::Header => worker.header_timeout,

@@ -6,17 +6,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use http1::{Incoming, Life, Limits, Options, RequestHead, Stream, Version};
+use http1::{Incoming, Life, Options, RequestHead, Stream};
 use php::{BodySource, Client};
 use scoreboard::Counter;
 
 use crate::body::{RequestBody, ResponseBody};
-use crate::door::{Caller, Passage};
-use crate::handler::{self, Answering, refused, refused_to_front};
+use crate::handler::{self, Answering, refused};
 use crate::worker::Worker;
-
-/// Fields of a request from the front: the clients' limit, and what it adds.
-const MAX_FIELDS: usize = 102;
 
 /// Who a TCP connection connects.
 pub(crate) fn tcp_client(peer: SocketAddr, local: SocketAddr) -> Client {
@@ -41,8 +37,6 @@ fn canonical(address: IpAddr) -> IpAddr {
 struct Service {
     worker: Rc<Worker>,
     client: Rc<Client>,
-    /// If it is the front's.
-    passage: Option<Rc<Passage>>,
 }
 
 impl http1::Service for Service {
@@ -50,41 +44,18 @@ impl http1::Service for Service {
 
     fn call(
         &self,
-        mut head: RequestHead,
+        head: RequestHead,
         body: Option<Incoming>,
     ) -> impl Future<Output = handler::Answer> {
-        let caller = self.caller(&mut head);
         let body = body.map(|body| Box::new(RequestBody(body)) as Box<dyn BodySource>);
-        match (refused(&self.worker, &head), &self.passage) {
-            (Some(answer), None) => Answer::Refused(Some(answer)),
-            (Some(answer), Some(_)) => Answer::Refused(Some(refused_to_front(body, answer))),
-            (None, passage) => Answer::Coming(self.begin(caller, head, body, passage.clone())),
+        match refused(&self.worker, &head) {
+            Some(answer) => Answer::Refused(Some(answer)),
+            None => {
+                let (id, client) = (self.worker.next_request_id(), Rc::clone(&self.client));
+                let worker = Rc::clone(&self.worker);
+                Answer::Coming(Answering::new(worker, client, id, head, body, None))
+            }
         }
-    }
-}
-
-impl Service {
-    /// Whom the front speaks for, if this connection is the front's; the request is made to be theirs.
-    fn caller(&self, head: &mut RequestHead) -> Option<Caller> {
-        let caller = self.passage.as_ref()?.caller(&mut head.fields)?;
-        if caller.is_http10 {
-            head.version = Version::Http10;
-        }
-        Some(caller)
-    }
-
-    fn begin(
-        &self,
-        caller: Option<Caller>,
-        head: RequestHead,
-        body: Option<Box<dyn BodySource>>,
-        passage: Option<Rc<Passage>>,
-    ) -> Answering {
-        let (id, client) = match caller {
-            Some(caller) => (caller.id, caller.client),
-            None => (self.worker.next_request_id(), Rc::clone(&self.client)),
-        };
-        Answering::new(Rc::clone(&self.worker), client, id, head, body, passage)
     }
 }
 
@@ -110,39 +81,15 @@ impl Future for Answer {
 }
 
 /// Answer requests on `stream` until either side has had enough.
-pub(crate) async fn serve(
-    worker: Rc<Worker>,
-    stream: impl Stream,
-    client: Client,
-    passage: Option<Rc<Passage>>,
-) {
-    let is_private = passage.is_some();
-    let life = Rc::new(Life::new(is_private));
+pub(crate) async fn serve(worker: Rc<Worker>, stream: impl Stream, client: Client) {
+    let life = Rc::new(Life::default());
     let key = worker.opened(&life);
-    if !is_private {
-        worker.host.count(Counter::ConnectionsOpened);
-    }
+    worker.host.count(Counter::ConnectionsOpened);
     let service = Service {
         worker: Rc::clone(&worker),
         client: Rc::new(client),
-        passage,
     };
-    http1::serve(stream, life, &service, options(is_private)).await;
+    http1::serve(stream, life, &service, Options::default()).await;
     worker.closed(key);
-    if !is_private {
-        worker.host.count(Counter::ConnectionsClosed);
-    }
-}
-
-fn options(is_private: bool) -> Options {
-    let mut options = Options::default();
-    if is_private {
-        // The front adds a date to what it sends.
-        options.limits = Limits {
-            fields: MAX_FIELDS,
-            ..options.limits
-        };
-        options.date = false;
-    }
-    options
+    worker.host.count(Counter::ConnectionsClosed);
 }

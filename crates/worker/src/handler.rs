@@ -13,8 +13,8 @@ use tokio::task::spawn_local;
 
 use crate::body::{Hanging, ResponseBody};
 use crate::classic::Plan;
-use crate::door::Passage;
 use crate::gate::Turn;
+use crate::link::Passage;
 use crate::watchdog;
 use crate::worker::Worker;
 
@@ -85,24 +85,6 @@ pub(crate) fn refused(worker: &Worker, head: &RequestHead) -> Option<Answer> {
         answer.head.fields.push("Connection", "close");
         answer
     })
-}
-
-/// The same to the front, which has the body already: take it, so that the answer is not lost.
-pub(crate) fn refused_to_front(body: Option<Box<dyn BodySource>>, mut answer: Answer) -> Answer {
-    if let Some(body) = body {
-        spawn_local(discard(body));
-    }
-    if answer.head.fields.remove("Connection") {
-        tell_front(&mut answer, &[ipc::CLOSE]);
-    }
-    answer
-}
-
-/// What is for the front only.
-fn tell_front(answer: &mut Answer, words: &[&str]) {
-    if !words.is_empty() {
-        answer.head.fields.push(ipc::WORKER_HEADER, words.join(" "));
-    }
 }
 
 impl Answering {
@@ -191,6 +173,9 @@ impl Answering {
     fn detach(&mut self, status: u16) {
         self.watch();
         let Some(task) = self.task.take() else { return };
+        if let Some(passage) = &self.passage {
+            passage.goes_on();
+        }
         let ticket = self.ticket.take();
         spawn_local(finish(
             task,
@@ -228,28 +213,11 @@ impl Answering {
 
     /// The answer goes out: who has to know what follows from it.
     fn settle(&mut self, answer: &mut Answer) {
-        if self.passage.is_some() {
-            self.say_to_front(answer);
-        } else if self.worker.is_draining() {
+        if self.passage.is_none() && self.worker.is_draining() {
             answer.head.fields.set("Connection", "close");
         }
         self.detach(answer.head.status);
         self.done(answer.head.status);
-    }
-
-    fn say_to_front(&self, answer: &mut Answer) {
-        answer.head.fields.remove(ipc::WORKER_HEADER);
-        let mut words = Vec::new();
-        if self.task.is_some() {
-            words.push(ipc::MORE);
-        }
-        if answer.head.fields.remove("Connection") {
-            words.push(ipc::CLOSE);
-        }
-        if self.worker.host.why_it_leaves().is_some() {
-            words.push(ipc::LEAVE);
-        }
-        tell_front(answer, &words);
     }
 
     fn done(&mut self, status: u16) {
@@ -346,7 +314,7 @@ async fn finish(
     worker.finished(ticket, status);
     worker.host.changed.notify_waiters();
     if let Some(passage) = passage {
-        passage.ended(worker.host.why_it_leaves().is_some());
+        passage.ended();
     }
 }
 

@@ -62,6 +62,11 @@ impl ProcessHost {
         self.leaves.borrow().clone()
     }
 
+    /// It is to get no further request.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_broken.get() || self.leaves.borrow().is_some()
+    }
+
     pub(crate) fn count(&self, counter: Counter) {
         if let Some(board) = &self.board {
             board.count(counter, 1);

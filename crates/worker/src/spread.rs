@@ -230,12 +230,12 @@ fn serve(worker: &Rc<Worker>, fd: OwnedFd, seat: Seat) -> std::io::Result<()> {
     let worker = Rc::clone(worker);
     if socket2::SockRef::from(&fd).local_addr()?.is_unix() {
         let stream = UnixStream::from_std(fd.into())?;
-        let served = connection::serve(worker, stream, Client::default(), None);
+        let served = connection::serve(worker, stream, Client::default());
         spawn_local(seated(served, Some(seat)));
     } else {
         let stream = TcpStream::from_std(fd.into())?;
         let client = tcp_client(stream.peer_addr()?, stream.local_addr()?);
-        let served = connection::serve(worker, stream, client, None);
+        let served = connection::serve(worker, stream, client);
         spawn_local(seated(served, Some(seat)));
     }
     Ok(())

@@ -52,10 +52,12 @@ pub(crate) struct Worker {
     listening: RefCell<Vec<AbortHandle>>,
     next_id: Cell<u64>,
     wear: Wear,
-    /// The front may still send connections.
+    /// The front may still ask.
     has_door: Cell<bool>,
     /// With other workers to share connections with.
     pub(crate) spread: Option<Rc<Spread>>,
+    /// It answers a request of the front's.
+    serves: Cell<bool>,
     /// How many requests may be in flight (workers.concurrency).
     pub(crate) gate: Rc<Gate>,
 }
@@ -95,6 +97,7 @@ impl Worker {
             wear: Wear::new(start.boot.max_requests, start.boot.max_memory),
             has_door: Cell::new(start.door.is_some()),
             spread,
+            serves: Cell::new(false),
             next_id: Cell::new(
                 (u64::from(std::process::id()) << 40)
                     ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),
@@ -226,13 +229,24 @@ impl Worker {
     }
 
     fn is_done(&self) -> bool {
-        self.open.get() == 0 && !self.has_door.get() && !self.has_live_requests()
+        self.open.get() == 0
+            && !self.has_door.get()
+            && !self.serves.get()
+            && !self.has_live_requests()
     }
 
     /// The front sends nothing more.
     pub(crate) fn door_closed(&self) {
         self.has_door.set(false);
         self.host.changed.notify_waiters();
+    }
+
+    /// A request of the front's begins or has ended.
+    pub(crate) fn serves(&self, does: bool) {
+        self.serves.set(does);
+        if !does && !self.has_door.get() {
+            self.host.changed.notify_waiters();
+        }
     }
 
     /// A request has ended.
@@ -482,7 +496,7 @@ async fn accept_tcp(worker: Rc<Worker>, listener: TcpListener) {
                     continue;
                 };
                 let client = connection::tcp_client(peer, local);
-                let served = connection::serve(Rc::clone(&worker), stream, client, None);
+                let served = connection::serve(Rc::clone(&worker), stream, client);
                 spawn_local(seated(served, seat));
             }
             Err(error) => cannot_accept(&error).await,
@@ -497,7 +511,7 @@ async fn accept_unix(worker: Rc<Worker>, listener: UnixListener) {
                 let Some((stream, seat)) = spread::keep(&worker, stream) else {
                     continue;
                 };
-                let served = connection::serve(Rc::clone(&worker), stream, Client::default(), None);
+                let served = connection::serve(Rc::clone(&worker), stream, Client::default());
                 spawn_local(seated(served, seat));
             }
             Err(error) => cannot_accept(&error).await,

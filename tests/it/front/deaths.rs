@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
-use testkit::kill;
+use testkit::http::Client;
+use testkit::{Server, kill};
 
 use super::{balanced, busy_worker, go, metric, status, under_load};
 use crate::support::{eventually, hearth, ok};
@@ -100,5 +101,46 @@ fn a_front_that_dies_is_replaced_and_its_workers_stay() {
         words.contains("restarts 2\nqueue       0 waiting; "),
         "{words}"
     );
+    server.stop();
+}
+
+#[test]
+fn a_worker_that_dies_loses_none_of_those_that_wait() {
+    let server = balanced(1).start();
+    let mut first = server.connect();
+    first.send("POST /sleep HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+    let busy = busy_worker(&server);
+    let mut waiting: Vec<Client> = (0..20).map(|_| server.connect()).collect();
+    for client in &mut waiting {
+        client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+    }
+    eventually("all wait", || metric(&server, "hearth_queue_length") == 20);
+    kill(busy, Signal::KILL);
+    assert_eq!(first.response().status, 502);
+    for client in &mut waiting {
+        assert_ne!(ok(&client.response()), busy.to_string());
+    }
+    assert_eq!(metric(&server, "hearth_bad_gateway_total"), 1);
+    server.stop();
+}
+
+#[test]
+fn an_upload_in_a_file_is_given_to_a_second_worker() {
+    let server = Server::script(
+        r#"return function (Hearth\Request $request) {
+            $body = $request->body();
+            if (!file_exists('died')) { touch('died'); posix_kill(getmypid(), SIGKILL); }
+            return $body;
+        };"#,
+    )
+    .args(["--concurrency", "1", "--workers", "2"])
+    .start();
+    let body = "0123456789".repeat(20_000);
+    let mut client = server.connect();
+    client.send(format!(
+        "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    assert!(ok(&client.response()) == body);
     server.stop();
 }

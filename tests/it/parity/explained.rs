@@ -276,16 +276,6 @@ pub(super) const EXPLAINED: &[Explained] = &[
 /// What the front adds to that, as any proxy does.
 pub(super) const FRONT: &[Explained] = &[
     own(
-        "query raw latin1|query with marks",
-        "status",
-        "these bytes must be escaped in a target (RFC 9112 §3.2), and hyper insists",
-    ),
-    apache(
-        "length and chunks",
-        "status",
-        "nginx refuses it; RFC 9112 allows both",
-    ),
-    own(
         ".*",
         r"(HTTP_|RECEIVED\[)(CONNECTION|KEEP_ALIVE|TE|TRANSFER_ENCODING|EXPECT|Connection|Keep-Alive|Transfer-Encoding|Expect)\]?|RECEIVED keys",
         "they are about the client's connection, which ends at the front (RFC 9110 §7.6.1)",

@@ -138,7 +138,7 @@ where
     A: Future<Output = Response<Pieces>> + 'static,
 {
     let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
-    let life = Rc::new(Life::new(false));
+    let life = Rc::new(Life::default());
     let of_connection = Rc::clone(&life);
     tokio::task::spawn_local(async move {
         http1::serve(theirs, of_connection, &By(answer), Options::default()).await;

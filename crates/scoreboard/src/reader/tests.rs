@@ -102,7 +102,7 @@ fn a_file_that_is_no_scoreboard_is_refused() {
             .to_string()
             .contains("sealed")
     );
-    let sealed = mapping::create_file(words(1)).unwrap();
+    let sealed = mapping::create_file(c"test", words(1)).unwrap();
     assert!(
         Writer::attach(sealed)
             .unwrap_err()

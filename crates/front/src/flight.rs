@@ -1,0 +1,194 @@
+//! A request that was posted, until its worker has done with it.
+
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, Bytes};
+use ipc::frame::{AnswerBody, Answered};
+use relay::Order;
+
+use crate::store::{Broken, Store};
+use crate::workers::Workers;
+
+/// One of them.
+pub(crate) struct Flight {
+    pub(crate) order: Order,
+    /// What its worker may ask for.
+    pub(crate) files: Vec<Rc<File>>,
+    posted: Instant,
+    /// No worker was idle when it was posted.
+    waits: bool,
+    claimed: Cell<bool>,
+    /// Its worker has done with it.
+    pub(crate) has_ended: Cell<bool>,
+    state: RefCell<State>,
+    store: RefCell<Option<Rc<Store>>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+enum State {
+    Open,
+    /// A long head comes through the stream: this is there, so much of it is missing.
+    Heading(Vec<u8>, usize),
+    Done(Outcome),
+    Taken,
+}
+
+/// What became of it.
+pub(crate) enum Outcome {
+    /// An [`Answered::Head`], and where the rest comes from if its body is a stream.
+    Answer(Bytes, Option<Rc<Store>>),
+    /// Its worker is gone, so long after it had claimed it.
+    Lost(Duration),
+}
+
+impl Flight {
+    pub(crate) fn new(order: Order, waits: bool, files: Vec<Rc<File>>) -> Flight {
+        Flight {
+            order,
+            files,
+            posted: Instant::now(),
+            waits,
+            claimed: Cell::new(false),
+            has_ended: Cell::new(false),
+            state: RefCell::new(State::Open),
+            store: RefCell::default(),
+            waker: RefCell::default(),
+        }
+    }
+
+    /// It waits for no worker any more; true the first time.
+    pub(crate) fn claim(&self) -> bool {
+        !self.claimed.replace(true)
+    }
+
+    /// How long it had to wait, if it had to.
+    pub(crate) fn waited(&self) -> Option<Duration> {
+        self.waits.then(|| self.posted.elapsed())
+    }
+
+    /// Nothing has come yet.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(*self.state.borrow(), State::Open)
+    }
+
+    /// More of its answer is to come through the stream.
+    pub(crate) fn is_streaming(&self) -> bool {
+        let store = self.store.borrow();
+        let is_heading = matches!(*self.state.borrow(), State::Heading(..));
+        is_heading || store.as_ref().is_some_and(|store| !store.is_over())
+    }
+
+    /// This stands in the slot.
+    pub(crate) fn answered(&self, bytes: Vec<u8>) {
+        match Answered::parse(&bytes) {
+            Some(Answered::Long(length)) => {
+                self.state
+                    .replace(State::Heading(Vec::new(), length as usize));
+            }
+            Some(Answered::Head(_, body)) => {
+                let streams = matches!(body, AnswerBody::Stream(_));
+                if streams {
+                    self.store.replace(Some(Rc::default()));
+                }
+                let store = self.store.borrow().clone();
+                self.settle(Outcome::Answer(bytes.into(), store));
+            }
+            None => self.settle(Outcome::Lost(Duration::MAX)),
+        }
+    }
+
+    fn settle(&self, outcome: Outcome) {
+        self.state.replace(State::Done(outcome));
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Its worker is gone, or has done with it without an answer.
+    pub(crate) fn lost(&self, after: Duration) {
+        if matches!(*self.state.borrow(), State::Open | State::Heading(..)) {
+            self.settle(Outcome::Lost(after));
+        }
+    }
+
+    /// A piece has come through the stream.
+    pub(crate) fn push(&self, mut piece: Bytes) {
+        let mut state = self.state.borrow_mut();
+        if let State::Heading(head, missing) = &mut *state {
+            let length = piece.len().min(*missing);
+            head.extend_from_slice(&piece[..length]);
+            piece.advance(length);
+            *missing -= length;
+            if *missing == 0 {
+                let head = std::mem::take(head);
+                drop(state);
+                self.answered(head);
+            }
+        }
+        if let Some(store) = &*self.store.borrow()
+            && !piece.is_empty()
+        {
+            store.push(piece);
+        }
+    }
+
+    /// Nothing more comes through the stream.
+    pub(crate) fn end_stream(&self, how: Result<(), Broken>) {
+        if matches!(*self.state.borrow(), State::Heading(..)) {
+            self.settle(Outcome::Lost(Duration::MAX));
+        }
+        if let Some(store) = &*self.store.borrow() {
+            store.end(how);
+        }
+    }
+
+    /// Ready with true when there is room for more of its answer, with false when nobody wants it.
+    pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<bool> {
+        match &*self.store.borrow() {
+            Some(store) => store.poll_room(context),
+            None => Poll::Ready(true),
+        }
+    }
+}
+
+/// For who waits; dropped before the answer, nobody does.
+pub(crate) struct Waiting {
+    pub(crate) workers: Rc<Workers>,
+    pub(crate) flight: Rc<Flight>,
+    /// All that was to come has come.
+    pub(crate) is_done: Cell<bool>,
+}
+
+impl Future for &Waiting {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let mut state = self.flight.state.borrow_mut();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Done(outcome) => Poll::Ready(outcome),
+            other => {
+                *state = other;
+                self.flight.waker.replace(Some(context.waker().clone()));
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let is_taken = matches!(*self.flight.state.borrow(), State::Taken);
+        let is_read = match &*self.flight.store.borrow() {
+            Some(store) => self.is_done.get() || store.is_over(),
+            None => is_taken,
+        };
+        if !is_read {
+            self.workers.abandon(&self.flight);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What does not fit in a slot comes through a worker's stream; its end is the worker's end.
+
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::AsFd;
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use ipc::frame::{PIECE_HEAD, Piece};
+
+use crate::flight::Flight;
+use crate::store::Broken;
+use crate::workers::{Worker, Workers};
+
+/// How much is taken at a time.
+const PIECE: usize = 64 << 10;
+
+/// Take what comes, as fast as it comes, until the worker is gone.
+pub(crate) async fn take(workers: Weak<Workers>, worker: Rc<Worker>) {
+    let mut taker = Taker {
+        workers,
+        worker,
+        number: 0,
+        flight: None,
+        left: 0,
+    };
+    // Whatever went wrong: what it had is lost.
+    let _ = taker.take().await;
+    if let Some(workers) = taker.workers.upgrade() {
+        workers.gone(&taker.worker);
+    }
+}
+
+struct Taker {
+    workers: Weak<Workers>,
+    worker: Rc<Worker>,
+    /// Whose pieces come, and who waits for them.
+    number: u32,
+    flight: Option<Rc<Flight>>,
+    /// Of the piece that has begun.
+    left: usize,
+}
+
+impl Taker {
+    async fn take(&mut self) -> io::Result<()> {
+        let mut buffer = BytesMut::new();
+        loop {
+            self.worker.stream.readable().await?;
+            buffer.reserve(PIECE);
+            match self.worker.stream.try_read_buf(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(_) => self.split(&mut buffer).await?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn split(&mut self, buffer: &mut BytesMut) -> io::Result<()> {
+        loop {
+            if self.left > 0 && !buffer.is_empty() {
+                let length = buffer.len().min(self.left);
+                self.left -= length;
+                self.push(buffer.split_to(length).freeze()).await;
+            }
+            if self.left > 0 || buffer.len() < PIECE_HEAD {
+                return Ok(());
+            }
+            let mut head = [0; PIECE_HEAD];
+            buffer.copy_to_slice(&mut head);
+            let (number, piece) = Piece::parse(head);
+            self.begin(number);
+            match piece {
+                Piece::Bytes(length) => self.left = length as usize,
+                Piece::End => self.end(Ok(())),
+                Piece::Broken => self.end(Err(Broken)),
+                Piece::Files => self.send_files()?,
+            }
+        }
+    }
+
+    fn begin(&mut self, number: u32) {
+        // One that is still open has only asked for its files so far.
+        let is_known = self.flight.as_ref().is_some_and(|flight| !flight.is_open());
+        if !is_known || self.number != number {
+            self.number = number;
+            let workers = self.workers.upgrade();
+            self.flight = workers.and_then(|workers| workers.streaming(&self.worker, number));
+        }
+    }
+
+    async fn push(&mut self, piece: Bytes) {
+        if let Some(flight) = &self.flight
+            && poll_fn(|context| flight.poll_room(context)).await
+        {
+            flight.push(piece);
+        }
+    }
+
+    fn end(&mut self, how: Result<(), Broken>) {
+        if let Some(flight) = self.flight.take() {
+            flight.end_stream(how);
+            if let Some(workers) = self.workers.upgrade() {
+                workers.finish(&flight, Duration::ZERO);
+            }
+        }
+    }
+
+    fn send_files(&self) -> io::Result<()> {
+        let workers = self.workers.upgrade();
+        let files = workers.map(|workers| workers.files(&self.worker, self.number));
+        let files = files.unwrap_or_default();
+        let fds: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
+        ipc::send_files(&self.worker.stream, self.number, &fds)
+    }
+}

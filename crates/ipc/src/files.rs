@@ -1,0 +1,77 @@
+//! A request's files, on the stream socket between front and worker.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+
+/// A head and a body.
+const MOST: usize = 2;
+
+/// The files of the request with this number; none: nobody waits for it any more. Never waits: little is ever sent this
+/// way, so there is room.
+pub fn send_files(socket: impl AsFd, number: u32, files: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !files.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(files)) {
+        return Err(io::Error::other("more files than a request has"));
+    }
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    let number = number.to_le_bytes();
+    sendmsg(socket, &[IoSlice::new(&number)], &mut ancillary, flags)?;
+    Ok(())
+}
+
+/// What was sent so; `None` at the end. Never waits.
+pub fn recv_files(socket: impl AsFd) -> io::Result<Option<(u32, Vec<OwnedFd>)>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut number = [0; 4];
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let pieces = &mut [IoSliceMut::new(&mut number)];
+    let received = recvmsg(socket, pieces, &mut ancillary, flags)?;
+    let mut files = Vec::new();
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            files.extend(rights);
+        }
+    }
+    Ok((received.bytes == 4).then(|| (u32::from_le_bytes(number), files)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek, Write};
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn files_arrive_with_their_number() {
+        let (a, b) = UnixStream::pair().unwrap();
+        let mut file = tempfile();
+        file.write_all(b"body").unwrap();
+        send_files(&a, 7, &[file.as_fd()]).unwrap();
+        send_files(&a, 8, &[]).unwrap();
+        let (number, mut files) = recv_files(&b).unwrap().unwrap();
+        let mut text = String::new();
+        let mut file = std::fs::File::from(files.pop().unwrap());
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!((number, text.as_str(), files.len()), (7, "body", 0));
+        assert!(matches!(recv_files(&b), Ok(Some((8, files))) if files.is_empty()));
+        let error = recv_files(&b).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(a);
+        assert!(recv_files(&b).unwrap().is_none());
+    }
+
+    fn tempfile() -> std::fs::File {
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        rustix::fs::memfd_create("test", flags).unwrap().into()
+    }
+}

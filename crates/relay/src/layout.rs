@@ -1,0 +1,90 @@
+//! Where things are in the memory, in words of 8 bytes, and what the words mean.
+//!
+//! ```text
+//! header  0 magic   8 the front: awake or how it sleeps   16 last of the list of news
+//! lanes   two: head, tail, ring of entries (number << 32 | slot); the first lane goes before the second
+//! awake   bits of the seats whose workers sleep
+//! seats   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC
+//! slots   0 state   1 the next in the list of news   2 bytes that are written   8.. the bytes
+//! ```
+//!
+//! Words that different processes write are on different cache lines.
+
+/// Requests that are posted or being answered at the same time.
+pub const SLOTS: usize = 1024;
+/// Workers of one front at the same time.
+pub const SEATS: usize = 1024;
+/// Bytes of a request, or of its answer, that fit in a slot.
+pub const ROOM: usize = (SLOT - SLOT_HEADER) * 8;
+
+/// "HRELAY", then the version of this layout.
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HRELAY\x01\x00");
+pub(crate) const AT_MAGIC: usize = 0;
+pub(crate) const AT_FRONT: usize = 8;
+pub(crate) const AT_NEWS: usize = 16;
+
+/// Entries of a ring: more than slots, because those that were taken back stay in it until a worker passes them.
+pub(crate) const RING: usize = 4096;
+pub(crate) const LANE: usize = 16 + RING;
+pub(crate) const LANE_HEAD: usize = 0;
+pub(crate) const LANE_TAIL: usize = 8;
+pub(crate) const LANE_RING: usize = 16;
+pub(crate) const AT_LANES: usize = 24;
+pub(crate) const LANES: usize = 2;
+
+pub(crate) const AT_SLEEPING: usize = AT_LANES + LANES * LANE;
+pub(crate) const SLEEPING: usize = SEATS / 64;
+
+pub(crate) const SEAT: usize = 8;
+pub(crate) const SEAT_CLOSED: usize = 0;
+pub(crate) const SEAT_CLAIMS: usize = 1;
+pub(crate) const SEAT_SINCE: usize = 2;
+pub(crate) const AT_SEATS: usize = AT_SLEEPING + SLEEPING;
+
+pub(crate) const SLOT: usize = 2048;
+pub(crate) const SLOT_HEADER: usize = 8;
+pub(crate) const SLOT_STATE: usize = 0;
+pub(crate) const SLOT_NEXT: usize = 1;
+pub(crate) const SLOT_LENGTH: usize = 2;
+pub(crate) const AT_SLOTS: usize = AT_SEATS + SEATS * SEAT;
+
+pub(crate) const WORDS: usize = AT_SLOTS + SLOTS * SLOT;
+
+const _: () = assert!((AT_SLEEPING | AT_SEATS | AT_SLOTS).trailing_zeros() >= 3);
+
+/// The front runs: it looks for news before it sleeps.
+pub(crate) const AWAKE: u64 = 0;
+/// It sleeps: wake it for every answer.
+pub(crate) const ASLEEP: u64 = 1;
+/// It sleeps for a moment only: wake it when there is nothing else to do.
+pub(crate) const DOZING: u64 = 2;
+
+/// A slot's state: `number << 32 | seat << 16 | flags`; 0 is free.
+pub(crate) mod state {
+    pub(crate) const POSTED: u64 = 1;
+    pub(crate) const CLAIMED: u64 = 2;
+    /// The bytes are the answer's.
+    pub(crate) const ANSWERED: u64 = 4;
+    /// The worker has done with it.
+    pub(crate) const ENDED: u64 = 8;
+    /// It is in the list of news, or is being put there.
+    pub(crate) const LISTED: u64 = 16;
+    /// Nobody waits for the answer any more.
+    pub(crate) const CANCELLED: u64 = 32;
+
+    pub(crate) fn posted(number: u32) -> u64 {
+        u64::from(number) << 32 | POSTED
+    }
+
+    pub(crate) fn claimed(number: u32, seat: u16) -> u64 {
+        u64::from(number) << 32 | u64::from(seat) << 16 | CLAIMED
+    }
+
+    pub(crate) fn number(state: u64) -> u32 {
+        (state >> 32) as u32
+    }
+
+    pub(crate) fn seat(state: u64) -> u16 {
+        (state >> 16) as u16
+    }
+}

@@ -1,0 +1,35 @@
+//! Requests from the front to its workers and answers back, through memory that they share.
+//!
+//! A socket between front and worker costs both a system call for each direction, and the worker a sleep and a wake-up
+//! for each request: more than PHP needs for a small script. Here the front posts requests in one queue, and a worker
+//! that has nothing to do claims the next. Nobody is asked: a worker that is busy claims nothing, so a slow request
+//! holds up nobody, and under load workers go from one request to the next without sleeping. Only who sleeps is woken,
+//! by an eventfd.
+//!
+//! ```text
+//! Desk (the front)                                  Seat (each worker)
+//! reserve, write, post ──► queue of slots ──► claim, read        one compare-and-swap on the slot's state
+//!                                             write, answered, ended
+//! news ◄────────────────── list of slots ◄───
+//! ```
+//!
+//! **Every moment is a good one to die.** A request is posted, or claimed by one worker whose number stands in the same
+//! word: when that worker dies, the front knows what died with it ([`Desk::held_by`]). All else (the queue's head, the
+//! list) may be left half done by the dead; the others carry on. The front's death is the end of its memory: workers
+//! hear of it by a socket, and the next front brings memory of its own.
+//!
+//! What the bytes mean is not this crate's business, nor is waiting: it has no runtime.
+#![forbid(unsafe_code)]
+
+mod desk;
+mod layout;
+mod memory;
+mod seat;
+
+#[cfg(test)]
+mod tests;
+
+pub use desk::{Desk, Doze, Lane, News, Reserved};
+pub use layout::{ROOM, SEATS, SLOTS};
+pub use memory::Order;
+pub use seat::{Seat, Then};

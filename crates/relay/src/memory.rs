@@ -1,0 +1,144 @@
+//! The memory as both sides see it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+
+use rustix::time::{ClockId, clock_gettime};
+use scoreboard::Mapping;
+
+use crate::layout::*;
+
+/// One request: its slot and its number. A slot is used again with another number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Order {
+    pub slot: u16,
+    pub number: u32,
+}
+
+impl Order {
+    pub(crate) fn entry(self) -> u64 {
+        u64::from(self.number) << 32 | u64::from(self.slot)
+    }
+
+    /// `None` if somebody wrote nonsense.
+    pub(crate) fn of_entry(entry: u64) -> Option<Order> {
+        let slot = entry as u16;
+        (usize::from(slot) < SLOTS).then_some(Order {
+            slot,
+            number: (entry >> 32) as u32,
+        })
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Memory(Mapping);
+
+impl Memory {
+    pub(crate) fn create() -> io::Result<(Memory, OwnedFd)> {
+        let fd = scoreboard::create_file(c"hearth-relay", WORDS)?;
+        let memory = Memory(Mapping::of(&fd)?);
+        memory.word(AT_MAGIC).store(MAGIC, Release);
+        Ok((memory, fd))
+    }
+
+    pub(crate) fn of(fd: &OwnedFd) -> io::Result<Memory> {
+        let memory = Memory(Mapping::of(fd)?);
+        if memory.0.len() != WORDS || memory.word(AT_MAGIC).load(Acquire) != MAGIC {
+            let what = "this is not a front's memory";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(memory)
+    }
+
+    pub(crate) fn word(&self, at: usize) -> &AtomicU64 {
+        &self.0[at]
+    }
+
+    pub(crate) fn lane(&self, lane: usize) -> Lane<'_> {
+        let start = AT_LANES + lane * LANE;
+        Lane(&self.0[start..start + LANE])
+    }
+
+    pub(crate) fn sleeping(&self, seat: u16) -> (&AtomicU64, u64) {
+        let seat = usize::from(seat);
+        (self.word(AT_SLEEPING + seat / 64), 1 << (seat % 64))
+    }
+
+    pub(crate) fn seat(&self, seat: u16, at: usize) -> &AtomicU64 {
+        self.word(AT_SEATS + usize::from(seat) * SEAT + at)
+    }
+
+    pub(crate) fn slot(&self, slot: u16) -> &[AtomicU64] {
+        let start = AT_SLOTS + usize::from(slot) * SLOT;
+        &self.0[start..start + SLOT]
+    }
+
+    pub(crate) fn state(&self, order: Order) -> &AtomicU64 {
+        &self.slot(order.slot)[SLOT_STATE]
+    }
+
+    /// Bytes of whoever has the slot: what publishes them is the change of its state.
+    pub(crate) fn write(&self, slot: u16, bytes: &[u8]) {
+        let words = self.slot(slot);
+        assert!(bytes.len() <= ROOM, "{} bytes in one slot", bytes.len());
+        words[SLOT_LENGTH].store(bytes.len() as u64, Relaxed);
+        let (whole, rest) = bytes.as_chunks::<8>();
+        for (word, eight) in words[SLOT_HEADER..].iter().zip(whole) {
+            word.store(u64::from_le_bytes(*eight), Relaxed);
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            words[SLOT_HEADER + whole.len()].store(u64::from_le_bytes(last), Relaxed);
+        }
+    }
+
+    /// Append them to `to`.
+    pub(crate) fn read(&self, slot: u16, to: &mut Vec<u8>) {
+        let words = self.slot(slot);
+        let length = usize::try_from(words[SLOT_LENGTH].load(Relaxed)).unwrap_or(0);
+        let length = length.min(ROOM);
+        let end = to.len() + length;
+        to.reserve(length + 8);
+        for word in &words[SLOT_HEADER..SLOT_HEADER + length.div_ceil(8)] {
+            to.extend_from_slice(&word.load(Relaxed).to_le_bytes());
+        }
+        to.truncate(end);
+    }
+}
+
+/// A queue: one process appends, any number takes.
+pub(crate) struct Lane<'a>(&'a [AtomicU64]);
+
+impl Lane<'_> {
+    pub(crate) fn head(&self) -> u64 {
+        self.0[LANE_HEAD].load(SeqCst)
+    }
+
+    pub(crate) fn tail(&self) -> u64 {
+        self.0[LANE_TAIL].load(SeqCst)
+    }
+
+    pub(crate) fn entry(&self, at: u64) -> Option<Order> {
+        Order::of_entry(self.0[LANE_RING + at as usize % RING].load(SeqCst))
+    }
+
+    /// Whoever sees that what stands at `head` is posted no more may pass it.
+    pub(crate) fn pass(&self, head: u64) {
+        let _ = self.0[LANE_HEAD].compare_exchange(head, head + 1, SeqCst, SeqCst);
+    }
+
+    pub(crate) fn append(&self, order: Order) {
+        let tail = self.tail();
+        self.0[LANE_RING + tail as usize % RING].store(order.entry(), SeqCst);
+        self.0[LANE_TAIL].store(tail + 1, SeqCst);
+    }
+}
+
+/// Nanoseconds.
+pub(crate) fn now() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}

@@ -1,0 +1,164 @@
+//! The worker's side: claims requests, and answers them.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+use crate::layout::state::{ANSWERED, CANCELLED, CLAIMED, ENDED, LISTED, claimed, posted};
+use crate::layout::{
+    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, DOZING, LANES, SEAT_CLAIMS, SEAT_CLOSED, SEAT_SINCE, SEATS,
+    SLOT_NEXT,
+};
+use crate::memory::{Memory, Order, now};
+
+/// A worker's place at a front's desk. Its worker is one thread.
+#[derive(Debug)]
+pub struct Seat {
+    memory: Memory,
+    seat: u16,
+}
+
+/// What is to be done about the front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a front that is not woken does not see the answer"]
+pub enum Then {
+    /// It runs, or has been woken.
+    Nothing,
+    /// Wake it before anything else.
+    Wake,
+    /// Wake it before sleeping: until then it looks for itself now and then.
+    WakeBeforeSleep,
+}
+
+impl Seat {
+    /// The seat of this number in the front's memory.
+    pub fn take(memory: &OwnedFd, seat: u16) -> io::Result<Seat> {
+        let memory = Memory::of(memory)?;
+        if usize::from(seat) >= SEATS {
+            let what = format!("there is no seat {seat}");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(Seat { memory, seat })
+    }
+
+    /// The next request, if one is posted and this worker is to have any.
+    pub fn claim(&self) -> Option<Order> {
+        if self.is_closed() {
+            return None;
+        }
+        let order = (0..LANES).find_map(|lane| self.claim_of(lane))?;
+        let claims = self.memory.seat(self.seat, SEAT_CLAIMS);
+        self.memory
+            .seat(self.seat, SEAT_SINCE)
+            .store(now(), Relaxed);
+        claims.store(claims.load(Relaxed).wrapping_add(1), SeqCst);
+        Some(order)
+    }
+
+    fn claim_of(&self, lane: usize) -> Option<Order> {
+        let lane = self.memory.lane(lane);
+        loop {
+            let head = lane.head();
+            if head >= lane.tail() {
+                return None;
+            }
+            let order = lane.entry(head);
+            let won = order.is_some_and(|order| self.win(order));
+            lane.pass(head);
+            if won {
+                return order;
+            }
+        }
+    }
+
+    /// This is the claim: all before it and after it may be left undone by who dies.
+    pub(crate) fn win(&self, order: Order) -> bool {
+        let (from, to) = (posted(order.number), claimed(order.number, self.seat));
+        let state = self.memory.state(order);
+        state.compare_exchange(from, to, SeqCst, SeqCst).is_ok()
+    }
+
+    /// What the front wrote.
+    pub fn read(&self, order: Order, to: &mut Vec<u8>) {
+        self.memory.read(order.slot, to);
+    }
+
+    /// The answer, or its beginning, in place of the request. At most [`crate::ROOM`] bytes. `ended`: that was all.
+    pub fn answer(&self, order: Order, bytes: &[u8], ended: bool) -> Then {
+        self.memory.write(order.slot, bytes);
+        let ended = if ended { ENDED } else { 0 };
+        self.tell(order, ANSWERED | ended)
+    }
+
+    /// This worker has done with it, answered or not.
+    pub fn end(&self, order: Order) -> Then {
+        self.tell(order, ENDED)
+    }
+
+    fn tell(&self, order: Order, what: u64) -> Then {
+        let before = self.memory.state(order).fetch_or(what | LISTED, SeqCst);
+        if before & LISTED == 0 {
+            self.list(order);
+        }
+        match self.memory.word(AT_FRONT).load(SeqCst) {
+            ASLEEP => self.then_wake(),
+            DOZING => Then::WakeBeforeSleep,
+            _ => Then::Nothing,
+        }
+    }
+
+    /// Wake the front unless somebody else does or it does not sleep.
+    pub fn then_wake(&self) -> Then {
+        match self.memory.word(AT_FRONT).swap(AWAKE, SeqCst) {
+            AWAKE => Then::Nothing,
+            _ => Then::Wake,
+        }
+    }
+
+    fn list(&self, order: Order) {
+        let news = self.memory.word(AT_NEWS);
+        let next = &self.memory.slot(order.slot)[SLOT_NEXT];
+        let mut last = news.load(SeqCst);
+        loop {
+            next.store(last, SeqCst);
+            match news.compare_exchange(last, u64::from(order.slot) + 1, SeqCst, SeqCst) {
+                Ok(_) => return,
+                Err(other) => last = other,
+            }
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub fn is_cancelled(&self, order: Order) -> bool {
+        self.memory.state(order).load(SeqCst) & (CLAIMED | CANCELLED) == CLAIMED | CANCELLED
+    }
+
+    /// No further request is for this worker.
+    pub fn is_closed(&self) -> bool {
+        self.memory.seat(self.seat, SEAT_CLOSED).load(SeqCst) != 0
+    }
+
+    /// About to wait for the front's wake-up; false if there is something to claim instead.
+    pub fn sleep(&self) -> bool {
+        let (word, bit) = self.memory.sleeping(self.seat);
+        word.fetch_or(bit, SeqCst);
+        if self.is_closed() {
+            self.rise();
+            return true;
+        }
+        let something = (0..LANES).any(|lane| {
+            let lane = self.memory.lane(lane);
+            lane.head() < lane.tail()
+        });
+        if something {
+            self.rise();
+        }
+        !something
+    }
+
+    /// It does not wait any more.
+    pub fn rise(&self) {
+        let (word, bit) = self.memory.sleeping(self.seat);
+        word.fetch_and(!bit, SeqCst);
+    }
+}

@@ -1,0 +1,386 @@
+//! Both sides in one process: whatever happens in whatever order, each request is answered once or known to be lost.
+
+use std::collections::{HashMap, HashSet};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use crate::layout::ROOM;
+use crate::{Desk, Doze, Lane, News, Order, Seat, Then};
+
+fn post(desk: &Desk, lane: Lane, bytes: &[u8]) -> Order {
+    let slot = desk.reserve(lane).expect("there is room");
+    desk.write(&slot, bytes);
+    desk.post(slot, lane)
+}
+
+fn news(desk: &Desk) -> Vec<News> {
+    let mut all = Vec::new();
+    desk.news(|news| all.push(news));
+    all
+}
+
+fn worker(desk: &Desk, memory: &OwnedFd) -> (u16, Seat) {
+    let seat = desk.seat().expect("a seat");
+    (seat, Seat::take(memory, seat).expect("its memory"))
+}
+
+fn read(desk: &Desk, order: Order) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    desk.read(order, &mut bytes);
+    bytes
+}
+
+#[test]
+fn bytes_go_there_and_back() {
+    let (desk, memory) = Desk::open().unwrap();
+    let (_, seat) = worker(&desk, &memory);
+    for length in [0, 1, 7, 8, 9, 1000, ROOM] {
+        let sent: Vec<u8> = (0..length).map(|n| n as u8).collect();
+        let order = post(&desk, Lane::Usual, &sent);
+        assert_eq!(seat.claim(), Some(order));
+        let mut got = b"x".to_vec();
+        seat.read(order, &mut got);
+        assert_eq!(got[1..], sent);
+        got.truncate(ROOM);
+        assert_eq!(seat.answer(order, &got, true), Then::Nothing);
+        let all = news(&desk);
+        let (answered, ended) = (true, true);
+        assert_eq!(
+            all,
+            [News {
+                order,
+                answered,
+                ended
+            }]
+        );
+        assert!(read(&desk, order) == got);
+        desk.free(order);
+    }
+}
+
+#[test]
+fn first_come_first_served_but_for_the_first_lane() {
+    let (desk, memory) = Desk::open().unwrap();
+    let (_, seat) = worker(&desk, &memory);
+    let orders = [1, 2, 3].map(|n| post(&desk, Lane::Usual, &[n]));
+    let again = post(&desk, Lane::First, &[4]);
+    assert!(desk.take_back(orders[1]) && !desk.take_back(orders[1]));
+    assert_eq!(seat.claim(), Some(again));
+    assert_eq!(seat.claim(), Some(orders[0]));
+    assert!(!desk.take_back(orders[0]), "it is claimed");
+    assert_eq!(seat.claim(), Some(orders[2]));
+    assert_eq!(seat.claim(), None);
+    let mut passed = Vec::new();
+    desk.passed(|order| passed.push(order));
+    assert_eq!(passed, [again, orders[0], orders[1], orders[2]]);
+}
+
+#[test]
+fn what_was_taken_back_uses_up_nothing() {
+    let (desk, memory) = Desk::open().unwrap();
+    let (_, seat) = worker(&desk, &memory);
+    for _ in 0..20_000 {
+        let order = post(&desk, Lane::Usual, b"x");
+        assert!(desk.take_back(order));
+        desk.passed(|_| {});
+    }
+    let order = post(&desk, Lane::Usual, b"y");
+    assert_eq!(seat.claim(), Some(order));
+}
+
+#[test]
+fn who_sleeps_is_woken_and_who_is_closed_claims_nothing() {
+    let (desk, memory) = Desk::open().unwrap();
+    let ((_, a), (_, b)) = (worker(&desk, &memory), worker(&desk, &memory));
+    assert_eq!((desk.idle(), desk.wake()), (0, None));
+    assert!(a.sleep() && b.sleep());
+    assert_eq!(desk.idle(), 2);
+    let order = post(&desk, Lane::Usual, b"x");
+    assert_eq!(desk.wake(), Some(0));
+    assert_eq!(desk.idle(), 2, "woken, but it has claimed nothing yet");
+    assert_eq!(a.claim(), Some(order));
+    assert_eq!((desk.idle(), desk.active(u64::MAX)), (1, (1, 1)));
+    let then = a.answer(order, b"y", true);
+    assert_eq!(then, Then::Nothing);
+    post(&desk, Lane::Usual, b"z");
+    assert!(!a.sleep(), "there is something to do");
+    desk.close(1);
+    assert_eq!((desk.wake(), b.claim()), (None, None));
+    assert!(b.is_closed() && b.sleep());
+    assert_eq!(desk.idle(), 0);
+    desk.leave(1);
+    let (seat, b) = worker(&desk, &memory);
+    assert_eq!(seat, 1, "used again");
+    assert!(b.claim().is_some());
+}
+
+#[test]
+fn the_front_is_woken_once() {
+    let (desk, memory) = Desk::open().unwrap();
+    let (_, seat) = worker(&desk, &memory);
+    let orders = [1, 2, 3, 4].map(|n| post(&desk, Lane::Usual, &[n]));
+    assert!(orders.iter().all(|_| seat.claim().is_some()));
+    assert!(desk.doze(Doze::UntilWoken));
+    assert_eq!(seat.answer(orders[0], b"", true), Then::Wake);
+    assert_eq!(seat.answer(orders[1], b"", true), Then::Nothing);
+    assert!(!desk.doze(Doze::UntilWoken), "there is news");
+    assert_eq!(news(&desk).len(), 2);
+    assert!(desk.doze(Doze::AMoment));
+    assert_eq!(seat.answer(orders[2], b"", true), Then::WakeBeforeSleep);
+    assert_eq!(seat.then_wake(), Then::Wake);
+    desk.rouse();
+    assert_eq!(seat.end(orders[3]), Then::Nothing);
+    assert_eq!(news(&desk).len(), 2);
+}
+
+#[test]
+fn one_that_nobody_waits_for_is_cancelled_where_it_is() {
+    let (desk, memory) = Desk::open().unwrap();
+    let (number, seat) = worker(&desk, &memory);
+    let order = post(&desk, Lane::Usual, b"");
+    assert_eq!(seat.claim(), Some(order));
+    assert!(!seat.is_cancelled(order));
+    assert_eq!(desk.holder(order), Some(number));
+    assert_eq!(desk.cancel(order), Some(number));
+    assert!(seat.is_cancelled(order));
+    let _ = seat.end(order);
+    assert_eq!(desk.cancel(order), None, "it has ended");
+    let (answered, ended) = (false, true);
+    assert_eq!(
+        news(&desk),
+        [News {
+            order,
+            answered,
+            ended
+        }]
+    );
+}
+
+/// What may happen next.
+#[derive(Debug, Clone)]
+enum Step {
+    Post(bool),
+    TakeBack(usize),
+    Cancel(usize),
+    Claim(usize),
+    /// Claim as one who dies before anything else: the queue's head still points there.
+    ClaimAndDie(usize),
+    Answer(usize),
+    End(usize),
+    Die(usize),
+    News,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => any::<bool>().prop_map(Step::Post),
+        1 => any::<usize>().prop_map(Step::TakeBack),
+        1 => any::<usize>().prop_map(Step::Cancel),
+        4 => (0usize..3).prop_map(Step::Claim),
+        1 => (0usize..3).prop_map(Step::ClaimAndDie),
+        3 => (0usize..3).prop_map(Step::Answer),
+        3 => (0usize..3).prop_map(Step::End),
+        1 => (0usize..3).prop_map(Step::Die),
+        2 => Just(Step::News),
+    ]
+}
+
+/// What should be the case.
+struct Model {
+    desk: Desk,
+    memory: OwnedFd,
+    workers: Vec<(u16, Seat, Option<Order>)>,
+    posted: Vec<Order>,
+    claimed: HashMap<Order, bool>,
+    ended: HashSet<Order>,
+    lost: usize,
+}
+
+impl Model {
+    fn new() -> Model {
+        let (desk, memory) = Desk::open().unwrap();
+        let workers = (0..3).map(|_| worker(&desk, &memory));
+        let workers = workers.map(|(number, seat)| (number, seat, None)).collect();
+        Model {
+            desk,
+            memory,
+            workers,
+            posted: Vec::new(),
+            claimed: HashMap::new(),
+            ended: HashSet::new(),
+            lost: 0,
+        }
+    }
+
+    fn take(&mut self, order: Order, worker: usize) {
+        let at = self.posted.iter().position(|other| *other == order);
+        self.posted
+            .remove(at.expect("claimed once, and only what is posted"));
+        self.claimed.insert(order, false);
+        self.workers[worker].2 = Some(order);
+    }
+
+    fn news(&mut self) {
+        for news in news(&self.desk) {
+            let answered = self.claimed.get(&news.order).copied();
+            assert_eq!(answered, Some(news.answered), "of what nobody has");
+            if news.ended {
+                assert!(self.ended.remove(&news.order), "it goes on");
+                self.claimed.remove(&news.order);
+                self.desk.free(news.order);
+            }
+        }
+        assert!(self.ended.is_empty(), "what has ended is news");
+    }
+
+    fn die(&mut self, worker: usize) {
+        self.news();
+        let (number, _, has) = &mut self.workers[worker];
+        let (number, has) = (*number, has.take());
+        let held = self.desk.held_by(number);
+        let orders: Vec<Order> = held.iter().map(|news| news.order).collect();
+        assert_eq!(orders, has.into_iter().collect::<Vec<_>>());
+        for news in held {
+            assert_eq!(self.claimed.remove(&news.order), Some(news.answered));
+            self.lost += 1;
+            self.desk.free(news.order);
+        }
+        self.desk.leave(number);
+        let (number, seat) = self::worker(&self.desk, &self.memory);
+        self.workers[worker] = (number, seat, None);
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Post(first) => {
+                let lane = if first { Lane::First } else { Lane::Usual };
+                self.posted.push(post(&self.desk, lane, b"request"));
+            }
+            Step::TakeBack(n) if !self.posted.is_empty() => {
+                let order = self.posted.swap_remove(n % self.posted.len());
+                assert!(self.desk.take_back(order));
+            }
+            Step::Cancel(n) if !self.claimed.is_empty() => {
+                let order = *self.claimed.keys().nth(n % self.claimed.len()).unwrap();
+                assert_eq!(
+                    self.desk.cancel(order).is_none(),
+                    self.ended.contains(&order)
+                );
+            }
+            Step::Claim(n) if self.workers[n].2.is_none() => match self.workers[n].1.claim() {
+                Some(order) => self.take(order, n),
+                None => assert!(self.posted.is_empty(), "it missed some"),
+            },
+            Step::ClaimAndDie(n) if self.workers[n].2.is_none() && !self.posted.is_empty() => {
+                let order = self.posted[0];
+                assert!(self.workers[n].1.win(order));
+                self.take(order, n);
+                self.die(n);
+            }
+            Step::Answer(n) => {
+                if let (_, seat, Some(order)) = &self.workers[n]
+                    && !self.claimed[order]
+                {
+                    let _ = seat.answer(*order, b"answer", false);
+                    self.claimed.insert(*order, true);
+                }
+            }
+            Step::End(n) => {
+                if let (_, seat, has @ Some(_)) = &mut self.workers[n] {
+                    let order = has.take().unwrap();
+                    let _ = seat.end(order);
+                    self.ended.insert(order);
+                }
+            }
+            Step::Die(n) => self.die(n),
+            Step::News => self.news(),
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn each_is_answered_once_or_lost_with_its_worker(steps in prop::collection::vec(step(), 1..300)) {
+        let mut model = Model::new();
+        steps.iter().for_each(|step| model.step(step));
+        for n in 0..3 {
+            model.step(&Step::End(n));
+        }
+        model.news();
+        while !model.posted.is_empty() {
+            model.step(&Step::Claim(0));
+            model.step(&Step::End(0));
+        }
+        model.news();
+        prop_assert!(model.claimed.is_empty());
+        let mut left = 0;
+        while model.desk.reserve(Lane::Usual).is_some() {
+            left += 1;
+        }
+        prop_assert_eq!(left, crate::SLOTS, "a slot is lost");
+    }
+}
+
+#[test]
+fn threads_that_claim_at_the_same_time() {
+    const REQUESTS: u32 = 200_000;
+    let (desk, memory) = Desk::open().unwrap();
+    let over = AtomicBool::new(false);
+    let slept = AtomicUsize::new(0);
+    let mut handles = Vec::new();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            let (number, seat) = worker(&desk, &memory);
+            let (over, slept) = (&over, &slept);
+            let handle = scope.spawn(move || {
+                let mut bytes = Vec::new();
+                while !over.load(Ordering::Relaxed) {
+                    if let Some(order) = seat.claim() {
+                        bytes.clear();
+                        seat.read(order, &mut bytes);
+                        bytes.reverse();
+                        let _ = seat.answer(order, &bytes, true);
+                    } else if seat.sleep() {
+                        slept.fetch_add(1, Ordering::Relaxed);
+                        std::thread::park_timeout(Duration::from_secs(1));
+                        seat.rise();
+                    }
+                }
+            });
+            handles.push((number, handle.thread().clone()));
+        }
+        let mut waiting = HashMap::new();
+        let (mut sent, mut got) = (0, 0);
+        let began = Instant::now();
+        while got < REQUESTS {
+            assert!(began.elapsed() < Duration::from_secs(60), "{got} answered");
+            while sent < REQUESTS && waiting.len() < 50 {
+                let text = format!("request {sent}");
+                let order = post(&desk, Lane::Usual, text.as_bytes());
+                if sent % 5 == 0 && desk.take_back(order) {
+                    got += 1;
+                } else {
+                    waiting.insert(order, text);
+                }
+                sent += 1;
+                if let Some(seat) = desk.wake() {
+                    handles[usize::from(seat)].1.unpark();
+                }
+            }
+            desk.passed(|_| {});
+            for news in news(&desk) {
+                let text = waiting.remove(&news.order).expect("asked for, once");
+                let answer: Vec<u8> = text.bytes().rev().collect();
+                assert!(read(&desk, news.order) == answer);
+                desk.free(news.order);
+                got += 1;
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        handles.iter().for_each(|(_, thread)| thread.unpark());
+    });
+}

@@ -1,0 +1,57 @@
+//! A request's body that the front keeps in a file.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use php::BodySource;
+
+/// How much is read at a time: through the page cache, which has just been written to.
+const PIECE: usize = 64 << 10;
+
+/// The file, and up to where it was read. Its own position is shared with the front.
+pub(crate) struct Upload {
+    file: File,
+    at: u64,
+}
+
+impl Upload {
+    pub(crate) fn new(file: OwnedFd) -> Upload {
+        let file = file.into();
+        Upload { file, at: 0 }
+    }
+
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut piece = vec![0; PIECE];
+        let length = self.file.read_at(&mut piece, self.at)?;
+        piece.truncate(length);
+        self.at += length as u64;
+        Ok(piece)
+    }
+
+    pub(crate) fn read_all(&mut self) -> io::Result<Vec<u8>> {
+        let mut all = Vec::new();
+        loop {
+            match self.read()? {
+                piece if piece.is_empty() => return Ok(all),
+                piece => all.extend_from_slice(&piece),
+            }
+        }
+    }
+}
+
+impl BodySource for Upload {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>> {
+        Poll::Ready(match self.read() {
+            Ok(piece) if piece.is_empty() => None,
+            Ok(piece) => Some(Ok(piece.into())),
+            Err(error) => {
+                crate::log::error(format_args!("cannot read a request's body: {error}"));
+                Some(Err(()))
+            }
+        })
+    }
+}

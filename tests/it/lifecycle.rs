@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use testkit::Server;
 
-use crate::support::{ok, one_worker};
+use crate::support::{ok, one_worker, until_handled};
 
 const SLOW: &str = "return function ($r) { if ($r->path === '/slow') { usleep(500000); return 'slow done'; } return 'fine'; };";
 
@@ -30,7 +30,7 @@ fn stop_finishes_the_requests_that_run() {
         assert_eq!(ok(&idle.get("/")), "fine");
         let mut slow = server.connect();
         slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
-        std::thread::sleep(Duration::from_millis(100));
+        until_handled(&server, 1);
         server.signal(signal);
         let response = slow.response();
         assert_eq!(ok(&response), "slow done");
@@ -49,8 +49,9 @@ fn a_second_signal_stops_at_once() {
     let mut server = one_worker("return function () { sleep(20); return 'x'; };").start();
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    std::thread::sleep(Duration::from_millis(100));
+    until_handled(&server, 1);
     server.signal(Signal::TERM);
+    server.expect_log("stopping");
     std::thread::sleep(Duration::from_millis(200));
     assert!(
         server.wait_exit(Duration::ZERO).is_none(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use testkit::{Server, cpu_time, in_session};
 
-use crate::support::{ok, one_worker};
+use crate::support::{ok, one_worker, until_handled};
 
 /// CPU time of all processes of the server during half a second.
 fn used_by(server: &Server) -> Duration {
@@ -45,7 +45,7 @@ fn a_request_that_waits_while_its_client_has_sent_the_next() {
     let server = one_worker("return function ($request) { usleep(1_500_000 * (int) $request->query('wait')); return $request->target; };").start();
     let mut client = server.connect();
     client.send("GET /?wait=1 HTTP/1.1\r\nHost: x\r\n\r\n");
-    std::thread::sleep(Duration::from_millis(100));
+    until_handled(&server, 1);
     client.send("GET /next HTTP/1.1\r\nHost: x\r\n\r\n");
     std::thread::sleep(Duration::from_millis(100));
     assert_idle(&server, "a pipelined request");
@@ -62,7 +62,8 @@ fn waits_quietly(what: &str, code: &str) {
         .start();
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    std::thread::sleep(Duration::from_millis(150));
+    until_handled(&server, 1);
+    std::thread::sleep(Duration::from_millis(100));
     assert_idle(&server, what);
     let _ = client.try_response(false);
     server.stop();
@@ -110,7 +111,7 @@ fn a_descriptor_closed_by_another_request_while_one_waits_on_it() {
     .start();
     let mut waiting = server.connect();
     waiting.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
-    std::thread::sleep(Duration::from_millis(100));
+    until_handled(&server, 1);
     let _ = server.get("/close");
     assert_idle(&server, "after the close");
     let _ = waiting.try_response(false);

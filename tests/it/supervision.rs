@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, kill};
 
-use crate::support::{eventually, hearth, ok, one_worker};
+use crate::support::{eventually, hearth, ok, one_worker, until_handled};
 
 const PID: &str = "return fn () => (string) getmypid();";
 
@@ -120,7 +120,7 @@ fn a_lost_zygote_is_replaced_and_no_request_is_lost() {
     let before = server.workers();
     let mut slow = server.connect();
     slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
-    std::thread::sleep(Duration::from_millis(100));
+    until_handled(&server, 1);
     kill(zygote, Signal::KILL);
     server.expect_log("serving generation=2");
     let pid: u32 = ok(&slow.response()).parse().expect("a pid");
@@ -139,7 +139,7 @@ fn what_still_runs_at_the_deadline_is_killed_and_named() {
         .start();
     let mut client = server.connect();
     client.send("GET /never HTTP/1.1\r\nHost: x\r\n\r\n");
-    std::thread::sleep(Duration::from_millis(100));
+    until_handled(&server, 1);
     server.signal(Signal::TERM);
     let status = server.wait_exit(Duration::from_secs(5)).expect("it ends");
     assert_eq!(status.code(), Some(0));

@@ -69,6 +69,28 @@ pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
     }
 }
 
+/// Until so many requests are being handled: each has begun, and is as far as its first wait.
+#[track_caller]
+pub(crate) fn until_handled(server: &Server, count: u64) {
+    eventually("so many requests are handled", || {
+        let status = hearth(server, &["status", "--json", "app.php"]);
+        let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
+        let workers = status["workers"].as_array().expect("a list").iter();
+        workers
+            .filter_map(|worker| worker["in_flight"].as_u64())
+            .sum::<u64>()
+            >= count
+    });
+}
+
+/// Makes the file that a request with [`UNTIL_GO`] waits for.
+pub(crate) fn let_go(server: &Server) {
+    std::fs::write(server.directory().join("go"), "").expect("a file can be written");
+}
+
+/// PHP that waits, without holding its worker, until the test has called [`let_go`].
+pub(crate) const UNTIL_GO: &str = "while (!file_exists('go')) { usleep(5000); clearstatcache(); }";
+
 /// Resident memory in bytes.
 pub(crate) fn memory(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).expect("the worker runs");

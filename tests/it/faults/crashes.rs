@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use testkit::Server;
 
 use super::{APP, app};
-use crate::support::{ok, one_worker};
+use crate::support::{ok, one_worker, until_handled};
 
 #[test]
 fn a_crashed_worker_is_back_and_the_log_names_its_requests() {
@@ -30,7 +30,7 @@ fn a_crash_leaves_the_other_workers_alone() {
     for client in &mut slow {
         client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
     }
-    std::thread::sleep(Duration::from_millis(100));
+    until_handled(&server, 16);
     testkit::kill(server.workers()[0], Signal::ABORT);
     let finished = slow
         .iter_mut()

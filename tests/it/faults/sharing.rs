@@ -1,10 +1,8 @@
 //! Two requests on one thing that only one may use.
 
-use std::time::Duration;
-
 use testkit::service::MariaDb;
 
-use crate::support::{at_once, ok, one_worker};
+use crate::support::{at_once, ok, one_worker, until_handled};
 
 #[test]
 fn persistent_connections_are_refused_with_the_reason() {
@@ -44,7 +42,7 @@ fn two_requests_on_one_connection_get_an_error_that_names_both() {
     assert_eq!(ok(&server.get("/connect")), "connected");
     let mut first = server.connect();
     first.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
-    std::thread::sleep(Duration::from_millis(100));
+    until_handled(&server, 1);
     let error = ok(&server.get("/second"));
     assert!(
         error.starts_with("error ") && error.to_lowercase().matches("task ").count() >= 2,

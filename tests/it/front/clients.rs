@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use testkit::{Server, cpu_time, descriptors};
 
-use super::{balanced, busy_worker, go, status, until_made};
-use crate::support::{eventually, memory, ok};
+use super::{balanced, busy_worker, status, until_made};
+use crate::support::{eventually, let_go, memory, ok};
 
 #[test]
 fn a_slow_upload_and_a_slow_download_occupy_no_worker() {
@@ -148,7 +148,7 @@ fn an_idle_front_uses_no_cpu_and_keeps_no_descriptors() {
         }
         drop(leaves);
     }
-    go(&server);
+    let_go(&server);
     eventually("all is answered", || {
         !status(&server).contains("\"in_flight\":1")
     });

@@ -6,8 +6,8 @@ use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, kill};
 
-use super::{balanced, busy_worker, go, metric, status, under_load};
-use crate::support::{eventually, hearth, ok};
+use super::{balanced, busy_worker, metric, status, under_load};
+use crate::support::{eventually, hearth, let_go, ok};
 
 #[test]
 fn a_worker_that_dies_takes_one_request_with_it() {
@@ -25,7 +25,7 @@ fn a_worker_that_dies_takes_one_request_with_it() {
                 kill(busy, signal);
                 !server.workers().contains(&busy)
             });
-            go(&server);
+            let_go(&server);
             let response = client.response();
             assert_eq!(
                 response.status,

@@ -51,11 +51,6 @@ fn metric(server: &Server, name: &str) -> u64 {
     value.parse().expect("a number")
 }
 
-/// Let requests for `/until` end.
-fn go(server: &Server) {
-    std::fs::write(server.directory().join("go"), "").expect("a file");
-}
-
 /// Until the handler has made this file.
 fn until_made(server: &Server, name: &str) {
     let path = server.directory().join(name);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use testkit::http::Client;
 
-use super::{balanced, busy_worker, go, metric, until_made};
-use crate::support::{eventually, ok};
+use super::{balanced, busy_worker, metric, until_made};
+use crate::support::{eventually, let_go, ok};
 
 #[test]
 fn one_request_at_a_time_is_balanced_and_a_slow_one_holds_up_nobody() {
@@ -26,7 +26,7 @@ fn one_request_at_a_time_is_balanced_and_a_slow_one_holds_up_nobody() {
         .collect();
     pids.dedup();
     assert_eq!(pids.len(), 1);
-    go(&server);
+    let_go(&server);
     assert_ne!(ok(&slow.response()), pids[0]);
     server.stop();
 }
@@ -54,7 +54,7 @@ fn requests_wait_in_order_and_beyond_the_queue_get_503() {
     last.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     clients.push(last);
     eventually("it waits", || metric(&server, "hearth_queue_length") == 2);
-    go(&server);
+    let_go(&server);
     clients
         .iter_mut()
         .for_each(|client| drop(ok(&client.response())));

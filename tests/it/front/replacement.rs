@@ -7,8 +7,8 @@ use rustix::process::Signal;
 use testkit::Server;
 use testkit::http::Client;
 
-use super::{APP, balanced, busy_worker_of, go, metric, under_load};
-use crate::support::{eventually, hearth, ok};
+use super::{APP, balanced, busy_worker_of, metric, under_load};
+use crate::support::{eventually, hearth, let_go, ok};
 
 #[test]
 fn twenty_reloads_under_load_lose_nothing() {
@@ -95,7 +95,7 @@ fn what_runs_when_the_server_stops_is_finished() {
     server.signal(Signal::TERM);
     server.expect_log("stopping");
     assert!(idle.is_closed_by_server());
-    go(&server);
+    let_go(&server);
     for client in &mut clients {
         let response = client.response();
         ok(&response);
@@ -119,7 +119,7 @@ fn a_classic_sites_files_need_no_worker_and_its_workers_are_recycled() {
     for _ in 0..3 {
         assert_eq!(ok(&other.get("/page.txt")), "0123456789");
     }
-    go(&server);
+    let_go(&server);
     ok(&slow.response());
     eventually("workers were recycled", || {
         ok(&other.get("/"));

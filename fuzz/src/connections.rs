@@ -53,7 +53,7 @@ fn serve(pieces: &[&[u8]]) -> (Vec<Seen>, Vec<u8>) {
     {
         let mut connection = pin!(http1::serve(
             stream,
-            Rc::new(Life::new(false)),
+            Rc::new(Life::default()),
             &seen,
             options
         ));

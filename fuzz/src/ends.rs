@@ -1,23 +1,14 @@
 //! Whose request it is, as the front tells a worker.
 
-use ipc::{Ends, Origin};
+use ipc::Ends;
 
-/// Any text: what is taken for a client's ends, or for a request's origin, is written the same way again.
+/// Any text: what is taken for a client's ends is written the same way again.
 ///
 /// # Panics
 /// When that does not hold.
 pub fn ends(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    if let Some(origin) = Origin::parse(&text) {
-        let written = origin.to_string();
-        assert_eq!(Origin::parse(&written), Some(origin), "{written}");
-        both_ways(origin.ends);
-    }
-    both_ways(&text);
-}
-
-fn both_ways(text: &str) {
-    if let Some(ends) = Ends::parse(text) {
+    if let Some(ends) = Ends::parse(&text) {
         let written = ends.to_string();
         assert_eq!(Ends::parse(&written), Some(ends), "{written}");
     }

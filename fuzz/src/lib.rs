@@ -10,6 +10,7 @@ pub mod config;
 pub mod connections;
 pub mod ends;
 pub mod files;
+pub mod frames;
 pub mod heads;
 pub mod histogram;
 pub mod input;
@@ -29,6 +30,7 @@ pub const TARGETS: &[Target] = &[
     ("connections", connections::requests),
     ("ends", ends::ends),
     ("files", files::conditions_and_ranges),
+    ("frames", frames::frames),
     ("heads", heads::request_heads),
     ("histogram", histogram::decoded),
     ("messages", messages::packets),

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use ipc::{
-    Channel, FromDoor, FromFront, FromWorker, FromZygote, ToDoor, ToFront, ToWorker, ToZygote,
+    Channel, FromFront, FromWorker, FromZygote, Handed, ToDoor, ToFront, ToWorker, ToZygote,
 };
 use rustix::fs::MemfdFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
@@ -34,7 +34,7 @@ pub fn packets(bytes: &[u8]) {
         4 => received::<ToFront>(body, long),
         5 => received::<FromFront>(body, long),
         6 => received::<ToDoor>(body, long),
-        _ => received::<FromDoor>(body, long),
+        _ => received::<Handed>(body, long),
     }
 }
 

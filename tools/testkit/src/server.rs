@@ -3,14 +3,17 @@
 //! [`Server::stop`] (and `Drop`) sends SIGTERM and then asserts what must hold after every test: exit code 0, no
 //! process left, no descriptor leaked in the supervisor, nothing left in shared memory, no alert in the log.
 
+mod builder;
+
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+pub use self::builder::ServerBuilder;
 use crate::guard::Guard;
 use crate::http::{Client, Response};
 use crate::log::Log;
@@ -19,151 +22,6 @@ use crate::processes::{children, command_line, descriptors, in_session};
 const START: Duration = Duration::from_secs(20);
 const STOP: Duration = Duration::from_secs(15);
 const LISTENING: &str = "hearth: listening on ";
-
-/// What to start, and how.
-#[derive(Debug)]
-pub struct ServerBuilder {
-    app: PathBuf,
-    arguments: Vec<String>,
-    environment: Vec<(String, String)>,
-    files: Vec<(String, String)>,
-    links: Vec<(String, PathBuf)>,
-    wrapper: Vec<String>,
-}
-
-impl ServerBuilder {
-    /// One more word on the command line.
-    #[must_use]
-    pub fn arg(mut self, argument: impl Into<String>) -> Self {
-        self.arguments.push(argument.into());
-        self
-    }
-
-    /// More words on the command line.
-    #[must_use]
-    pub fn args<const N: usize>(mut self, arguments: [&str; N]) -> Self {
-        self.arguments.extend(arguments.map(str::to_owned));
-        self
-    }
-
-    /// An environment variable for server and app.
-    #[must_use]
-    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.environment.push((name.to_owned(), value.into()));
-        self
-    }
-
-    /// A further file beside the app; its directories are made.
-    #[must_use]
-    pub fn file(mut self, name: &str, content: impl Into<String>) -> Self {
-        self.files.push((name.to_owned(), content.into()));
-        self
-    }
-
-    /// A symbolic link beside the app.
-    #[must_use]
-    pub fn link(mut self, name: &str, target: impl Into<PathBuf>) -> Self {
-        self.links.push((name.to_owned(), target.into()));
-        self
-    }
-
-    /// Starts it through another program, which must replace itself by it.
-    #[must_use]
-    pub fn inside<const N: usize>(mut self, wrapper: [&str; N]) -> Self {
-        self.wrapper = wrapper.map(str::to_owned).to_vec();
-        self
-    }
-
-    /// Starts the server and waits until it listens.
-    ///
-    /// # Panics
-    /// With the log, when it does not.
-    pub fn start(self) -> Server {
-        match self.try_start() {
-            Ok(server) => server,
-            Err(stopped) => panic!(
-                "the server did not start ({})\n{}",
-                stopped.status, stopped.log
-            ),
-        }
-    }
-
-    /// Starts a server that may well refuse to: its end, if it ended before it listened.
-    ///
-    /// # Errors
-    /// How it ended and what it said.
-    pub fn try_start(self) -> Result<Server, Stopped> {
-        let mut server = self.spawn();
-        match server.log.wait(LISTENING, START) {
-            Some(_) => {
-                server.await_workers();
-                server.descriptors = descriptors(server.pid());
-                Ok(server)
-            }
-            None => Err(server.give_up()),
-        }
-    }
-
-    fn spawn(self) -> Server {
-        let directory = tempfile::Builder::new()
-            .prefix("hearth-it-")
-            .tempdir()
-            .expect("a temporary directory")
-            .keep();
-        for (name, content) in &self.files {
-            let path = directory.join(name);
-            fs::create_dir_all(path.parent().expect("a file has a directory"))
-                .expect("directories beside the app can be made");
-            fs::write(path, content).expect("files beside the app can be written");
-        }
-        for (name, target) in &self.links {
-            std::os::unix::fs::symlink(target, directory.join(name))
-                .expect("links beside the app can be made");
-        }
-        let shared_memory = shared_memory();
-        let mut child = self
-            .command(&directory)
-            .spawn()
-            .expect("setsid (util-linux) starts");
-        let log = Log::collect(child.stderr.take().expect("stderr is piped"));
-        let guard = Guard::new(child.id(), &directory);
-        Server {
-            child,
-            log,
-            guard: Some(guard),
-            directory,
-            descriptors: Vec::new(),
-            shared_memory,
-        }
-    }
-
-    fn command(&self, directory: &Path) -> Command {
-        let mut command = Command::new("setsid");
-        command.args(&self.wrapper);
-        command
-            .arg(crate::hearth())
-            .arg("serve")
-            .arg(directory.join(&self.app));
-        if !self
-            .arguments
-            .iter()
-            .any(|word| word == "--listen" || word == "--config")
-        {
-            command.args(["--listen", "127.0.0.1:0"]);
-        }
-        command.args(&self.arguments);
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command
-            .env("XDG_RUNTIME_DIR", directory)
-            .env("TMPDIR", directory)
-            .current_dir(directory);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        command
-    }
-}
 
 /// How a server ended.
 #[derive(Debug)]
@@ -188,14 +46,7 @@ pub struct Server {
 impl Server {
     /// A server for the app at `app`.
     pub fn app(app: impl Into<PathBuf>) -> ServerBuilder {
-        ServerBuilder {
-            app: app.into(),
-            arguments: Vec::new(),
-            environment: Vec::new(),
-            files: Vec::new(),
-            links: Vec::new(),
-            wrapper: Vec::new(),
-        }
+        ServerBuilder::new(app.into())
     }
 
     /// A server for a script given as text, without its opening tag.

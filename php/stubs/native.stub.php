@@ -234,6 +234,11 @@ namespace Hearth {
 
 namespace Hearth\Internal {
 
+    /** @internal `getmypid()` without a system call */
+    function processId(): int
+    {
+    }
+
     /** @internal the current task, 0 outside one */
     function taskId(): int
     {

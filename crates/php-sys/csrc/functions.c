@@ -1,7 +1,9 @@
 /* The native functions of namespace Hearth, and the class Hearth\Task. The rest of the library is PHP: php/src. */
 #include "task.h"
 
+#include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 /* mysql.c */
 ZEND_FUNCTION(Hearth_Internal_mysqlReset);
@@ -195,6 +197,29 @@ ZEND_FUNCTION(Hearth_requestId)
 }
 
 /* ---- Hearth\Internal ---- */
+
+static zend_long process_id;
+
+static void forget_process_id(void)
+{
+	process_id = 0;
+}
+
+/* getmypid() asks the kernel each time. */
+ZEND_FUNCTION(Hearth_Internal_processId)
+{
+	static bool watched;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (UNEXPECTED(!process_id)) {
+		watched = watched || pthread_atfork(NULL, NULL, forget_process_id) == 0;
+		if (!watched) {
+			RETURN_LONG(getpid());
+		}
+		process_id = getpid();
+	}
+	RETURN_LONG(process_id);
+}
 
 ZEND_FUNCTION(Hearth_Internal_taskId)
 {
@@ -498,6 +523,7 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth", background, ZEND_FN(Hearth_background), arginfo_start)
 	ZEND_NS_NAMED_FE("Hearth", defer, ZEND_FN(Hearth_defer), arginfo_callable_void)
 	ZEND_NS_NAMED_FE("Hearth", requestId, ZEND_FN(Hearth_requestId), arginfo_string)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", processId, ZEND_FN(Hearth_Internal_processId), arginfo_int)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", taskId, ZEND_FN(Hearth_Internal_taskId), arginfo_int)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", park, ZEND_FN(Hearth_Internal_park), arginfo_park)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", unpark, ZEND_FN(Hearth_Internal_unpark), arginfo_id_bool)

@@ -98,7 +98,7 @@ final class Loans
         $now = monotonic();
         $store = $this->store;
         if ($this->quick && $store->idle !== [] && $store->open && isset($this->watched[$task])
-                && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT && (!$this->mayFork || $this->process === \getmypid())) {
+                && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT && (!$this->mayFork || $this->process === Internal\processId())) {
             // The short way; it does what the rest would do.
             $entry = \array_pop($store->idle);
             ++$this->statistics->borrowTime->counts[0];
@@ -121,7 +121,7 @@ final class Loans
 
     private function take(?float $timeout, int $task, float $now): Entry
     {
-        if ($this->process !== \getmypid() || $task === 0 || $this->store->closed) {
+        if ($this->process !== Internal\processId() || $task === 0 || $this->store->closed) {
             ($this->prepare)($task);
         }
         $entry = $this->supply->take($timeout, $now);

@@ -216,7 +216,7 @@ final class Pool
     /** Begins to keep the minimum of connections. The server does so when a worker starts; so does the first borrower. */
     public function start(): void
     {
-        $process = \getmypid();
+        $process = Internal\processId();
         if ($this->builtIn !== $process) {
             $this->build($process);
         }

@@ -70,6 +70,11 @@ namespace Hearth\Internal {
     use Hearth\Tests\Shim\Budgets;
     use Hearth\Tests\Shim\Loop;
 
+    function processId(): int
+    {
+        return \getmypid();
+    }
+
     function taskId(): int
     {
         return Loop::current()->taskId();

@@ -340,6 +340,31 @@ final class PoolBorrowTest extends PoolTestCase
         });
     }
 
+    /** What an idle connection's loan and return leave behind is nothing: no garbage, no root of it, no memory. */
+    public function testALoanCostsTheCollectorNothing(): void
+    {
+        if (!$this->native()) {
+            self::markTestSkipped('the shim of tasks is made of PHP objects');
+        }
+        $this->inTask(function (): void {
+            $pool = $this->pool();
+            $lend = static function (int $times) use ($pool): void {
+                for ($i = 0; $i < $times; ++$i) {
+                    $pool->giveBack($pool->borrow());
+                }
+            };
+            \gc_collect_cycles();
+            $lend(100);
+            [$before, $memory] = [\gc_status(), \memory_get_usage()];
+            $lend(50_000);
+            [$after, $more] = [\gc_status(), \memory_get_usage() - $memory];
+            // The array of the status itself.
+            self::assertLessThan(1024, $more);
+            self::assertSame([$before['runs'], $before['collected']], [$after['runs'], $after['collected']]);
+            self::assertLessThanOrEqual($before['roots'] + 2, $after['roots']);
+        });
+    }
+
     public function testManyWaitersAreServedFairlyInFlatMemory(): void
     {
         $this->inTask(function (): void {

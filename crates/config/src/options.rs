@@ -316,6 +316,29 @@ pub const OPTIONS: &[Opt] = &[
         long: "Longer than the proxy's own limit in front, if there is one, so that the proxy closes first.",
     },
     Opt {
+        key: "http.stall_timeout",
+        flag: Some("stall-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("no limit"),
+        },
+        default: "60",
+        group: Group::Limits,
+        short: "Longest a client may stop sending a body or reading a response",
+        long: "Counted anew with each byte that moves, so a slow client that goes on is not cut off.",
+    },
+    Opt {
+        key: "http.max_body",
+        flag: Some("max-body"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "1G",
+        group: Group::Limits,
+        short: "Largest request body, larger ones get 413; 0: no limit",
+        long: "Bodies that PHP refuses (post_max_size, 8M unless set) are smaller; this keeps clients from filling the disk \
+               that uploads are kept on until PHP has them.",
+    },
+    Opt {
         key: "boot.timeout",
         flag: Some("boot-timeout"),
         value: "SECONDS",

@@ -47,6 +47,8 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         request_grace: r.seconds("request.grace"),
         header_timeout: r.seconds("http.header_timeout"),
         keepalive_timeout: r.seconds("http.keepalive_timeout"),
+        stall_timeout: r.seconds("http.stall_timeout"),
+        max_body: r.one("http.max_body", value::bytes).unwrap_or_default(),
         boot_timeout: r.seconds("boot.timeout"),
         probe: r.one("boot.probe", value::probe).flatten(),
         stop_timeout: r.seconds("stop.timeout"),

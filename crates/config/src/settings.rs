@@ -107,6 +107,10 @@ pub struct Settings {
     pub request_grace: Duration,
     pub header_timeout: Duration,
     pub keepalive_timeout: Duration,
+    /// How long a client may stop sending a body, or reading a response.
+    pub stall_timeout: Duration,
+    /// Bytes of the largest request body; 0 is no limit.
+    pub max_body: u64,
     pub boot_timeout: Duration,
     /// A path that each worker must answer well before it gets requests.
     pub probe: Option<String>,

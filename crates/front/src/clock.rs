@@ -28,6 +28,12 @@ fn close_silent(front: &Front) {
     let now = now_ms();
     let draining = front.is_draining();
     front.each_connection(|life| {
+        let stalled = life
+            .stalled_since()
+            .map_or(0, |since| now.saturating_sub(since));
+        if stalled >= front.stall_timeout.get() {
+            return life.cut_off();
+        }
         let limit = match life.phase() {
             Phase::Busy | Phase::Sending => return,
             Phase::Header => front.header_timeout.get(),

@@ -38,7 +38,11 @@ pub(crate) async fn serve(front: Rc<Front>, stream: impl Stream, ends: Ends) {
         front: Rc::clone(&front),
         ends: ends.to_string().into(),
     };
-    http1::serve(stream, life, &service, Options::default()).await;
+    let options = Options {
+        body: front.max_body.get(),
+        ..Options::default()
+    };
+    http1::serve(stream, life, &service, options).await;
     front.closed(key);
     front.board.count(Counter::ConnectionsClosed, 1);
 }

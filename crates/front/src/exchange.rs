@@ -161,6 +161,7 @@ fn bad_gateway(front: &Front) -> Response<Reply> {
 fn not_received(front: &Front, failed: upload::Failed) -> Response<Reply> {
     let mut response = match failed {
         upload::Failed::Client => plain(400, "The request body is malformed.\n"),
+        upload::Failed::TooLarge => plain(413, "The request body is too large (http.max_body).\n"),
         upload::Failed::Storage(error) => {
             front.trouble(format!(
                 "cannot keep a request's body in a temporary file ({}): {error}",

@@ -30,6 +30,8 @@ pub(crate) struct Front {
     pub(crate) workers: Rc<Workers>,
     pub(crate) board: Rc<Writer>,
     pub(crate) header_timeout: Cell<u64>,
+    pub(crate) stall_timeout: Cell<u64>,
+    pub(crate) max_body: Cell<u64>,
     pub(crate) keepalive_timeout: Cell<u64>,
     site: RefCell<Option<Rc<Site>>>,
     /// Wakes the clock.
@@ -139,6 +141,14 @@ fn milliseconds(seconds: f64) -> u64 {
     })
 }
 
+/// The same where 0 is none.
+fn limit(seconds: f64) -> u64 {
+    match milliseconds(seconds) {
+        0 => u64::MAX,
+        time => time,
+    }
+}
+
 impl Front {
     fn new(
         channel: AsyncFd<Channel>,
@@ -154,6 +164,8 @@ impl Front {
             workers,
             board,
             header_timeout: Cell::new(0),
+            stall_timeout: Cell::new(0),
+            max_body: Cell::new(0),
             keepalive_timeout: Cell::new(0),
             site: RefCell::default(),
             awake: Notify::new(),
@@ -171,8 +183,12 @@ impl Front {
     }
 
     fn change(&self, settings: FrontSettings) {
-        self.header_timeout
-            .set(milliseconds(settings.header_timeout));
+        self.header_timeout.set(limit(settings.header_timeout));
+        self.stall_timeout.set(limit(settings.stall_timeout));
+        self.max_body.set(match settings.max_body {
+            0 => u64::MAX,
+            most => most,
+        });
         self.keepalive_timeout
             .set(milliseconds(settings.keepalive_timeout));
         self.workers.set_queue(settings.queue as usize);

@@ -31,6 +31,8 @@ pub(crate) enum Upload {
 pub(crate) enum Failed {
     /// The client broke off or sent something malformed.
     Client,
+    /// It is larger than bodies may be.
+    TooLarge,
     /// There is no room for it.
     Storage(io::Error),
 }
@@ -41,7 +43,14 @@ impl Upload {
             Some(mut body) => {
                 Upload::collect(|context| {
                     let next = body.poll_piece(context);
-                    next.map(|piece| piece.map(|piece| piece.map_err(|_| Failed::Client)))
+                    next.map(|piece| {
+                        piece.map(|piece| {
+                            piece.map_err(|_| match body.is_too_large() {
+                                true => Failed::TooLarge,
+                                false => Failed::Client,
+                            })
+                        })
+                    })
                 })
                 .await
             }

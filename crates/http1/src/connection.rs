@@ -38,6 +38,8 @@ pub trait Service {
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     pub limits: Limits,
+    /// The most bytes of a body.
+    pub body: u64,
     /// Answers have a Date field.
     pub date: bool,
 }
@@ -46,6 +48,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             limits: Limits::default(),
+            body: u64::MAX,
             date: true,
         }
     }
@@ -76,11 +79,11 @@ async fn requests<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, options
             Err(NoHead::End) => return,
             Err(NoHead::Refused(refusal)) => return refuse(wire, refusal).await,
         };
-        let asked = match Asked::of(&head) {
+        let asked = match Asked::of(&head).and_then(|asked| asked.up_to(options.body)) {
             Ok(asked) => asked,
             Err(refusal) => return refuse(wire, refusal).await,
         };
-        let body = wire.begin_body(&asked);
+        let body = wire.begin_body(&asked, options.body);
         wire.life.work(Phase::Busy);
         let response = service.call(head, body).await;
         match answer(wire, response, asked, options).await {

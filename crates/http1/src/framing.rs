@@ -59,6 +59,16 @@ impl Asked {
     }
 }
 
+impl Asked {
+    /// If its body is not larger than this, as far as that is known.
+    pub(crate) fn up_to(self, most: u64) -> Result<Asked, Refusal> {
+        match self.body {
+            Length::Known(length) if length > most => Err(Refusal::BodyTooLarge),
+            _ => Ok(self),
+        }
+    }
+}
+
 impl Said {
     fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refusal> {
         // Their lengths tell nearly all others apart.

@@ -33,12 +33,19 @@ impl fmt::Debug for Incoming {
 pub(crate) trait Source {
     fn poll_piece(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>>;
     fn let_go(&self);
+    fn is_too_large(&self) -> bool;
 }
 
 impl Incoming {
     /// The next piece, never empty; `None` at the end.
     pub fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
         self.0.poll_piece(context)
+    }
+
+    /// Whether it was [`Cut`] because it is larger than bodies may be.
+    #[must_use]
+    pub fn is_too_large(&self) -> bool {
+        self.0.is_too_large()
     }
 }
 

@@ -21,6 +21,9 @@ pub struct Life {
     since: Cell<u64>,
     phase: Cell<Phase>,
     close: Cell<Close>,
+    /// Since when it waits for the client: for more of a body, for room for more of an answer; 0 if it does not.
+    reads: Cell<u64>,
+    writes: Cell<u64>,
     /// Of the connection's task; set once, it is always the same.
     waker: RefCell<Option<Waker>>,
 }
@@ -59,6 +62,8 @@ impl Default for Life {
             since: Cell::new(now_ms()),
             phase: Cell::new(Phase::Header),
             close: Cell::new(Close::No),
+            reads: Cell::new(0),
+            writes: Cell::new(0),
             waker: RefCell::new(None),
         }
     }
@@ -81,6 +86,32 @@ impl Life {
             Phase::Idle | Phase::Busy | Phase::Sending => Close::Gently,
         });
         self.wake();
+    }
+
+    /// Since when the client has done nothing about what is waited for, if anything is.
+    pub fn stalled_since(&self) -> Option<u64> {
+        let waits = [self.reads.get(), self.writes.get()];
+        waits.into_iter().filter(|since| *since > 0).min()
+    }
+
+    /// End it whatever it is doing.
+    pub fn cut_off(&self) {
+        self.close.set(Close::Now);
+        self.wake();
+    }
+
+    /// More of a body is waited for, or has come.
+    pub(crate) fn reads(&self, waits: bool) {
+        self.reads.set(if waits { now_ms() } else { 0 });
+    }
+
+    /// Not all of an answer could be written; `some`: a part was.
+    pub(crate) fn writes(&self, waits: bool, some: bool) {
+        if !waits {
+            self.writes.set(0);
+        } else if some || self.writes.get() == 0 {
+            self.writes.set(now_ms());
+        }
     }
 
     pub(crate) fn wake(&self) {

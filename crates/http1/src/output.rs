@@ -28,6 +28,8 @@ pub(crate) struct Output {
     sent: usize,
     piece: Bytes,
     tail: &'static [u8],
+    /// Whether anything was sent since this was last taken.
+    pub(crate) moved: bool,
 }
 
 impl Output {
@@ -76,6 +78,7 @@ impl Output {
             if count == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
+            self.moved = true;
             self.advance(count);
         }
         Poll::Ready(Ok(()))

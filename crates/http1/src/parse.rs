@@ -32,13 +32,14 @@ impl Default for Limits {
     }
 }
 
-/// Why a head is refused.
+/// Why a request is refused for its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It is no HTTP/1.
     Malformed,
     TargetTooLong,
     TooLarge,
+    BodyTooLarge,
 }
 
 impl Refusal {
@@ -48,6 +49,7 @@ impl Refusal {
             Refusal::Malformed => 400,
             Refusal::TargetTooLong => 414,
             Refusal::TooLarge => 431,
+            Refusal::BodyTooLarge => 413,
         }
     }
 }
@@ -58,6 +60,7 @@ impl fmt::Display for Refusal {
             Refusal::Malformed => "the request's head is malformed",
             Refusal::TargetTooLong => "the request's target is too long",
             Refusal::TooLarge => "the request's head is too large",
+            Refusal::BodyTooLarge => "the request's body is too large",
         })
     }
 }

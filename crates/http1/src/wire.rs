@@ -45,6 +45,9 @@ struct Inner<S> {
     output: Output,
     /// Of the request that is being answered.
     body: Decoder,
+    /// So many bytes of it may come.
+    room: u64,
+    too_large: bool,
     /// Somebody holds that body.
     held: bool,
     /// And waits for more of it.
@@ -131,8 +134,12 @@ impl<S: Stream> Inner<S> {
             };
             match step {
                 Ok(piece) if piece.is_empty() => {}
-                Ok(piece) => return Poll::Ready(Some(Ok(piece))),
-                Err(Cut) => {
+                Ok(piece) if piece.len() as u64 <= self.room => {
+                    self.room -= piece.len() as u64;
+                    return Poll::Ready(Some(Ok(piece)));
+                }
+                step => {
+                    self.too_large = step.is_ok();
                     self.body = Decoder::Broken;
                     return Poll::Ready(Some(Err(Cut)));
                 }
@@ -165,6 +172,8 @@ impl<S: Stream> Wire<S> {
             input: Input::default(),
             output: Output::default(),
             body: Decoder::Done,
+            room: 0,
+            too_large: false,
             held: false,
             reader: None,
             awaited: false,
@@ -211,8 +220,9 @@ impl<S: Stream> Wire<S> {
     }
 
     /// The body of the request whose head has come, if it has one.
-    pub(crate) fn begin_body(self: &Rc<Self>, asked: &Asked) -> Option<Incoming> {
+    pub(crate) fn begin_body(self: &Rc<Self>, asked: &Asked, most: u64) -> Option<Incoming> {
         let mut inner = self.inner.borrow_mut();
+        (inner.room, inner.too_large) = (most, false);
         inner.body = Decoder::new(asked.body);
         inner.expects = asked.expects && inner.input.is_empty();
         inner.held = inner.body != Decoder::Done;
@@ -229,7 +239,11 @@ impl<S: Stream> Wire<S> {
     }
 
     pub(crate) fn poll_flush(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.inner.borrow_mut().poll_flush(context)
+        let inner = &mut *self.inner.borrow_mut();
+        let step = inner.poll_flush(context);
+        let moved = std::mem::take(&mut inner.output.moved);
+        self.life.writes(step.is_pending(), moved);
+        step
     }
 
     /// After the answer: ready when the body is at its end, or nobody holds it any more; whether a request can follow.
@@ -323,6 +337,7 @@ impl<S: Stream> Source for Wire<S> {
     fn poll_piece(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
         let inner = &mut *self.inner.borrow_mut();
         let step = inner.poll_body(context);
+        self.life.reads(step.is_pending());
         if step.is_pending() {
             inner.reader = Some(context.waker().clone());
         } else {
@@ -334,10 +349,15 @@ impl<S: Stream> Source for Wire<S> {
         step
     }
 
+    fn is_too_large(&self) -> bool {
+        self.inner.borrow().too_large
+    }
+
     fn let_go(&self) {
         let inner = &mut *self.inner.borrow_mut();
         inner.held = false;
         inner.reader = None;
+        self.life.reads(false);
         if inner.awaited {
             self.life.wake();
         }

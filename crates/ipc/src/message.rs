@@ -43,6 +43,10 @@ pub struct Boot {
     pub keepalive_timeout: f64,
     /// Seconds a client may take to send a request's header.
     pub header_timeout: f64,
+    /// Seconds a client may stop sending a body, or reading a response.
+    pub stall_timeout: f64,
+    /// Bytes of the largest request body; 0 is no limit.
+    pub max_body: u64,
     /// A path that a worker must answer well before it gets requests.
     pub probe: Option<String>,
     /// The least important log lines that are written: 0 debug, 1 info, 2 warnings, 3 errors.
@@ -144,6 +148,9 @@ pub struct FrontSettings {
     pub keepalive_timeout: f64,
     /// Seconds a client may take to send a request's header.
     pub header_timeout: f64,
+    /// As in [`Boot`].
+    pub stall_timeout: f64,
+    pub max_body: u64,
     /// Requests that may wait for a worker.
     pub queue: u32,
 }

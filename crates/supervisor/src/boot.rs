@@ -43,6 +43,8 @@ pub(crate) fn message(settings: &Settings) -> ToZygote {
         request_grace: settings.request_grace.as_secs_f64(),
         keepalive_timeout: settings.keepalive_timeout.as_secs_f64(),
         header_timeout: settings.header_timeout.as_secs_f64(),
+        stall_timeout: settings.stall_timeout.as_secs_f64(),
+        max_body: settings.max_body,
         probe: settings.probe.clone(),
         log_level: settings.log_level as u8,
         display_errors: settings.display_errors,

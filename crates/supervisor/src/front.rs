@@ -44,6 +44,8 @@ pub(crate) fn settings(settings: &Settings, app: &Path) -> FrontSettings {
         site: (settings.mode == Mode::Classic).then(site),
         keepalive_timeout: settings.keepalive_timeout.as_secs_f64(),
         header_timeout: settings.header_timeout.as_secs_f64(),
+        stall_timeout: settings.stall_timeout.as_secs_f64(),
+        max_body: settings.max_body,
         queue: settings.queue,
     }
 }

@@ -40,6 +40,12 @@ fn close_silent(worker: &Worker) {
         .drain()
         .map(|drain| if drain.linger { LINGER } else { 0 });
     worker.each_connection(|life| {
+        let stalled = life
+            .stalled_since()
+            .map_or(0, |since| now.saturating_sub(since));
+        if stalled >= worker.stall_timeout {
+            return life.cut_off();
+        }
         let limit = match life.phase() {
             Phase::Busy | Phase::Sending => return,
             Phase::Header => worker.header_timeout,

@@ -89,7 +89,11 @@ pub(crate) async fn serve(worker: Rc<Worker>, stream: impl Stream, client: Clien
         worker: Rc::clone(&worker),
         client: Rc::new(client),
     };
-    http1::serve(stream, life, &service, Options::default()).await;
+    let options = Options {
+        body: worker.max_body,
+        ..Options::default()
+    };
+    http1::serve(stream, life, &service, options).await;
     worker.closed(key);
     worker.host.count(Counter::ConnectionsClosed);
 }

@@ -42,6 +42,8 @@ pub(crate) struct Worker {
     pub(crate) body_limit: u64,
     pub(crate) keepalive_timeout: u64,
     pub(crate) header_timeout: u64,
+    pub(crate) stall_timeout: u64,
+    pub(crate) max_body: u64,
     pub(crate) request_timeout: Duration,
     /// Wakes the clock.
     pub(crate) awake: Notify,
@@ -68,6 +70,14 @@ fn milliseconds(seconds: f64) -> u64 {
     })
 }
 
+/// The same where 0 is none.
+fn limit(seconds: f64) -> u64 {
+    match milliseconds(seconds) {
+        0 => u64::MAX,
+        time => time,
+    }
+}
+
 impl Worker {
     fn new(
         start: &Start,
@@ -84,7 +94,12 @@ impl Worker {
             classic,
             body_limit: php::post_max_size(),
             keepalive_timeout: milliseconds(start.boot.keepalive_timeout),
-            header_timeout: milliseconds(start.boot.header_timeout),
+            header_timeout: limit(start.boot.header_timeout),
+            stall_timeout: limit(start.boot.stall_timeout),
+            max_body: match start.boot.max_body {
+                0 => u64::MAX,
+                most => most,
+            },
             request_timeout: Duration::try_from_secs_f64(start.boot.request_timeout)
                 .unwrap_or_default(),
             awake: Notify::new(),

@@ -200,3 +200,60 @@ fn what_does_not_fit_in_a_slot_arrives_all_the_same() {
     }
     server.stop();
 }
+
+#[test]
+fn who_stops_sending_or_reading_is_cut_off_and_who_is_slow_is_not() {
+    for dispatch in ["balanced", "direct"] {
+        let server = balanced(1)
+            .args(["--dispatch", dispatch, "--stall-timeout", "1"])
+            .start();
+        let mut stalled = server.connect();
+        stalled.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
+        let mut unread = server.connect();
+        unread.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+        unread.head().expect("a head");
+        let mut slow = server.connect();
+        slow.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\n");
+        // In all longer than the limit, and more than a look at it after that.
+        for _ in 0..8 {
+            std::thread::sleep(Duration::from_millis(450));
+            slow.send("x");
+        }
+        assert_eq!(ok(&slow.response()), "8", "{dispatch}");
+        assert!(stalled.is_closed_by_server(), "{dispatch}");
+        let mut read = 0;
+        while let Ok(chunk) = unread.chunk()
+            && !chunk.is_empty()
+        {
+            read += chunk.len();
+        }
+        assert!(read < 320 * 65536, "{dispatch}: all of {read} bytes came");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_body_larger_than_bodies_may_be_is_refused() {
+    for dispatch in ["balanced", "direct"] {
+        let server = balanced(1)
+            .args(["--dispatch", dispatch, "--max-body", "1000"])
+            .start();
+        let mut client = server.connect();
+        client.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n");
+        assert_eq!(client.response().status, 413);
+        let chunk = format!("190\r\n{}\r\n", "x".repeat(400));
+        let mut chunked = server.connect();
+        chunked.send("POST /upload HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+        chunked.send(chunk.repeat(3));
+        chunked.send("0\r\n\r\n");
+        let expected = if dispatch == "balanced" { 413 } else { 400 };
+        assert_eq!(chunked.response().status, expected);
+        let mut fits = server.connect();
+        let body = "x".repeat(1000);
+        fits.send(format!(
+            "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{body}"
+        ));
+        assert_eq!(ok(&fits.response()), "1000");
+        server.stop();
+    }
+}

@@ -44,6 +44,8 @@ fn boot() -> impl Strategy<Value = Boot> {
                 request_grace: seconds / 3.0,
                 keepalive_timeout: seconds * 1.5,
                 header_timeout: seconds,
+                stall_timeout: seconds,
+                max_body: u64::from(protocol) * 7,
                 probe: display_errors.then(|| "/health?a".to_owned()),
                 log_level: 2,
                 display_errors,

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 19] = [
+const SOURCES: [&str; 21] = [
     "classic.c",
     "cli.c",
     "cycle.c",
@@ -22,7 +22,9 @@ const SOURCES: [&str; 19] = [
     "sapi.c",
     "superglobals.c",
     "task.c",
+    "task_object.c",
     "task_state.c",
+    "timers.c",
     "user_ini.c",
 ];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];

@@ -145,7 +145,8 @@ static PHP_MINIT_FUNCTION(hearth)
 		sapi_module.name = HEARTH_NAME_FOR_OPCACHE;
 	}
 	if (boot_args->mode != HEARTH_CLASSIC) {
-		hearth_register_classes();
+		hearth_register_request();
+		hearth_register_task();
 		hearth_register_frankenphp();
 	}
 	return SUCCESS;

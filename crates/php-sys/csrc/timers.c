@@ -1,0 +1,85 @@
+/* Timers, and what else the server calls in PHP: the callback is kept here, the clock is Rust's. */
+#include "task.h"
+
+static HashTable timers;
+static zend_ulong next_timer = 1;
+
+static void timer_function(INTERNAL_FUNCTION_PARAMETERS, bool repeat)
+{
+	double seconds;
+	zend_fcall_info fci;
+	zend_fcall_info_cache cache;
+	zval callable;
+
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+		Z_PARAM_DOUBLE(seconds)
+		Z_PARAM_FUNC(fci, cache)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!(seconds >= 0) || seconds > 1e9) {
+		zend_argument_value_error(1, "must be a number of seconds from 0 to 1e9");
+		return;
+	}
+	if (!timers.nTableSize) {
+		zend_hash_init(&timers, 8, NULL, ZVAL_PTR_DTOR, 0);
+	}
+	ZVAL_COPY(&callable, &fci.function_name);
+	zend_hash_index_update(&timers, next_timer, &callable);
+	hearth_on_timer(seconds, repeat, next_timer);
+	RETURN_LONG((zend_long) next_timer++);
+}
+
+ZEND_FUNCTION(Hearth_Internal_after) { timer_function(INTERNAL_FUNCTION_PARAM_PASSTHRU, false); }
+ZEND_FUNCTION(Hearth_Internal_every) { timer_function(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }
+
+ZEND_FUNCTION(Hearth_Internal_stopTimer)
+{
+	zend_long id;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_LONG(id)
+	ZEND_PARSE_PARAMETERS_END();
+	hearth_on_timer_stop((uint64_t) id);
+	if (timers.nTableSize) {
+		zend_hash_index_del(&timers, (zend_ulong) id);
+	}
+}
+
+/* A task that calls the timer's callback; NULL when it was stopped. */
+hearth_task *hearth_timer_task(uint64_t callback, void *owner)
+{
+	zval *callable = timers.nTableSize ? zend_hash_index_find(&timers, callback) : NULL;
+	hearth_task *task;
+
+	if (!callable) {
+		return NULL;
+	}
+	task = hearth_task_new(HEARTH_JOB_CALL, hearth_request_state_new(NULL));
+	task->background = true;
+	task->owner = owner;
+	ZVAL_COPY(&task->callable, callable);
+	return task;
+}
+
+hearth_task *hearth_call_task(const char *function, double argument, void *owner)
+{
+	hearth_task *task;
+
+	if (!zend_hash_str_find_ptr_lc(CG(function_table), function, strlen(function))) {
+		return NULL;
+	}
+	task = hearth_task_new(HEARTH_JOB_CALL, hearth_request_state_new(NULL));
+	task->background = true;
+	task->owner = owner;
+	ZVAL_STRING(&task->callable, function);
+	task->argc = 1;
+	task->args = emalloc(sizeof(zval));
+	ZVAL_DOUBLE(task->args, argument);
+	return task;
+}
+
+void hearth_timer_forget(uint64_t callback)
+{
+	if (timers.nTableSize) {
+		zend_hash_index_del(&timers, callback);
+	}
+}

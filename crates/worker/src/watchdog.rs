@@ -163,3 +163,20 @@ fn sleep_until_woken() {
         std::thread::park();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_that_was_over_is_not_the_next_scripts() {
+        let is_over = || CPU_OVER.store(CPU_LIMITS_SET.load(Ordering::Relaxed), Ordering::Relaxed);
+        cpu_limit(5);
+        is_over();
+        cpu_limit(7);
+        assert_eq!(cpu_time_over(), None);
+        is_over();
+        assert_eq!(cpu_time_over(), Some(7));
+        assert_eq!(cpu_time_over(), None, "said once");
+    }
+}

@@ -36,7 +36,7 @@ const WEB: Option<&str> = Some("www-data");
 /// A service's process in a session and a directory of its own.
 #[derive(Debug)]
 struct Daemon {
-    _child: Child,
+    child: Child,
     log: Log,
     _guard: Guard,
 }
@@ -62,9 +62,27 @@ impl Daemon {
         let guard = Guard::new(child.id(), directory);
         let log = Log::collect(child.stdout.take().expect("stdout is piped"));
         Self {
-            _child: child,
+            child,
             log,
             _guard: guard,
+        }
+    }
+}
+
+impl Drop for Daemon {
+    /// In a test that fails: how the service is, for it may be the service that failed.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let state = match self.child.try_wait() {
+                Ok(Some(status)) => format!("has ended: {status}"),
+                _ => "runs".to_owned(),
+            };
+            let lines = self.log.lines();
+            let last = &lines[lines.len().saturating_sub(20)..];
+            eprintln!(
+                "--- a service of the test {state}; its last lines\n{}\n---",
+                last.join("\n")
+            );
         }
     }
 }

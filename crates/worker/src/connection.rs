@@ -12,6 +12,7 @@ use scoreboard::Counter;
 
 use crate::body::{RequestBody, ResponseBody};
 use crate::handler::{self, Answering, refused};
+use crate::spread::Seat;
 use crate::worker::Worker;
 
 /// Who a TCP connection connects.
@@ -80,8 +81,13 @@ impl Future for Answer {
     }
 }
 
-/// Answer requests on `stream` until either side has had enough.
-pub(crate) async fn serve(worker: Rc<Worker>, stream: impl Stream, client: Client) {
+/// Answer requests on `stream` until either side has had enough; it counts as open here so long.
+pub(crate) async fn serve(
+    worker: Rc<Worker>,
+    stream: impl Stream,
+    client: Client,
+    seat: Option<Seat>,
+) {
     let life = Rc::new(Life::default());
     let key = worker.opened(&life);
     worker.host.count(Counter::ConnectionsOpened);
@@ -96,4 +102,5 @@ pub(crate) async fn serve(worker: Rc<Worker>, stream: impl Stream, client: Clien
     http1::serve(stream, life, &service, options).await;
     worker.closed(key);
     worker.host.count(Counter::ConnectionsClosed);
+    drop(seat);
 }

@@ -32,7 +32,7 @@ pub(crate) async fn ask(worker: &Rc<Worker>, path: &str) -> Result<(), String> {
 
 async fn exchange(worker: &Rc<Worker>, path: &str) -> std::io::Result<Vec<u8>> {
     let (mut ours, theirs) = UnixStream::pair()?;
-    let connection = connection::serve(Rc::clone(worker), theirs, Client::default());
+    let connection = connection::serve(Rc::clone(worker), theirs, Client::default(), None);
     spawn_local(connection);
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: hearth-probe\r\nConnection: close\r\n\r\n"

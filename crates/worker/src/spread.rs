@@ -9,7 +9,6 @@
 //! costs those that live long nothing.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -199,12 +198,6 @@ pub(crate) fn keep<S: AsFd>(worker: &Worker, stream: S) -> Option<(S, Option<Sea
     Some((stream, Some(seat)))
 }
 
-/// A connection being served, which has its seat until it is done.
-pub(crate) async fn seated(served: impl Future<Output = ()>, seat: Option<Seat>) {
-    served.await;
-    drop(seat);
-}
-
 /// Serve what other workers hand over.
 async fn listen(worker: Rc<Worker>, spread: Rc<Spread>, inbox: AsyncFd<Channel>) {
     loop {
@@ -230,13 +223,13 @@ fn serve(worker: &Rc<Worker>, fd: OwnedFd, seat: Seat) -> std::io::Result<()> {
     let worker = Rc::clone(worker);
     if socket2::SockRef::from(&fd).local_addr()?.is_unix() {
         let stream = UnixStream::from_std(fd.into())?;
-        let served = connection::serve(worker, stream, Client::default());
-        spawn_local(seated(served, Some(seat)));
+        let served = connection::serve(worker, stream, Client::default(), Some(seat));
+        spawn_local(served);
     } else {
         let stream = TcpStream::from_std(fd.into())?;
         let client = tcp_client(stream.peer_addr()?, stream.local_addr()?);
-        let served = connection::serve(worker, stream, client);
-        spawn_local(seated(served, Some(seat)));
+        let served = connection::serve(worker, stream, client, Some(seat));
+        spawn_local(served);
     }
     Ok(())
 }

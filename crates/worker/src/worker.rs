@@ -23,7 +23,7 @@ use crate::classic::Classic;
 use crate::connection;
 use crate::gate::Gate;
 use crate::host::ProcessHost;
-use crate::spread::{self, Spread, seated};
+use crate::spread::{self, Spread};
 use crate::waiter::now_ms;
 use crate::wear::Wear;
 use crate::{clock, descriptors, door, log, pools, probe, watchdog};
@@ -511,8 +511,8 @@ async fn accept_tcp(worker: Rc<Worker>, listener: TcpListener) {
                     continue;
                 };
                 let client = connection::tcp_client(peer, local);
-                let served = connection::serve(Rc::clone(&worker), stream, client);
-                spawn_local(seated(served, seat));
+                let served = connection::serve(Rc::clone(&worker), stream, client, seat);
+                spawn_local(served);
             }
             Err(error) => cannot_accept(&error).await,
         }
@@ -526,8 +526,8 @@ async fn accept_unix(worker: Rc<Worker>, listener: UnixListener) {
                 let Some((stream, seat)) = spread::keep(&worker, stream) else {
                     continue;
                 };
-                let served = connection::serve(Rc::clone(&worker), stream, Client::default());
-                spawn_local(seated(served, seat));
+                let served = connection::serve(Rc::clone(&worker), stream, Client::default(), seat);
+                spawn_local(served);
             }
             Err(error) => cannot_accept(&error).await,
         }

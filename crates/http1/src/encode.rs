@@ -84,15 +84,8 @@ pub(crate) fn head(
     out.reserve(256);
     status_line(out, asked.version, status, &head.reason);
     let mut said = Said::default();
-    for (name, value) in head.fields.iter() {
-        if said.is_ours(name, value) {
-            continue;
-        }
-        out.extend_from_slice(name);
-        out.extend_from_slice(b": ");
-        out.extend_from_slice(value);
-        out.extend_from_slice(b"\r\n");
-    }
+    head.fields
+        .write_some(out, |name, value| !said.is_ours(name, value));
     let length = if head.status < 200 { Some(0) } else { length };
     let framing = body(out, status, asked, length, said.length);
     let keep_alive = asked.keep_alive && !said.close && framing != Framing::UntilClose;

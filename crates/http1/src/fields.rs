@@ -3,14 +3,20 @@
 //! One buffer for all bytes and one index: a message has few fields, so a name is found by looking at each, and its
 //! length tells most apart.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use smallvec::SmallVec;
 
 /// The fields of a message. Names are compared without regard to case.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Fields {
-    bytes: Vec<u8>,
-    index: Vec<Entry>,
+    bytes: Cow<'static, [u8]>,
+    index: SmallVec<[Entry; FEW]>,
 }
+
+/// So many need no memory of their own for the index.
+const FEW: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
@@ -96,9 +102,9 @@ pub(crate) fn is_token(bytes: &[u8]) -> bool {
 }
 
 pub(crate) fn is_value(bytes: &[u8]) -> bool {
-    bytes
-        .iter()
-        .all(|&byte| (byte >= b' ' && byte != 0x7f) || byte == b'\t')
+    // Without a way out in the middle, several bytes are looked at in one step.
+    let is_bad = |byte: u8| (byte < b' ' && byte != b'\t') | (byte == 0x7f);
+    !bytes.iter().fold(false, |bad, &byte| bad | is_bad(byte))
 }
 
 impl Fields {
@@ -111,16 +117,28 @@ impl Fields {
     #[must_use]
     pub fn with_capacity(fields: usize, bytes: usize) -> Fields {
         Fields {
-            bytes: Vec::with_capacity(bytes),
-            index: Vec::with_capacity(fields),
+            bytes: Vec::with_capacity(bytes).into(),
+            index: SmallVec::with_capacity(fields),
         }
+    }
+
+    /// One field of our own, `Name: value`, without a copy.
+    #[must_use]
+    pub fn fixed(line: &'static str) -> Fields {
+        let colon = line.find(": ").expect("a field has a colon");
+        let mut fields = Fields {
+            bytes: line.as_bytes().into(),
+            index: SmallVec::new(),
+        };
+        fields.add_span(Span::new(0, colon), Span::new(colon + 2, line.len()));
+        fields
     }
 
     /// Fields that lie in `bytes`, which begins with something else.
     pub(crate) fn in_buffer(bytes: Vec<u8>, fields: usize) -> Fields {
         Fields {
-            bytes,
-            index: Vec::with_capacity(fields),
+            bytes: bytes.into(),
+            index: SmallVec::with_capacity(fields),
         }
     }
 
@@ -134,9 +152,10 @@ impl Fields {
 
     /// Room for something that is no field.
     pub(crate) fn append_bytes(&mut self, bytes: &[u8]) -> Span {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        Span::new(start, self.bytes.len())
+        let own = self.bytes.to_mut();
+        let start = own.len();
+        own.extend_from_slice(bytes);
+        Span::new(start, own.len())
     }
 
     #[must_use]
@@ -201,8 +220,9 @@ impl Fields {
 
     /// A further field. Neither name nor value may come from outside: see [`Fields::try_push`].
     pub fn push(&mut self, name: &str, value: impl AsRef<[u8]>) {
-        let added = self.try_push(name.as_bytes(), value.as_ref());
-        debug_assert_eq!(added, Ok(()), "{name} is a field of our own");
+        let (name, value) = (name.as_bytes(), value.as_ref());
+        debug_assert!(is_token(name) && is_value(value), "a field of our own");
+        self.add(name, value);
     }
 
     /// A further field.
@@ -213,9 +233,21 @@ impl Fields {
         if !is_token(name) || !is_value(value) {
             return Err(Malformed);
         }
-        let (name, value) = (self.append_bytes(name), self.append_bytes(value));
-        self.add_span(name, value);
+        self.add(name, value);
         Ok(())
+    }
+
+    /// In the buffer it stands as it does in a message.
+    fn add(&mut self, name: &[u8], value: &[u8]) {
+        let own = self.bytes.to_mut();
+        let start = own.len();
+        let colon = start + name.len();
+        own.reserve(name.len() + 2 + value.len());
+        own.extend_from_slice(name);
+        own.extend_from_slice(b": ");
+        own.extend_from_slice(value);
+        let value = Span::new(colon + 2, own.len());
+        self.add_span(Span::new(start, colon), value);
     }
 
     /// This field instead of all others of its name. As with [`Fields::push`].
@@ -242,10 +274,31 @@ impl Fields {
 
     /// As they stand in a message, without the empty line at the end.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        for (name, value) in self.iter() {
-            out.extend_from_slice(name);
-            out.extend_from_slice(b": ");
-            out.extend_from_slice(value);
+        self.write_some(out, |_, _| true);
+    }
+
+    /// Those that `keep` says.
+    pub(crate) fn write_some(&self, out: &mut Vec<u8>, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
+        for entry in &self.index {
+            let (name, value) = (entry.name.of(&self.bytes), entry.value.of(&self.bytes));
+            if !keep(name, value) {
+                continue;
+            }
+            let between = Span {
+                start: entry.name.end,
+                end: entry.value.start.max(entry.name.end),
+            };
+            if between.of(&self.bytes) == b": " {
+                let line = Span {
+                    start: entry.name.start,
+                    end: entry.value.end,
+                };
+                out.extend_from_slice(line.of(&self.bytes));
+            } else {
+                out.extend_from_slice(name);
+                out.extend_from_slice(b": ");
+                out.extend_from_slice(value);
+            }
             out.extend_from_slice(b"\r\n");
         }
     }
@@ -297,6 +350,16 @@ mod tests {
         fields.write_to(&mut out);
         assert_eq!(out, b"Empty: \r\nHost: b\r\n");
         assert_eq!(fields.len(), 2);
+    }
+
+    #[test]
+    fn a_fixed_field_can_be_added_to() {
+        let mut fields = Fields::fixed("A: b");
+        assert_eq!(fields.get("a"), Some(&b"b"[..]));
+        fields.push("C", "");
+        let mut out = Vec::new();
+        fields.write_to(&mut out);
+        assert_eq!(out, b"A: b\r\nC: \r\n");
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// Nearly every request has fewer fields.
-const USUAL: usize = 24;
+const USUAL: usize = 16;
 /// More than any limit.
 const MOST: usize = 128;
 

@@ -344,7 +344,7 @@ impl Drop for Answering {
 /// What the scoreboard calls a request whose client did not wait for the answer.
 const CLIENT_GONE: u16 = 0;
 
-const HTML: &str = "text/html; charset=UTF-8";
+const HTML: &str = "Content-Type: text/html; charset=UTF-8";
 
 /// How this connection frames the message is not PHP's business, `Connection: close` apart. Nor is the length of what is
 /// there whole.
@@ -373,7 +373,12 @@ fn convert(mut response: Response, complete: bool) -> Answer {
     }
     let has_body = !matches!(head.status, 100..=199 | 204 | 304);
     if has_body && !complete && !response.known.content_type {
-        head.fields.push("Content-Type", HTML);
+        if head.fields.is_empty() {
+            head.fields = Fields::fixed(HTML);
+        } else {
+            let (name, value) = HTML.split_once(": ").expect("a field");
+            head.fields.push(name, value);
+        }
     }
     let body = match response.body {
         _ if !has_body => ResponseBody::Full(None),

@@ -1,6 +1,7 @@
 //! The heads of requests and responses.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 use bytes::Bytes;
 
@@ -25,14 +26,40 @@ impl Version {
 }
 
 /// The head of a request: everything in one piece of memory, as it was sent.
+///
+/// It goes from hand to hand on its way to who answers it, so it is only a pointer.
 #[derive(Clone)]
-pub struct RequestHead {
+pub struct RequestHead(Box<RequestParts>);
+
+/// What a [`RequestHead`] points to.
+#[derive(Clone)]
+pub struct RequestParts {
     pub version: Version,
     /// Method and target lie in their buffer, before them.
     pub fields: Fields,
     pub(crate) method: Span,
     pub(crate) target: Span,
     pub(crate) parts: Target,
+}
+
+impl Deref for RequestHead {
+    type Target = RequestParts;
+
+    fn deref(&self) -> &RequestParts {
+        &self.0
+    }
+}
+
+impl DerefMut for RequestHead {
+    fn deref_mut(&mut self) -> &mut RequestParts {
+        &mut self.0
+    }
+}
+
+impl From<RequestParts> for RequestHead {
+    fn from(parts: RequestParts) -> RequestHead {
+        RequestHead(Box::new(parts))
+    }
 }
 
 impl RequestHead {
@@ -60,15 +87,17 @@ impl RequestHead {
         for (name, value) in fields.iter() {
             own.try_push(name, value)?;
         }
-        Ok(RequestHead {
+        Ok(RequestHead::from(RequestParts {
             version,
             method: method_span,
             target: target_span,
             fields: own,
             parts,
-        })
+        }))
     }
+}
 
+impl RequestParts {
     /// As it was sent: methods are told apart by case.
     #[must_use]
     pub fn method(&self) -> &[u8] {

@@ -35,8 +35,8 @@ mod stream;
 mod wire;
 
 pub use body::Body;
-pub use fields::{Fields, Malformed};
-pub use head::{RequestHead, Response, ResponseHead, Version};
+pub use fields::{Fields, Fixed, Malformed};
+pub use head::{RequestHead, RequestParts, Response, ResponseHead, Version};
 pub use parse::{Limits, Refusal};
 
 #[cfg(feature = "server")]

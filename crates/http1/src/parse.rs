@@ -8,7 +8,7 @@ use std::fmt;
 use httparse::{EMPTY_HEADER, Status, parse_headers};
 
 use crate::fields::{Fields, Span, is_token};
-use crate::head::{RequestHead, Version};
+use crate::head::{RequestHead, RequestParts, Version};
 use crate::target::Target;
 
 /// How much a client may send before it is refused.
@@ -223,14 +223,14 @@ fn finish(
     }
     let method = &bytes[begin..begin + line.method];
     let parts = Target::parse(method, line.target, &mut fields).ok_or(Refusal::Malformed)?;
-    let head = RequestHead {
+    let head = RequestParts {
         version: line.version,
         method: Span::new(0, line.method),
         target: Span::new(line.target.0, line.target.1),
         fields,
         parts,
     };
-    Ok(Some((head, end)))
+    Ok(Some((head.into(), end)))
 }
 
 #[cfg(test)]

@@ -54,10 +54,8 @@ impl Classic {
     }
 
     pub(crate) fn plan(&self, head: &RequestHead) -> Plan {
-        match head.method() {
-            b"CONNECT" => return Plan::Answer(plain(405, "This is no proxy.\n")),
-            b"TRACE" => return Plan::Answer(plain(405, "Method Not Allowed\n")),
-            _ => {}
+        if head.method() == b"TRACE" {
+            return Plan::Answer(plain(405, "Method Not Allowed\n"));
         }
         let path = head.path();
         let now = now_ms();

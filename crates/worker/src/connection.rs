@@ -50,7 +50,7 @@ impl http1::Service for Service {
     ) -> impl Future<Output = handler::Answer> {
         let body = body.map(|body| Box::new(RequestBody(body)) as Box<dyn BodySource>);
         match refused(&self.worker, &head) {
-            Some(answer) => Answer::Refused(Some(answer)),
+            Some(answer) => Answer::Refused(Some(Box::new(answer))),
             None => {
                 let (id, client) = (self.worker.next_request_id(), Rc::clone(&self.client));
                 let worker = Rc::clone(&self.worker);
@@ -61,12 +61,8 @@ impl http1::Service for Service {
 }
 
 /// One request being answered, on this connection.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "the large one is nearly every one"
-)]
 enum Answer {
-    Refused(Option<handler::Answer>),
+    Refused(Option<Box<handler::Answer>>),
     Coming(Answering),
 }
 
@@ -75,7 +71,9 @@ impl Future for Answer {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            Answer::Refused(answer) => answer.take().map_or(Poll::Pending, Poll::Ready),
+            Answer::Refused(answer) => answer
+                .take()
+                .map_or(Poll::Pending, |answer| Poll::Ready(*answer)),
             Answer::Coming(answering) => Pin::new(answering).poll(context),
         }
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http1::{Fields, RequestHead, ResponseHead, Version};
+use http1::{Fields, Fixed, RequestHead, ResponseHead, Version};
 use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task};
 use scoreboard::Ticket;
 use tokio::task::spawn_local;
@@ -46,8 +46,7 @@ enum Phase {
 /// An answer of ours in a few words.
 pub(crate) fn plain(status: u16, text: &'static str) -> Answer {
     let mut answer = Answer::new(status, ResponseBody::text(text));
-    let fields = &mut answer.head.fields;
-    fields.push("Content-Type", "text/plain; charset=UTF-8");
+    answer.head.fields = Fields::fixed(PLAIN);
     answer
 }
 
@@ -72,6 +71,9 @@ fn prefer_target_host(head: &mut RequestHead) {
 
 /// The answer to what need not reach PHP.
 pub(crate) fn refused(worker: &Worker, head: &RequestHead) -> Option<Answer> {
+    if head.method() == b"CONNECT" {
+        return Some(plain(405, "This is no proxy.\n"));
+    }
     if names_no_host(head) {
         return Some(plain(400, NO_HOST));
     }
@@ -344,7 +346,8 @@ impl Drop for Answering {
 /// What the scoreboard calls a request whose client did not wait for the answer.
 const CLIENT_GONE: u16 = 0;
 
-const HTML: &str = "Content-Type: text/html; charset=UTF-8";
+const HTML: Fixed = Fixed::new("Content-Type: text/html; charset=UTF-8");
+const PLAIN: Fixed = Fixed::new("Content-Type: text/plain; charset=UTF-8");
 
 /// How this connection frames the message is not PHP's business, `Connection: close` apart. Nor is the length of what is
 /// there whole.
@@ -376,8 +379,7 @@ fn convert(mut response: Response, complete: bool) -> Answer {
         if head.fields.is_empty() {
             head.fields = Fields::fixed(HTML);
         } else {
-            let (name, value) = HTML.split_once(": ").expect("a field");
-            head.fields.push(name, value);
+            head.fields.push(HTML.name(), HTML.value());
         }
     }
     let body = match response.body {

@@ -130,7 +130,8 @@ async fn answer<S: Stream, B: Body + Unpin>(
     if !keep_alive {
         return Ok(false);
     }
-    Ok(poll_fn(|context| wire.poll_rest(context)).await && !wire.life.is_ending())
+    let can_go_on = wire.is_at_end() || poll_fn(|context| wire.poll_rest(context)).await;
+    Ok(can_go_on && !wire.life.is_ending())
 }
 
 /// The body of an answer on its way.

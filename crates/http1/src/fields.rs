@@ -164,11 +164,20 @@ impl Fields {
         fields
     }
 
-    /// Fields that lie in `bytes`, which begins with something else.
-    pub(crate) fn in_buffer(bytes: Vec<u8>, fields: usize) -> Fields {
-        Fields {
-            bytes: bytes.into(),
-            index: SmallVec::with_capacity(fields),
+    /// Begin anew, in the same memory, with these bytes, in which fields lie.
+    pub(crate) fn refill(&mut self, bytes: &[u8], fields: usize) {
+        self.index.clear();
+        self.index.reserve(fields);
+        let own = self.bytes.to_mut();
+        own.clear();
+        own.extend_from_slice(bytes);
+    }
+
+    /// How much memory it has for bytes.
+    pub(crate) fn capacity(&self) -> usize {
+        match &self.bytes {
+            Cow::Borrowed(_) => 0,
+            Cow::Owned(bytes) => bytes.capacity(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The heads of requests and responses.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -9,9 +10,10 @@ use crate::fields::{Fields, Malformed, Span, is_token};
 use crate::target::Target;
 
 /// What both sides speak; other versions are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Version {
     Http10,
+    #[default]
     Http11,
 }
 
@@ -27,12 +29,13 @@ impl Version {
 
 /// The head of a request: everything in one piece of memory, as it was sent.
 ///
-/// It goes from hand to hand on its way to who answers it, so it is only a pointer.
+/// It goes from hand to hand on its way to who answers it, so it is only a pointer; and what it points to is used again,
+/// with all its memory, by the next.
 #[derive(Clone)]
-pub struct RequestHead(Box<RequestParts>);
+pub struct RequestHead(Option<Box<RequestParts>>);
 
 /// What a [`RequestHead`] points to.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct RequestParts {
     pub version: Version,
     /// Method and target lie in their buffer, before them.
@@ -46,19 +49,48 @@ impl Deref for RequestHead {
     type Target = RequestParts;
 
     fn deref(&self) -> &RequestParts {
-        &self.0
+        self.0.as_ref().expect(WHILE_IT_LIVES)
     }
 }
 
 impl DerefMut for RequestHead {
     fn deref_mut(&mut self) -> &mut RequestParts {
-        &mut self.0
+        self.0.as_mut().expect(WHILE_IT_LIVES)
     }
 }
 
-impl From<RequestParts> for RequestHead {
-    fn from(parts: RequestParts) -> RequestHead {
-        RequestHead(Box::new(parts))
+const WHILE_IT_LIVES: &str = "it is taken when the head is dropped";
+
+thread_local! {
+    #[allow(clippy::vec_box, reason = "the boxes are what is kept")]
+    static SHELF: RefCell<Vec<Box<RequestParts>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// So many heads of so many bytes lie ready.
+const SHELVED: usize = 32;
+const SHELVED_BYTES: usize = 4 * 1024;
+
+impl RequestHead {
+    /// One without content, but perhaps with memory for it.
+    pub(crate) fn empty() -> RequestHead {
+        let used = SHELF.try_with(|shelf| shelf.borrow_mut().pop()).ok();
+        RequestHead(Some(used.flatten().unwrap_or_default()))
+    }
+}
+
+impl Drop for RequestHead {
+    fn drop(&mut self) {
+        let Some(parts) = self.0.take() else { return };
+        if parts.fields.capacity() > SHELVED_BYTES {
+            return;
+        }
+        // Without a shelf, at the end of the thread, it is simply freed.
+        let _ = SHELF.try_with(|shelf| {
+            let mut shelf = shelf.borrow_mut();
+            if shelf.len() < SHELVED {
+                shelf.push(parts);
+            }
+        });
     }
 }
 
@@ -73,27 +105,22 @@ impl RequestHead {
         version: Version,
         fields: &Fields,
     ) -> Result<RequestHead, Malformed> {
-        let mut own = Fields::with_capacity(
-            fields.len(),
-            fields.bytes().len() + method.len() + target.len(),
-        );
+        let mut head = RequestHead::empty();
+        let own = &mut head.fields;
+        own.refill(b"", fields.len());
         let (method_span, target_span) = (own.append_bytes(method), own.append_bytes(target));
         let is_target = target.iter().all(|&byte| byte > b' ' && byte != 0x7f);
         let place = (method.len(), method.len() + target.len());
-        let parts = Target::parse(method, place, &mut own).ok_or(Malformed)?;
+        let parts = Target::parse(method, place, own).ok_or(Malformed)?;
         if !is_token(method) || !is_target {
             return Err(Malformed);
         }
         for (name, value) in fields.iter() {
             own.try_push(name, value)?;
         }
-        Ok(RequestHead::from(RequestParts {
-            version,
-            method: method_span,
-            target: target_span,
-            fields: own,
-            parts,
-        }))
+        head.version = version;
+        (head.method, head.target, head.parts) = (method_span, target_span, parts);
+        Ok(head)
     }
 }
 

@@ -7,8 +7,8 @@ use std::fmt;
 
 use httparse::{EMPTY_HEADER, Status, parse_headers};
 
-use crate::fields::{Fields, Span, is_token};
-use crate::head::{RequestHead, RequestParts, Version};
+use crate::fields::{Span, is_token};
+use crate::head::{RequestHead, Version};
 use crate::target::Target;
 
 /// How much a client may send before it is refused.
@@ -208,7 +208,9 @@ fn finish(
         Err(_) => return Err(Refusal::Malformed),
     };
     let end = begin + line.length + length;
-    let mut fields = Fields::in_buffer(bytes[begin..end].to_vec(), found.len());
+    let mut head = RequestHead::empty();
+    let fields = &mut head.fields;
+    fields.refill(&bytes[begin..end], found.len());
     let base = bytes[begin..].as_ptr().addr();
     for field in found {
         let span = |part: &[u8]| {
@@ -222,15 +224,12 @@ fn finish(
         fields.add_span(span(field.name.as_bytes()), span(field.value));
     }
     let method = &bytes[begin..begin + line.method];
-    let parts = Target::parse(method, line.target, &mut fields).ok_or(Refusal::Malformed)?;
-    let head = RequestParts {
-        version: line.version,
-        method: Span::new(0, line.method),
-        target: Span::new(line.target.0, line.target.1),
-        fields,
-        parts,
-    };
-    Ok(Some((head.into(), end)))
+    let parts = Target::parse(method, line.target, fields).ok_or(Refusal::Malformed)?;
+    head.version = line.version;
+    head.method = Span::new(0, line.method);
+    head.target = Span::new(line.target.0, line.target.1);
+    head.parts = parts;
+    Ok(Some((head, end)))
 }
 
 #[cfg(test)]

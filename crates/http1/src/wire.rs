@@ -246,6 +246,11 @@ impl<S: Stream> Wire<S> {
         step
     }
 
+    /// Whether the body of the request has come to its end.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.inner.borrow().body == Decoder::Done
+    }
+
     /// After the answer: ready when the body is at its end, or nobody holds it any more; whether a request can follow.
     pub(crate) fn poll_rest(&self, context: &mut Context<'_>) -> Poll<bool> {
         let inner = &mut *self.inner.borrow_mut();

@@ -3,7 +3,8 @@
 mod support;
 
 use proptest::prelude::*;
-use support::{Answer, answers, echo, run, serve, serve_hyper, talk};
+use proptest::test_runner::RngSeed;
+use support::{Answer, answers, echo, run, serve, serve_hyper, talk_until_reset};
 
 /// Lines and parts of which requests are made, good and bad.
 const FIRST: &[&str] = &[
@@ -154,12 +155,14 @@ fn good() -> impl Strategy<Value = String> {
         })
 }
 
-fn both(bytes: &[u8], size: usize) -> (Vec<Answer>, Vec<Answer>) {
+/// What ours answers, and hyper, if nothing of its answers was lost.
+fn both(bytes: &[u8], size: usize) -> (Vec<Answer>, Option<Vec<Answer>>) {
     run(async {
         let (ours, _) = serve(echo);
-        let ours = talk(ours, bytes.chunks(size)).await;
-        let theirs = talk(serve_hyper(), bytes.chunks(size)).await;
-        (answers(&ours), answers(&theirs))
+        let (ours, reset) = talk_until_reset(ours, bytes.chunks(size)).await;
+        assert!(!reset, "ours reads what it does not want");
+        let (theirs, reset) = talk_until_reset(serve_hyper(), bytes.chunks(size)).await;
+        (answers(&ours), (!reset).then(|| answers(&theirs)))
     })
 }
 
@@ -208,24 +211,26 @@ fn compare(text: &str, ours: &[Answer], theirs: &[Answer]) -> Result<(), TestCas
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn anything(requests in prop::collection::vec(request(), 1..3), size in prop_oneof![Just(1_usize), 2_usize..64, Just(100_000)]) {
         let text = requests.concat();
         let (ours, theirs) = both(text.as_bytes(), size);
-        compare(&text, &ours, &theirs)?;
+        if let Some(theirs) = theirs {
+            compare(&text, &ours, &theirs)?;
+        }
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn good_requests_are_all_answered_and_alike(requests in prop::collection::vec(good(), 1..6), size in prop_oneof![Just(1_usize), 2_usize..64, Just(100_000)]) {
         let text = requests.concat();
         let (ours, theirs) = both(text.as_bytes(), size);
         prop_assert_eq!(ours.len(), requests.len());
-        prop_assert_eq!(ours, theirs);
+        prop_assert_eq!(Some(ours), theirs);
     }
 }

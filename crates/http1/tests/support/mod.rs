@@ -188,6 +188,14 @@ pub(crate) fn serve_hyper() -> UnixStream {
 
 /// Send these, each when the one before was taken, and no more; all that comes back.
 pub(crate) async fn talk(stream: UnixStream, pieces: impl Iterator<Item = &[u8]>) -> Vec<u8> {
+    talk_until_reset(stream, pieces).await.0
+}
+
+/// The same, and whether the other end was closed with bytes unread: then something may have been lost.
+pub(crate) async fn talk_until_reset(
+    stream: UnixStream,
+    pieces: impl Iterator<Item = &[u8]>,
+) -> (Vec<u8>, bool) {
     let (mut read, mut write) = stream.into_split();
     let sending = async {
         for piece in pieces {
@@ -202,12 +210,9 @@ pub(crate) async fn talk(stream: UnixStream, pieces: impl Iterator<Item = &[u8]>
         let _ = write.shutdown().await;
     };
     let mut all = Vec::new();
-    let receiving = async {
-        // A reset at the end is an end.
-        let _ = read.read_to_end(&mut all).await;
-    };
-    tokio::join!(sending, receiving);
-    all
+    let receiving = async { read.read_to_end(&mut all).await.is_err() };
+    let ((), reset) = tokio::join!(sending, receiving);
+    (all, reset)
 }
 
 /// One answer as it was received.

@@ -170,7 +170,7 @@ fn upload(dispatch: &str) {
     )
     .expect("a file can be written");
     let server = Server::app(site.path())
-        .args(["--workers", "1", "--dispatch", dispatch])
+        .args(["--workers", "1", "--dispatch", dispatch, "--max-body", "0"])
         .args([
             "--ini",
             "enable_post_data_reading=0",

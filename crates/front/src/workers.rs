@@ -1,8 +1,9 @@
 //! The workers and what they are asked: requests go to the desk, answers come from it.
 //!
 //! Nothing is given to a certain worker: whoever is idle claims what was posted first (the crate `relay`). What is
-//! decided here is whom to wake. A worker that runs soon claims the next by itself, so as many are woken as there are
-//! processors, and more only when those have been busy with one request for a moment: then it is a slow one, or waits.
+//! decided here is whom to wake ([`waking`]).
+
+mod waking;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -13,13 +14,10 @@ use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
 use ipc::{Channel, ToDoor};
-use relay::{Desk, Doze, Lane, News, Order, Reserved};
+use relay::{Desk, Lane, News, Order, Reserved};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
+use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 use scoreboard::{Counter, Writer};
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
@@ -31,8 +29,6 @@ use crate::line::Line;
 use crate::store::Broken;
 use crate::streamed;
 
-/// For so long a worker that does not sleep is expected to claim the next request soon.
-const PATIENCE: Duration = Duration::from_micros(200);
 /// Requests are posted, and answers left where they are, so often at most before both are looked at.
 const IN_A_ROW: u32 = 32;
 
@@ -210,21 +206,16 @@ impl Workers {
 
     // ---- what becomes of them ----
 
-    /// Look at what workers have done, and wake those that are needed. True if somebody was told something.
-    pub(crate) fn turn(&self) -> bool {
+    /// Look at what workers have done, and wake those that are needed.
+    pub(crate) fn turn(&self) {
         self.posted.set(0);
         self.desk.passed(|order| {
             if let Some(flight) = self.flight(order) {
                 self.claimed(&flight);
             }
         });
-        let mut any = false;
-        self.desk.news(|news| {
-            any = true;
-            self.heard(news, Duration::ZERO);
-        });
+        self.desk.news(|news| self.heard(news, Duration::ZERO));
         self.wake();
-        any
     }
 
     /// `after`: how long after the claim, if its worker is dead.
@@ -271,86 +262,14 @@ impl Workers {
         Some(flight)
     }
 
-    // ---- who is awake ----
-
-    fn ring(&self, seat: u16) {
-        if let Some(Some(worker)) = self.seats.borrow().get(usize::from(seat)) {
-            // A full counter has rung already.
-            let _ = rustix::io::write(&worker.bell, &1u64.to_ne_bytes());
-        }
-    }
-
-    fn wake(&self) {
-        self.look_at_timer();
-        let unclaimed = self.unclaimed.get();
-        if unclaimed == 0 {
-            self.rings.set(0);
-            return;
-        }
-        let patience = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
-        let (active, asleep) = self.desk.active(patience);
-        let wanted = unclaimed.min(self.parallel << self.rings.get().min(16));
-        for _ in 0..wanted.saturating_sub(active).min(asleep) {
-            match self.desk.wake() {
-                Some(seat) => self.ring(seat),
-                None => return,
-            }
-        }
-    }
-
-    /// About to sleep, if nobody is told something.
-    pub(crate) fn park(&self) {
-        if self.turn() {
-            return;
-        }
-        let (_, asleep) = match self.unclaimed.get() {
-            0 => (0, 0),
-            _ => self.desk.active(0),
-        };
-        if asleep > 0 {
-            self.set_timer();
-        }
-        if !self.desk.doze(Doze::UntilWoken) {
-            self.turn();
-        }
-    }
-
-    pub(crate) fn unpark(&self) {
-        self.desk.rouse();
-    }
-
-    /// Sets the timer, if it is not set.
-    fn set_timer(&self) {
-        if self.timed.get().is_some() {
-            return;
-        }
-        self.timed.set(Some(Instant::now()));
-        let nothing = Timespec::default();
-        let patience = Itimerspec {
-            it_interval: nothing,
-            it_value: Timespec::try_from(PATIENCE).unwrap_or(nothing),
-        };
-        let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &patience);
-    }
-
-    fn look_at_timer(&self) {
-        if self
-            .timed
-            .get()
-            .is_some_and(|set| set.elapsed() >= PATIENCE)
-        {
-            self.timed.set(None);
-            self.rings.set(self.rings.get() + 1);
-        }
-    }
-
     // ---- workers ----
 
     /// A new one.
     pub(crate) fn add(self: &Rc<Self>, id: u64, door: Channel) -> io::Result<()> {
         let seat = self.desk.seat();
         let seat = seat.ok_or_else(|| io::Error::other("more workers than there are seats"))?;
-        let worker = Rc::new(introduce(self, id, seat, door)?);
+        let worker = introduce(self, id, seat, door);
+        let worker = Rc::new(worker.inspect_err(|_| self.desk.leave(seat))?);
         let mut seats = self.seats.borrow_mut();
         if seats.len() <= usize::from(seat) {
             seats.resize(usize::from(seat) + 1, None);

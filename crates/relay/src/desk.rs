@@ -10,8 +10,8 @@ use crate::layout::state::{
     ANSWERED, CANCELLED, CLAIMED, ENDED, LISTED, number, posted, seat as seat_of,
 };
 use crate::layout::{
-    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, DOZING, LANES, RING, SEAT_CLAIMS, SEAT_CLOSED, SEAT_SINCE,
-    SEATS, SLOT_NEXT, SLOTS,
+    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, RING, SEAT_CLAIMS, SEAT_CLOSED, SEAT_SINCE, SEATS,
+    SLOT_NEXT, SLOTS,
 };
 use crate::memory::{Memory, Order, now};
 
@@ -72,15 +72,6 @@ impl News {
             ended: state & ENDED != 0,
         }
     }
-}
-
-/// How the front sleeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doze {
-    /// It wants to be woken for every answer.
-    UntilWoken,
-    /// It wakes by itself in a moment.
-    AMoment,
 }
 
 impl Desk {
@@ -332,13 +323,9 @@ impl Desk {
     // ---- sleep ----
 
     /// About to wait; false if there is news instead.
-    pub fn doze(&self, how: Doze) -> bool {
+    pub fn sleep(&self) -> bool {
         let front = self.memory.word(AT_FRONT);
-        let how = match how {
-            Doze::UntilWoken => ASLEEP,
-            Doze::AMoment => DOZING,
-        };
-        front.store(how, SeqCst);
+        front.store(ASLEEP, SeqCst);
         let quiet = self.memory.word(AT_NEWS).load(SeqCst) == 0;
         if !quiet {
             front.store(AWAKE, SeqCst);
@@ -347,7 +334,7 @@ impl Desk {
     }
 
     /// It waits no more.
-    pub fn rouse(&self) {
+    pub fn rise(&self) {
         self.memory.word(AT_FRONT).store(AWAKE, SeqCst);
     }
 }

@@ -1,7 +1,7 @@
 //! Where things are in the memory, in words of 8 bytes, and what the words mean.
 //!
 //! ```text
-//! header  0 magic   8 the front: awake or how it sleeps   16 last of the list of news
+//! header  0 magic   8 the front: awake or asleep   16 last of the list of news
 //! lanes   two: head, tail, ring of entries (number << 32 | slot); the first lane goes before the second
 //! awake   bits of the seats whose workers sleep
 //! seats   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC
@@ -54,10 +54,8 @@ const _: () = assert!((AT_SLEEPING | AT_SEATS | AT_SLOTS).trailing_zeros() >= 3)
 
 /// The front runs: it looks for news before it sleeps.
 pub(crate) const AWAKE: u64 = 0;
-/// It sleeps: wake it for every answer.
+/// It sleeps: who has an answer wakes it.
 pub(crate) const ASLEEP: u64 = 1;
-/// It sleeps for a moment only: wake it when there is nothing else to do.
-pub(crate) const DOZING: u64 = 2;
 
 /// A slot's state: `number << 32 | seat << 16 | flags`; 0 is free.
 pub(crate) mod state {

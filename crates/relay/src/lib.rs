@@ -29,7 +29,7 @@ mod seat;
 #[cfg(test)]
 mod tests;
 
-pub use desk::{Desk, Doze, Lane, News, Reserved};
+pub use desk::{Desk, Lane, News, Reserved};
 pub use layout::{ROOM, SEATS, SLOTS};
 pub use memory::Order;
 pub use seat::{Seat, Then};

@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::layout::state::{ANSWERED, CANCELLED, CLAIMED, ENDED, LISTED, claimed, posted};
 use crate::layout::{
-    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, DOZING, LANES, SEAT_CLAIMS, SEAT_CLOSED, SEAT_SINCE, SEATS,
-    SLOT_NEXT,
+    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, SEAT_CLAIMS, SEAT_CLOSED, SEAT_SINCE, SEATS, SLOT_NEXT,
 };
 use crate::memory::{Memory, Order, now};
 
@@ -22,12 +21,9 @@ pub struct Seat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a front that is not woken does not see the answer"]
 pub enum Then {
-    /// It runs, or has been woken.
+    /// It runs, or somebody wakes it.
     Nothing,
-    /// Wake it before anything else.
     Wake,
-    /// Wake it before sleeping: until then it looks for itself now and then.
-    WakeBeforeSleep,
 }
 
 impl Seat {
@@ -100,18 +96,12 @@ impl Seat {
         if before & LISTED == 0 {
             self.list(order);
         }
-        match self.memory.word(AT_FRONT).load(SeqCst) {
-            ASLEEP => self.then_wake(),
-            DOZING => Then::WakeBeforeSleep,
-            _ => Then::Nothing,
-        }
-    }
-
-    /// Wake the front unless somebody else does or it does not sleep.
-    pub fn then_wake(&self) -> Then {
-        match self.memory.word(AT_FRONT).swap(AWAKE, SeqCst) {
-            AWAKE => Then::Nothing,
-            _ => Then::Wake,
+        let front = self.memory.word(AT_FRONT);
+        // Most often it runs; then nothing is written to a word that all look at.
+        if front.load(SeqCst) == ASLEEP && front.swap(AWAKE, SeqCst) == ASLEEP {
+            Then::Wake
+        } else {
+            Then::Nothing
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use crate::layout::ROOM;
-use crate::{Desk, Doze, Lane, News, Order, Seat, Then};
+use crate::{Desk, Lane, News, Order, Seat, Then};
 
 fn post(desk: &Desk, lane: Lane, bytes: &[u8]) -> Order {
     let slot = desk.reserve(lane).expect("there is room");
@@ -123,15 +123,14 @@ fn the_front_is_woken_once() {
     let (_, seat) = worker(&desk, &memory);
     let orders = [1, 2, 3, 4].map(|n| post(&desk, Lane::Usual, &[n]));
     assert!(orders.iter().all(|_| seat.claim().is_some()));
-    assert!(desk.doze(Doze::UntilWoken));
+    assert!(desk.sleep());
     assert_eq!(seat.answer(orders[0], b"", true), Then::Wake);
     assert_eq!(seat.answer(orders[1], b"", true), Then::Nothing);
-    assert!(!desk.doze(Doze::UntilWoken), "there is news");
+    assert!(!desk.sleep(), "there is news");
     assert_eq!(news(&desk).len(), 2);
-    assert!(desk.doze(Doze::AMoment));
-    assert_eq!(seat.answer(orders[2], b"", true), Then::WakeBeforeSleep);
-    assert_eq!(seat.then_wake(), Then::Wake);
-    desk.rouse();
+    assert!(desk.sleep());
+    desk.rise();
+    assert_eq!(seat.answer(orders[2], b"", true), Then::Nothing);
     assert_eq!(seat.end(orders[3]), Then::Nothing);
     assert_eq!(news(&desk).len(), 2);
 }

@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use ipc::{Channel, ToDoor};
+use php::Host as _;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::{JoinHandle, spawn_local};
@@ -48,7 +49,10 @@ fn serve(
     match Link::new(seat, fds) {
         Ok(link) => Some(spawn_local(link::serve(Rc::clone(worker), link, before))),
         Err(error) => {
-            log::alert(format_args!("cannot serve the front: {error}"));
+            // Out of memory or of descriptors: one that could not be asked anything would only be in the way.
+            let reason = format!("it cannot serve the front: {error}");
+            log::error(&reason);
+            worker.host.leave(&reason);
             before
         }
     }

@@ -3,25 +3,26 @@
 //! One request after the other, each to its end, what it does after its response included: this worker is claimed for
 //! nothing else meanwhile, because it is it who claims.
 
+mod answer;
+
 use std::cell::{Cell, RefCell};
-use std::io::{self, IoSlice};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http1::{Body as _, Limits, RequestHead, Version};
+use http1::{Limits, RequestHead, Version};
 use ipc::Ends;
-use ipc::frame::{AnswerBody, AnswerHead, Answered, Asked, Part, Piece, push_field};
+use ipc::frame::{Asked, Part, Piece};
 use php::{BodySource, Client};
-use relay::{Order, ROOM, Seat, Then};
+use relay::{Order, Seat, Then};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 
-use crate::body::ResponseBody;
 use crate::connection::tcp_client;
 use crate::handler::{Answer, Answering, refused};
 use crate::upload::Upload;
@@ -40,8 +41,6 @@ pub(crate) struct Link {
     /// What wakes us, and the front.
     bell: AsyncFd<OwnedFd>,
     front: OwnedFd,
-    /// The front has not been told of an answer yet.
-    owes: Cell<bool>,
     /// What came last of files, and for which request.
     files: RefCell<Option<(u32, Vec<OwnedFd>)>>,
     /// The client of the request before, which is likely the same.
@@ -112,7 +111,6 @@ impl Link {
             stream: UnixStream::from_std(stream.into())?,
             bell: descriptors::watch(bell, Interest::READABLE)?,
             front,
-            owes: Cell::new(false),
             files: RefCell::default(),
             client: RefCell::default(),
             buffer: RefCell::default(),
@@ -124,7 +122,6 @@ impl Link {
     async fn next(&self, worker: &Worker) -> Option<Order> {
         loop {
             if worker.host.is_leaving() {
-                self.pay();
                 self.gone().await;
                 return None;
             }
@@ -134,7 +131,6 @@ impl Link {
             if !self.seat.sleep() {
                 continue;
             }
-            self.pay();
             let woken = std::future::poll_fn(|context| {
                 if self.poll_gone(context).is_ready() {
                     return Poll::Ready(false);
@@ -198,14 +194,6 @@ impl Link {
         match then {
             Then::Nothing => {}
             Then::Wake => self.ring(),
-            Then::WakeBeforeSleep => self.owes.set(true),
-        }
-    }
-
-    /// Tell the front what it has not been told yet.
-    fn pay(&self) {
-        if self.owes.replace(false) && self.seat.then_wake() == Then::Wake {
-            self.ring();
         }
     }
 
@@ -286,7 +274,6 @@ impl Link {
 
     /// Files of a request; `None` if nobody waits for it any more.
     async fn files(&self, order: Order) -> Option<Vec<OwnedFd>> {
-        self.pay();
         self.send_mark(order, Piece::Files).await.ok()?;
         std::future::poll_fn(|context| {
             let unwanted = self.poll_unwanted(order, context).is_ready();
@@ -325,153 +312,9 @@ impl Link {
             if let Poll::Ready(answer) = Pin::new(&mut answering).poll(context) {
                 return Poll::Ready(Some(answer));
             }
-            // Who waits does not know for how long.
-            self.pay();
             self.poll_unwanted(order, context).map(|()| None)
         })
         .await
-    }
-
-    // ---- its answer ----
-
-    /// True if that was the end of the request.
-    async fn deliver(
-        &self,
-        order: Order,
-        mut answer: Answer,
-        is_head: bool,
-        passage: &Passage,
-    ) -> bool {
-        let (mut fields, mut frame) = self.answer.take();
-        fields.clear();
-        frame.clear();
-        let closes = answer.head.fields.remove("Connection");
-        for (name, value) in answer.head.fields.iter() {
-            push_field(&mut fields, name, value);
-        }
-        let head = AnswerHead {
-            status: answer.head.status,
-            closes,
-            reason: &answer.head.reason,
-            fields: &fields,
-        };
-        let ended = match &answer.body {
-            ResponseBody::Full(bytes) => {
-                let body = bytes.as_deref().unwrap_or_default();
-                self.deliver_whole(order, head, body, &mut frame, passage)
-            }
-            _ => false,
-        };
-        if !ended && frame.is_empty() {
-            // A file's fields say it: of HEAD there is none, and yet a length.
-            let length = match &answer.body {
-                ResponseBody::File(_) => None,
-                body => body.length(),
-            };
-            Answered::Head(head, AnswerBody::Stream(length)).write_to(&mut frame);
-            self.stream(order, &frame, answer.body, is_head).await;
-        }
-        self.answer.replace((fields, frame));
-        ended
-    }
-
-    /// If it fits in the slot; `frame` stays empty if not.
-    fn deliver_whole(
-        &self,
-        order: Order,
-        head: AnswerHead<'_>,
-        body: &[u8],
-        frame: &mut Vec<u8>,
-        passage: &Passage,
-    ) -> bool {
-        if head.fields.len() + head.reason.len() + body.len() + 64 > ROOM {
-            return false;
-        }
-        Answered::Head(head, AnswerBody::Here(body)).write_to(frame);
-        let ended = !passage.goes_on.get();
-        self.tell(self.seat.answer(order, frame, ended));
-        if !ended {
-            self.pay();
-        }
-        ended
-    }
-
-    /// The head through the slot, if it fits, and the body through the stream.
-    async fn stream(&self, order: Order, head: &[u8], body: ResponseBody, is_head: bool) {
-        let fits = head.len() <= ROOM;
-        let then = if fits {
-            self.seat.answer(order, head, false)
-        } else {
-            let mut long = Vec::new();
-            let length = u32::try_from(head.len()).expect("a head is smaller than 4 GiB");
-            Answered::Long(length).write_to(&mut long);
-            self.seat.answer(order, &long, false)
-        };
-        self.tell(then);
-        self.pay();
-        // Without a front nobody waits for the rest.
-        let _ = self
-            .pump(order, if fits { &[] } else { head }, body, is_head)
-            .await;
-    }
-
-    async fn pump(
-        &self,
-        order: Order,
-        head: &[u8],
-        mut body: ResponseBody,
-        is_head: bool,
-    ) -> io::Result<()> {
-        if !head.is_empty() {
-            self.send(order, head).await?;
-        }
-        if is_head {
-            return self.send_mark(order, Piece::End).await;
-        }
-        loop {
-            let piece = std::future::poll_fn(|context| {
-                if self.poll_unwanted(order, context).is_ready() {
-                    return Poll::Ready(Some(Err(io::ErrorKind::BrokenPipe.into())));
-                }
-                body.poll_piece(context)
-            });
-            match piece.await {
-                Some(Ok(piece)) => self.send(order, &piece).await?,
-                Some(Err(_)) => return self.send_mark(order, Piece::Broken).await,
-                None => return self.send_mark(order, Piece::End).await,
-            }
-        }
-    }
-
-    async fn send_mark(&self, order: Order, mark: Piece) -> io::Result<()> {
-        self.write(&mark.head(order.number), &[]).await
-    }
-
-    async fn send(&self, order: Order, bytes: &[u8]) -> io::Result<()> {
-        for piece in bytes.chunks(1 << 20) {
-            let length = u32::try_from(piece.len()).expect("a mebibyte");
-            let head = Piece::Bytes(length).head(order.number);
-            self.write(&head, piece).await?;
-        }
-        Ok(())
-    }
-
-    /// All of it: the front could not tell where the next begins.
-    async fn write(&self, mut head: &[u8], mut bytes: &[u8]) -> io::Result<()> {
-        while !head.is_empty() || !bytes.is_empty() {
-            self.stream.writable().await?;
-            let pieces = [IoSlice::new(head), IoSlice::new(bytes)];
-            match self.stream.try_write_vectored(&pieces) {
-                Ok(written) => {
-                    let of_head = written.min(head.len());
-                    head = &head[of_head..];
-                    bytes = &bytes[written - of_head..];
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 }
 

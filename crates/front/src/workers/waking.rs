@@ -1,0 +1,83 @@
+//! Whom to wake, and when to sleep.
+//!
+//! A worker that runs soon claims the next by itself, so as many are woken as there are processors, and more only when
+//! those have been busy with one request for a moment: then it is a slow one, or waits.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
+
+use super::Workers;
+
+/// For so long a worker that does not sleep is expected to claim the next request soon.
+const PATIENCE: Duration = Duration::from_micros(200);
+
+impl Workers {
+    pub(super) fn ring(&self, seat: u16) {
+        if let Some(Some(worker)) = self.seats.borrow().get(usize::from(seat)) {
+            // A full counter has rung already.
+            let _ = rustix::io::write(&worker.bell, &1u64.to_ne_bytes());
+        }
+    }
+
+    pub(super) fn wake(&self) {
+        self.look_at_timer();
+        let unclaimed = self.unclaimed.get();
+        if unclaimed == 0 {
+            self.rings.set(0);
+            return;
+        }
+        let patience = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
+        let (active, asleep) = self.desk.active(patience);
+        let wanted = unclaimed.min(self.parallel << self.rings.get().min(16));
+        for _ in 0..wanted.saturating_sub(active).min(asleep) {
+            match self.desk.wake() {
+                Some(seat) => self.ring(seat),
+                None => return,
+            }
+        }
+    }
+
+    /// About to sleep. If somebody was told something, no sleep follows; that we seem to sleep for a moment does no harm,
+    /// that we seem awake when we sleep would: nobody would wake us.
+    pub(crate) fn park(&self) {
+        loop {
+            self.turn();
+            if self.unclaimed.get() > 0 && self.desk.active(0).1 > 0 {
+                self.set_timer();
+            }
+            if self.desk.sleep() {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn unpark(&self) {
+        self.desk.rise();
+    }
+
+    /// Sets the timer, if it is not set.
+    fn set_timer(&self) {
+        if self.timed.get().is_some() {
+            return;
+        }
+        self.timed.set(Some(Instant::now()));
+        let nothing = Timespec::default();
+        let patience = Itimerspec {
+            it_interval: nothing,
+            it_value: Timespec::try_from(PATIENCE).unwrap_or(nothing),
+        };
+        let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &patience);
+    }
+
+    fn look_at_timer(&self) {
+        if self
+            .timed
+            .get()
+            .is_some_and(|set| set.elapsed() >= PATIENCE)
+        {
+            self.timed.set(None);
+            self.rings.set(self.rings.get() + 1);
+        }
+    }
+}

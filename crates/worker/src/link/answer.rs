@@ -1,0 +1,150 @@
+//! An answer on its way to the front: in the slot if it fits there, else through the stream.
+
+use std::io::{self, IoSlice};
+
+use http1::Body as _;
+use ipc::frame::{AnswerBody, AnswerHead, Answered, Piece, push_field};
+use relay::{Order, ROOM};
+use std::task::Poll;
+
+use super::{Link, Passage};
+use crate::body::ResponseBody;
+use crate::handler::Answer;
+
+impl Link {
+    /// True if that was the end of the request.
+    pub(super) async fn deliver(
+        &self,
+        order: Order,
+        mut answer: Answer,
+        is_head: bool,
+        passage: &Passage,
+    ) -> bool {
+        let (mut fields, mut frame) = self.answer.take();
+        fields.clear();
+        frame.clear();
+        let closes = answer.head.fields.remove("Connection");
+        for (name, value) in answer.head.fields.iter() {
+            push_field(&mut fields, name, value);
+        }
+        let head = AnswerHead {
+            status: answer.head.status,
+            closes,
+            reason: &answer.head.reason,
+            fields: &fields,
+        };
+        let ended = match &answer.body {
+            ResponseBody::Full(bytes) => {
+                let body = bytes.as_deref().unwrap_or_default();
+                self.deliver_whole(order, head, body, &mut frame, passage)
+            }
+            _ => false,
+        };
+        if !ended && frame.is_empty() {
+            // A file's fields say it: of HEAD there is none, and yet a length.
+            let length = match &answer.body {
+                ResponseBody::File(_) => None,
+                body => body.length(),
+            };
+            Answered::Head(head, AnswerBody::Stream(length)).write_to(&mut frame);
+            self.stream(order, &frame, answer.body, is_head).await;
+        }
+        self.answer.replace((fields, frame));
+        ended
+    }
+
+    /// If it fits in the slot; `frame` stays empty if not.
+    fn deliver_whole(
+        &self,
+        order: Order,
+        head: AnswerHead<'_>,
+        body: &[u8],
+        frame: &mut Vec<u8>,
+        passage: &Passage,
+    ) -> bool {
+        if head.fields.len() + head.reason.len() + body.len() + 64 > ROOM {
+            return false;
+        }
+        Answered::Head(head, AnswerBody::Here(body)).write_to(frame);
+        let ended = !passage.goes_on.get();
+        self.tell(self.seat.answer(order, frame, ended));
+        ended
+    }
+
+    /// The head through the slot, if it fits, and the body through the stream.
+    async fn stream(&self, order: Order, head: &[u8], body: ResponseBody, is_head: bool) {
+        let fits = head.len() <= ROOM;
+        let then = if fits {
+            self.seat.answer(order, head, false)
+        } else {
+            let mut long = Vec::new();
+            let length = u32::try_from(head.len()).expect("a head is smaller than 4 GiB");
+            Answered::Long(length).write_to(&mut long);
+            self.seat.answer(order, &long, false)
+        };
+        self.tell(then);
+        // Without a front nobody waits for the rest.
+        let _ = self
+            .pump(order, if fits { &[] } else { head }, body, is_head)
+            .await;
+    }
+
+    async fn pump(
+        &self,
+        order: Order,
+        head: &[u8],
+        mut body: ResponseBody,
+        is_head: bool,
+    ) -> io::Result<()> {
+        if !head.is_empty() {
+            self.send(order, head).await?;
+        }
+        if is_head {
+            return self.send_mark(order, Piece::End).await;
+        }
+        loop {
+            let piece = std::future::poll_fn(|context| {
+                if self.poll_unwanted(order, context).is_ready() {
+                    return Poll::Ready(Some(Err(io::ErrorKind::BrokenPipe.into())));
+                }
+                body.poll_piece(context)
+            });
+            match piece.await {
+                Some(Ok(piece)) => self.send(order, &piece).await?,
+                Some(Err(_)) => return self.send_mark(order, Piece::Broken).await,
+                None => return self.send_mark(order, Piece::End).await,
+            }
+        }
+    }
+
+    pub(super) async fn send_mark(&self, order: Order, mark: Piece) -> io::Result<()> {
+        self.write(&mark.head(order.number), &[]).await
+    }
+
+    async fn send(&self, order: Order, bytes: &[u8]) -> io::Result<()> {
+        for piece in bytes.chunks(1 << 20) {
+            let length = u32::try_from(piece.len()).expect("a mebibyte");
+            let head = Piece::Bytes(length).head(order.number);
+            self.write(&head, piece).await?;
+        }
+        Ok(())
+    }
+
+    /// All of it: the front could not tell where the next begins.
+    async fn write(&self, mut head: &[u8], mut bytes: &[u8]) -> io::Result<()> {
+        while !head.is_empty() || !bytes.is_empty() {
+            self.stream.writable().await?;
+            let pieces = [IoSlice::new(head), IoSlice::new(bytes)];
+            match self.stream.try_write_vectored(&pieces) {
+                Ok(written) => {
+                    let of_head = written.min(head.len());
+                    head = &head[of_head..];
+                    bytes = &bytes[written - of_head..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

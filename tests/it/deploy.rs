@@ -76,10 +76,10 @@ const PAGES: &str = "<?php if ($_SERVER['REQUEST_URI'] !== '/greedy') { echo 'ok
 fn fifty_killed_workers_under_load_cost_nobody_else_a_request() {
     let site = testkit::document_root();
     std::fs::write(site.path().join("index.php"), PAGES).expect("a file can be written");
-    let server = Server::app(site.path()).args(["--workers", "4"]).start();
+    let server = Server::app(site.path()).args(["--workers", "12"]).start();
     let (answered, failed) = under_load(
         &server,
-        4,
+        12,
         "/",
         |response| response.status == 502,
         || {
@@ -90,7 +90,7 @@ fn fifty_killed_workers_under_load_cost_nobody_else_a_request() {
                     assert!(start.elapsed() < Duration::from_secs(20), "{victim} lives");
                     end(&server, victim, number);
                 }
-                eventually("there are four again", || server.workers().len() == 4);
+                eventually("all are there again", || server.workers().len() == 12);
             }
         },
     );

@@ -170,7 +170,16 @@ fn upload(dispatch: &str) {
     )
     .expect("a file can be written");
     let server = Server::app(site.path())
-        .args(["--workers", "1", "--dispatch", dispatch, "--max-body", "0"])
+        .args([
+            "--workers",
+            "1",
+            "--dispatch",
+            dispatch,
+            "--max-body",
+            "0",
+            "--request-timeout",
+            "0",
+        ])
         .args([
             "--ini",
             "enable_post_data_reading=0",

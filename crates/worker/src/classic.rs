@@ -13,8 +13,8 @@ use ipc::Boot;
 use php::Script;
 use site::{Route, Site};
 
+use crate::answer::{Answer, plain};
 use crate::body::ResponseBody;
-use crate::handler::{Answer, plain};
 use crate::waiter::now_ms;
 
 /// The site of this worker.

@@ -10,8 +10,9 @@ use http1::{Incoming, Life, Options, RequestHead, Stream};
 use php::{BodySource, Client};
 use scoreboard::Counter;
 
+use crate::answer;
 use crate::body::{RequestBody, ResponseBody};
-use crate::handler::{self, Answering, refused};
+use crate::handler::{Answering, refused};
 use crate::spread::Seat;
 use crate::worker::Worker;
 
@@ -47,7 +48,7 @@ impl http1::Service for Service {
         &self,
         head: RequestHead,
         body: Option<Incoming>,
-    ) -> impl Future<Output = handler::Answer> {
+    ) -> impl Future<Output = answer::Answer> {
         let body = body.map(|body| Box::new(RequestBody(body)) as Box<dyn BodySource>);
         match refused(&self.worker, &head) {
             Some(answer) => Answer::Refused(Some(Box::new(answer))),
@@ -62,12 +63,12 @@ impl http1::Service for Service {
 
 /// One request being answered, on this connection.
 enum Answer {
-    Refused(Option<Box<handler::Answer>>),
+    Refused(Option<Box<answer::Answer>>),
     Coming(Answering),
 }
 
 impl Future for Answer {
-    type Output = handler::Answer;
+    type Output = answer::Answer;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {

@@ -6,19 +6,18 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http1::{Fields, Fixed, RequestHead, ResponseHead, Version};
+use http1::{RequestHead, Version};
 use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task};
 use scoreboard::Ticket;
 use tokio::task::spawn_local;
 
-use crate::body::{Hanging, ResponseBody};
+use crate::answer::{Answer, convert, plain, send_file};
+use crate::body::ResponseBody;
 use crate::classic::Plan;
 use crate::gate::Turn;
 use crate::link::Passage;
 use crate::watchdog;
 use crate::worker::Worker;
-
-pub(crate) type Answer = http1::Response<ResponseBody>;
 
 /// One request being answered. Dropping it means that the client is gone.
 pub(crate) struct Answering {
@@ -41,13 +40,6 @@ enum Phase {
     Running,
     /// It needs no PHP.
     Planned(Option<Box<Answer>>),
-}
-
-/// An answer of ours in a few words.
-pub(crate) fn plain(status: u16, text: &'static str) -> Answer {
-    let mut answer = Answer::new(status, ResponseBody::text(text));
-    answer.head.fields = Fields::fixed(PLAIN);
-    answer
 }
 
 const TOO_LARGE: &str = "The request body is larger than this server accepts (post_max_size).\n";
@@ -345,81 +337,3 @@ impl Drop for Answering {
 
 /// What the scoreboard calls a request whose client did not wait for the answer.
 const CLIENT_GONE: u16 = 0;
-
-const HTML: Fixed = Fixed::new("Content-Type: text/html; charset=UTF-8");
-const PLAIN: Fixed = Fixed::new("Content-Type: text/plain; charset=UTF-8");
-
-/// How this connection frames the message is not PHP's business, `Connection: close` apart. Nor is the length of what is
-/// there whole.
-fn take_framing(fields: &mut Fields, whole: bool) {
-    let close = fields
-        .get("Connection")
-        .is_some_and(|value| value.eq_ignore_ascii_case(b"close"));
-    fields.remove("Transfer-Encoding");
-    fields.remove("Connection");
-    if close {
-        fields.push("Connection", "close");
-    }
-    if whole {
-        fields.remove("Content-Length");
-    }
-}
-
-/// `complete`: PHP has said all that the head is to say, the type too.
-fn convert(mut response: Response, complete: bool) -> Answer {
-    let head = &mut response.head;
-    if response.known.framing {
-        take_framing(&mut head.fields, matches!(response.body, Body::Full(_)));
-    }
-    if !(100..=999).contains(&head.status) {
-        head.status = 500;
-    }
-    let has_body = !matches!(head.status, 100..=199 | 204 | 304);
-    if has_body && !complete && !response.known.content_type {
-        if head.fields.is_empty() {
-            head.fields = Fields::fixed(HTML);
-        } else {
-            head.fields.push(HTML.name(), HTML.value());
-        }
-    }
-    let body = match response.body {
-        _ if !has_body => ResponseBody::Full(None),
-        Body::Full(bytes) => ResponseBody::full(bytes),
-        Body::Stream(pipe) => ResponseBody::Stream(Hanging::new(pipe)),
-        Body::File(_) => unreachable!("files are answered by send_file"),
-    };
-    Answer {
-        head: response.head,
-        body,
-    }
-}
-
-/// `Response::file()`: what the handler says of it comes last.
-fn send_file(request: &Request, path: &str, said: ResponseHead) -> Answer {
-    let file = match site::StaticFile::open(path.as_ref()) {
-        Ok(file) => file,
-        Err(error) => {
-            crate::log::line(
-                "ERROR",
-                request.id(),
-                format_args!("Response::file({path}): {error}"),
-            );
-            return plain(404, "Not Found\n");
-        }
-    };
-    let head = request.head();
-    let mut answer = file
-        .answer_any(head.method(), &head.fields)
-        .map(ResponseBody::file);
-    if answer.head.status == 200 && said.status != 200 {
-        answer.head.status = said.status;
-    }
-    for (name, _) in said.fields.iter() {
-        answer.head.fields.remove(name);
-    }
-    for (name, value) in said.fields.iter() {
-        // They were looked at when they came from PHP.
-        let _ = answer.head.fields.try_push(name, value);
-    }
-    answer
-}

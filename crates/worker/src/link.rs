@@ -23,8 +23,9 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 
+use crate::answer::Answer;
 use crate::connection::tcp_client;
-use crate::handler::{Answer, Answering, refused};
+use crate::handler::{Answering, refused};
 use crate::upload::Upload;
 use crate::waiter::now_ms;
 use crate::worker::Worker;

@@ -1,6 +1,7 @@
 //! `hearth-php`: the process that PHP runs in. Started by `hearth`, which it serves as a zygote, or for `hearth run`.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod body;
 mod classic;
 mod clock;

@@ -8,8 +8,8 @@ use relay::{Order, ROOM};
 use std::task::Poll;
 
 use super::{Link, Passage};
+use crate::answer::Answer;
 use crate::body::ResponseBody;
-use crate::handler::Answer;
 
 impl Link {
     /// True if that was the end of the request.

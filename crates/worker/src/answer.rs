@@ -1,0 +1,95 @@
+//! What a connection gets to send: from what PHP said, a file, or a few words of ours.
+//!
+//! How a message is framed is the connection's to say, so what PHP says of that is taken out here.
+
+use http1::{Fields, Fixed, ResponseHead};
+use php::{Body, Request, Response};
+
+use crate::body::{Hanging, ResponseBody};
+
+pub(crate) type Answer = http1::Response<ResponseBody>;
+
+const HTML: Fixed = Fixed::new("Content-Type: text/html; charset=UTF-8");
+const PLAIN: Fixed = Fixed::new("Content-Type: text/plain; charset=UTF-8");
+
+/// An answer of ours in a few words.
+pub(crate) fn plain(status: u16, text: &'static str) -> Answer {
+    let mut answer = Answer::new(status, ResponseBody::text(text));
+    answer.head.fields = Fields::fixed(PLAIN);
+    answer
+}
+
+/// How this connection frames the message is not PHP's business, `Connection: close` apart. Nor is the length of what is
+/// there whole.
+fn take_framing(fields: &mut Fields, whole: bool) {
+    let close = fields
+        .get("Connection")
+        .is_some_and(|value| value.eq_ignore_ascii_case(b"close"));
+    fields.remove("Transfer-Encoding");
+    fields.remove("Connection");
+    if close {
+        fields.push("Connection", "close");
+    }
+    if whole {
+        fields.remove("Content-Length");
+    }
+}
+
+/// `complete`: PHP has said all that the head is to say, the type too.
+pub(crate) fn convert(mut response: Response, complete: bool) -> Answer {
+    let head = &mut response.head;
+    if response.known.framing {
+        take_framing(&mut head.fields, matches!(response.body, Body::Full(_)));
+    }
+    if !(100..=999).contains(&head.status) {
+        head.status = 500;
+    }
+    let has_body = !matches!(head.status, 100..=199 | 204 | 304);
+    if has_body && !complete && !response.known.content_type {
+        if head.fields.is_empty() {
+            head.fields = Fields::fixed(HTML);
+        } else {
+            head.fields.push(HTML.name(), HTML.value());
+        }
+    }
+    let body = match response.body {
+        _ if !has_body => ResponseBody::Full(None),
+        Body::Full(bytes) => ResponseBody::full(bytes),
+        Body::Stream(pipe) => ResponseBody::Stream(Hanging::new(pipe)),
+        Body::File(_) => unreachable!("files are answered by send_file"),
+    };
+    Answer {
+        head: response.head,
+        body,
+    }
+}
+
+/// `Response::file()`: what the handler says of it comes last.
+pub(crate) fn send_file(request: &Request, path: &str, said: ResponseHead) -> Answer {
+    let file = match site::StaticFile::open(path.as_ref()) {
+        Ok(file) => file,
+        Err(error) => {
+            crate::log::line(
+                "ERROR",
+                request.id(),
+                format_args!("Response::file({path}): {error}"),
+            );
+            return plain(404, "Not Found\n");
+        }
+    };
+    let head = request.head();
+    let mut answer = file
+        .answer_any(head.method(), &head.fields)
+        .map(ResponseBody::file);
+    if answer.head.status == 200 && said.status != 200 {
+        answer.head.status = said.status;
+    }
+    for (name, _) in said.fields.iter() {
+        answer.head.fields.remove(name);
+    }
+    for (name, value) in said.fields.iter() {
+        // They were looked at when they came from PHP.
+        let _ = answer.head.fields.try_push(name, value);
+    }
+    answer
+}

@@ -66,12 +66,14 @@ unsafe fn real_fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
     unsafe { libc::syscall(libc::SYS_fcntl, fd, command, argument) as c_int }
 }
 
-/// opcache deletes its lock file before it uses it; its name stays to be seen.
+/// opcache deletes its lock file before it uses it, or has it in memory from the start; its name stays to be seen.
 fn is_lock_file(fd: c_int) -> bool {
     let path = format!("/proc/self/fd/{fd}");
     std::fs::read_link(path).is_ok_and(|target| {
         let name = target.file_name().unwrap_or_default();
-        name.as_encoded_bytes().starts_with(b".ZendSem.")
+        [&b".ZendSem."[..], b"memfd:opcache_lock"]
+            .iter()
+            .any(|known| name.as_encoded_bytes().starts_with(known))
     })
 }
 

@@ -202,7 +202,7 @@ async fn leave<S: Stream>(wire: &Rc<Wire<S>>) {
 }
 
 async fn refuse<S: Stream>(wire: &Rc<Wire<S>>, refusal: Refusal) {
-    wire.with_output(|output| encode::refusal(output.buffer(), refusal.status()));
+    wire.with_output(|output| encode::refusal(output.buffer(), refusal));
     if poll_fn(|context| wire.poll_flush(context)).await.is_ok() {
         let _ = poll_fn(|context| wire.poll_shutdown(context)).await;
         linger(wire).await;

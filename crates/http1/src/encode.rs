@@ -9,6 +9,7 @@ use crate::fields::{has_token, is_value};
 use crate::framing::Asked;
 use crate::head::{ResponseHead, Version};
 use crate::output::Output;
+use crate::parse::Refusal;
 
 /// How the body of a response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,12 +105,16 @@ pub(crate) fn head(
     }
 }
 
-/// To a head that could not be understood; the connection is closed after it.
-pub(crate) fn refusal(out: &mut Vec<u8>, status: u16) {
-    status_line(out, Version::Http11, status, b"");
-    out.extend_from_slice(b"Content-Length: 0\r\nConnection: close\r\n");
+/// To a request that is not taken; the connection is closed after it.
+pub(crate) fn refusal(out: &mut Vec<u8>, refusal: Refusal) {
+    let text = format!("{refusal}\n");
+    status_line(out, Version::Http11, refusal.status(), b"");
+    out.extend_from_slice(b"Content-Type: text/plain; charset=UTF-8\r\n");
+    content_length(out, text.len() as u64);
+    out.extend_from_slice(b"Connection: close\r\n");
     date::write_to(out);
     out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(text.as_bytes());
 }
 
 fn status_line(out: &mut Vec<u8>, version: Version, status: u16, reason: &[u8]) {

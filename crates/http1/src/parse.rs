@@ -55,12 +55,13 @@ impl Refusal {
 }
 
 impl fmt::Display for Refusal {
+    /// As the client reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Refusal::Malformed => "the request's head is malformed",
-            Refusal::TargetTooLong => "the request's target is too long",
-            Refusal::TooLarge => "the request's head is too large",
-            Refusal::BodyTooLarge => "the request's body is too large",
+            Refusal::Malformed => "The request is malformed.",
+            Refusal::TargetTooLong => "The request target is too long.",
+            Refusal::TooLarge => "The request head is too large.",
+            Refusal::BodyTooLarge => "The request body is too large (http.max_body).",
         })
     }
 }

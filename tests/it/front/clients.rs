@@ -240,7 +240,13 @@ fn a_body_larger_than_bodies_may_be_is_refused() {
             .start();
         let mut client = server.connect();
         client.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n");
-        assert_eq!(client.response().status, 413);
+        let refused = client.response();
+        let why = "The request body is too large (http.max_body).\n";
+        assert_eq!(
+            (refused.status, refused.text()),
+            (413, why.into()),
+            "{dispatch}"
+        );
         let chunk = format!("190\r\n{}\r\n", "x".repeat(400));
         let mut chunked = server.connect();
         chunked.send("POST /upload HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");

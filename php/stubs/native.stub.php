@@ -282,8 +282,19 @@ namespace Hearth\Internal {
     {
     }
 
-    /** @internal calls when that task ends, for whatever reason, before its result is delivered */
+    /**
+     * Calls when that task ends, for whatever reason, before its result is delivered.
+     *
+     * @internal
+     * @param callable(int): mixed $callback gets the task's id
+     * @throws \ValueError when there is no such task, or it has ended
+     */
     function onTaskEnd(int $taskId, callable $callback): void
+    {
+    }
+
+    /** @internal the id of the request, as `requestId()` spells it, of a task that has not ended; '' if there is none */
+    function requestOf(int $taskId): string
     {
     }
 

@@ -224,6 +224,54 @@ fn request_ids_differ() {
 }
 
 #[test]
+fn the_end_of_a_task_tells_which_it_was_newest_callback_first() {
+    handler(
+        0..1000,
+        r"$said = [];
+        $task = Hearth\async(function () use (&$said) {
+            $id = Hearth\Internal\taskId();
+            foreach (['first', 'second', 'third'] as $name) {
+                Hearth\Internal\onTaskEnd($id, function (int ...$given) use (&$said, $id, $name) { $said[] = [$name, $given === [$id]]; });
+            }
+            Hearth\Internal\onTaskEnd($id, function () use (&$said, $id) {
+                Hearth\Internal\onTaskEnd($id, function (int $ended) use (&$said, $id) { $said[] = ['late', $ended === $id]; });
+            });
+            usleep(1000);
+            return $id;
+        });
+        $id = $task->await();
+        try { Hearth\Internal\onTaskEnd($id, fn () => 1); return 'it has ended'; } catch (ValueError) {}
+        // The next is in its place, and is not it.
+        Hearth\async(fn () => usleep(1000))->await();
+        return $said === [['third', true], ['second', true], ['first', true], ['late', true]] ? 'ok' : json_encode($said);",
+    );
+}
+
+#[test]
+fn a_task_leads_to_its_request_until_it_ends() {
+    let server = one_worker(
+        r"use function Hearth\Internal\{requestOf, taskId};
+        return function () {
+            $mine = Hearth\requestId();
+            $id = 0;
+            $wait = function () use (&$id) { $id = taskId(); usleep(20000); };
+            $child = Hearth\async($wait);
+            $of_child = requestOf($id);
+            $ended = $id;
+            $child->await();
+            Hearth\background($wait);
+            return json_encode([strlen($mine), requestOf(taskId()) === $mine, $of_child === $mine, requestOf($ended), requestOf($id), requestOf(0), requestOf(-1)]);
+        };",
+    )
+    .start();
+    let (answers, _) = at_once(&server, &same("/", 5));
+    for answer in &answers {
+        assert_eq!(ok(answer), r#"[16,true,true,"","","",""]"#);
+    }
+    server.stop();
+}
+
+#[test]
 fn concurrency_limits_requests_in_flight() {
     let server: Server = one_worker(
         "$now = 0; return function () use (&$now) { $now++; usleep(50000); return (string) $now-- ; };",

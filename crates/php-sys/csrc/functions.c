@@ -37,17 +37,22 @@ ZEND_FUNCTION(Hearth_defer)
 	zend_hash_next_index_insert(state->deferred, &callable);
 }
 
-ZEND_FUNCTION(Hearth_requestId)
+/* '' for work that is no request's. */
+static void return_request_id(hearth_request_state *state, zval *return_value)
 {
-	hearth_request_state *state = hearth_current_request();
 	char id[16];
 
-	ZEND_PARSE_PARAMETERS_NONE();
 	if (!state || !state->request) {
 		RETURN_EMPTY_STRING();
 	}
 	hearth_on_request_id(state->request, id);
 	RETURN_STRINGL(id, sizeof id);
+}
+
+ZEND_FUNCTION(Hearth_requestId)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	return_request_id(hearth_current_request(), return_value);
 }
 
 /* ---- Hearth\Internal ---- */
@@ -130,11 +135,27 @@ ZEND_FUNCTION(Hearth_Internal_onTaskEnd)
 		zend_argument_value_error(1, "is not the id of a task that runs");
 		return;
 	}
-	if (!task->on_end) {
-		task->on_end = zend_new_array(4);
-	}
 	ZVAL_COPY(&callable, &fci.function_name);
-	zend_hash_next_index_insert(task->on_end, &callable);
+	if (Z_TYPE(task->on_end) == IS_UNDEF) {
+		ZVAL_COPY_VALUE(&task->on_end, &callable);
+		return;
+	}
+	if (!task->more_on_end) {
+		task->more_on_end = zend_new_array(4);
+	}
+	zend_hash_next_index_insert(task->more_on_end, &callable);
+}
+
+ZEND_FUNCTION(Hearth_Internal_requestOf)
+{
+	zend_long id;
+	hearth_task *task;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_LONG(id)
+	ZEND_PARSE_PARAMETERS_END();
+	task = hearth_task_by_id((uint64_t) id);
+	return_request_id(task ? task->request : NULL, return_value);
 }
 
 ZEND_FUNCTION(Hearth_Internal_locals)
@@ -246,6 +267,9 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_id_void, 0, 1, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, id, IS_LONG, 0)
 ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_id_string, 0, 1, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, id, IS_LONG, 0)
+ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_on_end, 0, 2, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, id, IS_LONG, 0)
 	ZEND_ARG_TYPE_INFO(0, callable, IS_CALLABLE, 0)
@@ -288,6 +312,7 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth\\Internal", park, ZEND_FN(Hearth_Internal_park), arginfo_park)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", unpark, ZEND_FN(Hearth_Internal_unpark), arginfo_id_bool)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", onTaskEnd, ZEND_FN(Hearth_Internal_onTaskEnd), arginfo_on_end)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", requestOf, ZEND_FN(Hearth_Internal_requestOf), arginfo_id_string)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", locals, ZEND_FN(Hearth_Internal_locals), arginfo_locals)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", monotonic, ZEND_FN(Hearth_Internal_monotonic), arginfo_float)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", after, ZEND_FN(Hearth_Internal_after), arginfo_timer)

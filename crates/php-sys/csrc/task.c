@@ -133,25 +133,39 @@ static void run_call(hearth_task *task)
 	finish_call(task, &result);
 }
 
-/* Callbacks registered by onTaskEnd(), newest first. */
+static void call_on_end(zval *callback, uint64_t id)
+{
+	zval argument, result;
+
+	ZVAL_LONG(&argument, (zend_long) id);
+	if (call_user_function(NULL, NULL, callback, &result, 1, &argument) == SUCCESS) {
+		zval_ptr_dtor(&result);
+	}
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+/* Callbacks registered by onTaskEnd(), newest first; they may register others. */
 void hearth_task_run_on_end(hearth_task *task)
 {
-	while (task->on_end) {
-		HashTable *callbacks = task->on_end;
-		zval *callback;
+	uint64_t id = hearth_task_id(task);
 
-		task->on_end = NULL;
-		ZEND_HASH_REVERSE_FOREACH_VAL(callbacks, callback) {
-			zval result;
+	while (Z_TYPE(task->on_end) != IS_UNDEF) {
+		HashTable *more = task->more_on_end;
+		zval first, *callback;
 
-			if (call_user_function(NULL, NULL, callback, &result, 0, NULL) == SUCCESS) {
-				zval_ptr_dtor(&result);
-			}
-			if (EG(exception)) {
-				hearth_report_exception();
-			}
-		} ZEND_HASH_FOREACH_END();
-		zend_array_destroy(callbacks);
+		ZVAL_COPY_VALUE(&first, &task->on_end);
+		ZVAL_UNDEF(&task->on_end);
+		task->more_on_end = NULL;
+		if (more) {
+			ZEND_HASH_REVERSE_FOREACH_VAL(more, callback) {
+				call_on_end(callback, id);
+			} ZEND_HASH_FOREACH_END();
+			zend_array_destroy(more);
+		}
+		call_on_end(&first, id);
+		zval_ptr_dtor(&first);
 	}
 }
 

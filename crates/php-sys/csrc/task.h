@@ -29,7 +29,8 @@ struct hearth_task {
 	zval callable;
 	zval *args;
 	uint32_t argc;
-	HashTable *on_end;
+	zval on_end;                     /* a callback for its end: most have one at most */
+	HashTable *more_on_end;          /* those that came after it */
 	const char *script, *code;
 	char mode;
 	hearth_task *next_free;

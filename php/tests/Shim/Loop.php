@@ -121,7 +121,7 @@ final class Loop
     {
         foreach ($state->onEnd as $callback) {
             try {
-                $this->start($callback, [], null);
+                $this->start($callback, [$state->id], null);
             } catch (\Throwable $error) {
                 $this->unhandled[] = $error;
             }
@@ -268,6 +268,11 @@ final class Loop
             throw new \Error("task $task has ended or never was");
         }
         $this->tasks[$task]->onEnd[] = \Closure::fromCallable($callback);
+    }
+
+    public function requestOf(int $task): string
+    {
+        return $this->tasks[$task]?->request->id ?? '';
     }
 
     public function addTimer(float $seconds, \Closure $callback): int

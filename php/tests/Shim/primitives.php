@@ -115,6 +115,11 @@ namespace Hearth\Internal {
         Loop::current()->onTaskEnd($taskId, $callback);
     }
 
+    function requestOf(int $taskId): string
+    {
+        return Loop::current()->requestOf($taskId);
+    }
+
     function monotonic(): float
     {
         return Loop::current()->monotonic();

@@ -26,6 +26,15 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
         \Hearth\Internal\park($seconds);
     }
 
+    /** Waits until $holds says so; an event that took longer than the tests' own pauses allow is not a failure. */
+    protected static function until(callable $holds): void
+    {
+        for ($i = 0; !$holds(); ++$i) {
+            self::assertLessThan(2000, $i, 'it did not come about within 10 s');
+            self::pause(0.005);
+        }
+    }
+
     /** Runs $fn, which must throw $class, and returns what it threw. */
     protected function thrown(string $class, callable $fn): \Throwable
     {

@@ -175,15 +175,12 @@ final class PoolBorrowTest extends PoolTestCase
             });
             $connection = $pool->borrow();
             $slow = 0.1;
-            async(function () use ($pool): void {
-                $began = monotonic();
-                $pool->borrow();
-                self::assertLessThan(0.05, monotonic() - $began, 'it waited for its own connection though another came free');
-            });
+            $waiter = async(fn () => $pool->borrow()->number);
             self::pause(0.01);
             $pool->giveBack($connection);
-            self::pause(0.2);
-            self::assertSame([2, 1], [$pool->stats()['idle'], $pool->stats()['servedWaiters'] - 1]);
+            self::assertSame(1, $waiter->await(), 'it waited for its own connection though another came free');
+            self::until(fn () => $pool->stats()['idle'] === 2);
+            self::assertSame(1, $pool->stats()['servedWaiters'] - 1);
         });
     }
 
@@ -194,7 +191,9 @@ final class PoolBorrowTest extends PoolTestCase
             $pool->borrow();
             $began = monotonic();
             $error = $this->thrown(BorrowTimeout::class, fn () => async(fn () => $pool->borrow())->await());
-            self::assertEqualsWithDelta(0.05, monotonic() - $began, 0.03);
+            $took = monotonic() - $began;
+            self::assertGreaterThanOrEqual(0.049, $took);
+            self::assertLessThan(0.9, $took, 'the default of 1 s held, not what was set');
             self::assertStringContainsString('pool "orders": no connection came free within 0.05 s', $error->getMessage());
             self::assertStringContainsString('total=1, active=1, idle=0, waiting=0', $error->getMessage());
             $this->thrown(BorrowTimeout::class, fn () => async(fn () => $pool->borrow(0.0))->await());
@@ -365,17 +364,16 @@ final class PoolBorrowTest extends PoolTestCase
         });
     }
 
-    public function testManyWaitersAreServedFairlyInFlatMemory(): void
+    public function testManyWaitersAreServedInTheirOrder(): void
     {
         $this->inTask(function (): void {
             $pool = $this->pool(size: 8, borrowTimeout: 60, maxConnecting: 8);
-            $waits = new \ArrayObject();
+            $served = new \ArrayObject();
             $tasks = [];
             for ($i = 0; $i < 2000; ++$i) {
-                $tasks[] = background(function () use ($pool, $waits): void {
-                    $began = monotonic();
+                $tasks[] = background(function () use ($pool, $served, $i): void {
                     $connection = $pool->borrow();
-                    $waits[] = monotonic() - $began;
+                    $served[] = $i;
                     self::pause(0.001);
                     $pool->giveBack($connection);
                 });
@@ -383,9 +381,7 @@ final class PoolBorrowTest extends PoolTestCase
             foreach ($tasks as $task) {
                 $task->await();
             }
-            $waits = $waits->getArrayCopy();
-            $last = \array_slice($waits, -200);
-            self::assertLessThanOrEqual(1.2 * \array_sum($last) / 200, \max($waits));
+            self::assertSame(\range(0, 1999), $served->getArrayCopy());
             self::assertSame(8, FakeConnection::$mostOpen);
         });
     }

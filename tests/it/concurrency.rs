@@ -6,29 +6,30 @@ use testkit::Server;
 
 use crate::support::{UNTIL_GO, at_once, eventually, let_go, ok, one_worker, same};
 
-/// The handler's body must return `ok`, within the milliseconds.
+/// The handler's body must return `ok`, after these milliseconds at least, and without the waits of ten seconds that it cuts
+/// short.
 #[track_caller]
-fn handler(milliseconds: std::ops::Range<u128>, code: &str) {
+fn handler(at_least: u64, code: &str) {
     let server = one_worker(&format!(
         "return function (Hearth\\Request $request) {{ {code} }};"
     ))
     .start();
     let start = std::time::Instant::now();
     let text = ok(&server.get("/"));
-    let took = start.elapsed().as_millis();
+    let took = start.elapsed();
     assert_eq!(text, "ok");
-    assert!(
-        milliseconds.contains(&took),
-        "took {took} ms, not {milliseconds:?}"
-    );
+    assert!(took >= Duration::from_millis(at_least), "{took:?}");
+    assert!(took < Duration::from_secs(8), "{took:?}");
     server.stop();
 }
 
 #[test]
 fn async_starts_at_once_and_await_gives_the_result() {
     handler(
-        190..600,
-        r"$tasks = array_map(fn ($n) => Hearth\async(function (int $n) { usleep(200000); return $n * 2; }, $n), range(1, 10));
+        190,
+        r"$now = 0;
+        $tasks = array_map(function ($n) use (&$now) { return Hearth\async(function (int $n) use (&$now) { $now++; usleep(200000); return $n * 2; }, $n); }, range(1, 10));
+        if ($now !== 10) { return 'only ' . $now . ' have started'; }
         return array_sum(array_map(fn ($t) => $t->await(), $tasks)) === 110 ? 'ok' : 'wrong';",
     );
 }
@@ -36,7 +37,7 @@ fn async_starts_at_once_and_await_gives_the_result() {
 #[test]
 fn await_gives_the_exception() {
     handler(
-        0..500,
+        0,
         r"$t = Hearth\async(function () { usleep(1000); throw new DomainException('mine'); });
         try { $t->await(); return 'no exception'; } catch (DomainException $e) { return $e->getMessage() === 'mine' ? 'ok' : 'other'; }",
     );
@@ -45,7 +46,7 @@ fn await_gives_the_exception() {
 #[test]
 fn parallel_keeps_keys_and_obeys_its_limit() {
     handler(
-        190..700,
+        190,
         r"$now = 0; $most = 0;
         $one = function () use (&$now, &$most) { $most = max($most, ++$now); usleep(50000); $now--; return $now; };
         $r = Hearth\parallel(array_fill_keys(range('a', 'h'), $one), 2);
@@ -56,7 +57,7 @@ fn parallel_keeps_keys_and_obeys_its_limit() {
 #[test]
 fn the_first_failure_cancels_the_rest() {
     handler(
-        0..1000,
+        0,
         r"$ended = [];
         try {
             Hearth\parallel([
@@ -71,7 +72,7 @@ fn the_first_failure_cancels_the_rest() {
 #[test]
 fn race_gives_the_first_and_cancels_the_others() {
     handler(
-        0..1000,
+        0,
         r"return Hearth\race([fn () => sleep(10), function () { usleep(20000); return 'ok'; }]);",
     );
 }
@@ -79,7 +80,7 @@ fn race_gives_the_first_and_cancels_the_others() {
 #[test]
 fn timeout_ends_a_wait() {
     handler(
-        190..900,
+        190,
         r"try { Hearth\timeout(0.2, fn () => sleep(10)); return 'waited'; } catch (Hearth\TimeoutError) {}
         return Hearth\timeout(5, fn () => 'ok');",
     );
@@ -88,7 +89,7 @@ fn timeout_ends_a_wait() {
 #[test]
 fn a_cancelled_task_ends_at_its_wait() {
     handler(
-        0..900,
+        0,
         r"$t = Hearth\async(fn () => sleep(10)); usleep(10000); $t->cancel();
         try { $t->await(); return 'no'; } catch (Hearth\CancelledError) { return 'ok'; }",
     );
@@ -97,16 +98,18 @@ fn a_cancelled_task_ends_at_its_wait() {
 #[test]
 fn await_may_have_a_time_limit_of_its_own() {
     handler(
-        90..900,
-        r"$t = Hearth\async(function () { usleep(400000); return 'ok'; });
-        try { $t->await(0.1); return 'too early'; } catch (Hearth\TimeoutError) {} return $t->await();",
+        90,
+        r"$c = new Hearth\Channel();
+        $t = Hearth\async(fn () => $c->receive());
+        try { $t->await(0.1); return 'too early'; } catch (Hearth\TimeoutError) {}
+        $c->send('ok'); return $t->await();",
     );
 }
 
 #[test]
 fn channels_pass_values_in_order_and_close() {
     handler(
-        0..900,
+        0,
         r"$c = new Hearth\Channel(2); $got = [];
         $t = Hearth\async(function () use ($c) { foreach (range(1, 20) as $n) { $c->send($n); if ($n % 5 === 0) { usleep(1000); } } $c->close(); });
         foreach ($c as $value) { $got[] = $value; } $t->await();
@@ -117,7 +120,7 @@ fn channels_pass_values_in_order_and_close() {
 #[test]
 fn a_mutex_lets_one_in_at_a_time() {
     handler(
-        90..900,
+        90,
         r"$m = new Hearth\Mutex(); $in = 0; $most = 0;
         Hearth\parallel(array_fill(0, 10, function () use ($m, &$in, &$most) { $m->with(function () use (&$in, &$most) { $most = max($most, ++$in); usleep(10000); $in--; }); }));
         return $most === 1 ? 'ok' : (string) $most;",
@@ -226,7 +229,7 @@ fn request_ids_differ() {
 #[test]
 fn the_end_of_a_task_tells_which_it_was_newest_callback_first() {
     handler(
-        0..1000,
+        0,
         r"$said = [];
         $task = Hearth\async(function () use (&$said) {
             $id = Hearth\Internal\taskId();

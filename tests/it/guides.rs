@@ -4,7 +4,7 @@ use testkit::http::Response;
 use testkit::service::{MariaDb, Nginx, Peer, Redis};
 use testkit::{Server, ServerBuilder};
 
-use crate::frameworks::{app, copy, symfony_project};
+use crate::frameworks::{copy, symfony_project};
 use crate::support::{example, ok, one_worker};
 
 /// The example as the body of a handler, between what it needs and what it gives.
@@ -236,17 +236,41 @@ fn behind_nginx() {
     server.stop();
 }
 
-/// Slim 4 is no Debian package: its entry script is only read.
+/// What `vendor/autoload.php` stands for in the example: Slim 4 is no Debian package, so its factory makes a PSR-15 handler
+/// of Debian's Slim 3.
+const SLIM_4: &str = r"<?php
+namespace Psr\Http\Server {
+    require 'Slim/autoload.php';
+    require 'Nyholm/Psr7/autoload.php';
+    error_reporting(E_ALL & ~E_DEPRECATED);
+    interface RequestHandlerInterface {
+        public function handle(\Psr\Http\Message\ServerRequestInterface $request): \Psr\Http\Message\ResponseInterface;
+    }
+}
+namespace Slim\Factory {
+    final class AppFactory implements \Psr\Http\Server\RequestHandlerInterface {
+        private function __construct(private \Slim\App $app) {}
+        public static function create(): self { return new self(new \Slim\App()); }
+        public function get(string $path, callable $route): object { return $this->app->get($path, $route); }
+        public function handle(\Psr\Http\Message\ServerRequestInterface $request): \Psr\Http\Message\ResponseInterface {
+            return $this->app->process($request, new \Slim\Http\Response());
+        }
+    }
+}";
+
 #[test]
-fn the_entry_script_of_slim_is_php() {
-    let place = testkit::temporary();
-    let file = place.path().join("app.php");
-    std::fs::write(&file, example("docs/guide/frameworks.md", "slim")).expect("a file");
-    let lint = std::process::Command::new("php")
-        .arg("-l")
-        .arg(&file)
-        .output()
-        .expect("php starts");
-    assert!(lint.status.success(), "{lint:?}");
-    assert!(app("slim/app.php").exists(), "Slim 3 runs instead");
+fn the_entry_script_of_slim() {
+    let server = Server::app("app.php")
+        .file("app.php", example("docs/guide/frameworks.md", "slim"))
+        .file("vendor/autoload.php", SLIM_4)
+        .start();
+    for _ in 0..2 {
+        let answer = server.get("/");
+        assert_eq!(
+            (answer.status, answer.header("x-hello")),
+            (200, Some("world"))
+        );
+    }
+    assert_eq!(server.get("/nowhere").status, 404);
+    server.stop();
 }

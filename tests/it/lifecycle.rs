@@ -1,37 +1,33 @@
 //! Stopping, reloading, dying: what happens to the requests meanwhile.
 
-use std::process::{Command, Output};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use testkit::Server;
+use testkit::{Server, ServerBuilder};
 
-use crate::support::{ok, one_worker, until_handled};
+use crate::load::under_load;
+use crate::support::{UNTIL_GO, eventually, hearth, let_go, ok, one_worker, until_handled};
 
-const SLOW: &str = "return function ($r) { if ($r->path === '/slow') { usleep(500000); return 'slow done'; } return 'fine'; };";
-
-/// `hearth VERB` for this server's app, in its environment.
-fn hearth(server: &Server, verb: &str) -> Output {
-    Command::new(testkit::hearth())
-        .arg(verb)
-        .arg(server.directory().join("app.php"))
-        .env("XDG_RUNTIME_DIR", server.directory())
-        .current_dir(server.directory())
-        .output()
-        .expect("hearth starts")
+/// `/slow` takes until the test lets it go.
+fn slow() -> ServerBuilder {
+    Server::script(&format!(
+        "return function ($r) {{ if ($r->path === '/slow') {{ {UNTIL_GO} return 'slow done'; }} return 'fine'; }};"
+    ))
+    .args(["--workers", "2"])
 }
 
 #[test]
 fn stop_finishes_the_requests_that_run() {
     for signal in [Signal::TERM, Signal::INT] {
-        let mut server = Server::script(SLOW).args(["--workers", "2"]).start();
+        let mut server = slow().start();
         let mut idle = server.connect();
         assert_eq!(ok(&idle.get("/")), "fine");
         let mut slow = server.connect();
         slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
         until_handled(&server, 1);
         server.signal(signal);
+        server.expect_log("stopping");
+        let_go(&server);
         let response = slow.response();
         assert_eq!(ok(&response), "slow done");
         assert_eq!(response.header("connection"), Some("close"));
@@ -66,9 +62,9 @@ fn a_second_signal_stops_at_once() {
 
 #[test]
 fn status_and_stop_through_the_control_socket() {
-    let mut server = Server::script(SLOW).args(["--workers", "2"]).start();
+    let mut server = slow().start();
     assert_eq!(ok(&server.get("/")), "fine");
-    let status = hearth(&server, "status");
+    let status = hearth(&server, &["status", "app.php"]);
     let text = String::from_utf8_lossy(&status.stdout).into_owned();
     assert_eq!(
         status.status.code(),
@@ -82,7 +78,7 @@ fn status_and_stop_through_the_control_socket() {
             "no worker {worker} in\n{text}"
         );
     }
-    let stop = hearth(&server, "stop");
+    let stop = hearth(&server, &["stop", "app.php"]);
     assert_eq!(
         stop.status.code(),
         Some(0),
@@ -95,7 +91,7 @@ fn status_and_stop_through_the_control_socket() {
             .and_then(|status| status.code()),
         Some(0)
     );
-    let late = hearth(&server, "status");
+    let late = hearth(&server, &["status", "app.php"]);
     assert_eq!(late.status.code(), Some(1));
     server.stop();
 }
@@ -103,7 +99,7 @@ fn status_and_stop_through_the_control_socket() {
 #[test]
 fn the_control_socket_is_for_its_user_only() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-    let server = Server::script(SLOW).start();
+    let server = slow().start();
     let sockets: Vec<_> = std::fs::read_dir(server.directory().join("hearth"))
         .expect("the runtime directory")
         .filter_map(|entry| entry.ok()?.metadata().ok())
@@ -114,39 +110,6 @@ fn the_control_socket_is_for_its_user_only() {
     server.stop();
 }
 
-/// Requests on kept connections from some threads until told to stop; counts what failed.
-fn under_load(server: &Server, work: impl FnOnce()) -> (u32, u32) {
-    let (done, failed, stop) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
-    let address = server.address();
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                let mut client = None;
-                while !stop.load(Ordering::Relaxed) {
-                    let open =
-                        client.get_or_insert_with(|| testkit::http::Client::connect(&address));
-                    open.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-                    match open.try_response(false) {
-                        Ok(response) if response.status == 200 => {
-                            done.fetch_add(1, Ordering::Relaxed);
-                            if response.header("connection") == Some("close") {
-                                client = None;
-                            }
-                        }
-                        _ => {
-                            failed.fetch_add(1, Ordering::Relaxed);
-                            client = None;
-                        }
-                    }
-                }
-            });
-        }
-        work();
-        stop.store(true, Ordering::Relaxed);
-    });
-    (done.into_inner(), failed.into_inner())
-}
-
 #[test]
 fn twenty_reloads_under_load_lose_no_request() {
     let server = Server::script("return function () { usleep(mt_rand(0, 2000)); return 'v' . trim(file_get_contents(__DIR__ . '/version')); };")
@@ -154,18 +117,13 @@ fn twenty_reloads_under_load_lose_no_request() {
         .args(["--workers", "2"])
         .start();
     let first = server.workers();
-    let (done, failed) = under_load(&server, || {
+    let reloads = || {
         for _ in 0..20 {
-            let reload = hearth(&server, "reload");
-            assert_eq!(
-                reload.status.code(),
-                Some(0),
-                "{}",
-                String::from_utf8_lossy(&reload.stderr)
-            );
+            let reload = hearth(&server, &["reload", "app.php"]);
+            assert_eq!(reload.status.code(), Some(0), "{reload:?}");
         }
-    });
-    assert_eq!(failed, 0, "of {done} requests");
+    };
+    let (done, _) = under_load(&server, 4, "/", |_| false, reloads);
     assert!(done > 100, "only {done} requests: nothing was measured");
     assert!(
         first.iter().all(|pid| !server.workers().contains(pid)),
@@ -184,11 +142,7 @@ fn sighup_reloads_the_code() {
     assert_eq!(ok(&server.get("/")), "one");
     std::fs::write(server.directory().join("version"), "two").expect("a file can be written");
     server.signal(Signal::HUP);
-    let until = Instant::now() + Duration::from_secs(10);
-    while ok(&server.get("/")) != "two" {
-        assert!(Instant::now() < until, "still the old code");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually("the new code answers", || ok(&server.get("/")) == "two");
     server.stop();
 }
 
@@ -202,7 +156,7 @@ fn a_reload_that_fails_changes_nothing_and_says_so() {
         "<?php throw new Exception('broken release');",
     )
     .expect("a file");
-    let reload = hearth(&server, "reload");
+    let reload = hearth(&server, &["reload", "app.php"]);
     assert_eq!(reload.status.code(), Some(1));
     let said = String::from_utf8_lossy(&reload.stderr).into_owned();
     assert!(said.contains("broken release"), "{said}");
@@ -222,7 +176,7 @@ fn a_new_generation_must_answer_the_probe_before_it_serves() {
     assert_eq!(ok(&server.get("/")), "app");
     let bad = app("new Hearth\\Response('no database', 503)").replace("'app'", "'bad'");
     std::fs::write(server.directory().join("app.php"), bad).expect("a file");
-    let reload = hearth(&server, "reload");
+    let reload = hearth(&server, &["reload", "app.php"]);
     assert_eq!(reload.status.code(), Some(1));
     let said = String::from_utf8_lossy(&reload.stderr).into_owned();
     let expected =
@@ -263,20 +217,14 @@ fn a_killed_worker_is_back_in_milliseconds() {
 
 #[test]
 fn workers_leave_when_the_supervisor_is_killed() {
-    let mut server = Server::script(SLOW).args(["--workers", "2"]).start();
+    let mut server = slow().start();
     let session = server.pid();
     server.signal(Signal::KILL);
     server
         .wait_exit(Duration::from_secs(2))
         .expect("SIGKILL ends it");
-    let until = Instant::now() + Duration::from_secs(5);
-    while !testkit::in_session(session).is_empty() {
-        assert!(
-            Instant::now() < until,
-            "orphans: {:?}",
-            testkit::in_session(session)
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually("no orphan is left", || {
+        testkit::in_session(session).is_empty()
+    });
     server.killed();
 }

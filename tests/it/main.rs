@@ -16,6 +16,7 @@ mod hooks;
 mod http;
 mod isolation;
 mod lifecycle;
+mod load;
 mod opcache;
 mod parity;
 mod pool_load;

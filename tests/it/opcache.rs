@@ -1,9 +1,8 @@
 //! opcache in classic mode, where workers keep its lock from one request to the next.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use testkit::{Server, ServerBuilder};
 
+use crate::load::{Done, meanwhile};
 use crate::support::{at_once, eventually, ok, same};
 
 /// Clears the cache, or says how often that has happened.
@@ -43,30 +42,17 @@ fn the_cache_is_cleared_while_workers_rest() {
     server.stop();
 }
 
-/// Ends the load, also when an assertion does not hold: the others would never stop otherwise.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Nor may one that has always something to do.
 #[test]
 fn the_cache_is_cleared_under_load() {
     let server = site().start();
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                let mut client = server.connect();
-                while !over.load(Ordering::Relaxed) {
-                    assert_ne!(ok(&client.get("/")), "");
-                }
-            });
+    let ask = |_, done: &Done| {
+        let mut client = server.connect();
+        while !done.yet() {
+            assert_ne!(ok(&client.get("/")), "");
         }
-        let _over = Over(&over);
+    };
+    meanwhile(8, ask, || {
         for n in 1..=10 {
             // opcache refuses for a moment, between counting that it was cleared and being in use again.
             eventually("it is to be cleared", || {

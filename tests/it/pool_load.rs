@@ -1,7 +1,5 @@
 //! Pools of connections in a server under load: fair, bounded over all workers, and nothing mixed or lost.
 
-use std::fs;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
@@ -9,7 +7,8 @@ use testkit::http::Client;
 use testkit::service::MariaDb;
 use testkit::{Server, ServerBuilder, kill};
 
-use crate::support::{at_once, eventually, hearth, ok, same};
+use crate::load::{self, Done};
+use crate::support::{at_once, eventually, hearth, ok, resident, same};
 
 /// `/wait` keeps one of eight connections for a millisecond and says as what number it was served and how long it waited since
 /// `/resume`; `/pause` lets all wait.
@@ -45,15 +44,6 @@ fn allow_many_descriptors() {
         most.is_none_or(|most| most > WAITING as u64 + 1000),
         "{most:?}"
     );
-}
-
-/// Resident bytes of the one worker.
-fn resident(server: &Server) -> u64 {
-    let path = format!("/proc/{}/smaps_rollup", server.workers()[0]);
-    let text = fs::read_to_string(path).expect("it lives");
-    let line = text.lines().find(|line| line.starts_with("Private_Dirty:"));
-    let word = line.and_then(|line| line.split_whitespace().nth(1));
-    word.expect("a size").parse::<u64>().expect("a number") * 1024
 }
 
 /// Nanoseconds that each waited, in the order in which they were served.
@@ -100,7 +90,7 @@ fn ten_thousand_requests_wait_fairly_and_in_flat_memory() {
             "most {most} ns, mean of the last tenth {mean} ns"
         );
         let of_php: u64 = ok(&server.get("/memory")).parse().expect("a number");
-        memory.push((resident(&server), of_php));
+        memory.push((resident(server.workers()[0]), of_php));
     }
     let [(first, first_of_php), .., (last, last_of_php)] = memory[..] else {
         unreachable!()
@@ -196,24 +186,18 @@ impl Look {
 
 /// Clients ask for a while.
 fn under_queries(server: &Server, meanwhile: impl FnOnce()) {
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        for _ in 0..64 {
-            scope.spawn(|| {
-                let mut client = server.connect();
-                while !done.load(Ordering::Relaxed) {
-                    client.send("GET /query HTTP/1.1\r\nHost: a\r\n\r\n");
-                    match client.try_response(false) {
-                        Ok(answer) => drop(ok(&answer)),
-                        // Its worker was killed.
-                        Err(_) => client = server.connect(),
-                    }
-                }
-            });
+    let ask = |_, done: &Done| {
+        let mut client = server.connect();
+        while !done.yet() {
+            client.send("GET /query HTTP/1.1\r\nHost: a\r\n\r\n");
+            match client.try_response(false) {
+                Ok(answer) => drop(ok(&answer)),
+                // Its worker was killed.
+                Err(_) => client = server.connect(),
+            }
         }
-        meanwhile();
-        done.store(true, Ordering::Relaxed);
-    });
+    };
+    load::meanwhile(64, ask, meanwhile);
 }
 
 #[test]

@@ -3,32 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use testkit::{Server, ServerBuilder};
 
-use crate::support::ok;
+use crate::support::{eventually, ok};
 
-/// The lines after the mark `<!-- example: NAME -->`, up to the first empty one.
+/// The lines of an example on the page.
 fn example(name: &str) -> Vec<String> {
-    let text =
-        fs::read_to_string(testkit::checkout().join("docs/guide/sites.md")).expect("the guide");
-    let after = text
-        .split(&format!("<!-- example: {name} -->\n"))
-        .nth(1)
-        .unwrap_or_else(|| panic!("no example {name}"));
-    let block = match after.strip_prefix("```") {
-        Some(fenced) => fenced
-            .split_once('\n')
-            .and_then(|(_, rest)| rest.split_once("```")),
-        None => after.split_once("\n\n"),
-    };
-    block
-        .expect("a block")
-        .0
-        .lines()
-        .map(str::to_owned)
-        .collect()
+    let text = crate::support::example("docs/guide/sites.md", name);
+    text.lines().map(str::to_owned).collect()
 }
 
 struct Srv {
@@ -301,15 +284,6 @@ fn point(link: &Path, target: &str) {
     fs::rename(beside, link).expect("the link is replaced");
 }
 
-/// For what has no event: a new process in /proc.
-fn await_workers(server: &Server, count: usize) {
-    let until = Instant::now() + Duration::from_secs(10);
-    while server.workers().len() != count {
-        assert!(Instant::now() < until, "no new worker");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn new_releases() {
     let srv = Srv::new(&[
@@ -329,7 +303,7 @@ fn new_releases() {
     let before = server.workers();
     testkit::kill(before[0], rustix::process::Signal::KILL);
     server.expect_log("was killed by SIGKILL");
-    await_workers(&server, before.len());
+    eventually("a new worker", || server.workers().len() == before.len());
     for _ in 0..8 {
         assert_eq!(both(), ("one".to_owned(), "1".to_owned()));
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, ServerBuilder, kill};
 
+use crate::load::{Done, meanwhile};
 use crate::support::{eventually, hearth, ok};
 
 const APP: &str = r"return fn (Hearth\Request $request): string =>
@@ -146,7 +146,7 @@ fn what_was_on_its_way_to_a_worker_that_died_is_its_successors() {
 #[test]
 fn reloads_under_load_lose_nothing() {
     let server = server("4").args(["--max-requests", "2000"]).start();
-    let (done, failed, answered) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+    let (failed, answered) = (AtomicU64::new(0), AtomicU64::new(0));
     let address = server.address();
     let ask = |client: &mut Client, head: &str| -> bool {
         client.send(head);
@@ -159,28 +159,24 @@ fn reloads_under_load_lose_nothing() {
         count.fetch_add(1, Ordering::Relaxed);
         answer.is_ok_and(|answer| answer.header("connection") != Some("close"))
     };
-    thread::scope(|scope| {
-        for number in 0..8 {
-            let (address, ask, done) = (&address, &ask, &done);
-            scope.spawn(move || {
-                while !done.load(Ordering::Relaxed) {
-                    let mut client = Client::connect(address);
-                    if number % 2 == 0 {
-                        ask(
-                            &mut client,
-                            "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
-                        );
-                    } else {
-                        while ask(&mut client, GET) && !done.load(Ordering::Relaxed) {}
-                    }
-                }
-            });
+    let client = |number: usize, done: &Done| {
+        while !done.yet() {
+            let mut client = Client::connect(&address);
+            if number.is_multiple_of(2) {
+                ask(
+                    &mut client,
+                    "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+                );
+            } else {
+                while ask(&mut client, GET) && !done.yet() {}
+            }
         }
+    };
+    meanwhile(8, client, || {
         for _ in 0..10 {
             let reload = hearth(&server, &["reload", "app.php"]);
             assert!(reload.status.success(), "{reload:?}");
         }
-        done.store(true, Ordering::Relaxed);
     });
     let answered = answered.into_inner();
     assert_eq!(failed.into_inner(), 0, "of {answered}");

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, kill};
 
-use crate::support::{eventually, hearth, ok, one_worker, until_handled};
+use crate::support::{UNTIL_GO, eventually, hearth, let_go, ok, one_worker, until_handled};
 
 const PID: &str = "return fn () => (string) getmypid();";
 
@@ -113,9 +113,11 @@ fn the_admin_server_tells_health_and_counts() {
 
 #[test]
 fn a_lost_zygote_is_replaced_and_no_request_is_lost() {
-    let server = Server::script("return function ($r) { if ($r->path === '/slow') usleep(400000); return (string) getmypid(); };")
-        .args(["--workers", "2"])
-        .start();
+    let server = Server::script(&format!(
+        "return function ($r) {{ if ($r->path === '/slow') {{ {UNTIL_GO} }} return (string) getmypid(); }};"
+    ))
+    .args(["--workers", "2"])
+    .start();
     let zygote = server.zygotes()[0];
     let before = server.workers();
     let mut slow = server.connect();
@@ -123,6 +125,7 @@ fn a_lost_zygote_is_replaced_and_no_request_is_lost() {
     until_handled(&server, 1);
     kill(zygote, Signal::KILL);
     server.expect_log("serving generation=2");
+    let_go(&server);
     let pid: u32 = ok(&slow.response()).parse().expect("a pid");
     assert!(before.contains(&pid), "an old worker had begun it");
     eventually("new workers serve", || {

@@ -37,16 +37,22 @@ pub(crate) fn ok(response: &Response) -> String {
     response.text()
 }
 
-/// The block below the mark `<!-- example: NAME -->` on a page of the documentation.
+/// What stands below the mark `<!-- example: NAME -->` on a page of the documentation: a fenced block, or the lines up to
+/// the first empty one.
 #[track_caller]
 pub(crate) fn example(page: &str, name: &str) -> String {
     let text = std::fs::read_to_string(testkit::checkout().join(page)).expect("the page");
-    let mark = format!("<!-- example: {name} -->\n```");
-    let after = text.split(&mark).nth(1);
-    let block = after.and_then(|rest| rest.split_once('\n')?.1.split("```").next());
-    block
-        .unwrap_or_else(|| panic!("no example {name} in {page}"))
-        .to_owned()
+    let after = text
+        .split(&format!("<!-- example: {name} -->\n"))
+        .nth(1)
+        .unwrap_or_else(|| panic!("no example {name} in {page}"));
+    let block = match after.strip_prefix("```") {
+        Some(fenced) => fenced
+            .split_once('\n')
+            .and_then(|(_, rest)| rest.split_once("```")),
+        None => after.split_once("\n\n"),
+    };
+    block.expect("a block with an end").0.to_owned()
 }
 
 /// `hearth` with these words, in the environment of this server.
@@ -73,14 +79,17 @@ pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
 #[track_caller]
 pub(crate) fn until_handled(server: &Server, count: u64) {
     eventually("so many requests are handled", || {
-        let status = hearth(server, &["status", "--json", "app.php"]);
-        let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
-        let workers = status["workers"].as_array().expect("a list").iter();
-        workers
-            .filter_map(|worker| worker["in_flight"].as_u64())
-            .sum::<u64>()
-            >= count
+        in_flight(server) >= count
     });
+}
+
+/// How many requests are being handled.
+pub(crate) fn in_flight(server: &Server) -> u64 {
+    let status = hearth(server, &["status", "--json", "app.php"]);
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    let workers = status["workers"].as_array().expect("a list").iter();
+    let counts = workers.filter_map(|worker| worker["in_flight"].as_u64());
+    counts.sum()
 }
 
 /// Makes the file that a request with [`UNTIL_GO`] waits for.
@@ -91,8 +100,8 @@ pub(crate) fn let_go(server: &Server) {
 /// PHP that waits, without holding its worker, until the test has called [`let_go`].
 pub(crate) const UNTIL_GO: &str = "while (!file_exists('go')) { usleep(5000); clearstatcache(); }";
 
-/// Resident memory in bytes.
-pub(crate) fn memory(pid: u32) -> u64 {
+/// Resident memory of a process in bytes.
+pub(crate) fn resident(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).expect("the worker runs");
     text.split(' ')
         .nth(1)

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use testkit::{Server, kill};
 
 use super::site;
-use crate::support::{UNTIL_GO, at_once, eventually, let_go, ok, same};
+use crate::support::{UNTIL_GO, at_once, eventually, let_go, ok, resident, same};
 
 #[test]
 fn opcache_and_apcu_are_one_for_all_workers() {
@@ -83,21 +83,13 @@ fn memory_stays_flat() {
     .start();
     let mut client = server.connect();
     let mut run = |times: usize| (0..times).for_each(|_| drop(ok(&client.get("/"))));
+    let used = || -> u64 { server.workers().into_iter().map(resident).sum() };
     run(300);
-    let before = resident(&server);
+    let before = used();
     run(3000);
-    let growth = resident(&server).saturating_sub(before);
+    let growth = used().saturating_sub(before);
     assert!(growth < 2 << 20, "{growth} bytes in 3,000 requests");
     server.stop();
-}
-
-/// Bytes of memory of all workers.
-fn resident(server: &Server) -> usize {
-    let pages = |pid: u32| {
-        let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap();
-        statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap()
-    };
-    server.workers().into_iter().map(pages).sum::<usize>() * 4096
 }
 
 #[test]

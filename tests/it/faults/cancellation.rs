@@ -3,11 +3,10 @@
 use std::io::Write;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
 
 use testkit::Server;
 
-use crate::support::{ok, one_worker};
+use crate::support::{eventually, ok, one_worker};
 
 /// `/long` waits, `/stream` waits after its first piece; what cancels one of them leaves a mark, which `/look` shows.
 const CANCELLED_LEAVES_A_MARK: &str = r#"return function ($request) {
@@ -22,14 +21,9 @@ const CANCELLED_LEAVES_A_MARK: &str = r#"return function ($request) {
 
 #[track_caller]
 fn expect_cancelled(server: &Server) {
-    let until = Instant::now() + Duration::from_secs(5);
-    while ok(&server.get("/look")) != "cancelled" {
-        assert!(
-            Instant::now() < until,
-            "the request goes on though its client is gone"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually("the request of a client that is gone ends", || {
+        ok(&server.get("/look")) == "cancelled"
+    });
 }
 
 #[test]

@@ -6,13 +6,14 @@ use rustix::process::Signal;
 use testkit::Server;
 
 use super::{APP, app};
-use crate::support::{ok, one_worker, until_handled};
+use crate::support::{let_go, ok, one_worker, until_handled};
 
 #[test]
 fn a_crashed_worker_is_back_and_the_log_names_its_requests() {
     let server = app().start();
     let mut victim = server.connect();
     victim.send("GET /slow?victim HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
     let mut crash = server.connect();
     crash.send("GET /segv HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(crash.try_response(false).is_err() && victim.try_response(false).is_err());
@@ -32,6 +33,8 @@ fn a_crash_leaves_the_other_workers_alone() {
     }
     until_handled(&server, 16);
     testkit::kill(server.workers()[0], Signal::ABORT);
+    server.expect_log("SIGABRT");
+    let_go(&server);
     let finished = slow
         .iter_mut()
         .filter_map(|client| client.try_response(false).ok())

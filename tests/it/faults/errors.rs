@@ -1,9 +1,7 @@
 //! Errors of PHP: who sees them, and who does not.
 
-use std::time::{Duration, Instant};
-
 use super::app;
-use crate::support::{ok, one_worker};
+use crate::support::{eventually, let_go, ok, one_worker, until_handled};
 
 #[test]
 fn an_exception_is_a_500_and_a_log_line_with_the_request_id() {
@@ -44,10 +42,12 @@ fn exit_ends_its_request_only() {
     let pid = ok(&server.get("/pid"));
     let mut slow = server.connect();
     slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
     assert_eq!(ok(&server.get("/exit")), "before");
     assert_eq!(ok(&server.get("/exit-text")), "bye");
     assert_eq!(server.get("/exit-code").status, 404);
     assert_eq!(ok(&server.get("/exit-deep")), "deep");
+    let_go(&server);
     assert_eq!(ok(&slow.response()), "slow done");
     assert_eq!(ok(&server.get("/pid")), pid, "the worker was replaced");
     server.stop();
@@ -60,14 +60,12 @@ fn fatal(path: &str, logged: &str) {
     let pid = ok(&server.get("/pid"));
     let mut slow = server.connect();
     slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
     assert_eq!(server.get(path).status, 500);
+    let_go(&server);
     assert_eq!(ok(&slow.response()), "slow done");
     server.expect_log(logged);
-    let until = Instant::now() + Duration::from_secs(10);
-    while ok(&server.get("/pid")) == pid {
-        assert!(Instant::now() < until, "the worker was not replaced");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually("the worker is replaced", || ok(&server.get("/pid")) != pid);
     let after = ok(&server.get("/pid"));
     assert!(
         after.parse::<u32>().is_ok(),
@@ -96,18 +94,12 @@ fn endless_recursion_does_not_take_the_server_down() {
     if let Ok(response) = client.try_response(false) {
         assert_eq!(response.status, 500);
     }
-    let until = Instant::now() + Duration::from_secs(10);
-    loop {
+    eventually("a worker answers", || {
         let mut client = server.connect();
         client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-        if client
-            .try_response(false)
-            .is_ok_and(|response| response.status == 200)
-        {
-            break;
-        }
-        assert!(Instant::now() < until, "no worker answers any more");
-    }
+        let answer = client.try_response(false);
+        answer.is_ok_and(|response| response.status == 200)
+    });
     server.stop();
 }
 

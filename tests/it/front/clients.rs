@@ -6,7 +6,7 @@ use std::time::Duration;
 use testkit::{Server, cpu_time, descriptors};
 
 use super::{balanced, busy_worker, status, until_made};
-use crate::support::{eventually, let_go, memory, ok};
+use crate::support::{eventually, let_go, ok, resident};
 
 #[test]
 fn a_slow_upload_and_a_slow_download_occupy_no_worker() {
@@ -42,7 +42,7 @@ fn a_large_upload_stays_out_of_memory() {
     let server = balanced(1).start();
     let pids = [server.fronts()[0], server.workers()[0]];
     ok(&server.get("/"));
-    let before = pids.map(memory);
+    let before = pids.map(resident);
     let mut client = server.connect();
     let (piece, pieces) = (vec![b'z'; 1 << 20], 200);
     client.send(format!(
@@ -52,7 +52,7 @@ fn a_large_upload_stays_out_of_memory() {
     (0..pieces).for_each(|_| client.send(&piece));
     assert_eq!(ok(&client.response()), (200 << 20).to_string());
     for (pid, before) in pids.into_iter().zip(before) {
-        let grown = memory(pid).saturating_sub(before);
+        let grown = resident(pid).saturating_sub(before);
         assert!(grown < 16 << 20, "process {pid} has grown by {grown} bytes");
     }
     server.stop();

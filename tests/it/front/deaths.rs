@@ -6,7 +6,8 @@ use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, kill};
 
-use super::{balanced, busy_worker, metric, status, under_load};
+use super::{balanced, busy_worker, metric, status};
+use crate::load::under_load;
 use crate::support::{eventually, hearth, let_go, ok};
 
 #[test]

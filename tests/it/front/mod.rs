@@ -5,9 +5,7 @@ mod deaths;
 mod queue;
 mod replacement;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use testkit::http::{Client, Response};
+use testkit::http::Client;
 use testkit::{Server, ServerBuilder};
 
 use crate::support::{eventually, hearth, ok};
@@ -55,55 +53,6 @@ fn metric(server: &Server, name: &str) -> u64 {
 fn until_made(server: &Server, name: &str) {
     let path = server.directory().join(name);
     eventually(name, || path.exists());
-}
-
-/// GETs on so many connections at the same time until `work` is done; asserts that nothing fails but what `may_fail`.
-/// How many were answered, and how many failed in a way that may be.
-pub(crate) fn under_load(
-    server: &Server,
-    clients: usize,
-    target: &str,
-    may_fail: impl Fn(&Response) -> bool + Sync,
-    work: impl FnOnce(),
-) -> (usize, usize) {
-    let (done, answered, failed) = (
-        AtomicBool::new(false),
-        AtomicUsize::new(0),
-        AtomicUsize::new(0),
-    );
-    std::thread::scope(|scope| {
-        for _ in 0..clients {
-            scope.spawn(|| {
-                // One connection for the whole time: it outlives workers and reloads.
-                let mut client = server.connect();
-                while !done.load(Ordering::Relaxed) {
-                    let response = client.get(target);
-                    answered.fetch_add(1, Ordering::Relaxed);
-                    if response.status != 200 {
-                        assert!(
-                            may_fail(&response),
-                            "{} {}",
-                            response.status,
-                            response.text()
-                        );
-                        failed.fetch_add(1, Ordering::Relaxed);
-                    }
-                }
-            });
-        }
-        // Also when it panics, or the clients would never end.
-        let _end = OnDrop(|| done.store(true, Ordering::Relaxed));
-        work();
-    });
-    (answered.into_inner(), failed.into_inner())
-}
-
-struct OnDrop<F: Fn()>(F);
-
-impl<F: Fn()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        self.0();
-    }
 }
 
 /// The one that answers something.

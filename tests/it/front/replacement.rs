@@ -7,7 +7,8 @@ use rustix::process::Signal;
 use testkit::Server;
 use testkit::http::Client;
 
-use super::{APP, balanced, busy_worker_of, metric, under_load};
+use super::{APP, balanced, busy_worker_of, metric};
+use crate::load::under_load;
 use crate::support::{eventually, hearth, let_go, ok};
 
 #[test]

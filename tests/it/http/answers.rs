@@ -3,7 +3,7 @@
 use testkit::Server;
 
 use super::echo;
-use crate::support::{UNTIL_GO, let_go, memory, ok};
+use crate::support::{UNTIL_GO, let_go, ok, resident};
 
 #[test]
 fn a_response_has_length_type_and_date() {
@@ -83,14 +83,14 @@ fn a_slow_reader_holds_its_own_request_and_nothing_else() {
     )
     .args(["--workers", "1", "--ini", "memory_limit=64M"])
     .start();
-    let before = memory(server.workers()[0]);
+    let before = resident(server.workers()[0]);
     let mut slow = server.connect();
     slow.send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
     slow.head().expect("a header");
     for _ in 0..20 {
         assert_eq!(ok(&server.get("/quick")), "quick");
     }
-    let grown = memory(server.workers()[0]).saturating_sub(before);
+    let grown = resident(server.workers()[0]).saturating_sub(before);
     assert!(
         grown < 32 << 20,
         "64 MiB to a client that does not read took {grown} bytes of the worker"

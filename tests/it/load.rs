@@ -1,0 +1,67 @@
+//! Clients that ask again and again while a test does something to the server.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use testkit::Server;
+use testkit::http::Response;
+
+/// Whether the work is done that clients keep the server busy for.
+pub(crate) struct Done(AtomicBool);
+
+impl Done {
+    pub(crate) fn yet(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs `client` in so many threads, each with its number, while `work` is done. A client ends when it is.
+pub(crate) fn meanwhile(clients: usize, client: impl Fn(usize, &Done) + Sync, work: impl FnOnce()) {
+    let done = Done(AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let _end = End(&done);
+        for number in 0..clients {
+            let (client, done) = (&client, &done);
+            scope.spawn(move || client(number, done));
+        }
+        work();
+    });
+}
+
+/// Also when the work panics, or the clients would never end.
+struct End<'a>(&'a Done);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// GETs on so many connections at the same time until `work` is done; asserts that nothing fails but what `may_fail`.
+/// How many were answered, and how many failed in a way that may be. Each has one connection for as long as the server
+/// keeps it.
+pub(crate) fn under_load(
+    server: &Server,
+    clients: usize,
+    target: &str,
+    may_fail: impl Fn(&Response) -> bool + Sync,
+    work: impl FnOnce(),
+) -> (usize, usize) {
+    let (answered, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let ask = |_, done: &Done| {
+        let mut client = server.connect();
+        while !done.yet() {
+            let response = client.get(target);
+            answered.fetch_add(1, Ordering::Relaxed);
+            if response.status != 200 {
+                let said = response.text();
+                assert!(may_fail(&response), "{} {said}", response.status);
+                failed.fetch_add(1, Ordering::Relaxed);
+            }
+            if response.header("connection") == Some("close") {
+                client = server.connect();
+            }
+        }
+    };
+    meanwhile(clients, ask, work);
+    (answered.into_inner(), failed.into_inner())
+}

@@ -15,13 +15,16 @@ use Hearth\Task;
  */
 final class Group
 {
-    /** @var array<array-key, Task> those that have not ended */
+    /** @var array<array-key, Task|null> those that have not ended; null while one starts */
     private array $running = [];
 
     /** @var array<array-key, mixed> in the order in which they came */
     private array $results = [];
 
     private ?\Throwable $failure = null;
+
+    /** The parent is woken when fewer than so many run. */
+    private int $enough = \PHP_INT_MAX;
 
     private readonly int $parent;
 
@@ -39,18 +42,21 @@ final class Group
      */
     public function all(array $callables, int $limit): array
     {
+        $child = $this->run(...);
+        $this->enough = $limit;
         try {
             foreach ($callables as $key => $fn) {
-                $this->start($key, $fn);
+                $this->start($child, $key, $fn);
                 while (\count($this->running) >= $limit && $this->failure === null) {
-                    park();
+                    $this->wait();
                 }
                 if ($this->failure !== null) {
                     break;
                 }
             }
+            $this->enough = 1;
             while ($this->running !== [] && $this->failure === null) {
-                park();
+                $this->wait();
             }
         } finally {
             $this->cancelRest();
@@ -71,15 +77,16 @@ final class Group
      */
     public function first(array $callables): mixed
     {
+        $child = $this->run(...);
         try {
             foreach ($callables as $key => $fn) {
-                $this->start($key, $fn);
+                $this->start($child, $key, $fn);
                 if ($this->results !== [] || $this->failure !== null) {
                     break;
                 }
             }
             while ($this->results === [] && $this->failure === null) {
-                park();
+                $this->wait();
             }
             [$results, $failure] = [$this->results, $this->failure];
         } finally {
@@ -105,10 +112,10 @@ final class Group
         $until = monotonic() + $seconds;
         $inTime = true;
         try {
-            $this->start(0, static fn () => Scope::inside($caller, $fn));
+            $this->start($this->run(...), 0, static fn () => Scope::inside($caller, $fn));
             while ($this->running !== [] && $inTime) {
                 $left = $until - monotonic();
-                $inTime = $left > 0 && (park($left) || $this->running === []);
+                $inTime = $left > 0 && ($this->wait($left) || $this->running === []);
             }
         } finally {
             $this->cancelRest();
@@ -121,33 +128,77 @@ final class Group
         return $inTime;
     }
 
-    /** Starts $fn as a child; it runs until its first wait, and may have ended when this returns. */
-    private function start(int|string $key, callable $fn): void
+    /**
+     * Starts $fn as a child; it runs until its first wait, and may have ended when this returns.
+     *
+     * @param \Closure $child `run()`, made once for all
+     * @param callable(): mixed $fn known to be one
+     */
+    private function start(\Closure $child, int|string $key, mixed $fn): void
     {
-        $ended = false;
-        $task = \Hearth\async(function () use ($key, $fn, &$ended): void {
+        $this->running[$key] = null;
+        try {
+            $task = \Hearth\async($child, $key, $fn);
+        } catch (\Throwable $error) {
+            unset($this->running[$key]);
+            throw $error;
+        }
+        if (\array_key_exists($key, $this->running)) {
+            $this->running[$key] = $task;
+            if ($task->isDone()) {
+                $this->settle();
+            }
+        }
+    }
+
+    /** What a child does. */
+    private function run(int|string $key, mixed $fn): void
+    {
+        try {
+            $this->results[$key] = $fn();
+        } catch (\Throwable $error) {
+            $this->failure ??= $error;
+        }
+        unset($this->running[$key]);
+        if ($this->failure !== null || \count($this->running) < $this->enough) {
+            unpark($this->parent);
+        }
+    }
+
+    /** Waits until a child has ended, or for at most so many seconds; false when the time was up first. */
+    private function wait(?float $seconds = null): bool
+    {
+        $woken = park($seconds);
+        $this->settle();
+
+        return $woken;
+    }
+
+    /** A child that called exit(), or that a fatal error ended, did not come to the end of `run()`. */
+    private function settle(): void
+    {
+        foreach ($this->running as $key => $task) {
+            if (!$task->isDone()) {
+                continue;
+            }
+            unset($this->running[$key]);
             try {
-                $this->results[$key] = $fn();
+                $this->results[$key] = $task->await();
             } catch (\Throwable $error) {
                 $this->failure ??= $error;
             }
-            $ended = true;
-            unset($this->running[$key]);
-            unpark($this->parent);
-        });
-        if (!$ended) {
-            $this->running[$key] = $task;
         }
     }
 
     /** Cancels those that run and waits until they have ended. */
     private function cancelRest(): void
     {
+        $this->enough = 1;
         foreach ($this->running as $task) {
             $task->cancel();
         }
         while ($this->running !== []) {
-            park();
+            $this->wait();
         }
     }
 }

@@ -57,6 +57,21 @@ final class Waiters
         --$this->count;
     }
 
+    /** Takes out the first: `remove()` without its questions. */
+    private function shift(Waiter $first): void
+    {
+        $next = $first->next;
+        $this->first = $next;
+        if ($next === null) {
+            $this->last = null;
+        } else {
+            $next->previous = null;
+            $first->next = null;
+        }
+        $first->queue = null;
+        --$this->count;
+    }
+
     /**
      * Gives the first waiter its turn and makes its task runnable.
      *
@@ -67,7 +82,7 @@ final class Waiters
     public function serve(mixed $value = null): ?Waiter
     {
         while (($waiter = $this->first) !== null) {
-            $this->remove($waiter);
+            $this->shift($waiter);
             $before = $waiter->value;
             $waiter->done = true;
             $waiter->value = $value;
@@ -92,18 +107,22 @@ final class Waiters
     public function wait(Waiter $waiter, ?float $timeout, \Closure $passOn): bool
     {
         $this->push($waiter);
+        $began = $timeout === null ? 0.0 : monotonic();
         try {
-            $until = $timeout === null ? null : monotonic() + $timeout;
-            do {
-                $unparked = park($until === null ? null : \max(0.0, $until - monotonic()));
-            } while ($unparked && !$waiter->done);
+            $left = $timeout;
+            while (park($left) && !$waiter->done) {
+                // Somebody else woke the task, for something else.
+                $left = $timeout === null ? null : \max(0.0, $began + $timeout - monotonic());
+            }
         } catch (\Throwable $error) {
             if ($waiter->done) {
                 $passOn($waiter);
             }
             throw $error;
         } finally {
-            $this->remove($waiter);
+            if ($waiter->queue !== null) {
+                $this->remove($waiter);
+            }
         }
 
         return $waiter->done;

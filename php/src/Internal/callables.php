@@ -12,7 +12,7 @@ namespace Hearth\Internal;
 function requireCallables(string $function, array $callables): void
 {
     foreach ($callables as $key => $item) {
-        if (!\is_callable($item)) {
+        if (!$item instanceof \Closure && !\is_callable($item)) {
             throw new \TypeError("$function(): item " . \var_export($key, true) . ' is not callable, but ' . \get_debug_type($item));
         }
     }

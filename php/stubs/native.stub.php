@@ -65,7 +65,7 @@ namespace Hearth {
         /** What follows the `?`, undecoded; '' if nothing does. */
         public readonly string $queryString;
 
-        /** `HTTP/1.0` or `HTTP/1.1`. */
+        /** `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`. */
         public readonly string $protocol;
 
         private function __construct()
@@ -142,12 +142,12 @@ namespace Hearth {
         {
         }
 
-        /** The address of the other end of the connection: behind a proxy, the proxy's. No field of the request changes it. */
+        /** The client's address; that of the client behind them if it came through trusted proxies. */
         public function client(): string
         {
         }
 
-        /** Whether the connection itself is HTTPS. Behind a proxy that ends TLS it is not; no field of the request changes that. */
+        /** Whether the client uses HTTPS, also through trusted proxies. */
         public function isSecure(): bool
         {
         }
@@ -226,7 +226,7 @@ namespace Hearth {
     {
     }
 
-    /** The id of the current request, as in the log's lines about it (`request=…`); '' outside a request. */
+    /** The id of the current request, as in the access log; '' outside a request. */
     function requestId(): string
     {
     }

@@ -236,3 +236,43 @@ fn a_long_loan_is_listed_with_its_place() {
     ok(&client.response());
     server.stop();
 }
+
+/// What the pool calls ends its own task, which skips every `finally`.
+#[test]
+fn exit_in_what_the_pool_calls_costs_no_place() {
+    let server = Server::script(
+        r#"
+        $may = function (string $what): bool {
+            clearstatcache();
+            if (is_file(__DIR__ . "/$what")) exit($what);
+            return true;
+        };
+        $pool = new Hearth\Pool\Pool(
+            factory: fn () => $may('factory') ? new stdClass() : null,
+            size: 2, minimumIdle: 0, borrowTimeout: 0.2, total: 2,
+            reset: fn () => $may('reset'), init: fn () => $may('init'),
+        );
+        return function () use ($pool): string {
+            $pool->with(fn () => usleep(1000));
+            return json_encode(array_intersect_key($pool->stats(), ['total' => 0, 'connecting' => 0]));
+        };"#,
+    )
+    .args(["--workers", "1"])
+    .start();
+    for what in ["factory", "init", "reset"] {
+        let flag = server.directory().join(what);
+        std::fs::write(&flag, "").expect("a flag");
+        for _ in 0..6 {
+            server.get("/");
+        }
+        std::fs::remove_file(&flag).expect("the flag goes");
+        eventually(&format!("alive after exit() in {what}"), || {
+            server.get("/").status == 200
+        });
+        eventually("both places are there", || {
+            ok(&server.get("/")).contains(r#""connecting":0"#)
+        });
+    }
+    server.expect_log("exit() or a fatal error");
+    server.expect_log("ended the task");
+}

@@ -55,7 +55,7 @@ impl Group {
             Group::Server => "Server",
             Group::Workers => "Workers",
             Group::Php => "PHP",
-            Group::Limits => "Limits",
+            Group::Limits => "Time limits (seconds)",
             Group::Operation => "Operation",
         }
     }
@@ -277,8 +277,7 @@ pub const OPTIONS: &[Opt] = &[
         default: "60",
         group: Group::Limits,
         short: "Longest a request may take; 0: no limit",
-        long: "A request over it gets a `Hearth\\TimeoutError` where it is: in a wait, also inside a database read, or in the \
-               middle of a computation.",
+        long: "A request over it gets a `Hearth\\TimeoutError` at its next wait, also inside a database read.",
     },
     Opt {
         key: "request.grace",
@@ -290,7 +289,7 @@ pub const OPTIONS: &[Opt] = &[
         default: "5",
         group: Group::Limits,
         short: "After that, time to end before its worker is killed",
-        long: "For code that goes on all the same: it catches the error, or is in a function of C that neither waits nor ends.",
+        long: "For code that computes without waiting and so does not notice the time limit.",
     },
     Opt {
         key: "http.header_timeout",

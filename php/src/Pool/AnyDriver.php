@@ -25,6 +25,11 @@ final class AnyDriver implements Driver
         return true;
     }
 
+    public function holdsState(Entry $entry): bool
+    {
+        return true;
+    }
+
     public function needsReset(Entry $entry): bool
     {
         return false;

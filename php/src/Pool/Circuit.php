@@ -31,7 +31,7 @@ final class Circuit
         ++$this->failures;
         $this->cause = $cause;
         $delay = \min(self::LONGEST, self::FIRST * 2 ** \min(10, $this->failures - 1));
-        $this->nextAttempt = $now + $delay * \mt_rand(750, 1250) / 1000;
+        $this->nextAttempt = $now + $delay * \random_int(750, 1250) / 1000;
     }
 
     /** Seconds until the next attempt may be made. */

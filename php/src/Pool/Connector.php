@@ -19,12 +19,18 @@ use function Hearth\Internal\monotonic;
  */
 final class Connector
 {
+    /** How often one that somebody holds though it was removed is looked at again, while others wait for its place; seconds. */
+    private const LINGERING = 0.002;
+
     /** The timer after which it is tried again, null = none. */
     private ?int $retry = null;
 
     private float $retryAt = 0.0;
 
     private ?Driver $driver = null;
+
+    /** Counts how often all connections were replaced. */
+    private int $generation = 0;
 
     /** How many connections that are worn out wait for a successor. */
     private int $successors = 0;
@@ -49,7 +55,14 @@ final class Connector
     /** Starts to make what is needed for those who wait, $more that are about to, and the minimum. Returns at once. */
     public function ensure(int $more = 0): void
     {
-        while ($this->store->connecting < $this->wanted($more) && $this->room()) {
+        while ($this->store->connecting < $this->wanted($more)) {
+            if (!$this->room()) {
+                if ($this->store->lingering() > 0) {
+                    $this->tryAgainAfter(self::LINGERING);
+                }
+
+                return;
+            }
             $delay = $this->circuit->delay(monotonic());
             if ($delay > 0) {
                 $this->tryAgainAfter($delay);
@@ -118,26 +131,33 @@ final class Connector
         ++$this->store->connecting;
         $watchdog = null;
         $task = background(function () use (&$watchdog): void {
-            try {
-                $entry = $this->make();
-            } catch (\Throwable $error) {
-                $entry = null;
-                $this->failed(self::wasCancelled($error) ? $this->tooSlow($error) : $error);
-            } finally {
-                --$this->store->connecting;
+            $entry = null;
+            $error = new \RuntimeException('the factory ended its task, by exit() or a fatal error');
+            Internal\onTaskEnd(Internal\taskId(), function () use (&$entry, &$error, &$watchdog): void {
                 if ($watchdog !== null) {
                     Internal\stopTimer($watchdog);
                 }
+                $this->ended($entry, $error);
+            });
+            try {
+                $entry = $this->make();
+                $error = null;
+            } catch (\Throwable $thrown) {
+                $error = self::wasCancelled($thrown) ? $this->tooSlow($thrown) : $thrown;
             }
-            $this->ended($entry);
         });
         if (!$task->isDone()) {
             $watchdog = Internal\after($this->options->connectTimeout, static fn () => $task->cancel());
         }
     }
 
-    private function ended(?Entry $entry): void
+    /** An attempt is over, whatever came of it. */
+    private function ended(?Entry $entry, ?\Throwable $error): void
     {
+        --$this->store->connecting;
+        if ($error !== null) {
+            $this->failed($error);
+        }
         if ($entry !== null) {
             $this->successors = \max(0, $this->successors - 1);
             ($this->onConnected)($entry);
@@ -148,7 +168,11 @@ final class Connector
     private function make(): Entry
     {
         $began = monotonic();
-        $connection = ($this->factory)();
+        do {
+            $generation = $this->generation;
+            $connection = ($this->factory)();
+            // One that was made with an address or a password that does not hold any more is thrown away.
+        } while ($generation !== $this->generation);
         if (!\is_object($connection)) {
             throw new \TypeError("the factory of pool \"$this->name\" must return an object, " . \get_debug_type($connection) . ' returned');
         }
@@ -156,7 +180,7 @@ final class Connector
             throw new \LogicException("the factory of pool \"$this->name\" returned a connection that the pool has already");
         }
         $now = monotonic();
-        $jitter = \mt_rand(-25000, 25000) / 1_000_000;
+        $jitter = \random_int(-25000, 25000) / 1_000_000;
         $expires = $now + $this->options->maxLifetime * (1 + $jitter);
         $entry = new Entry($connection, $now, $expires, $expires + $this->options->reserveTimeout);
         $this->driver($connection)->adopt($entry);
@@ -167,6 +191,9 @@ final class Connector
         ++$this->statistics->created;
         $this->statistics->createTime->record(monotonic() - $began);
         $this->store->add($entry);
+        if ($generation !== $this->generation) {
+            $entry->doomed = 'recycled';
+        }
 
         return $entry;
     }
@@ -252,9 +279,10 @@ final class Connector
         };
     }
 
-    /** Forgets what was learnt about the connections. */
+    /** All connections are replaced: forgets what was learnt about them; those being made count as old. */
     public function forget(): void
     {
+        ++$this->generation;
         $this->driver = null;
     }
 }

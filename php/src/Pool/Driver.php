@@ -22,6 +22,9 @@ interface Driver
     /** Asks the other side whether the connection works; false or an exception: it does not. */
     public function check(Entry $entry): bool;
 
+    /** Whether the session of a loan is in a state that a new connection would not be in: a transaction is open, something was set. */
+    public function holdsState(Entry $entry): bool;
+
     /** Whether `reset()` has anything to do that waits. */
     public function needsReset(Entry $entry): bool;
 

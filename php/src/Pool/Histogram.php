@@ -30,7 +30,7 @@ final class Histogram
 
             return;
         }
-        $range = 1;
+        $range = $seconds > self::BOUNDS[6] ? 7 : 1;
         while ($range < 16 && $seconds > self::BOUNDS[$range]) {
             ++$range;
         }

@@ -22,7 +22,7 @@ final class Loans
     /** @var array<int, Entry> by the task that has it */
     private array $bound = [];
 
-    /** @var array<int, string> tasks at whose end connections come back, with the ids of their requests */
+    /** @var array<int, true> tasks at whose end connections come back */
     private array $watched = [];
 
     /** Whether one task always gets the same connection. */
@@ -36,6 +36,9 @@ final class Loans
 
     /** Whether PHP code can fork, so that each borrower must make sure that the connections are of its process. */
     private readonly bool $mayFork;
+
+    /** `takeBackAtEnd()`, made once for all tasks. */
+    private readonly \Closure $taskEnded;
 
     private Supply $supply;
     private Reset $reset;
@@ -57,6 +60,7 @@ final class Loans
         $this->resets = $options->reset !== 'none';
         $this->quick = $options->order === 'lifo' && $options->check === null && $options->leakThreshold == 0;
         $this->mayFork = \function_exists('pcntl_fork');
+        $this->taskEnded = $this->takeBackAtEnd(...);
     }
 
     /** What they stand on in this process. What was lent in another is not known here. */
@@ -95,16 +99,47 @@ final class Loans
 
             return $entry;
         }
+
+        return $this->lend($timeout, $task);
+    }
+
+    /**
+     * The connection of the current task; the first call borrows it.
+     *
+     * @throws PoolException|\Hearth\CancelledError
+     */
+    public function ofTask(): Entry
+    {
+        $task = Internal\taskId();
+        $task = Scope::$callers[$task] ?? $task;
+
+        return $this->bound[$task] ?? $this->lend(null, $task);
+    }
+
+    /** Another connection for the current task, instead of one that broke. */
+    public function renew(Entry $entry): Entry
+    {
+        $this->takeBack($entry);
+
+        return $this->ofTask();
+    }
+
+    private function lend(?float $timeout, int $task): Entry
+    {
+        if (!isset($this->watched[$task])) {
+            $this->watch($task);
+        } elseif ($this->mayFork && $this->process !== Internal\processId()) {
+            ($this->prepare)($task);
+        }
         $now = monotonic();
         $store = $this->store;
-        if ($this->quick && $store->idle !== [] && $store->open && isset($this->watched[$task])
-                && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT && (!$this->mayFork || $this->process === Internal\processId())) {
+        if ($this->quick && $store->idle !== [] && $store->open && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT) {
             // The short way; it does what the rest would do.
             $entry = \array_pop($store->idle);
             ++$this->statistics->borrowTime->counts[0];
         } else {
-            $entry = $this->take($timeout, $task, $now);
-            $now = $entry->borrowedAt;
+            $entry = $this->supply->take($timeout, $now);
+            $now = monotonic();
         }
         $entry->state = State::Lent;
         $entry->owner = $task;
@@ -115,26 +150,23 @@ final class Loans
         if ($this->binds) {
             $this->bound[$task] = $entry;
         }
+        if ($this->options->leakThreshold > 0) {
+            $entry->trace = \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 20);
+        }
 
         return $entry;
     }
 
-    private function take(?float $timeout, int $task, float $now): Entry
+    /** What comes before a task's first loan. */
+    private function watch(int $task): void
     {
         if ($this->process !== Internal\processId() || $task === 0 || $this->store->closed) {
             ($this->prepare)($task);
         }
-        $entry = $this->supply->take($timeout, $now);
-        if ($this->options->autoReturn && !isset($this->watched[$task]) && $task !== 0) {
-            $this->watched[$task] = \Hearth\requestId();
-            Internal\onTaskEnd($task, fn () => $this->taskEnded($task));
+        if ($this->options->autoReturn && $task !== 0) {
+            $this->watched[$task] = true;
+            Internal\onTaskEnd($task, $this->taskEnded);
         }
-        if ($this->options->leakThreshold > 0) {
-            $entry->trace = \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 20);
-        }
-        $entry->borrowedAt = monotonic();
-
-        return $entry;
     }
 
     /** @throws NotBorrowed */
@@ -179,17 +211,16 @@ final class Loans
         }
     }
 
-    private function taskEnded(int $task): void
+    private function takeBackAtEnd(int $task): void
     {
         unset($this->watched[$task]);
-        if ($this->binds) {
-            $this->takeBackOf($task);
-
-            return;
-        }
-        foreach ($this->store->entries as $entry) {
-            if ($entry->owner === $task && $entry->state === State::Lent) {
-                $this->takeBack($entry);
+        if (isset($this->bound[$task])) {
+            $this->takeBack($this->bound[$task]);
+        } elseif (!$this->binds) {
+            foreach ($this->store->entries as $entry) {
+                if ($entry->owner === $task && $entry->state === State::Lent) {
+                    $this->takeBack($entry);
+                }
             }
         }
     }
@@ -203,15 +234,6 @@ final class Loans
         $entry->depth = 0;
         $entry->usedAt = $now;
         ++$entry->lease;
-        $store = $this->store;
-        if (!$this->resets && $store->waiters->first === null && $entry->wornOutAt > $now
-                && $entry->doomed === null && $entry->statements === 0 && $entry->trace === null) {
-            // The short way; it does what the rest would do.
-            $entry->state = State::Idle;
-            $store->idle[] = $entry;
-
-            return;
-        }
         $entry->state = State::Reserved;
         if ($entry->trace !== null) {
             $this->endTrace($entry, $now);
@@ -222,7 +244,7 @@ final class Loans
         } elseif ($this->resets && $this->reset->isNeeded($entry)) {
             $this->reset->start($entry);
         } else {
-            $store->release($entry);
+            $this->store->release($entry);
         }
     }
 
@@ -261,7 +283,7 @@ final class Loans
 
         return \array_map(fn (Entry $entry) => [
             'task' => $entry->owner,
-            'request' => $this->watched[$entry->owner] ?? '',
+            'request' => Internal\requestOf($entry->owner),
             'seconds' => $now - $entry->borrowedAt,
             'place' => $entry->trace === null ? null : Upkeep::place($entry->trace),
         ], \array_slice($out, 0, $most));

@@ -23,6 +23,7 @@ if (!\class_exists(\PDO::class, false)) {
 final class Pdo extends \PDO
 {
     private readonly Pool $pool;
+    private readonly Loans $loans;
 
     /** @var array<int, mixed> attributes that every connection gets */
     private array $attributes = [];
@@ -63,6 +64,7 @@ final class Pdo extends \PDO
             return new \PDO($dsn, $username, $password instanceof \Closure ? $password() : $password, $attributes + ($options ?? []));
         };
         $this->pool = new Pool(...$pool);
+        $this->loans = $this->pool->loans();
     }
 
     /** The DSN itself where it was given by alias (php.ini) or URI. */
@@ -100,7 +102,10 @@ final class Pdo extends \PDO
     /** The current task's connection; the first call borrows it. */
     private function entry(): Entry
     {
-        $entry = $this->pool->current() ?? $this->pool->borrowEntry();
+        $entry = $this->loans->ofTask();
+        if ($entry->doomed === 'broken') {
+            $entry = $this->pool->renewed($entry);
+        }
         if (!$entry->watched) {
             $this->adopt($entry);
         }
@@ -129,18 +134,24 @@ final class Pdo extends \PDO
             self::noteFailure($entry, $this->pool->driver(), $error);
             throw $error;
         }
-        if ($result === false) {
-            self::noteFailure($entry, $this->pool->driver(), self::silentError($entry->connection->errorInfo()));
-        }
+        return $result === false ? $this->refused($entry) : $result;
+    }
 
-        return $result;
+    /** A call that failed without an exception. */
+    private function refused(Entry $entry): false
+    {
+        self::noteFailure($entry, $this->pool->driver(), self::silentError($entry->connection->errorInfo()));
+
+        return false;
     }
 
     /** The connection for a statement, which may change the state of its session. */
     private function entryFor(string $sql): Entry
     {
         $entry = $this->entry();
-        $entry->dirty = $entry->dirty || Sql::changesSession($sql);
+        if (!$entry->dirty) {
+            $entry->dirty = (Sql::$known[$sql] ?? Sql::changesSession($sql)) || ($this->driverName === 'sqlite' && Sql::beginsTransaction($sql));
+        }
 
         return $entry;
     }
@@ -168,13 +179,24 @@ final class Pdo extends \PDO
     public function prepare(string $query, array $options = []): \PDOStatement|false
     {
         $entry = $this->entryFor($query);
-        if ($options === []) {
-            return $this->made($this->call($entry, 'prepare', $query));
+        if ($options !== []) {
+            return $this->preparedWith($entry, $query, $options);
         }
+        try {
+            return $this->made($entry, $entry->connection->prepare($query));
+        } catch (\Throwable $error) {
+            self::noteFailure($entry, $this->pool->driver(), $error);
+            throw $error;
+        }
+    }
+
+    /** @param array<int, mixed> $options any of which may be one that lets the statement talk to the server when it dies */
+    private function preparedWith(Entry $entry, string $query, array $options): \PDOStatement|false
+    {
         $before = $entry->statementsUseIt;
         $entry->statementsUseIt = true;
         try {
-            return $this->made($this->call($entry, 'prepare', $query, $options));
+            return $this->made($entry, $this->call($entry, 'prepare', $query, $options));
         } finally {
             $entry->statementsUseIt = $before;
         }
@@ -184,17 +206,24 @@ final class Pdo extends \PDO
     {
         $entry = $this->entryFor($query);
         $entry->ran = $entry->lease;
-
-        return $this->made($fetchMode === null
-            ? $this->call($entry, 'query', $query)
-            : $this->call($entry, 'query', $query, $fetchMode, ...$fetchModeArgs));
+        if ($fetchMode !== null) {
+            return $this->made($entry, $this->call($entry, 'query', $query, $fetchMode, ...$fetchModeArgs));
+        }
+        try {
+            return $this->made($entry, $entry->connection->query($query));
+        } catch (\Throwable $error) {
+            self::noteFailure($entry, $this->pool->driver(), $error);
+            throw $error;
+        }
     }
 
     /** A statement keeps this object alive, as one of PDO keeps its connection. */
-    private function made(\PDOStatement|false $statement): \PDOStatement|false
+    private function made(Entry $entry, \PDOStatement|false $statement): \PDOStatement|false
     {
         if ($statement instanceof Statement) {
             $statement->keep($this);
+        } elseif ($statement === false) {
+            $this->refused($entry);
         }
 
         return $statement;

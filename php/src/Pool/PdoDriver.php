@@ -72,6 +72,11 @@ final class PdoDriver implements Driver
         };
     }
 
+    public function holdsState(Entry $entry): bool
+    {
+        return $entry->dirty || $entry->attributes !== [] || self::pdo($entry)->inTransaction();
+    }
+
     public function needsReset(Entry $entry): bool
     {
         $session = !$this->transactionOnly && ($this->name === 'mysql' || $this->name === 'pgsql');
@@ -79,7 +84,13 @@ final class PdoDriver implements Driver
             return true;
         }
 
-        return $entry->attributes !== [] || self::pdo($entry)->inTransaction();
+        return $entry->attributes !== [] || self::pdo($entry)->inTransaction() || $this->mayBeginUnseen($entry);
+    }
+
+    /** SQLite's driver knows only of transactions that were begun with beginTransaction(), until PHP 8.4. */
+    private function mayBeginUnseen(Entry $entry): bool
+    {
+        return $this->name === 'sqlite' && (!$entry->watched || $entry->dirty);
     }
 
     public function reset(Entry $entry): bool
@@ -88,6 +99,8 @@ final class PdoDriver implements Driver
         $open = $pdo->inTransaction();
         if ($open) {
             $this->must($pdo->rollBack());
+        } elseif ($this->mayBeginUnseen($entry)) {
+            $open = self::rollBackUnseen($pdo);
         }
         foreach ($entry->attributes as $attribute => $value) {
             $this->must($pdo->setAttribute($attribute, $value));
@@ -98,6 +111,16 @@ final class PdoDriver implements Driver
         }
 
         return $open;
+    }
+
+    /** Whether there was a transaction, though PDO knows of none. */
+    private static function rollBackUnseen(\PDO $pdo): bool
+    {
+        try {
+            return @$pdo->exec('ROLLBACK') !== false;
+        } catch (\PDOException) {
+            return false;
+        }
     }
 
     private function resetSession(Entry $entry, \PDO $pdo): void

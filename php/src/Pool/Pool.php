@@ -142,13 +142,23 @@ final class Pool
         try {
             return $fn($connection);
         } catch (\Throwable $error) {
-            if ($this->connector->driver()->isBroken($error)) {
+            if (self::interrupted($error) || $this->connector->driver()->isBroken($error)) {
                 $this->evict($connection);
             }
             throw $error;
         } finally {
             $this->giveBack($connection);
         }
+    }
+
+    /** Whether $error comes from a wait that was ended: what was waited for may still come, on the same connection. */
+    private static function interrupted(?\Throwable $error): bool
+    {
+        while ($error !== null && !$error instanceof \Hearth\CancelledError && !$error instanceof \Hearth\TimeoutError) {
+            $error = $error->getPrevious();
+        }
+
+        return $error !== null;
     }
 
     /**
@@ -169,10 +179,20 @@ final class Pool
         return $this->loans->current();
     }
 
-    /** @internal for `Pdo` and `Redis` */
-    public function borrowEntry(?float $timeout = null): Entry
+    /** @internal for `Pdo` and `Redis`: the loans of this pool */
+    public function loans(): Loans
     {
-        return $this->loans->borrow($timeout);
+        return $this->loans;
+    }
+
+    /**
+     * @internal for `Pdo` and `Redis`: another connection for the current task, instead of one that broke
+     *
+     * It stays, and fails, when its task would not see that what it had begun is lost: a transaction, or what it set in the session.
+     */
+    public function renewed(Entry $broken): Entry
+    {
+        return $this->connector->driver()->holdsState($broken) ? $broken : $this->loans->renew($broken);
     }
 
     /**
@@ -201,6 +221,13 @@ final class Pool
         if ($this->store->reserve($entry)) {
             $this->destroy($entry, $reason);
         }
+    }
+
+    /** Lets those who wait have a connection that the pool has in its hands, unless it must not be lent again. */
+    private function settle(Entry $entry): void
+    {
+        $reason = $entry->doomed ?? ($this->store->closed ? 'closed' : null);
+        $reason === null ? $this->store->release($entry) : $this->destroy($entry, $reason);
     }
 
     /** Closes a connection that the pool has in its hands. */
@@ -239,24 +266,24 @@ final class Pool
             $this->connected(...),
         );
         $destroy = $this->destroy(...);
-        $this->upkeep = new Upkeep($this->options, $this->store, $this->connector, $this->statistics, $budget, $this->reporter, $destroy);
+        $settle = $this->settle(...);
+        $this->upkeep = new Upkeep(
+            $this->options, $this->store, $this->connector, $this->statistics, $budget, $this->reporter, $destroy, $settle,
+        );
         $check = new Check($this->options, $this->connector, $this->statistics, $this->reporter, $destroy);
-        $reset = new Reset($this->options, $this->store, $this->connector, $this->statistics, $this->reporter, $destroy);
-        $supply = new Supply($this->name, $this->options, $this->store, $this->connector, $check, $this->circuit, $this->statistics);
+        $reset = new Reset($this->options, $this->connector, $this->statistics, $this->reporter, $destroy, $settle);
+        $supply = new Supply($this->name, $this->options, $this->store, $this->connector, $check, $this->circuit, $this->statistics, $settle);
         $this->loans->begin($supply, $reset);
     }
 
     private function connected(Entry $entry): void
     {
-        if ($this->store->closed) {
-            $this->destroy($entry, 'closed');
-
-            return;
-        }
         $this->loans->learn();
-        $this->store->release($entry);
-        $this->upkeep->successorCame();
-        $this->upkeep->start();
+        $this->settle($entry);
+        if (!$this->store->closed) {
+            $this->upkeep->successorCame();
+            $this->upkeep->start();
+        }
     }
 
     /** What a borrower finds before anything else: a new process, no task, or a closed pool. */

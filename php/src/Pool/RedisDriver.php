@@ -30,6 +30,11 @@ final class RedisDriver implements Driver
         return self::redis($entry)->ping() !== false;
     }
 
+    public function holdsState(Entry $entry): bool
+    {
+        return $entry->dirty || $entry->attributes !== [] || self::redis($entry)->getMode() !== \Redis::ATOMIC;
+    }
+
     public function needsReset(Entry $entry): bool
     {
         return $entry->dirty || $entry->attributes !== [] || (!$entry->watched && $this->differs($entry));

@@ -175,7 +175,10 @@ trait RedisForwarding
 
     private function entry(): Entry
     {
-        $entry = $this->pool()->current() ?? $this->pool->borrowEntry();
+        $entry = $this->pool()->loans()->ofTask();
+        if ($entry->doomed === 'broken') {
+            $entry = $this->pool->renewed($entry);
+        }
         $entry->watched = true;
 
         return $entry;

@@ -17,14 +17,17 @@ use function Hearth\Internal\monotonic;
  */
 final class Reset
 {
-    /** @param \Closure(Entry, string): void $destroy */
+    /**
+     * @param \Closure(Entry, string): void $destroy
+     * @param \Closure(Entry): void $settle
+     */
     public function __construct(
         private readonly Options $options,
-        private readonly Store $store,
         private readonly Connector $connector,
         private readonly Statistics $statistics,
         private readonly Reporter $reporter,
         private readonly \Closure $destroy,
+        private readonly \Closure $settle,
     ) {
     }
 
@@ -54,7 +57,13 @@ final class Reset
         }
         $watchdog = null;
         $task = background(function () use ($entry, &$watchdog): void {
+            $ended = false;
+            // Even when what the pool was given to call ends the task, by exit() say, the connection has an end.
+            Internal\onTaskEnd(Internal\taskId(), function () use ($entry, &$ended): void {
+                $ended || $this->failed($entry, 'what it called ended the task');
+            });
             $this->run($entry);
+            $ended = true;
             if ($watchdog !== null) {
                 Internal\stopTimer($watchdog);
             }
@@ -71,14 +80,19 @@ final class Reset
             $this->by($entry, $this->options->reset);
             $entry->dirty = false;
             $entry->provenAt = monotonic();
-            $reason = $entry->doomed ?? ($this->store->closed ? 'closed' : null);
-            $reason === null ? $this->store->release($entry) : ($this->destroy)($entry, $reason);
         } catch (\Throwable $error) {
             $late = $error instanceof CancelledError;
-            $why = $late ? "it took longer than returnTimeout ({$this->options->returnTimeout} s)" : $error->getMessage();
-            $this->reporter->report('warning', 'reset', "a connection could not be reset and is closed: $why", ['exception' => $error]);
-            ($this->destroy)($entry, 'reset');
+            $this->failed($entry, $late ? "it took longer than returnTimeout ({$this->options->returnTimeout} s)" : $error->getMessage(), $error);
+
+            return;
         }
+        ($this->settle)($entry);
+    }
+
+    private function failed(Entry $entry, string $why, ?\Throwable $error = null): void
+    {
+        $this->reporter->report('warning', 'reset', "a connection could not be reset and is closed: $why", ['exception' => $error]);
+        ($this->destroy)($entry, 'reset');
     }
 
     private function by(Entry $entry, string|\Closure $reset): void

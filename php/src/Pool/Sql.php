@@ -14,8 +14,11 @@ namespace Hearth\Pool;
  */
 final class Sql
 {
+    /** What may stand before a statement. */
+    private const BEFORE = '/^[\s(;]*+(?:(?:--[^\n]*+\n|#[^\n]*+\n|\/\*(?!!).*?\*\/)\s*+)*+';
+
     /** Statements that leave nothing behind but rows, or that the end of their transaction undoes. */
-    private const CLEAN = '/^[\s(;]*+(?:(?:--[^\n]*+\n|#[^\n]*+\n|\/\*(?!!).*?\*\/)\s*+)*+'
+    private const CLEAN = self::BEFORE
         . '(?:select|insert|update|delete|replace|with|values|table|show|explain|describe|desc|begin|start\s+transaction|commit|rollback'
         . '|savepoint|release\s+savepoint|end|truncate|merge|analyze|create\s+table|create\s+(?:unique\s+)?index|alter\s+table|drop\s+table'
         . '|drop\s+index)\b/is';
@@ -24,12 +27,17 @@ final class Sql
     private const SUSPICIOUS = '/@|get_lock|advisory|set_config|sql_calc_found_rows|last_insert_id\s*\(\s*[^)\s]|nextval|setval|\bfunction\b'
         . '|\binto\s+(?:local\s+)?temp|pg_notify|\bdblink|;\s*\S/i';
 
-    /** @var array<string, bool> what is known */
-    private static array $known = [];
+    /** @var array<string, bool> what is known; to be read only, where a call would cost too much */
+    public static array $known = [];
 
     public static function changesSession(string $sql): bool
     {
         return self::$known[$sql] ?? self::judge($sql);
+    }
+
+    public static function beginsTransaction(string $sql): bool
+    {
+        return \preg_match(self::BEFORE . '(?:begin|start\s+transaction|savepoint)\b/is', $sql) === 1;
     }
 
     private static function judge(string $sql): bool

@@ -52,16 +52,23 @@ final class Statement extends \PDOStatement
     private function guard(): void
     {
         if ($this->entry->lease !== $this->lease) {
-            throw new \PDOException(
-                'the connection of this statement went back to the pool when its task ended, or was given back; prepare it again',
-            );
+            $this->refuse();
         }
+    }
+
+    private function refuse(): never
+    {
+        throw new \PDOException(
+            'the connection of this statement went back to the pool when its task ended, or was given back; prepare it again',
+        );
     }
 
     /** @throws \PDOException */
     public function execute(?array $params = null): bool
     {
-        $this->guard();
+        if ($this->entry->lease !== $this->lease) {
+            $this->refuse();
+        }
         $this->entry->ran = $this->lease;
         try {
             $succeeded = parent::execute($params);
@@ -78,21 +85,27 @@ final class Statement extends \PDOStatement
 
     public function fetch(int $mode = \PDO::FETCH_DEFAULT, int $cursorOrientation = \PDO::FETCH_ORI_NEXT, int $cursorOffset = 0): mixed
     {
-        $this->guard();
+        if ($this->entry->lease !== $this->lease) {
+            $this->refuse();
+        }
 
         return parent::fetch($mode, $cursorOrientation, $cursorOffset);
     }
 
     public function fetchAll(int $mode = \PDO::FETCH_DEFAULT, mixed ...$args): array
     {
-        $this->guard();
+        if ($this->entry->lease !== $this->lease) {
+            $this->refuse();
+        }
 
-        return parent::fetchAll($mode, ...$args);
+        return $args === [] ? parent::fetchAll($mode) : parent::fetchAll($mode, ...$args);
     }
 
     public function fetchColumn(int $column = 0): mixed
     {
-        $this->guard();
+        if ($this->entry->lease !== $this->lease) {
+            $this->refuse();
+        }
 
         return parent::fetchColumn($column);
     }

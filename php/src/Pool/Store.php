@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Hearth\Pool;
 
-use Hearth\Internal\Waiter;
 use Hearth\Internal\Waiters;
 
 /**
@@ -158,13 +157,5 @@ final class Store
     public function failWaiters(\Throwable $error): void
     {
         while ($this->waiters->serve($error) !== null);
-    }
-
-    /** A connection was handed to a waiter that was cancelled at the same moment. */
-    public function passOn(Waiter $waiter): void
-    {
-        if ($waiter->value instanceof Entry && $waiter->value->state !== State::Removed) {
-            $this->release($waiter->value);
-        }
     }
 }

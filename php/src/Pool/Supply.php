@@ -16,8 +16,10 @@ use function Hearth\Internal\monotonic;
  */
 final class Supply
 {
+    /** A connection was handed to a waiter that was cancelled at the same moment. */
     private readonly \Closure $passOn;
 
+    /** @param \Closure(Entry): void $settle */
     public function __construct(
         private readonly string $name,
         private readonly Options $options,
@@ -26,8 +28,13 @@ final class Supply
         private readonly Check $check,
         private readonly Circuit $circuit,
         private readonly Statistics $statistics,
+        private readonly \Closure $settle,
     ) {
-        $this->passOn = $store->passOn(...);
+        $this->passOn = static function (Waiter $waiter) use ($settle): void {
+            if ($waiter->value instanceof Entry && $waiter->value->state !== State::Removed) {
+                $settle($waiter->value);
+            }
+        };
     }
 
     /**
@@ -39,7 +46,7 @@ final class Supply
      */
     public function take(?float $timeout, float $since): Entry
     {
-        $entry = $this->takeIdle($since);
+        $entry = $this->store->idle === [] ? null : $this->takeIdle($since);
         if ($entry !== null) {
             ++$this->statistics->borrowTime->counts[0];
 
@@ -67,18 +74,22 @@ final class Supply
     /** Waits for the first connection that becomes free, new or returned. */
     private function await(float $timeout, float $since): Entry
     {
-        do {
+        $store = $this->store;
+        while (true) {
             $this->mayWait();
-            $entry = $this->takeNew();
-            if ($entry !== null) {
-                $this->statistics->borrowTime->record(monotonic() - $since);
+            // While all that may be are there, and none is idle, there is nothing to ask for.
+            if (\count($store->entries) < $this->options->size || $store->idle !== []) {
+                $entry = $this->takeNew();
+                if ($entry !== null) {
+                    $this->statistics->borrowTime->record(monotonic() - $since);
 
-                return $entry;
+                    return $entry;
+                }
             }
             $waiter = new Waiter(Internal\taskId());
             $waiter->since = $since;
             $left = $since + $timeout - monotonic();
-            if ($left <= 0 || !$this->store->waiters->wait($waiter, $left, $this->passOn)) {
+            if ($left <= 0 || !$store->waiters->wait($waiter, $left, $this->passOn)) {
                 ++$this->statistics->timeouts;
                 throw BorrowTimeout::of($this->name, "no connection came free within $timeout s", $this->statistics, $this->circuit->cause());
             }
@@ -87,7 +98,13 @@ final class Supply
                 throw $entry instanceof PoolException ? $entry
                     : BorrowTimeout::of($this->name, 'the database cannot be reached', $this->statistics, $entry);
             }
-        } while ($this->options->check !== null && !$this->check->passes($entry, monotonic()));
+            if ($entry->doomed !== null) {
+                // Between its hand-over and now.
+                ($this->settle)($entry);
+            } elseif ($this->options->check === null || $this->check->passes($entry, monotonic())) {
+                break;
+            }
+        }
         ++$this->statistics->servedWaiters;
         $this->statistics->borrowTime->record(monotonic() - $since);
 

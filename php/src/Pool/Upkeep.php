@@ -23,7 +23,10 @@ final class Upkeep
     /** How far the clock on the wall was ahead of the one that is never set. */
     private ?float $clocks = null;
 
-    /** @param \Closure(Entry, string): void $destroy */
+    /**
+     * @param \Closure(Entry, string): void $destroy
+     * @param \Closure(Entry): void $settle
+     */
     public function __construct(
         private readonly Options $options,
         private readonly Store $store,
@@ -32,6 +35,7 @@ final class Upkeep
         private readonly ?Budget $budget,
         private readonly Reporter $reporter,
         private readonly \Closure $destroy,
+        private readonly \Closure $settle,
     ) {
     }
 
@@ -145,7 +149,7 @@ final class Upkeep
             return;
         }
         foreach ($this->store->idle as $entry) {
-            $interval = $this->options->keepaliveInterval * \mt_rand(800, 1000) / 1000;
+            $interval = $this->options->keepaliveInterval * \random_int(800, 1000) / 1000;
             if ($now - \max($entry->usedAt, $entry->provenAt) >= $interval && $this->store->reserve($entry)) {
                 background(fn () => $this->keepOneAlive($entry, $this->options->keepalive));
             }
@@ -164,11 +168,9 @@ final class Upkeep
             ++$this->statistics->failedChecks;
             ($this->destroy)($entry, 'keepalive');
             $this->connector->ensure();
-        } elseif ($entry->doomed !== null) {
-            ($this->destroy)($entry, $entry->doomed);
         } else {
             $entry->provenAt = monotonic();
-            $this->store->release($entry);
+            ($this->settle)($entry);
         }
     }
 

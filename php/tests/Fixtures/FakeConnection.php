@@ -12,6 +12,8 @@ final class FakeConnection
     public static int $made = 0;
 
     public readonly int $number;
+    /** Where it leads, if that matters. */
+    public string $address = '';
     public bool $broken = false;
     public bool $inUse = false;
 

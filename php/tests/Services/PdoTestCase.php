@@ -321,6 +321,20 @@ abstract class PdoTestCase extends TestCase
         });
     }
 
+    /** It would not see that half of its transaction is lost. */
+    public function testATaskWhoseConnectionBrokeInATransactionDoesNot(): void
+    {
+        $this->inTask(function (): void {
+            $pdo = $this->pdo();
+            $pdo->beginTransaction();
+            self::plain()->exec(static::kill((string) $pdo->query(static::sessionId())->fetchColumn()));
+            \usleep(20_000);
+            $this->thrown(\PDOException::class, fn () => $pdo->query('SELECT 1'));
+            $this->thrown(\PDOException::class, fn () => $pdo->query('SELECT 1'));
+            self::assertSame(1, (int) async(fn () => $pdo->query('SELECT 1')->fetchColumn())->await());
+        });
+    }
+
     public function testWrongPasswordOrAddressIsToldByTheException(): void
     {
         $this->inTask(function (): void {

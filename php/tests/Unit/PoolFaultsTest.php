@@ -4,8 +4,10 @@ declare(strict_types=1);
 
 namespace Hearth\Tests\Unit;
 
+use Hearth\CancelledError;
 use Hearth\Pool\BorrowTimeout;
 use Hearth\Pool\Pool;
+use Hearth\Pool\PoolClosed;
 use Hearth\Tests\Fixtures\FakeConnection;
 use Hearth\Tests\PoolTestCase;
 
@@ -284,6 +286,131 @@ final class PoolFaultsTest extends PoolTestCase
             \pcntl_waitpid($child, $status);
             self::assertSame(\SIGTERM, \pcntl_wtermsig($status), 'the child was lent a connection of its parent');
             self::assertSame($number, $pool->with(fn ($connection) => $connection->number));
+        });
+    }
+
+    /** Whoever gives a connection back still holds it: the place is free only when their variable is gone. */
+    public function testWaitersGetThePlaceOfAConnectionThatWasClosedInItsBorrowersHands(): void
+    {
+        $this->inTask(function (): void {
+            $pool = $this->pool(size: 1, borrowTimeout: 0.5);
+            $first = async(fn () => $pool->with(function (FakeConnection $connection) use ($pool): void {
+                self::pause(0.01);
+                $pool->evict($connection);
+            }));
+            $waiting = \array_fill(0, 3, fn () => $pool->with(fn () => true));
+            self::assertSame([true, true, true], parallel($waiting));
+            $first->await();
+            self::assertSame(0, $pool->stats()['timeouts']);
+        });
+    }
+
+    public function testRecycleHoldsForConnectionsBeingMade(): void
+    {
+        $this->inTask(function (): void {
+            $address = 'old';
+            $factory = function () use (&$address): FakeConnection {
+                $connection = new FakeConnection();
+                $connection->address = $address;
+                self::pause(0.01);
+
+                return $connection;
+            };
+            foreach (['being made' => 0.005, 'being initialised' => 0.015] as $what => $after) {
+                $address = 'old';
+                $pool = $this->pool(factory: $factory, init: static fn () => self::pause(0.01));
+                $borrower = async(fn () => $pool->borrow()->address);
+                self::pause($after);
+                $address = 'new';
+                $pool->recycle();
+                self::assertSame('new', $borrower->await(), $what);
+            }
+        });
+    }
+
+    public function testAHandOffToACancelledWaiterRespectsThatThePoolWasClosed(): void
+    {
+        $this->inTask(function (): void {
+            foreach (['close', 'recycle'] as $end) {
+                $pool = $this->pool(size: 1);
+                $connection = $pool->borrow();
+                $number = $connection->number;
+                $waiter = async(fn () => $pool->borrow());
+                $pool->giveBack($connection);
+                unset($connection);
+                // The waiter has been given the connection and has not run since.
+                $pool->$end();
+                $waiter->cancel();
+                try {
+                    $waiter->await();
+                } catch (CancelledError | PoolClosed) {
+                }
+                self::pause(0.01);
+                $end === 'close'
+                    ? self::assertSame(0, $pool->stats()['total'])
+                    : self::assertNotSame($number, $pool->borrow()->number);
+            }
+        });
+    }
+
+    public function testAWaiterIsNotGivenWhatWasRecycledMeanwhile(): void
+    {
+        $this->inTask(function (): void {
+            $pool = $this->pool(size: 1);
+            $old = $pool->borrow();
+            $id = $old->number;
+            $waiter = async(fn () => $pool->borrow()->number);
+            $pool->giveBack($old);
+            unset($old);
+            $pool->recycle();
+            self::assertNotSame($id, $waiter->await());
+        });
+    }
+
+    /** Whatever kind it is: the answer to what was asked may still come, and the next borrower would take it for its own. */
+    public function testAConnectionWhoseUseWasInterruptedIsNotLentAgain(): void
+    {
+        $this->inTask(function (): void {
+            $pool = $this->pool(size: 1);
+            $this->thrown(\Hearth\TimeoutError::class, fn () => \Hearth\timeout(0.01, fn () => $pool->with(fn () => self::pause(1))));
+            self::assertSame(['broken' => 1], $pool->stats()['destroyed']);
+            self::assertInstanceOf(FakeConnection::class, $pool->borrow());
+        });
+    }
+
+    public function testThePoolLeavesTheAppsRandomSequenceAlone(): void
+    {
+        $this->inTask(function (): void {
+            \mt_srand(42);
+            $expected = [\mt_rand(), \mt_rand()];
+            \mt_srand(42);
+            $first = \mt_rand();
+            $this->pool()->borrow();
+            self::assertSame($expected, [$first, \mt_rand()]);
+        });
+    }
+
+    /** SQLite's driver knows only of transactions begun with beginTransaction(), until PHP 8.4. */
+    public function testATransactionThatWasBegunInSqlIsNotHandedOn(): void
+    {
+        $this->inTask(function (): void {
+            $file = \tempnam(\sys_get_temp_dir(), 'hearth-pool-');
+            try {
+                $pdo = new \Hearth\Pool\Pdo("sqlite:$file", size: 1, minimumIdle: 0, logger: $this->logger);
+                $pdo->exec('CREATE TABLE t (n INTEGER)');
+                $pdo->release();
+                foreach (['BEGIN', '/* mine */ begin immediate', 'SAVEPOINT a'] as $begin) {
+                    async(function () use ($pdo, $begin): void {
+                        $pdo->exec($begin);
+                        $pdo->exec('INSERT INTO t VALUES (1)');
+                    })->await();
+                    async(fn () => $pdo->beginTransaction() && $pdo->commit())->await();
+                    self::assertSame(0, (int) async(fn () => $pdo->query('SELECT COUNT(*) FROM t')->fetchColumn())->await(), $begin);
+                }
+                self::assertSame([3, 1], [$pdo->pool()->stats()['rollbacks'], $pdo->pool()->stats()['created']]);
+            } finally {
+                \unlink($file);
+            }
         });
     }
 }

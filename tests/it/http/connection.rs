@@ -140,23 +140,3 @@ fn several_addresses_and_a_unix_socket() {
     server.stop();
     assert!(!path.exists(), "the socket's file is left");
 }
-
-/// Anybody can send these fields: whom to believe is the app's to know.
-#[test]
-fn fields_of_proxies_change_nothing_about_the_connection() {
-    let server = Server::script(
-        "return fn (Hearth\\Request $request) => [$request->client(), $request->isSecure(), $request->protocol,
-            $_SERVER['REMOTE_ADDR'], $_SERVER['HTTPS'] ?? null, $_SERVER['HTTP_X_FORWARDED_FOR']];",
-    )
-    .start();
-    let mut client = server.connect();
-    client.send(
-        "GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n\
-         X-Real-IP: 192.0.2.7\r\nForwarded: for=192.0.2.7;proto=https\r\n\r\n",
-    );
-    assert_eq!(
-        ok(&client.response()),
-        r#"["127.0.0.1",false,"HTTP/1.1","127.0.0.1",null,"192.0.2.7"]"#
-    );
-    server.stop();
-}

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 21] = [
+const SOURCES: [&str; 22] = [
     "classic.c",
     "cli.c",
     "cycle.c",
@@ -15,6 +15,7 @@ const SOURCES: [&str; 21] = [
     "ground.c",
     "guard.c",
     "headers.c",
+    "library.c",
     "mysql.c",
     "persistent.c",
     "request.c",

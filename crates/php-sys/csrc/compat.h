@@ -25,6 +25,7 @@
 #include <Zend/zend_smart_str.h>
 #include <Zend/zend_signal.h>
 #include <Zend/zend_weakrefs.h>
+#include <Zend/Optimizer/zend_optimizer.h>
 #include <ext/standard/basic_functions.h>
 #include <ext/standard/head.h>
 #include <ext/standard/html.h>

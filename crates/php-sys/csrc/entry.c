@@ -1,9 +1,9 @@
-/* The app: our own library, the entry script and the handler that it returns. */
+/* The app: the entry script and the handler that it returns. */
 #include "task.h"
 
 static zval app_handler;
 
-static hearth_outcome outcome_of_exception(void)
+hearth_outcome hearth_outcome_of_exception(void)
 {
 	zend_string *text;
 
@@ -25,28 +25,6 @@ static hearth_outcome outcome_of_exception(void)
 	hearth_boot_failed(ZSTR_VAL(text), ZSTR_LEN(text));
 	zend_string_release(text);
 	return HEARTH_EXCEPTION;
-}
-
-/* Compile and run the PHP part of our own library, file by file. */
-hearth_outcome hearth_load_library(const hearth_source *files, size_t count)
-{
-	volatile hearth_outcome outcome = HEARTH_OK;
-
-	zend_try {
-		for (size_t i = 0; i < count && outcome == HEARTH_OK; i++) {
-			/* eval starts behind the opening tag. */
-			const char *code = files[i].source.ptr + 5;
-			char name[256];
-
-			slprintf(name, sizeof name, "hearth:%.*s", (int) files[i].name.len, files[i].name.ptr);
-			zend_eval_stringl(code, files[i].source.len - 5, NULL, name);
-			outcome = outcome_of_exception();
-		}
-	} zend_catch {
-		outcome = HEARTH_BAILOUT;
-	} zend_end_try();
-	hearth_response_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\response"));
-	return outcome;
 }
 
 static char handler_kind[16];
@@ -75,7 +53,7 @@ static hearth_outcome adapt(zval *returned)
 	ask_for_kind(returned);
 	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\adapt", &app_handler, returned);
 	if (EG(exception)) {
-		return outcome_of_exception();
+		return hearth_outcome_of_exception();
 	}
 	if (Z_TYPE(app_handler) != IS_OBJECT
 			|| zend_fcall_info_init(&app_handler, 0, &hearth_handler, &hearth_handler_cache, NULL, &error) == FAILURE) {
@@ -104,7 +82,7 @@ static void run_entry_script(void)
 		if (zend_execute_scripts(ZEND_REQUIRE, &returned, 1, &file) == FAILURE || EG(exception)) {
 			outcome = HEARTH_EXCEPTION;
 			/* A syntax error is still under way; any other exception has been reported, and exit() leaves no trace. */
-			outcome_of_exception();
+			hearth_outcome_of_exception();
 			outcome = hearth_boot_error().len ? HEARTH_EXCEPTION : HEARTH_EXIT;
 		}
 		zend_destroy_file_handle(&file);

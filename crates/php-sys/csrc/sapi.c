@@ -141,6 +141,7 @@ sapi_module_struct hearth_sapi = {
 static PHP_MINIT_FUNCTION(hearth)
 {
 	(void) type; (void) module_number;
+	hearth_library_prepare();
 	if (!hearth_is_cli()) {
 		sapi_module.name = HEARTH_NAME_FOR_OPCACHE;
 	}

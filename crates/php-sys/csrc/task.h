@@ -73,6 +73,9 @@ hearth_task_object *hearth_task_object_of(zend_object *object);
 void hearth_request_run(hearth_task *task);
 void hearth_script_run(hearth_task *task);
 void hearth_task_run_on_end(hearth_task *task);
+/* How what was called ended; an exception is taken and described for hearth_boot_error. */
+hearth_outcome hearth_outcome_of_exception(void);
+void hearth_library_prepare(void);
 void hearth_entry_run(void (*script)(void));
 void hearth_entry_left(void);
 void hearth_ground_seal(void);

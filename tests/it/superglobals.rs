@@ -42,6 +42,72 @@ fn the_superglobals_hold_the_request() {
     server.stop();
 }
 
+/// `empty()` and `unset()` of a whole superglobal are opcodes of their own.
+#[test]
+fn superglobals_may_first_be_asked_whether_they_are_empty() {
+    let server = Server::script(
+        r"return fn ($r) => match ($r->path) {
+            '/empty/get' => ['filled' => !empty($_GET), 'in turn' => $_GET],
+            '/empty/post' => ['filled' => !empty($_POST), 'in turn' => $_POST],
+            '/empty/cookie' => ['filled' => !empty($_COOKIE), 'in turn' => $_COOKIE],
+            '/empty/request' => ['filled' => !empty($_REQUEST), 'in turn' => ['a' => $_REQUEST['a']]],
+            '/empty/server' => ['filled' => !empty($_SERVER), 'in turn' => ['a' => $_SERVER['HTTP_X_A']]],
+            '/empty/files' => ['filled' => !empty($_FILES), 'in turn' => ['a' => (string) $_FILES['doc']['error'] . '1']],
+            '/isset/get' => ['filled' => isset($_GET), 'in turn' => $_GET],
+            '/isset/session' => ['filled' => !isset($_SESSION), 'in turn' => ['a' => '01']],
+            '/isset/globals' => ['filled' => !empty($GLOBALS['_GET']), 'in turn' => $_GET],
+        };",
+    )
+    .args(["--workers", "1"])
+    .start();
+    let form = "application/x-www-form-urlencoded";
+    for (path, media_type, body) in [
+        ("/empty/get?a=01", form, ""),
+        ("/empty/post", form, "a=01"),
+        ("/empty/cookie", form, ""),
+        ("/empty/request?a=01", form, ""),
+        ("/empty/server", form, ""),
+        (
+            "/empty/files",
+            "multipart/form-data; boundary=XX",
+            MULTIPART,
+        ),
+        ("/isset/get?a=01", form, ""),
+        ("/isset/session", form, ""),
+        ("/isset/globals?a=01", form, ""),
+    ] {
+        let mut client = server.connect();
+        client.send(format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nCookie: a=01\r\nX-A: 01\r\nContent-Type: {media_type}\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        ));
+        let expected = r#"{"filled":true,"in turn":{"a":"01"}}"#;
+        assert_eq!(ok(&client.response()), expected, "{path}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_superglobal_that_was_unset_stays_so_until_the_next_request() {
+    let server = Server::script(
+        r"return function ($r) {
+            if ($r->path === '/look') { return $_GET['a'] . $_POST['b']; }
+            unset($_GET, $GLOBALS['_POST']);
+            usleep(1000);
+            return !isset($_REQUEST['a']) || isset($_GET) || isset($_POST) ? 'there' : 'gone';
+        };",
+    )
+    .args(["--workers", "1"])
+    .start();
+    let form = "application/x-www-form-urlencoded";
+    for _ in 0..2 {
+        assert_eq!(ok(&server.connect().post("/?a=1", form, "b=2")), "gone");
+        assert_eq!(ok(&server.connect().post("/look?a=1", form, "b=2")), "12");
+    }
+    server.stop();
+}
+
 #[test]
 fn php_input_is_the_body() {
     let server = Server::script(

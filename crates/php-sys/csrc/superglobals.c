@@ -81,6 +81,8 @@ void hearth_superglobals_load(hearth_request_state *state)
 	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
 		if (Z_TYPE(state->superglobals[i]) != IS_UNDEF) {
 			put(i, &state->superglobals[i]);
+		} else {
+			zend_hash_del(&EG(symbol_table), names[i]);
 		}
 	}
 	ZVAL_COPY_VALUE(&env, &PG(http_globals)[TRACK_VARS_ENV]);
@@ -398,6 +400,8 @@ void hearth_superglobals_hook(void)
 {
 	static const zend_uchar opcodes[] = {
 		ZEND_FETCH_R, ZEND_FETCH_W, ZEND_FETCH_RW, ZEND_FETCH_IS, ZEND_FETCH_FUNC_ARG, ZEND_FETCH_UNSET,
+		/* empty() and unset() of the whole */
+		ZEND_ISSET_ISEMPTY_VAR, ZEND_UNSET_VAR,
 	};
 
 	for (size_t i = 0; i < sizeof opcodes; i++) {

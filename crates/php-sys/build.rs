@@ -19,6 +19,7 @@ const SOURCES: [&str; 22] = [
     "mysql.c",
     "persistent.c",
     "request.c",
+    "request_end.c",
     "response.c",
     "sapi.c",
     "superglobals.c",

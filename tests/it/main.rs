@@ -23,6 +23,7 @@ mod pool_load;
 mod pools;
 mod processes;
 mod profiler;
+mod request_end;
 mod run;
 mod services;
 mod sites;

@@ -20,10 +20,9 @@ static bool stopping, was_told, handling;
 void hearth_loop_end_request(hearth_task *task)
 {
 	if (task->request) {
-		hearth_request_end(task->request);
+		hearth_request_end(task);
 		php_output_end_all();
 		php_output_deactivate();
-		hearth_task_run_on_end(task);
 	}
 }
 

@@ -48,6 +48,15 @@ static int on_collect_cycles(void)
 	return count;
 }
 
+/* No task is left there, so all that is counted is of the task that runs. */
+void hearth_guard_forget(void)
+{
+	hearth_no_switch = 0;
+	while (zend_fiber_switch_blocked()) {
+		zend_fiber_switch_unblock();
+	}
+}
+
 static void on_interrupt(zend_execute_data *frame)
 {
 	if (interrupt) {

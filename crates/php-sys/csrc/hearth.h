@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Raised with every change of this file; compared with the Rust side at start. */
-#define HEARTH_ABI 5
+#define HEARTH_ABI 6
 
 typedef struct { const char *ptr; size_t len; } hearth_str;
 typedef struct { hearth_str name, value; } hearth_header;
@@ -89,6 +89,8 @@ void hearth_task_free(hearth_task *task);
 void *hearth_current_owner(void);
 uint64_t hearth_current_task_id(void);
 bool hearth_can_wait(void);
+/* The same, but Rust may run on the task's stack: it is Rust that asks. */
+bool hearth_may_leave(void);
 bool hearth_busy(bool busy);
 void hearth_interrupt(void);
 void hearth_time_out(int64_t limit);
@@ -153,8 +155,11 @@ void hearth_on_task_start(void *owner);
 int hearth_on_await(void *owner, double seconds);
 void hearth_on_cancel(void *owner);
 void hearth_on_owner_release(void *owner);
-/* Wait for the children of this request to end, cancelling them first if asked to. */
-void hearth_on_join_children(bool cancel);
+/*
+ * Wait for the children of this request to end, cancelling them first if asked to. False when the wait was ended early, with
+ * an exception under way: they are cancelled then, but go on.
+ */
+bool hearth_on_join_children(bool cancel);
 int hearth_on_park(double seconds);
 bool hearth_on_unpark(void *owner);
 /* Let every other runnable task go first. */

@@ -1,4 +1,4 @@
-/* From the handler's return value, headers and echo to one response; and the end of a request. */
+/* From the handler's return value, headers and echo to one response. */
 #include "headers.h"
 #include "task.h"
 
@@ -331,19 +331,6 @@ static void respond_value(hearth_request_state *state, zval *value)
 	zval_ptr_dtor(&converted);
 }
 
-/* As in every PHP: after the code, before the response is complete, so that they may still echo and set headers. */
-static void run_shutdown_functions(void)
-{
-	if (EXPECTED(!BG(user_shutdown_function_names))) {
-		return;
-	}
-	php_call_shutdown_functions();
-	php_free_shutdown_functions();
-	if (EG(exception)) {
-		hearth_report_exception();
-	}
-}
-
 static bool is_stream(zval *result)
 {
 	return Z_TYPE_P(result) == IS_OBJECT
@@ -360,7 +347,7 @@ static void settle(hearth_request_state *state, zval *result)
 		hearth_on_join_children(false);
 	}
 	if (!EG(exception)) {
-		run_shutdown_functions();
+		hearth_run_shutdown_functions();
 		php_output_end_all();
 	}
 	if (!EG(exception)) {
@@ -374,111 +361,7 @@ static void settle(hearth_request_state *state, zval *result)
 		state->failed = true;
 		php_output_discard_all();
 		respond_exception(state);
-		run_shutdown_functions();
-	}
-}
-
-static void run_deferred(hearth_request_state *state)
-{
-	while (state->deferred) {
-		HashTable *deferred = state->deferred;
-		zval *callback, result;
-
-		state->deferred = NULL;
-		ZEND_HASH_FOREACH_VAL(deferred, callback) {
-			if (call_user_function(NULL, NULL, callback, &result, 0, NULL) == SUCCESS) {
-				zval_ptr_dtor(&result);
-			}
-			if (EG(exception)) {
-				hearth_report_exception();
-			}
-		} ZEND_HASH_FOREACH_END();
-		zend_array_destroy(deferred);
-	}
-}
-
-/* Whether anybody still holds php://input: such a stream points at the body without counting. */
-static bool input_is_open(void)
-{
-	zend_resource *resource;
-
-	ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource) {
-		php_stream *stream = resource && resource->type == php_file_le_stream() ? resource->ptr : NULL;
-
-		if (stream && strcmp(stream->ops->label, "Input") == 0) {
-			return true;
-		}
-	} ZEND_HASH_FOREACH_END();
-	return false;
-}
-
-/* The copy of the body behind php://input would otherwise stay for as long as the process. */
-static void end_body(void)
-{
-	php_stream *body = SG(request_info).request_body;
-
-	if (UNEXPECTED(body)) {
-		if (!input_is_open()) {
-			php_stream_close(body);
-		}
-		SG(request_info).request_body = NULL;
-	}
-}
-
-/* Everything of a request that may run PHP code, in the order of php_request_shutdown. */
-void hearth_request_end(hearth_request_state *state)
-{
-	if (UNEXPECTED(state->tasks > 1)) {
-		hearth_on_join_children(state->failed || state->gone);
-		if (EG(exception)) {
-			hearth_report_exception();
-		}
-	}
-	if (UNEXPECTED(state->deferred)) {
-		hearth_on_yield();
-		run_deferred(state);
-	}
-	/* Those that a deferred function registered. */
-	run_shutdown_functions();
-	hearth_session_end();
-	hearth_extensions_end();
-	if (state->request_object) {
-		hearth_request_object_end(state->request_object);
-		state->request_object = NULL;
-	}
-	if (Z_TYPE(state->locals) != IS_UNDEF) {
-		zval_ptr_dtor(&state->locals);
-		ZVAL_UNDEF(&state->locals);
-	}
-	zval_ptr_dtor(&EG(user_error_handler));
-	ZVAL_UNDEF(&EG(user_error_handler));
-	zval_ptr_dtor(&EG(user_exception_handler));
-	ZVAL_UNDEF(&EG(user_exception_handler));
-	if (UNEXPECTED(EG(user_error_handlers_error_reporting).elements)) {
-		zend_stack_clean(&EG(user_error_handlers_error_reporting), NULL, 1);
-	}
-	if (UNEXPECTED(EG(user_error_handlers).elements)) {
-		zend_stack_clean(&EG(user_error_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
-	}
-	if (UNEXPECTED(EG(user_exception_handlers).elements)) {
-		zend_stack_clean(&EG(user_exception_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
-	}
-	zval_ptr_dtor(&SG(callback_func));
-	ZVAL_UNDEF(&SG(callback_func));
-	if (SG(rfc1867_uploaded_files)) {
-		destroy_uploaded_files_hash();
-	}
-	end_body();
-	if (state->superglobals_live) {
-		hearth_superglobals_clear();
-		state->superglobals_live = false;
-	}
-	zend_ini_deactivate();
-	if (state->request) {
-		hearth_ground_restore();
-	}
-	if (EG(exception)) {
-		hearth_report_exception();
+		hearth_run_shutdown_functions();
 	}
 }
 
@@ -549,7 +432,7 @@ void hearth_request_run(hearth_task *task)
 	zval result, argument;
 
 	if (UNEXPECTED(nobody_handles(state))) {
-		hearth_request_end(state);
+		hearth_request_end(task);
 		php_output_deactivate();
 		return;
 	}
@@ -567,7 +450,7 @@ void hearth_request_run(hearth_task *task)
 		php_output_end_all();
 		send_kept(state);
 	}
-	hearth_request_end(state);
+	hearth_request_end(task);
 	php_output_deactivate();
 }
 

@@ -175,7 +175,9 @@ static void end_of_call(hearth_task *task)
 
 	if (task->background) {
 		/* Background work: its request-like state ends with it. */
-		hearth_request_end(task->request);
+		hearth_request_end(task);
+	} else {
+		hearth_task_run_on_end(task);
 	}
 	php_output_end_all();
 	php_output_deactivate();
@@ -222,20 +224,18 @@ static void run_job(hearth_task *task)
 	switch (task->job) {
 		case HEARTH_JOB_ENTRY:
 			run_entry(task);
-			return;
+			break;
 		case HEARTH_JOB_REQUEST:
 			hearth_request_run(task);
 			break;
 		case HEARTH_JOB_SCRIPT:
 			hearth_script_run(task);
+			hearth_task_run_on_end(task);
 			break;
 		default:
 			run_call(task);
-			hearth_task_run_on_end(task);
 			end_of_call(task);
-			return;
 	}
-	hearth_task_run_on_end(task);
 }
 
 static void set_up_stack(hearth_task *task)
@@ -274,7 +274,8 @@ static void entry(zend_fiber_transfer *transfer)
 			hearth_bail_out_of_memory();
 		} zend_catch {
 			task->broken = hearth_broken = true;
-			hearth_no_switch = 0;
+			HEARTH_FORGET_OUT_OF_MEMORY();
+			hearth_guard_forget();
 		} zend_end_try();
 		task->done = true;
 		out.context = task->resumer;
@@ -382,31 +383,37 @@ void hearth_task_suspend(void)
 	hearth_task_park(hearth_current);
 }
 
-/* After HEARTH_STEP_DONE: the context goes back to the free list. A broken one is left alone: its stack is not sound. */
-void hearth_task_free(hearth_task *task)
+/* The last task of a request frees its state, unless one of them broke: what that held is still there. */
+static void leave_request(hearth_task *task)
 {
 	hearth_request_state *request = task->request;
 
+	task->request = NULL;
+	task->owner = NULL;
+	if (!request) {
+		return;
+	}
+	request->broken |= task->broken;
+	if (--request->tasks == 0 && !request->broken) {
+		hearth_request_state_free(request);
+	}
+}
+
+/* After HEARTH_STEP_DONE: the context goes back to the free list. A broken one is left alone: its stack is not sound. */
+void hearth_task_free(hearth_task *task)
+{
 	if (task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC) {
 		/* What the one leaves is ended by hearth_cli_finish; the other leaves nothing. */
 		return;
 	}
 	if (task->job == HEARTH_JOB_ENTRY) {
 		/* The script waits on this stack for the next request, or has ended. */
-		task->request = NULL;
-		task->owner = NULL;
-		if (request && --request->tasks == 0 && !task->broken) {
-			hearth_request_state_free(request);
-		}
+		leave_request(task);
 		return;
 	}
 	task->job = HEARTH_JOB_NONE;
-	task->request = NULL;
-	task->owner = NULL;
 	task->object = NULL;
-	if (request && --request->tasks == 0 && !task->broken) {
-		hearth_request_state_free(request);
-	}
+	leave_request(task);
 	if (!task->broken) {
 		task->next_free = free_tasks;
 		free_tasks = task;
@@ -423,7 +430,13 @@ uint64_t hearth_current_task_id(void)
 	return hearth_current ? hearth_task_id(hearth_current) : 0;
 }
 
-/* May this thread, here and now, leave the task that runs? */
+/* May this thread, here and now, leave the task that runs? In classic mode there is no other that could run meanwhile. */
+bool hearth_may_leave(void)
+{
+	return hearth_current && (!hearth_current->request || (!hearth_no_switch && !zend_fiber_switch_blocked()))
+		&& !HEARTH_IS_OUT_OF_MEMORY();
+}
+
 bool hearth_can_wait(void)
 {
 	return hearth_current && !hearth_current->busy && !hearth_no_switch && !zend_fiber_switch_blocked()

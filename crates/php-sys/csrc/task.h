@@ -90,7 +90,8 @@ void hearth_register_frankenphp(void);
 void hearth_entry_server_variables(zval *server, bool boot);
 void hearth_entry_server(void);
 void hearth_entry_server_forget(HashTable *server);
-void hearth_request_end(hearth_request_state *state);
+void hearth_request_end(hearth_task *task);
+void hearth_run_shutdown_functions(void);
 void hearth_report_exception(void);
 /* What keeps the app from being up, for hearth_boot_error. */
 void hearth_boot_failed(const char *text, size_t length);
@@ -99,6 +100,8 @@ void hearth_log_message(const char *message, int syslog_type);
 void hearth_watch_errors(void);
 void hearth_watch_interrupts(void);
 void hearth_guard_engine(void);
+/* A fatal error left the task that runs, from wherever it was. */
+void hearth_guard_forget(void);
 bool hearth_is_cli(void);
 void hearth_bail_out_of_memory(void);
 void hearth_task_park(hearth_task *task);

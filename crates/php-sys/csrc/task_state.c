@@ -155,7 +155,7 @@ static void free_fields(hearth_request_state *state)
 	free_last_error(state->last_error_message, state->last_error_file);
 }
 
-/* Called with the state not live, after hearth_request_end has released everything that could run PHP code. */
+/* Called with the state not live, after hearth_request_end has released everything that could run PHP code; else it is broken. */
 void hearth_request_state_free(hearth_request_state *state)
 {
 	free_ini_changes(state);
@@ -168,8 +168,12 @@ void hearth_request_state_free(hearth_request_state *state)
 	state->timezone = NULL;
 	state->request = NULL;
 	state->session = NULL;
+	/* Only what orphans left is here still, and it cannot be freed here. The next request must not find it. */
+	state->request_object = NULL;
+	state->deferred = NULL;
+	ZVAL_UNDEF(&state->locals);
 	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = state->libxml_used = false;
-	state->continues = state->finished = false;
+	state->continues = state->finished = state->orphans = false;
 	state->next_free = free_states;
 	free_states = state;
 }
@@ -398,7 +402,7 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	EG(error_reporting) = error_reporting;
 }
 
-/* hearth_request_end() has run, but a callback of onTaskEnd() may have begun anew. */
+/* hearth_request_end() has run, but a destructor that it called may have begun anew. */
 static bool is_left_as_found(hearth_request_state *request)
 {
 	return !EG(modified_ini_directives) && !request->superglobals_live && !session_in_use()

@@ -112,6 +112,8 @@ typedef struct hearth_request_state {
 	bool finished;                   /* the script said that this was all of it; what is echoed now goes nowhere */
 	bool gone;                       /* the client hung up */
 	bool failed;                     /* the handler threw: its children are not wanted any more */
+	bool orphans;                    /* it has children that cannot be waited for, as in a process that PHP code forked */
+	bool broken;                     /* one of its tasks ended in a fatal error: its memory is not used again */
 
 	HashTable *deferred;
 	zval locals;                     /* the WeakMap behind Hearth\Local */

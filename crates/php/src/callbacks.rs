@@ -321,8 +321,8 @@ callbacks! {
         unsafe { Rc::decrement_strong_count(owner.cast::<TaskCell>()) };
     }
 
-    fn hearth_on_join_children(cancel: bool) {
-        children::join_children(cancel);
+    fn hearth_on_join_children(cancel: bool) -> bool {
+        children::join_children(cancel)
     }
 
     fn hearth_on_park(seconds: f64) -> c_int {

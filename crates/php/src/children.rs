@@ -75,13 +75,14 @@ pub(crate) fn await_task(cell: &TaskCell, seconds: f64) -> c_int {
 }
 
 /// Wait until every child of the running task's family has ended; `cancel` them first if they are not wanted any more.
-pub(crate) fn join_children(cancel: bool) {
+/// False when the wait was ended early: they are cancelled then, but go on.
+pub(crate) fn join_children(cancel: bool) -> bool {
     if is_forked() {
-        return;
+        return true;
     }
     let cell = current().expect("called in a task");
     let Some(family) = cell.family.get().cloned() else {
-        return;
+        return true;
     };
     let this: *const TaskCell = cell;
     if cancel {
@@ -100,9 +101,11 @@ pub(crate) fn join_children(cancel: bool) {
         *family.joiner.borrow_mut() = Some(context.waker().clone());
         Poll::Pending
     });
-    if wait(joined).is_err() {
+    let ended = wait(joined).is_ok();
+    if !ended {
         cancel_children(&family);
     }
+    ended
 }
 
 fn cancel_children(family: &Family) {

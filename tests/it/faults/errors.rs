@@ -86,6 +86,12 @@ fn running_out_of_memory_is_a_500_and_the_worker_is_replaced() {
     fatal("/memory", "Allowed memory size");
 }
 
+/// The engine goes on behind it, on a process that is not sound any more.
+#[test]
+fn a_fatal_error_in_a_shutdown_function_is_a_500_and_the_worker_is_replaced() {
+    fatal("/memory-shutdown", "Allowed memory size");
+}
+
 #[test]
 fn endless_recursion_does_not_take_the_server_down() {
     let server = app().start();

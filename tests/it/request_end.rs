@@ -1,0 +1,150 @@
+//! The end of a request: all that it started ends with it, and the next one finds nothing of it.
+
+use std::time::Duration;
+
+use testkit::Server;
+
+use crate::support::{eventually, ok, one_worker};
+
+/// An app whose requests share a `Hearth\Local`. What `/look` finds in it is another request's.
+fn app(code: &str) -> testkit::ServerBuilder {
+    one_worker(&format!(
+        r"$local = new Hearth\Local();
+        $mark = fn (string $text) => file_put_contents(__DIR__ . '/mark', $text . PHP_EOL, FILE_APPEND);
+        return function (Hearth\Request $request) use ($local, $mark) {{
+            if ($request->path === '/look') {{ return json_encode($local->get()); }}
+            $local->set('handler');
+            {code}
+        }};"
+    ))
+}
+
+#[track_caller]
+fn expect_mark(server: &Server, text: &str) {
+    let file = server.directory().join("mark");
+    let mut found = String::new();
+    eventually("the mark is complete", || {
+        found = std::fs::read_to_string(&file).unwrap_or_default();
+        found.lines().count() >= text.lines().count()
+    });
+    assert_eq!(found.trim_end(), text);
+}
+
+/// What was started last saw its request's value, and the next request does not.
+#[track_caller]
+fn ends_clean(builder: testkit::ServerBuilder, mark: &str) {
+    let server = builder.start();
+    for _ in 0..3 {
+        let _ = server.get("/").text();
+        expect_mark(&server, mark);
+        assert_eq!(ok(&server.get("/look")), "null");
+        std::fs::remove_file(server.directory().join("mark")).expect("the mark");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_child_that_a_deferred_function_starts_ends_with_its_request() {
+    ends_clean(
+        app(r"Hearth\defer(function () use ($local, $mark) {
+                Hearth\async(function () use ($local, $mark) {
+                    usleep(50000);
+                    $mark((string) $local->get());
+                    $local->set('child');
+                    Hearth\defer(function () use ($local, $mark) { $mark($local->get() . ', deferred'); $local->set('deferred'); });
+                });
+            });
+            return 'done';"),
+        "handler\nchild, deferred",
+    );
+}
+
+#[test]
+fn a_child_that_is_cancelled_at_the_time_limit_ends_with_its_request() {
+    ends_clean(
+        app(r"return (function () use ($local, $mark) {
+                Hearth\async(function () use ($local, $mark) {
+                    try { sleep(20); } finally { usleep(50000); $mark((string) $local->get()); $local->set('child'); }
+                });
+                yield 'streamed';
+            })();")
+        .args(["--request-timeout", "0.2"]),
+        "handler",
+    );
+}
+
+#[test]
+fn a_callback_of_the_end_of_a_task_runs_in_its_request() {
+    ends_clean(
+        app(
+            r"Hearth\Internal\onTaskEnd(Hearth\Internal\taskId(), function () use ($local, $mark) {
+                $mark((string) $local->get());
+                $local->set('callback');
+                Hearth\async(function () use ($local, $mark) { usleep(1000); $mark($local->get() . ', child'); $local->set('child'); });
+            });
+            return 'done';",
+        ),
+        "handler\ncallback, child",
+    );
+}
+
+#[test]
+fn a_destructor_at_the_end_leaves_nothing_to_the_next_request() {
+    ends_clean(
+        app(r"$_GET['object'] = new class($local, $mark) {
+                public function __construct(private $local, private $mark) {}
+                public function __destruct() {
+                    $this->local->set('destructor');
+                    ini_set('user_agent', 'destructor');
+                    Hearth\async(function ($local, $mark) { usleep(1000); $mark($local->get()); $local->set('child'); }, $this->local, $this->mark);
+                }
+            };
+            return 'done';"),
+        "destructor",
+    );
+}
+
+#[test]
+fn background_work_ends_with_what_it_started() {
+    ends_clean(
+        app(r"Hearth\background(function () use ($local, $mark) {
+                $mark((string) $local->get());
+                $local->set('background');
+                Hearth\Internal\onTaskEnd(Hearth\Internal\taskId(), function () use ($local, $mark) { $mark($local->get() . ', callback'); $local->set('callback'); });
+                Hearth\defer(fn () => Hearth\async(function () use ($local, $mark) { usleep(50000); $mark($local->get() . ', child'); $local->set('child'); }));
+            });
+            return 'done';"),
+        "\nbackground, child\nchild, callback",
+    );
+}
+
+/// The worker is broken and about to be replaced; what it still does must not get the request's values.
+#[test]
+fn the_state_of_a_request_that_a_fatal_error_ended_is_nobodys() {
+    let server = one_worker(
+        r"$local = new Hearth\Local();
+        $mark = fn (string $text) => file_put_contents(__DIR__ . '/mark', $text);
+        Hearth\every(0.01, function () use ($local, $mark) {
+            static $calls = 0;
+            $calls++;
+            if ($local->get() !== null) { $mark('timer saw ' . $local->get()); }
+        });
+        return function (Hearth\Request $request) use ($local, $mark) {
+            if ($request->path === '/slow') { usleep(600000); return (string) @file_get_contents(__DIR__ . '/mark'); }
+            $local->set('a secret');
+            $_GET['request'] = $request;
+            Hearth\async(fn () => usleep(100000));
+            return strlen(str_repeat('x', 1 << 30));
+        };",
+    )
+    .args(["--ini", "memory_limit=64M"])
+    .start();
+    let mut slow = server.connect();
+    slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(server.get("/").status, 500);
+    assert_eq!(ok(&slow.response()), "");
+    assert!(!server.log().text().contains("died"), "a worker crashed");
+    drop(slow);
+    server.stop();
+}

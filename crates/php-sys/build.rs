@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 22] = [
+const SOURCES: &[&str] = &[
     "classic.c",
     "cli.c",
     "cycle.c",

@@ -91,7 +91,7 @@ check() {
         format) one format cargo fmt --all --check ;;
         lint)
             one lint cargo clippy ${CI:+--locked} --workspace --all-targets -- -D warnings
-            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/classic bench/upload bench/lib.sh bench/classic.sh tests/php-src/run tests/php-src/services.sh tools/dev/*.sh'
+            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/classic bench/upload bench/load/* bench/apps/pool/experiment bench/lib.sh bench/classic.sh tests/php-src/run tests/php-src/services.sh tools/dev/*.sh'
             ;;
         arrows) one arrows cargo run -q -p xtask -- check-arrows ;;
         generated) one generated cargo run -q -p xtask -- gen --check ;;

@@ -43,7 +43,7 @@ packages_of() {
             echo "php$v-gd wordpress $(wordpress_theme) phpmyadmin dokuwiki adminer"
             echo 'apache2-utils wrk procps util-linux openssl shellcheck'
             ;;
-        bench) echo "mariadb-server-core mariadb-client-core nginx-light wrk procps php$v-cli php$v-mysql" ;;
+        bench) echo "mariadb-server-core mariadb-client-core nginx-light wrk apache2-utils curl procps php$v-cli php$v-mysql" ;;
         phpsrc) echo "dpkg-dev xz-utils php$v-cgi" ;;
         tree) echo 'debootstrap debian-archive-keyring' ;;
         *) fail "no package group called $1: there are build, serve, test, bench and phpsrc" 2 ;;

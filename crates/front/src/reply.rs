@@ -38,7 +38,6 @@ impl Stored {
             next.map(|piece| {
                 if let (Some(left), Ok(piece)) = (&mut self.left, &piece) {
                     *left = left.saturating_sub(piece.len() as u64);
-                    self.waiting.is_done.set(*left == 0);
                 }
                 piece.map_err(|Broken| io::Error::other("the worker's response broke off"))
             })
@@ -102,6 +101,12 @@ impl Body for Reply {
             Reply::Whole(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Reply::Stored(stored) => stored.left,
             Reply::File(file) => file.length(),
+        }
+    }
+
+    fn was_sent(&mut self) {
+        if let Reply::Stored(stored) = self {
+            stored.waiting.is_done.set(true);
         }
     }
 }

@@ -12,4 +12,7 @@ pub trait Body {
 
     /// How many bytes are still to come, where that is known.
     fn length(&self) -> Option<u64>;
+
+    /// As much of it was taken as the message announces. Dropped before that, it is of no use to anybody any more.
+    fn was_sent(&mut self) {}
 }

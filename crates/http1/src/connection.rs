@@ -144,11 +144,22 @@ struct Sending<B> {
 
 impl<B: Body> Sending<B> {
     fn new(body: B, framing: Framing) -> Sending<B> {
-        let has_body = !matches!(framing, Framing::None | Framing::Length(0));
-        Sending {
-            body: has_body.then_some(body),
+        let mut sending = Sending {
+            body: Some(body),
             framing,
             failed: None,
+        };
+        match framing {
+            Framing::None => sending.body = None,
+            Framing::Length(0) => sending.was_sent(),
+            _ => {}
+        }
+        sending
+    }
+
+    fn was_sent(&mut self) {
+        if let Some(mut body) = self.body.take() {
+            body.was_sent();
         }
     }
 
@@ -179,7 +190,7 @@ impl<B: Body> Sending<B> {
                 piece.and_then(|piece| wire.with_output(|output| self.framing.push(output, piece)));
             match is_last {
                 Ok(false) => {}
-                Ok(true) => self.body = None,
+                Ok(true) => self.was_sent(),
                 // What came before it is sent all the same.
                 Err(error) => (self.body, self.failed) = (None, Some(error)),
             }

@@ -23,7 +23,7 @@ pub use engine::{
     refuse_persistent, run_entry, seal, series, version,
 };
 pub use host::{Host, forked, install, on_engine_thread};
-pub use request::{Body, BodySource, Client, Pipe, Request, Response, Script};
+pub use request::{Body, BodyFault, BodySource, Client, Pipe, Request, Response, Script};
 pub use task::{
     Task, call_task, current_request_id, current_task_id, loop_stop_task, timer_forget, timer_task,
 };

@@ -41,8 +41,17 @@ pub struct Script {
 
 /// The rest of a request's body, piece by piece.
 pub trait BodySource {
-    /// The next piece, `None` at the end, an error when the client is gone.
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>>;
+    /// The next piece, `None` at the end.
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>>;
+}
+
+/// Why no more of a request's body comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyFault {
+    /// It is malformed, or the client is gone.
+    Broken,
+    /// It is larger than the server takes, whatever PHP's limit.
+    TooLarge,
 }
 
 struct Incoming {
@@ -53,7 +62,7 @@ struct Incoming {
     read: u64,
     limit: u64,
     over: bool,
-    broken: bool,
+    fault: Option<BodyFault>,
 }
 
 /// One request.
@@ -125,7 +134,7 @@ impl Request {
             read: 0,
             limit,
             over: false,
-            broken: false,
+            fault: None,
         };
         Rc::new(Request {
             head,
@@ -176,9 +185,9 @@ impl Request {
         self.incoming.borrow().over
     }
 
-    /// Whether the body broke off or was malformed.
-    pub fn body_was_broken(&self) -> bool {
-        self.incoming.borrow().broken
+    /// Why not all of the body came, if it was asked for.
+    pub fn body_fault(&self) -> Option<BodyFault> {
+        self.incoming.borrow().fault
     }
 
     /// Wait for the response without running the task: for who handed it to somebody else.
@@ -289,8 +298,8 @@ impl Request {
                 self.incoming.borrow_mut().source = None;
                 0
             }
-            Ok(Some(Err(()))) => {
-                self.incoming.borrow_mut().broken = true;
+            Ok(Some(Err(fault))) => {
+                self.incoming.borrow_mut().fault = Some(fault);
                 -1
             }
             Err(Cancelled) => -1,
@@ -351,8 +360,20 @@ struct PipeState {
     closed: bool,
     failed: bool,
     gone: bool,
+    discarded: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
+}
+
+impl PipeState {
+    /// Nobody reads any more.
+    fn empty(&mut self) {
+        self.pieces.clear();
+        self.queued = 0;
+        if let Some(writer) = self.writer.take() {
+            writer.wake();
+        }
+    }
 }
 
 /// A streamed body on its way from a task to its client.
@@ -386,8 +407,8 @@ impl Pipe {
 
     fn push(&self, piece: Bytes) -> bool {
         let mut state = self.0.borrow_mut();
-        if state.gone {
-            return false;
+        if state.gone || state.discarded {
+            return !state.gone;
         }
         state.queued += piece.len();
         state.pieces.push_back(piece);
@@ -435,16 +456,20 @@ impl Pipe {
         Poll::Pending
     }
 
-    /// The client is gone: whoever writes is told. True if somebody would have written more.
+    /// The client is gone: whoever writes is told. True if somebody would have written more that somebody wants.
     pub fn hang_up(&self) -> bool {
         let mut state = self.0.borrow_mut();
-        state.gone = true;
-        state.pieces.clear();
-        state.queued = 0;
-        if let Some(writer) = state.writer.take() {
-            writer.wake();
-        }
-        !state.closed
+        state.gone |= !state.discarded;
+        state.empty();
+        state.gone && !state.closed
+    }
+
+    /// The client has all that the message announced: what is written beyond that goes nowhere, and whoever writes need not
+    /// know.
+    pub fn discard(&self) {
+        let mut state = self.0.borrow_mut();
+        state.discarded = true;
+        state.empty();
     }
 }
 

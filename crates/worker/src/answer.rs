@@ -53,7 +53,13 @@ pub(crate) fn convert(mut response: Response, complete: bool) -> Answer {
         }
     }
     let body = match response.body {
-        _ if !has_body => ResponseBody::Full(None),
+        body if !has_body => {
+            if let Body::Stream(pipe) = body {
+                // Who writes it would wait for a reader.
+                pipe.hang_up();
+            }
+            ResponseBody::Full(None)
+        }
         Body::Full(bytes) => ResponseBody::full(bytes),
         Body::Stream(pipe) => ResponseBody::Stream(Hanging::new(pipe)),
         Body::File(_) => unreachable!("files are answered by send_file"),
@@ -64,8 +70,8 @@ pub(crate) fn convert(mut response: Response, complete: bool) -> Answer {
     }
 }
 
-/// `Response::file()`: what the handler says of it comes last.
-pub(crate) fn send_file(request: &Request, path: &str, said: ResponseHead) -> Answer {
+/// `Response::file()`: what the handler says of it comes last, but for its length: what is sent may be a part.
+pub(crate) fn send_file(request: &Request, path: &str, mut said: ResponseHead) -> Answer {
     let file = match site::StaticFile::open(path.as_ref()) {
         Ok(file) => file,
         Err(error) => {
@@ -83,6 +89,9 @@ pub(crate) fn send_file(request: &Request, path: &str, said: ResponseHead) -> An
         .map(ResponseBody::file);
     if answer.head.status == 200 && said.status != 200 {
         answer.head.status = said.status;
+    }
+    for name in ["Content-Length", "Transfer-Encoding"] {
+        said.fields.remove(name);
     }
     for (name, _) in said.fields.iter() {
         answer.head.fields.remove(name);

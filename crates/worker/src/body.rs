@@ -6,16 +6,26 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http1::{Body, Incoming};
-use php::{BodySource, Cancel, Pipe};
+use php::{BodyFault, BodySource, Cancel, Pipe};
 use site::FileBody;
 
 /// A request's body on its way to PHP.
 pub(crate) struct RequestBody(pub(crate) Incoming);
 
+impl RequestBody {
+    fn fault(&self) -> BodyFault {
+        if self.0.is_too_large() {
+            BodyFault::TooLarge
+        } else {
+            BodyFault::Broken
+        }
+    }
+}
+
 impl BodySource for RequestBody {
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>> {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>> {
         let step = self.0.poll_piece(context);
-        step.map(|piece| piece.map(|piece| piece.map_err(|_| ())))
+        step.map(|piece| piece.map(|piece| piece.map_err(|_| self.fault())))
     }
 }
 
@@ -84,6 +94,12 @@ impl Body for ResponseBody {
             ResponseBody::Full(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             ResponseBody::Stream(_) => None,
             ResponseBody::File(file) => file.length(),
+        }
+    }
+
+    fn was_sent(&mut self) {
+        if let ResponseBody::Stream(hanging) = self {
+            hanging.pipe.discard();
         }
     }
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http1::{RequestHead, Version};
-use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task};
+use php::{Body, BodyFault, BodySource, Cancel, Client, Request, Response, Script, Task};
 use scoreboard::Ticket;
 use tokio::task::spawn_local;
 
@@ -43,6 +43,8 @@ enum Phase {
 }
 
 const TOO_LARGE: &str = "The request body is larger than this server accepts (post_max_size).\n";
+
+const OVER_MAX_BODY: &str = "The request body is too large (http.max_body).\n";
 
 const NO_HOST: &str = "An HTTP/1.1 request has one Host field.\n";
 
@@ -181,12 +183,11 @@ impl Answering {
     }
 
     fn answer(&mut self, response: Response) -> Answer {
-        let mut answer = if self.request.body_was_too_large() {
-            plain(413, TOO_LARGE)
-        } else if self.request.body_was_broken() {
-            plain(400, "The request body is malformed.\n")
-        } else {
-            convert(response, self.worker.classic.is_some())
+        let mut answer = match self.request.body_fault() {
+            _ if self.request.body_was_too_large() => plain(413, TOO_LARGE),
+            Some(BodyFault::TooLarge) => plain(413, OVER_MAX_BODY),
+            Some(BodyFault::Broken) => plain(400, "The request body is malformed.\n"),
+            None => convert(response, self.worker.classic.is_some()),
         };
         self.name_writer(&mut answer);
         self.settle(&mut answer);

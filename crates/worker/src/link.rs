@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http1::{Limits, RequestHead, Version};
 use ipc::Ends;
 use ipc::frame::{Asked, Part, Piece};
-use php::{BodySource, Client};
+use php::{BodyFault, BodySource, Client};
 use relay::{Order, Seat, Then};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -323,7 +323,7 @@ impl Link {
 struct Whole(Bytes);
 
 impl BodySource for Whole {
-    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>> {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>> {
         let bytes = std::mem::take(&mut self.0);
         Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))
     }

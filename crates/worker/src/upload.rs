@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use php::BodySource;
+use php::{BodyFault, BodySource};
 
 /// How much is read at a time: through the page cache, which has just been written to.
 const PIECE: usize = 64 << 10;
@@ -44,13 +44,13 @@ impl Upload {
 }
 
 impl BodySource for Upload {
-    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>> {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>> {
         Poll::Ready(match self.read() {
             Ok(piece) if piece.is_empty() => None,
             Ok(piece) => Some(Ok(piece.into())),
             Err(error) => {
                 crate::log::error(format_args!("cannot read a request's body: {error}"));
-                Some(Err(()))
+                Some(Err(BodyFault::Broken))
             }
         })
     }

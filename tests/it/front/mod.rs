@@ -1,5 +1,6 @@
 //! Balanced dispatch: who waits for whom, what is lost when a process dies, and who is occupied by whom.
 
+mod bodies;
 mod clients;
 mod deaths;
 mod queue;

@@ -41,11 +41,8 @@ impl Link {
             _ => false,
         };
         if !ended && frame.is_empty() {
-            // A file's fields say it: of HEAD there is none, and yet a length.
-            let length = match &answer.body {
-                ResponseBody::File(_) => None,
-                body => body.length(),
-            };
+            // Of HEAD there is no body, and yet a length, which the fields say.
+            let length = answer.body.length().filter(|_| !is_head);
             Answered::Head(head, AnswerBody::Stream(length)).write_to(&mut frame);
             self.stream(order, &frame, answer.body, is_head).await;
         }

@@ -41,6 +41,19 @@ struct Known {
     owes_answer: bool,
 }
 
+impl Inquiries {
+    /// What a worker that is gone had counted is kept, so that no counter ever falls.
+    fn retire(&mut self, id: WorkerId) {
+        let Some(known) = self.workers.remove(&id) else {
+            return;
+        };
+        for pool in known.pools {
+            let key = (known.slot, pool.name);
+            self.retired.entry(key).or_default().add(&pool.counts);
+        }
+    }
+}
+
 impl Server {
     /// Answer with the status, once the workers have said how their pools are.
     pub(super) fn status_with_pools(&mut self, reply: Sender<Status>) {
@@ -96,6 +109,14 @@ impl Server {
         }
     }
 
+    /// A worker is gone.
+    pub(super) fn pools_left(&mut self, id: WorkerId) {
+        self.pools.retire(id);
+        if self.pools.missing.remove(&id) && self.pools.missing.is_empty() {
+            self.tell_pools();
+        }
+    }
+
     pub(super) fn pools_late(&mut self, round: u64) {
         if self.pools.round == round && !self.pools.missing.is_empty() {
             self.pools.missing.clear();
@@ -114,8 +135,7 @@ impl Server {
         self.ask_for_pools();
     }
 
-    fn pool_status(&mut self) -> Pools {
-        self.retire_pools();
+    fn pool_status(&self) -> Pools {
         let mut budgets = BTreeMap::new();
         let mut workers = Vec::new();
         for (id, known) in &self.pools.workers {
@@ -161,19 +181,32 @@ impl Server {
             budgets: budgets.into_iter().map(budget).collect(),
         }
     }
+}
 
-    /// What workers that are gone had counted is kept, so that no counter ever falls.
-    fn retire_pools(&mut self) {
-        let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            std::mem::take(&mut self.pools.workers)
-                .into_iter()
-                .partition(|(id, _)| self.workers.contains_key(id));
-        self.pools.workers = kept;
-        for known in gone.into_values() {
-            for pool in known.pools {
-                let key = (known.slot, pool.name);
-                self.pools.retired.entry(key).or_default().add(&pool.counts);
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_workers_that_are_gone_only_the_sums_are_kept() {
+        let mut pools = Inquiries::default();
+        for id in 0..1000 {
+            let report = format!("[{}]", pool::tests::report("shop", 2));
+            let known = Known {
+                slot: 3,
+                pools: pool::parse(&report, &mut pools.names),
+                at: Instant::now(),
+                owes_answer: false,
+            };
+            pools.workers.insert(id, known);
+            pools.retire(id);
         }
+        assert!(pools.workers.is_empty());
+        let sums: Vec<_> = pools
+            .retired
+            .iter()
+            .map(|(key, sum)| (key.0, sum.borrowed))
+            .collect();
+        assert_eq!(sums, [(3, 2000)]);
     }
 }

@@ -300,6 +300,7 @@ impl Server {
             self.replace(id);
         }
         self.workers.remove(&id);
+        self.pools_left(id);
         self.sweep();
     }
 

@@ -96,6 +96,9 @@ pub(crate) async fn serve(worker: Rc<Worker>, link: Link, before: Option<JoinHan
         in_a_row += 1;
         if in_a_row >= IN_A_ROW || now_ms() != began {
             tokio::task::yield_now().await;
+            if link.is_gone().await {
+                return;
+            }
             (in_a_row, began) = (0, now_ms());
         }
     }
@@ -150,6 +153,12 @@ impl Link {
 
     async fn gone(&self) {
         std::future::poll_fn(|context| self.poll_gone(context)).await;
+    }
+
+    /// Nobody waits for what is still in its queue, and whoever asks for it again asks another front. Known only after the
+    /// runtime has looked at its descriptors.
+    async fn is_gone(&self) -> bool {
+        std::future::poll_fn(|context| Poll::Ready(self.poll_gone(context).is_ready())).await
     }
 
     /// Ready when the front is gone. What it sends before are files.

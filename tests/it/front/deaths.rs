@@ -106,6 +106,25 @@ fn a_front_that_dies_is_replaced_and_its_workers_stay() {
 }
 
 #[test]
+fn what_waits_when_a_front_dies_is_not_run_for_nobody() {
+    let server = balanced(1).start();
+    let mut first = server.connect();
+    first.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
+    busy_worker(&server);
+    let mut waiting: Vec<Client> = (0..20).map(|_| server.connect()).collect();
+    for client in &mut waiting {
+        client.send("GET /count HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    eventually("all wait", || metric(&server, "hearth_queue_length") == 20);
+    kill(server.fronts()[0], Signal::KILL);
+    server.expect_log("another takes its place");
+    let_go(&server);
+    ok(&server.get("/"));
+    assert!(!server.directory().join("count").exists());
+    server.stop();
+}
+
+#[test]
 fn a_worker_that_dies_loses_none_of_those_that_wait() {
     let server = balanced(1).start();
     let mut first = server.connect();

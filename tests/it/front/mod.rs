@@ -3,6 +3,7 @@
 mod bodies;
 mod clients;
 mod deaths;
+mod endings;
 mod queue;
 mod replacement;
 
@@ -21,6 +22,7 @@ const APP: &str = r#"return function (Hearth\Request $request) {
             break;
         case '/big': return (function () { for ($n = 0; $n < 320; $n++) { yield str_repeat(chr(65 + $n % 26), 65536); } })();
         case '/leak': $GLOBALS['leak'][] = str_repeat('x', 1 << 20); break;
+        case '/count': file_put_contents('count', 'x', FILE_APPEND); break;
         case '/later': Hearth\defer(function () { usleep(300000); touch('deferred'); }); break;
         case '/broken': return (function () { yield str_repeat('x', 100000); usleep(100000); posix_kill(getmypid(), SIGKILL); yield 'never'; })();
         case '/close': return new Hearth\Response('bye', 200, ['Connection' => 'close']);
@@ -37,6 +39,18 @@ fn balanced(workers: u32) -> ServerBuilder {
         .args(["--concurrency", "1", "--workers"])
         .arg(workers.to_string())
         .args(["--ini", "post_max_size=0", "--admin", "127.0.0.1:0"])
+}
+
+/// The same app under both dispatches, with these words to `hearth serve`.
+fn under_both<const N: usize>(code: &str, words: [&str; N], test: impl Fn(Server, &str)) {
+    for dispatch in ["direct", "balanced"] {
+        let server = Server::script(code)
+            .args(["--concurrency", "1", "--workers", "1"])
+            .args(["--dispatch", dispatch])
+            .args(words)
+            .start();
+        test(server, dispatch);
+    }
 }
 
 /// A number from the admin server's metrics.

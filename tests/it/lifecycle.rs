@@ -133,6 +133,22 @@ fn twenty_reloads_under_load_lose_no_request() {
 }
 
 #[test]
+fn a_stop_does_not_wait_for_whom_a_reload_waits_for() {
+    let mut server = Server::script("return fn () => (string) getmypid();")
+        .args(["--workers", "1"])
+        .start();
+    // For a moment an old worker still answers what an idle connection sends.
+    let mut idle = server.connect();
+    let old = ok(&idle.get("/"));
+    server.signal(Signal::HUP);
+    eventually("the new worker answers", || ok(&server.get("/")) != old);
+    server.signal(Signal::TERM);
+    let status = server.wait_exit(Duration::from_secs(1));
+    assert!(status.is_some(), "it waits for an idle connection");
+    server.stop();
+}
+
+#[test]
 fn sighup_reloads_the_code() {
     let server =
         Server::script("$v = file_get_contents(__DIR__ . '/version'); return fn () => $v;")

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http1::{Life, Response};
+use http1::{Connections, Life, Patience, Response};
 use ipc::{Channel, Ends, FromFront, FrontSettings, FrontStart, ToFront};
 use scoreboard::Writer;
 use site::Site;
@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::LocalOptions;
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
+use tokio::time::timeout;
 
 use crate::connection;
 use crate::reply::Reply;
@@ -24,21 +25,22 @@ use crate::{channel, clock, files};
 
 /// How long it goes on when the supervisor has gone without a word.
 const ORPHANED: f64 = 30.0;
+/// What connections may take to end when they are cut off.
+const LAST: Duration = Duration::from_millis(100);
 
 /// The state of this process.
 pub(crate) struct Front {
     pub(crate) workers: Rc<Workers>,
     pub(crate) board: Rc<Writer>,
-    pub(crate) header_timeout: Cell<u64>,
-    pub(crate) stall_timeout: Cell<u64>,
+    header_timeout: Cell<u64>,
+    stall_timeout: Cell<u64>,
     pub(crate) max_body: Cell<u64>,
-    pub(crate) keepalive_timeout: Cell<u64>,
+    keepalive_timeout: Cell<u64>,
     site: RefCell<Option<Rc<Site>>>,
     /// Wakes the clock.
     pub(crate) awake: Notify,
     channel: AsyncFd<Channel>,
-    connections: RefCell<Vec<Option<Rc<Life>>>>,
-    free: RefCell<Vec<usize>>,
+    pub(crate) connections: Connections,
     listeners: RefCell<Vec<AbortHandle>>,
     draining: Cell<bool>,
     closed: Notify,
@@ -170,8 +172,7 @@ impl Front {
             site: RefCell::default(),
             awake: Notify::new(),
             channel,
-            connections: RefCell::default(),
-            free: RefCell::default(),
+            connections: Connections::default(),
             listeners: RefCell::default(),
             draining: Cell::new(false),
             closed: Notify::new(),
@@ -236,33 +237,27 @@ impl Front {
         if self.is_quiet() {
             self.awake.notify_one();
         }
-        let mut connections = self.connections.borrow_mut();
-        let key = self.free.borrow_mut().pop().unwrap_or_else(|| {
-            connections.push(None);
-            connections.len() - 1
-        });
-        connections[key] = Some(Rc::clone(life));
-        key
+        self.connections.opened(life)
     }
 
     pub(crate) fn closed(&self, key: usize) {
-        self.connections.borrow_mut()[key] = None;
-        self.free.borrow_mut().push(key);
+        self.connections.closed(key);
         if self.draining.get() {
             self.closed.notify_one();
         }
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
-        self.connections.borrow().len() == self.free.borrow().len()
+        self.connections.is_empty()
     }
 
-    pub(crate) fn each_connection(&self, look: impl Fn(&Life)) {
-        self.connections
-            .borrow()
-            .iter()
-            .flatten()
-            .for_each(|life| look(life));
+    pub(crate) fn patience(&self) -> Patience {
+        Patience {
+            header: self.header_timeout.get(),
+            idle: self.keepalive_timeout.get(),
+            stall: self.stall_timeout.get(),
+            leaving: self.draining.get().then_some(0),
+        }
     }
 
     // ---- the supervisor ----
@@ -310,17 +305,21 @@ impl Front {
         self.listeners.take().iter().for_each(AbortHandle::abort);
         self.draining.set(true);
         self.awake.notify_one();
-        let finished = async {
-            while !self.is_quiet() {
-                self.closed.notified().await;
-            }
-        };
         let deadline = Duration::try_from_secs_f64(deadline).unwrap_or(Duration::MAX);
-        if tokio::time::timeout(deadline, finished).await.is_err() {
-            let open = self.connections.borrow().len() - self.free.borrow().len();
+        if timeout(deadline, self.finished()).await.is_err() {
+            let open = self.connections.count();
             self.trouble(format!(
                 "time to finish is over: leaving with {open} connections open"
             ));
+            // What is cut off must not look complete, which only the connection itself can see to.
+            self.connections.cut_off();
+            let _ = timeout(LAST, self.finished()).await;
+        }
+    }
+
+    async fn finished(&self) {
+        while !self.is_quiet() {
+            self.closed.notified().await;
         }
     }
 }

@@ -119,11 +119,12 @@ async fn answer<S: Stream, B: Body + Unpin>(
         )
     });
     let mut sending = Sending::new(response.body, framing);
-    if let Err(error) = poll_fn(|context| sending.poll(wire, context)).await {
-        if framing == Framing::UntilClose {
-            wire.break_off();
-        }
-        return Err(error);
+    if framing == Framing::UntilClose {
+        wire.is_endless(true);
+    }
+    poll_fn(|context| sending.poll(wire, context)).await?;
+    if framing == Framing::UntilClose {
+        wire.is_endless(false);
     }
     drop(sending);
     wire.life.work(Phase::Sending);

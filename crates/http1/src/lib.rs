@@ -16,6 +16,8 @@ mod chunked;
 #[cfg(feature = "server")]
 mod connection;
 #[cfg(feature = "server")]
+mod connections;
+#[cfg(feature = "server")]
 mod date;
 #[cfg(feature = "server")]
 mod encode;
@@ -42,7 +44,8 @@ pub use parse::{Limits, Refusal};
 #[cfg(feature = "server")]
 pub use {
     connection::{Options, Service, serve},
+    connections::{Connections, Patience},
     incoming::{Cut, Incoming},
-    life::{LEAVING, Life, Phase, now_ms},
+    life::{Life, Phase, now_ms},
     stream::Stream,
 };

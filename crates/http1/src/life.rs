@@ -17,7 +17,7 @@ pub fn now_ms() -> u64 {
 /// Of one connection.
 #[derive(Debug)]
 pub struct Life {
-    /// When the current phase began: idle, or receiving a header.
+    /// When the current phase began: waiting for a header, or receiving one.
     since: Cell<u64>,
     phase: Cell<Phase>,
     close: Cell<Close>,
@@ -41,9 +41,11 @@ enum Close {
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
+    /// Nothing has come yet.
+    New,
     /// Between requests.
     Idle,
-    /// A header is expected, or has begun to come.
+    /// A head has begun to come.
     Header,
     /// A request is being answered, and more of the answer is waited for.
     Busy,
@@ -54,13 +56,13 @@ pub enum Phase {
 }
 
 /// How long, in milliseconds, [`Phase::Leaving`] may take: as under nginx.
-pub const LEAVING: u64 = 5_000;
+pub(crate) const LEAVING: u64 = 5_000;
 
 impl Default for Life {
     fn default() -> Life {
         Life {
             since: Cell::new(now_ms()),
-            phase: Cell::new(Phase::Header),
+            phase: Cell::new(Phase::New),
             close: Cell::new(Close::No),
             reads: Cell::new(0),
             writes: Cell::new(0),
@@ -83,7 +85,7 @@ impl Life {
     pub fn end(&self) {
         self.close.set(match self.phase.get() {
             Phase::Header | Phase::Leaving => Close::Now,
-            Phase::Idle | Phase::Busy | Phase::Sending => Close::Gently,
+            Phase::New | Phase::Idle | Phase::Busy | Phase::Sending => Close::Gently,
         });
         self.wake();
     }

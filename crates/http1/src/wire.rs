@@ -58,6 +58,8 @@ struct Inner<S> {
     expects: bool,
     /// The client has sent more, which is read later: its end cannot be seen before.
     unread: bool,
+    /// An answer is under way of which only the end of the connection will be the end.
+    endless: bool,
 }
 
 impl<S: Stream> Inner<S> {
@@ -179,6 +181,7 @@ impl<S: Stream> Wire<S> {
             awaited: false,
             expects: false,
             unread: false,
+            endless: false,
         };
         Wire {
             life,
@@ -202,8 +205,8 @@ impl<S: Stream> Wire<S> {
             let Poll::Ready(step) =
                 inner.poll_read(context, |inner, bytes| inner.take_head(bytes, limits))
             else {
-                let is_over = self.life.phase() == Phase::Idle && self.life.is_ending();
-                return if is_over {
+                let has_begun = self.life.phase() == Phase::Header;
+                return if self.life.is_ending() && !has_begun {
                     Poll::Ready(Err(NoHead::End))
                 } else {
                     Poll::Pending
@@ -213,7 +216,9 @@ impl<S: Stream> Wire<S> {
                 Err(_) => return Poll::Ready(Err(NoHead::End)),
                 Ok(Err(no_head)) => return Poll::Ready(Err(no_head)),
                 Ok(Ok(Some(head))) => return Poll::Ready(Ok(head)),
-                Ok(Ok(None)) if self.life.phase() == Phase::Idle => self.life.enter(Phase::Header),
+                Ok(Ok(None)) if self.life.phase() != Phase::Header => {
+                    self.life.enter(Phase::Header);
+                }
                 Ok(Ok(None)) => {}
             }
         }
@@ -316,17 +321,20 @@ impl<S: Stream> Wire<S> {
         }
     }
 
-    pub(crate) fn break_off(&self) {
-        if let Some(stream) = &self.inner.borrow().stream {
-            stream.break_off();
-        }
+    /// Until this is taken back, the end of the connection must not look like one.
+    pub(crate) fn is_endless(&self, is: bool) {
+        self.inner.borrow_mut().endless = is;
     }
 
     /// The connection is over, for who still reads from it too.
     pub(crate) fn close(&self) {
         let reader = {
             let mut inner = self.inner.borrow_mut();
-            inner.stream = None;
+            if let Some(stream) = inner.stream.take()
+                && inner.endless
+            {
+                stream.break_off();
+            }
             if inner.body != Decoder::Done {
                 inner.body = Decoder::Broken;
             }

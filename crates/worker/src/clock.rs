@@ -6,9 +6,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use http1::{LEAVING, Phase};
+use http1::Patience;
 
-use crate::waiter::now_ms;
 use crate::worker::Worker;
 
 const TICK: Duration = Duration::from_millis(100);
@@ -30,31 +29,16 @@ pub(crate) async fn run(worker: Rc<Worker>) {
             () = worker.awake.notified(), if !fast => continue,
         }
         worker.end_overdue();
-        close_silent(&worker);
+        worker.connections.close_silent(&patience(&worker));
     }
 }
 
-fn close_silent(worker: &Worker) {
-    let now = now_ms();
-    let linger = worker
-        .drain()
-        .map(|drain| if drain.linger { LINGER } else { 0 });
-    worker.each_connection(|life| {
-        let stalled = life
-            .stalled_since()
-            .map_or(0, |since| now.saturating_sub(since));
-        if stalled >= worker.stall_timeout {
-            return life.cut_off();
-        }
-        let limit = match life.phase() {
-            Phase::Busy | Phase::Sending => return,
-            Phase::Header => worker.header_timeout,
-            Phase::Leaving if linger.is_some() => 0,
-            Phase::Leaving => LEAVING,
-            Phase::Idle => linger.unwrap_or(worker.keepalive_timeout),
-        };
-        if now.saturating_sub(life.since()) >= limit {
-            life.end();
-        }
-    });
+fn patience(worker: &Worker) -> Patience {
+    let leaving = worker.leaving.get();
+    Patience {
+        header: worker.header_timeout,
+        idle: worker.keepalive_timeout,
+        stall: worker.stall_timeout,
+        leaving: leaving.map(|leaving| if leaving.linger { LINGER } else { 0 }),
+    }
 }

@@ -1,6 +1,7 @@
 //! `hearth-php`: the process that PHP runs in. Started by `hearth`, which it serves as a zygote, or for `hearth run`.
 #![forbid(unsafe_code)]
 
+mod accept;
 mod answer;
 mod body;
 mod classic;
@@ -11,6 +12,7 @@ mod door;
 mod gate;
 mod handler;
 mod host;
+mod leaving;
 mod link;
 mod log;
 mod pools;

@@ -6,27 +6,26 @@ use std::process::ExitCode;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use http1::Life;
-use ipc::{Channel, Drain, FromWorker, ToWorker};
-use php::{Cancel, Client, Host as _, Request};
+use http1::{Connections, Life};
+use ipc::{Channel, FromWorker};
+use php::{Cancel, Host as _, Request};
 use scoreboard::{Ticket, Writer};
 use serde::de::DeserializeOwned;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::{LocalOptions, LocalRuntime};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 use zygote::Start;
 
 use crate::classic::Classic;
-use crate::connection;
 use crate::gate::Gate;
 use crate::host::ProcessHost;
-use crate::spread::{self, Spread};
+use crate::leaving::{self, Leaving};
+use crate::spread::Spread;
 use crate::waiter::now_ms;
 use crate::wear::Wear;
-use crate::{clock, descriptors, door, log, pools, probe, watchdog};
+use crate::{accept, clock, descriptors, door, log, pools, probe, watchdog};
 
 /// A request whose task waits, for the clock.
 struct Waiting {
@@ -47,13 +46,12 @@ pub(crate) struct Worker {
     pub(crate) request_timeout: Duration,
     /// Wakes the clock.
     pub(crate) awake: Notify,
-    drain: Cell<Option<Drain>>,
-    connections: RefCell<Vec<Option<Rc<Life>>>>,
-    open: Cell<usize>,
+    pub(crate) leaving: Cell<Option<Leaving>>,
+    pub(crate) connections: Connections,
     waiting: RefCell<Vec<Waiting>>,
-    listening: RefCell<Vec<AbortHandle>>,
+    pub(crate) listening: RefCell<Vec<AbortHandle>>,
     next_id: Cell<u64>,
-    wear: Wear,
+    pub(crate) wear: Wear,
     /// The front may still ask.
     has_door: Cell<bool>,
     /// With other workers to share connections with.
@@ -103,9 +101,8 @@ impl Worker {
             request_timeout: Duration::try_from_secs_f64(start.boot.request_timeout)
                 .unwrap_or_default(),
             awake: Notify::new(),
-            drain: Cell::new(None),
-            connections: RefCell::default(),
-            open: Cell::new(0),
+            leaving: Cell::new(None),
+            connections: Connections::default(),
             waiting: RefCell::default(),
             listening: RefCell::default(),
             gate: Gate::new(start.boot.concurrency.unwrap_or(1).max(1)),
@@ -142,46 +139,22 @@ impl Worker {
         }
     }
 
-    pub(crate) fn drain(&self) -> Option<Drain> {
-        self.drain.get()
-    }
-
     pub(crate) fn is_draining(&self) -> bool {
-        self.drain.get().is_some()
+        self.leaving.get().is_some()
     }
 
     // ---- connections ----
 
     pub(crate) fn opened(&self, life: &Rc<Life>) -> usize {
-        let mut connections = self.connections.borrow_mut();
-        if self.open.get() == 0 {
+        if self.connections.is_empty() {
             self.awake.notify_one();
         }
-        self.open.set(self.open.get() + 1);
-        if let Some(free) = connections
-            .iter()
-            .position(Option::is_none)
-            .filter(|_| connections.len() >= self.open.get())
-        {
-            connections[free] = Some(Rc::clone(life));
-            return free;
-        }
-        connections.push(Some(Rc::clone(life)));
-        connections.len() - 1
+        self.connections.opened(life)
     }
 
     pub(crate) fn closed(&self, key: usize) {
-        self.connections.borrow_mut()[key] = None;
-        self.open.set(self.open.get() - 1);
+        self.connections.closed(key);
         self.host.changed.notify_waiters();
-    }
-
-    pub(crate) fn each_connection(&self, look: impl Fn(&Life)) {
-        self.connections
-            .borrow()
-            .iter()
-            .flatten()
-            .for_each(|life| look(life));
     }
 
     // ---- time limits ----
@@ -202,7 +175,7 @@ impl Worker {
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
-        self.open.get() == 0 && !self.has_waiting()
+        self.connections.is_empty() && !self.has_waiting()
     }
 
     pub(crate) fn end_overdue(&self) {
@@ -228,23 +201,8 @@ impl Worker {
 
     // ---- leaving ----
 
-    fn begin_drain(&self, drain: Drain) {
-        if self.drain.replace(Some(drain)).is_some() {
-            return;
-        }
-        self.listening
-            .borrow_mut()
-            .drain(..)
-            .for_each(|listener| listener.abort());
-        if let Some(spread) = &self.spread {
-            spread.leave(drain.linger);
-        }
-        self.awake.notify_one();
-        self.host.changed.notify_waiters();
-    }
-
-    fn is_done(&self) -> bool {
-        self.open.get() == 0
+    pub(crate) fn is_done(&self) -> bool {
+        self.connections.is_empty()
             && !self.has_door.get()
             && !self.serves.get()
             && !self.has_live_requests()
@@ -357,76 +315,14 @@ async fn serve(mut start: Start) -> Result<(), String> {
         .get_ref()
         .send(&FromWorker::Ready, &[])
         .map_err(|error| error.to_string())?;
-    until_told(&worker, &channel).await?;
-    let deadline = worker.drain().map_or(0.0, |drain| drain.deadline);
-    let drained = drained(&worker);
-    if tokio::time::timeout(
-        Duration::try_from_secs_f64(deadline).unwrap_or(Duration::MAX),
-        drained,
-    )
-    .await
-    .is_err()
-    {
-        log::warn(format_args!(
-            "{deadline} s to finish are over: leaving with {} connections open",
-            worker.open.get()
-        ));
-    }
+    leaving::until_told(&worker, &channel).await?;
+    leaving::finish(&worker, &channel).await;
     if !worker.host.is_broken.get() {
         end_loop().await;
         pools::report(worker.host, worker.classic.is_some(), channel).await;
         pools::close().await;
     }
     Ok(())
-}
-
-/// Serve until the supervisor says to drain or is gone, or a fatal error makes it necessary.
-async fn until_told(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> Result<(), String> {
-    let say = |what| {
-        let sent = channel.get_ref().send(&what, &[]);
-        sent.map_err(|error| error.to_string())
-    };
-    let mut is_worn = false;
-    loop {
-        // Before the looks: what happens from here on is not missed, also when a message comes at the same moment.
-        let changed = worker.host.changed.notified();
-        if worker.host.is_broken.get() {
-            let reason = "a fatal error in PHP".to_owned();
-            say(FromWorker::Leaving { reason })?;
-            worker.begin_drain(Drain {
-                linger: true,
-                deadline: 30.0,
-            });
-            return Ok(());
-        }
-        // The end of a worker script is no failure: its successor starts at once.
-        let reason = worker.wear.reason().or_else(|| worker.host.why_it_leaves());
-        if let Some(reason) = reason.filter(|_| !is_worn) {
-            is_worn = true;
-            say(FromWorker::Worn { reason })?;
-        }
-        let message = tokio::select! {
-            message = receive(channel) => message?,
-            () = changed => continue,
-        };
-        let drain = match message {
-            Some((ToWorker::Drain(drain), _)) => drain,
-            Some((ToWorker::Pools, _)) => {
-                spawn_local(pools::report(
-                    worker.host,
-                    worker.classic.is_some(),
-                    Rc::clone(channel),
-                ));
-                continue;
-            }
-            None => Drain {
-                linger: false,
-                deadline: 30.0,
-            },
-        };
-        worker.begin_drain(drain);
-        return Ok(());
-    }
 }
 
 /// The next message; `None` at the end.
@@ -460,16 +356,6 @@ async fn end_loop() {
     }
 }
 
-async fn drained(worker: &Worker) {
-    loop {
-        let changed = worker.host.changed.notified();
-        if worker.is_done() {
-            return;
-        }
-        let _ = tokio::time::timeout(Duration::from_millis(50), changed).await;
-    }
-}
-
 /// Begin to accept, where this worker does.
 fn open(
     worker: &Rc<Worker>,
@@ -477,67 +363,11 @@ fn open(
     door: Option<Channel>,
 ) -> std::io::Result<()> {
     for listener in listeners {
-        let handle = listen(Rc::clone(worker), listener)?;
+        let handle = accept::listen(Rc::clone(worker), listener)?;
         worker.listening.borrow_mut().push(handle);
     }
     if let Some(spread) = &worker.spread {
         spread.open(worker)?;
     }
     door.map_or(Ok(()), |door| door::open(worker, door))
-}
-
-/// Accept on a socket that the supervisor opened, TCP or Unix.
-fn listen(worker: Rc<Worker>, fd: OwnedFd) -> std::io::Result<AbortHandle> {
-    let socket = socket2::Socket::from(fd);
-    socket.set_nonblocking(true)?;
-    let handle = if socket.local_addr()?.is_unix() {
-        let listener = UnixListener::from_std(OwnedFd::from(socket).into())?;
-        spawn_local(accept_unix(worker, listener))
-    } else {
-        let listener = TcpListener::from_std(OwnedFd::from(socket).into())?;
-        spawn_local(accept_tcp(worker, listener))
-    };
-    Ok(handle.abort_handle())
-}
-
-async fn accept_tcp(worker: Rc<Worker>, listener: TcpListener) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let local = stream.local_addr().unwrap_or(peer);
-                // Small answers must not wait for an acknowledgement.
-                let _ = stream.set_nodelay(true);
-                let Some((stream, seat)) = spread::keep(&worker, stream) else {
-                    continue;
-                };
-                let client = connection::tcp_client(peer, local);
-                let served = connection::serve(Rc::clone(&worker), stream, client, seat);
-                spawn_local(served);
-            }
-            Err(error) => cannot_accept(&error).await,
-        }
-    }
-}
-
-async fn accept_unix(worker: Rc<Worker>, listener: UnixListener) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let Some((stream, seat)) = spread::keep(&worker, stream) else {
-                    continue;
-                };
-                let served = connection::serve(Rc::clone(&worker), stream, Client::default(), seat);
-                spawn_local(served);
-            }
-            Err(error) => cannot_accept(&error).await,
-        }
-    }
-}
-
-/// Out of descriptors or memory: the queue keeps who knocks; try again when something may have been freed.
-async fn cannot_accept(error: &std::io::Error) {
-    if !matches!(error.raw_os_error(), Some(libc::ECONNABORTED)) {
-        log::error(format_args!("cannot accept a connection: {error}"));
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
 }

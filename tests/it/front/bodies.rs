@@ -1,21 +1,7 @@
 //! Bodies of answers, which are framed alike whoever sends them.
 
-use testkit::Server;
-
-use super::until_made;
+use super::{under_both, until_made};
 use crate::support::ok;
-
-/// The same app under both dispatches.
-fn under_both(code: &str, test: impl Fn(&Server, &str)) {
-    for dispatch in ["direct", "balanced"] {
-        let server = Server::script(code)
-            .args(["--concurrency", "1", "--workers", "1"])
-            .args(["--dispatch", dispatch])
-            .start();
-        test(&server, dispatch);
-        server.stop();
-    }
-}
 
 #[test]
 fn a_handler_goes_on_when_all_it_announced_is_sent() {
@@ -30,12 +16,13 @@ fn a_handler_goes_on_when_all_it_announced_is_sent() {
         })();
         return new Hearth\Response($pieces, 200, ['Content-Length' => $length]);
     };"#;
-    under_both(APP, |server, _| {
+    under_both(APP, [], |server, _| {
         let mut client = server.connect();
         for (target, body) in [("/5/five", "xxxxx"), ("/0/none", "")] {
             assert_eq!(ok(&client.get(target)), body);
-            until_made(server, &target[3..]);
+            until_made(&server, &target[3..]);
         }
+        server.stop();
     });
 }
 
@@ -51,9 +38,10 @@ fn a_stream_that_its_status_forbids_does_not_hold_its_handler() {
         })();
         return new Hearth\Response($pieces, 204);
     };"#;
-    under_both(APP, |server, _| {
+    under_both(APP, [], |server, _| {
         assert_eq!(server.get("/").status, 204);
-        until_made(server, "ended");
+        until_made(&server, "ended");
+        server.stop();
     });
 }
 
@@ -61,7 +49,7 @@ fn a_stream_that_its_status_forbids_does_not_hold_its_handler() {
 fn a_files_length_is_that_of_what_is_sent_whatever_its_handler_says() {
     const APP: &str = r#"file_put_contents('ten', '0123456789');
     return fn () => Hearth\Response::file('ten', headers: ['Content-Length' => '10', 'X-Kept' => 'yes']);"#;
-    under_both(APP, |server, dispatch| {
+    under_both(APP, [], |server, dispatch| {
         let mut client = server.connect();
         let mut ask = |line: &str| {
             client.send(format!("{line}Host: x\r\n\r\n"));
@@ -86,5 +74,6 @@ fn a_files_length_is_that_of_what_is_sent_whatever_its_handler_says() {
         }
         let head = ask("HEAD / HTTP/1.1\r\nRange: bytes=2-4\r\n");
         assert_eq!(head.header("content-length"), Some("3"), "{dispatch}");
+        server.stop();
     });
 }

@@ -1,0 +1,167 @@
+//! How a worker leaves: when it is told to, what it finishes, and when it gives that up.
+
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ipc::{Channel, Drain, FromWorker, ToWorker};
+use tokio::io::unix::AsyncFd;
+use tokio::task::spawn_local;
+use tokio::time::{Instant, sleep_until};
+
+use crate::worker::{Worker, receive};
+use crate::{log, pools};
+
+/// A deadline later than any.
+const NO_END: Duration = Duration::from_secs(365 * 24 * 3600);
+/// What connections may take to end when they are cut off.
+const LAST: Duration = Duration::from_millis(100);
+
+/// How it leaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Leaving {
+    /// Idle connections may still ask for something, for a moment.
+    pub(crate) linger: bool,
+    /// When what still runs is given up.
+    until: Instant,
+}
+
+impl Leaving {
+    fn new(drain: Drain) -> Leaving {
+        let time = Duration::try_from_secs_f64(drain.deadline).unwrap_or(NO_END);
+        Leaving {
+            linger: drain.linger,
+            until: Instant::now() + time.min(NO_END),
+        }
+    }
+
+    /// Told twice: no later than either says.
+    fn and(self, other: Leaving) -> Leaving {
+        Leaving {
+            linger: self.linger && other.linger,
+            until: self.until.min(other.until),
+        }
+    }
+}
+
+/// Serve until the supervisor says to drain or is gone, or a fatal error makes it necessary.
+pub(crate) async fn until_told(
+    worker: &Worker,
+    channel: &Rc<AsyncFd<Channel>>,
+) -> Result<(), String> {
+    let say = |what| {
+        let sent = channel.get_ref().send(&what, &[]);
+        sent.map_err(|error| error.to_string())
+    };
+    let mut is_worn = false;
+    loop {
+        // Before the looks: what happens from here on is not missed, also when a message comes at the same moment.
+        let changed = worker.host.changed.notified();
+        if worker.host.is_broken.get() {
+            let reason = "a fatal error in PHP".to_owned();
+            say(FromWorker::Leaving { reason })?;
+            begin_drain(
+                worker,
+                Drain {
+                    linger: true,
+                    deadline: 30.0,
+                },
+            );
+            return Ok(());
+        }
+        // The end of a worker script is no failure: its successor starts at once.
+        let reason = worker.wear.reason().or_else(|| worker.host.why_it_leaves());
+        if let Some(reason) = reason.filter(|_| !is_worn) {
+            is_worn = true;
+            say(FromWorker::Worn { reason })?;
+        }
+        let message = tokio::select! {
+            message = receive(channel) => message?,
+            () = changed => continue,
+        };
+        if obey(worker, channel, message.map(|(message, _)| message)) {
+            return Ok(());
+        }
+    }
+}
+
+fn begin_drain(worker: &Worker, drain: Drain) {
+    let (leaving, before) = (Leaving::new(drain), worker.leaving.get());
+    let leaving = before.map_or(leaving, |before| before.and(leaving));
+    worker.leaving.set(Some(leaving));
+    if before.is_some() {
+        return;
+    }
+    worker
+        .listening
+        .borrow_mut()
+        .drain(..)
+        .for_each(|listener| listener.abort());
+    if let Some(spread) = &worker.spread {
+        spread.leave(drain.linger);
+    }
+    worker.awake.notify_one();
+    worker.host.changed.notify_waiters();
+}
+
+/// Do as told; whether that was to drain. Without a supervisor there is nobody to work for.
+fn obey(worker: &Worker, channel: &Rc<AsyncFd<Channel>>, message: Option<ToWorker>) -> bool {
+    let drain = match message {
+        Some(ToWorker::Drain(drain)) => drain,
+        Some(ToWorker::Pools) => {
+            let (host, is_classic) = (worker.host, worker.classic.is_some());
+            spawn_local(pools::report(host, is_classic, Rc::clone(channel)));
+            return false;
+        }
+        None => Drain {
+            linger: false,
+            deadline: 30.0,
+        },
+    };
+    begin_drain(worker, drain);
+    true
+}
+
+/// Finish what was asked, and cut off what is not done in time.
+pub(crate) async fn finish(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) {
+    if drained(worker, channel).await {
+        return;
+    }
+    log::warn(format_args!(
+        "time to finish is over: leaving with {} connections open",
+        worker.connections.count()
+    ));
+    // What is cut off must not look complete, which only the connection itself can see to.
+    worker.connections.cut_off();
+    let closed = until(worker, |worker| worker.connections.is_empty());
+    let _ = tokio::time::timeout(LAST, closed).await;
+}
+
+/// Until all that was asked is done; false if time is over before. The supervisor may still say that there is less of it.
+async fn drained(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> bool {
+    let mut is_done = pin!(until(worker, Worker::is_done));
+    let mut is_told = true;
+    loop {
+        let Some(leaving) = worker.leaving.get() else {
+            return true;
+        };
+        tokio::select! {
+            () = &mut is_done => return true,
+            () = sleep_until(leaving.until) => return false,
+            message = receive(channel), if is_told => {
+                is_told = matches!(message, Ok(Some(_)));
+                obey(worker, channel, message.ok().flatten().map(|(message, _)| message));
+            }
+        }
+    }
+}
+
+async fn until(worker: &Worker, is_so: impl Fn(&Worker) -> bool) {
+    loop {
+        let changed = worker.host.changed.notified();
+        if is_so(worker) {
+            return;
+        }
+        let _ = tokio::time::timeout(Duration::from_millis(50), changed).await;
+    }
+}

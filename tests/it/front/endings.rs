@@ -1,0 +1,75 @@
+//! When time is over: what clients get then, and what the end does not wait for.
+
+use std::time::{Duration, Instant};
+
+use testkit::Server;
+use testkit::http::Broken;
+
+use super::under_both;
+use crate::support::{eventually, hearth, ok};
+
+const APP: &str = r#"return function (Hearth\Request $request) {
+    if ($request->path === '/endless') {
+        return (function () { for (;;) { yield str_repeat('x', 1000); usleep(5000); } })();
+    }
+    if ($request->path === '/big') {
+        return (function () { for ($n = 0; $n < 320; $n++) { yield str_repeat('x', 65536); } })();
+    }
+    return (string) getmypid();
+};"#;
+
+/// How long it took to stop.
+fn stopped(server: Server) -> Duration {
+    let since = Instant::now();
+    server.stop();
+    since.elapsed()
+}
+
+#[test]
+fn an_answer_whose_end_is_the_connections_never_looks_complete_when_it_is_cut_off() {
+    // HTTP/1.0 knows no chunks: nothing but a reset can tell.
+    under_both(APP, ["--stall-timeout", "1"], |server, dispatch| {
+        let mut unread = server.connect();
+        unread.send("GET /big HTTP/1.0\r\n\r\n");
+        unread.head().expect("a head");
+        std::thread::sleep(Duration::from_millis(2500));
+        let rest = unread.take_rest().map(|bytes| bytes.len());
+        assert!(matches!(rest, Err(Broken::Io(_))), "{dispatch}: {rest:?}");
+        server.stop();
+    });
+    under_both(APP, ["--stop-timeout", "0.3"], |server, dispatch| {
+        let mut endless = server.connect();
+        endless.send("GET /endless HTTP/1.0\r\n\r\n");
+        endless.head().expect("a head");
+        let rest = std::thread::spawn(move || endless.take_rest().map(|bytes| bytes.len()));
+        server.stop();
+        let rest = rest.join().expect("it ends");
+        assert!(matches!(rest, Err(Broken::Io(_))), "{dispatch}: {rest:?}");
+    });
+}
+
+#[test]
+fn a_connection_that_has_said_nothing_delays_no_end() {
+    under_both(APP, ["--stop-timeout", "3"], |server, dispatch| {
+        let silent = server.connect();
+        // Accepted behind it.
+        ok(&server.get("/"));
+        let time = stopped(server);
+        assert!(time < Duration::from_secs(2), "{dispatch}: {time:?}");
+        drop(silent);
+    });
+}
+
+#[test]
+fn a_connection_that_has_said_nothing_delays_no_reload() {
+    let server = Server::script(APP).args(["--workers", "1"]).start();
+    let silent = server.connect();
+    let old = ok(&server.get("/"));
+    let reload = hearth(&server, &["reload", "app.php"]);
+    assert_eq!(reload.status.code(), Some(0), "{reload:?}");
+    eventually("the old worker has left", || {
+        !server.workers().iter().any(|pid| pid.to_string() == old)
+    });
+    drop(silent);
+    server.stop();
+}

@@ -96,6 +96,31 @@ fn a_script_waits_concurrently() {
     );
 }
 
+#[test]
+fn a_script_ends_after_its_children_and_what_it_deferred() {
+    let (code, out, err) = run(
+        r"register_shutdown_function(fn () => print 'end');
+          Hearth\defer(function () {
+              echo 'deferred, ';
+              Hearth\defer(fn () => print 'its own, ');
+              Hearth\async(function () { usleep(1000); echo 'its child, '; });
+          });
+          Hearth\async(function () { usleep(50000); echo 'child, '; });
+          Hearth\background(function () { sleep(10); echo 'never'; });
+          echo 'script, ';",
+        &[],
+        "",
+    );
+    assert_eq!(
+        (code, out.as_str(), err.as_str()),
+        (
+            Some(0),
+            "script, child, deferred, its own, its child, end",
+            ""
+        )
+    );
+}
+
 /// pdo_pgsql waits for a prepared statement's answer with a pointer to a result that it has freed.
 #[test]
 fn a_task_that_waits_in_the_database_at_the_end_is_left_alone() {

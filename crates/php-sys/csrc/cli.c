@@ -257,6 +257,12 @@ void hearth_script_run(hearth_task *task)
 	if (EG(exception)) {
 		hearth_report_exception();
 	}
+	if (task->request->deferred) {
+		zend_try {
+			hearth_run_deferred(task->request);
+			hearth_on_join_children(false);
+		} zend_end_try();
+	}
 	EG(flags) |= EG_FLAGS_IN_SHUTDOWN;
 	php_call_shutdown_functions();
 	php_free_shutdown_functions();

@@ -41,7 +41,7 @@ static void join_children(hearth_request_state *state)
 	state->orphans = state->tasks > 1;
 }
 
-static void run_deferred(hearth_request_state *state)
+void hearth_run_deferred(hearth_request_state *state)
 {
 	while (state->deferred) {
 		HashTable *deferred = state->deferred;
@@ -107,7 +107,7 @@ static void work(hearth_request_state *state)
 	}
 	if (state->deferred) {
 		let_response_go();
-		run_deferred(state);
+		hearth_run_deferred(state);
 	}
 	hearth_run_shutdown_functions();
 }

@@ -92,6 +92,8 @@ void hearth_entry_server(void);
 void hearth_entry_server_forget(HashTable *server);
 void hearth_request_end(hearth_task *task);
 void hearth_run_shutdown_functions(void);
+/* What `defer()` was given. */
+void hearth_run_deferred(hearth_request_state *state);
 void hearth_report_exception(void);
 /* What keeps the app from being up, for hearth_boot_error. */
 void hearth_boot_failed(const char *text, size_t length);

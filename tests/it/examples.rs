@@ -1,11 +1,13 @@
 //! What a reader copies does work: the README's apps and the guestbook, on each database.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::process::Command;
 
 use testkit::Server;
 use testkit::service::{MariaDb, Peer, Postgres};
 
-use crate::support::{example, ok};
+use crate::support::{example, hearth, ok};
 use crate::visitor::Visitor;
 
 fn readme(name: &str) -> String {
@@ -48,6 +50,35 @@ fn the_readmes_app_with_curl() {
     );
     let took = start.elapsed().as_secs_f64();
     assert!(took < 2.0, "one after the other: {took} s");
+    server.stop();
+}
+
+#[test]
+fn the_readmes_commands_are_all_of_them() {
+    let page = std::fs::read_to_string(testkit::checkout().join("README.md")).expect("the page");
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `hearth "));
+    let named: BTreeSet<&str> = rows
+        .filter_map(|row| row.split([' ', '`']).next())
+        .collect();
+    let help = Command::new(testkit::hearth()).arg("--help").output();
+    let help = String::from_utf8(help.expect("hearth starts").stdout).expect("text");
+    let commands = help.split("Commands:\n").nth(1).expect("a list");
+    let lines = commands.lines().take_while(|line| line.starts_with("  "));
+    let commands = lines.filter_map(|line| line.split_whitespace().next());
+    assert_eq!(named, commands.collect());
+}
+
+/// The app's name may be left out where the configuration has it.
+#[test]
+fn a_server_is_found_by_the_configuration() {
+    let server = Server::app("app.php")
+        .file("app.php", readme("hello"))
+        .file("hearth.toml", "app = \"app.php\"\n")
+        .start();
+    let status = hearth(&server, &["status"]);
+    assert!(status.status.success(), "{status:?}");
     server.stop();
 }
 

@@ -1,11 +1,13 @@
 //! What the guides show: every PHP example in them runs, with what it leaves open filled in.
 
+use std::collections::BTreeSet;
+
 use testkit::http::Response;
 use testkit::service::{MariaDb, Nginx, Peer, Redis};
 use testkit::{Server, ServerBuilder};
 
 use crate::frameworks::{copy, symfony_project};
-use crate::support::{example, ok, one_worker};
+use crate::support::{ServiceManager, admin, example, ok, one_worker};
 
 /// The example as the body of a handler, between what it needs and what it gives.
 fn handler(before: &str, example: &str, after: &str) -> ServerBuilder {
@@ -233,6 +235,63 @@ fn behind_nginx() {
         expected,
         "{output:?}"
     );
+    server.stop();
+}
+
+#[test]
+fn under_systemd() {
+    let unit = example("docs/guide/running.md", "systemd");
+    let manager = ServiceManager::new();
+    let value = |key: &str| {
+        let mut lines = unit.lines();
+        let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        let moved = value.expect(key).replace("/run/shop", &manager.directory());
+        moved.split(' ').map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (value("Type"), value("KillMode")),
+        (vec!["notify".to_owned()], vec!["mixed".to_owned()])
+    );
+    let start = value("ExecStart");
+    let program = ["/usr/local/bin/hearth", "serve", "/srv/www/shop/app.php"];
+    assert_eq!(start[..3], program);
+    let server = start[3..]
+        .iter()
+        .fold(one_worker("return fn () => 'shop';"), ServerBuilder::arg);
+    let server = manager.start(server);
+    assert_eq!(manager.told(), "READY=1");
+    let reload = std::process::Command::new(testkit::hearth())
+        .args(&value("ExecReload")[1..])
+        .status();
+    assert!(reload.expect("hearth starts").success());
+    assert!(manager.told().starts_with("RELOADING=1"));
+    assert_eq!(manager.told(), "READY=1");
+    // As KillMode=mixed has it: the first process and no other.
+    server.signal(rustix::process::Signal::TERM);
+    assert_eq!(manager.told(), "STOPPING=1");
+    server.stop();
+}
+
+/// The pools' are in the page about pools.
+#[test]
+fn every_metric_is_explained() {
+    let page = std::fs::read_to_string(testkit::checkout().join("docs/guide/running.md"));
+    let page = page.expect("the page");
+    let rows = page.lines().filter(|line| line.starts_with("| `hearth_"));
+    let explained: BTreeSet<&str> = rows
+        .flat_map(|row| row.split('|').nth(1).expect("a cell").split('`'))
+        .filter(|word| word.starts_with("hearth_"))
+        .collect();
+    let server = Server::app(".")
+        .file("index.php", "<?php")
+        .args(["--admin", "127.0.0.1:0"])
+        .start();
+    let metrics = ok(&admin(&server, "/metrics"));
+    let types = metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE "));
+    let names = types.map(|line| line.split(' ').next().expect("a name"));
+    assert_eq!(explained, names.collect());
     server.stop();
 }
 

@@ -8,7 +8,7 @@ use testkit::http::Client;
 use testkit::service::MariaDb;
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{eventually, ok};
+use crate::support::{admin, eventually, ok};
 
 /// `/query` waits in the database, `/compute` uses the CPU, both for so many milliseconds.
 const APP: &str = r#"
@@ -33,9 +33,7 @@ fn server(workers: &str) -> ServerBuilder {
 }
 
 fn page(server: &Server, path: &str) -> String {
-    let said = server.expect_log("hearth: admin on http://");
-    let address = said.trim().rsplit("http://").next().expect("an address");
-    let answer = Client::connect(address).get(path);
+    let answer = admin(server, path);
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.text()
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use testkit::service::Postgres;
+use testkit::service::{Peer, Postgres};
+
+use crate::support::example;
 
 fn hearth(directory: &Path, words: &[&str], input: &str) -> Output {
     let mut child = Command::new(testkit::hearth())
@@ -93,6 +95,26 @@ fn a_script_waits_concurrently() {
         start.elapsed() < Duration::from_millis(2500),
         "{:?}",
         start.elapsed()
+    );
+}
+
+/// The page about scripts: its script, by its command, with addresses that answer.
+#[test]
+fn the_guides_script() {
+    let directory = testkit::temporary();
+    let page = "docs/guide/scripts.md";
+    std::fs::write(directory.path().join("sizes.php"), example(page, "script"))
+        .expect("a file can be written");
+    let peer = Peer::start();
+    let command = example(page, "run")
+        .replace("https://example.com/", &peer.url(300))
+        .replace("https://example.org/", &peer.url(1));
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let output = hearth(directory.path(), &words[1..], "");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        format!("5 {}\n5 {}\n", peer.url(300), peer.url(1))
     );
 }
 

@@ -6,10 +6,11 @@ use std::process::Output;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use testkit::http::Client;
 use testkit::{Server, kill};
 
-use crate::support::{UNTIL_GO, eventually, hearth, let_go, ok, one_worker, until_handled};
+use crate::support::{
+    ServiceManager, UNTIL_GO, admin, eventually, hearth, let_go, ok, one_worker, until_handled,
+};
 
 const PID: &str = "return fn () => (string) getmypid();";
 
@@ -76,9 +77,7 @@ fn the_admin_server_tells_health_and_counts() {
     let server = Server::script(PID)
         .args(["--workers", "2", "--admin", "127.0.0.1:0"])
         .start();
-    let line = server.expect_log("hearth: admin on http://");
-    let admin =
-        |target: &str| Client::connect(line.rsplit('/').next().expect("an address")).get(target);
+    let admin = |target: &str| admin(&server, target);
     for _ in 0..7 {
         ok(&server.get("/"));
     }
@@ -234,26 +233,14 @@ fn an_app_that_hangs_at_boot_can_be_stopped_and_has_a_limit() {
 
 #[test]
 fn the_service_manager_is_told() {
-    let directory = testkit::temporary();
-    let path = directory.path().join("notify");
-    let manager = std::os::unix::net::UnixDatagram::bind(&path).expect("a socket");
-    manager
-        .set_read_timeout(Some(Duration::from_secs(10)))
-        .expect("a timeout can be set");
-    let told = || {
-        let mut buffer = [0; 200];
-        let length = manager.recv(&mut buffer).expect("a message in time");
-        String::from_utf8_lossy(&buffer[..length]).into_owned()
-    };
-    let server = one_worker(PID)
-        .env("NOTIFY_SOCKET", path.display().to_string())
-        .start();
-    assert_eq!(told(), "READY=1");
+    let manager = ServiceManager::new();
+    let server = manager.start(one_worker(PID));
+    assert_eq!(manager.told(), "READY=1");
     server.signal(Signal::HUP);
-    assert!(told().starts_with("RELOADING=1\nMONOTONIC_USEC="));
-    assert_eq!(told(), "READY=1");
+    assert!(manager.told().starts_with("RELOADING=1\nMONOTONIC_USEC="));
+    assert_eq!(manager.told(), "READY=1");
     server.signal(Signal::TERM);
-    assert_eq!(told(), "STOPPING=1");
+    assert_eq!(manager.told(), "STOPPING=1");
     server.stop();
 }
 

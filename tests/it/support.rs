@@ -65,6 +65,48 @@ pub(crate) fn hearth(server: &Server, words: &[&str]) -> Output {
         .expect("hearth starts")
 }
 
+/// A page of the admin server.
+pub(crate) fn admin(server: &Server, path: &str) -> Response {
+    let line = server.expect_log("hearth: admin on http://");
+    Client::connect(line.rsplit('/').next().expect("an address")).get(path)
+}
+
+/// What systemd is to a service: where it says how it is.
+pub(crate) struct ServiceManager {
+    directory: tempfile::TempDir,
+    socket: std::os::unix::net::UnixDatagram,
+}
+
+impl ServiceManager {
+    pub(crate) fn new() -> Self {
+        let directory = testkit::temporary();
+        let socket = std::os::unix::net::UnixDatagram::bind(directory.path().join("notify"));
+        let socket = socket.expect("a socket");
+        let patience = Some(Duration::from_secs(10));
+        socket
+            .set_read_timeout(patience)
+            .expect("a timeout can be set");
+        Self { directory, socket }
+    }
+
+    /// A directory that lives as long.
+    pub(crate) fn directory(&self) -> String {
+        self.directory.path().display().to_string()
+    }
+
+    /// The server with `NOTIFY_SOCKET`.
+    pub(crate) fn start(&self, server: ServerBuilder) -> Server {
+        let path = self.directory() + "/notify";
+        server.env("NOTIFY_SOCKET", path).start()
+    }
+
+    pub(crate) fn told(&self) -> String {
+        let mut buffer = [0; 200];
+        let length = self.socket.recv(&mut buffer).expect("a message in time");
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    }
+}
+
 /// Asks until the answer is right: for what has no event, such as a new process in `/proc`.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {

@@ -32,7 +32,7 @@ packages_of() {
     v=$(machine_php)
     case $1 in
         build) echo "gcc libc6-dev pkg-config libphp$v-embed php$v-dev" ;;
-        serve) echo "php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql" ;;
+        serve) echo "php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql php$v-curl" ;;
         test)
             echo "php$v-cli php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql php$v-redis php$v-curl"
             echo "php$v-mbstring php$v-xml php$v-apcu phpunit php-nyholm-psr7 php-psr-http-factory php-psr-log"

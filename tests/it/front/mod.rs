@@ -7,10 +7,9 @@ mod endings;
 mod queue;
 mod replacement;
 
-use testkit::http::Client;
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{eventually, hearth, ok};
+use crate::support::{admin, eventually, hearth, ok};
 
 const APP: &str = r#"return function (Hearth\Request $request) {
     switch ($request->path) {
@@ -55,9 +54,7 @@ fn under_both<const N: usize>(code: &str, words: [&str; N], test: impl Fn(Server
 
 /// A number from the admin server's metrics.
 fn metric(server: &Server, name: &str) -> u64 {
-    let line = server.expect_log("hearth: admin on http://");
-    let address = line.rsplit('/').next().expect("an address");
-    let page = ok(&Client::connect(address).get("/metrics"));
+    let page = ok(&admin(server, "/metrics"));
     let prefix = format!("{name} ");
     let value = page.lines().find_map(|line| line.strip_prefix(&prefix));
     let value = value.unwrap_or_else(|| panic!("no {name} in {page}"));

@@ -36,17 +36,89 @@ final class PoolGuideTest extends TestCase
         self::assertCount(\count($named), \array_unique($named));
     }
 
+    /** @return list<list<string>> the cells of the table below this heading */
+    private static function rows(string $heading): array
+    {
+        $section = \explode("\n## ", \explode("\n## $heading", self::guide(), 2)[1] ?? '', 2)[0];
+        \preg_match_all('/^\| (.*) \|$/m', $section, $lines);
+
+        return \array_map(fn (string $line) => \explode(' | ', $line), $lines[1]);
+    }
+
+    /** What the page says of a default, where the constructor has one that can be written. */
+    private static function written(\ReflectionParameter $option): ?string
+    {
+        $default = $option->isOptional() ? $option->getDefaultValue() : null;
+
+        return match (true) {
+            $default === null => null,
+            $option->getName() === 'leakThreshold' => '0 = off',
+            \is_string($default) => "`'$default'`",
+            default => \is_bool($default) ? \var_export($default, true) : (string) $default,
+        };
+    }
+
+    public function testDefaultsAreTheConstructors(): void
+    {
+        $options = $others = [];
+        foreach (self::rows('Options') as [$names, $defaults]) {
+            $options += self::defaults($names, $defaults);
+        }
+        foreach (self::rows('Coming from another pool') as [$here]) {
+            $others += self::defaults(...\explode(' (', \rtrim($here, ')') . ' ('));
+        }
+        foreach ((new \ReflectionMethod(Pool::class, '__construct'))->getParameters() as $option) {
+            $name = $option->getName();
+            self::assertArrayHasKey($name, $others);
+            $written = self::written($option);
+            if ($written !== null) {
+                self::assertSame([$written, $written], [$options[$name], $others[$name]], $name);
+            } elseif ($name !== 'factory' && $name !== 'init') {
+                self::assertSame($options[$name], $others[$name], $name);
+            }
+        }
+    }
+
+    /** @return array<string, string> of several options in one cell, each with its default */
+    private static function defaults(string $names, string $defaults): array
+    {
+        \preg_match_all('/`([A-Za-z]+)`/', $names, $found);
+        $defaults = \count($found[1]) === 1 ? [$defaults] : \explode(', ', $defaults);
+
+        return \count($found[1]) === \count($defaults) ? \array_combine($found[1], $defaults) : [];
+    }
+
     public function testEveryOptionOfTheOtherPoolsHasItsPlace(): void
     {
-        $table = \explode("\n## Coming from another pool", self::guide(), 2)[1] ?? '';
-        $seed = ['size', 'minimumIdle', 'idleTimeoutSec', 'maxLifetimeSec', 'borrowingTimeoutSec', 'returningTimeoutSec', 'autoReturn',
-            'bindToCoroutine', 'leakDetectionThresholdSec', 'maxItemReservingForUpdateWaitingTimeSec', 'pool.size', 'pool.minimum_idle',
-            'pool.idle_timeout_sec', 'pool.max_lifetime_sec', 'pool.borrowing_timeout_sec', 'pool.returning_timeout_sec',
-            'pool.max_item_reserving_for_update_waiting_time_sec', 'KeepaliveChecker', 'ConnectionChecker', 'ConnectionResetHook'];
-        $hikari = ['maximumPoolSize', 'minimumIdle', 'idleTimeout', 'maxLifetime', 'connectionTimeout', 'validationTimeout',
-            'leakDetectionThreshold', 'keepaliveTime', 'connectionTestQuery', 'connectionInitSql'];
-        foreach ([...$seed, ...$hikari] as $name) {
-            self::assertStringContainsString("`$name`", $table);
+        $places = [
+            'factory' => ['create(factory:)', 'PDOConfig', 'jdbcUrl', 'dataSource'],
+            'size' => ['size', 'pool.size', 'maximumPoolSize'],
+            'minimumIdle' => ['minimumIdle', 'pool.minimum_idle', 'fill()'],
+            'idleTimeout' => ['idleTimeoutSec', 'pool.idle_timeout_sec', 'idleTimeout'],
+            'maxLifetime' => ['maxLifetimeSec', 'pool.max_lifetime_sec', 'maxLifetime'],
+            'borrowTimeout' => ['borrowingTimeoutSec', 'pool.borrowing_timeout_sec', 'get($timeout)', 'connectionTimeout'],
+            'returnTimeout' => ['returningTimeoutSec', 'pool.returning_timeout_sec'],
+            'reserveTimeout' => ['maxItemReservingForUpdateWaitingTimeSec', 'pool.max_item_reserving_for_update_waiting_time_sec'],
+            'autoReturn' => ['autoReturn'],
+            'bindToTask' => ['bindToCoroutine'],
+            'leakThreshold' => ['leakDetectionThresholdSec', 'leakDetectionThreshold'],
+            'keepalive' => ['KeepaliveChecker', 'keepaliveTime'],
+            'check' => ['ConnectionChecker', 'connectionTestQuery'],
+            'how' => ['validationTimeout'],
+            'reset' => ['ConnectionResetHook'],
+            'init' => ['connectionInitSql'],
+            'logger' => ['setLogger()'],
+            'name' => ['instantiate($name)', 'poolName'],
+        ];
+        $found = [];
+        foreach (self::rows('Coming from another pool') as $cells) {
+            $here = \strtok($cells[0], '` ');
+            $found[$here] = \implode(' ', \array_slice($cells, 1));
+        }
+        foreach ($places as $here => $names) {
+            foreach ($names as $name) {
+                self::assertStringContainsString("`$name`", $found[$here] ?? '', $here);
+            }
         }
     }
 

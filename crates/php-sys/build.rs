@@ -5,6 +5,7 @@
 use std::process::Command;
 
 const SOURCES: &[&str] = &[
+    "call.c",
     "classic.c",
     "cli.c",
     "cycle.c",

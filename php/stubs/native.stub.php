@@ -171,11 +171,12 @@ namespace Hearth {
         }
 
         /**
-         * Waits until the task has ended, and returns what its function returned.
+         * Waits until the task has ended, and returns what its function returned; null if that called `exit()`.
          *
          * @param float|null $timeout seconds, null = for ever. The task goes on when the time is up; use `cancel()` to end it
          * @throws TimeoutError when it did not end in time
          * @throws CancelledError when the waiting task is cancelled
+         * @throws \Error when a fatal error ended the task
          * @throws \Throwable what the function threw
          */
         public function await(?float $timeout = null): mixed
@@ -187,7 +188,7 @@ namespace Hearth {
         {
         }
 
-        /** Whether it has ended, with a result or an exception. */
+        /** Whether it has ended, however: with a result, an exception, `exit()` or a fatal error. */
         public function isDone(): bool
         {
         }

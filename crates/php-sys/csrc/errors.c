@@ -107,6 +107,13 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 	zend_bailout();
 }
 
+zend_string *hearth_fatal_error(void)
+{
+	bool known = PG(last_error_message) && (PG(last_error_type) & HEARTH_FATAL);
+
+	return known ? zend_string_copy(PG(last_error_message)) : ZSTR_EMPTY_ALLOC();
+}
+
 void hearth_watch_errors(void)
 {
 	report_error = zend_error_cb;

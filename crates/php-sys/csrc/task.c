@@ -58,6 +58,18 @@ bool hearth_task_others_wait(const hearth_task *but)
 	return false;
 }
 
+/* Tasks of its request that park() wakes whenever they are told to. */
+void hearth_task_unpark_family(const hearth_task *but)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		hearth_task *task = tasks[i];
+
+		if (task != but && task->job != HEARTH_JOB_NONE && task->request == but->request && task->owner && !task->done) {
+			hearth_on_unpark(task->owner);
+		}
+	}
+}
+
 static hearth_task *allocate(void)
 {
 	hearth_task *task = pecalloc(1, sizeof *task, 1);
@@ -83,7 +95,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->generation++;
 	task->job = job;
 	task->request = request;
-	task->done = task->busy = task->broken = false;
+	task->done = task->busy = task->broken = task->left = false;
 	hearth_task_state_init(&task->saved);
 	return task;
 }
@@ -94,108 +106,6 @@ void hearth_bail_out_of_memory(void)
 	if (UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY())) {
 		HEARTH_FORGET_OUT_OF_MEMORY();
 		zend_bailout();
-	}
-}
-
-static void finish_call(hearth_task *task, zval *result)
-{
-	hearth_task_object *object = task->object ? hearth_task_object_of(task->object) : NULL;
-
-	if (EG(exception)) {
-		if (zend_is_unwind_exit(EG(exception))) {
-			zend_clear_exception();
-		} else if (object) {
-			object->exception = EG(exception);
-			GC_ADDREF(object->exception);
-			zend_clear_exception();
-		} else {
-			hearth_report_exception();
-		}
-	}
-	if (object) {
-		ZVAL_COPY_VALUE(&object->result, result);
-	} else {
-		zval_ptr_dtor(result);
-	}
-}
-
-static void run_call(hearth_task *task)
-{
-	zval result;
-	zend_fcall_info fci = { .size = sizeof fci, .retval = &result, .params = task->args, .param_count = task->argc };
-
-	ZVAL_UNDEF(&result);
-	ZVAL_COPY_VALUE(&fci.function_name, &task->callable);
-	if (zend_call_function(&fci, NULL) == FAILURE && !EG(exception)) {
-		zend_throw_error(NULL, "This callable cannot be called");
-	}
-	hearth_bail_out_of_memory();
-	finish_call(task, &result);
-}
-
-static void call_on_end(zval *callback, uint64_t id)
-{
-	zval argument, result;
-
-	ZVAL_LONG(&argument, (zend_long) id);
-	if (call_user_function(NULL, NULL, callback, &result, 1, &argument) == SUCCESS) {
-		zval_ptr_dtor(&result);
-	}
-	if (EG(exception)) {
-		hearth_report_exception();
-	}
-}
-
-/* Callbacks registered by onTaskEnd(), newest first; they may register others. */
-void hearth_task_run_on_end(hearth_task *task)
-{
-	uint64_t id = hearth_task_id(task);
-
-	while (Z_TYPE(task->on_end) != IS_UNDEF) {
-		HashTable *more = task->more_on_end;
-		zval first, *callback;
-
-		ZVAL_COPY_VALUE(&first, &task->on_end);
-		ZVAL_UNDEF(&task->on_end);
-		task->more_on_end = NULL;
-		if (more) {
-			ZEND_HASH_REVERSE_FOREACH_VAL(more, callback) {
-				call_on_end(callback, id);
-			} ZEND_HASH_FOREACH_END();
-			zend_array_destroy(more);
-		}
-		call_on_end(&first, id);
-		zval_ptr_dtor(&first);
-	}
-}
-
-static void end_of_call(hearth_task *task)
-{
-	hearth_task_object *object = task->object ? hearth_task_object_of(task->object) : NULL;
-
-	if (task->background) {
-		/* Background work: its request-like state ends with it. */
-		hearth_request_end(task);
-	} else {
-		hearth_task_run_on_end(task);
-	}
-	php_output_end_all();
-	php_output_deactivate();
-	zval_ptr_dtor(&task->callable);
-	ZVAL_UNDEF(&task->callable);
-	for (uint32_t i = 0; i < task->argc; i++) {
-		zval_ptr_dtor(&task->args[i]);
-	}
-	if (task->args) {
-		efree(task->args);
-		task->args = NULL;
-	}
-	task->argc = 0;
-	if (object) {
-		object->task = NULL;
-		object->done = true;
-		task->object = NULL;
-		OBJ_RELEASE(&object->std);
 	}
 }
 
@@ -233,8 +143,7 @@ static void run_job(hearth_task *task)
 			hearth_task_run_on_end(task);
 			break;
 		default:
-			run_call(task);
-			end_of_call(task);
+			hearth_call_run(task);
 	}
 }
 
@@ -276,6 +185,7 @@ static void entry(zend_fiber_transfer *transfer)
 			task->broken = hearth_broken = true;
 			HEARTH_FORGET_OUT_OF_MEMORY();
 			hearth_guard_forget();
+			hearth_task_object_end(task, hearth_fatal_error());
 		} zend_end_try();
 		task->done = true;
 		out.context = task->resumer;
@@ -338,6 +248,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	hearth_task *outer = hearth_current;
 
 	if (UNEXPECTED(!task->has_context) && !make_context(task)) {
+		hearth_task_object_end(task, ZSTR_EMPTY_ALLOC());
 		return HEARTH_STEP_BROKEN;
 	}
 	if (outer) {

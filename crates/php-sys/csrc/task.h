@@ -24,6 +24,7 @@ struct hearth_task {
 	hearth_job job;
 	bool has_context, busy, done, broken;
 	bool background;                 /* its request state is its own and ends with it */
+	bool left;                       /* exit() ended its function */
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
 	zval callable;
@@ -42,6 +43,7 @@ typedef struct {
 	void *owner;
 	zval result;
 	zend_object *exception;
+	zend_string *fatal;              /* the fatal error that ended it */
 	bool done, seen;
 	zend_object std;
 } hearth_task_object;
@@ -68,9 +70,13 @@ hearth_request_state *hearth_current_request(void);
 uint64_t hearth_task_id(const hearth_task *task);
 hearth_task *hearth_task_by_id(uint64_t id);
 bool hearth_task_others_wait(const hearth_task *but);
+void hearth_task_unpark_family(const hearth_task *but);
 hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
 hearth_task_object *hearth_task_object_of(zend_object *object);
+/* The task has ended; `fatal` is what ended it, or NULL. */
+void hearth_task_object_end(hearth_task *task, zend_string *fatal);
 void hearth_request_run(hearth_task *task);
+void hearth_call_run(hearth_task *task);
 void hearth_script_run(hearth_task *task);
 void hearth_task_run_on_end(hearth_task *task);
 /* How what was called ended; an exception is taken and described for hearth_boot_error. */
@@ -100,6 +106,8 @@ void hearth_boot_failed(const char *text, size_t length);
 zend_string *hearth_describe_exception(zend_object *exception);
 void hearth_log_message(const char *message, int syslog_type);
 void hearth_watch_errors(void);
+/* The text of the fatal error that has just ended the task that runs; empty if it left none. */
+zend_string *hearth_fatal_error(void);
 void hearth_watch_interrupts(void);
 void hearth_guard_engine(void);
 /* A fatal error left the task that runs, from wherever it was. */

@@ -32,10 +32,37 @@ static void free_task(zend_object *object)
 	if (self->exception) {
 		OBJ_RELEASE(self->exception);
 	}
+	if (self->fatal) {
+		zend_string_release(self->fatal);
+	}
 	if (self->owner) {
 		hearth_on_owner_release(self->owner);
 	}
 	zend_object_std_dtor(object);
+}
+
+/*
+ * Who waits for a task is told by its function's return or exception. Where there was neither, those of its request that are
+ * parked look again.
+ */
+void hearth_task_object_end(hearth_task *task, zend_string *fatal)
+{
+	hearth_task_object *self = task->object ? hearth_task_object_of(task->object) : NULL;
+
+	if (self) {
+		self->task = NULL;
+		self->fatal = fatal;
+		self->done = true;
+	} else if (fatal) {
+		zend_string_release(fatal);
+	}
+	if (UNEXPECTED(task->left) || UNEXPECTED(fatal)) {
+		hearth_task_unpark_family(task);
+	}
+	if (self) {
+		task->object = NULL;
+		OBJ_RELEASE(&self->std);
+	}
 }
 
 /* Throws if none runs. */
@@ -124,6 +151,11 @@ ZEND_METHOD(Hearth_Task, await)
 		}
 	}
 	self->seen = true;
+	if (self->fatal) {
+		zend_throw_error(NULL, "the task was ended by a fatal error: %s",
+			ZSTR_LEN(self->fatal) ? ZSTR_VAL(self->fatal) : "it could not go on");
+		return;
+	}
 	if (self->exception) {
 		GC_ADDREF(self->exception);
 		zend_throw_exception_internal(self->exception);

@@ -1,6 +1,7 @@
 //! What goes wrong in an app stays in its request.
 
 mod cancellation;
+mod children;
 mod crashes;
 mod errors;
 mod sharing;

@@ -1,0 +1,104 @@
+/* A task that calls a function and keeps what it returns: async(), background(), a timer. And what runs when any task ends. */
+#include "task.h"
+
+static void finish_call(hearth_task *task, zval *result)
+{
+	hearth_task_object *object = task->object ? hearth_task_object_of(task->object) : NULL;
+
+	if (EG(exception)) {
+		if (zend_is_unwind_exit(EG(exception))) {
+			zend_clear_exception();
+			task->left = true;
+		} else if (object) {
+			object->exception = EG(exception);
+			GC_ADDREF(object->exception);
+			zend_clear_exception();
+		} else {
+			hearth_report_exception();
+		}
+	}
+	if (object) {
+		ZVAL_COPY_VALUE(&object->result, result);
+	} else {
+		zval_ptr_dtor(result);
+	}
+}
+
+static void run_call(hearth_task *task)
+{
+	zval result;
+	zend_fcall_info fci = { .size = sizeof fci, .retval = &result, .params = task->args, .param_count = task->argc };
+
+	ZVAL_UNDEF(&result);
+	ZVAL_COPY_VALUE(&fci.function_name, &task->callable);
+	if (zend_call_function(&fci, NULL) == FAILURE && !EG(exception)) {
+		zend_throw_error(NULL, "This callable cannot be called");
+	}
+	hearth_bail_out_of_memory();
+	finish_call(task, &result);
+}
+
+static void call_on_end(zval *callback, uint64_t id)
+{
+	zval argument, result;
+
+	ZVAL_LONG(&argument, (zend_long) id);
+	if (call_user_function(NULL, NULL, callback, &result, 1, &argument) == SUCCESS) {
+		zval_ptr_dtor(&result);
+	}
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+/* Callbacks registered by onTaskEnd(), newest first; they may register others. */
+void hearth_task_run_on_end(hearth_task *task)
+{
+	uint64_t id = hearth_task_id(task);
+
+	while (Z_TYPE(task->on_end) != IS_UNDEF) {
+		HashTable *more = task->more_on_end;
+		zval first, *callback;
+
+		ZVAL_COPY_VALUE(&first, &task->on_end);
+		ZVAL_UNDEF(&task->on_end);
+		task->more_on_end = NULL;
+		if (more) {
+			ZEND_HASH_REVERSE_FOREACH_VAL(more, callback) {
+				call_on_end(callback, id);
+			} ZEND_HASH_FOREACH_END();
+			zend_array_destroy(more);
+		}
+		call_on_end(&first, id);
+		zval_ptr_dtor(&first);
+	}
+}
+
+static void end_of_call(hearth_task *task)
+{
+	if (task->background) {
+		/* Background work: its request-like state ends with it. */
+		hearth_request_end(task);
+	} else {
+		hearth_task_run_on_end(task);
+	}
+	php_output_end_all();
+	php_output_deactivate();
+	zval_ptr_dtor(&task->callable);
+	ZVAL_UNDEF(&task->callable);
+	for (uint32_t i = 0; i < task->argc; i++) {
+		zval_ptr_dtor(&task->args[i]);
+	}
+	if (task->args) {
+		efree(task->args);
+		task->args = NULL;
+	}
+	task->argc = 0;
+	hearth_task_object_end(task, NULL);
+}
+
+void hearth_call_run(hearth_task *task)
+{
+	run_call(task);
+	end_of_call(task);
+}

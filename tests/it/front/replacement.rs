@@ -8,7 +8,7 @@ use testkit::Server;
 use testkit::http::Client;
 
 use super::{APP, balanced, busy_worker_of, metric};
-use crate::load::under_load;
+use crate::load::{Done, meanwhile, under_load};
 use crate::support::{eventually, hearth, let_go, ok};
 
 #[test]
@@ -59,21 +59,22 @@ fn workers_are_recycled_without_a_request_lost() {
             ])
             .start();
         let pids = Mutex::new(std::collections::HashSet::new());
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    let mut client = server.connect();
-                    while metric(&server, "hearth_workers_recycled_total") < 3 {
-                        let response = client.get(target);
-                        pids.lock().expect("no panic").insert(ok(&response));
-                        // In direct mode a worker that leaves takes its connections with it, politely.
-                        if response.header("connection") == Some("close") {
-                            assert_eq!(dispatch, "direct");
-                            client = server.connect();
-                        }
-                    }
-                });
+        let ask = |_, done: &Done| {
+            let mut client = server.connect();
+            while !done.yet() {
+                let response = client.get(target);
+                pids.lock().expect("no panic").insert(ok(&response));
+                // In direct mode a worker that leaves takes its connections with it, politely.
+                if response.header("connection") == Some("close") {
+                    assert_eq!(dispatch, "direct");
+                    client = server.connect();
+                }
             }
+        };
+        meanwhile(4, ask, || {
+            eventually("three are recycled", || {
+                metric(&server, "hearth_workers_recycled_total") >= 3
+            });
         });
         let pids = pids.into_inner().expect("no panic").len();
         assert!(pids > 2, "{dispatch} {limit}: {pids} workers");

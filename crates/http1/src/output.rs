@@ -101,7 +101,7 @@ impl Output {
     fn advance(&mut self, mut count: usize) {
         let buffered = count.min(self.buffer.len() - self.sent);
         self.sent += buffered;
-        if self.sent == self.buffer.len() {
+        if self.buffer.capacity() > 0 && self.sent == self.buffer.len() {
             self.put_back();
         }
         count -= buffered;
@@ -117,5 +117,28 @@ impl Output {
             buffer.clear();
             SHELF.set(buffer);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    #[test]
+    fn the_shelf_keeps_its_buffer_whatever_is_sent() {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut output = Output::default();
+        let mut send = |output: &mut Output| {
+            let mut sent = Vec::new();
+            assert!(output.poll_flush(&mut sent, &mut context).is_ready());
+            sent.len()
+        };
+        output.buffer().extend_from_slice(b"a head");
+        assert_eq!(send(&mut output), 6);
+        output.push(vec![0; SMALL + 1].into(), b"\r\n");
+        assert_eq!(send(&mut output), SMALL + 3);
+        assert!(SHELF.take().capacity() > 0);
     }
 }

@@ -297,6 +297,7 @@ mod tests {
             Piece::Bytes(70_000),
             Piece::End,
             Piece::Broken,
+            Piece::Files,
         ] {
             assert_eq!(
                 Piece::parse(piece.head(u32::MAX - 1)),

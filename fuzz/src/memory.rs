@@ -96,5 +96,9 @@ impl Stream for Memory {
             .ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 
+    fn has_unread(&self) -> bool {
+        self.peek().is_ok_and(|length| length > 0)
+    }
+
     fn break_off(&self) {}
 }

@@ -60,7 +60,20 @@ impl Input {
 
     /// All of it was looked at, and is the beginning of a head.
     pub(crate) fn looked(&mut self) {
+        self.skip_empty_lines();
         self.looked_at = self.rest().len();
+    }
+
+    /// Those before a head say nothing: looked at again with each that comes, they would be work without end.
+    fn skip_empty_lines(&mut self) {
+        loop {
+            let length = match self.rest() {
+                [b'\n', ..] => 1,
+                [b'\r', b'\n', ..] => 2,
+                _ => return,
+            };
+            self.take(length);
+        }
     }
 
     pub(crate) fn take(&mut self, count: usize) {
@@ -73,6 +86,7 @@ impl Input {
 
     /// Parse the head at the beginning, if it can be complete.
     pub(crate) fn head(&mut self, limits: Limits) -> Result<Option<RequestHead>, Refusal> {
+        self.skip_empty_lines();
         let rest = self.rest();
         let length = rest.len();
         let may_end =
@@ -115,5 +129,17 @@ mod tests {
         }
         assert_eq!(input.rest(), &request[..4]);
         assert!(input.bytes.capacity() < 1_024);
+    }
+
+    #[test]
+    fn empty_lines_before_a_request_are_not_kept_to_be_looked_at_again() {
+        let mut input = Input::default();
+        for piece in [&b"\r\n"[..], b"\n", b"\r", b"\n\r\n"].repeat(1_000) {
+            input.add(piece);
+            assert!(matches!(input.head(Limits::default()), Ok(None)));
+            assert!(input.rest().len() < 2, "{:?}", input.rest());
+        }
+        input.add(b"\r\nGET / HTTP/1.1\r\n\r\n");
+        assert!(matches!(input.head(Limits::default()), Ok(Some(_))));
     }
 }

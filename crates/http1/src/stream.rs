@@ -22,6 +22,9 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     /// If there is nothing, or the connection is broken.
     fn peek(&self) -> io::Result<usize>;
 
+    /// Whether there is something to read now, whatever [`Stream::poll_readable`] knows.
+    fn has_unread(&self) -> bool;
+
     /// Make the coming close one that cannot be taken for a proper end.
     fn break_off(&self);
 }
@@ -41,6 +44,10 @@ macro_rules! streams {
 
             fn peek(&self) -> io::Result<usize> {
                 self.try_io(Interest::READABLE, || peek_at(self))
+            }
+
+            fn has_unread(&self) -> bool {
+                peek_at(self).is_ok_and(|length| length > 0)
             }
 
             fn break_off(&self) {

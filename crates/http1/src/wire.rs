@@ -56,6 +56,8 @@ struct Inner<S> {
     awaited: bool,
     /// A 100 is to be sent before the body is first read.
     expects: bool,
+    /// What is in the output is the answer's, and whoever sends that waits for room.
+    answers: bool,
     /// The client has sent more, which is read later: its end cannot be seen before.
     unread: bool,
     /// An answer is under way of which only the end of the connection will be the end.
@@ -160,7 +162,8 @@ impl<S: Stream> Inner<S> {
         if std::mem::take(&mut self.expects) {
             self.output.buffer().extend_from_slice(CONTINUE);
         }
-        if !self.output.is_empty() && self.output.has_room() {
+        // A socket wakes only who asked last for room: not in place of who sends the answer.
+        if !self.answers && !self.output.is_empty() {
             // What cannot be sent now goes before the answer; if the client is gone, reading says so.
             let _ = self.poll_flush(context);
         }
@@ -180,6 +183,7 @@ impl<S: Stream> Wire<S> {
             reader: None,
             awaited: false,
             expects: false,
+            answers: false,
             unread: false,
             endless: false,
         };
@@ -216,7 +220,7 @@ impl<S: Stream> Wire<S> {
                 Err(_) => return Poll::Ready(Err(NoHead::End)),
                 Ok(Err(no_head)) => return Poll::Ready(Err(no_head)),
                 Ok(Ok(Some(head))) => return Poll::Ready(Ok(head)),
-                Ok(Ok(None)) if self.life.phase() != Phase::Header => {
+                Ok(Ok(None)) if self.life.phase() != Phase::Header && !inner.input.is_empty() => {
                     self.life.enter(Phase::Header);
                 }
                 Ok(Ok(None)) => {}
@@ -228,6 +232,7 @@ impl<S: Stream> Wire<S> {
     pub(crate) fn begin_body(self: &Rc<Self>, asked: &Asked, most: u64) -> Option<Incoming> {
         let mut inner = self.inner.borrow_mut();
         (inner.room, inner.too_large) = (most, false);
+        inner.answers = false;
         inner.body = Decoder::new(asked.body);
         inner.expects = asked.expects && inner.input.is_empty();
         inner.held = inner.body != Decoder::Done;
@@ -236,7 +241,9 @@ impl<S: Stream> Wire<S> {
 
     /// The answer begins: no 100 any more. False if the client waits for one, and may or may not send its body now.
     pub(crate) fn begin_answer(&self) -> bool {
-        !std::mem::take(&mut self.inner.borrow_mut().expects)
+        let inner = &mut *self.inner.borrow_mut();
+        inner.answers = true;
+        !std::mem::take(&mut inner.expects)
     }
 
     pub(crate) fn with_output<T>(&self, add: impl FnOnce(&mut Output) -> T) -> T {
@@ -274,10 +281,13 @@ impl<S: Stream> Wire<S> {
         Poll::Ready(false)
     }
 
-    /// Whether there is something of the client's that was not read.
+    /// Whether there is something of the client's that was not read, here or in the socket.
     pub(crate) fn has_unread(&self) -> bool {
         let inner = self.inner.borrow();
-        inner.body != Decoder::Done || !inner.input.is_empty()
+        let stream = inner.stream.as_ref();
+        inner.body != Decoder::Done
+            || !inner.input.is_empty()
+            || stream.is_some_and(Stream::has_unread)
     }
 
     /// While an answer is waited for: ready when the client has hung up. Otherwise the connection's task is woken when

@@ -440,3 +440,103 @@ fn nothing_is_asked_of_a_body_while_the_client_does_not_read() {
         drop(ours);
     });
 }
+
+#[test]
+fn the_last_answer_is_not_lost_when_more_has_come() {
+    let last = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    // While the answer is waited for, and without a moment to see it come.
+    for waits in [true, false] {
+        run(async {
+            let go = Rc::new(tokio::sync::Notify::new());
+            let client = Rc::new(RefCell::new(None::<UnixStream>));
+            let (gone, sender) = (Rc::clone(&go), Rc::clone(&client));
+            let (stream, life) = serve(move |_, _| {
+                let go = Rc::clone(&gone);
+                if !waits && let Some(stream) = &*sender.borrow() {
+                    assert_eq!(stream.try_write(b"more").expect("sent"), 4);
+                }
+                async move {
+                    if waits {
+                        go.notified().await;
+                    }
+                    whole(200, "hi")
+                }
+            });
+            stream.writable().await.expect("it is open");
+            stream.try_write(last.as_bytes()).expect("sent");
+            client.replace(Some(stream));
+            if waits {
+                while life.phase() != Phase::Busy {
+                    tokio::task::yield_now().await;
+                }
+                let sent = client
+                    .borrow()
+                    .as_ref()
+                    .map(|client| client.try_write(b"more"));
+                assert!(matches!(sent, Some(Ok(4))));
+                (0..10).for_each(|_| go.notify_one());
+            }
+            while !matches!(life.phase(), Phase::Leaving) && Rc::strong_count(&life) > 1 {
+                tokio::task::yield_now().await;
+            }
+            let mut stream = client.take().expect("it is there");
+            let mut all = String::new();
+            stream.read_to_string(&mut all).await.expect("no reset");
+            assert!(all.ends_with("hi"), "{all}");
+        });
+    }
+}
+
+#[test]
+fn who_reads_a_body_does_not_take_the_answers_waker() {
+    // How much fits into the socket is the kernel's business: one of these leaves a little of the answer behind.
+    for count in 30..90 {
+        run(async {
+            let reads = Rc::new(Cell::new(0));
+            let read = Rc::clone(&reads);
+            let (mut stream, _) = serve(move |_, body| {
+                let read = Rc::clone(&read);
+                let has_body = body.is_some();
+                tokio::task::spawn_local(async move {
+                    let mut body = body;
+                    while let Some(body) = &mut body
+                        && let Some(Ok(_)) = poll_fn(|context| body.poll_piece(context)).await
+                    {
+                        read.set(read.get() + 1);
+                    }
+                });
+                let pieces = if has_body { count } else { 1 };
+                async move {
+                    streamed(&vec![
+                        &*Box::leak("x".repeat(4096).into_boxed_str());
+                        pieces
+                    ])
+                }
+            });
+            stream
+                .write_all(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n")
+                .await
+                .expect("sent");
+            let settle = async || {
+                for _ in 0..50 {
+                    tokio::task::yield_now().await;
+                }
+            };
+            settle().await;
+            for byte in [b"a", b"b"] {
+                stream.write_all(byte).await.expect("sent");
+                settle().await;
+            }
+            assert_eq!(reads.get(), 2, "{count}");
+            read_until(&mut stream, "\r\n0\r\n\r\n").await;
+            stream.write_all(b"c").await.expect("sent");
+            stream.write_all(GET.as_bytes()).await.expect("sent");
+            let next = read_until(&mut stream, "\r\n0\r\n\r\n");
+            let next = tokio::time::timeout(std::time::Duration::from_secs(2), next).await;
+            assert!(
+                next.is_ok(),
+                "after {count} pieces nothing more was answered"
+            );
+        });
+    }
+}

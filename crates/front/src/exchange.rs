@@ -56,7 +56,9 @@ async fn passed_on(
         return Err(file);
     }
     let not_stored = |failed| not_received(front, failed);
-    let upload = Upload::receive(body).await.map_err(not_stored)?;
+    let upload = Upload::receive(body, || front.workers.glance())
+        .await
+        .map_err(not_stored)?;
     let asked = Frame::new(front.next_request_id(), ends, &head, &upload).map_err(not_stored)?;
     give(front, forward::is_repeatable(head.method()), &asked).await
 }

@@ -19,7 +19,7 @@ pub(crate) struct Flight {
     pub(crate) order: Order,
     /// What its worker may ask for.
     pub(crate) files: Vec<Rc<File>>,
-    posted: Instant,
+    pub(crate) posted: Instant,
     /// No worker was idle when it was posted.
     waits: bool,
     claimed: Cell<bool>,

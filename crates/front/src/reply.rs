@@ -34,6 +34,7 @@ pub(crate) struct Stored {
 
 impl Stored {
     fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        self.waiting.workers.glance();
         self.store.poll_next(context).map(|next| {
             next.map(|piece| {
                 if let (Some(left), Ok(piece)) = (&mut self.left, &piece) {

@@ -50,10 +50,19 @@ impl Taker {
             buffer.reserve(PIECE);
             match self.worker.stream.try_read_buf(&mut buffer) {
                 Ok(0) => return Ok(()),
-                Ok(_) => self.split(&mut buffer).await?,
+                Ok(_) => {
+                    self.split(&mut buffer).await?;
+                    self.glance();
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    fn glance(&self) {
+        if let Some(workers) = self.workers.upgrade() {
+            workers.glance();
         }
     }
 

@@ -38,28 +38,31 @@ pub(crate) enum Failed {
 }
 
 impl Upload {
-    pub(crate) async fn receive(body: Option<Incoming>) -> Result<Upload, Failed> {
-        match body {
-            Some(mut body) => {
-                Upload::collect(|context| {
-                    let next = body.poll_piece(context);
-                    next.map(|piece| {
-                        piece.map(|piece| {
-                            piece.map_err(|_| match body.is_too_large() {
-                                true => Failed::TooLarge,
-                                false => Failed::Client,
-                            })
-                        })
+    /// `is_long` says now and then that others should have their turn.
+    pub(crate) async fn receive(
+        body: Option<Incoming>,
+        is_long: impl Fn() -> bool,
+    ) -> Result<Upload, Failed> {
+        let Some(mut body) = body else {
+            return Ok(Upload::None);
+        };
+        let next = |context: &mut Context<'_>| {
+            let next = body.poll_piece(context);
+            next.map(|piece| {
+                piece.map(|piece| {
+                    piece.map_err(|_| match body.is_too_large() {
+                        true => Failed::TooLarge,
+                        false => Failed::Client,
                     })
                 })
-                .await
-            }
-            None => Ok(Upload::None),
-        }
+            })
+        };
+        Upload::collect(next, is_long).await
     }
 
     async fn collect(
         mut next: impl FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>>,
+        is_long: impl Fn() -> bool,
     ) -> Result<Upload, Failed> {
         let mut memory = BytesMut::new();
         while memory.len() <= MEMORY {
@@ -79,6 +82,10 @@ impl Upload {
         while let Some(piece) = poll_fn(&mut next).await.transpose()? {
             length += piece.len() as u64;
             file.write_all(&piece).map_err(Failed::Storage)?;
+            // One that comes as fast as it is taken never waits by itself.
+            if is_long() {
+                tokio::task::yield_now().await;
+            }
         }
         Ok(Upload::File(Rc::new(file), length))
     }
@@ -116,7 +123,8 @@ mod tests {
     /// The body that comes in these pieces.
     fn received(pieces: &[Vec<u8>]) -> Upload {
         let mut pieces = pieces.iter().map(|piece| Ok(piece.clone().into()));
-        let mut collected = std::pin::pin!(Upload::collect(|_| Poll::Ready(pieces.next())));
+        let mut collected =
+            std::pin::pin!(Upload::collect(|_| Poll::Ready(pieces.next()), || false));
         match collected
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()))

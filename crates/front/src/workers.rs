@@ -47,6 +47,8 @@ pub(crate) struct Workers {
     /// Requests that run at the same time.
     parallel: usize,
     posted: Cell<u32>,
+    /// When it was last looked at what workers have done, or slept.
+    looked: Cell<Instant>,
     known: RefCell<HashMap<u64, Rc<Worker>>>,
     seats: RefCell<Vec<Option<Rc<Worker>>>>,
     flights: RefCell<Vec<Option<Rc<Flight>>>>,
@@ -89,6 +91,7 @@ impl Workers {
             rings: Cell::new(0),
             parallel: std::thread::available_parallelism().map_or(1, Into::into),
             posted: Cell::new(0),
+            looked: Cell::new(Instant::now()),
             known: RefCell::default(),
             seats: RefCell::default(),
             flights: RefCell::default(),
@@ -149,7 +152,7 @@ impl Workers {
         }
         self.enter(Rc::clone(&flight));
         self.posted.set(self.posted.get() + 1);
-        if self.posted.get() >= IN_A_ROW {
+        if self.posted.get() >= IN_A_ROW || self.is_late(flight.posted) {
             self.turn();
         }
         flight

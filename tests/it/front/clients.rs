@@ -1,7 +1,8 @@
 //! Clients that are slow, leave, or bring much.
 
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use testkit::{Server, cpu_time, descriptors};
 
@@ -55,6 +56,38 @@ fn a_large_upload_stays_out_of_memory() {
         let grown = resident(pid).saturating_sub(before);
         assert!(grown < 16 << 20, "process {pid} has grown by {grown} bytes");
     }
+    server.stop();
+}
+
+#[test]
+fn an_upload_as_fast_as_can_be_holds_up_nobody() {
+    let server = balanced(1).args(["--max-body", "0"]).start();
+    let mut other = server.connect();
+    ok(&other.get("/"));
+    let over = AtomicBool::new(false);
+    let (took, worst) = std::thread::scope(|scope| {
+        let upload = scope.spawn(|| {
+            let began = Instant::now();
+            let mut client = server.connect();
+            let (piece, pieces) = (vec![b'z'; 4 << 20], 100);
+            client.send(format!(
+                "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
+                piece.len() * pieces
+            ));
+            (0..pieces).for_each(|_| client.send(&piece));
+            ok(&client.response());
+            over.store(true, Ordering::Relaxed);
+            began.elapsed()
+        });
+        let mut worst = Duration::ZERO;
+        while !over.load(Ordering::Relaxed) {
+            let asked = Instant::now();
+            ok(&other.get("/"));
+            worst = worst.max(asked.elapsed());
+        }
+        (upload.join().expect("it is taken"), worst)
+    });
+    assert!(worst < took / 4, "{worst:?} of {took:?}");
     server.stop();
 }
 

@@ -12,7 +12,29 @@ use super::Workers;
 /// For so long a worker that does not sleep is expected to claim the next request soon.
 const PATIENCE: Duration = Duration::from_micros(200);
 
+/// What goes on for longer than this looks in between.
+const LATE: Duration = Duration::from_micros(100);
+
 impl Workers {
+    /// In the middle of what may go on for long: a transfer that never has to wait never lets this thread sleep, and only
+    /// before that all is looked at. Whether it did.
+    pub(crate) fn glance(&self) -> bool {
+        let is_late = self.is_late(Instant::now());
+        if is_late {
+            self.turn();
+        }
+        is_late
+    }
+
+    /// True at most once in so long.
+    pub(super) fn is_late(&self, now: Instant) -> bool {
+        let is_late = now.saturating_duration_since(self.looked.get()) >= LATE;
+        if is_late {
+            self.looked.set(now);
+        }
+        is_late
+    }
+
     pub(super) fn ring(&self, seat: u16) {
         if let Some(Some(worker)) = self.seats.borrow().get(usize::from(seat)) {
             // A full counter has rung already.
@@ -54,6 +76,7 @@ impl Workers {
 
     pub(crate) fn unpark(&self) {
         self.desk.rise();
+        self.looked.set(Instant::now());
     }
 
     /// Sets the timer, if it is not set.

@@ -116,18 +116,28 @@ impl Workers {
                 return Err(Full);
             }
         }
-        if let Some(slot) = self.slot(lane(again)) {
+        if let Some(slot) = self.slot() {
             return Ok(slot);
         }
         let _waits = Waits::new(&self.board);
         Ok(self.line.line_up(again).await)
     }
 
-    fn slot(&self, lane: Lane) -> Option<Reserved> {
+    fn slot(&self) -> Option<Reserved> {
         if self.line.is_waited_for() {
             return None;
         }
-        self.line.take().or_else(|| self.desk.reserve(lane))
+        self.line.take().or_else(|| self.desk.reserve())
+    }
+
+    /// Slots for those who wait for one, as far as there are any.
+    fn serve_line(&self) {
+        while self.line.is_waited_for() {
+            let Some(slot) = self.desk.reserve() else {
+                return;
+            };
+            self.line.put(slot);
+        }
     }
 
     fn waiting(&self) -> usize {
@@ -199,12 +209,7 @@ impl Workers {
     /// Its slot is free.
     fn forget(&self, flight: &Flight) {
         self.flights.borrow_mut()[usize::from(flight.order.slot)] = None;
-        while self.line.is_waited_for() {
-            let Some(slot) = self.desk.reserve(Lane::Usual) else {
-                return;
-            };
-            self.line.put(slot);
-        }
+        self.serve_line();
     }
 
     // ---- what becomes of them ----
@@ -218,6 +223,8 @@ impl Workers {
             }
         });
         self.desk.news(|news| self.heard(news, Duration::ZERO));
+        // Room in the rings, too, is what they may wait for.
+        self.serve_line();
         self.wake();
     }
 

@@ -21,6 +21,8 @@ pub struct Desk {
     memory: Memory,
     /// Last used first: the memory of few slots is touched.
     free: RefCell<Vec<u16>>,
+    /// How many are [`Reserved`].
+    reserved: Cell<u64>,
     next: Cell<u32>,
     /// Up to where each lane was looked at by [`Desk::passed`].
     seen: [Cell<u64>; LANES],
@@ -82,6 +84,7 @@ impl Desk {
         let desk = Desk {
             memory,
             free: RefCell::new((0..slots).rev().collect()),
+            reserved: Cell::new(0),
             next: Cell::new(0),
             seen: Default::default(),
             seats: RefCell::default(),
@@ -91,13 +94,19 @@ impl Desk {
 
     // ---- requests ----
 
-    /// A slot, unless all are in use. What it is for goes to [`Desk::write`].
-    pub fn reserve(&self, lane: Lane) -> Option<Reserved> {
-        let (queue, seen) = (self.memory.lane(lane as usize), &self.seen[lane as usize]);
-        if queue.tail() - seen.get() >= RING as u64 {
+    /// A slot, unless all are in use, or a ring would have no room for all that have one: then [`Desk::passed`] makes some.
+    /// What it is for goes to [`Desk::write`].
+    pub fn reserve(&self) -> Option<Reserved> {
+        let reserved = self.reserved.get();
+        let has_room = |(lane, seen): (usize, &Cell<u64>)| {
+            self.memory.lane(lane).tail() - seen.get() + reserved < RING as u64
+        };
+        if !self.seen.iter().enumerate().all(has_room) {
             return None;
         }
-        self.free.borrow_mut().pop().map(Reserved)
+        let slot = self.free.borrow_mut().pop()?;
+        self.reserved.set(reserved + 1);
+        Some(Reserved(slot))
     }
 
     /// At most [`crate::ROOM`] bytes.
@@ -111,6 +120,7 @@ impl Desk {
             slot: slot.0,
             number: self.next.replace(self.next.get().wrapping_add(1)),
         };
+        self.reserved.set(self.reserved.get() - 1);
         self.memory.state(order).store(posted(order.number), SeqCst);
         self.memory.lane(lane as usize).append(order);
         order

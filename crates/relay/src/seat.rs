@@ -81,6 +81,9 @@ impl Seat {
 
     /// The answer, or its beginning, in place of the request. At most [`crate::ROOM`] bytes. `ended`: that was all.
     pub fn answer(&self, order: Order, bytes: &[u8], ended: bool) -> Then {
+        if !self.has(order, self.memory.state(order).load(SeqCst)) {
+            return Then::Nothing;
+        }
         self.memory.write(order.slot, bytes);
         let ended = if ended { ENDED } else { 0 };
         self.tell(order, ANSWERED | ended)
@@ -91,8 +94,21 @@ impl Seat {
         self.tell(order, ENDED)
     }
 
+    /// Whether this worker still has it, if the slot's state is this: a front that has given a worker up uses the slot again.
+    fn has(&self, order: Order, state: u64) -> bool {
+        let mine = claimed(order.number, self.seat);
+        state & CLAIMED != 0 && state >> 16 == mine >> 16
+    }
+
     fn tell(&self, order: Order, what: u64) -> Then {
-        let before = self.memory.state(order).fetch_or(what | LISTED, SeqCst);
+        let told = |state| {
+            let is_mine = self.has(order, state);
+            is_mine.then_some(state | what | LISTED)
+        };
+        let state = self.memory.state(order);
+        let Ok(before) = state.fetch_update(SeqCst, SeqCst, told) else {
+            return Then::Nothing;
+        };
         if before & LISTED == 0 {
             self.list(order);
         }

@@ -11,7 +11,7 @@ use crate::layout::ROOM;
 use crate::{Desk, Lane, News, Order, Seat, Then};
 
 fn post(desk: &Desk, lane: Lane, bytes: &[u8]) -> Order {
-    let slot = desk.reserve(lane).expect("there is room");
+    let slot = desk.reserve().expect("there is room");
     desk.write(&slot, bytes);
     desk.post(slot, lane)
 }
@@ -89,6 +89,47 @@ fn what_was_taken_back_uses_up_nothing() {
     }
     let order = post(&desk, Lane::Usual, b"y");
     assert_eq!(seat.claim(), Some(order));
+}
+
+#[test]
+fn no_more_is_reserved_than_the_ring_has_room_for() {
+    let (desk, _memory) = Desk::open().unwrap();
+    for lane in [Lane::Usual, Lane::First] {
+        for _ in 0..crate::layout::RING - 3 {
+            assert!(desk.take_back(post(&desk, lane, b"x")));
+        }
+        let reserved: Vec<_> = std::iter::from_fn(|| desk.reserve()).collect();
+        assert_eq!(reserved.len(), 3, "{lane:?}");
+        let posted: Vec<_> = reserved
+            .into_iter()
+            .map(|slot| desk.post(slot, lane))
+            .collect();
+        assert!(posted.into_iter().all(|order| desk.take_back(order)));
+        assert!(desk.reserve().is_none());
+        desk.passed(|_| {});
+    }
+}
+
+#[test]
+fn who_was_given_up_writes_nowhere() {
+    let (desk, memory) = Desk::open().unwrap();
+    let ((_, late), (_, other)) = (worker(&desk, &memory), worker(&desk, &memory));
+    let lost = post(&desk, Lane::Usual, b"lost");
+    assert_eq!(late.claim(), Some(lost));
+    desk.free(lost);
+    let order = post(&desk, Lane::Usual, b"next");
+    assert_eq!(order.slot, lost.slot);
+    for is_claimed in [false, true] {
+        if is_claimed {
+            assert_eq!(other.claim(), Some(order));
+        }
+        let _ = late.answer(lost, b"too late", false);
+        let _ = late.end(lost);
+        assert_eq!(news(&desk), [], "claimed: {is_claimed}");
+    }
+    assert_eq!(read(&desk, order), b"next");
+    let _ = other.answer(order, b"answer", true);
+    assert_eq!(news(&desk).len(), 1);
 }
 
 #[test]
@@ -317,7 +358,7 @@ proptest! {
         model.news();
         prop_assert!(model.claimed.is_empty());
         let mut left = 0;
-        while model.desk.reserve(Lane::Usual).is_some() {
+        while model.desk.reserve().is_some() {
             left += 1;
         }
         prop_assert_eq!(left, crate::SLOTS, "a slot is lost");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use ipc::frame::{PIECE_HEAD, Piece};
+use rustix::io::Errno;
 
 use crate::flight::Flight;
 use crate::store::Broken;
@@ -15,6 +16,23 @@ use crate::workers::{Worker, Workers};
 
 /// How much is taken at a time.
 const PIECE: usize = 64 << 10;
+
+/// How often, and after what time, files are sent again that could not be.
+const TRIES: u32 = 20;
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// Whether it may be otherwise soon: too many descriptors are on their way, or memory is short. The worker lives.
+fn passes(error: &io::Error) -> bool {
+    let errors = [
+        Errno::TOOMANYREFS,
+        Errno::NOBUFS,
+        Errno::NOMEM,
+        Errno::AGAIN,
+    ];
+    errors
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
 
 /// Take what comes, as fast as it comes, until the worker is gone.
 pub(crate) async fn take(workers: Weak<Workers>, worker: Rc<Worker>) {
@@ -84,7 +102,7 @@ impl Taker {
                 Piece::Bytes(length) => self.left = length as usize,
                 Piece::End => self.end(Ok(())),
                 Piece::Broken => self.end(Err(Broken)),
-                Piece::Files => self.send_files()?,
+                Piece::Files => self.send_files().await?,
             }
         }
     }
@@ -116,11 +134,18 @@ impl Taker {
         }
     }
 
-    fn send_files(&self) -> io::Result<()> {
+    /// The worker waits for them. Where they cannot be sent it gets none, and gives the request back unanswered.
+    async fn send_files(&self) -> io::Result<()> {
         let workers = self.workers.upgrade();
         let files = workers.map(|workers| workers.files(&self.worker, self.number));
         let files = files.unwrap_or_default();
         let fds: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
-        ipc::send_files(&self.worker.stream, self.number, &fds)
+        for _ in 0..TRIES {
+            match ipc::send_files(&self.worker.stream, self.number, &fds) {
+                Err(error) if passes(&error) => tokio::time::sleep(AGAIN).await,
+                sent => return sent,
+            }
+        }
+        ipc::send_files(&self.worker.stream, self.number, &[])
     }
 }

@@ -4,8 +4,9 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::io::Errno;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
@@ -26,8 +27,11 @@ pub fn send_files(socket: impl AsFd, number: u32, files: &[BorrowedFd<'_>]) -> i
     Ok(())
 }
 
+/// The request's number, and its files unless this process has no room for their descriptors.
+pub type Received = (u32, io::Result<Vec<OwnedFd>>);
+
 /// What was sent so; `None` at the end. Never waits.
-pub fn recv_files(socket: impl AsFd) -> io::Result<Option<(u32, Vec<OwnedFd>)>> {
+pub fn recv_files(socket: impl AsFd) -> io::Result<Option<Received>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut number = [0; 4];
@@ -40,6 +44,12 @@ pub fn recv_files(socket: impl AsFd) -> io::Result<Option<(u32, Vec<OwnedFd>)>> 
             files.extend(rights);
         }
     }
+    let files = if received.flags.contains(ReturnFlags::CTRUNC) {
+        // The kernel does not say so otherwise, and drops what there is no room for.
+        Err(io::Error::from(Errno::MFILE))
+    } else {
+        Ok(files)
+    };
     Ok((received.bytes == 4).then(|| (u32::from_le_bytes(number), files)))
 }
 
@@ -57,13 +67,14 @@ mod tests {
         file.write_all(b"body").unwrap();
         send_files(&a, 7, &[file.as_fd()]).unwrap();
         send_files(&a, 8, &[]).unwrap();
-        let (number, mut files) = recv_files(&b).unwrap().unwrap();
+        let (number, files) = recv_files(&b).unwrap().unwrap();
+        let mut files = files.unwrap();
         let mut text = String::new();
         let mut file = std::fs::File::from(files.pop().unwrap());
         file.rewind().unwrap();
         file.read_to_string(&mut text).unwrap();
         assert_eq!((number, text.as_str(), files.len()), (7, "body", 0));
-        assert!(matches!(recv_files(&b), Ok(Some((8, files))) if files.is_empty()));
+        assert!(matches!(recv_files(&b), Ok(Some((8, Ok(files)))) if files.is_empty()));
         let error = recv_files(&b).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
         drop(a);

@@ -18,7 +18,7 @@ mod message;
 mod origin;
 
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
-pub use files::{recv_files, send_files};
+pub use files::{Received, recv_files, send_files};
 pub use message::{
     Boot, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings, FrontSite,
     FrontStart, Handed, PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,

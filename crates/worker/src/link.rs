@@ -168,12 +168,23 @@ impl Link {
                 .stream
                 .try_io(Interest::READABLE, || ipc::recv_files(&self.stream));
             match received {
-                Ok(Some(files)) => drop(self.files.replace(Some(files))),
+                Ok(Some(files)) => self.keep(files),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Ok(None) | Err(_) => return Poll::Ready(()),
             }
         }
         Poll::Pending
+    }
+
+    /// Without its files a request is given back, unanswered.
+    fn keep(&self, (number, files): ipc::Received) {
+        let files = files.unwrap_or_else(|error| {
+            log::error(format_args!(
+                "cannot take a request's files from the front: {error}; it is given back"
+            ));
+            Vec::new()
+        });
+        self.files.replace(Some((number, files)));
     }
 
     /// Ready when the front has rung since the last look.

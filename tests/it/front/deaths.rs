@@ -164,3 +164,28 @@ fn an_upload_in_a_file_is_given_to_a_second_worker() {
     assert!(ok(&client.response()) == body);
     server.stop();
 }
+
+#[test]
+fn a_worker_out_of_descriptors_says_why_it_takes_no_upload() {
+    let server = Server::script(
+        r#"return function (Hearth\Request $request) {
+            $most = posix_getrlimit()['hard openfiles'];
+            match ($request->path) {
+                '/none' => posix_setrlimit(POSIX_RLIMIT_NOFILE, 1, $most),
+                '/many' => posix_setrlimit(POSIX_RLIMIT_NOFILE, $most, $most),
+                default => null,
+            };
+            return (string) strlen($request->body());
+        };"#,
+    )
+    .args(["--concurrency", "1", "--workers", "1"])
+    .start();
+    let mut client = server.connect();
+    let body = "x".repeat(200_000);
+    ok(&client.get("/none"));
+    assert_eq!(client.post("/", "text/plain", &body).status, 502);
+    server.expect_log("cannot take a request's files");
+    ok(&client.get("/many"));
+    assert_eq!(ok(&client.post("/", "text/plain", &body)), "200000");
+    server.stop();
+}

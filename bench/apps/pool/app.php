@@ -8,8 +8,8 @@ require __DIR__ . '/parameters.php';
 
 $parameters = Parameters::fromJson((string) getenv('POOL_EXPERIMENT'));
 
-/** A number of seconds between two bounds, in microseconds. */
-$between = static fn (float $min, float $max): float => mt_rand((int) round($min * 1e6), (int) round($max * 1e6)) / 1e6;
+/** A number of seconds between two bounds, in whole milliseconds, as the write-up's own runner draws it. */
+$between = static fn (float $min, float $max): float => mt_rand((int) ($min * 1000), (int) ($max * 1000)) / 1000;
 
 $slow = static function (PDO $pdo) use ($parameters, $between): void {
     $delay = $between($parameters->get('connection.min_delay_sec'), $parameters->get('connection.max_delay_sec'));

@@ -17,7 +17,7 @@ final class Waiter
     public ?Waiter $next = null;
     public ?Waiters $queue = null;
 
-    /** When it began to wait. */
+    /** When it began to wait; its time runs from then. */
     public float $since = 0.0;
 
     /** True once it was given what it waits for. */

@@ -106,14 +106,15 @@ final class Waiters
      */
     public function wait(Waiter $waiter, ?float $timeout, \Closure $passOn): bool
     {
+        if ($waiter->since === 0.0) {
+            $waiter->since = monotonic();
+        }
         $this->push($waiter);
-        $began = $timeout === null ? 0.0 : monotonic();
         try {
-            $left = $timeout;
-            while (park($left) && !$waiter->done) {
-                // Somebody else woke the task, for something else.
-                $left = $timeout === null ? null : \max(0.0, $began + $timeout - monotonic());
-            }
+            // Who is woken without being served was woken for something else.
+            do {
+                $woken = park($timeout === null ? null : \max(0.0, $waiter->since + $timeout - monotonic()));
+            } while ($woken && !$waiter->done);
         } catch (\Throwable $error) {
             if ($waiter->done) {
                 $passOn($waiter);

@@ -31,6 +31,9 @@ final class Loans
     /** Whether there may be something to reset on a return. */
     private bool $resets;
 
+    /** Who knows whether there is; null: there always is. */
+    private ?Driver $driver = null;
+
     /** Whether an idle connection may be lent without further ado. */
     private readonly bool $quick;
 
@@ -72,9 +75,13 @@ final class Loans
     }
 
     /** A first connection shows whether there is anything to reset. */
-    public function learn(): void
+    public function learn(Driver $driver): void
     {
-        $this->resets = $this->reset->isPossible();
+        if ($this->options->reset instanceof \Closure) {
+            return;
+        }
+        $this->driver = $driver;
+        $this->resets = $this->options->reset !== 'none' && !$driver instanceof AnyDriver;
     }
 
     /** The connection of the current task, null if it has none. */
@@ -139,7 +146,7 @@ final class Loans
             ++$this->statistics->borrowTime->counts[0];
         } else {
             $entry = $this->supply->take($timeout, $now);
-            $now = monotonic();
+            $now = $entry->borrowedAt;
         }
         $entry->state = State::Lent;
         $entry->owner = $task;
@@ -241,10 +248,19 @@ final class Loans
         $reason = $entry->doomed ?? ($entry->statements > 0 || $entry->wornOutAt <= $now ? $this->wornOut($entry) : null);
         if ($reason !== null) {
             ($this->destroy)($entry, $reason);
-        } elseif ($this->resets && $this->reset->isNeeded($entry)) {
+        } elseif ($this->resets && $this->isChanged($entry)) {
             $this->reset->start($entry);
         } else {
             $this->store->release($entry);
+        }
+    }
+
+    private function isChanged(Entry $entry): bool
+    {
+        try {
+            return $this->driver === null || $this->driver->needsReset($entry);
+        } catch (\Throwable) {
+            return true;
         }
     }
 

@@ -26,9 +26,13 @@ final class PdoDriver implements Driver
     /** @var array<string>|null what to run after a reset, null = not learnt yet */
     private ?array $again = null;
 
+    /** Whether there is a session whose state is reset. */
+    private readonly bool $hasSession;
+
     /** @param bool $transactionOnly roll back what is open, and leave the session's state alone */
     public function __construct(private readonly string $name, private readonly bool $transactionOnly)
     {
+        $this->hasSession = !$transactionOnly && ($name === 'mysql' || $name === 'pgsql');
     }
 
     public function adopt(Entry $entry): void
@@ -79,12 +83,8 @@ final class PdoDriver implements Driver
 
     public function needsReset(Entry $entry): bool
     {
-        $session = !$this->transactionOnly && ($this->name === 'mysql' || $this->name === 'pgsql');
-        if ($session && (!$entry->watched || $entry->dirty)) {
-            return true;
-        }
-
-        return $entry->attributes !== [] || self::pdo($entry)->inTransaction() || $this->mayBeginUnseen($entry);
+        return ($this->hasSession && ($entry->dirty || !$entry->watched))
+            || $entry->attributes !== [] || $entry->connection->inTransaction() || $this->mayBeginUnseen($entry);
     }
 
     /** SQLite's driver knows only of transactions that were begun with beginTransaction(), until PHP 8.4. */

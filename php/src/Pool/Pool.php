@@ -278,7 +278,7 @@ final class Pool
 
     private function connected(Entry $entry): void
     {
-        $this->loans->learn();
+        $this->loans->learn($this->connector->driver());
         $this->settle($entry);
         if (!$this->store->closed) {
             $this->upkeep->successorCame();

@@ -31,22 +31,6 @@ final class Reset
     ) {
     }
 
-    /** Whether connections of this pool may need any. */
-    public function isPossible(): bool
-    {
-        return $this->options->reset instanceof \Closure
-            || ($this->options->reset !== 'none' && !$this->connector->driver() instanceof AnyDriver);
-    }
-
-    public function isNeeded(Entry $entry): bool
-    {
-        try {
-            return $this->options->reset instanceof \Closure || $this->connector->driver()->needsReset($entry);
-        } catch (\Throwable) {
-            return true;
-        }
-    }
-
     /** Resets the connection and lets the pool have it again, or closes it; in a task of its own, for at most `returnTimeout`. */
     public function start(Entry $entry): void
     {

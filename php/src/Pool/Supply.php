@@ -49,11 +49,16 @@ final class Supply
         $entry = $this->store->idle === [] ? null : $this->takeIdle($since);
         if ($entry !== null) {
             ++$this->statistics->borrowTime->counts[0];
+            $entry->borrowedAt = \max($since, $entry->provenAt);
 
             return $entry;
         }
+        $task = Internal\taskId();
+        $entry = $task === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $since, $task);
+        $entry->borrowedAt = monotonic();
+        $this->statistics->borrowTime->record($entry->borrowedAt - $since);
 
-        return Internal\taskId() === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $since);
+        return $entry;
     }
 
     /** An idle connection that works, null if there is none, or if others wait. */
@@ -72,7 +77,7 @@ final class Supply
     }
 
     /** Waits for the first connection that becomes free, new or returned. */
-    private function await(float $timeout, float $since): Entry
+    private function await(float $timeout, float $since, int $task): Entry
     {
         $store = $this->store;
         while (true) {
@@ -81,15 +86,12 @@ final class Supply
             if (\count($store->entries) < $this->options->size || $store->idle !== []) {
                 $entry = $this->takeNew();
                 if ($entry !== null) {
-                    $this->statistics->borrowTime->record(monotonic() - $since);
-
                     return $entry;
                 }
             }
-            $waiter = new Waiter(Internal\taskId());
+            $waiter = new Waiter($task);
             $waiter->since = $since;
-            $left = $since + $timeout - monotonic();
-            if ($left <= 0 || !$store->waiters->wait($waiter, $left, $this->passOn)) {
+            if (!$store->waiters->wait($waiter, $timeout, $this->passOn)) {
                 ++$this->statistics->timeouts;
                 throw BorrowTimeout::of($this->name, "no connection came free within $timeout s", $this->statistics, $this->circuit->cause());
             }
@@ -102,13 +104,11 @@ final class Supply
                 // Between its hand-over and now.
                 ($this->settle)($entry);
             } elseif ($this->options->check === null || $this->check->passes($entry, monotonic())) {
-                break;
+                ++$this->statistics->servedWaiters;
+
+                return $entry;
             }
         }
-        ++$this->statistics->servedWaiters;
-        $this->statistics->borrowTime->record(monotonic() - $since);
-
-        return $entry;
     }
 
     /** Has a connection made, and takes it if that needed no wait, or any that has become idle. */

@@ -1,5 +1,7 @@
 //! Nothing spins: who waits uses no CPU.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use testkit::{Server, cpu_time, in_session};
@@ -117,5 +119,42 @@ fn a_descriptor_closed_by_another_request_while_one_waits_on_it() {
     assert_idle(&server, "after the close");
     assert_eq!(ok(&waiting.response()), "read", "the end, as of a stream");
     assert_eq!(ok(&server.get("/wait")), "Hearth\\TimeoutError");
+    server.stop();
+}
+
+/// A Unix socket announces room to write whenever its other end reads: a database that takes up a query must not wake us.
+#[test]
+fn who_waits_for_an_answer_is_not_woken_by_the_reading_of_the_question() {
+    const TIMES: u64 = 200;
+    let server = one_worker(&format!(
+        r#"return function () {{
+            $switches = fn () => preg_match('/^voluntary_ctxt_switches:\s+(\d+)/m', file_get_contents('/proc/self/status'), $m) ? (int) $m[1] : 0;
+            $peer = stream_socket_client('unix://' . __DIR__ . '/peer');
+            for ($i = 0; $i < {TIMES}; ++$i) {{
+                fwrite($peer, '?');
+                fread($peer, 1);
+                $before ??= $switches();
+            }}
+            return (string) ($switches() - $before);
+        }};"#
+    ))
+    .start();
+    let listener = UnixListener::bind(server.directory().join("peer")).expect("a socket");
+    let peer = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().expect("the app");
+        let mut byte = [0];
+        while socket.read(&mut byte).is_ok_and(|n| n == 1) {
+            std::thread::sleep(Duration::from_millis(2));
+            if socket.write_all(b"!").is_err() {
+                break;
+            }
+        }
+    });
+    let woken: u64 = ok(&server.get("/")).parse().expect("a number");
+    assert!(
+        (TIMES - 1..TIMES + TIMES / 4).contains(&woken),
+        "woken {woken} times for {TIMES} answers"
+    );
+    peer.join().expect("the peer ends");
     server.stop();
 }

@@ -52,6 +52,8 @@ pub(crate) struct Descriptor {
     fd: RawFd,
     identity: (u64, u64),
     registration: RefCell<Option<AsyncFd<Number>>>,
+    /// Whether the reactor also says when there is room to write.
+    watches_room: Cell<bool>,
     /// The task that waits on it, and how to wake it.
     waiting: Cell<Option<Holder>>,
     waker: RefCell<Option<Waker>>,
@@ -76,8 +78,18 @@ pub(crate) fn watch<T: AsRawFd>(inner: T, interest: Interest) -> io::Result<Asyn
     AsyncFd::with_interest(inner, interest)
 }
 
-/// The registration of `fd`, made if there is none.
-pub(crate) fn get(fd: RawFd) -> io::Result<Rc<Descriptor>> {
+/// What to ask the reactor for. Room to write only while somebody waits for it: a Unix socket announces room each time its
+/// other end reads, so that a database that takes up a query would wake us once more than its answer does.
+fn interest(room: bool) -> Interest {
+    if room {
+        Interest::READABLE | Interest::WRITABLE
+    } else {
+        Interest::READABLE
+    }
+}
+
+/// The registration of `fd`, made if there is none; `room`: its first wait is for room to write.
+pub(crate) fn get(fd: RawFd, room: bool) -> io::Result<Rc<Descriptor>> {
     let identity = hook::identity(fd).ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
     let index = usize::try_from(fd).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
     TABLE.with_borrow_mut(|table| {
@@ -85,16 +97,17 @@ pub(crate) fn get(fd: RawFd) -> io::Result<Rc<Descriptor>> {
             table.resize(index + 1, None);
         }
         if let Some(known) = &table[index] {
-            if known.identity == identity {
+            if known.identity == identity && known.registration.borrow().is_some() {
                 return Ok(Rc::clone(known));
             }
             known.drop_registration();
         }
-        let registration = watch(Number(fd), Interest::READABLE | Interest::WRITABLE)?;
+        let registration = watch(Number(fd), interest(room))?;
         let made = Rc::new(Descriptor {
             fd,
             identity,
             registration: RefCell::new(Some(registration)),
+            watches_room: Cell::new(room),
             waiting: Cell::new(None),
             waker: RefCell::new(None),
             drained: Cell::new(false),
@@ -165,6 +178,17 @@ impl Descriptor {
     pub(crate) fn release(&self) {
         self.waiting.set(None);
         self.waker.borrow_mut().take();
+    }
+
+    /// Have the reactor say what the wait that begins is for. Nobody else waits: the descriptor is claimed.
+    pub(crate) fn watch_room(&self, room: bool) -> io::Result<()> {
+        if room != self.watches_room.get() {
+            let mut registration = self.registration.borrow_mut();
+            *registration = None;
+            *registration = Some(watch(Number(self.fd), interest(room))?);
+            self.watches_room.set(room);
+        }
+        Ok(())
     }
 
     /// Everything that was there has been read.

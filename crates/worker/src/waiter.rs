@@ -35,26 +35,49 @@ enum Refused {
     Errno(i32),
 }
 
-struct Claims(Vec<Rc<Descriptor>>);
+/// A descriptor on which nobody else may wait meanwhile.
+struct Claim(Rc<Descriptor>);
 
-impl Drop for Claims {
-    fn drop(&mut self) {
-        self.0.iter().for_each(|descriptor| descriptor.release());
+impl Claim {
+    fn new(descriptor: Rc<Descriptor>, holder: Holder, room: bool) -> Result<Claim, Refused> {
+        let fd = descriptor.fd();
+        descriptor
+            .claim(holder)
+            .map_err(|other| Refused::Claimed(fd, other))?;
+        let claim = Claim(descriptor);
+        claim.0.watch_room(room).map_err(errno)?;
+        Ok(claim)
     }
 }
 
-fn claim(fds: &[pollfd]) -> Result<Claims, Refused> {
-    let holder = Holder::current();
-    let mut claims = Claims(Vec::with_capacity(fds.len()));
-    for entry in fds.iter().filter(|entry| entry.fd >= 0) {
-        let descriptor = descriptors::get(entry.fd)
-            .map_err(|error| Refused::Errno(error.raw_os_error().unwrap_or(libc::EBADF)))?;
-        descriptor
-            .claim(holder)
-            .map_err(|other| Refused::Claimed(entry.fd, other))?;
-        claims.0.push(descriptor);
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.0.release();
     }
-    Ok(claims)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn errno(error: std::io::Error) -> Refused {
+    Refused::Errno(error.raw_os_error().unwrap_or(libc::EBADF))
+}
+
+fn claim(fds: &[pollfd]) -> Result<Vec<Claim>, Refused> {
+    let holder = Holder::current();
+    fds.iter()
+        .filter(|entry| entry.fd >= 0)
+        .map(|entry| {
+            let (_, room) = wants(events_of(fds, entry.fd));
+            let descriptor = descriptors::get(entry.fd, room).map_err(errno)?;
+            Claim::new(descriptor, holder, room)
+        })
+        .collect()
+}
+
+/// All that is asked of one descriptor.
+fn events_of(fds: &[pollfd], fd: i32) -> i16 {
+    fds.iter()
+        .filter(|entry| entry.fd == fd)
+        .fold(0, |all, entry| all | entry.events)
 }
 
 /// A look at all of them without waiting.
@@ -67,16 +90,12 @@ fn wants(events: i16) -> (bool, bool) {
     (events & !libc::POLLOUT != 0 || !write, write)
 }
 
-async fn any_ready(fds: &mut [pollfd], claims: &Claims) -> i32 {
+async fn any_ready(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
     poll_fn(|context| {
         loop {
             let mut ready = false;
-            for descriptor in &claims.0 {
-                let events = fds
-                    .iter()
-                    .filter(|entry| entry.fd == descriptor.fd())
-                    .fold(0, |all, entry| all | entry.events);
-                let (read, write) = wants(events);
+            for Claim(descriptor) in claims {
+                let (read, write) = wants(events_of(fds, descriptor.fd()));
                 ready |= descriptor.poll_ready(read, write, context).is_ready();
             }
             if !ready {
@@ -184,18 +203,18 @@ impl Waiter for Tokio {
         }
         let descriptor =
             descriptors::known(entry.fd).filter(|descriptor| descriptor.is_drained())?;
-        if let Err(other) = descriptor.claim(Holder::current()) {
-            return Some(refuse(&Refused::Claimed(entry.fd, other)));
-        }
-        let claims = Claims(vec![descriptor]);
-        let refilled = poll_fn(|context| claims.0[0].poll_refilled(context));
+        let claim = match Claim::new(descriptor, Holder::current(), false) {
+            Ok(claim) => claim,
+            Err(refused) => return Some(refuse(&refused)),
+        };
+        let refilled = poll_fn(|context| claim.0.poll_refilled(context));
         match php::wait(within(timeout, refilled)) {
             Ok(Some(true)) => {
                 entry.revents = libc::POLLIN;
                 Some(1)
             }
             Ok(Some(false)) => {
-                drop(claims);
+                drop(claim);
                 // Whoever asked for this descriptor's state gets it from the descriptor itself.
                 let entry = std::slice::from_mut(entry);
                 match look(entry) {

@@ -262,8 +262,8 @@ fn under_systemd() {
     assert_eq!(manager.told(), "READY=1");
     let reload = std::process::Command::new(testkit::hearth())
         .args(&value("ExecReload")[1..])
-        .status();
-    assert!(reload.expect("hearth starts").success());
+        .output();
+    assert!(reload.expect("hearth starts").status.success());
     assert!(manager.told().starts_with("RELOADING=1"));
     assert_eq!(manager.told(), "READY=1");
     // As KillMode=mixed has it: the first process and no other.

@@ -227,6 +227,25 @@ fn request_ids_differ() {
 }
 
 #[test]
+fn more_tasks_at_once_than_are_kept_ready() {
+    handler(
+        0,
+        r"for ($round = 0; $round < 4; $round++) {
+            $tasks = [];
+            for ($n = 0; $n < 600; $n++) {
+                $tasks[] = Hearth\async(function (int $n) { if ($n % 3) { usleep($n % 7 * 1000); } return $n; }, $n);
+            }
+            foreach ($tasks as $n => $task) {
+                if ($task->await() !== $n) { return 'wrong'; }
+            }
+            $given_up = array_map(fn () => Hearth\async(fn () => usleep(10_000_000)), range(1, 300));
+            array_map(fn ($task) => $task->cancel(), $given_up);
+        }
+        return 'ok';",
+    );
+}
+
+#[test]
 fn the_end_of_a_task_tells_which_it_was_newest_callback_first() {
     handler(
         0,

@@ -17,7 +17,8 @@ use crate::children;
 use crate::engine::Level;
 use crate::host::{self, host};
 use crate::request::{Body, Known, Request, Response};
-use crate::task::TaskCell;
+use crate::runner;
+use crate::task::{self, TaskCell};
 use crate::wait::{self, Busy, Cancel};
 
 macro_rules! callbacks {
@@ -303,7 +304,7 @@ callbacks! {
             Rc::increment_strong_count(owner.cast::<TaskCell>());
             Rc::from_raw(owner.cast::<TaskCell>())
         };
-        children::start(cell);
+        runner::start(cell);
     }
 
     fn hearth_on_await(owner: *mut c_void, seconds: f64) -> c_int {
@@ -318,7 +319,7 @@ callbacks! {
 
     fn hearth_on_owner_release(owner: *mut c_void) {
         // SAFETY: releases the reference of hearth_on_task_new.
-        unsafe { Rc::decrement_strong_count(owner.cast::<TaskCell>()) };
+        task::reuse(&mut unsafe { Rc::from_raw(owner.cast::<TaskCell>()) });
     }
 
     fn hearth_on_join_children(cancel: bool) -> bool {

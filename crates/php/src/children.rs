@@ -3,14 +3,15 @@
 use std::ffi::c_int;
 use std::future::Future;
 use std::pin::pin;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
 use php_sys as sys;
 
+use crate::family::Family;
 use crate::host::{host, is_forked};
-use crate::task::{Family, Park, Task, TaskCell, current};
+use crate::task::{Park, TaskCell, current};
 use crate::wait::{Cancel, Cancelled, wait};
 
 /// A new task for `async()` (`child`) or `background()`. The caller gets one reference.
@@ -22,18 +23,9 @@ pub(crate) fn new_task(parent: &TaskCell, c: *mut sys::hearth_task, child: bool)
     };
     cell.c.set(c);
     if child {
-        let mut children = parent.family().children.borrow_mut();
-        children.retain(|known| known.upgrade().is_some_and(|known| !known.ended.get()));
-        children.push(Rc::downgrade(&cell));
+        parent.family().enter(&cell);
     }
     cell
-}
-
-/// Run a new task up to its first wait, on top of the one that runs; the host polls it from there.
-pub(crate) fn start(cell: Rc<TaskCell>) {
-    if !cell.resume() {
-        host().spawn(Box::pin(Task(cell)));
-    }
 }
 
 async fn ended(cell: &TaskCell) {
@@ -89,13 +81,8 @@ pub(crate) fn join_children(cancel: bool) -> bool {
         cancel_children(&family);
     }
     let joined = std::future::poll_fn(|context| {
-        let mut children = family.children.borrow_mut();
-        children.retain(|known| {
-            known
-                .upgrade()
-                .is_some_and(|known| !known.ended.get() && !std::ptr::eq(Rc::as_ptr(&known), this))
-        });
-        if children.is_empty() {
+        let children = family.children.borrow();
+        if children.iter().all(|child| Rc::as_ptr(child) == this) {
             return Poll::Ready(());
         }
         *family.joiner.borrow_mut() = Some(context.waker().clone());
@@ -109,13 +96,8 @@ pub(crate) fn join_children(cancel: bool) -> bool {
 }
 
 fn cancel_children(family: &Family) {
-    let children: Vec<_> = family
-        .children
-        .borrow()
-        .iter()
-        .filter_map(Weak::upgrade)
-        .collect();
-    for child in children {
+    let children = family.children.borrow().clone();
+    for child in &children {
         child.cancel(Cancel::Task);
     }
 }

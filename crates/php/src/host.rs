@@ -12,7 +12,11 @@ use crate::wait::{Busy, Cancel};
 
 /// The process around the engine, as the engine sees it.
 pub trait Host {
-    /// Poll this to its end.
+    /// A task that another has started waits for the first time.
+    fn task_began(&self);
+    /// Such a task has ended.
+    fn task_ended(&self);
+    /// Poll this to its end, if it has one.
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>);
     /// A future that is ready after `time`.
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()>>>;

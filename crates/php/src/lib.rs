@@ -11,8 +11,10 @@ mod callbacks;
 mod children;
 mod cli;
 mod engine;
+mod family;
 mod host;
 mod request;
+mod runner;
 mod task;
 mod wait;
 

@@ -4,11 +4,12 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_void;
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use php_sys as sys;
 
+use crate::family::Family;
 use crate::host::{host, is_forked};
 use crate::request::{Request, Script};
 use crate::wait::Cancel;
@@ -18,13 +19,6 @@ pub(crate) enum Park {
     Running,
     Parked,
     Unparked,
-}
-
-/// What tasks of one request share: they end together.
-#[derive(Default)]
-pub(crate) struct Family {
-    pub(crate) children: RefCell<Vec<Weak<TaskCell>>>,
-    pub(crate) joiner: RefCell<Option<Waker>>,
 }
 
 pub(crate) struct TaskCell {
@@ -38,6 +32,8 @@ pub(crate) struct TaskCell {
     pub(crate) ended: Cell<bool>,
     broken: Cell<bool>,
     pub(crate) joiners: RefCell<Vec<Waker>>,
+    /// Where it is among its family's children.
+    pub(crate) place: Cell<Option<usize>>,
     /// Made with the first child.
     pub(crate) family: OnceCell<Rc<Family>>,
     pub(crate) request: Option<Rc<Request>>,
@@ -56,7 +52,7 @@ impl std::fmt::Debug for Task {
 }
 
 /// How many cells of ended tasks are kept for the next ones.
-const MOST_SPARE: usize = 64;
+const MOST_SPARE: usize = 256;
 
 thread_local! {
     static SPARE: RefCell<Vec<Rc<TaskCell>>> = const { RefCell::new(Vec::new()) };
@@ -73,6 +69,7 @@ impl Default for TaskCell {
             ended: Cell::new(false),
             broken: Cell::new(false),
             joiners: RefCell::default(),
+            place: Cell::new(None),
             family: OnceCell::new(),
             request: None,
         }
@@ -158,14 +155,32 @@ impl TaskCell {
         for waker in self.joiners.borrow_mut().drain(..) {
             waker.wake();
         }
-        if let Some(waker) = self
-            .family
-            .get()
-            .and_then(|family| family.joiner.borrow_mut().take())
-        {
-            waker.wake();
+        if let Some(place) = self.place.get() {
+            self.family().leave(place);
         }
     }
+
+    /// Polled on top of another task: what it waits for wakes `waker`.
+    pub(crate) fn resume_for(self: &Rc<Self>, waker: &Waker) -> bool {
+        self.polling.set(waker);
+        let ended = self.resume();
+        self.polling.set(std::ptr::null());
+        ended
+    }
+}
+
+/// To be called with a reference that is about to be dropped: the last one of a task that has ended is kept, as new, for
+/// the next task.
+pub(crate) fn reuse(reference: &mut Rc<TaskCell>) {
+    let Some(cell) = Rc::get_mut(reference).filter(|cell| cell.ended.get()) else {
+        return;
+    };
+    cell.reset();
+    SPARE.with_borrow_mut(|spare| {
+        if spare.len() < MOST_SPARE {
+            spare.push(Rc::clone(reference));
+        }
+    });
 }
 
 impl Task {
@@ -246,15 +261,7 @@ impl Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        let Some(cell) = Rc::get_mut(&mut self.0).filter(|cell| cell.ended.get()) else {
-            return;
-        };
-        cell.reset();
-        SPARE.with_borrow_mut(|spare| {
-            if spare.len() < MOST_SPARE {
-                spare.push(Rc::clone(&self.0));
-            }
-        });
+        reuse(&mut self.0);
     }
 }
 
@@ -262,11 +269,7 @@ impl Future for Task {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let cell = &self.0;
-        cell.polling.set(context.waker());
-        let ended = cell.resume();
-        cell.polling.set(std::ptr::null());
-        if ended {
+        if self.0.resume_for(context.waker()) {
             Poll::Ready(())
         } else {
             Poll::Pending
@@ -316,4 +319,27 @@ pub fn loop_stop_task() -> Option<Task> {
 pub fn timer_forget(id: u64) {
     // SAFETY: called on the engine's thread; the C side ignores ids it does not know.
     unsafe { sys::hearth_timer_forget(id) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cell_of_an_ended_task_is_used_again() {
+        let mut first = TaskCell::new(Some(Rc::default()), None);
+        let address = Rc::as_ptr(&first);
+        reuse(&mut first);
+        assert!(first.family.get().is_some(), "it has not ended");
+        first.ended.set(true);
+        let mut second_reference = Rc::clone(&first);
+        reuse(&mut second_reference);
+        drop(second_reference);
+        assert!(first.family.get().is_some(), "somebody else has it");
+        reuse(&mut first);
+        drop(first);
+        let next = TaskCell::new(None, None);
+        assert_eq!(Rc::as_ptr(&next), address);
+        assert!(next.family.get().is_none() && !next.ended.get());
+    }
 }

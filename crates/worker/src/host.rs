@@ -100,15 +100,16 @@ async fn fire(id: u64, time: Duration, repeat: bool) {
 }
 
 impl php::Host for ProcessHost {
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>) {
+    fn task_began(&self) {
         self.count(Counter::Tasks);
-        let board = self.board.clone();
-        spawn_local(async move {
-            future.await;
-            if let Some(board) = board {
-                board.count(Counter::TasksFinished, 1);
-            }
-        });
+    }
+
+    fn task_ended(&self) {
+        self.count(Counter::TasksFinished);
+    }
+
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>) {
+        spawn_local(future);
     }
 
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()>>> {

@@ -1,0 +1,76 @@
+//! What tasks of one request share: they end together.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::task::Waker;
+
+use crate::task::TaskCell;
+
+#[derive(Default)]
+pub(crate) struct Family {
+    /// Those that have not ended.
+    pub(crate) children: RefCell<Vec<Rc<TaskCell>>>,
+    /// Who waits until they have.
+    pub(crate) joiner: RefCell<Option<Waker>>,
+}
+
+impl Family {
+    pub(crate) fn enter(&self, child: &Rc<TaskCell>) {
+        let mut children = self.children.borrow_mut();
+        child.place.set(Some(children.len()));
+        children.push(Rc::clone(child));
+    }
+
+    /// It has ended. The joiner may be a child itself, the last one.
+    pub(crate) fn leave(&self, place: usize) {
+        let mut children = self.children.borrow_mut();
+        let left = children.swap_remove(place);
+        left.place.set(None);
+        if let Some(moved) = children.get(place) {
+            moved.place.set(Some(place));
+        }
+        let joiner = (children.len() <= 1).then(|| self.joiner.take()).flatten();
+        drop(children);
+        if let Some(joiner) = joiner {
+            joiner.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn child_of(family: &Rc<Family>) -> Rc<TaskCell> {
+        let child = TaskCell::new(Some(Rc::clone(family)), None);
+        family.enter(&child);
+        child
+    }
+
+    fn end(child: &TaskCell) {
+        child
+            .family()
+            .leave(child.place.get().expect("it is a child"));
+    }
+
+    /// However many have ended, a family has those that have not, each where its cell says: a child comes and goes without
+    /// a look at the others.
+    #[test]
+    fn a_family_has_only_the_children_that_have_not_ended() {
+        let family = Rc::new(Family::default());
+        let mut children: Vec<_> = (0..100).map(|_| child_of(&family)).collect();
+        for n in 0..1000 {
+            let ended = children.swap_remove(n * 37 % children.len());
+            end(&ended);
+            children.push(child_of(&family));
+            assert_eq!(family.children.borrow().len(), 100);
+        }
+        for (place, child) in family.children.borrow().iter().enumerate() {
+            assert_eq!(child.place.get(), Some(place));
+        }
+        while let Some(child) = children.pop() {
+            end(&child);
+            assert_eq!(family.children.borrow().len(), children.len());
+        }
+    }
+}

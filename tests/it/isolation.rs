@@ -81,6 +81,69 @@ fn two_hundred_requests_at_once_never_see_each_other() {
     server.stop();
 }
 
+/// Children run on top of who starts them and later by themselves, a child's child, and work of no request in between.
+const RELATED: &str = r#"
+return function (Hearth\Request $request): string {
+    $me = $request->query('id');
+    $wrong = [];
+    $check = function (string $where, int $steps) use (&$wrong, $me): void {
+        $is = [http_response_code(), ini_get('user_agent'), ini_get('precision'), $_SERVER['mine'], date_default_timezone_get()];
+        $is[] = count(preg_grep("/^X-Step: $me-/", headers_list()));
+        if ($is !== [400 + $me % 7, "agent $me", (string) (1 + $me % 15), $me, 'Etc/GMT-' . $me % 14, $steps]) {
+            $wrong[] = "$where: " . json_encode($is);
+        }
+        trigger_error($me);
+    };
+    $wait = fn () => usleep(mt_rand(0, 2000));
+    set_error_handler(function ($number, $message) use (&$wrong, $me) {
+        if ($message !== $me) { $wrong[] = "the error handler got $message"; }
+        return true;
+    }, E_ALL);
+    http_response_code(400 + $me % 7);
+    ini_set('user_agent', "agent $me");
+    $parent = Hearth\async(function () use ($me, $check, $wait) {
+        ini_set('precision', (string) (1 + $me % 15));
+        $_SERVER['mine'] = $me;
+        date_default_timezone_set('Etc/GMT-' . $me % 14);
+        header("X-Step: $me-1", false);
+        $check('child, on top', 1);
+        $alone = Hearth\background(function () use ($wait) {
+            http_response_code(500); ini_set('precision', '3'); date_default_timezone_set('Asia/Tokyo');
+            $wait();
+            return [http_response_code(), ini_get('precision'), ini_get('user_agent')];
+        });
+        $check('child, after background()', 1);
+        $inner = Hearth\async(function () use ($me, $check, $wait) {
+            header("X-Step: $me-2", false);
+            $check('inner, on top', 2);
+            ob_start(); echo 'inner'; $wait();
+            $check('inner, by itself', 2);
+            header("X-Step: $me-3", false);
+            return ob_get_clean();
+        });
+        if ($inner->await() !== 'inner') { throw new LogicException('other output'); }
+        $check('child, by itself', 3);
+        header("X-Step: $me-4", false);
+        if ($alone->await() !== [500, '3', '']) { throw new LogicException('not alone'); }
+        Hearth\async(fn () => $check('ends on top', 4))->await();
+    });
+    $check('parent, after the start', 2);
+    $parent->await();
+    $check('parent, at the end', 4);
+    http_response_code(200);
+    return $wrong ? implode("\n", $wrong) : 'ok';
+};"#;
+
+#[test]
+fn a_request_and_its_tasks_share_what_they_set() {
+    let server = one_worker(RELATED).start();
+    let targets: Vec<String> = (1..=60).map(|id| format!("/?id={id}")).collect();
+    for answer in at_once(&server, &targets).0 {
+        assert_eq!(ok(&answer), "ok");
+    }
+    server.stop();
+}
+
 #[test]
 fn what_a_request_set_is_gone_in_the_next() {
     let server = one_worker(

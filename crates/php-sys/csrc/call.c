@@ -24,16 +24,50 @@ static void finish_call(hearth_task *task, zval *result)
 	}
 }
 
+static bool is_closure(const zval *callable)
+{
+	return Z_TYPE_P(callable) == IS_OBJECT && Z_OBJCE_P(callable) == zend_ce_closure;
+}
+
+/* Nearly all callables are closures, and those can be called. Else throws what the engine says of that argument. */
+bool hearth_is_callable(zval *callable, uint32_t argument)
+{
+	char *error = NULL;
+
+	if (EXPECTED(is_closure(callable)) || zend_is_callable_ex(callable, NULL, 0, NULL, NULL, &error)) {
+		return true;
+	}
+	if (!EG(exception)) {
+		zend_argument_type_error(argument, "must be a valid callback, %s", error);
+	}
+	if (error) {
+		efree(error);
+	}
+	return false;
+}
+
+/* A closure says what it calls; of anything else the engine finds out, each time. */
+static void call(zval *callable, zval *result, uint32_t argc, zval *args)
+{
+	zend_fcall_info fci = { .size = sizeof fci, .retval = result, .params = args, .param_count = argc };
+	zend_fcall_info_cache cache = {0}, *known = NULL;
+
+	ZVAL_UNDEF(result);
+	ZVAL_COPY_VALUE(&fci.function_name, callable);
+	if (EXPECTED(is_closure(callable)) && Z_OBJ_HANDLER_P(callable, get_closure)(Z_OBJ_P(callable),
+			&cache.called_scope, &cache.function_handler, &cache.object, false) == SUCCESS) {
+		known = &cache;
+	}
+	if (zend_call_function(&fci, known) == FAILURE && !EG(exception)) {
+		zend_throw_error(NULL, "This callable cannot be called");
+	}
+}
+
 static void run_call(hearth_task *task)
 {
 	zval result;
-	zend_fcall_info fci = { .size = sizeof fci, .retval = &result, .params = task->args, .param_count = task->argc };
 
-	ZVAL_UNDEF(&result);
-	ZVAL_COPY_VALUE(&fci.function_name, &task->callable);
-	if (zend_call_function(&fci, NULL) == FAILURE && !EG(exception)) {
-		zend_throw_error(NULL, "This callable cannot be called");
-	}
+	call(&task->callable, &result, task->argc, task->args);
 	hearth_bail_out_of_memory();
 	finish_call(task, &result);
 }
@@ -43,9 +77,8 @@ static void call_on_end(zval *callback, uint64_t id)
 	zval argument, result;
 
 	ZVAL_LONG(&argument, (zend_long) id);
-	if (call_user_function(NULL, NULL, callback, &result, 1, &argument) == SUCCESS) {
-		zval_ptr_dtor(&result);
-	}
+	call(callback, &result, 1, &argument);
+	zval_ptr_dtor(&result);
 	if (EG(exception)) {
 		hearth_report_exception();
 	}

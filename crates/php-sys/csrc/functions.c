@@ -121,29 +121,30 @@ ZEND_FUNCTION(Hearth_Internal_unpark)
 ZEND_FUNCTION(Hearth_Internal_onTaskEnd)
 {
 	zend_long id;
-	zend_fcall_info fci;
-	zend_fcall_info_cache cache;
+	zval *callable;
 	hearth_task *task;
-	zval callable;
 
 	ZEND_PARSE_PARAMETERS_START(2, 2)
 		Z_PARAM_LONG(id)
-		Z_PARAM_FUNC(fci, cache)
+		Z_PARAM_ZVAL(callable)
 	ZEND_PARSE_PARAMETERS_END();
 	task = hearth_task_by_id((uint64_t) id);
 	if (!task) {
 		zend_argument_value_error(1, "is not the id of a task that runs");
 		return;
 	}
-	ZVAL_COPY(&callable, &fci.function_name);
+	if (!hearth_is_callable(callable, 2)) {
+		return;
+	}
+	Z_TRY_ADDREF_P(callable);
 	if (Z_TYPE(task->on_end) == IS_UNDEF) {
-		ZVAL_COPY_VALUE(&task->on_end, &callable);
+		ZVAL_COPY_VALUE(&task->on_end, callable);
 		return;
 	}
 	if (!task->more_on_end) {
 		task->more_on_end = zend_new_array(4);
 	}
-	zend_hash_next_index_insert(task->more_on_end, &callable);
+	zend_hash_next_index_insert(task->more_on_end, callable);
 }
 
 ZEND_FUNCTION(Hearth_Internal_requestOf)

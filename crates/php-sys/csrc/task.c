@@ -227,11 +227,16 @@ static void enter(hearth_task *task)
 	zend_fiber_switch_context(&transfer);
 }
 
-/* What ended has nothing of its own left; a script's is what the end of the process finds. */
-static void leave_state(hearth_task *task)
+/*
+ * What ended has nothing of its own left; a script's is what the end of the process finds. `shared`: its request goes on
+ * in the task below it.
+ */
+static void leave_state(hearth_task *task, bool shared)
 {
 	if (!task->done || task->job == HEARTH_JOB_SCRIPT) {
-		hearth_state_save(&task->saved, task->request);
+		hearth_state_save(&task->saved, shared ? NULL : task->request);
+	} else if (shared) {
+		return;
 	} else if (UNEXPECTED(task->broken)) {
 		hearth_state_save(NULL, task->request);
 	} else {
@@ -241,32 +246,33 @@ static void leave_state(hearth_task *task)
 
 /*
  * Run `task` until it waits or ends. May be called on top of another task (async() does), whose state is put aside
- * meanwhile.
+ * meanwhile: not that of its request, when this is the same one's.
  */
 hearth_step hearth_task_resume(hearth_task *task)
 {
 	hearth_task *outer = hearth_current;
+	bool shared = outer && outer->request == task->request;
 
 	if (UNEXPECTED(!task->has_context) && !make_context(task)) {
 		hearth_task_object_end(task, ZSTR_EMPTY_ALLOC());
 		return HEARTH_STEP_BROKEN;
 	}
 	if (outer) {
-		hearth_state_save(&outer->saved, outer->request);
+		hearth_state_save(&outer->saved, shared ? NULL : outer->request);
 	}
 	task->outer = outer;
 	task->resumer = EG(current_fiber_context);
 	hearth_current = task;
 	if (task->request) {
-		hearth_state_load(&task->saved, task->request);
+		hearth_state_load(&task->saved, shared ? NULL : task->request);
 	}
 	enter(task);
 	if (task->request) {
-		leave_state(task);
+		leave_state(task, shared);
 	}
 	hearth_current = outer;
 	if (outer) {
-		hearth_state_load(&outer->saved, outer->request);
+		hearth_state_load(&outer->saved, shared ? NULL : outer->request);
 	}
 	if (!task->done) {
 		return HEARTH_STEP_WAITING;

@@ -114,6 +114,7 @@ void hearth_guard_engine(void);
 void hearth_guard_forget(void);
 bool hearth_is_cli(void);
 void hearth_bail_out_of_memory(void);
+bool hearth_is_callable(zval *callable, uint32_t argument);
 void hearth_task_park(hearth_task *task);
 void hearth_commit_head(hearth_request_state *state);
 size_t hearth_echo(const char *text, size_t length);

@@ -111,16 +111,16 @@ static void start(zval *callable, zval *args, uint32_t argc, bool child, zval *r
 
 static void start_function(INTERNAL_FUNCTION_PARAMETERS, bool child)
 {
-	zend_fcall_info fci;
-	zend_fcall_info_cache cache;
-	zval *args = NULL;
+	zval *callable, *args = NULL;
 	uint32_t argc = 0;
 
 	ZEND_PARSE_PARAMETERS_START(1, -1)
-		Z_PARAM_FUNC(fci, cache)
+		Z_PARAM_ZVAL(callable)
 		Z_PARAM_VARIADIC('*', args, argc)
 	ZEND_PARSE_PARAMETERS_END();
-	start(&fci.function_name, args, argc, child, return_value);
+	if (hearth_is_callable(callable, 1)) {
+		start(callable, args, argc, child, return_value);
+	}
 }
 
 ZEND_FUNCTION(Hearth_async) { start_function(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }

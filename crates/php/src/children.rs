@@ -10,7 +10,8 @@ use std::time::Duration;
 use php_sys as sys;
 
 use crate::family::Family;
-use crate::host::{host, is_forked};
+use crate::host::is_forked;
+use crate::limit::Limit;
 use crate::task::{Park, TaskCell, current};
 use crate::wait::{Cancel, Cancelled, wait};
 
@@ -48,11 +49,11 @@ async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Outp
     let Some(limit) = limit else {
         return Some(future.await);
     };
-    let mut sleep = host().sleep(limit);
+    let mut limit = Limit::of(limit);
     let mut future = pin!(future);
     std::future::poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => sleep.as_mut().poll(context).map(|()| None),
+        Poll::Pending => limit.poll_reached(context).map(|()| None),
     })
     .await
 }

@@ -3,12 +3,21 @@
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::engine::Level;
 use crate::request::Request;
 use crate::task::current_request_id;
 use crate::wait::{Busy, Cancel};
+
+/// A timer that can be set again and again.
+pub trait Alarm {
+    /// To go off after `time` from now, whatever it was set to before.
+    fn set(&mut self, time: Duration);
+    /// Has it gone off? Else it wakes who asks.
+    fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()>;
+}
 
 /// The process around the engine, as the engine sees it.
 pub trait Host {
@@ -18,8 +27,8 @@ pub trait Host {
     fn task_ended(&self);
     /// Poll this to its end, if it has one.
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>);
-    /// A future that is ready after `time`.
-    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()>>>;
+    /// A timer that is not set.
+    fn alarm(&self) -> Box<dyn Alarm>;
     /// A line for the log; `request` is the id of the request that runs, 0 for none.
     fn log(&self, level: Level, message: &str, request: u64);
     /// What PHP code that the host called with [`call_task`] has to say to it.

@@ -13,6 +13,7 @@ mod cli;
 mod engine;
 mod family;
 mod host;
+mod limit;
 mod request;
 mod runner;
 mod task;
@@ -24,7 +25,7 @@ pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_kind, post_max_size,
     refuse_persistent, run_entry, seal, series, version,
 };
-pub use host::{Host, forked, install, on_engine_thread};
+pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use request::{Body, BodyFault, BodySource, Client, Pipe, Request, Response, Script};
 pub use task::{
     Task, call_task, current_request_id, current_task_id, loop_stop_task, timer_forget, timer_task,

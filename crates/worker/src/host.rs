@@ -112,8 +112,8 @@ impl php::Host for ProcessHost {
         spawn_local(future);
     }
 
-    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()>>> {
-        waiter::sleep(time)
+    fn alarm(&self) -> Box<dyn php::Alarm> {
+        Box::new(waiter::Alarm::default())
     }
 
     fn log(&self, level: Level, message: &str, request: u64) {

@@ -3,15 +3,16 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hook::Waiter;
 use libc::pollfd;
 use rustix::event::Timespec;
 use tokio::sync::Notify;
+use tokio::time::{Instant, Sleep};
 
 use crate::descriptors::{self, Descriptor, Holder};
 
@@ -300,10 +301,22 @@ pub(crate) fn now_ms() -> u64 {
     tv_sec.unsigned_abs() * 1000 + tv_nsec.unsigned_abs() / 1_000_000
 }
 
-/// A future that is ready after `time`, for the engine's own waits.
-pub(crate) fn sleep(time: Duration) -> std::pin::Pin<Box<dyn Future<Output = ()>>> {
-    Box::pin(async move {
-        let sleep = tokio::time::sleep(time.min(FOR_EVER));
-        pin!(sleep).await;
-    })
+/// For the engine's own waits. tokio puts a timer that runs off without a lock; so it is not stopped between two waits.
+#[derive(Default)]
+pub(crate) struct Alarm(Option<Pin<Box<Sleep>>>);
+
+impl php::Alarm for Alarm {
+    fn set(&mut self, time: Duration) {
+        let time = time.min(FOR_EVER);
+        match &mut self.0 {
+            Some(sleep) => sleep.as_mut().reset(Instant::now() + time),
+            None => self.0 = Some(Box::pin(tokio::time::sleep(time))),
+        }
+    }
+
+    fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.0
+            .as_mut()
+            .map_or(Poll::Pending, |sleep| sleep.as_mut().poll(context))
+    }
 }

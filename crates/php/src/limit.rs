@@ -1,0 +1,45 @@
+//! Time limits of waits: alarms of the host's, used again and again.
+//!
+//! Nearly all limits are never reached. Who makes a timer for each, starts it and stops it, pays for all of that; one that
+//! still runs and is only put off is cheap.
+
+use std::cell::RefCell;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::host::{Alarm, host};
+
+/// How many are kept.
+const MOST_SPARE: usize = 256;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Box<dyn Alarm>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// One wait's. When that is over the alarm runs on: at worst it wakes somebody who finds that nothing has happened.
+pub(crate) struct Limit(Option<Box<dyn Alarm>>);
+
+impl Limit {
+    pub(crate) fn of(time: Duration) -> Limit {
+        let spare = SPARE.with_borrow_mut(Vec::pop);
+        let mut alarm = spare.unwrap_or_else(|| host().alarm());
+        alarm.set(time);
+        Limit(Some(alarm))
+    }
+
+    pub(crate) fn poll_reached(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let alarm = self.0.as_mut().expect("taken when this is dropped");
+        alarm.poll_over(context)
+    }
+}
+
+impl Drop for Limit {
+    fn drop(&mut self) {
+        let Some(alarm) = self.0.take() else { return };
+        SPARE.with_borrow_mut(|spare| {
+            if spare.len() < MOST_SPARE {
+                spare.push(alarm);
+            }
+        });
+    }
+}

@@ -23,6 +23,7 @@ const SOURCES: &[&str] = &[
     "request_end.c",
     "response.c",
     "sapi.c",
+    "server_variables.c",
     "superglobals.c",
     "task.c",
     "task_object.c",

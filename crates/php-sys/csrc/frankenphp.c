@@ -123,7 +123,7 @@ ZEND_FUNCTION(frankenphp_handle_request)
 		was_told = true;
 		RETURN_FALSE;
 	}
-	hearth_superglobals_need();
+	hearth_superglobals_need(true);
 	ZVAL_UNDEF(&result);
 	fci.retval = &result;
 	handling = true;

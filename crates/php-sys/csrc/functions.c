@@ -98,9 +98,8 @@ ZEND_FUNCTION(Hearth_Internal_park)
 	if (!hearth_in_task()) {
 		return;
 	}
-	if (hearth_no_switch || zend_fiber_switch_blocked()) {
-		zend_throw_error(NULL, "A task cannot wait here: inside an autoloader, the compiler, the garbage collector, "
-			"or another place where the engine forbids a switch");
+	if (!hearth_may_leave()) {
+		hearth_refuse_wait();
 		return;
 	}
 	RETURN_BOOL(hearth_on_park(unlimited ? -1 : seconds < 0 ? 0 : seconds) == 0);

@@ -1,4 +1,4 @@
-/* Where a task must not be left, and where it may be told to stop. */
+/* Where a task must not be left, who asks, and where it may be told to stop. */
 #include "task.h"
 
 static zend_op_array *(*engine_compile_file)(zend_file_handle *, int);
@@ -46,6 +46,28 @@ static int on_collect_cycles(void)
 	count = collect_cycles();
 	hearth_no_switch--;
 	return count;
+}
+
+/* May this thread, here and now, leave the task that runs? In classic mode there is no other that could run meanwhile. */
+bool hearth_may_leave(void)
+{
+	return hearth_current && (!hearth_current->request || (!hearth_no_switch && !zend_fiber_switch_blocked()))
+		&& !HEARTH_IS_OUT_OF_MEMORY();
+}
+
+/* The same, asked by hooks of libc: calls that Rust makes on the task's stack are to pass. */
+bool hearth_can_wait(void)
+{
+	return hearth_current && !hearth_current->busy && !hearth_no_switch && !zend_fiber_switch_blocked()
+		&& !HEARTH_IS_OUT_OF_MEMORY();
+}
+
+void hearth_refuse_wait(void)
+{
+	if (!HEARTH_IS_OUT_OF_MEMORY()) {
+		zend_throw_error(NULL, "A task cannot wait here: inside an autoloader, the compiler, the garbage collector, "
+			"or another place where the engine forbids a switch");
+	}
 }
 
 /* No task is left there, so all that is counted is of the task that runs. */

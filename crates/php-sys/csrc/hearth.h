@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Raised with every change of this file; compared with the Rust side at start. */
-#define HEARTH_ABI 6
+#define HEARTH_ABI 7
 
 typedef struct { const char *ptr; size_t len; } hearth_str;
 typedef struct { hearth_str name, value; } hearth_header;
@@ -91,6 +91,8 @@ uint64_t hearth_current_task_id(void);
 bool hearth_can_wait(void);
 /* The same, but Rust may run on the task's stack: it is Rust that asks. */
 bool hearth_may_leave(void);
+/* For who must wait where it may not: raise what says so. */
+void hearth_refuse_wait(void);
 bool hearth_busy(bool busy);
 void hearth_interrupt(void);
 void hearth_time_out(int64_t limit);
@@ -131,10 +133,12 @@ void hearth_on_client(void *request, hearth_str *address, int *port, hearth_str 
 void hearth_on_request_id(void *request, char buffer[16]);
 /* Bytes of the body, 0 at its end, -1 when the client is gone, -2 when it is larger than the limit. Waits. */
 ptrdiff_t hearth_on_body_read(void *request, char *buffer, size_t length);
+/* Whether that would not wait, up to the end of the body. */
+bool hearth_on_body_arrived(void *request);
 void hearth_on_respond(void *request, const hearth_response *response);
 /* The last piece of a streamed body, though the task may go on. Never waits. */
 void hearth_on_finish(void *request, hearth_str piece);
-/* One piece of a streamed body; false when the client is gone. Waits while the client is slow. */
+/* One piece of a streamed body; false when the client is gone. Waits while the client is slow, where that is possible. */
 bool hearth_on_write(void *request, hearth_str piece);
 void hearth_on_request_retain(void *request);
 void hearth_on_request_release(void *request);

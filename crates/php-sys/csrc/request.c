@@ -270,7 +270,10 @@ ZEND_METHOD(Hearth_Request, form)
 	HEARTH_PARSE_NAME_DEFAULT(name, fallback);
 
 	if (is_running(self)) {
-		hearth_superglobals_need();
+		hearth_superglobals_need(true);
+		if (EG(exception)) {
+			return;
+		}
 		return_value_of(&PG(http_globals)[TRACK_VARS_POST], name, fallback, return_value);
 	}
 }
@@ -281,7 +284,10 @@ ZEND_METHOD(Hearth_Request, files)
 
 	ZEND_PARSE_PARAMETERS_NONE();
 	if (is_running(self)) {
-		hearth_superglobals_need();
+		hearth_superglobals_need(true);
+		if (EG(exception)) {
+			return;
+		}
 		if (Z_TYPE(PG(http_globals)[TRACK_VARS_FILES]) == IS_ARRAY) {
 			RETURN_COPY(&PG(http_globals)[TRACK_VARS_FILES]);
 		}

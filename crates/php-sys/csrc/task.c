@@ -347,19 +347,6 @@ uint64_t hearth_current_task_id(void)
 	return hearth_current ? hearth_task_id(hearth_current) : 0;
 }
 
-/* May this thread, here and now, leave the task that runs? In classic mode there is no other that could run meanwhile. */
-bool hearth_may_leave(void)
-{
-	return hearth_current && (!hearth_current->request || (!hearth_no_switch && !zend_fiber_switch_blocked()))
-		&& !HEARTH_IS_OUT_OF_MEMORY();
-}
-
-bool hearth_can_wait(void)
-{
-	return hearth_current && !hearth_current->busy && !hearth_no_switch && !zend_fiber_switch_blocked()
-		&& !HEARTH_IS_OUT_OF_MEMORY();
-}
-
 /* Mark that Rust runs on the task's stack: libc hooks let its calls pass. Returns what was set before. */
 bool hearth_busy(bool busy)
 {

@@ -173,7 +173,7 @@ void hearth_request_state_free(hearth_request_state *state)
 	state->deferred = NULL;
 	ZVAL_UNDEF(&state->locals);
 	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = state->libxml_used = false;
-	state->continues = state->finished = state->orphans = false;
+	state->continues = state->finished = state->orphans = state->body_due = false;
 	state->next_free = free_states;
 	free_states = state;
 }

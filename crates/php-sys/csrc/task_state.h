@@ -73,7 +73,7 @@ typedef struct {
 	bool fresh;                      /* it has not run: what it begins with is the same for all, and not in here */
 } hearth_task_state;
 
-/* $_GET $_POST $_COOKIE $_SERVER $_FILES $_REQUEST $_SESSION, in the order of hearth_superglobal_names. */
+/* $_GET $_POST $_COOKIE $_SERVER $_FILES $_REQUEST $_SESSION, in the order of name_list in superglobals.c. */
 #define HEARTH_SUPERGLOBALS 7
 
 typedef struct { zend_ini_entry *entry; zend_string *value; } hearth_ini_change;
@@ -89,6 +89,7 @@ typedef struct hearth_request_state {
 
 	/* Superglobals are made at first use (see superglobals.c); only then are they exchanged. */
 	bool superglobals_live;
+	bool body_due;                   /* what is in the body is still to be parsed */
 	zval superglobals[HEARTH_SUPERGLOBALS];
 	zval http_globals[NUM_TRACK_VARS];
 
@@ -135,9 +136,10 @@ void hearth_state_load(const hearth_task_state *task, hearth_request_state *requ
 void hearth_state_end(hearth_request_state *request);
 
 void hearth_register_server_variables(zval *server);
+void hearth_server_variables_seal(zval *server);
 void hearth_request_info_need(void);
 void hearth_superglobals_hook(void);
-void hearth_superglobals_need(void);
+void hearth_superglobals_need(bool form);
 void hearth_superglobals_save(hearth_request_state *state);
 void hearth_superglobals_load(hearth_request_state *state);
 void hearth_superglobals_clear(void);

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_double, c_int, c_void};
 
 /// Raised with every change of `hearth.h`.
-pub const HEARTH_ABI: u32 = 6;
+pub const HEARTH_ABI: u32 = 7;
 /// The PHP release series that this build is for, such as `8.2`.
 pub const PHP_SERIES: &str = env!("HEARTH_PHP_VERSION");
 
@@ -169,6 +169,7 @@ unsafe extern "C" {
     pub fn hearth_current_owner() -> *mut c_void;
     pub fn hearth_can_wait() -> bool;
     pub fn hearth_may_leave() -> bool;
+    pub fn hearth_refuse_wait();
     pub fn hearth_busy(busy: bool) -> bool;
     pub fn hearth_interrupt();
     pub fn hearth_time_out(limit: i64);

@@ -256,6 +256,11 @@ callbacks! {
         unsafe { request_of(request).read_body(std::slice::from_raw_parts_mut(buffer.cast(), length)) }
     }
 
+    fn hearth_on_body_arrived(request: *mut c_void) -> bool {
+        // SAFETY: C passes a live request.
+        unsafe { request_of(request) }.has_body()
+    }
+
     fn hearth_on_finish(request: *mut c_void, last: hearth_str) {
         // SAFETY: C passes a live request and bytes that live during the call.
         unsafe { request_of(request).finish(Bytes::copy_from_slice(last.bytes())) };

@@ -13,6 +13,7 @@ mod cli;
 mod engine;
 mod family;
 mod host;
+mod incoming;
 mod limit;
 mod request;
 mod runner;
@@ -26,7 +27,8 @@ pub use engine::{
     refuse_persistent, run_entry, seal, series, version,
 };
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
-pub use request::{Body, BodyFault, BodySource, Client, Pipe, Request, Response, Script};
+pub use incoming::{BodyFault, BodySource};
+pub use request::{Body, Client, Pipe, Request, Response, Script};
 pub use task::{
     Task, call_task, current_request_id, current_task_id, loop_stop_task, timer_forget, timer_task,
 };

@@ -8,10 +8,11 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use http1::{RequestHead, ResponseHead};
 
-use crate::wait::{Cancelled, wait};
+use crate::incoming::{BodyFault, BodySource, Incoming};
+use crate::wait::{may_leave, wait};
 
 /// Who is at the other end, and at which of our addresses.
 #[derive(Debug, Clone, Default)]
@@ -37,32 +38,6 @@ pub struct Script {
     pub path_info: Vec<u8>,
     /// `DOCUMENT_ROOT`.
     pub document_root: Rc<[u8]>,
-}
-
-/// The rest of a request's body, piece by piece.
-pub trait BodySource {
-    /// The next piece, `None` at the end.
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>>;
-}
-
-/// Why no more of a request's body comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyFault {
-    /// It is malformed, or the client is gone.
-    Broken,
-    /// It is larger than the server takes, whatever PHP's limit.
-    TooLarge,
-}
-
-struct Incoming {
-    source: Option<Box<dyn BodySource>>,
-    /// Arrived and not read by PHP yet.
-    piece: Bytes,
-    /// Bytes read so far, and how many there may be (0 is no limit).
-    read: u64,
-    limit: u64,
-    over: bool,
-    fault: Option<BodyFault>,
 }
 
 /// One request.
@@ -128,19 +103,11 @@ impl Request {
         body: Option<Box<dyn BodySource>>,
         limit: u64,
     ) -> Rc<Request> {
-        let incoming = Incoming {
-            source: body,
-            piece: Bytes::new(),
-            read: 0,
-            limit,
-            over: false,
-            fault: None,
-        };
         Rc::new(Request {
             head,
             id,
             client,
-            incoming: RefCell::new(incoming),
+            incoming: RefCell::new(Incoming::new(body, limit)),
             response: RefCell::new(None),
             pipe: RefCell::new(None),
             responded: Cell::new(false),
@@ -182,12 +149,12 @@ impl Request {
 
     /// Whether the body was larger than the limit.
     pub fn body_was_too_large(&self) -> bool {
-        self.incoming.borrow().over
+        self.incoming.borrow().is_over()
     }
 
     /// Why not all of the body came, if it was asked for.
     pub fn body_fault(&self) -> Option<BodyFault> {
-        self.incoming.borrow().fault
+        self.incoming.borrow().fault()
     }
 
     /// Wait for the response without running the task: for who handed it to somebody else.
@@ -209,7 +176,7 @@ impl Request {
 
     /// What the handler left unread of the body: read it to its end, or the connection cannot go on.
     pub fn take_unread(&self) -> Option<Box<dyn BodySource>> {
-        self.incoming.borrow_mut().source.take()
+        self.incoming.borrow_mut().take_source()
     }
 
     /// The client is gone: what is still answered goes nowhere, and whoever writes is told.
@@ -262,7 +229,7 @@ impl Request {
         self.end();
     }
 
-    /// Piece of a streamed body; false when the client is gone. Waits while the client is slow.
+    /// Piece of a streamed body; false when the client is gone. Waits while the client is slow, where a task may be left.
     pub(crate) fn write(&self, piece: Bytes) -> bool {
         let Some(pipe) = self.pipe.borrow().clone() else {
             return false;
@@ -270,7 +237,10 @@ impl Request {
         if piece.is_empty() {
             return !pipe.is_gone();
         }
-        if pipe.is_full() && wait(std::future::poll_fn(|context| pipe.poll_room(context))).is_err()
+        // Where it must not wait it is told nothing: what it writes was in memory before.
+        if pipe.is_full()
+            && may_leave()
+            && wait(std::future::poll_fn(|context| pipe.poll_room(context))).is_err()
         {
             return false;
         }
@@ -279,52 +249,21 @@ impl Request {
 
     /// 0: the end; -1: the client is gone; -2: larger than the limit. Waits for the client.
     pub(crate) fn read_body(&self, buffer: &mut [u8]) -> isize {
-        if let Some(n) = self.read_arrived(buffer) {
-            return n;
-        }
-        let arrived = wait(std::future::poll_fn(|context| {
-            let mut incoming = self.incoming.borrow_mut();
-            match &mut incoming.source {
-                None => Poll::Ready(None),
-                Some(source) => source.poll_piece(context),
+        loop {
+            if let Some(n) = self.incoming.borrow_mut().read(buffer) {
+                return n;
             }
-        }));
-        match arrived {
-            Ok(Some(Ok(piece))) => {
-                self.incoming.borrow_mut().piece = piece;
-                self.read_body(buffer)
+            let more =
+                std::future::poll_fn(|context| self.incoming.borrow_mut().poll_more(context));
+            if wait(more).is_err() {
+                return -1;
             }
-            Ok(None) => {
-                self.incoming.borrow_mut().source = None;
-                0
-            }
-            Ok(Some(Err(fault))) => {
-                self.incoming.borrow_mut().fault = Some(fault);
-                -1
-            }
-            Err(Cancelled) => -1,
         }
     }
 
-    /// What needs no wait; `None` when only the client can tell.
-    fn read_arrived(&self, buffer: &mut [u8]) -> Option<isize> {
-        let mut incoming = self.incoming.borrow_mut();
-        if incoming.over {
-            return Some(-2);
-        }
-        if incoming.piece.is_empty() {
-            return incoming.source.is_none().then_some(0);
-        }
-        let n = incoming.piece.len().min(buffer.len());
-        incoming.read += n as u64;
-        if incoming.limit > 0 && incoming.read > incoming.limit {
-            incoming.over = true;
-            incoming.source = None;
-            return Some(-2);
-        }
-        buffer[..n].copy_from_slice(&incoming.piece[..n]);
-        incoming.piece.advance(n);
-        isize::try_from(n).ok()
+    /// Whether all of the body is here. Does not wait.
+    pub(crate) fn has_body(&self) -> bool {
+        self.incoming.borrow_mut().gather()
     }
 
     pub(crate) fn id_text(&self) -> String {

@@ -67,6 +67,12 @@ impl Drop for Busy {
     }
 }
 
+/// Whether the engine is at a place at which another task may run.
+pub(crate) fn may_leave() -> bool {
+    // SAFETY: reads flags of the engine.
+    unsafe { sys::hearth_may_leave() }
+}
+
 fn take_cancel(cell: &TaskCell) -> bool {
     let Some(why) = cell.cancel.take() else {
         return false;
@@ -92,8 +98,8 @@ pub fn throw_error(message: &str) {
 
 /// Wait for `future` on the stack of the task that runs: to the PHP code it is a call that blocks.
 ///
-/// Only where [`can_wait`](crate::can_wait) says so. When the task is cancelled meanwhile, the exception is under way
-/// and the future is dropped.
+/// When the task is cancelled meanwhile, or the engine is at a place at which a task must not be left, the exception is
+/// under way and the future is dropped.
 pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
     let cell = current().expect("wait is called in a task");
     let _busy = Busy::enter();
@@ -109,6 +115,11 @@ pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
         }
         if is_forked() {
             throw_error("A forked process cannot wait for tasks and timers of its parent");
+            return Err(Cancelled);
+        }
+        if !may_leave() {
+            // SAFETY: raises an exception, as `throw` does.
+            unsafe { sys::hearth_refuse_wait() };
             return Err(Cancelled);
         }
         cell.note_waker(waker);

@@ -4,6 +4,7 @@ mod cancellation;
 mod children;
 mod crashes;
 mod errors;
+mod places;
 mod sharing;
 mod time;
 

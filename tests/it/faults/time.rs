@@ -47,6 +47,31 @@ fn a_request_over_its_time_gets_a_timeout_error_inside_a_database_read() {
 }
 
 #[test]
+fn a_request_over_its_time_gets_a_timeout_error_where_it_names_the_form() {
+    let server = one_worker(
+        "return function ($request) {
+            try { return match ($request->path) {
+                '/read' => 'got ' . count($_POST),
+                '/write' => 'got ' . ($_POST['a'] = 'x'),
+                '/empty' => 'got ' . (int) empty($_FILES),
+                '/each' => (function () { foreach ($_REQUEST as $value) {} return 'got all'; })(),
+                '/unset' => (function () { unset($_POST); return 'got rid'; })(),
+            }; } catch (Hearth\\TimeoutError $e) { return 'cut off'; }
+        };",
+    )
+    .args(["--request-timeout", "0.2"])
+    .start();
+    for path in ["/read", "/write", "/empty", "/each", "/unset"] {
+        let mut client = server.connect();
+        client.send(format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 6\r\n\r\n"
+        ));
+        assert_eq!(ok(&client.response()), "cut off", "{path}");
+    }
+    server.stop();
+}
+
+#[test]
 fn code_that_does_not_let_go_costs_its_worker() {
     let server = one_worker(
         r#"return function ($request) {

@@ -1,0 +1,157 @@
+//! Places at which a task must not be left: an autoloader, the garbage collector, a destructor. Whoever must wait there gets
+//! an error, and everybody else goes on.
+
+use std::time::Duration;
+
+use testkit::Server;
+
+use crate::support::{at_once, ok, one_worker, same, until_handled};
+
+const APP: &str = r#"
+spl_autoload_register(function (string $class) {
+    $GLOBALS['loaded'][$class] = match ($class) {
+        'ReadsServer' => $_SERVER['REQUEST_METHOD'] . ' ' . $_GET['q'],
+        'ReadsPost' => $_POST['a'],
+        'ReadsFiles' => (string) count($_FILES),
+        'ReadsRequest' => $_REQUEST['a'],
+        'ReadsInput' => file_get_contents('php://input'),
+        'Awaits' => $GLOBALS['task']->await(),
+        'Streams' => (function () { for ($i = 0; $i < 128; $i++) { echo str_repeat('x', 1 << 17); flush(); } })(),
+    };
+    eval("class $class {}");
+});
+class Awaiting {
+    public $self;
+    public static $result;
+    public function __destruct() {
+        try { self::$result = $GLOBALS['task']->await(); }
+        catch (Error $error) { self::$result = $error->getMessage(); }
+    }
+}
+return function (Hearth\Request $request) {
+    $GLOBALS['task'] = Hearth\async(function () { usleep(50000); return 'awaited'; });
+    [, $what, $class] = explode('/', $request->path . '/');
+    switch ($what) {
+        case 'sleep': usleep(200000); return 'slept';
+        case 'collect':
+            $object = new Awaiting(); $object->self = $object; unset($object); gc_collect_cycles();
+            return Awaiting::$result;
+        case 'form': new $class; return $GLOBALS['loaded'][$class] . ', ' . implode($_POST);
+        case 'destroy': $object = new Awaiting(); $object = null; return Awaiting::$result;
+    }
+    try { new $class; return $GLOBALS['loaded'][$class]; }
+    catch (Error $error) { return $error->getMessage() . ', then ' . implode($_POST) . count($_FILES) . $_REQUEST['q']; }
+};"#;
+
+const REFUSED: &str = "A task cannot wait here: inside an autoloader, the compiler, the garbage collector, \
+    or another place where the engine forbids a switch";
+
+fn app() -> Server {
+    one_worker(APP).start()
+}
+
+/// Four tasks that wait at the same time do so beside each other.
+#[track_caller]
+fn tasks_take_turns(server: &Server) {
+    let (answers, took) = at_once(server, &same("/sleep", 4));
+    assert!(answers.iter().all(|answer| answer.text() == "slept"));
+    assert!(took < Duration::from_millis(600), "they took {took:?}");
+}
+
+/// A POST whose body comes only after others have been served.
+#[track_caller]
+fn with_a_late_body(path: &str, expected: &str) {
+    let server = app();
+    let mut client = server.connect();
+    client.send(format!(
+        "POST {path}?q=1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 6\r\n\r\n"
+    ));
+    until_handled(&server, 1);
+    tasks_take_turns(&server);
+    client.send("a=late");
+    assert_eq!(ok(&client.response()), expected, "{path}");
+    tasks_take_turns(&server);
+    server.stop();
+}
+
+#[test]
+fn an_autoloader_may_name_the_server_array_before_the_body_has_come() {
+    with_a_late_body("/form/ReadsServer", "POST 1, late");
+    let server = app();
+    let mut client = server.connect();
+    client.send("POST /load/ReadsServer?q=1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 6\r\n\r\n");
+    assert_eq!(ok(&client.response()), "POST 1");
+    tasks_take_turns(&server);
+    drop(client);
+    server.stop();
+}
+
+#[test]
+fn an_autoloader_that_names_the_form_does_not_wait_for_it() {
+    for class in ["ReadsPost", "ReadsFiles", "ReadsRequest"] {
+        with_a_late_body(
+            &format!("/load/{class}"),
+            &format!("{REFUSED}, then late01"),
+        );
+    }
+}
+
+#[test]
+fn an_autoloader_may_name_the_form_once_it_is_here() {
+    let server = app();
+    for (class, value) in [
+        ("ReadsPost", "here"),
+        ("ReadsFiles", "0"),
+        ("ReadsRequest", "here"),
+        ("ReadsServer", "POST 1"),
+    ] {
+        let mut client = server.connect();
+        client.send(format!(
+            "POST /load/{class}?q=1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+             Content-Length: 6\r\n\r\na=here"
+        ));
+        assert_eq!(ok(&client.response()), value, "{class}");
+    }
+    server.stop();
+}
+
+#[test]
+fn an_autoloader_that_awaits_a_task_gets_an_error() {
+    let server = app();
+    assert_eq!(
+        ok(&server.get("/load/Awaits?q=1")),
+        format!("{REFUSED}, then 01")
+    );
+    tasks_take_turns(&server);
+    server.stop();
+}
+
+#[test]
+fn a_destructor_that_awaits_a_task_gets_an_error() {
+    let server = app();
+    assert_eq!(ok(&server.get("/collect")), REFUSED);
+    tasks_take_turns(&server);
+    // From PHP 8.4 on destructors may wait where the collector does not run them.
+    let result = ok(&server.get("/destroy"));
+    assert!(result == REFUSED || result == "awaited", "{result}");
+    tasks_take_turns(&server);
+    server.stop();
+}
+
+#[test]
+fn an_autoloader_may_write_more_than_the_client_reads() {
+    let server = app();
+    let mut client = server.connect();
+    client.send("GET /load/Streams HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(client.head().expect("a header").status, 200);
+    tasks_take_turns(&server);
+    let mut length = 0;
+    loop {
+        match client.chunk().expect("a chunk").len() {
+            0 => break,
+            more => length += more,
+        }
+    }
+    assert_eq!(length, 128 << 17);
+    server.stop();
+}

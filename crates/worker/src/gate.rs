@@ -9,10 +9,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+/// So many places that were left may stay in line.
+const MANY: usize = 16;
+
 /// The gate.
 pub(crate) struct Gate {
     free: Cell<u32>,
     line: RefCell<VecDeque<Rc<Place>>>,
+    /// How many in it have left.
+    left: Cell<usize>,
 }
 
 #[derive(Default)]
@@ -34,6 +39,7 @@ impl Gate {
         Rc::new(Gate {
             free: Cell::new(capacity),
             line: RefCell::default(),
+            left: Cell::new(0),
         })
     }
 
@@ -62,6 +68,7 @@ impl Gate {
         let mut line = self.line.borrow_mut();
         while let Some(next) = line.pop_front() {
             if next.left.get() {
+                self.left.set(self.left.get() - 1);
                 continue;
             }
             next.granted.set(true);
@@ -71,6 +78,17 @@ impl Gate {
             return;
         }
         self.free.set(self.free.get() + 1);
+    }
+
+    /// One who waits waits no more; nothing is kept for many of them.
+    fn give_up(&self, place: &Place) {
+        place.left.set(true);
+        self.left.set(self.left.get() + 1);
+        let mut line = self.line.borrow_mut();
+        if self.left.get() > line.len() / 2 + MANY {
+            line.retain(|place| !place.left.get());
+            self.left.set(0);
+        }
     }
 }
 
@@ -89,8 +107,9 @@ impl Future for Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.place.left.set(true);
-        if self.place.granted.get() && !self.taken {
+        if !self.place.granted.get() {
+            self.gate.give_up(&self.place);
+        } else if !self.taken {
             self.gate.leave();
         }
     }
@@ -136,5 +155,22 @@ mod tests {
         gate.leave();
         drop(c);
         assert!(gate.try_enter() && !gate.try_enter());
+    }
+
+    #[test]
+    fn who_gives_up_is_forgotten_while_others_still_wait() {
+        let gate = Gate::new(1);
+        assert!(gate.try_enter());
+        let mut first = gate.line_up();
+        for _ in 0..1000 {
+            drop(gate.line_up());
+        }
+        assert!(gate.line.borrow().len() < 30);
+        let mut last = gate.line_up();
+        gate.leave();
+        assert!(is_ready(&mut first) && !is_ready(&mut last));
+        gate.leave();
+        assert!(is_ready(&mut last));
+        assert!(gate.line.borrow().is_empty() && gate.left.get() == 0);
     }
 }

@@ -301,7 +301,8 @@ pub const OPTIONS: &[Opt] = &[
         default: "30",
         group: Group::Limits,
         short: "Longest a client may take to send a request's header",
-        long: "Counted from the first byte; keeps slow or dead clients from holding connections.",
+        long: "Counted from the first byte, and for a new connection until that comes; keeps slow or dead clients from \
+               holding connections.",
     },
     Opt {
         key: "http.keepalive_timeout",

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-/// The rest of the body was not read, and the client did not send it in time.
+/// No more of the body comes: it is malformed or too large, or its sender is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut;
 

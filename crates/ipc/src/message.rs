@@ -184,7 +184,7 @@ pub enum ToFront {
     Settings(Box<FrontSettings>),
     /// This worker is ready. Descriptor: its door.
     Worker { worker: u64 },
-    /// Send no more to this worker, and close its door when it has answered what it has.
+    /// Send no more to this worker, and close its door: it answers what it has through its seat.
     Retire { worker: u64 },
     /// Stop accepting, finish what clients have asked for, and leave.
     Drain { deadline: f64 },

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::rc::Rc;
 
-use http1::{Incoming, Life, Options, RequestHead, Response, Stream};
+use http1::{Incoming, Life, Options, Refusal, RequestHead, Response, Stream};
 use ipc::Ends;
 use scoreboard::Counter;
 
@@ -26,6 +26,10 @@ impl http1::Service for Service {
         body: Option<Incoming>,
     ) -> impl Future<Output = Response<Reply>> {
         exchange::answer(Rc::clone(&self.front), Rc::clone(&self.ends), head, body)
+    }
+
+    fn refused(&self, refusal: Refusal) {
+        self.front.count(refusal.status());
     }
 }
 

@@ -47,7 +47,7 @@ async fn passed_on(
     if head.method() == b"CONNECT" {
         return Err(plain(405, "This is no proxy.\n"));
     }
-    if names_no_host(&head) {
+    if !head.names_one_host() {
         return Err(plain(400, "An HTTP/1.1 request has one Host field.\n"));
     }
     if let Some(site) = front.site()
@@ -61,14 +61,6 @@ async fn passed_on(
         .map_err(not_stored)?;
     let asked = Frame::new(front.next_request_id(), ends, &head, &upload).map_err(not_stored)?;
     give(front, forward::is_repeatable(head.method()), &asked).await
-}
-
-/// RFC 9112 §3.2: who sends two, or none, wants to be understood differently by two servers, or is no HTTP/1.1 client.
-fn names_no_host(head: &RequestHead) -> bool {
-    let mut hosts = head.fields.get_all("Host");
-    let first = hosts.next();
-    hosts.next().is_some()
-        || (head.version == Version::Http11 && first.is_none_or(<[u8]>::is_empty))
 }
 
 /// A request as workers get it.

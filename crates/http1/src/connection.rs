@@ -32,6 +32,9 @@ pub trait Service {
         head: RequestHead,
         body: Option<Incoming>,
     ) -> impl Future<Output = Response<Self::Body>>;
+
+    /// A request was answered without it.
+    fn refused(&self, _: Refusal) {}
 }
 
 /// What a connection may and does.
@@ -77,11 +80,11 @@ async fn requests<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, options
         let head = match poll_fn(|context| wire.poll_head(context, options.limits)).await {
             Ok(head) => head,
             Err(NoHead::End) => return,
-            Err(NoHead::Refused(refusal)) => return refuse(wire, refusal).await,
+            Err(NoHead::Refused(refusal)) => return refuse(wire, service, refusal).await,
         };
         let asked = match Asked::of(&head).and_then(|asked| asked.up_to(options.body)) {
             Ok(asked) => asked,
-            Err(refusal) => return refuse(wire, refusal).await,
+            Err(refusal) => return refuse(wire, service, refusal).await,
         };
         let body = wire.begin_body(&asked, options.body);
         wire.life.work(Phase::Busy);
@@ -213,7 +216,8 @@ async fn leave<S: Stream>(wire: &Rc<Wire<S>>) {
     }
 }
 
-async fn refuse<S: Stream>(wire: &Rc<Wire<S>>, refusal: Refusal) {
+async fn refuse<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, refusal: Refusal) {
+    service.refused(refusal);
     wire.with_output(|output| encode::refusal(output.buffer(), refusal));
     if poll_fn(|context| wire.poll_flush(context)).await.is_ok() {
         let _ = poll_fn(|context| wire.poll_shutdown(context)).await;

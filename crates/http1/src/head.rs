@@ -131,6 +131,16 @@ impl RequestParts {
         self.method.of(self.fields.bytes())
     }
 
+    /// RFC 9112 §3.2: who sends two Host fields, or none, wants to be understood differently by two servers, or is no
+    /// HTTP/1.1 client.
+    #[must_use]
+    pub fn names_one_host(&self) -> bool {
+        let mut hosts = self.fields.get_all("Host");
+        let first = hosts.next();
+        let may_lack = self.version == Version::Http10;
+        hosts.next().is_none() && (may_lack || first.is_some_and(|host| !host.is_empty()))
+    }
+
     #[must_use]
     pub fn is_head(&self) -> bool {
         self.method() == b"HEAD"

@@ -7,7 +7,7 @@ use std::task::Waker;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Milliseconds of the kernel's coarse clock: cheap to read, right to a few.
+/// Milliseconds of the kernel's coarse monotonic clock: cheap to read, precise to a tick (4 ms at most).
 #[must_use]
 pub fn now_ms() -> u64 {
     let now = clock_gettime(ClockId::MonotonicCoarse);

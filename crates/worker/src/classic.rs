@@ -15,7 +15,7 @@ use site::{Route, Site};
 
 use crate::answer::{Answer, plain};
 use crate::body::ResponseBody;
-use crate::waiter::now_ms;
+use http1::now_ms;
 
 /// The site of this worker.
 pub(crate) struct Classic {

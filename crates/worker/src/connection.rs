@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use http1::{Incoming, Life, Options, RequestHead, Stream};
+use http1::{Incoming, Life, Options, Refusal, RequestHead, Stream};
 use php::{BodySource, Client};
 use scoreboard::Counter;
 
@@ -58,6 +58,10 @@ impl http1::Service for Service {
                 Answer::Coming(Answering::new(worker, client, id, head, body, None))
             }
         }
+    }
+
+    fn refused(&self, refusal: Refusal) {
+        self.worker.count(refusal.status());
     }
 }
 

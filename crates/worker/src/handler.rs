@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http1::{RequestHead, Version};
+use http1::RequestHead;
 use php::{Body, BodyFault, BodySource, Cancel, Client, Request, Response, Script, Task};
 use scoreboard::Ticket;
 use tokio::task::spawn_local;
@@ -48,14 +48,6 @@ const OVER_MAX_BODY: &str = "The request body is too large (http.max_body).\n";
 
 const NO_HOST: &str = "An HTTP/1.1 request has one Host field.\n";
 
-/// RFC 9112 §3.2: who sends two, or none, wants to be understood differently by two servers, or is no HTTP/1.1 client.
-fn names_no_host(head: &RequestHead) -> bool {
-    let mut hosts = head.fields.get_all("Host");
-    let first = hosts.next();
-    hosts.next().is_some()
-        || (head.version == Version::Http11 && first.is_none_or(<[u8]>::is_empty))
-}
-
 /// RFC 9112 §3.2.2: the host in an absolute target is the one that counts, whatever the Host field says.
 fn prefer_target_host(head: &mut RequestHead) {
     if let Some(host) = head.authority().map(<[u8]>::to_vec) {
@@ -63,12 +55,18 @@ fn prefer_target_host(head: &mut RequestHead) {
     }
 }
 
-/// The answer to what need not reach PHP.
+/// The answer to what need not reach PHP, which counts all the same.
 pub(crate) fn refused(worker: &Worker, head: &RequestHead) -> Option<Answer> {
+    let refusal = refusal(worker, head)?;
+    worker.count(refusal.head.status);
+    Some(refusal)
+}
+
+fn refusal(worker: &Worker, head: &RequestHead) -> Option<Answer> {
     if head.method() == b"CONNECT" {
         return Some(plain(405, "This is no proxy.\n"));
     }
-    if names_no_host(head) {
+    if !head.names_one_host() {
         return Some(plain(400, NO_HOST));
     }
     if worker.classic.is_some() {

@@ -12,8 +12,8 @@ use scoreboard::{Counter, Writer};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 
-use crate::waiter::now_ms;
 use crate::{log, waiter};
+use http1::now_ms;
 
 /// The host of this process; one per worker or `hearth run`, for the life of the process.
 pub(crate) struct ProcessHost {

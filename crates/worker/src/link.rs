@@ -27,9 +27,9 @@ use crate::answer::Answer;
 use crate::connection::tcp_client;
 use crate::handler::{Answering, refused};
 use crate::upload::Upload;
-use crate::waiter::now_ms;
 use crate::worker::Worker;
 use crate::{descriptors, log};
+use http1::now_ms;
 
 /// After so many requests in a row, whatever else this thread has to do has its turn.
 const IN_A_ROW: u32 = 32;

@@ -22,9 +22,9 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::task::{AbortHandle, spawn_local};
 
 use crate::connection::{self, tcp_client};
-use crate::waiter::now_ms;
 use crate::worker::{Worker, receive};
 use crate::{descriptors, log};
+use http1::now_ms;
 
 /// One worker's part in it.
 pub(crate) struct Spread {

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use hook::Waiter;
 use libc::pollfd;
-use rustix::event::Timespec;
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
@@ -292,13 +291,6 @@ impl Waiter for Tokio {
         });
         php::wait(within(Some(at_most), unlocked)).is_ok()
     }
-}
-
-/// Milliseconds of the coarse monotonic clock: precise to a tick (4 ms at most), and nearly free.
-pub(crate) fn now_ms() -> u64 {
-    let Timespec { tv_sec, tv_nsec } =
-        rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
-    tv_sec.unsigned_abs() * 1000 + tv_nsec.unsigned_abs() / 1_000_000
 }
 
 /// For the engine's own waits. tokio puts a timer that runs off without a lock; so it is not stopped between two waits.

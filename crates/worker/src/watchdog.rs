@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-use crate::waiter::now_ms;
+use http1::now_ms;
 
 /// How often it looks while requests come in, and how many quiet looks send it to sleep.
 const LOOK: Duration = Duration::from_millis(100);

@@ -23,9 +23,9 @@ use crate::gate::Gate;
 use crate::host::ProcessHost;
 use crate::leaving::{self, Leaving};
 use crate::spread::Spread;
-use crate::waiter::now_ms;
 use crate::wear::Wear;
 use crate::{accept, clock, descriptors, door, log, pools, probe, watchdog};
+use http1::now_ms;
 
 /// A request whose task waits, for the clock.
 struct Waiting {
@@ -120,6 +120,14 @@ impl Worker {
     /// A request has ended, for the scoreboard.
     pub(crate) fn finished(&self, ticket: Option<Ticket>, status: u16) {
         if let (Some(board), Some(ticket)) = (&self.host.board, ticket) {
+            board.end(ticket, status);
+        }
+    }
+
+    /// A request that PHP does not see was answered so.
+    pub(crate) fn count(&self, status: u16) {
+        if let Some(board) = &self.host.board {
+            let ticket = board.begin(b"", b"", 0);
             board.end(ticket, status);
         }
     }

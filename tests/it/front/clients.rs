@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use testkit::{Server, cpu_time, descriptors};
 
-use super::{balanced, busy_worker, status, until_made};
+use super::{balanced, busy_worker, metric, status, under_both, until_made};
 use crate::support::{eventually, let_go, ok, resident};
 
 #[test]
@@ -299,4 +299,53 @@ fn a_body_larger_than_bodies_may_be_is_refused() {
         assert_eq!(ok(&fits.response()), "1000");
         server.stop();
     }
+}
+
+#[test]
+fn requests_that_reach_no_handler_are_counted_too() {
+    let words = [
+        "--admin",
+        "127.0.0.1:0",
+        "--max-body",
+        "1000",
+        "--ini",
+        "post_max_size=100",
+    ];
+    under_both("return fn () => 'ok';", words, |server, dispatch| {
+        ok(&server.get("/"));
+        let long = "x".repeat(70_000);
+        for (request, status) in [
+            ("nonsense\r\n\r\n".to_owned(), 400),
+            ("GET / HTTP/1.1\r\n\r\n".to_owned(), 400),
+            ("CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n".to_owned(), 405),
+            (format!("GET /{long} HTTP/1.1\r\nHost: h\r\n\r\n"), 414),
+            (
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n".to_owned(),
+                413,
+            ),
+            (
+                format!(
+                    "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 200\r\n\r\n{}",
+                    &long[..200]
+                ),
+                413,
+            ),
+        ] {
+            let mut client = server.connect();
+            client.send(&request);
+            assert_eq!(
+                client.response().status,
+                status,
+                "{dispatch}: {request:.40}"
+            );
+        }
+        let counted = ["4xx", "2xx"].map(|class| {
+            metric(
+                &server,
+                &format!("hearth_responses_total{{class=\"{class}\"}}"),
+            )
+        });
+        assert_eq!(counted, [6, 1], "{dispatch}");
+        server.stop();
+    });
 }

@@ -29,7 +29,7 @@ impl http1::Service for Service {
     }
 
     fn refused(&self, refusal: Refusal) {
-        self.front.count(refusal.status());
+        self.front.board.answered(refusal.status());
     }
 }
 

@@ -216,14 +216,8 @@ impl Front {
 
     /// An answer of our own goes out.
     pub(crate) fn answered(&self, response: Response<Reply>) -> Response<Reply> {
-        self.count(response.head.status);
+        self.board.answered(response.head.status);
         response
-    }
-
-    /// A request that no worker sees was answered so.
-    pub(crate) fn count(&self, status: u16) {
-        let ticket = self.board.begin(b"", b"", 0);
-        self.board.end(ticket, status);
     }
 
     /// For the log, which the supervisor writes.

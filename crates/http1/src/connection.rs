@@ -122,16 +122,14 @@ async fn answer<S: Stream, B: Body + Unpin>(
         )
     });
     let mut sending = Sending::new(response.body, framing);
-    if framing == Framing::UntilClose {
-        wire.is_endless(true);
+    if !keep_alive {
+        wire.is_endless(framing == Framing::UntilClose);
     }
     poll_fn(|context| sending.poll(wire, context)).await?;
-    if framing == Framing::UntilClose {
-        wire.is_endless(false);
-    }
     drop(sending);
     wire.life.work(Phase::Sending);
     if !keep_alive {
+        wire.is_endless(false);
         return Ok(false);
     }
     let can_go_on = wire.is_at_end() || poll_fn(|context| wire.poll_rest(context)).await;

@@ -66,19 +66,19 @@ impl Writer {
     /// It has ended, with this status; 0 if no response was sent.
     #[inline]
     pub fn end(&self, ticket: Ticket, status: u16) {
-        let class = match status {
-            100..200 => Counter::Responses1xx,
-            200..300 => Counter::Responses2xx,
-            300..400 => Counter::Responses3xx,
-            400..500 => Counter::Responses4xx,
-            500..600 => Counter::Responses5xx,
-            _ => Counter::Aborted,
-        };
-        self.count(class, 1);
+        self.count(class(status), 1);
         self.count(Counter::Finished, 1);
         if ticket.0 != UNLISTED {
             self.row(ticket.0)[ROW_START].store(0, Ordering::Release);
             self.free.borrow_mut().push(ticket.0);
+        }
+    }
+
+    /// A request was answered that nobody ran: it is counted, and never in flight.
+    #[cold]
+    pub fn answered(&self, status: u16) {
+        for counter in [Counter::Requests, class(status), Counter::Finished] {
+            self.count(counter, 1);
         }
     }
 
@@ -101,6 +101,18 @@ impl Writer {
     fn row(&self, slot: u32) -> &[AtomicU64] {
         let start = HEADER + slot as usize * ROW;
         &self.mapping[start..start + ROW]
+    }
+}
+
+#[inline]
+fn class(status: u16) -> Counter {
+    match status {
+        100..200 => Counter::Responses1xx,
+        200..300 => Counter::Responses2xx,
+        300..400 => Counter::Responses3xx,
+        400..500 => Counter::Responses4xx,
+        500..600 => Counter::Responses5xx,
+        _ => Counter::Aborted,
     }
 }
 

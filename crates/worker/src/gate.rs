@@ -81,6 +81,7 @@ impl Gate {
     }
 
     /// One who waits waits no more; nothing is kept for many of them.
+    #[cold]
     fn give_up(&self, place: &Place) {
         place.left.set(true);
         self.left.set(self.left.get() + 1);

@@ -127,8 +127,7 @@ impl Worker {
     /// A request that PHP does not see was answered so.
     pub(crate) fn count(&self, status: u16) {
         if let Some(board) = &self.host.board {
-            let ticket = board.begin(b"", b"", 0);
-            board.end(ticket, status);
+            board.answered(status);
         }
     }
 

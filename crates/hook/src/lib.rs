@@ -16,12 +16,14 @@ mod process;
 mod real;
 mod sleep;
 mod sockets;
+mod turn;
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
 pub use real::{errno, exit_now, identity, is_stream, poll_now, set_errno};
+pub use turn::give_way_to_the_woken;
 
 /// Which readiness a descriptor is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -148,3 +148,55 @@ fn the_state_of_a_request_that_a_fatal_error_ended_is_nobodys() {
     drop(slow);
     server.stop();
 }
+
+/// Bytes of the engine's memory that so many requests of `path` leave behind.
+#[track_caller]
+fn left_behind(server: &Server, path: &str, requests: usize) -> i64 {
+    let mut client = server.connect();
+    let mut usage = |path: &str, count: usize| -> i64 {
+        for _ in 0..count {
+            assert_eq!(ok(&client.get(path)), "ok");
+        }
+        let usage = ok(&client.get("/usage"));
+        usage.parse().expect("a number")
+    };
+    let before = usage(path, 200);
+    usage(path, requests) - before
+}
+
+#[test]
+fn what_functions_keep_between_two_calls_ends_with_the_task() {
+    let server = one_worker(
+        r"strtok('left by boot', ' ');
+        return function (Hearth\Request $request) {
+            switch ($request->path) {
+                case '/usage': return (string) memory_get_usage();
+                case '/strtok': strtok(str_repeat('a word ', 150) . mt_rand(), ' '); return strtok(' ') === 'word' ? 'ok' : 'wrong';
+                case '/child': return Hearth\async(function () { strtok(str_repeat('a word ', 150) . mt_rand(), ' '); usleep(1); return 'ok'; })->await();
+                case '/fresh': return strtok(' ') === false ? 'ok' : 'another one\'s';
+            }
+        };",
+    )
+    .start();
+    assert_eq!(ok(&server.get("/fresh")), "ok");
+    for path in ["/strtok", "/child"] {
+        let bytes = left_behind(&server, path, 1000);
+        assert!(bytes < 50_000, "1000 of {path} left {bytes} bytes");
+        assert_eq!(ok(&server.get("/fresh")), "ok");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_wrong_call_of_headers_leaves_nothing_behind() {
+    let server = one_worker(
+        r"return function (Hearth\Request $request) {
+            if ($request->path === '/usage') { return (string) memory_get_usage(); }
+            try { $request->headers('one too many'); } catch (ArgumentCountError) { return 'ok'; }
+        };",
+    )
+    .start();
+    let bytes = left_behind(&server, "/", 1000);
+    assert!(bytes < 20_000, "1000 calls left {bytes} bytes");
+    server.stop();
+}

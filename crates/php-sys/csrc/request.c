@@ -198,11 +198,13 @@ ZEND_METHOD(Hearth_Request, header)
 ZEND_METHOD(Hearth_Request, headers)
 {
 	void *request = self_of(Z_OBJ_P(ZEND_THIS))->request;
-	size_t count = hearth_on_headers(request, NULL, 0);
-	hearth_header *headers = safe_emalloc(count + 1, sizeof *headers, 0);
+	hearth_header *headers;
+	size_t count;
 
 	ZEND_PARSE_PARAMETERS_NONE();
-	count = hearth_on_headers(request, headers, count);
+	count = hearth_on_headers(request, NULL, 0);
+	headers = safe_emalloc(count + 1, sizeof *headers, 0);
+	hearth_on_headers(request, headers, count);
 	array_init(return_value);
 	for (size_t i = 0; i < count; i++) {
 		zend_string *name = zend_string_alloc(headers[i].name.len, 0);

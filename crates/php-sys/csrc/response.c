@@ -347,7 +347,9 @@ static void settle(hearth_request_state *state, zval *result)
 		hearth_on_join_children(false);
 	}
 	if (!EG(exception)) {
-		hearth_run_shutdown_functions();
+		if (UNEXPECTED(BG(user_shutdown_function_names))) {
+			hearth_run_shutdown_functions();
+		}
 		php_output_end_all();
 	}
 	if (!EG(exception)) {

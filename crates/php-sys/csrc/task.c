@@ -235,7 +235,12 @@ static void leave_state(hearth_task *task, bool shared)
 {
 	if (!task->done || task->job == HEARTH_JOB_SCRIPT) {
 		hearth_state_save(&task->saved, shared ? NULL : task->request);
-	} else if (shared) {
+		return;
+	}
+	if (UNEXPECTED(BG(strtok_string)) && !task->broken) {
+		hearth_task_state_end();
+	}
+	if (shared) {
 		return;
 	} else if (UNEXPECTED(task->broken)) {
 		hearth_state_save(NULL, task->request);

@@ -65,6 +65,7 @@ void hearth_state_seal(bool cli)
 		hearth_superglobals_seal();
 	}
 	hearth_error_reporting = EG(error_reporting);
+	hearth_task_state_end();
 	save_task_fields(&fresh_task);
 	memset(&fresh_task.output, 0, sizeof fresh_task.output);
 	fresh_task.exit_status = 0;
@@ -114,45 +115,58 @@ static void free_ini_changes(hearth_request_state *state)
 		zend_string_release(state->ini_changes[i].value);
 	}
 	if (state->ini_changes) {
-		efree(state->ini_changes);
+		pefree(state->ini_changes, 1);
 	}
 	state->ini_changes = NULL;
 	state->ini_change_count = 0;
 }
 
+/* What was live stays so until the next request is loaded: whoever looks meanwhile must not find what was freed. */
+#define HEARTH_FREE(place) \
+	if (place) { \
+		efree((void *) place); \
+		place = NULL; \
+	}
+
+#define HEARTH_RELEASE(place) \
+	if (UNEXPECTED(place)) { \
+		zend_string_release(place); \
+		place = NULL; \
+	}
+
 static void free_request_info(sapi_request_info *info)
 {
-	if (info->content_type_dup) { efree(info->content_type_dup); }
-	if (info->auth_user) { efree(info->auth_user); }
-	if (info->auth_password) { efree(info->auth_password); }
-	if (info->auth_digest) { efree(info->auth_digest); }
-	if (info->current_user) { efree(info->current_user); }
-	if (info->query_string) { efree(info->query_string); }
-	if (info->request_uri) { efree(info->request_uri); }
-	if (info->cookie_data) { efree(info->cookie_data); }
-	if (info->content_type) { efree((char *) info->content_type); }
-	if (info->request_method) { efree((char *) info->request_method); }
+	HEARTH_FREE(info->content_type_dup)
+	HEARTH_FREE(info->auth_user)
+	HEARTH_FREE(info->auth_password)
+	HEARTH_FREE(info->auth_digest)
+	HEARTH_FREE(info->current_user)
+	HEARTH_FREE(info->query_string)
+	HEARTH_FREE(info->request_uri)
+	HEARTH_FREE(info->cookie_data)
+	HEARTH_FREE(info->content_type)
+	HEARTH_FREE(info->request_method)
 	/* A php://input stream that is still open is a resource of its own and closes with its last handle. */
 }
 
 static void free_headers(sapi_headers_struct *headers)
 {
 	if (headers->headers.count) { zend_llist_destroy(&headers->headers); }
-	if (headers->mimetype) { efree(headers->mimetype); }
-	if (headers->http_status_line) { efree(headers->http_status_line); }
+	HEARTH_FREE(headers->mimetype)
+	HEARTH_FREE(headers->http_status_line)
 }
 
-static void free_last_error(zend_string *message, zend_string *file)
+static void free_last_error(zend_string **message, zend_string **file)
 {
-	if (message) { zend_string_release(message); }
-	if (file) { zend_string_release(file); }
+	HEARTH_RELEASE(*message)
+	HEARTH_RELEASE(*file)
 }
 
 static void free_fields(hearth_request_state *state)
 {
 	free_request_info(&state->request_info);
 	free_headers(&state->sapi_headers);
-	free_last_error(state->last_error_message, state->last_error_file);
+	free_last_error(&state->last_error_message, &state->last_error_file);
 }
 
 /* Called with the state not live, after hearth_request_end has released everything that could run PHP code; else it is broken. */
@@ -162,7 +176,7 @@ void hearth_request_state_free(hearth_request_state *state)
 	if (!state->fresh && !state->released) {
 		free_fields(state);
 	}
-	if (state->session) { efree(state->session); }
+	if (state->session) { pefree(state->session, 1); }
 	if (state->request) { hearth_on_request_release(state->request); }
 	smart_str_free(&state->out);
 	state->timezone = NULL;
@@ -227,7 +241,7 @@ static void save_ini(hearth_request_state *state)
 	state->modified_ini = EG(modified_ini_directives);
 	EG(modified_ini_directives) = NULL;
 	state->ini_change_count = zend_hash_num_elements(state->modified_ini);
-	state->ini_changes = safe_emalloc(state->ini_change_count, sizeof(hearth_ini_change), 0);
+	state->ini_changes = safe_pemalloc(state->ini_change_count, sizeof(hearth_ini_change), 0, 1);
 	ZEND_HASH_FOREACH_PTR(state->modified_ini, entry) {
 		state->ini_changes[i].entry = entry;
 		/* ini_restore() leaves the entry in the table, with its old value and not modified any more. */
@@ -255,7 +269,7 @@ static void load_ini(hearth_request_state *state)
 		set_ini_value(entry, state->ini_changes[i].value);
 	}
 	if (state->ini_changes) {
-		efree(state->ini_changes);
+		pefree(state->ini_changes, 1);
 	}
 	state->ini_changes = NULL;
 	state->ini_change_count = 0;
@@ -272,7 +286,7 @@ static bool session_in_use(void)
 static void save_session(hearth_request_state *state)
 {
 	if (session_in_use()) {
-		state->session = emalloc(sizeof *state->session);
+		state->session = pemalloc(sizeof *state->session, 1);
 		*state->session = ps_globals;
 		ps_globals = idle_session;
 	}
@@ -282,7 +296,7 @@ static void load_session(hearth_request_state *state)
 {
 	if (state->session) {
 		ps_globals = *state->session;
-		efree(state->session);
+		pefree(state->session, 1);
 		state->session = NULL;
 	}
 }
@@ -374,7 +388,11 @@ void hearth_extensions_end(void)
 	}
 }
 
-/* ---- exchange ---- */
+/*
+ * ---- exchange ----
+ *
+ * Between two tasks no fatal error can be had: what is made here is not of the memory that has a limit.
+ */
 
 void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 {
@@ -402,6 +420,12 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	EG(error_reporting) = error_reporting;
 }
 
+/* What functions of the engine keep from call to call. */
+void hearth_task_state_end(void)
+{
+	HEARTH_RELEASE(BG(strtok_string))
+}
+
 /* hearth_request_end() has run, but a destructor that it called may have begun anew. */
 static bool is_left_as_found(hearth_request_state *request)
 {
@@ -417,7 +441,7 @@ void hearth_state_end(hearth_request_state *request)
 	}
 	free_request_info(&SG(request_info));
 	free_headers(&SG(sapi_headers));
-	free_last_error(PG(last_error_message), PG(last_error_file));
+	free_last_error(&PG(last_error_message), &PG(last_error_file));
 	request->released = true;
 }
 

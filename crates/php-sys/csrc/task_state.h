@@ -132,7 +132,8 @@ void hearth_task_state_init(hearth_task_state *state);
 /* Exchange: the state of who ran is put away, that of who runs next becomes live. A task that has ended is NULL. */
 void hearth_state_save(hearth_task_state *task, hearth_request_state *request);
 void hearth_state_load(const hearth_task_state *task, hearth_request_state *request);
-/* Instead of saving it, once its one task is at its end. */
+/* Instead of saving it, once a task, or the one task of a request, is at its end. */
+void hearth_task_state_end(void);
 void hearth_state_end(hearth_request_state *request);
 
 void hearth_register_server_variables(zval *server);

@@ -133,17 +133,29 @@ static const char *throwable_name(hearth_throwable kind)
 	return kind == HEARTH_THROW_TIMEOUT ? "hearth\\timeouterror" : "hearth\\cancellederror";
 }
 
+/*
+ * Rust frames are between here and PHP, with waits in them that are to be dropped. So a fatal error while the exception is
+ * made, such as the memory limit, is put off until they have returned.
+ */
 void hearth_throw(hearth_throwable kind, hearth_str message)
 {
-	zend_class_entry *ce = NULL;
+	zend_execute_data *frame = EG(current_execute_data);
 
-	if (!EG(current_execute_data)) {
+	if (!frame) {
 		/* No PHP code runs that could catch it: whoever waits is told by the return value. */
 		return;
 	}
-	if (kind != HEARTH_THROW_ERROR) {
-		const char *name = throwable_name(kind);
-		ce = zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
-	}
-	zend_throw_error(ce, "%.*s", (int) message.len, message.ptr);
+	zend_try {
+		zend_class_entry *ce = NULL;
+
+		if (kind != HEARTH_THROW_ERROR) {
+			const char *name = throwable_name(kind);
+			ce = zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
+		}
+		zend_throw_error(ce, "%.*s", (int) message.len, message.ptr);
+	} zend_catch {
+		EG(current_execute_data) = frame;
+		hearth_current->doomed = hearth_has_doomed = true;
+		hearth_interrupt();
+	} zend_end_try();
 }

@@ -102,7 +102,8 @@ ZEND_FUNCTION(Hearth_Internal_park)
 		hearth_refuse_wait();
 		return;
 	}
-	RETURN_BOOL(hearth_on_park(unlimited ? -1 : seconds < 0 ? 0 : seconds) == 0);
+	RETVAL_BOOL(hearth_on_park(unlimited ? -1 : seconds < 0 ? 0 : seconds) == 0);
+	hearth_bail_out_if_doomed();
 }
 
 ZEND_FUNCTION(Hearth_Internal_unpark)

@@ -65,8 +65,8 @@ bool hearth_can_wait(void)
 void hearth_refuse_wait(void)
 {
 	if (!HEARTH_IS_OUT_OF_MEMORY()) {
-		zend_throw_error(NULL, "A task cannot wait here: inside an autoloader, the compiler, the garbage collector, "
-			"or another place where the engine forbids a switch");
+		hearth_throw(HEARTH_THROW_ERROR, (hearth_str){ZEND_STRL("A task cannot wait here: inside an autoloader, the compiler, "
+			"the garbage collector, or another place where the engine forbids a switch")});
 	}
 }
 
@@ -79,13 +79,26 @@ void hearth_guard_forget(void)
 	}
 }
 
+bool hearth_has_doomed;
+
+/* Ends the task that runs as any other fatal error does: this one happened where it could not be left. */
+void hearth_bail_out_if_doomed(void)
+{
+	if (UNEXPECTED(hearth_current && hearth_current->doomed)) {
+		hearth_current->doomed = false;
+		zend_bailout();
+	}
+}
+
 static void on_interrupt(zend_execute_data *frame)
 {
 	if (interrupt) {
 		interrupt(frame);
 	}
 	if (hearth_current && !hearth_current->busy) {
+		hearth_bail_out_if_doomed();
 		hearth_on_interrupt();
+		hearth_bail_out_if_doomed();
 	}
 }
 

@@ -172,7 +172,7 @@ void hearth_on_timer(double seconds, bool repeat, uint64_t callback);
 bool hearth_on_timer_stop(uint64_t timer);
 hearth_task *hearth_timer_task(uint64_t callback, void *owner);
 void hearth_timer_forget(uint64_t callback);
-/* A task that calls a PHP function with one number; NULL if there is no such function. */
+/* A task that calls a PHP function with one number; NULL if there is no such function, or no memory. */
 hearth_task *hearth_call_task(const char *function, double argument, void *owner);
 /* The pending cancellation of the current task, if any: throw it. */
 void hearth_on_interrupt(void);

@@ -95,7 +95,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->generation++;
 	task->job = job;
 	task->request = request;
-	task->done = task->busy = task->broken = task->left = false;
+	task->done = task->busy = task->broken = task->left = task->doomed = false;
 	hearth_task_state_init(&task->saved);
 	return task;
 }
@@ -106,6 +106,9 @@ void hearth_bail_out_of_memory(void)
 	if (UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY())) {
 		HEARTH_FORGET_OUT_OF_MEMORY();
 		zend_bailout();
+	}
+	if (UNEXPECTED(hearth_has_doomed)) {
+		hearth_bail_out_if_doomed();
 	}
 }
 

@@ -25,6 +25,7 @@ struct hearth_task {
 	bool has_context, busy, done, broken;
 	bool background;                 /* its request state is its own and ends with it */
 	bool left;                       /* exit() ended its function */
+	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
 	zval callable;
@@ -114,6 +115,9 @@ void hearth_guard_engine(void);
 void hearth_guard_forget(void);
 bool hearth_is_cli(void);
 void hearth_bail_out_of_memory(void);
+/* There may be a task that is. */
+extern bool hearth_has_doomed;
+void hearth_bail_out_if_doomed(void);
 bool hearth_is_callable(zval *callable, uint32_t argument);
 void hearth_task_park(hearth_task *task);
 void hearth_commit_head(hearth_request_state *state);

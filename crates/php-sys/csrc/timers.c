@@ -60,20 +60,35 @@ hearth_task *hearth_timer_task(uint64_t callback, void *owner)
 	return task;
 }
 
+/* No task runs: running out of memory would be the end of the process. */
+static bool make_call(const char *function, double argument, zval *callable, zval **args)
+{
+	volatile bool made = false;
+
+	zend_try {
+		ZVAL_STRING(callable, function);
+		*args = emalloc(sizeof(zval));
+		ZVAL_DOUBLE(*args, argument);
+		made = true;
+	} zend_end_try();
+	return made;
+}
+
 hearth_task *hearth_call_task(const char *function, double argument, void *owner)
 {
 	hearth_task *task;
+	zval callable, *args;
 
-	if (!zend_hash_str_find_ptr_lc(CG(function_table), function, strlen(function))) {
+	if (!zend_hash_str_find_ptr_lc(CG(function_table), function, strlen(function))
+			|| !make_call(function, argument, &callable, &args)) {
 		return NULL;
 	}
 	task = hearth_task_new(HEARTH_JOB_CALL, hearth_request_state_new(NULL));
 	task->background = true;
 	task->owner = owner;
-	ZVAL_STRING(&task->callable, function);
+	task->callable = callable;
 	task->argc = 1;
-	task->args = emalloc(sizeof(zval));
-	ZVAL_DOUBLE(task->args, argument);
+	task->args = args;
 	return task;
 }
 

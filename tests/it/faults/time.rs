@@ -71,6 +71,32 @@ fn a_request_over_its_time_gets_a_timeout_error_where_it_names_the_form() {
     server.stop();
 }
 
+/// The exception that says so is too much: its trace has 30,000 frames.
+#[test]
+fn a_request_over_its_time_and_its_memory_lets_go_of_what_it_waited_for() {
+    let server = one_worker(
+        r#"[$near, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        function read($stream, int $depth) { return $depth ? read($stream, $depth - 1) . '' : fgets($stream); }
+        return function ($request) use ($near, $far) {
+            if ($request->path === '/deep') { return read($near, 30000); }
+            set_time_limit(20);
+            usleep(600000);
+            fwrite($far, "read\n");
+            return fgets($near);
+        };"#,
+    )
+    .args(["--request-timeout", "0.2", "--ini", "memory_limit=16M"])
+    .start();
+    let mut later = server.connect();
+    later.send("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(server.get("/deep").status, 500);
+    server.expect_log("Allowed memory size");
+    assert_eq!(ok(&later.response()), "read\n");
+    server.expect_log("a fatal error in PHP");
+    drop(later);
+    server.stop();
+}
+
 #[test]
 fn code_that_does_not_let_go_costs_its_worker() {
     let server = one_worker(

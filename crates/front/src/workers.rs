@@ -47,8 +47,8 @@ pub(crate) struct Workers {
     /// Requests that run at the same time.
     parallel: usize,
     posted: Cell<u32>,
-    /// When it was last looked at what workers have done, or slept.
-    looked: Cell<Instant>,
+    /// Since when, after the last sleep or [`Workers::glance`], something goes on.
+    busy: Cell<Option<Instant>>,
     known: RefCell<HashMap<u64, Rc<Worker>>>,
     seats: RefCell<Vec<Option<Rc<Worker>>>>,
     flights: RefCell<Vec<Option<Rc<Flight>>>>,
@@ -91,7 +91,7 @@ impl Workers {
             rings: Cell::new(0),
             parallel: std::thread::available_parallelism().map_or(1, Into::into),
             posted: Cell::new(0),
-            looked: Cell::new(Instant::now()),
+            busy: Cell::new(None),
             known: RefCell::default(),
             seats: RefCell::default(),
             flights: RefCell::default(),

@@ -28,11 +28,12 @@ impl Workers {
 
     /// True at most once in so long.
     pub(super) fn is_late(&self, now: Instant) -> bool {
-        let is_late = now.saturating_duration_since(self.looked.get()) >= LATE;
-        if is_late {
-            self.looked.set(now);
+        let since = self.busy.get();
+        if since.is_some_and(|since| now.saturating_duration_since(since) < LATE) {
+            return false;
         }
-        is_late
+        self.busy.set(Some(now));
+        since.is_some()
     }
 
     pub(super) fn ring(&self, seat: u16) {
@@ -76,7 +77,7 @@ impl Workers {
 
     pub(crate) fn unpark(&self) {
         self.desk.rise();
-        self.looked.set(Instant::now());
+        self.busy.set(None);
     }
 
     /// Sets the timer, if it is not set.

@@ -20,6 +20,7 @@ const SOURCES: &[&str] = &[
     "mysql.c",
     "persistent.c",
     "request.c",
+    "request_body.c",
     "request_end.c",
     "response.c",
     "sapi.c",

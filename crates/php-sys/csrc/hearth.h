@@ -2,8 +2,10 @@
  * The only contract between C and Rust. No Zend type crosses it: only our own structs, ids, and pointer + length pairs.
  *
  * Names give the direction: hearth_* is C called by Rust, hearth_on_* is Rust called by C.
- * Every hearth_* function that may run PHP code holds its own zend_try, so no longjmp ever leaves it.
- * hearth_on_* functions are called on a task's stack; while one runs, libc hooks let calls pass (see hearth_can_wait).
+ * Every hearth_* function that may run PHP code holds its own zend_try, so no longjmp ever leaves it; hearth_throw, which
+ * Rust calls with its frames on the stack, puts a fatal error off until they have returned.
+ * hearth_on_* functions are called on a task's stack, and a few that only log, count or let go also where no task runs.
+ * While one runs that does more than that, libc hooks let calls pass (see hearth_can_wait).
  */
 #ifndef HEARTH_H
 #define HEARTH_H

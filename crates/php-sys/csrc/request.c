@@ -4,13 +4,14 @@
 zend_class_entry *hearth_request_ce;
 static zend_object_handlers handlers;
 
+/* request_body.c */
+ZEND_METHOD(Hearth_Request, body);
+ZEND_METHOD(Hearth_Request, json);
+ZEND_METHOD(Hearth_Request, stream);
+
 enum { REQUEST_METHOD, REQUEST_TARGET, REQUEST_PATH, REQUEST_QUERY, REQUEST_PROTOCOL };
 
-typedef struct {
-	void *request;
-	zval query, cookies, attributes;
-	zend_object std;
-} request_object;
+typedef hearth_request_object request_object;
 
 static request_object *self_of(zend_object *object)
 {
@@ -253,25 +254,12 @@ ZEND_METHOD(Hearth_Request, cookie)
 	return_value_of(&self->cookies, name, fallback, return_value);
 }
 
-/* The body and what is parsed from it belong to the request while it runs. */
-static bool is_running(request_object *self)
-{
-	hearth_request_state *state = hearth_current_request();
-
-	if (state && state->request == self->request) {
-		return true;
-	}
-	zend_throw_error(NULL, "The body of a request can only be read while that request is handled, by its own tasks; "
-		"this one has ended or is another's");
-	return false;
-}
-
 ZEND_METHOD(Hearth_Request, form)
 {
 	request_object *self = self_of(Z_OBJ_P(ZEND_THIS));
 	HEARTH_PARSE_NAME_DEFAULT(name, fallback);
 
-	if (is_running(self)) {
+	if (hearth_request_is_running(self->request)) {
 		hearth_superglobals_need(true);
 		if (EG(exception)) {
 			return;
@@ -285,7 +273,7 @@ ZEND_METHOD(Hearth_Request, files)
 	request_object *self = self_of(Z_OBJ_P(ZEND_THIS));
 
 	ZEND_PARSE_PARAMETERS_NONE();
-	if (is_running(self)) {
+	if (hearth_request_is_running(self->request)) {
 		hearth_superglobals_need(true);
 		if (EG(exception)) {
 			return;
@@ -294,110 +282,6 @@ ZEND_METHOD(Hearth_Request, files)
 			RETURN_COPY(&PG(http_globals)[TRACK_VARS_FILES]);
 		}
 		RETURN_EMPTY_ARRAY();
-	}
-}
-
-static zend_string *read_body(request_object *self)
-{
-	php_stream *input;
-	zend_string *text;
-
-	if (!is_running(self)) {
-		return NULL;
-	}
-	input = php_stream_open_wrapper("php://input", "rb", REPORT_ERRORS, NULL);
-	if (!input) {
-		return ZSTR_EMPTY_ALLOC();
-	}
-	text = php_stream_copy_to_mem(input, PHP_STREAM_COPY_ALL, 0);
-	php_stream_close(input);
-	return text ? text : ZSTR_EMPTY_ALLOC();
-}
-
-ZEND_METHOD(Hearth_Request, body)
-{
-	zend_string *text;
-
-	ZEND_PARSE_PARAMETERS_NONE();
-	text = read_body(self_of(Z_OBJ_P(ZEND_THIS)));
-	if (text) {
-		RETURN_STR(text);
-	}
-}
-
-ZEND_METHOD(Hearth_Request, json)
-{
-	zend_long flags = 0;
-	zend_string *text;
-	zval function, arguments[4];
-
-	ZEND_PARSE_PARAMETERS_START(0, 1)
-		Z_PARAM_OPTIONAL
-		Z_PARAM_LONG(flags)
-	ZEND_PARSE_PARAMETERS_END();
-	text = read_body(self_of(Z_OBJ_P(ZEND_THIS)));
-	if (!text) {
-		return;
-	}
-	ZVAL_STRING(&function, "json_decode");
-	ZVAL_STR(&arguments[0], text);
-	ZVAL_TRUE(&arguments[1]);
-	ZVAL_LONG(&arguments[2], 512);
-	ZVAL_LONG(&arguments[3], flags | (1 << 22)); /* JSON_THROW_ON_ERROR */
-	call_user_function(NULL, NULL, &function, return_value, 4, arguments);
-	zval_ptr_dtor(&function);
-	zval_ptr_dtor(&arguments[0]);
-}
-
-/* ---- stream(): the body as it arrives ---- */
-
-static ssize_t body_stream_read(php_stream *stream, char *buffer, size_t count)
-{
-	ptrdiff_t n = hearth_on_body_read(stream->abstract, buffer, count);
-
-	if (n <= 0) {
-		stream->eof = 1;
-	} else {
-		SG(read_post_bytes) += n;
-	}
-	return n < 0 ? -1 : n;
-}
-
-static int body_stream_close(php_stream *stream, int close_handle)
-{
-	(void) close_handle;
-	hearth_on_request_release(stream->abstract);
-	return 0;
-}
-
-static int body_stream_flush(php_stream *stream)
-{
-	(void) stream;
-	return 0;
-}
-
-static const php_stream_ops body_stream_ops = {
-	NULL, body_stream_read, body_stream_close, body_stream_flush, "hearth-body", NULL, NULL, NULL, NULL,
-};
-
-ZEND_METHOD(Hearth_Request, stream)
-{
-	request_object *self = self_of(Z_OBJ_P(ZEND_THIS));
-	php_stream *stream;
-
-	ZEND_PARSE_PARAMETERS_NONE();
-	if (!is_running(self)) {
-		return;
-	}
-	if (SG(request_info).request_body || SG(read_post_bytes)) {
-		/* Somebody has read of it already: what php://input kept is the whole body. */
-		stream = php_stream_open_wrapper("php://input", "rb", REPORT_ERRORS, NULL);
-	} else {
-		hearth_on_request_retain(self->request);
-		stream = php_stream_alloc(&body_stream_ops, self->request, NULL, "rb");
-	}
-	if (stream) {
-		php_stream_to_zval(stream, return_value);
 	}
 }
 

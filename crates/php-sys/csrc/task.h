@@ -49,6 +49,13 @@ typedef struct {
 	zend_object std;
 } hearth_task_object;
 
+/* The PHP object Hearth\Request. */
+typedef struct {
+	void *request;
+	zval query, cookies, attributes;
+	zend_object std;
+} hearth_request_object;
+
 extern __thread hearth_task *hearth_current;
 extern zend_fcall_info hearth_handler;
 extern zend_fcall_info_cache hearth_handler_cache;
@@ -129,6 +136,8 @@ void hearth_flush(void *context);
 void hearth_let_send(void);
 zend_object *hearth_request_object_new(void *request);
 void hearth_request_object_end(zend_object *object);
+/* Throws if it does not, in this task: only then there is a body. */
+bool hearth_request_is_running(void *request);
 void hearth_register_request(void);
 void hearth_register_task(void);
 bool hearth_in_task(void);

@@ -57,21 +57,6 @@ final class Waiters
         --$this->count;
     }
 
-    /** Takes out the first: `remove()` without its questions. */
-    private function shift(Waiter $first): void
-    {
-        $next = $first->next;
-        $this->first = $next;
-        if ($next === null) {
-            $this->last = null;
-        } else {
-            $next->previous = null;
-            $first->next = null;
-        }
-        $first->queue = null;
-        --$this->count;
-    }
-
     /**
      * Gives the first waiter its turn and makes its task runnable.
      *
@@ -82,7 +67,17 @@ final class Waiters
     public function serve(mixed $value = null): ?Waiter
     {
         while (($waiter = $this->first) !== null) {
-            $this->shift($waiter);
+            // As remove(), of the first.
+            $next = $waiter->next;
+            $this->first = $next;
+            if ($next === null) {
+                $this->last = null;
+            } else {
+                $next->previous = null;
+                $waiter->next = null;
+            }
+            $waiter->queue = null;
+            --$this->count;
             $before = $waiter->value;
             $waiter->done = true;
             $waiter->value = $value;

@@ -19,7 +19,7 @@ final class Entry
     /** How many times the owner has borrowed it and not given it back. */
     public int $depth = 0;
 
-    /** Counts the loans; whatever remembers an older number has lost the connection. */
+    /** Counts the loans that are over; whatever remembers an older number has lost the connection. */
     public int $lease = 0;
 
     public float $borrowedAt = 0.0;

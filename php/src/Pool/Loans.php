@@ -152,7 +152,6 @@ final class Loans
         $entry->owner = $task;
         $entry->depth = 1;
         $entry->borrowedAt = $now;
-        ++$entry->lease;
         ++$this->statistics->borrowed;
         if ($this->binds) {
             $this->bound[$task] = $entry;
@@ -248,20 +247,15 @@ final class Loans
         $reason = $entry->doomed ?? ($entry->statements > 0 || $entry->wornOutAt <= $now ? $this->wornOut($entry) : null);
         if ($reason !== null) {
             ($this->destroy)($entry, $reason);
-        } elseif ($this->resets && $this->isChanged($entry)) {
-            $this->reset->start($entry);
-        } else {
-            $this->store->release($entry);
-        }
-    }
 
-    private function isChanged(Entry $entry): bool
-    {
-        try {
-            return $this->driver === null || $this->driver->needsReset($entry);
-        } catch (\Throwable) {
-            return true;
+            return;
         }
+        try {
+            $changed = $this->resets && ($this->driver === null || $this->driver->needsReset($entry));
+        } catch (\Throwable) {
+            $changed = true;
+        }
+        $changed ? $this->reset->start($entry) : $this->store->release($entry);
     }
 
     private function endTrace(Entry $entry, float $now): void

@@ -148,7 +148,10 @@ final class Pdo extends \PDO
     /** The connection for a statement, which may change the state of its session. */
     private function entryFor(string $sql): Entry
     {
-        $entry = $this->entry();
+        $entry = $this->loans->ofTask();
+        if (!$entry->watched || $entry->doomed === 'broken') {
+            $entry = $this->entry();
+        }
         if (!$entry->dirty) {
             $entry->dirty = (Sql::$known[$sql] ?? Sql::changesSession($sql)) || ($this->driverName === 'sqlite' && Sql::beginsTransaction($sql));
         }

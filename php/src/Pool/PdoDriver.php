@@ -26,12 +26,16 @@ final class PdoDriver implements Driver
     /** @var array<string>|null what to run after a reset, null = not learnt yet */
     private ?array $again = null;
 
+    /** SQLite's driver knows only of transactions that were begun with beginTransaction(), until PHP 8.4. */
+    private readonly bool $beginsUnseen;
+
     /** Whether there is a session whose state is reset. */
     private readonly bool $hasSession;
 
     /** @param bool $transactionOnly roll back what is open, and leave the session's state alone */
     public function __construct(private readonly string $name, private readonly bool $transactionOnly)
     {
+        $this->beginsUnseen = $name === 'sqlite';
         $this->hasSession = !$transactionOnly && ($name === 'mysql' || $name === 'pgsql');
     }
 
@@ -84,13 +88,12 @@ final class PdoDriver implements Driver
     public function needsReset(Entry $entry): bool
     {
         return ($this->hasSession && ($entry->dirty || !$entry->watched))
-            || $entry->attributes !== [] || $entry->connection->inTransaction() || $this->mayBeginUnseen($entry);
+            || $entry->attributes !== [] || $entry->connection->inTransaction() || ($this->beginsUnseen && $this->mayHaveBegun($entry));
     }
 
-    /** SQLite's driver knows only of transactions that were begun with beginTransaction(), until PHP 8.4. */
-    private function mayBeginUnseen(Entry $entry): bool
+    private function mayHaveBegun(Entry $entry): bool
     {
-        return $this->name === 'sqlite' && (!$entry->watched || $entry->dirty);
+        return $this->beginsUnseen && ($entry->dirty || !$entry->watched);
     }
 
     public function reset(Entry $entry): bool
@@ -99,7 +102,7 @@ final class PdoDriver implements Driver
         $open = $pdo->inTransaction();
         if ($open) {
             $this->must($pdo->rollBack());
-        } elseif ($this->mayBeginUnseen($entry)) {
+        } elseif ($this->mayHaveBegun($entry)) {
             $open = self::rollBackUnseen($pdo);
         }
         foreach ($entry->attributes as $attribute => $value) {

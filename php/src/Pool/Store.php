@@ -62,10 +62,9 @@ final class Store
         $this->entries[\spl_object_id($entry->connection)] = $entry;
     }
 
-    /** Gives a connection that is ready to the first that waits, or puts it among the idle ones. */
+    /** Gives a connection that is reserved, and ready, to the first that waits, or puts it among the idle ones. */
     public function release(Entry $entry): void
     {
-        $entry->state = State::Reserved;
         if ($this->open && $this->waiters->first !== null && $this->waiters->serve($entry) !== null) {
             return;
         }

@@ -81,7 +81,9 @@ final class Supply
     {
         $store = $this->store;
         while (true) {
-            $this->mayWait();
+            if ($store->closed || $store->entries === [] || $this->options->maxWaiters !== null) {
+                $this->mayWait();
+            }
             // While all that may be are there, and none is idle, there is nothing to ask for.
             if (\count($store->entries) < $this->options->size || $store->idle !== []) {
                 $entry = $this->takeNew();

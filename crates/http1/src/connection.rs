@@ -145,23 +145,15 @@ struct Sending<B> {
 }
 
 impl<B: Body> Sending<B> {
-    fn new(body: B, framing: Framing) -> Sending<B> {
-        let mut sending = Sending {
-            body: Some(body),
+    fn new(mut body: B, framing: Framing) -> Sending<B> {
+        if framing == Framing::Length(0) {
+            body.was_sent();
+        }
+        let has_body = !matches!(framing, Framing::None | Framing::Length(0));
+        Sending {
+            body: has_body.then_some(body),
             framing,
             failed: None,
-        };
-        match framing {
-            Framing::None => sending.body = None,
-            Framing::Length(0) => sending.was_sent(),
-            _ => {}
-        }
-        sending
-    }
-
-    fn was_sent(&mut self) {
-        if let Some(mut body) = self.body.take() {
-            body.was_sent();
         }
     }
 
@@ -192,7 +184,10 @@ impl<B: Body> Sending<B> {
                 piece.and_then(|piece| wire.with_output(|output| self.framing.push(output, piece)));
             match is_last {
                 Ok(false) => {}
-                Ok(true) => self.was_sent(),
+                Ok(true) => {
+                    body.was_sent();
+                    self.body = None;
+                }
                 // What came before it is sent all the same.
                 Err(error) => (self.body, self.failed) = (None, Some(error)),
             }

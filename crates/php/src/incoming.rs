@@ -17,6 +17,8 @@ pub enum BodyFault {
     Broken,
     /// It is larger than the server takes, whatever PHP's limit.
     TooLarge,
+    /// It is larger than PHP's limit.
+    OverLimit,
 }
 
 /// What has arrived, and what is still to come.
@@ -28,7 +30,6 @@ pub(crate) struct Incoming {
     arrived: u64,
     read: u64,
     limit: u64,
-    over: bool,
     fault: Option<BodyFault>,
 }
 
@@ -40,14 +41,8 @@ impl Incoming {
             arrived: 0,
             read: 0,
             limit,
-            over: false,
             fault: None,
         }
-    }
-
-    /// Whether it was larger than the limit.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over
     }
 
     pub(crate) fn fault(&self) -> Option<BodyFault> {
@@ -101,7 +96,7 @@ impl Incoming {
 
     /// 0: the end; -1: the client is gone; -2: larger than the limit; `None` when only the client can tell.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Option<isize> {
-        if self.over {
+        if self.fault == Some(BodyFault::OverLimit) {
             return Some(-2);
         }
         if self.piece.is_empty() {
@@ -113,7 +108,7 @@ impl Incoming {
         self.piece.advance(n);
         self.read += n as u64;
         if self.is_beyond(self.read) {
-            self.over = true;
+            self.fault = Some(BodyFault::OverLimit);
             self.source = None;
             return Some(-2);
         }

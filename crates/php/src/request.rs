@@ -147,11 +147,6 @@ impl Request {
         self.response.borrow_mut().take()
     }
 
-    /// Whether the body was larger than the limit.
-    pub fn body_was_too_large(&self) -> bool {
-        self.incoming.borrow().is_over()
-    }
-
     /// Why not all of the body came, if it was asked for.
     pub fn body_fault(&self) -> Option<BodyFault> {
         self.incoming.borrow().fault()

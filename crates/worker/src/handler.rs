@@ -182,7 +182,7 @@ impl Answering {
 
     fn answer(&mut self, response: Response) -> Answer {
         let mut answer = match self.request.body_fault() {
-            _ if self.request.body_was_too_large() => plain(413, TOO_LARGE),
+            Some(BodyFault::OverLimit) => plain(413, TOO_LARGE),
             Some(BodyFault::TooLarge) => plain(413, OVER_MAX_BODY),
             Some(BodyFault::Broken) => plain(400, "The request body is malformed.\n"),
             None => convert(response, self.worker.classic.is_some()),

@@ -70,14 +70,16 @@ final class ChannelTest extends TestCase
             $got = [];
             for ($i = 0; $i < 5; ++$i) {
                 async(function () use ($channel, $i, &$got): void {
-                    $got[] = [$i, $channel->receive()];
+                    $got[$i] = $channel->receive();
                 });
             }
             for ($i = 0; $i < 5; ++$i) {
                 $channel->send("v$i");
             }
             self::pause(0.001);
-            self::assertSame([[0, 'v0'], [1, 'v1'], [2, 'v2'], [3, 'v3'], [4, 'v4']], $got);
+            // Who gets what; in which order they go on is the scheduler's business.
+            \ksort($got);
+            self::assertSame(['v0', 'v1', 'v2', 'v3', 'v4'], $got);
         });
     }
 

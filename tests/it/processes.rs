@@ -4,6 +4,8 @@ use std::fs;
 
 use testkit::Server;
 
+use crate::support::eventually;
+
 #[test]
 fn the_supervisor_never_maps_php_and_the_zygote_has_one_thread() {
     let server = Server::script("return fn () => 'x';")
@@ -41,12 +43,27 @@ fn slices_can_be_said() -> bool {
 }
 
 #[test]
-fn workers_give_way_to_whoever_is_woken() {
-    let server = Server::script("return fn () => 'x';").start();
+fn a_worker_that_computes_gives_way_to_whoever_is_woken() {
+    let server = Server::script(
+        "return function ($request) { \
+            $ms = (int) $request->query('compute'); \
+            for ($until = hrtime(true) + $ms * 1e6; hrtime(true) < $until;); \
+            usleep(1000); \
+            return 'x'; };",
+    )
+    .args(["--workers", "1"])
+    .start();
     if let Some(others) = slice(server.pid()).filter(|_| slices_can_be_said()) {
-        for worker in server.workers() {
-            assert!(slice(worker).expect("the kernel tells") > others);
-        }
+        let gives_way = || slice(server.workers()[0]).expect("the kernel tells") > others;
+        eventually("at first", gives_way);
+        eventually("one that mostly waits does not", || {
+            (0..20).for_each(|_| drop(server.get("/")));
+            !gives_way()
+        });
+        eventually("one that computes does again", || {
+            (0..5).for_each(|_| drop(server.get("/?compute=20")));
+            gives_way()
+        });
     }
     server.stop();
 }

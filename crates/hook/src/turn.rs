@@ -3,14 +3,14 @@
 /// Longer than what the kernel gives by default: 0.7 to 3 ms, by the number of processors.
 const SLICE: u64 = 4_000_000;
 
-/// Let whoever is woken while PHP computes run at once.
+/// Whether whoever is woken while this thread runs goes first.
 ///
 /// Since Linux 6.6 a process that is woken waits until the one that runs has had its slice, to the next tick of the clock:
 /// up to 4 ms. A worker that sends a query and computes on keeps the database's own thread waiting for that long, and the
 /// front. The kernel makes an exception for a process whose slice is shorter than that of the one that runs (`PREEMPT_SHORT`,
-/// since 6.12, where a process may say how long its slice is); so ours is longer than the others'. Among workers nothing
-/// changes. Older kernels take no notice.
-pub fn give_way_to_the_woken() {
+/// since 6.12, where a process may say how long its slice is); so ours is longer than the others', or as theirs. Among
+/// workers nothing changes. Older kernels take no notice.
+pub fn give_way_to_the_woken(yes: bool) {
     let mut attributes = std::mem::MaybeUninit::<libc::sched_attr>::zeroed();
     let size = u32::try_from(size_of::<libc::sched_attr>()).expect("a small structure");
     // SAFETY: room for `size` bytes of attributes of this thread (0); of any bits in them, zero too, they are made of integers.
@@ -21,7 +21,8 @@ pub fn give_way_to_the_woken() {
     if attributes.size == 0 || attributes.sched_policy != libc::SCHED_OTHER.cast_unsigned() {
         return;
     }
-    attributes.sched_runtime = SLICE;
+    // 0: as the kernel gives it.
+    attributes.sched_runtime = if yes { SLICE } else { 0 };
     // SAFETY: the attributes are the thread's own but for the slice; the kernel reads as many bytes as they say.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }

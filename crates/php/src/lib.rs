@@ -31,5 +31,6 @@ pub use incoming::{BodyFault, BodySource};
 pub use request::{Body, Client, Pipe, Request, Response, Script};
 pub use task::{
     Task, call_task, current_request_id, current_task_id, loop_stop_task, timer_forget, timer_task,
+    times_resumed,
 };
 pub use wait::{Cancel, Cancelled, interrupt, is_unwinding, throw_error, wait};

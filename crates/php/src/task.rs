@@ -55,6 +55,7 @@ impl std::fmt::Debug for Task {
 const MOST_SPARE: usize = 256;
 
 thread_local! {
+    static RESUMED: Cell<u64> = const { Cell::new(0) };
     static SPARE: RefCell<Vec<Rc<TaskCell>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -134,6 +135,7 @@ impl TaskCell {
         // SAFETY: `c` was made by one of the hearth_task_* constructors and is freed only below, after its end; the
         // engine's thread is this one, because Rc keeps the cell on it.
         let step = unsafe { sys::hearth_task_resume(self.c.get()) };
+        RESUMED.set(RESUMED.get() + 1);
         if is_forked() {
             host().left_fork();
         }
@@ -282,6 +284,11 @@ pub(crate) fn current() -> Option<&'static TaskCell> {
     // SAFETY: the owner is the cell of the task that is running, which is alive while it runs; callers use the
     // reference only until they return to that task's PHP code, so 'static is never outlived in practice.
     unsafe { sys::hearth_current_owner().cast::<TaskCell>().as_ref() }
+}
+
+/// How many times tasks of this thread have run, from a start or a wait to the next wait or the end.
+pub fn times_resumed() -> u64 {
+    RESUMED.get()
 }
 
 /// The id of the task that runs, 0 for none. The same number PHP sees.

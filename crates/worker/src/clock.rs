@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http1::Patience;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::worker::Worker;
 
@@ -16,7 +17,47 @@ const SLOW_TICK: Duration = Duration::from_secs(1);
 /// How long a connection that is idle while a new generation takes over may still send a request.
 const LINGER: u64 = 2_000;
 
+/// Whether what runs here computes for long before it waits again.
+struct Habit {
+    computes: bool,
+    cpu: Duration,
+    resumed: u64,
+}
+
+impl Habit {
+    /// From so long on, others that are woken had better go first; below, each such change costs more than it brings.
+    const LONG: Duration = Duration::from_millis(1);
+
+    fn new() -> Habit {
+        hook::give_way_to_the_woken(true);
+        Habit {
+            computes: true,
+            cpu: Duration::ZERO,
+            resumed: 0,
+        }
+    }
+
+    fn look(&mut self) {
+        let cpu = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
+        let resumed = php::times_resumed();
+        let times = u32::try_from(resumed - self.resumed).unwrap_or(u32::MAX);
+        if times == 0 {
+            return;
+        }
+        let computes = (cpu - self.cpu) / times >= Habit::LONG;
+        if computes != self.computes {
+            hook::give_way_to_the_woken(computes);
+        }
+        *self = Habit {
+            computes,
+            cpu,
+            resumed,
+        };
+    }
+}
+
 pub(crate) async fn run(worker: Rc<Worker>) {
+    let mut habit = Habit::new();
     loop {
         if worker.is_quiet() {
             worker.awake.notified().await;
@@ -28,6 +69,7 @@ pub(crate) async fn run(worker: Rc<Worker>) {
             // A first waiting request makes the tick shorter.
             () = worker.awake.notified(), if !fast => continue,
         }
+        habit.look();
         worker.end_overdue();
         worker.connections.close_silent(&patience(&worker));
     }

@@ -255,7 +255,6 @@ fn is_live(request: &Weak<Request>) -> bool {
 pub(crate) fn main(start: Start) -> ExitCode {
     log::set_slot(start.slot);
     log::set_level(start.boot.log_level);
-    hook::give_way_to_the_woken();
     if start.cold {
         if let Err(error) = php::run_entry(&start.boot.app) {
             return failed(&start.channel, error.0);

@@ -244,14 +244,16 @@ impl Server {
         }
     }
 
-    /// Until every worker of the first generation was seen, the supervisor is still opening channels to them.
+    /// Until every worker of the first generation was seen, the supervisor is still opening channels to them, and on a busy
+    /// machine it may pause in the middle of that.
     fn await_workers(&self) {
-        let mut last = 0;
+        const OFTEN: usize = 10;
+        let (mut last, mut same) = (0, 0);
         until(Duration::from_secs(5), || {
             let now = self.workers().len() + descriptors(self.pid()).len();
-            let settled = now == last && !self.workers().is_empty();
+            same = if now == last { same + 1 } else { 0 };
             last = now;
-            settled.then_some(())
+            (same >= OFTEN && !self.workers().is_empty()).then_some(())
         });
     }
 

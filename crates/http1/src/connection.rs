@@ -123,13 +123,13 @@ async fn answer<S: Stream, B: Body + Unpin>(
     });
     let mut sending = Sending::new(response.body, framing);
     if !keep_alive {
-        wire.is_endless(framing == Framing::UntilClose);
+        wire.set_endless(framing == Framing::UntilClose);
     }
     poll_fn(|context| sending.poll(wire, context)).await?;
     drop(sending);
     wire.life.work(Phase::Sending);
     if !keep_alive {
-        wire.is_endless(false);
+        wire.set_endless(false);
         return Ok(false);
     }
     let can_go_on = wire.is_at_end() || poll_fn(|context| wire.poll_rest(context)).await;

@@ -332,8 +332,8 @@ impl<S: Stream> Wire<S> {
     }
 
     /// Until this is taken back, the end of the connection must not look like one.
-    pub(crate) fn is_endless(&self, is: bool) {
-        self.inner.borrow_mut().endless = is;
+    pub(crate) fn set_endless(&self, endless: bool) {
+        self.inner.borrow_mut().endless = endless;
     }
 
     /// The connection is over, for who still reads from it too.

@@ -87,13 +87,8 @@ final class PdoDriver implements Driver
 
     public function needsReset(Entry $entry): bool
     {
-        return ($this->hasSession && ($entry->dirty || !$entry->watched))
-            || $entry->attributes !== [] || $entry->connection->inTransaction() || ($this->beginsUnseen && $this->mayHaveBegun($entry));
-    }
-
-    private function mayHaveBegun(Entry $entry): bool
-    {
-        return $this->beginsUnseen && ($entry->dirty || !$entry->watched);
+        return (($this->hasSession || $this->beginsUnseen) && ($entry->dirty || !$entry->watched))
+            || $entry->attributes !== [] || $entry->connection->inTransaction();
     }
 
     public function reset(Entry $entry): bool
@@ -102,7 +97,7 @@ final class PdoDriver implements Driver
         $open = $pdo->inTransaction();
         if ($open) {
             $this->must($pdo->rollBack());
-        } elseif ($this->mayHaveBegun($entry)) {
+        } elseif ($this->beginsUnseen && ($entry->dirty || !$entry->watched)) {
             $open = self::rollBackUnseen($pdo);
         }
         foreach ($entry->attributes as $attribute => $value) {

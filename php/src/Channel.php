@@ -62,10 +62,8 @@ final class Channel implements \IteratorAggregate, \Countable
 
             return;
         }
-        $waiter = new Waiter(Internal\taskId(), $value);
-        if (!$this->senders->wait($waiter, $timeout, static function (): void {})) {
-            throw new TimeoutError("nobody received from the channel within $timeout s");
-        }
+        $waiter = $this->senders->wait($timeout, static function (): void {}, $value)
+            ?? throw new TimeoutError("nobody received from the channel within $timeout s");
         if ($waiter->value === false) {
             throw new ChannelClosed('the channel was closed while send() waited');
         }
@@ -85,10 +83,8 @@ final class Channel implements \IteratorAggregate, \Countable
         if ($this->closed) {
             throw new ChannelClosed('receive() on a channel that is closed and empty');
         }
-        $waiter = new Waiter(Internal\taskId());
-        if (!$this->receivers->wait($waiter, $timeout, $this->putBack(...))) {
-            throw new TimeoutError("nothing was sent into the channel within $timeout s");
-        }
+        $waiter = $this->receivers->wait($timeout, $this->putBack(...))
+            ?? throw new TimeoutError("nothing was sent into the channel within $timeout s");
         if ($waiter->value === null) {
             throw new ChannelClosed('the channel was closed while receive() waited');
         }

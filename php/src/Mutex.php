@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Hearth;
 
-use Hearth\Internal\Waiter;
 use Hearth\Internal\Waiters;
 
 /**
@@ -48,9 +47,8 @@ final class Mutex
 
             return;
         }
-        if (!$this->waiters->wait(new Waiter($task), $timeout, fn () => $this->handOn())) {
-            throw new TimeoutError("the mutex, held by task $this->owner, did not come free within $timeout s");
-        }
+        $this->waiters->wait($timeout, fn () => $this->handOn())
+            ?? throw new TimeoutError("the mutex, held by task $this->owner, did not come free within $timeout s");
     }
 
     /** Takes it if it is free. */

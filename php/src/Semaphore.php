@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Hearth;
 
-use Hearth\Internal\Waiter;
 use Hearth\Internal\Waiters;
 
 /**
@@ -47,10 +46,8 @@ final class Semaphore
 
             return;
         }
-        $waiter = new Waiter(Internal\taskId());
-        if (!$this->waiters->wait($waiter, $timeout, fn () => $this->release())) {
-            throw new TimeoutError("none of the semaphore's $this->permits permits came free within $timeout s");
-        }
+        $this->waiters->wait($timeout, fn () => $this->release())
+            ?? throw new TimeoutError("none of the semaphore's $this->permits permits came free within $timeout s");
     }
 
     /** Takes a permit if one is free. */

@@ -574,11 +574,6 @@ final class Pool
 final class Statement extends \PDOStatement
 {
 
-    /** @internal PDO makes statements */
-    protected function __construct(private readonly Entry $entry, private readonly Driver $driver) {}
-
-    public function __destruct() {}
-
     /** @return array{queryString: string} as that of a PDOStatement */
     public function __debugInfo(): array {}
 

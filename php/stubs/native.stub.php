@@ -249,7 +249,7 @@ namespace Hearth\Internal {
      * Suspends the current task until it is unparked.
      *
      * @internal
-     * @param float|null $timeout seconds, null = for ever
+     * @param float|null $timeout seconds, less than 0 as 0, null = for ever
      * @return bool false when the time was up
      * @throws \Hearth\CancelledError
      * @throws \Error outside a task

@@ -23,10 +23,9 @@ final class Waiter
     /** True once it was given what it waits for. */
     public bool $done = false;
 
+    /** What it was given; before, what it has to give. */
     public mixed $value = null;
 
-    public function __construct(public readonly int $task, mixed $value = null)
-    {
-        $this->value = $value;
-    }
+    /** Who waits. */
+    public int $task = 0;
 }

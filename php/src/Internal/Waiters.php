@@ -24,19 +24,6 @@ final class Waiters
         return $this->count;
     }
 
-    public function push(Waiter $waiter): void
-    {
-        $waiter->queue = $this;
-        $waiter->previous = $this->last;
-        if ($this->last === null) {
-            $this->first = $waiter;
-        } else {
-            $this->last->next = $waiter;
-        }
-        $this->last = $waiter;
-        ++$this->count;
-    }
-
     /** Takes the waiter out; does nothing if it has left already. */
     public function remove(Waiter $waiter): void
     {
@@ -92,23 +79,26 @@ final class Waiters
     }
 
     /**
-     * Waits in this queue until served.
+     * The current task waits in this queue until served.
      *
      * @param float|null $timeout seconds, null = for ever
      * @param \Closure(Waiter): void $passOn called when the waiter was served but cannot make use of it, because it was cancelled meanwhile
-     * @return bool false when the time was up first
+     * @param mixed $value what it has to give
+     * @param float|null $since when it began to wait, null = now
+     * @return Waiter|null as it was served, null when the time was up first
      * @throws \Hearth\CancelledError
      */
-    public function wait(Waiter $waiter, ?float $timeout, \Closure $passOn): bool
+    public function wait(?float $timeout, \Closure $passOn, mixed $value = null, ?float $since = null): ?Waiter
     {
-        if ($waiter->since === 0.0) {
-            $waiter->since = monotonic();
-        }
-        $this->push($waiter);
+        $waiter = new Waiter();
+        $waiter->task = taskId();
+        $waiter->since = $since ??= monotonic();
+        $waiter->value = $value;
+        $this->enqueue($waiter);
         try {
             // Who is woken without being served was woken for something else.
             do {
-                $woken = park($timeout === null ? null : \max(0.0, $waiter->since + $timeout - monotonic()));
+                $woken = park($timeout === null ? null : $since + $timeout - monotonic());
             } while ($woken && !$waiter->done);
         } catch (\Throwable $error) {
             if ($waiter->done) {
@@ -121,6 +111,20 @@ final class Waiters
             }
         }
 
-        return $waiter->done;
+        return $waiter->done ? $waiter : null;
+    }
+
+    private function enqueue(Waiter $waiter): void
+    {
+        $waiter->queue = $this;
+        $last = $this->last;
+        if ($last === null) {
+            $this->first = $waiter;
+        } else {
+            $waiter->previous = $last;
+            $last->next = $waiter;
+        }
+        $this->last = $waiter;
+        ++$this->count;
     }
 }

@@ -145,7 +145,7 @@ final class Loans
             $entry = \array_pop($store->idle);
             ++$this->statistics->borrowTime->counts[0];
         } else {
-            $entry = $this->supply->take($timeout, $now);
+            $entry = $this->supply->take($task, $timeout, $now);
             $now = $entry->borrowedAt;
         }
         $entry->state = State::Lent;

@@ -119,7 +119,7 @@ final class Pdo extends \PDO
         $entry->watched = true;
         $class = $entry->connection->getAttribute(\PDO::ATTR_STATEMENT_CLASS);
         if ($class === null || $class[0] === \PDOStatement::class) {
-            $entry->connection->setAttribute(\PDO::ATTR_STATEMENT_CLASS, [Statement::class, [$entry, $this->pool->driver()]]);
+            $entry->connection->setAttribute(\PDO::ATTR_STATEMENT_CLASS, [Statement::class]);
         } else {
             $entry->statementsUseIt = false;
         }
@@ -131,7 +131,7 @@ final class Pdo extends \PDO
         try {
             $result = $entry->connection->$method(...$arguments);
         } catch (\Throwable $error) {
-            self::noteFailure($entry, $this->pool->driver(), $error);
+            $this->noteFailure($entry, $error);
             throw $error;
         }
         return $result === false ? $this->refused($entry) : $result;
@@ -140,7 +140,7 @@ final class Pdo extends \PDO
     /** A call that failed without an exception. */
     private function refused(Entry $entry): false
     {
-        self::noteFailure($entry, $this->pool->driver(), self::silentError($entry->connection->errorInfo()));
+        $this->noteFailure($entry, self::silentError($entry->connection->errorInfo()));
 
         return false;
     }
@@ -160,9 +160,9 @@ final class Pdo extends \PDO
     }
 
     /** @internal a connection that is of no more use is not lent again */
-    public static function noteFailure(Entry $entry, Driver $driver, \Throwable $error): void
+    public function noteFailure(Entry $entry, \Throwable $error): void
     {
-        if ($entry->doomed === null && $driver->isBroken($error)) {
+        if ($entry->doomed === null && $this->pool->driver()->isBroken($error)) {
             $entry->doomed = 'broken';
         }
     }
@@ -188,7 +188,7 @@ final class Pdo extends \PDO
         try {
             return $this->made($entry, $entry->connection->prepare($query));
         } catch (\Throwable $error) {
-            self::noteFailure($entry, $this->pool->driver(), $error);
+            $this->noteFailure($entry, $error);
             throw $error;
         }
     }
@@ -215,16 +215,16 @@ final class Pdo extends \PDO
         try {
             return $this->made($entry, $entry->connection->query($query));
         } catch (\Throwable $error) {
-            self::noteFailure($entry, $this->pool->driver(), $error);
+            $this->noteFailure($entry, $error);
             throw $error;
         }
     }
 
-    /** A statement keeps this object alive, as one of PDO keeps its connection. */
+    /** What PDO made of a query. */
     private function made(Entry $entry, \PDOStatement|false $statement): \PDOStatement|false
     {
         if ($statement instanceof Statement) {
-            $statement->keep($this);
+            $statement->adopt($this, $entry);
         } elseif ($statement === false) {
             $this->refused($entry);
         }

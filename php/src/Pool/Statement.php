@@ -13,34 +13,26 @@ if (!\class_exists(\PDOStatement::class, false)) {
  */
 final class Statement extends \PDOStatement
 {
-    private readonly int $lease;
+    /** The loan in which it was made; null until `adopt()`, which is before anybody else sees it. */
+    private ?Entry $entry = null;
 
+    private int $lease = 0;
+
+    /** Whose it is: it keeps that alive, as a statement of PDO keeps its connection. */
     private ?Pdo $pdo = null;
 
-    /** Whether its end must be awaited before the connection may be lent again; one that failed was never made. */
-    private bool $counted = false;
+    /** Set if its end must be awaited before the connection may be lent again. */
+    private ?OpenStatement $open = null;
 
-    /** @internal PDO makes statements */
-    protected function __construct(private readonly Entry $entry, private readonly Driver $driver)
-    {
-        $this->lease = $entry->lease;
-        $this->counted = $entry->statementsUseIt;
-        if ($this->counted) {
-            ++$entry->statements;
-        }
-    }
-
-    public function __destruct()
-    {
-        if ($this->counted) {
-            --$this->entry->statements;
-        }
-    }
-
-    /** @internal */
-    public function keep(Pdo $pdo): void
+    /** @internal called for each statement that PDO has made; a constructor would cost more, and be called for those that fail too */
+    public function adopt(Pdo $pdo, Entry $entry): void
     {
         $this->pdo = $pdo;
+        $this->entry = $entry;
+        $this->lease = $entry->lease;
+        if ($entry->statementsUseIt) {
+            $this->open = new OpenStatement($entry);
+        }
     }
 
     /** @return array{queryString: string} as that of a PDOStatement */
@@ -73,11 +65,11 @@ final class Statement extends \PDOStatement
         try {
             $succeeded = parent::execute($params);
         } catch (\Throwable $error) {
-            Pdo::noteFailure($this->entry, $this->driver, $error);
+            $this->pdo->noteFailure($this->entry, $error);
             throw $error;
         }
         if (!$succeeded) {
-            Pdo::noteFailure($this->entry, $this->driver, Pdo::silentError(parent::errorInfo()));
+            $this->pdo->noteFailure($this->entry, Pdo::silentError(parent::errorInfo()));
         }
 
         return $succeeded;

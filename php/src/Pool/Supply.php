@@ -40,11 +40,12 @@ final class Supply
     /**
      * A connection for the task that runs.
      *
+     * @param int $task its id, 0 for none
      * @param float|null $timeout seconds, null = the pool's
      * @param float $since when it was asked for
      * @throws PoolException|\Hearth\CancelledError
      */
-    public function take(?float $timeout, float $since): Entry
+    public function take(int $task, ?float $timeout, float $since): Entry
     {
         $entry = $this->store->idle === [] ? null : $this->takeIdle($since);
         if ($entry !== null) {
@@ -53,8 +54,7 @@ final class Supply
 
             return $entry;
         }
-        $task = Internal\taskId();
-        $entry = $task === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $since, $task);
+        $entry = $task === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $since);
         $entry->borrowedAt = monotonic();
         $this->statistics->borrowTime->record($entry->borrowedAt - $since);
 
@@ -77,23 +77,23 @@ final class Supply
     }
 
     /** Waits for the first connection that becomes free, new or returned. */
-    private function await(float $timeout, float $since, int $task): Entry
+    private function await(float $timeout, float $since): Entry
     {
         $store = $this->store;
         while (true) {
-            if ($store->closed || $store->entries === [] || $this->options->maxWaiters !== null) {
+            $connections = \count($store->entries);
+            if ($store->closed || $connections === 0 || $this->options->maxWaiters !== null) {
                 $this->mayWait();
             }
             // While all that may be are there, and none is idle, there is nothing to ask for.
-            if (\count($store->entries) < $this->options->size || $store->idle !== []) {
+            if ($connections < $this->options->size || $store->idle !== []) {
                 $entry = $this->takeNew();
                 if ($entry !== null) {
                     return $entry;
                 }
             }
-            $waiter = new Waiter($task);
-            $waiter->since = $since;
-            if (!$store->waiters->wait($waiter, $timeout, $this->passOn)) {
+            $waiter = $store->waiters->wait($timeout, $this->passOn, null, $since);
+            if ($waiter === null) {
                 ++$this->statistics->timeouts;
                 throw BorrowTimeout::of($this->name, "no connection came free within $timeout s", $this->statistics, $this->circuit->cause());
             }

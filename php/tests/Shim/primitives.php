@@ -82,7 +82,7 @@ namespace Hearth\Internal {
 
     function park(?float $timeout = null): bool
     {
-        return Loop::current()->park($timeout);
+        return Loop::current()->park($timeout === null ? null : \max(0.0, $timeout));
     }
 
     function unpark(int $taskId): bool

@@ -1,0 +1,25 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+/**
+ * A statement that talks to the server when it dies: while there is one, its connection is not lent again.
+ *
+ * Each such statement holds one of these, and nobody else does. The statement itself has no destructor, because most need none.
+ *
+ * @internal
+ */
+final class OpenStatement
+{
+    public function __construct(private Entry $entry)
+    {
+        ++$entry->statements;
+    }
+
+    public function __destruct()
+    {
+        --$this->entry->statements;
+    }
+}

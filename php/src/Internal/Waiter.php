@@ -15,7 +15,9 @@ final class Waiter
 {
     public ?Waiter $previous = null;
     public ?Waiter $next = null;
-    public ?Waiters $queue = null;
+
+    /** Whether it is in the queue. */
+    public bool $queued = false;
 
     /** When it began to wait; its time runs from then. */
     public float $since = 0.0;

@@ -24,12 +24,9 @@ final class Waiters
         return $this->count;
     }
 
-    /** Takes the waiter out; does nothing if it has left already. */
+    /** Takes out one that is in it. */
     public function remove(Waiter $waiter): void
     {
-        if ($waiter->queue !== $this) {
-            return;
-        }
         if ($waiter->previous === null) {
             $this->first = $waiter->next;
         } else {
@@ -40,7 +37,8 @@ final class Waiters
         } else {
             $waiter->next->previous = $waiter->previous;
         }
-        $waiter->previous = $waiter->next = $waiter->queue = null;
+        $waiter->previous = $waiter->next = null;
+        $waiter->queued = false;
         --$this->count;
     }
 
@@ -63,7 +61,7 @@ final class Waiters
                 $next->previous = null;
                 $waiter->next = null;
             }
-            $waiter->queue = null;
+            $waiter->queued = false;
             --$this->count;
             $before = $waiter->value;
             $waiter->done = true;
@@ -106,7 +104,7 @@ final class Waiters
             }
             throw $error;
         } finally {
-            if ($waiter->queue !== null) {
+            if ($waiter->queued) {
                 $this->remove($waiter);
             }
         }
@@ -116,7 +114,7 @@ final class Waiters
 
     private function enqueue(Waiter $waiter): void
     {
-        $waiter->queue = $this;
+        $waiter->queued = true;
         $last = $this->last;
         if ($last === null) {
             $this->first = $waiter;

@@ -13,10 +13,10 @@ final class Entry
 {
     public State $state = State::Reserved;
 
-    /** The task that borrowed it, -1 = none. */
+    /** The task that has it, or had it last. */
     public int $owner = -1;
 
-    /** How many times the owner has borrowed it and not given it back. */
+    /** How many times the owner has borrowed it and not given it back; of a connection that is lent. */
     public int $depth = 0;
 
     /** Counts the loans that are over; whatever remembers an older number has lost the connection. */

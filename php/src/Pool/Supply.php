@@ -38,7 +38,7 @@ final class Supply
     }
 
     /**
-     * A connection for the task that runs.
+     * A connection for the task that runs, with the time at which it got it.
      *
      * @param int $task its id, 0 for none
      * @param float|null $timeout seconds, null = the pool's
@@ -106,7 +106,8 @@ final class Supply
                 // Between its hand-over and now.
                 ($this->settle)($entry);
             } elseif ($this->options->check === null || $this->check->passes($entry, monotonic())) {
-                ++$this->statistics->servedWaiters;
+                $statistics = $this->statistics;
+                ++$statistics->servedWaiters;
 
                 return $entry;
             }

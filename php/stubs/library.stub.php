@@ -646,6 +646,7 @@ final class Pdo extends \PDO
 
     public function commit(): bool {}
 
+    /** Where the connection broke, this throws as PDO does; but then the task knows, and its next statement gets another connection. */
     public function rollBack(): bool {}
 
     /** A task that has no connection yet has no transaction either. */

@@ -40,6 +40,15 @@ final class Entry
     /** A statement of this loan may have changed the state of the session. */
     public bool $dirty = false;
 
+    /** The loan in which a transaction was found open that has not been found ended since. Only where a broken connection cannot tell. */
+    public int $begun = -1;
+
+    /** The loan in which a text was sent that begins or ends a transaction, and nobody has looked since what came of it. */
+    public int $unsettled = -1;
+
+    /** The loan in which `rollBack()` was called after the connection broke: its task knows what it lost. */
+    public int $resigned = -1;
+
     /** Prepared statements of this loan that are alive and would use the connection when they die. */
     public int $statements = 0;
 

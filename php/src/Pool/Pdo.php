@@ -92,7 +92,7 @@ final class Pdo extends \PDO
     {
         $entry = $this->pool->current();
         if ($entry !== null) {
-            if ($entry->connection->inTransaction()) {
+            if ($this->inTransaction()) {
                 throw new \LogicException('release() while a transaction is open');
             }
             $this->pool->giveBack($entry->connection);
@@ -153,10 +153,42 @@ final class Pdo extends \PDO
             $entry = $this->entry();
         }
         if (!$entry->dirty) {
-            $entry->dirty = (Sql::$known[$sql] ?? Sql::changesSession($sql)) || ($this->driverName === 'sqlite' && Sql::beginsTransaction($sql));
+            $entry->dirty = (Sql::$known[$sql] ?? $this->judged($entry, $sql)) || ($this->driverName === 'sqlite' && Sql::beginsTransaction($sql));
         }
 
         return $entry;
+    }
+
+    /** Whether a text that is not among the known ones may change the state of its session. */
+    private function judged(Entry $entry, string $sql): bool
+    {
+        $changes = Sql::changesSession($sql);
+        if (!$changes && $this->driverName === 'pgsql' && Sql::isTransactional($sql)) {
+            $entry->unsettled = $entry->lease;
+        }
+
+        return $changes;
+    }
+
+    /** Notes whether a transaction is open, while the connection can tell. */
+    private function settle(Entry $entry): void
+    {
+        if ($entry->doomed !== 'broken') {
+            $entry->begun = $entry->connection->inTransaction() ? $entry->lease : -1;
+            $entry->unsettled = -1;
+        }
+    }
+
+    /** Calls what may begin or end a transaction. */
+    private function settling(Entry $entry, string $method, mixed ...$arguments): mixed
+    {
+        try {
+            return $this->call($entry, $method, ...$arguments);
+        } finally {
+            if ($this->driverName === 'pgsql') {
+                $this->settle($entry);
+            }
+        }
     }
 
     /** @internal a connection that is of no more use is not lent again */
@@ -236,29 +268,49 @@ final class Pdo extends \PDO
     {
         $entry = $this->entryFor($statement);
         $entry->ran = $entry->lease;
+        if ($entry->unsettled === $entry->lease) {
+            // What fails to begin a transaction begins none.
+            $this->settle($entry);
+
+            return $this->settling($entry, 'exec', $statement);
+        }
 
         return $this->call($entry, 'exec', $statement);
     }
 
     public function beginTransaction(): bool
     {
-        return $this->call($this->entry(), 'beginTransaction');
+        return $this->settling($this->entry(), 'beginTransaction');
     }
 
     public function commit(): bool
     {
-        return $this->call($this->entry(), 'commit');
+        return $this->settling($this->entry(), 'commit');
     }
 
+    /** Where the connection broke, this throws as PDO does; but then the task knows, and its next statement gets another connection. */
     public function rollBack(): bool
     {
-        return $this->call($this->entry(), 'rollBack');
+        $entry = $this->entry();
+        try {
+            return $this->settling($entry, 'rollBack');
+        } finally {
+            if ($entry->doomed === 'broken') {
+                $entry->resigned = $entry->lease;
+            }
+        }
     }
 
     /** A task that has no connection yet has no transaction either. */
     public function inTransaction(): bool
     {
-        return $this->pool->current()?->connection->inTransaction() ?? false;
+        $entry = $this->pool->current();
+        if ($entry === null) {
+            return false;
+        }
+        $driver = $this->pool->driver();
+
+        return $entry->doomed === 'broken' && $driver instanceof PdoDriver ? $driver->holdsTransaction($entry) : $entry->connection->inTransaction();
     }
 
     public function lastInsertId(?string $name = null): string|false

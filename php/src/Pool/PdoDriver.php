@@ -82,7 +82,24 @@ final class PdoDriver implements Driver
 
     public function holdsState(Entry $entry): bool
     {
-        return $entry->dirty || $entry->attributes !== [] || self::pdo($entry)->inTransaction();
+        return $entry->dirty || $entry->attributes !== [] || $this->holdsTransaction($entry);
+    }
+
+    /**
+     * Whether a transaction was open when the connection broke, of which its task does not know yet that it is lost.
+     *
+     * PostgreSQL's driver says of each broken connection that it is in a transaction (PQTRANS_UNKNOWN); others say what was last known.
+     */
+    public function holdsTransaction(Entry $entry): bool
+    {
+        if ($entry->resigned === $entry->lease) {
+            return false;
+        }
+        if ($this->name === 'pgsql') {
+            return $entry->begun === $entry->lease || $entry->unsettled === $entry->lease;
+        }
+
+        return self::pdo($entry)->inTransaction();
     }
 
     public function needsReset(Entry $entry): bool

@@ -188,7 +188,7 @@ final class Pool
     /**
      * @internal for `Pdo` and `Redis`: another connection for the current task, instead of one that broke
      *
-     * It stays, and fails, when its task would not see that what it had begun is lost: a transaction, or what it set in the session.
+     * It stays, and fails, while its task would not see that what it had begun is lost: a transaction, or what it set in the session.
      */
     public function renewed(Entry $broken): Entry
     {

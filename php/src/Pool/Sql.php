@@ -27,12 +27,24 @@ final class Sql
     private const SUSPICIOUS = '/@|get_lock|advisory|set_config|sql_calc_found_rows|last_insert_id\s*\(\s*[^)\s]|nextval|setval|\bfunction\b'
         . '|\binto\s+(?:local\s+)?temp|pg_notify|\bdblink|;\s*\S/i';
 
-    /** @var array<string, bool> what is known; to be read only, where a call would cost too much */
+    /** What begins or ends a transaction, of those above. */
+    private const TRANSACTION = self::BEFORE . '(?:begin|start\s+transaction|commit|end|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b/is';
+
+    /**
+     * @var array<string, bool> what is known; to be read only, where a call would cost too much. Texts that begin or end a transaction
+     *     are not in it: whoever counts those sees each of them
+     */
     public static array $known = [];
 
     public static function changesSession(string $sql): bool
     {
         return self::$known[$sql] ?? self::judge($sql);
+    }
+
+    /** Whether it begins or ends a transaction. */
+    public static function isTransactional(string $sql): bool
+    {
+        return \preg_match(self::TRANSACTION, $sql) === 1;
     }
 
     public static function beginsTransaction(string $sql): bool
@@ -43,7 +55,7 @@ final class Sql
     private static function judge(string $sql): bool
     {
         $changes = \preg_match(self::CLEAN, $sql) !== 1 || \preg_match(self::SUSPICIOUS, $sql) === 1;
-        if (\strlen($sql) < 4096) {
+        if (\strlen($sql) < 4096 && !self::isTransactional($sql)) {
             if (\count(self::$known) >= 1000) {
                 self::$known = [];
             }

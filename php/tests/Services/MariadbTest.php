@@ -115,19 +115,6 @@ final class MariadbTest extends PdoTestCase
         });
     }
 
-    /** PostgreSQL's driver says of a broken connection that a transaction is open, so its tasks do not. */
-    public function testATaskWhoseConnectionBrokeGoesOnWithAnother(): void
-    {
-        $this->inTask(function (): void {
-            $pdo = $this->pdo();
-            self::plain()->exec(static::kill((string) $pdo->query(static::sessionId())->fetchColumn()));
-            \usleep(20_000);
-            $this->thrown(\PDOException::class, fn () => $pdo->query('SELECT 1'));
-            self::assertSame(1, (int) $pdo->query('SELECT 1')->fetchColumn());
-            $pdo->release();
-        });
-    }
-
     public function testAliveAgainAfterTheDatabaseCrashed(): void
     {
         $database = self::database();

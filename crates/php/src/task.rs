@@ -119,6 +119,11 @@ impl TaskCell {
         self.family.get_or_init(Rc::default)
     }
 
+    /// The id of its request, 0 for none.
+    pub(crate) fn request_id(&self) -> u64 {
+        self.request.as_ref().map_or(0, |request| request.id)
+    }
+
     /// Only the first reason counts, until it was delivered.
     pub(crate) fn cancel(&self, why: Cancel) {
         if !self.ended.get() && self.cancel.get().is_none() {
@@ -299,9 +304,7 @@ pub fn current_task_id() -> u64 {
 
 /// The id of the request whose task runs, 0 for none.
 pub fn current_request_id() -> u64 {
-    current()
-        .and_then(|cell| cell.request.as_ref())
-        .map_or(0, |request| request.id)
+    current().map_or(0, TaskCell::request_id)
 }
 
 /// The task for timer `id`, or `None` when it was stopped.

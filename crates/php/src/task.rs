@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use php_sys as sys;
 
+use crate::children;
 use crate::family::Family;
 use crate::host::{host, is_forked};
 use crate::request::{Request, Script};
@@ -150,9 +151,19 @@ impl TaskCell {
         if step == sys::HEARTH_STEP_BROKEN {
             self.broken.set(true);
             host().broken();
+            self.forsake();
         }
         self.end();
         true
+    }
+
+    /// A fatal error ended it, in the middle of whatever it did: nobody waits for its request's children any more. They stand
+    /// at waits of their own, on stacks that the error did not touch, and end as those of any other request do that failed.
+    fn forsake(&self) {
+        let is_child = self.place.get().is_some();
+        if let Some(family) = self.family.get().filter(|_| !is_child) {
+            children::cancel_all(family);
+        }
     }
 
     fn end(&self) {

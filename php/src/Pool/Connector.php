@@ -183,7 +183,8 @@ final class Connector
         $jitter = \random_int(-25000, 25000) / 1_000_000;
         $expires = $now + $this->options->maxLifetime * (1 + $jitter);
         $entry = new Entry($connection, $now, $expires, $expires + $this->options->reserveTimeout);
-        $this->driver($connection)->adopt($entry);
+        $this->driver ??= $this->driver($connection);
+        $this->driver->adopt($entry);
         if ($this->options->init !== null) {
             ($this->options->init)($connection);
         }
@@ -264,13 +265,13 @@ final class Connector
         $this->budget?->starve(false);
     }
 
-    /** What knows such connections. */
+    /** What knows such connections; until one has been made, what knows $connection, or nothing. */
     public function driver(?object $connection = null): Driver
     {
-        return $this->driver ??= self::driverOf($connection ?? new \stdClass(), $this->options->reset === 'transaction');
+        return $this->driver ?? self::driverOf($connection, $this->options->reset === 'transaction');
     }
 
-    private static function driverOf(object $connection, bool $transactionOnly): Driver
+    private static function driverOf(?object $connection, bool $transactionOnly): Driver
     {
         return match (true) {
             $connection instanceof \PDO => new PdoDriver((string) $connection->getAttribute(\PDO::ATTR_DRIVER_NAME), $transactionOnly),

@@ -120,6 +120,31 @@ abstract class PdoTestCase extends TestCase
         self::assertSame([200, -200], \array_map('intval', self::plain()->query('SELECT n FROM accounts ORDER BY id')->fetchAll(\PDO::FETCH_COLUMN)));
     }
 
+    /** Until the next connection is made, the pool knows nothing of its connections; that must not stay so. */
+    public function testAFailureAfterRecycleCostsNoReset(): void
+    {
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 1);
+            $session = fn () => $pdo->query(static::sessionId())->fetchColumn();
+            async(function () use ($pdo): void {
+                $pdo->query('SELECT 1')->fetchAll();
+                $pdo->pool()->recycle();
+                $this->thrown(\RuntimeException::class, fn () => $pdo->pool()->with(fn () => throw new \RuntimeException('planned')));
+            })->await();
+            $first = async(function () use ($pdo, $session): mixed {
+                $pdo->beginTransaction();
+
+                return $session();
+            })->await();
+            self::settle($pdo->pool());
+            async(function () use ($pdo, $session, $first): void {
+                self::assertSame($first, $session());
+                self::assertFalse($pdo->inTransaction(), 'an open transaction was lent');
+            })->await();
+            self::assertSame(1, $pdo->pool()->stats()['rollbacks']);
+        });
+    }
+
     public function testInTransactionBorrowsNothing(): void
     {
         $this->inTask(function (): void {

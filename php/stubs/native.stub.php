@@ -314,6 +314,14 @@ namespace Hearth\Internal {
     {
     }
 
+    /**
+     * @internal closes a PDO connection to MySQL or PostgreSQL that code still holds: the server sees it closed at once
+     * @return bool false: such a connection cannot be closed so
+     */
+    function disconnect(object $connection): bool
+    {
+    }
+
     /** @internal opens a counter in memory that all workers share; returns its handle */
     function budget(string $name, int $total): int
     {

@@ -45,18 +45,17 @@ async fn passed_on(
     body: Option<Incoming>,
 ) -> Result<Response<Reply>, Response<Reply>> {
     if head.method() == b"CONNECT" {
-        return Err(front.refuse(405, "This is no proxy.\n", &head, ends));
+        return Err(plain(405, "This is no proxy.\n"));
     }
     if !head.names_one_host() {
-        let why = "An HTTP/1.1 request has one Host field.\n";
-        return Err(front.refuse(400, why, &head, ends));
+        return Err(plain(400, "An HTTP/1.1 request has one Host field.\n"));
     }
     if let Some(site) = front.site()
         && let Some(file) = files::answer(&site, &head)
     {
         return Err(file);
     }
-    let not_stored = |failed| not_received(front, failed, &head, ends);
+    let not_stored = |failed| not_received(front, failed);
     let upload = Upload::receive(body, || front.workers.glance())
         .await
         .map_err(not_stored)?;
@@ -153,16 +152,10 @@ fn bad_gateway(front: &Front) -> Response<Reply> {
     plain(502, "Bad Gateway\n")
 }
 
-fn not_received(
-    front: &Front,
-    failed: upload::Failed,
-    head: &RequestHead,
-    ends: &str,
-) -> Response<Reply> {
-    let refuse = |status, why| front.refuse(status, why, head, ends);
+fn not_received(front: &Front, failed: upload::Failed) -> Response<Reply> {
     let mut response = match failed {
-        upload::Failed::Client => refuse(400, "The request body is malformed.\n"),
-        upload::Failed::TooLarge => refuse(413, "The request body is too large (http.max_body).\n"),
+        upload::Failed::Client => plain(400, "The request body is malformed.\n"),
+        upload::Failed::TooLarge => plain(413, "The request body is too large (http.max_body).\n"),
         upload::Failed::Storage(error) => {
             front.trouble(format!(
                 "cannot keep a request's body in a temporary file ({}): {error}",

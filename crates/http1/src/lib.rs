@@ -32,8 +32,6 @@ mod life;
 #[cfg(feature = "server")]
 mod output;
 #[cfg(feature = "server")]
-mod refused;
-#[cfg(feature = "server")]
 mod stream;
 #[cfg(feature = "server")]
 mod wire;
@@ -49,6 +47,5 @@ pub use {
     connections::{Connections, Patience},
     incoming::{Cut, Incoming},
     life::{Life, Phase, now_ms},
-    refused::{Refusals, Refused},
     stream::Stream,
 };

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* task_object.c, timers.c, mysql.c */
+/* task_object.c, timers.c, database.c */
 ZEND_FUNCTION(Hearth_async);
 ZEND_FUNCTION(Hearth_background);
 ZEND_FUNCTION(Hearth_Internal_after);
@@ -13,6 +13,7 @@ ZEND_FUNCTION(Hearth_Internal_every);
 ZEND_FUNCTION(Hearth_Internal_stopTimer);
 ZEND_FUNCTION(Hearth_Internal_mysqlReset);
 ZEND_FUNCTION(Hearth_Internal_hasInput);
+ZEND_FUNCTION(Hearth_Internal_disconnect);
 
 /* ---- requests ---- */
 
@@ -326,5 +327,6 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth\\Internal", report, ZEND_FN(Hearth_Internal_report), arginfo_report)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", mysqlReset, ZEND_FN(Hearth_Internal_mysqlReset), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", hasInput, ZEND_FN(Hearth_Internal_hasInput), arginfo_connection)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", disconnect, ZEND_FN(Hearth_Internal_disconnect), arginfo_connection)
 	ZEND_FE_END
 };

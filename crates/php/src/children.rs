@@ -79,7 +79,7 @@ pub(crate) fn join_children(cancel: bool) -> bool {
     };
     let this: *const TaskCell = cell;
     if cancel {
-        cancel_all(&family);
+        cancel_children(&family);
     }
     let joined = std::future::poll_fn(|context| {
         let children = family.children.borrow();
@@ -91,12 +91,12 @@ pub(crate) fn join_children(cancel: bool) -> bool {
     });
     let ended = wait(joined).is_ok();
     if !ended {
-        cancel_all(&family);
+        cancel_children(&family);
     }
     ended
 }
 
-pub(crate) fn cancel_all(family: &Family) {
+fn cancel_children(family: &Family) {
     let children = family.children.borrow().clone();
     for child in &children {
         child.cancel(Cancel::Task);

@@ -40,6 +40,11 @@ final class AnyDriver implements Driver
         return false;
     }
 
+    public function disconnect(object $connection): bool
+    {
+        return false;
+    }
+
     public function isBroken(\Throwable $error): bool
     {
         return false;

@@ -36,6 +36,13 @@ interface Driver
      */
     public function reset(Entry $entry): bool;
 
+    /**
+     * Closes a connection that code still holds, so that the server rolls back what is open and gives its locks free.
+     *
+     * @return bool false: it stays open until nobody holds it any more
+     */
+    public function disconnect(object $connection): bool;
+
     /** Whether the error means that the connection is of no more use. */
     public function isBroken(\Throwable $error): bool;
 }

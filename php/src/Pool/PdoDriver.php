@@ -171,6 +171,17 @@ final class PdoDriver implements Driver
         }
     }
 
+    public function disconnect(object $connection): bool
+    {
+        \assert($connection instanceof \PDO);
+        if ($this->beginsUnseen) {
+            // SQLite's locks are of a transaction.
+            self::rollBackUnseen($connection);
+        }
+
+        return \function_exists('Hearth\Internal\disconnect') && Internal\disconnect($connection);
+    }
+
     public function isBroken(\Throwable $error): bool
     {
         if (!$error instanceof \PDOException) {

@@ -69,6 +69,11 @@ final class RedisDriver implements Driver
         return $open;
     }
 
+    public function disconnect(object $connection): bool
+    {
+        return false;
+    }
+
     public function isBroken(\Throwable $error): bool
     {
         if ($error instanceof \RedisException) {

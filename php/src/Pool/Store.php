@@ -103,11 +103,11 @@ final class Store
     }
 
     /**
-     * Takes a connection out of the pool, which closes it unless somebody still holds it.
+     * Takes a connection out of the pool and closes it.
      *
-     * @return bool whether it is closed; otherwise it is counted until it is
+     * @return bool whether it is closed; otherwise it is one that stays open, and counted, as long as somebody holds it
      */
-    public function remove(Entry $entry): bool
+    public function remove(Entry $entry, Driver $driver): bool
     {
         $this->reserve($entry);
         $id = \spl_object_id($entry->connection);
@@ -116,7 +116,8 @@ final class Store
         $entry->state = State::Removed;
         $entry->connection = null;
         ++$entry->lease;
-        if ($reference->get() === null) {
+        $held = $reference->get();
+        if ($held === null || $driver->disconnect($held)) {
             $this->giveUp(1);
 
             return true;

@@ -120,6 +120,48 @@ abstract class PdoTestCase extends TestCase
         self::assertSame([200, -200], \array_map('intval', self::plain()->query('SELECT n FROM accounts ORDER BY id')->fetchAll(\PDO::FETCH_COLUMN)));
     }
 
+    /** A statement keeps its connection open, and with it the transaction that its loan left. */
+    public function testWhatCodeKeepsOfAClosedConnectionHoldsNoLocks(): void
+    {
+        if (!$this->native()) {
+            self::markTestSkipped('needs the native part');
+        }
+        self::table('held');
+        self::plain()->exec('INSERT INTO held VALUES (1, 0)');
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 1);
+            $kept = async(function () use ($pdo): \PDOStatement {
+                $statement = $pdo->query('SELECT 1');
+                $statement->fetchAll();
+                $pdo->beginTransaction();
+                $pdo->exec('UPDATE held SET n = 1 WHERE id = 1');
+                $pdo->pool()->recycle();
+
+                return $statement;
+            })->await();
+            $other = self::plain();
+            self::assertSame(0, (int) self::whenFree(fn () => $other->query('SELECT n FROM held WHERE id = 1 FOR UPDATE NOWAIT')->fetchColumn()));
+            self::assertSame(0, $pdo->pool()->stats()['lingering']);
+            self::assertSame(1, (int) $pdo->query('SELECT 1')->fetchColumn(), 'its place was not given free');
+            $this->thrown(\PDOException::class, fn () => $kept->execute());
+        });
+    }
+
+    /** What $query answers once no lock is in its way. */
+    private static function whenFree(\Closure $query): mixed
+    {
+        for ($tries = 0; ; ++$tries) {
+            try {
+                return $query();
+            } catch (\PDOException $error) {
+                if ($tries === 200) {
+                    throw $error;
+                }
+                self::pause(0.01);
+            }
+        }
+    }
+
     /** Until the next connection is made, the pool knows nothing of its connections; that must not stay so. */
     public function testAFailureAfterRecycleCostsNoReset(): void
     {

@@ -4,7 +4,6 @@ mod cancellation;
 mod children;
 mod crashes;
 mod errors;
-mod orphans;
 mod places;
 mod sharing;
 mod time;

@@ -5,7 +5,6 @@ mod clients;
 mod deaths;
 mod endings;
 mod queue;
-mod refusals;
 mod replacement;
 
 use testkit::{Server, ServerBuilder};

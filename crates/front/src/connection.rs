@@ -3,12 +3,12 @@
 use std::future::Future;
 use std::rc::Rc;
 
-use http1::{Incoming, Life, Options, Refusal, RequestHead, Response, Stream};
-use ipc::Ends;
+use http1::{Incoming, Life, Options, Refused, RequestHead, Response, Stream};
+use ipc::{Ends, FromFront};
 use scoreboard::Counter;
 
 use crate::exchange;
-use crate::reply::Reply;
+use crate::reply::{self, Reply};
 use crate::run::Front;
 
 /// The connection's view of this server: one request in, one answer out.
@@ -28,8 +28,33 @@ impl http1::Service for Service {
         exchange::answer(Rc::clone(&self.front), Rc::clone(&self.ends), head, body)
     }
 
-    fn refused(&self, refusal: Refusal) {
-        self.front.board.answered(refusal.status());
+    fn refused(&self, refused: &Refused<'_>) {
+        if let Some(status) = refused.status {
+            self.front.board.answered(status);
+        }
+        self.front.tell(refused, &self.ends);
+    }
+}
+
+impl Front {
+    /// This request's answer is one of our own: for the log, not too often.
+    pub(crate) fn tell(&self, refused: &Refused<'_>, ends: &str) {
+        let client = Ends::parse(ends).and_then(|ends| ends.peer);
+        if let Some(message) = self.refusals.line(refused, client) {
+            self.say(&FromFront::Notice { message });
+        }
+    }
+
+    /// That answer.
+    pub(crate) fn refuse(
+        &self,
+        status: u16,
+        why: &'static str,
+        head: &RequestHead,
+        ends: &str,
+    ) -> Response<Reply> {
+        self.tell(&Refused::new(status, why, head), ends);
+        reply::plain(status, why)
     }
 }
 

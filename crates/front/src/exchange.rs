@@ -45,17 +45,18 @@ async fn passed_on(
     body: Option<Incoming>,
 ) -> Result<Response<Reply>, Response<Reply>> {
     if head.method() == b"CONNECT" {
-        return Err(plain(405, "This is no proxy.\n"));
+        return Err(front.refuse(405, "This is no proxy.\n", &head, ends));
     }
     if !head.names_one_host() {
-        return Err(plain(400, "An HTTP/1.1 request has one Host field.\n"));
+        let why = "An HTTP/1.1 request has one Host field.\n";
+        return Err(front.refuse(400, why, &head, ends));
     }
     if let Some(site) = front.site()
         && let Some(file) = files::answer(&site, &head)
     {
         return Err(file);
     }
-    let not_stored = |failed| not_received(front, failed);
+    let not_stored = |failed| not_received(front, failed, &head, ends);
     let upload = Upload::receive(body, || front.workers.glance())
         .await
         .map_err(not_stored)?;
@@ -152,10 +153,16 @@ fn bad_gateway(front: &Front) -> Response<Reply> {
     plain(502, "Bad Gateway\n")
 }
 
-fn not_received(front: &Front, failed: upload::Failed) -> Response<Reply> {
+fn not_received(
+    front: &Front,
+    failed: upload::Failed,
+    head: &RequestHead,
+    ends: &str,
+) -> Response<Reply> {
+    let refuse = |status, why| front.refuse(status, why, head, ends);
     let mut response = match failed {
-        upload::Failed::Client => plain(400, "The request body is malformed.\n"),
-        upload::Failed::TooLarge => plain(413, "The request body is too large (http.max_body).\n"),
+        upload::Failed::Client => refuse(400, "The request body is malformed.\n"),
+        upload::Failed::TooLarge => refuse(413, "The request body is too large (http.max_body).\n"),
         upload::Failed::Storage(error) => {
             front.trouble(format!(
                 "cannot keep a request's body in a temporary file ({}): {error}",

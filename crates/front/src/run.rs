@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http1::{Connections, Life, Patience, Response};
+use http1::{Connections, Life, Patience, Refusals, Response};
 use ipc::{Channel, Ends, FromFront, FrontSettings, FrontStart, ToFront};
 use scoreboard::Writer;
 use site::Site;
@@ -41,6 +41,7 @@ pub(crate) struct Front {
     pub(crate) awake: Notify,
     channel: AsyncFd<Channel>,
     pub(crate) connections: Connections,
+    pub(crate) refusals: Refusals,
     listeners: RefCell<Vec<AbortHandle>>,
     draining: Cell<bool>,
     closed: Notify,
@@ -173,6 +174,7 @@ impl Front {
             awake: Notify::new(),
             channel,
             connections: Connections::default(),
+            refusals: Refusals::default(),
             listeners: RefCell::default(),
             draining: Cell::new(false),
             closed: Notify::new(),
@@ -226,7 +228,7 @@ impl Front {
     }
 
     /// If the supervisor does not listen, nobody does.
-    fn say(&self, message: &FromFront) {
+    pub(crate) fn say(&self, message: &FromFront) {
         let _ = self.channel.get_ref().try_send(message, &[]);
     }
 

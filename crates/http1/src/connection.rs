@@ -19,6 +19,7 @@ use crate::head::{RequestHead, Response};
 use crate::incoming::Incoming;
 use crate::life::{Life, Phase};
 use crate::parse::{Limits, Refusal};
+use crate::refused::{self, Refused};
 use crate::stream::Stream;
 use crate::wire::{NoHead, Wire};
 
@@ -33,8 +34,8 @@ pub trait Service {
         body: Option<Incoming>,
     ) -> impl Future<Output = Response<Self::Body>>;
 
-    /// A request was answered without it.
-    fn refused(&self, _: Refusal) {}
+    /// A request was answered, or its connection closed, without it.
+    fn refused(&self, _: &Refused<'_>) {}
 }
 
 /// What a connection may and does.
@@ -72,6 +73,16 @@ pub async fn serve<S: Stream>(stream: S, life: Rc<Life>, service: &impl Service,
         })
         .await;
     }
+    if let Some(why) = wire.life.why_given_up() {
+        service.refused(&Refused {
+            status: None,
+            why: why.into(),
+            request: match wire.life.phase() {
+                Phase::Header => wire.first_line().into(),
+                _ => Vec::new().into(),
+            },
+        });
+    }
     wire.close();
 }
 
@@ -80,11 +91,19 @@ async fn requests<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, options
         let head = match poll_fn(|context| wire.poll_head(context, options.limits)).await {
             Ok(head) => head,
             Err(NoHead::End) => return,
-            Err(NoHead::Refused(refusal)) => return refuse(wire, service, refusal).await,
+            Err(NoHead::Refused(refusal)) => {
+                let refused = Refused::of(refusal, &options, wire.first_line());
+                service.refused(&refused);
+                return refuse(wire, refusal).await;
+            }
         };
         let asked = match Asked::of(&head).and_then(|asked| asked.up_to(options.body)) {
             Ok(asked) => asked,
-            Err(refusal) => return refuse(wire, service, refusal).await,
+            Err(refusal) => {
+                let request = refused::beginning(&head);
+                service.refused(&Refused::of(refusal, &options, request));
+                return refuse(wire, refusal).await;
+            }
         };
         let body = wire.begin_body(&asked, options.body);
         wire.life.work(Phase::Busy);
@@ -209,8 +228,7 @@ async fn leave<S: Stream>(wire: &Rc<Wire<S>>) {
     }
 }
 
-async fn refuse<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, refusal: Refusal) {
-    service.refused(refusal);
+async fn refuse<S: Stream>(wire: &Rc<Wire<S>>, refusal: Refusal) {
     wire.with_output(|output| encode::refusal(output.buffer(), refusal));
     if poll_fn(|context| wire.poll_flush(context)).await.is_ok() {
         let _ = poll_fn(|context| wire.poll_shutdown(context)).await;

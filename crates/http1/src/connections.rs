@@ -72,7 +72,7 @@ impl Connections {
         for life in self.places.borrow().iter().flatten() {
             let stalled = life.stalled_since();
             if stalled.is_some_and(|since| is_over(since, patience.stall)) {
-                life.cut_off();
+                life.give_up();
             } else if patience
                 .with(life.phase())
                 .is_some_and(|limit| is_over(life.since(), limit))

@@ -41,8 +41,11 @@ impl Asked {
             said.take(name, value)?;
         }
         let is_11 = head.version == Version::Http11;
-        if said.chunked && (said.length.is_some() || !is_11) {
-            return Err(Refusal::Malformed);
+        if said.chunked && !is_11 {
+            return Err(Refusal::Coding);
+        }
+        if said.chunked && said.length.is_some() {
+            return Err(Refusal::Lengths);
         }
         let body = if said.chunked {
             Length::Chunked
@@ -83,13 +86,13 @@ impl Said {
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 let before = self.length.replace(number(value)?);
                 if before.is_some() {
-                    return Err(Refusal::Malformed);
+                    return Err(Refusal::Lengths);
                 }
             }
             // No other coding is understood, so where such a body ends nobody could say.
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
-                    return Err(Refusal::Malformed);
+                    return Err(Refusal::Coding);
                 }
                 self.chunked = true;
             }
@@ -102,12 +105,12 @@ impl Said {
 /// Digits and nothing else, of a number that is not absurd.
 fn number(value: &[u8]) -> Result<u64, Refusal> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
-        return Err(Refusal::Malformed);
+        return Err(Refusal::Lengths);
     }
-    let text = std::str::from_utf8(value).map_err(|_| Refusal::Malformed)?;
-    let number: u64 = text.parse().map_err(|_| Refusal::Malformed)?;
+    let text = std::str::from_utf8(value).map_err(|_| Refusal::Lengths)?;
+    let number: u64 = text.parse().map_err(|_| Refusal::Lengths)?;
     if number > i64::MAX.unsigned_abs() {
-        return Err(Refusal::Malformed);
+        return Err(Refusal::Lengths);
     }
     Ok(number)
 }
@@ -169,13 +172,14 @@ mod tests {
             if fields.contains('\x0b') {
                 let text = format!("{POST}\r\n{fields}\r\n");
                 let parsed = RequestHead::parse(text.as_bytes(), Limits::default());
-                assert_eq!(parsed.err(), Some(Refusal::Malformed), "{fields}");
+                assert_eq!(parsed.err(), Some(Refusal::NoField), "{fields}");
             } else {
-                assert_eq!(asked(POST, fields), Err(Refusal::Malformed), "{fields}");
+                let refused = asked(POST, fields).map_err(Refusal::status);
+                assert_eq!(refused, Err(400), "{fields}");
             }
         }
         let old = asked("POST / HTTP/1.0", "Transfer-Encoding: chunked\r\n");
-        assert_eq!(old, Err(Refusal::Malformed));
+        assert_eq!(old, Err(Refusal::Coding));
     }
 
     #[test]

@@ -32,6 +32,8 @@ mod life;
 #[cfg(feature = "server")]
 mod output;
 #[cfg(feature = "server")]
+mod refused;
+#[cfg(feature = "server")]
 mod stream;
 #[cfg(feature = "server")]
 mod wire;
@@ -47,5 +49,6 @@ pub use {
     connections::{Connections, Patience},
     incoming::{Cut, Incoming},
     life::{Life, Phase, now_ms},
+    refused::{Refusals, Refused},
     stream::Stream,
 };

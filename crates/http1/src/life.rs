@@ -36,6 +36,8 @@ enum Close {
     Gently,
     /// Whatever it is doing.
     Now,
+    /// The same, because its client did nothing for too long: why.
+    GivenUp(&'static str),
 }
 
 /// What a connection is doing.
@@ -84,7 +86,10 @@ impl Life {
     /// End this connection: between requests or after the answer gently, in the middle of a header at once.
     pub fn end(&self) {
         self.close.set(match self.phase.get() {
-            Phase::Header | Phase::Leaving => Close::Now,
+            Phase::Header => {
+                Close::GivenUp("its request's head did not come in time (http.header_timeout)")
+            }
+            Phase::Leaving => Close::Now,
             Phase::New | Phase::Idle | Phase::Busy | Phase::Sending => Close::Gently,
         });
         self.wake();
@@ -94,6 +99,21 @@ impl Life {
     pub fn stalled_since(&self) -> Option<u64> {
         let waits = [self.reads.get(), self.writes.get()];
         waits.into_iter().filter(|since| *since > 0).min()
+    }
+
+    /// The same, of one whose client is waited for.
+    pub(crate) fn give_up(&self) {
+        self.close.set(Close::GivenUp(
+            "it sent no more of a body, or read no more of an answer (http.stall_timeout)",
+        ));
+        self.wake();
+    }
+
+    pub(crate) fn why_given_up(&self) -> Option<&'static str> {
+        match self.close.get() {
+            Close::GivenUp(why) => Some(why),
+            _ => None,
+        }
     }
 
     /// End it whatever it is doing.
@@ -123,7 +143,7 @@ impl Life {
     }
 
     pub(crate) fn is_cut_off(&self) -> bool {
-        self.close.get() == Close::Now
+        matches!(self.close.get(), Close::Now | Close::GivenUp(_))
     }
 
     pub(crate) fn is_ending(&self) -> bool {

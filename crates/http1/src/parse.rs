@@ -35,10 +35,20 @@ impl Default for Limits {
 /// Why a request is refused for its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no HTTP/1.
-    Malformed,
+    /// It does not begin as one of HTTP/1 does.
+    NoRequest,
+    /// What it asks for is none that there can be.
+    NoTarget,
+    /// A line of its head is no field.
+    NoField,
+    /// Two lengths, or one that is none, or a length and chunks.
+    Lengths,
+    /// Its body is coded as nobody here understands.
+    Coding,
     TargetTooLong,
+    /// The head has too many bytes.
     TooLarge,
+    TooManyFields,
     BodyTooLarge,
 }
 
@@ -46,9 +56,13 @@ impl Refusal {
     #[must_use]
     pub fn status(self) -> u16 {
         match self {
-            Refusal::Malformed => 400,
+            Refusal::NoRequest
+            | Refusal::NoTarget
+            | Refusal::NoField
+            | Refusal::Lengths
+            | Refusal::Coding => 400,
             Refusal::TargetTooLong => 414,
-            Refusal::TooLarge => 431,
+            Refusal::TooLarge | Refusal::TooManyFields => 431,
             Refusal::BodyTooLarge => 413,
         }
     }
@@ -57,11 +71,11 @@ impl Refusal {
 impl fmt::Display for Refusal {
     /// As the client reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Refusal::Malformed => "The request is malformed.",
-            Refusal::TargetTooLong => "The request target is too long.",
-            Refusal::TooLarge => "The request head is too large.",
-            Refusal::BodyTooLarge => "The request body is too large (http.max_body).",
+        f.write_str(match self.status() {
+            414 => "The request target is too long.",
+            431 => "The request head is too large.",
+            413 => "The request body is too large (http.max_body).",
+            _ => "The request is malformed.",
         })
     }
 }
@@ -117,7 +131,7 @@ fn first_line(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
             [b'\n', ..] => at += 1,
             [b'\r', b'\n', ..] => at += 2,
             [] | [b'\r'] => return Ok(None),
-            [b'\r', ..] => return Err(Refusal::Malformed),
+            [b'\r', ..] => return Err(Refusal::NoRequest),
             _ => return Ok(Some(at)),
         }
     }
@@ -141,11 +155,11 @@ impl RequestLine {
             return if is_beginning {
                 Ok(None)
             } else {
-                Err(Refusal::Malformed)
+                Err(Refusal::NoRequest)
             };
         };
         if !is_token(&bytes[..method]) {
-            return Err(Refusal::Malformed);
+            return Err(Refusal::NoRequest);
         }
         let start = method + 1;
         let end = bytes[start..]
@@ -159,7 +173,7 @@ impl RequestLine {
             return Ok(None);
         }
         if bytes[end] != b' ' || end == start {
-            return Err(Refusal::Malformed);
+            return Err(Refusal::NoRequest);
         }
         Ok(
             version(&bytes[end + 1..])?.map(|(version, length)| RequestLine {
@@ -177,19 +191,19 @@ fn version(bytes: &[u8]) -> Result<Option<(Version, usize)>, Refusal> {
     const NAME: &[u8] = b"HTTP/1.";
     let begun = bytes.len().min(NAME.len());
     if bytes[..begun] != NAME[..begun] {
-        return Err(Refusal::Malformed);
+        return Err(Refusal::NoRequest);
     }
     let version = match bytes.get(NAME.len()) {
         None => return Ok(None),
         Some(b'1') => Version::Http11,
         Some(b'0') => Version::Http10,
-        Some(_) => return Err(Refusal::Malformed),
+        Some(_) => return Err(Refusal::NoRequest),
     };
     match &bytes[NAME.len() + 1..] {
         [] | [b'\r'] => Ok(None),
         [b'\r', b'\n', ..] => Ok(Some((version, NAME.len() + 3))),
         [b'\n', ..] => Ok(Some((version, NAME.len() + 2))),
-        _ => Err(Refusal::Malformed),
+        _ => Err(Refusal::NoRequest),
     }
 }
 
@@ -205,8 +219,8 @@ fn finish(
     let (length, found) = match found {
         Ok(Status::Complete(found)) => found,
         Ok(Status::Partial) => return Ok(None),
-        Err(httparse::Error::TooManyHeaders) => return Err(Refusal::TooLarge),
-        Err(_) => return Err(Refusal::Malformed),
+        Err(httparse::Error::TooManyHeaders) => return Err(Refusal::TooManyFields),
+        Err(_) => return Err(Refusal::NoField),
     };
     let end = begin + line.length + length;
     let mut head = RequestHead::empty();
@@ -225,7 +239,7 @@ fn finish(
         fields.add_span(span(field.name.as_bytes()), span(field.value));
     }
     let method = &bytes[begin..begin + line.method];
-    let parts = Target::parse(method, line.target, fields).ok_or(Refusal::Malformed)?;
+    let parts = Target::parse(method, line.target, fields).ok_or(Refusal::NoTarget)?;
     head.version = line.version;
     head.method = Span::new(0, line.method);
     head.target = Span::new(line.target.0, line.target.1);
@@ -318,8 +332,8 @@ mod tests {
         ] {
             let text = format!("{line} HTTP/1.1\r\n\r\n");
             assert_eq!(
-                parse(text.as_bytes()).err(),
-                Some(Refusal::Malformed),
+                parse(text.as_bytes()).err().map(Refusal::status),
+                Some(400),
                 "{line}"
             );
         }
@@ -345,8 +359,8 @@ mod tests {
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         ] {
             assert_eq!(
-                parse(text.as_bytes()).err(),
-                Some(Refusal::Malformed),
+                parse(text.as_bytes()).err().map(Refusal::status),
+                Some(400),
                 "{text:?}"
             );
         }
@@ -357,7 +371,10 @@ mod tests {
         let many = |count: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(count));
         assert_eq!(head(many(24).as_bytes()).fields.len(), 24);
         assert_eq!(head(many(100).as_bytes()).fields.len(), 100);
-        assert_eq!(parse(many(101).as_bytes()).err(), Some(Refusal::TooLarge));
+        assert_eq!(
+            parse(many(101).as_bytes()).err(),
+            Some(Refusal::TooManyFields)
+        );
         let long = |length: usize| format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(length - 1));
         assert_eq!(head(long(65_534).as_bytes()).target().len(), 65_534);
         assert_eq!(
@@ -367,6 +384,6 @@ mod tests {
         let large = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(420_000));
         assert_eq!(parse(large.as_bytes()).err(), Some(Refusal::TooLarge));
         let method = format!("{} / HTTP/1.1\r\n\r\n", "A".repeat(65));
-        assert_eq!(parse(method.as_bytes()).err(), Some(Refusal::Malformed));
+        assert_eq!(parse(method.as_bytes()).err(), Some(Refusal::NoRequest));
     }
 }

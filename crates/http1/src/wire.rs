@@ -19,6 +19,7 @@ use crate::input::{Input, with_buffer};
 use crate::life::{Life, Phase};
 use crate::output::Output;
 use crate::parse::{Limits, Refusal};
+use crate::refused::{first_line, shown};
 use crate::stream::Stream;
 
 /// How much of a body that nobody wants is read so that the connection can go on, if it is there already.
@@ -91,7 +92,11 @@ impl<S: Stream> Inner<S> {
             self.input.add(bytes);
             return self.input.head(limits).map_err(NoHead::Refused);
         }
-        let parsed = RequestHead::parse(bytes, limits).map_err(NoHead::Refused)?;
+        let parsed = RequestHead::parse(bytes, limits).map_err(|refusal| {
+            // For who wants to know what it was.
+            self.input.add(shown(bytes));
+            NoHead::Refused(refusal)
+        })?;
         let taken = parsed.as_ref().map_or(0, |(_, length)| *length);
         self.input.add(&bytes[taken..]);
         if parsed.is_none() {
@@ -226,6 +231,11 @@ impl<S: Stream> Wire<S> {
                 Ok(Ok(None)) => {}
             }
         }
+    }
+
+    /// How what has come begins, where that is no head.
+    pub(crate) fn first_line(&self) -> Vec<u8> {
+        first_line(self.inner.borrow().input.rest())
     }
 
     /// The body of the request whose head has come, if it has one.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = 256;
@@ -199,6 +199,8 @@ pub enum FromFront {
     Failed { message: String },
     /// Something went wrong that somebody should read.
     Trouble { message: String },
+    /// Nothing did, but somebody may want to read it.
+    Notice { message: String },
 }
 
 /// Front → worker, through its door. End of file means that nothing more will come: finish and leave.

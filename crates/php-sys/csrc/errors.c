@@ -45,6 +45,11 @@ static bool is_cancellation(zend_object *exception)
 	return zend_string_equals_literal(exception->ce->name, "Hearth\\CancelledError");
 }
 
+static bool is_worth_a_report(zend_object *exception)
+{
+	return !zend_is_unwind_exit(exception) && !zend_is_graceful_exit(exception) && !is_cancellation(exception);
+}
+
 /* Take the exception that is under way, log it, and go on without it. */
 void hearth_report_exception(void)
 {
@@ -56,12 +61,43 @@ void hearth_report_exception(void)
 	}
 	GC_ADDREF(exception);
 	zend_clear_exception();
-	if (!zend_is_unwind_exit(exception) && !zend_is_graceful_exit(exception) && !is_cancellation(exception)) {
+	if (is_worth_a_report(exception)) {
 		text = hearth_describe_exception(exception);
 		hearth_on_log(HEARTH_LOG_ERROR, (hearth_str){ZSTR_VAL(text), ZSTR_LEN(text)});
 		zend_string_release(text);
 	}
 	OBJ_RELEASE(exception);
+}
+
+/*
+ * The same for what a task ended with, as a line of that task's request. It happens wherever the last reference goes, so an
+ * exception may be under way there: that one stays. The other's class may describe itself, in PHP code.
+ */
+void hearth_report_unseen(zend_object *exception, void *owner)
+{
+	static const char where[] = "\n  thrown in a task that nobody awaited";
+	zend_object *pending = EG(exception);
+	const zend_op *before = EG(opline_before_exception);
+	zend_execute_data *frame = EG(current_execute_data);
+	const zend_op *opline = frame ? frame->opline : NULL;
+	zend_string *text, *line;
+
+	if (!is_worth_a_report(exception)) {
+		return;
+	}
+	EG(exception) = NULL;
+	hearth_no_switch++;
+	text = hearth_describe_exception(exception);
+	hearth_no_switch--;
+	line = zend_string_concat2(ZSTR_VAL(text), ZSTR_LEN(text), where, sizeof where - 1);
+	hearth_on_task_log(owner, HEARTH_LOG_ERROR, (hearth_str){ZSTR_VAL(line), ZSTR_LEN(line)});
+	zend_string_release(line);
+	zend_string_release(text);
+	EG(exception) = pending;
+	EG(opline_before_exception) = before;
+	if (pending && frame) {
+		frame->opline = opline;
+	}
 }
 
 /* Our sapi_module.log_message. */

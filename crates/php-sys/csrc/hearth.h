@@ -152,6 +152,8 @@ void hearth_on_leave(hearth_str reason);
 
 typedef enum { HEARTH_LOG_DEBUG = 0, HEARTH_LOG_NOTICE = 1, HEARTH_LOG_WARNING = 2, HEARTH_LOG_ERROR = 3 } hearth_log_level;
 void hearth_on_log(hearth_log_level level, hearth_str message);
+/* The same for a task that may have ended. */
+void hearth_on_task_log(void *owner, hearth_log_level level, hearth_str message);
 
 /* A new task that has not run: the owner Rust keeps for it. `child`: it ends with `parent`'s request. */
 void *hearth_on_task_new(void *parent_owner, hearth_task *task, bool child);

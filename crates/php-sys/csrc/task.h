@@ -109,6 +109,7 @@ void hearth_run_shutdown_functions(void);
 /* What `defer()` was given. */
 void hearth_run_deferred(hearth_request_state *state);
 void hearth_report_exception(void);
+void hearth_report_unseen(zend_object *exception, void *owner);
 /* What keeps the app from being up, for hearth_boot_error. */
 void hearth_boot_failed(const char *text, size_t length);
 zend_string *hearth_describe_exception(zend_object *exception);

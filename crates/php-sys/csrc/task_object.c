@@ -20,14 +20,21 @@ static zend_object *create_task(zend_class_entry *ce)
 	return &self->std;
 }
 
+/* Nobody can await it any more. Not in free_task, where no PHP code may run. */
+static void task_goes(zend_object *object)
+{
+	hearth_task_object *self = hearth_task_object_of(object);
+
+	if (UNEXPECTED(self->exception) && !self->seen && !hearth_broken) {
+		self->seen = true;
+		hearth_report_unseen(self->exception, self->owner);
+	}
+}
+
 static void free_task(zend_object *object)
 {
 	hearth_task_object *self = hearth_task_object_of(object);
 
-	if (self->exception && !self->seen && !hearth_broken && !zend_is_unwind_exit(self->exception)) {
-		zend_string *what = self->exception->ce->name;
-		hearth_log(HEARTH_LOG_WARNING, "A task ended with %s and nobody awaited it", ZSTR_VAL(what));
-	}
 	zval_ptr_dtor(&self->result);
 	if (self->exception) {
 		OBJ_RELEASE(self->exception);
@@ -214,6 +221,7 @@ void hearth_register_task(void)
 	hearth_task_ce->create_object = create_task;
 	memcpy(&task_handlers, zend_get_std_object_handlers(), sizeof task_handlers);
 	task_handlers.offset = XtOffsetOf(hearth_task_object, std);
+	task_handlers.dtor_obj = task_goes;
 	task_handlers.free_obj = free_task;
 	task_handlers.clone_obj = NULL;
 }

@@ -161,6 +161,7 @@ unsafe fn fields_of(response: &hearth_response) -> (Fields, Known) {
                     "a response header with characters that HTTP forbids was left out: {}",
                     String::from_utf8_lossy(name)
                 ),
+                task::current_request_id(),
             );
         }
     }
@@ -294,7 +295,14 @@ callbacks! {
 
     fn hearth_on_log(level: c_int, message: hearth_str) {
         // SAFETY: the bytes live during the call.
-        host::log(level_of(level), &unsafe { text(message) });
+        host::log(level_of(level), &unsafe { text(message) }, task::current_request_id());
+    }
+
+    fn hearth_on_task_log(owner: *mut c_void, level: c_int, message: hearth_str) {
+        // SAFETY: the Task object of PHP holds a reference.
+        let request = unsafe { cell_of(owner) }.request_id();
+        // SAFETY: the bytes live during the call.
+        host::log(level_of(level), &unsafe { text(message) }, request);
     }
 
     fn hearth_on_task_new(parent: *mut c_void, task: *mut sys::hearth_task, child: bool) -> *mut c_void {

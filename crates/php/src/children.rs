@@ -79,7 +79,7 @@ pub(crate) fn join_children(cancel: bool) -> bool {
     };
     let this: *const TaskCell = cell;
     if cancel {
-        cancel_children(&family);
+        cancel_all(&family);
     }
     let joined = std::future::poll_fn(|context| {
         let children = family.children.borrow();
@@ -91,12 +91,12 @@ pub(crate) fn join_children(cancel: bool) -> bool {
     });
     let ended = wait(joined).is_ok();
     if !ended {
-        cancel_children(&family);
+        cancel_all(&family);
     }
     ended
 }
 
-fn cancel_children(family: &Family) {
+pub(crate) fn cancel_all(family: &Family) {
     let children = family.children.borrow().clone();
     for child in &children {
         child.cancel(Cancel::Task);

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use crate::engine::Level;
 use crate::request::Request;
-use crate::task::current_request_id;
 use crate::wait::{Busy, Cancel};
 
 /// A timer that can be set again and again.
@@ -29,7 +28,7 @@ pub trait Host {
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>);
     /// A timer that is not set.
     fn alarm(&self) -> Box<dyn Alarm>;
-    /// A line for the log; `request` is the id of the request that runs, 0 for none.
+    /// A line for the log; `request` is the id of the request that it is about, 0 for none.
     fn log(&self, level: Level, message: &str, request: u64);
     /// What PHP code that the host called with [`call_task`] has to say to it.
     fn report(&self, text: &str);
@@ -102,10 +101,10 @@ pub(crate) fn stop_timer(id: u64) -> bool {
 }
 
 /// A line for the log, or for the terminal while there is no host yet.
-pub(crate) fn log(level: Level, message: &str) {
+pub(crate) fn log(level: Level, message: &str, request: u64) {
     let _busy = Busy::enter();
     match HOST.get() {
-        Some(host) => host.log(level, message, current_request_id()),
+        Some(host) => host.log(level, message, request),
         None => eprintln!("hearth: {message}"),
     }
 }

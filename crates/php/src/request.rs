@@ -138,6 +138,10 @@ impl Request {
         self.script.get_or_init(|| script)
     }
 
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
     pub fn head(&self) -> &RequestHead {
         &self.head
     }

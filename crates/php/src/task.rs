@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use php_sys as sys;
 
+use crate::children;
 use crate::family::Family;
 use crate::host::{host, is_forked};
 use crate::request::{Request, Script};
@@ -119,6 +120,11 @@ impl TaskCell {
         self.family.get_or_init(Rc::default)
     }
 
+    /// The id of its request, 0 for none.
+    pub(crate) fn request_id(&self) -> u64 {
+        self.request.as_ref().map_or(0, |request| request.id)
+    }
+
     /// Only the first reason counts, until it was delivered.
     pub(crate) fn cancel(&self, why: Cancel) {
         if !self.ended.get() && self.cancel.get().is_none() {
@@ -145,9 +151,19 @@ impl TaskCell {
         if step == sys::HEARTH_STEP_BROKEN {
             self.broken.set(true);
             host().broken();
+            self.forsake();
         }
         self.end();
         true
+    }
+
+    /// A fatal error ended it, in the middle of whatever it did: nobody waits for its request's children any more. They stand
+    /// at waits of their own, on stacks that the error did not touch, and end as those of any other request do that failed.
+    fn forsake(&self) {
+        let is_child = self.place.get().is_some();
+        if let Some(family) = self.family.get().filter(|_| !is_child) {
+            children::cancel_all(family);
+        }
     }
 
     fn end(&self) {
@@ -299,9 +315,7 @@ pub fn current_task_id() -> u64 {
 
 /// The id of the request whose task runs, 0 for none.
 pub fn current_request_id() -> u64 {
-    current()
-        .and_then(|cell| cell.request.as_ref())
-        .map_or(0, |request| request.id)
+    current().map_or(0, TaskCell::request_id)
 }
 
 /// The task for timer `id`, or `None` when it was stopped.

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use http1::{Incoming, Life, Options, Refusal, RequestHead, Stream};
+use http1::{Incoming, Life, Options, Refused, RequestHead, Stream};
 use php::{BodySource, Client};
 use scoreboard::Counter;
 
@@ -50,7 +50,7 @@ impl http1::Service for Service {
         body: Option<Incoming>,
     ) -> impl Future<Output = answer::Answer> {
         let body = body.map(|body| Box::new(RequestBody(body)) as Box<dyn BodySource>);
-        match refused(&self.worker, &head) {
+        match refused(&self.worker, &self.client, &head) {
             Some(answer) => Answer::Refused(Some(Box::new(answer))),
             None => {
                 let (id, client) = (self.worker.next_request_id(), Rc::clone(&self.client));
@@ -60,8 +60,11 @@ impl http1::Service for Service {
         }
     }
 
-    fn refused(&self, refusal: Refusal) {
-        self.worker.count(refusal.status());
+    fn refused(&self, refused: &Refused<'_>) {
+        if let Some(status) = refused.status {
+            self.worker.count(status);
+        }
+        self.worker.tell(refused, &self.client);
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http1::RequestHead;
+use http1::{Refused, RequestHead};
 use php::{Body, BodyFault, BodySource, Cancel, Client, Request, Response, Script, Task};
 use scoreboard::Ticket;
 use tokio::task::spawn_local;
@@ -56,29 +56,39 @@ fn prefer_target_host(head: &mut RequestHead) {
 }
 
 /// The answer to what need not reach PHP, which counts all the same.
-pub(crate) fn refused(worker: &Worker, head: &RequestHead) -> Option<Answer> {
-    let refusal = refusal(worker, head)?;
-    worker.count(refusal.head.status);
-    Some(refusal)
+pub(crate) fn refused(worker: &Worker, client: &Client, head: &RequestHead) -> Option<Answer> {
+    let (status, why) = refusal(worker, head)?;
+    worker.count(status);
+    worker.tell(&Refused::new(status, why, head), client);
+    let mut answer = plain(status, why);
+    if status == 413 {
+        answer.head.fields.push("Connection", "close");
+    }
+    Some(answer)
 }
 
-fn refusal(worker: &Worker, head: &RequestHead) -> Option<Answer> {
+fn refusal(worker: &Worker, head: &RequestHead) -> Option<(u16, &'static str)> {
     if head.method() == b"CONNECT" {
-        return Some(plain(405, "This is no proxy.\n"));
+        return Some((405, "This is no proxy.\n"));
     }
     if !head.names_one_host() {
-        return Some(plain(400, NO_HOST));
+        return Some((400, NO_HOST));
     }
     if worker.classic.is_some() {
         // PHP itself says what is too large, and runs the script without the body.
         return None;
     }
     let length: u64 = head.fields.text("Content-Length")?.parse().ok()?;
-    (worker.body_limit > 0 && length > worker.body_limit).then(|| {
-        let mut answer = plain(413, TOO_LARGE);
-        answer.head.fields.push("Connection", "close");
-        answer
-    })
+    (worker.body_limit > 0 && length > worker.body_limit).then_some((413, TOO_LARGE))
+}
+
+/// What a site has no answer to; what is not there, or not for all, is an answer.
+fn why_refused(status: u16, head: &RequestHead) -> Option<&'static str> {
+    match status {
+        400 => Some("its path is none that there can be"),
+        405 if head.method() == b"TRACE" => Some("TRACE is not answered"),
+        _ => None,
+    }
 }
 
 impl Answering {
@@ -97,6 +107,11 @@ impl Answering {
             .as_ref()
             .map(|board| board.begin(head.method(), head.resource(), id));
         let plan = worker.classic.as_ref().map(|classic| classic.plan(&head));
+        if let Some(Plan::Answer(answer)) = &plan
+            && let Some(why) = why_refused(answer.head.status, &head)
+        {
+            worker.tell(&Refused::new(answer.head.status, why, &head), &client);
+        }
         let limit = if plan.is_some() { 0 } else { worker.body_limit };
         let request = Request::new(head, id, client, body, limit);
         let mut this = Answering {
@@ -182,14 +197,24 @@ impl Answering {
 
     fn answer(&mut self, response: Response) -> Answer {
         let mut answer = match self.request.body_fault() {
-            Some(BodyFault::OverLimit) => plain(413, TOO_LARGE),
-            Some(BodyFault::TooLarge) => plain(413, OVER_MAX_BODY),
-            Some(BodyFault::Broken) => plain(400, "The request body is malformed.\n"),
+            Some(fault) => self.refuse(fault),
             None => convert(response, self.worker.classic.is_some()),
         };
         self.name_writer(&mut answer);
         self.settle(&mut answer);
         answer
+    }
+
+    /// Whatever PHP made of what came of the body: it is not what was sent.
+    fn refuse(&self, fault: BodyFault) -> Answer {
+        let (status, why) = match fault {
+            BodyFault::OverLimit => (413, TOO_LARGE),
+            BodyFault::TooLarge => (413, OVER_MAX_BODY),
+            BodyFault::Broken => (400, "The request body is malformed.\n"),
+        };
+        let refused = Refused::new(status, why, self.request.head());
+        self.worker.tell(&refused, self.request.client());
+        plain(status, why)
     }
 
     /// Whom a streamed answer ends when its client leaves: nobody where it was for HEAD, because then its body is

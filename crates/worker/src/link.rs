@@ -232,7 +232,7 @@ impl Link {
         };
         let passage = Rc::new(Passage::default());
         let is_head = head.is_head();
-        let answer = match refused(worker, &head) {
+        let answer = match refused(worker, &client, &head) {
             Some(answer) => Some(answer),
             None => {
                 let (worker, passage) = (Rc::clone(worker), Rc::clone(&passage));

@@ -76,6 +76,10 @@ pub(crate) fn line(level: &str, request: u64, message: impl Display) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+pub(crate) fn info(message: impl Display) {
+    line("INFO", 0, message);
+}
+
 pub(crate) fn warn(message: impl Display) {
     line("WARN", 0, message);
 }

@@ -1,14 +1,15 @@
 //! One worker: accepts, answers, drains, leaves.
 
 use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use http1::{Connections, Life};
+use http1::{Connections, Life, Refusals, Refused};
 use ipc::{Channel, FromWorker};
-use php::{Cancel, Host as _, Request};
+use php::{Cancel, Client, Host as _, Request};
 use scoreboard::{Ticket, Writer};
 use serde::de::DeserializeOwned;
 use tokio::io::Interest;
@@ -48,6 +49,7 @@ pub(crate) struct Worker {
     pub(crate) awake: Notify,
     pub(crate) leaving: Cell<Option<Leaving>>,
     pub(crate) connections: Connections,
+    refusals: Refusals,
     waiting: RefCell<Vec<Waiting>>,
     pub(crate) listening: RefCell<Vec<AbortHandle>>,
     next_id: Cell<u64>,
@@ -103,6 +105,7 @@ impl Worker {
             awake: Notify::new(),
             leaving: Cell::new(None),
             connections: Connections::default(),
+            refusals: Refusals::default(),
             waiting: RefCell::default(),
             listening: RefCell::default(),
             gate: Gate::new(start.boot.concurrency.unwrap_or(1).max(1)),
@@ -121,6 +124,14 @@ impl Worker {
     pub(crate) fn finished(&self, ticket: Option<Ticket>, status: u16) {
         if let (Some(board), Some(ticket)) = (&self.host.board, ticket) {
             board.end(ticket, status);
+        }
+    }
+
+    /// This request was not given to PHP, or its answer is not PHP's: for the log, not too often.
+    pub(crate) fn tell(&self, refused: &Refused<'_>, client: &Client) {
+        let address = client.address.map(|ip| SocketAddr::new(ip, client.port));
+        if let Some(line) = self.refusals.line(refused, address) {
+            log::info(line);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Errors of PHP: who sees them, and who does not.
 
+use std::time::Duration;
+
 use super::app;
-use crate::support::{eventually, let_go, ok, one_worker, until_handled};
+use crate::support::{admin, eventually, let_go, ok, one_worker, until_handled};
 
 #[test]
 fn an_exception_is_a_500_and_a_log_line_with_the_request_id() {
@@ -123,4 +125,104 @@ fn lines_below_the_log_level_are_not_written() {
         );
         server.stop();
     }
+}
+
+/// What nobody catches outside of the handler's own code: in tasks that nobody awaits, and in timers.
+const UNCAUGHT: &str = r#"
+class Own extends Exception { function __toString(): string { usleep(1000); return 'described by itself'; } }
+class Worse extends Exception { function __toString(): string { throw new Exception('not me'); } }
+return function (Hearth\Request $request) {
+    static $kept;
+    $fail = function () { throw new LogicException("first\nsecond", 7, new RuntimeException('the cause')); };
+    switch ($request->path) {
+        case '/async': error_log('asked'); Hearth\async($fail); break;
+        case '/later': error_log('asked'); Hearth\async(function () use ($fail) { usleep(1000); $fail(); }); break;
+        case '/background': Hearth\background($fail); break;
+        case '/timer': Hearth\after(0.001, $fail); usleep(5000); break;
+        case '/keep': error_log('asked'); $kept = Hearth\async($fail); break;
+        case '/drop': $kept = null; break;
+        case '/own': Hearth\async(fn () => throw new Own()); break;
+        case '/worse': Hearth\async(fn () => throw new Worse()); break;
+        case '/pending': try { (function () { $task = Hearth\async(fn () => throw new Worse()); throw new DomainException('pending'); })(); }
+            catch (DomainException $e) { return $e->getMessage(); }
+        case '/awaited': try { Hearth\async($fail)->await(); } catch (LogicException) {} break;
+        case '/cancelled': $task = Hearth\async(fn () => sleep(20)); $task->cancel(); unset($task); break;
+    }
+    return 'fine';
+};"#;
+
+/// The id that a line of the log is about.
+fn request_of(line: &str) -> Option<&str> {
+    line.split_once(" request=").map(|(_, id)| id)
+}
+
+#[test]
+fn what_nobody_awaited_is_logged_as_what_nobody_caught() {
+    for path in ["/async", "/later", "/background", "/timer"] {
+        let server = one_worker(UNCAUGHT).start();
+        assert_eq!(ok(&server.get(path)), "fine");
+        let line = server.expect_log("LogicException");
+        assert!(line.contains(" ERROR worker[0]: Uncaught "), "{line}");
+        for part in [
+            "RuntimeException: the cause in ",
+            r"\n\nNext LogicException: first\nsecond in ",
+            "app.php:6",
+            r"\n#0 ",
+        ] {
+            assert!(line.contains(part), "{path}: no {part:?} in {line}");
+        }
+        assert_eq!(
+            line.contains(r"\n  thrown in a task that nobody awaited"),
+            path != "/timer",
+            "{path}: {line}"
+        );
+        // Background tasks and timers are no request's.
+        let asked = server.log().wait("asked", Duration::ZERO);
+        assert_eq!(
+            request_of(&line),
+            asked.as_deref().and_then(request_of),
+            "{path}: {line}"
+        );
+        server.stop();
+    }
+}
+
+#[test]
+fn what_nobody_awaited_counts_as_an_exception_of_its_own_request() {
+    let server = one_worker(UNCAUGHT)
+        .args(["--admin", "127.0.0.1:0"])
+        .start();
+    ok(&server.get("/keep"));
+    ok(&server.get("/drop"));
+    let line = server.expect_log("LogicException");
+    assert!(request_of(&line).is_some(), "{line}");
+    assert_eq!(request_of(&line), request_of(&server.expect_log("asked")));
+    let metrics = admin(&server, "/metrics").text();
+    assert!(metrics.contains("hearth_exceptions_total 1\n"), "{metrics}");
+    server.stop();
+}
+
+#[test]
+fn an_exception_that_nobody_awaited_may_describe_itself() {
+    let server = one_worker(UNCAUGHT).start();
+    ok(&server.get("/own"));
+    server.expect_log(r"Uncaught described by itself\n  thrown in a task");
+    ok(&server.get("/worse"));
+    server.expect_log(r"Uncaught Worse\n  thrown in a task");
+    let before = server.log().lines().len();
+    assert_eq!(ok(&server.get("/pending")), "pending");
+    let line = server
+        .log()
+        .wait_from(before, "Uncaught Worse", Duration::from_secs(10));
+    assert!(line.is_some(), "{}", server.log().text());
+    server.stop();
+}
+
+#[test]
+fn what_somebody_awaited_or_cancelled_is_not_logged() {
+    let server = one_worker(UNCAUGHT).start();
+    ok(&server.get("/awaited"));
+    ok(&server.get("/cancelled"));
+    let stopped = server.stop();
+    assert!(!stopped.log.contains("Uncaught"), "{}", stopped.log);
 }

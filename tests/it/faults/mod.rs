@@ -4,6 +4,7 @@ mod cancellation;
 mod children;
 mod crashes;
 mod errors;
+mod orphans;
 mod places;
 mod sharing;
 mod time;

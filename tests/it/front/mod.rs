@@ -5,6 +5,7 @@ mod clients;
 mod deaths;
 mod endings;
 mod queue;
+mod refusals;
 mod replacement;
 
 use testkit::{Server, ServerBuilder};

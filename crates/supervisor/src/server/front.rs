@@ -97,6 +97,9 @@ impl Server {
             Said::Message(FromFront::Trouble { message }) => {
                 log::warning!("front: {message} pid={pid}")
             }
+            Said::Message(FromFront::Notice { message }) => {
+                log::info!("front: {message} pid={pid}")
+            }
             Said::Closed(mistake) => {
                 if let Some(mistake) = mistake {
                     log::alert!("the front said something we do not understand: {mistake}");

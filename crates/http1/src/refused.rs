@@ -1,0 +1,194 @@
+//! Requests that nobody was asked about, for the log.
+//!
+//! Their senders are seldom anybody's users, and can send as many as they like: a process says so much of them that a
+//! mistake is found, and no more, so that nobody can fill a disk with what it says. How many there were is counted elsewhere.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
+use std::net::SocketAddr;
+
+use crate::connection::Options;
+use crate::head::RequestParts;
+use crate::life::now_ms;
+use crate::parse::Refusal;
+
+/// One of them.
+#[derive(Debug)]
+pub struct Refused<'a> {
+    /// Of the answer; `None` if the connection was closed without one.
+    pub status: Option<u16>,
+    pub why: Cow<'a, str>,
+    /// How it begins, as it came; empty if that is not known.
+    pub request: Cow<'a, [u8]>,
+}
+
+/// How much of a request is shown.
+const SHOWN: usize = 100;
+
+impl<'a> Refused<'a> {
+    /// One whose head is fine; `why` may be what its client is told.
+    #[must_use]
+    pub fn new(status: u16, why: &'a str, head: &RequestParts) -> Refused<'a> {
+        Refused {
+            status: Some(status),
+            why: why.trim_end_matches(['.', '\n']).into(),
+            request: beginning(head).into(),
+        }
+    }
+
+    pub(crate) fn of(refusal: Refusal, options: &Options, request: Vec<u8>) -> Refused<'static> {
+        Refused {
+            status: Some(refusal.status()),
+            why: why(refusal, options, &request),
+            request: request.into(),
+        }
+    }
+}
+
+/// As much as is shown, and one byte that says that there is more.
+pub(crate) fn shown(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(SHOWN + 1)]
+}
+
+pub(crate) fn beginning(head: &RequestParts) -> Vec<u8> {
+    [head.method(), b" ", shown(head.target())].concat()
+}
+
+/// The same of what is no head.
+pub(crate) fn first_line(bytes: &[u8]) -> Vec<u8> {
+    let bytes = bytes.trim_ascii_start();
+    let end = bytes
+        .iter()
+        .position(|&byte| byte == b'\r' || byte == b'\n');
+    shown(&bytes[..end.unwrap_or(bytes.len())]).to_vec()
+}
+
+fn why(refusal: Refusal, options: &Options, request: &[u8]) -> Cow<'static, str> {
+    const TLS: &[u8] = b"\x16\x03";
+    let limits = &options.limits;
+    match refusal {
+        Refusal::NoRequest if request.starts_with(TLS) => {
+            "it is TLS, which is not spoken here".into()
+        }
+        Refusal::NoRequest => "it is no HTTP/1.1".into(),
+        Refusal::NoTarget => "its target is none".into(),
+        Refusal::NoField => "a line of its head is no field".into(),
+        Refusal::Lengths => "the length of its body is no number, or said twice".into(),
+        Refusal::Coding => "its body is coded in another way than chunked".into(),
+        Refusal::TargetTooLong => {
+            format!("its target is longer than {} bytes", limits.target).into()
+        }
+        Refusal::TooLarge => format!("its head is larger than {} bytes", limits.head).into(),
+        Refusal::TooManyFields => format!("its head has more than {} fields", limits.fields).into(),
+        Refusal::BodyTooLarge => format!(
+            "its body is larger than {} bytes (http.max_body)",
+            options.body
+        )
+        .into(),
+    }
+}
+
+impl fmt::Display for Refused<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "request refused: {} status={status}", self.why),
+            None => write!(f, "gave up on a client: {}", self.why),
+        }
+    }
+}
+
+/// So many lines are written in so many milliseconds.
+const MOST: u32 = 10;
+const SPAN: u64 = 10_000;
+
+/// Those of a process.
+#[derive(Debug, Default)]
+pub struct Refusals {
+    since: Cell<u64>,
+    told: Cell<u32>,
+    left_out: Cell<u64>,
+}
+
+impl Refusals {
+    /// The line for the log, if one is to be written.
+    pub fn line(&self, refused: &Refused<'_>, client: Option<SocketAddr>) -> Option<String> {
+        let left_out = self.take(now_ms())?;
+        let mut line = refused.to_string();
+        match client {
+            Some(client) => line += &format!(" client={client}"),
+            None => line += " client=unix",
+        }
+        if !refused.request.is_empty() {
+            let shown = &refused.request[..refused.request.len().min(SHOWN)];
+            let cut = if shown.len() < refused.request.len() {
+                "…"
+            } else {
+                ""
+            };
+            line += &format!(" request=\"{}{cut}\"", shown.escape_ascii());
+        }
+        if left_out > 0 {
+            line += &format!(" ({left_out} more like this were not logged)");
+        }
+        Some(line)
+    }
+
+    /// Whether one more may be told, and how many before it were not.
+    fn take(&self, now: u64) -> Option<u64> {
+        if now.saturating_sub(self.since.get()) >= SPAN {
+            self.since.set(now);
+            self.told.set(0);
+        }
+        if self.told.get() == MOST {
+            self.left_out.set(self.left_out.get() + 1);
+            return None;
+        }
+        self.told.set(self.told.get() + 1);
+        Some(self.left_out.take())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_are_told_and_no_more() {
+        let refusals = Refusals::default();
+        let begin = 1_000_000;
+        for _ in 0..MOST {
+            assert_eq!(refusals.take(begin), Some(0));
+        }
+        for later in [0, 1, SPAN - 1] {
+            assert_eq!(refusals.take(begin + later), None);
+        }
+        assert_eq!(refusals.take(begin + SPAN), Some(3));
+        assert_eq!(refusals.take(begin + SPAN), Some(0));
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_short() {
+        let refused = |request: &[u8]| Refused {
+            status: Some(400),
+            why: "why".into(),
+            request: request.to_vec().into(),
+        };
+        let line = |request: &[u8]| {
+            let client = Some(([127, 0, 0, 1], 4711).into());
+            Refusals::default().line(&refused(request), client)
+        };
+        let expected = r#"request refused: why status=400 client=127.0.0.1:4711 request="a\"b\r\n\x1b[1m\xff""#;
+        assert_eq!(line(b"a\"b\r\n\x1b[1m\xff").as_deref(), Some(expected));
+        let long = line(&[b'x'; SHOWN + 1]).expect("a line");
+        assert!(long.ends_with("xxx…\"") && long.len() < 200, "{long}");
+        assert!(!line(b"").expect("a line").contains("request="));
+    }
+
+    #[test]
+    fn the_first_line_of_whatever_came() {
+        assert_eq!(first_line(b"\r\n\r\nGET / X\r\nA: b"), b"GET / X");
+        assert_eq!(first_line(&[b'a'; 1000]).len(), SHOWN + 1);
+        assert_eq!(first_line(b""), b"");
+    }
+}

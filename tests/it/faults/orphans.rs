@@ -1,0 +1,121 @@
+//! A fatal error in a request's own task: what becomes of its children, and of what they have begun in a database.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use testkit::Server;
+use testkit::service::MariaDb;
+
+use crate::support::{UNTIL_GO, eventually, let_go, ok, one_worker, until_handled};
+
+/// `/break/WAIT/FATAL/ID`: a child that has a row in an open transaction waits, and would commit; its request breaks meanwhile.
+/// `/slow` keeps the worker, and uses the pool at its end.
+const APP: &str = r#"
+$pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'hearth', 'hearth', size: 8, minimumIdle: 0);
+$waits = [
+    'asleep' => fn () => sleep(20),
+    'query' => fn ($db) => $db->query('SELECT SLEEP(20)')->fetchAll(),
+    'child' => fn () => Hearth\async(fn () => sleep(20))->await(),
+    'parallel' => fn () => Hearth\parallel([fn () => sleep(20), fn () => sleep(20)]),
+    'channel' => fn () => (new Hearth\Channel())->receive(),
+];
+$fatal = [
+    'class' => fn () => eval('class A {} class A {}'),
+    'large' => fn () => strlen(str_repeat('x', 1 << 30)),
+    'small' => function () {
+        $all = new SplFixedArray(1000000);
+        for ($n = 0;;) { $all[$n++] = str_repeat('x', 100); }
+    },
+    'deferred' => fn () => Hearth\defer(fn () => str_repeat('x', 1 << 30)),
+    'shutdown' => fn () => register_shutdown_function(fn () => str_repeat('x', 1 << 30)),
+];
+return function (Hearth\Request $request) use ($pdo, $waits, $fatal) {
+    if ($request->path === '/pid') { return (string) getmypid(); }
+    if ($request->path === '/slow') {
+        UNTIL_GO
+        $pdo->query('SELECT 1')->fetchAll();
+        return json_encode($pdo->inTransaction());
+    }
+    [, , $wait, $how, $id] = explode('/', $request->path);
+    $begun = new Hearth\Channel(2);
+    $child = function ($db, $id) use ($wait, $waits, $begun) {
+        $db->beginTransaction();
+        $db->exec("INSERT INTO orphans VALUES ($id, 'child')");
+        $begun->send($id);
+        $waits[$wait]($db);
+        $db->commit();
+        touch("committed-$id");
+    };
+    $start = function () use ($child, $pdo, $id, $begun) {
+        Hearth\async($child, $pdo, $id);
+        Hearth\async(fn () => $child(new PDO(getenv('DSN'), 'hearth', 'hearth'), 100 + $id));
+        $begun->receive();
+        $begun->receive();
+    };
+    if ($how === 'background') {
+        Hearth\background(function () use ($start, $fatal) { $start(); $fatal['large'](); });
+        return 'ok';
+    }
+    if (in_array($how, ['deferred', 'shutdown'], true)) {
+        Hearth\defer($start);
+    } else {
+        $start();
+    }
+    $fatal[$how]();
+    return 'ok';
+};"#;
+
+/// Each of the children is where `wait` says, one with the pool and one with a connection of its own. Whoever wants their rows
+/// gets them at once, while the worker still has another request.
+#[track_caller]
+fn nothing_is_committed(wait: &str, fatal: &str) {
+    let database = MariaDb::shared();
+    database.run("CREATE TABLE IF NOT EXISTS hearth.orphans (id INT PRIMARY KEY, who VARCHAR(20))");
+    let id = next_id();
+    let server = app();
+    let pid = ok(&server.get("/pid"));
+    let mut slow = server.connect();
+    slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    let response = server.get(&format!("/break/{wait}/{fatal}/{id}"));
+    let is_answered = matches!(fatal, "deferred" | "background");
+    assert_eq!(response.status, if is_answered { 200 } else { 500 });
+    eventually("the worker is replaced", || ok(&server.get("/pid")) != pid);
+    for row in [id, 100 + id] {
+        let insert = format!("INSERT INTO hearth.orphans VALUES ({row}, 'next')");
+        database.run(&format!("SET innodb_lock_wait_timeout = 5; {insert}"));
+        let file = format!("committed-{row}");
+        assert!(!server.directory().join(file).exists(), "it went on");
+    }
+    let_go(&server);
+    ok(&slow.response());
+    assert!(!server.log().text().contains("died"), "a worker crashed");
+    drop(slow);
+    server.stop();
+}
+
+/// Of a row that no other case uses.
+fn next_id() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+fn app() -> Server {
+    one_worker(&APP.replace("UNTIL_GO", UNTIL_GO))
+        .args(["--ini", "memory_limit=64M"])
+        .env("DSN", MariaDb::shared().dsn())
+        .start()
+}
+
+#[test]
+fn children_are_cancelled_wherever_they_wait() {
+    for wait in ["asleep", "query", "child", "parallel", "channel"] {
+        nothing_is_committed(wait, "class");
+    }
+}
+
+#[test]
+fn children_are_cancelled_wherever_the_fatal_error_was() {
+    for fatal in ["large", "small", "deferred", "shutdown", "background"] {
+        nothing_is_committed("asleep", fatal);
+    }
+}

@@ -88,6 +88,8 @@ hearth_task *hearth_loop_stop(void *owner);
 hearth_step hearth_task_resume(hearth_task *task);
 void hearth_task_suspend(void);
 void hearth_task_free(hearth_task *task);
+/* The id of a task whose end PHP code is to hear of; 0 for a script's, after which nothing runs any more. */
+uint64_t hearth_task_id_for_others(const hearth_task *task);
 void *hearth_current_owner(void);
 uint64_t hearth_current_task_id(void);
 bool hearth_can_wait(void);

@@ -35,6 +35,11 @@ uint64_t hearth_task_id(const hearth_task *task)
 	return ((uint64_t) task->generation << 24) | (task->index + 1);
 }
 
+uint64_t hearth_task_id_for_others(const hearth_task *task)
+{
+	return task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC ? 0 : hearth_task_id(task);
+}
+
 hearth_task *hearth_task_by_id(uint64_t id)
 {
 	uint32_t index = (uint32_t) (id & 0xffffff);

@@ -165,6 +165,7 @@ unsafe extern "C" {
     pub fn hearth_task_resume(task: *mut hearth_task) -> c_int;
     pub fn hearth_task_suspend();
     pub fn hearth_task_free(task: *mut hearth_task);
+    pub fn hearth_task_id_for_others(task: *const hearth_task) -> u64;
     pub fn hearth_current_task_id() -> u64;
     pub fn hearth_current_owner() -> *mut c_void;
     pub fn hearth_can_wait() -> bool;

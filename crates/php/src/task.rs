@@ -13,6 +13,7 @@ use crate::children;
 use crate::family::Family;
 use crate::host::{host, is_forked};
 use crate::request::{Request, Script};
+use crate::runner;
 use crate::wait::Cancel;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +58,7 @@ const MOST_SPARE: usize = 256;
 
 thread_local! {
     static RESUMED: Cell<u64> = const { Cell::new(0) };
+    static TELLING: Cell<bool> = const { Cell::new(false) };
     static SPARE: RefCell<Vec<Rc<TaskCell>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -160,6 +162,8 @@ impl TaskCell {
     /// A fatal error ended it, in the middle of whatever it did: nobody waits for its request's children any more. They stand
     /// at waits of their own, on stacks that the error did not touch, and end as those of any other request do that failed.
     fn forsake(&self) {
+        // SAFETY: `c` is freed in `end`, which comes after this.
+        tell_library(unsafe { sys::hearth_task_id_for_others(self.c.get()) });
         let is_child = self.place.get().is_some();
         if let Some(family) = self.family.get().filter(|_| !is_child) {
             children::cancel_all(family);
@@ -185,6 +189,22 @@ impl TaskCell {
         self.polling.set(std::ptr::null());
         ended
     }
+}
+
+/// Have the connections closed that task `id` had, before anybody goes on who shares them.
+fn tell_library(id: u64) {
+    // What tells may meet a fatal error too, and there would be no end of it.
+    if id == 0 || TELLING.replace(true) {
+        return;
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "an id would need 2^29 tasks in one slot"
+    )]
+    if let Some(task) = call_task(c"Hearth\\Internal\\taskBroke", id as f64) {
+        runner::start(Rc::clone(&task.0));
+    }
+    TELLING.set(false);
 }
 
 /// To be called with a reference that is about to be dropped: the last one of a task that has ended is kept, as new, for

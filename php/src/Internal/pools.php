@@ -26,6 +26,16 @@ function reportPools(float $unused): void
 }
 
 /**
+ * Closes the connections of a task that a fatal error ended: nobody knows in the middle of what, and nobody else would.
+ *
+ * @internal called by the server, in a task, before anybody goes on who shares them
+ */
+function taskBroke(float $task): void
+{
+    \Hearth\Pool\Pools::taskBroke((int) $task);
+}
+
+/**
  * Closes all pools of this worker, so that the databases are told; waits up to so many seconds for connections that are out.
  *
  * @internal called by the server, in a task, when a worker has answered its last request

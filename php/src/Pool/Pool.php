@@ -385,6 +385,28 @@ final class Pool
     }
 
     /**
+     * @internal a fatal error ended a task: what it used is not used again
+     *
+     * @param int $owner who has borrowed that: the task itself, or the one that goes on after its `timeout()`
+     */
+    public function taskBroke(int $task, int $owner): void
+    {
+        $used = \array_filter($this->store->entries, static fn (Entry $entry) => $entry->state === State::Lent && $entry->owner === $owner);
+        foreach ($used as $entry) {
+            $entry->doomed = 'broken';
+        }
+        if ($owner !== $task) {
+            return;
+        }
+        $this->loans->takeBackOf($task);
+        foreach ($used as $entry) {
+            if ($entry->state === State::Lent) {
+                $this->destroy($entry, 'broken');
+            }
+        }
+    }
+
+    /**
      * @internal what the server shows of it
      * @return array<string, mixed>
      */

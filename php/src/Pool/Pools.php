@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Hearth\Pool;
 
+use Hearth\Internal\Scope;
+
 /**
  * The pools of this worker, for metrics.
  *
@@ -37,6 +39,14 @@ final class Pools
         $until = \Hearth\Internal\monotonic() + $timeout;
         foreach (self::all() as $pool) {
             $pool->close(\max(0.0, $until - \Hearth\Internal\monotonic()));
+        }
+    }
+
+    /** A fatal error ended a task, in the middle of whatever it did. */
+    public static function taskBroke(int $task): void
+    {
+        foreach (self::all() as $pool) {
+            $pool->taskBroke($task, Scope::$callers[$task] ?? $task);
         }
     }
 

@@ -126,7 +126,7 @@ final class PoolGuideTest extends TestCase
     {
         $root = __DIR__ . '/../../..';
         \preg_match_all('/`(test[A-Z]\w+|[a-z]+(?:_[a-z]+){3,})`/', (string) \file_get_contents("$root/docs/internals/pool-bugs.md"), $names);
-        $tests = \implode('', \array_map('file_get_contents', [...\glob("$root/php/tests/*/*.php"), ...\glob("$root/tests/it/*.rs")]));
+        $tests = \implode('', \array_map('file_get_contents', [...\glob("$root/php/tests/*/*.php"), ...\glob("$root/tests/it/*.rs"), ...\glob("$root/tests/it/*/*.rs")]));
         self::assertGreaterThan(30, \count($names[1]));
         foreach ($names[1] as $name) {
             self::assertMatchesRegularExpression("/\\b(function|fn) $name\\(/", $tests);

@@ -35,7 +35,18 @@ return function (Hearth\Request $request) use ($pdo, $waits, $fatal) {
         $pdo->query('SELECT 1')->fetchAll();
         return json_encode($pdo->inTransaction());
     }
+    if ($request->path === '/timeout') {
+        $session = fn () => (int) $pdo->query('SELECT CONNECTION_ID()')->fetchColumn();
+        $before = $session();
+        try {
+            Hearth\timeout(5, fn () => [usleep(1000), $session(), $fatal['class']()]);
+        } catch (Error) {
+            return json_encode([$before, $session(), $session()]);
+        }
+    }
     [, , $wait, $how, $id] = explode('/', $request->path);
+    $pdo->beginTransaction();
+    $pdo->exec("INSERT INTO orphans VALUES (200 + $id, 'handler')");
     $begun = new Hearth\Channel(2);
     $child = function ($db, $id) use ($wait, $waits, $begun) {
         $db->beginTransaction();
@@ -64,8 +75,8 @@ return function (Hearth\Request $request) use ($pdo, $waits, $fatal) {
     return 'ok';
 };"#;
 
-/// Each of the children is where `wait` says, one with the pool and one with a connection of its own. Whoever wants their rows
-/// gets them at once, while the worker still has another request.
+/// Each of the children is where `wait` says, one with the pool and one with a connection of its own; the handler has one of
+/// the pool. Whoever wants their rows gets them at once, while the worker still has another request.
 #[track_caller]
 fn nothing_is_committed(wait: &str, fatal: &str) {
     let database = MariaDb::shared();
@@ -80,7 +91,7 @@ fn nothing_is_committed(wait: &str, fatal: &str) {
     let is_answered = matches!(fatal, "deferred" | "background");
     assert_eq!(response.status, if is_answered { 200 } else { 500 });
     eventually("the worker is replaced", || ok(&server.get("/pid")) != pid);
-    for row in [id, 100 + id] {
+    for row in [id, 100 + id, 200 + id] {
         let insert = format!("INSERT INTO hearth.orphans VALUES ({row}, 'next')");
         database.run(&format!("SET innodb_lock_wait_timeout = 5; {insert}"));
         let file = format!("committed-{row}");
@@ -118,4 +129,15 @@ fn children_are_cancelled_wherever_the_fatal_error_was() {
     for fatal in ["large", "small", "deferred", "shutdown", "background"] {
         nothing_is_committed("asleep", fatal);
     }
+}
+
+/// What runs in `timeout()` uses its caller's connection: nobody knows in the middle of what it was left.
+#[test]
+fn a_connection_that_a_fatal_error_left_is_not_used_again() {
+    let server = app();
+    let sessions = server.get("/timeout").text();
+    let sessions: [u64; 3] = serde_json::from_str(&sessions).expect("three sessions");
+    assert_ne!(sessions[0], sessions[1], "the same one");
+    assert_eq!(sessions[1], sessions[2], "a new one each time");
+    server.stop();
 }

@@ -315,10 +315,15 @@ namespace Hearth\Internal {
     }
 
     /**
-     * @internal closes a PDO connection to MySQL or PostgreSQL that code still holds: the server sees it closed at once
+     * @internal closes our side of a PDO connection to MySQL or PostgreSQL: the server sees it, whoever holds the object
      * @return bool false: such a connection cannot be closed so
      */
     function disconnect(object $connection): bool
+    {
+    }
+
+    /** @internal whether the server has closed a connection after `disconnect()`: not before it is done with what it was asked */
+    function hasLeft(object $connection): bool
     {
     }
 

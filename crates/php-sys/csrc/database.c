@@ -95,20 +95,8 @@ static pdo_dbh_t *pdo_of(zval *object)
 	return dbh && dbh->driver && dbh->driver_data ? dbh : NULL;
 }
 
-/* From here on it is closed to PHP too: mysqlnd says that the server has gone away, and sends no farewell. */
-static bool give_up_mysql(zval *object, php_socket_t *fd)
-{
-	MYSQLND_CONN_DATA *data = mysqlnd_of(object);
-
-	if (data) {
-		*fd = socket_of(data);
-		data->state.m->set(&data->state, CONN_QUIT_SENT);
-	}
-	return data != NULL;
-}
-
 /* pdo_pgsql's own data begin with libpq's connection (8.2 to 8.4). */
-static bool give_up_pgsql(pdo_dbh_t *dbh, php_socket_t *fd)
+static bool socket_of_pgsql(pdo_dbh_t *dbh, php_socket_t *fd)
 {
 	int (*socket_of_pg)(const void *) = (int (*)(const void *)) dlsym(RTLD_DEFAULT, "PQsocket");
 
@@ -118,25 +106,61 @@ static bool give_up_pgsql(pdo_dbh_t *dbh, php_socket_t *fd)
 	return socket_of_pg != NULL;
 }
 
+/* The socket of a PDO connection, -1 if it is closed; false if such a connection shows none. `mysql`: its mysqlnd connection, if any. */
+static bool socket_of_pdo(zval *object, php_socket_t *fd, MYSQLND_CONN_DATA **mysql)
+{
+	pdo_dbh_t *dbh = pdo_of(object);
+
+	*fd = -1;
+	*mysql = NULL;
+	if (dbh && strcmp(dbh->driver->driver_name, "mysql") == 0) {
+		*mysql = mysqlnd_of(object);
+		*fd = *mysql ? socket_of(*mysql) : -1;
+		return *mysql != NULL;
+	}
+	return dbh && strcmp(dbh->driver->driver_name, "pgsql") == 0 && socket_of_pgsql(dbh, fd);
+}
+
 /*
- * bool Hearth\Internal\disconnect(object $connection): the server sees it closed, whoever holds the object. False if that cannot be
- * done with such an object. Its descriptor stays until the object goes. Not in a forked process: the socket is its parent's too.
+ * bool Hearth\Internal\disconnect(object $connection): tells the server that nothing more comes, whoever holds the object; mysqlnd
+ * says from here on that the server has gone away, and sends no farewell. False if that cannot be done with such an object. The
+ * descriptor stays until the object goes. Not in a forked process: the socket is its parent's too.
  */
 ZEND_FUNCTION(Hearth_Internal_disconnect)
 {
 	zval *object;
-	pdo_dbh_t *dbh;
-	php_socket_t fd = -1;
-	bool known = false;
+	php_socket_t fd;
+	MYSQLND_CONN_DATA *mysql;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_OBJECT(object)
 	ZEND_PARSE_PARAMETERS_END();
-	dbh = pdo_of(object);
-	if (dbh && strcmp(dbh->driver->driver_name, "mysql") == 0) {
-		known = give_up_mysql(object, &fd);
-	} else if (dbh && strcmp(dbh->driver->driver_name, "pgsql") == 0) {
-		known = give_up_pgsql(dbh, &fd);
+	if (!socket_of_pdo(object, &fd, &mysql)) {
+		RETURN_FALSE;
 	}
-	RETURN_BOOL(known && (fd < 0 || shutdown(fd, SHUT_RDWR) == 0 || errno == ENOTCONN));
+	if (mysql) {
+		mysql->state.m->set(&mysql->state, CONN_QUIT_SENT);
+	}
+	RETURN_BOOL(fd < 0 || shutdown(fd, SHUT_WR) == 0 || errno == ENOTCONN);
+}
+
+/* bool Hearth\Internal\hasLeft(object $connection): whether the server has closed one that was disconnected. What it still says is lost. */
+ZEND_FUNCTION(Hearth_Internal_hasLeft)
+{
+	zval *object;
+	php_socket_t fd;
+	MYSQLND_CONN_DATA *mysql;
+	char lost[16384];
+	ssize_t n;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJECT(object)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!socket_of_pdo(object, &fd, &mysql) || fd < 0) {
+		RETURN_TRUE;
+	}
+	do {
+		n = recv(fd, lost, sizeof(lost), MSG_DONTWAIT);
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	RETURN_BOOL(n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK));
 }

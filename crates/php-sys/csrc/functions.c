@@ -14,6 +14,7 @@ ZEND_FUNCTION(Hearth_Internal_stopTimer);
 ZEND_FUNCTION(Hearth_Internal_mysqlReset);
 ZEND_FUNCTION(Hearth_Internal_hasInput);
 ZEND_FUNCTION(Hearth_Internal_disconnect);
+ZEND_FUNCTION(Hearth_Internal_hasLeft);
 
 /* ---- requests ---- */
 
@@ -328,5 +329,6 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth\\Internal", mysqlReset, ZEND_FN(Hearth_Internal_mysqlReset), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", hasInput, ZEND_FN(Hearth_Internal_hasInput), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", disconnect, ZEND_FN(Hearth_Internal_disconnect), arginfo_connection)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", hasLeft, ZEND_FN(Hearth_Internal_hasLeft), arginfo_connection)
 	ZEND_FE_END
 };

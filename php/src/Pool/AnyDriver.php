@@ -45,6 +45,11 @@ final class AnyDriver implements Driver
         return false;
     }
 
+    public function hasLeft(object $connection): bool
+    {
+        return true;
+    }
+
     public function isBroken(\Throwable $error): bool
     {
         return false;

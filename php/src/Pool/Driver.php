@@ -37,11 +37,14 @@ interface Driver
     public function reset(Entry $entry): bool;
 
     /**
-     * Closes a connection that code still holds, so that the server rolls back what is open and gives its locks free.
+     * Closes our side of a connection, whoever holds it: the server rolls back what is open and gives its locks free.
      *
      * @return bool false: it stays open until nobody holds it any more
      */
     public function disconnect(object $connection): bool;
+
+    /** Whether the server has closed its side too: not before it is done with what it was asked. */
+    public function hasLeft(object $connection): bool;
 
     /** Whether the error means that the connection is of no more use. */
     public function isBroken(\Throwable $error): bool;

@@ -182,6 +182,11 @@ final class PdoDriver implements Driver
         return \function_exists('Hearth\Internal\disconnect') && Internal\disconnect($connection);
     }
 
+    public function hasLeft(object $connection): bool
+    {
+        return Internal\hasLeft($connection);
+    }
+
     public function isBroken(\Throwable $error): bool
     {
         if (!$error instanceof \PDOException) {

@@ -74,6 +74,11 @@ final class RedisDriver implements Driver
         return false;
     }
 
+    public function hasLeft(object $connection): bool
+    {
+        return true;
+    }
+
     public function isBroken(\Throwable $error): bool
     {
         if ($error instanceof \RedisException) {

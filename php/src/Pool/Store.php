@@ -6,6 +6,8 @@ namespace Hearth\Pool;
 
 use Hearth\Internal\Waiters;
 
+use function Hearth\Internal\monotonic;
+
 /**
  * The connections of a pool and those who wait for one.
  *
@@ -16,6 +18,9 @@ use Hearth\Internal\Waiters;
  */
 final class Store
 {
+    /** How long the database may be at work on a cancelled query before the connection counts as closed; seconds. */
+    private const PATIENCE = 30.0;
+
     /** @var array<int, Entry> by the id of the connection object */
     public array $entries = [];
 
@@ -36,7 +41,7 @@ final class Store
     /** No connection may join or stay. */
     public bool $closed = false;
 
-    /** @var array<int, \WeakReference<object>> removed from the pool, but still held by somebody, hence open */
+    /** @var array<int, \Closure(): bool> of each that is not of the pool any more, but still open: whether it is */
     private array $lingering = [];
 
     public function __construct()
@@ -44,7 +49,7 @@ final class Store
         $this->waiters = new Waiters();
     }
 
-    /** All that count against the size: connections, those being made, and those that somebody keeps open after their removal. */
+    /** All that count against the size: connections, those being made, and those that are open after their removal. */
     public function total(): int
     {
         return \count($this->entries) + $this->connecting + ($this->lingering === [] ? 0 : \count($this->lingering));
@@ -105,26 +110,41 @@ final class Store
     /**
      * Takes a connection out of the pool and closes it.
      *
-     * @return bool whether it is closed; otherwise it is one that stays open, and counted, as long as somebody holds it
+     * It may stay open beyond that, and is counted so long: while code holds it, where it can be closed only by being dropped;
+     * and where all workers share a bound, while the database is at work on a query that was cancelled.
      */
-    public function remove(Entry $entry, Driver $driver): bool
+    public function remove(Entry $entry, Driver $driver): void
     {
         $this->reserve($entry);
-        $id = \spl_object_id($entry->connection);
-        unset($this->entries[$id]);
-        $reference = \WeakReference::create($entry->connection);
+        $connection = $entry->connection;
+        unset($this->entries[\spl_object_id($connection)]);
         $entry->state = State::Removed;
         $entry->connection = null;
         ++$entry->lease;
+        if ($this->budget !== null && $entry->doomed === 'broken' && $driver->disconnect($connection)) {
+            $until = monotonic() + self::PATIENCE;
+            $this->linger(static fn () => !$driver->hasLeft($connection) && monotonic() < $until);
+
+            return;
+        }
+        $reference = \WeakReference::create($connection);
+        $connection = null;
         $held = $reference->get();
         if ($held === null || $driver->disconnect($held)) {
             $this->giveUp(1);
-
-            return true;
+        } else {
+            $this->linger(static fn () => $reference->get() !== null);
         }
-        $this->lingering[] = $reference;
+    }
 
-        return false;
+    /** @param \Closure(): bool $isOpen */
+    private function linger(\Closure $isOpen): void
+    {
+        if ($isOpen()) {
+            $this->lingering[] = $isOpen;
+        } else {
+            $this->giveUp(1);
+        }
     }
 
     private function giveUp(int $count): void
@@ -141,7 +161,7 @@ final class Store
         if ($before === 0) {
             return 0;
         }
-        $this->lingering = \array_filter($this->lingering, static fn (\WeakReference $reference) => $reference->get() !== null);
+        $this->lingering = \array_filter($this->lingering, static fn (\Closure $isOpen) => $isOpen());
         $closed = $before - \count($this->lingering);
         $this->giveUp($closed);
 

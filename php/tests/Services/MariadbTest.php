@@ -243,4 +243,37 @@ final class MariadbTest extends PdoTestCase
             $watch->close();
         });
     }
+
+    /** The database goes on with a query although whoever asked has hung up, and counts the connection so long. */
+    public function testCancelledQueriesCountForTheTotalUntilTheDatabaseIsDoneWithThem(): void
+    {
+        if (!$this->native()) {
+            self::markTestSkipped('needs the native part');
+        }
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 4, total: 4, name: 'cancelled ' . \random_int(0, \PHP_INT_MAX), borrowTimeout: 60);
+            $watch = self::plain();
+            $sql = 'SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND != \'Daemon\' AND ID != CONNECTION_ID()';
+            $tasks = \array_map(fn () => async(fn () => $pdo->query('SELECT SLEEP(0.5)')->fetchAll()), \range(1, 4));
+            self::eventually(4, fn () => (int) $watch->query("$sql AND STATE = 'User sleep'")->fetchColumn());
+            \array_map(static fn ($task) => $task->cancel(), $tasks);
+            \array_map(fn ($task) => $this->thrown(\Throwable::class, fn () => $task->await()), $tasks);
+            self::assertSame([4, 4], [$pdo->pool()->stats()['total'], $pdo->pool()->stats()['lingering']]);
+            $next = async(fn () => $pdo->query('SELECT 1')->fetchColumn());
+            self::pause(0.1);
+            self::assertSame(4, (int) $watch->query($sql)->fetchColumn());
+            self::assertFalse($next->isDone(), 'a fifth connection was made while the database was at work on four');
+            self::assertSame('1', (string) $next->await());
+            self::assertLessThanOrEqual(4, (int) $watch->query($sql)->fetchColumn());
+            self::eventually(0, fn () => $pdo->pool()->stats()['lingering']);
+        });
+    }
+
+    private static function eventually(int $expected, \Closure $value): void
+    {
+        for ($tries = 0; $value() !== $expected && $tries < 400; ++$tries) {
+            self::pause(0.005);
+        }
+        self::assertSame($expected, $value());
+    }
 }

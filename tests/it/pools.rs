@@ -8,7 +8,7 @@ use testkit::http::Client;
 use testkit::service::MariaDb;
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{admin, eventually, ok};
+use crate::support::{admin, eventually, ok, until_handled};
 
 /// `/query` waits in the database, `/compute` uses the CPU, both for so many milliseconds.
 const APP: &str = r#"
@@ -21,6 +21,13 @@ const APP: &str = r#"
             case '/compute': for ($until = hrtime(true) + $ms * 1e6; hrtime(true) < $until;); break;
             case '/other': $other->with(fn (PDO $db) => $db->query('SELECT SLEEP(' . $ms / 1000 . ')')->fetchAll()); break;
             case '/twice': $db = $other->borrow(); $other->giveBack($db); try { $other->giveBack($db); } catch (LogicException) {} break;
+            case '/later': Hearth\background(function () use ($ms, $pdo) {
+                usleep(50000); // the client is gone by then
+                touch('computes');
+                for ($until = hrtime(true) + $ms * 1e6; hrtime(true) < $until;);
+                $pdo->query('SELECT SLEEP(0.3)')->fetchAll();
+            }); break;
+            case '/break': for ($until = hrtime(true) + $ms * 1e6; hrtime(true) < $until;); str_repeat('x', 1 << 40); break;
             case '/crash': posix_kill(getmypid(), SIGKILL); break;
         }
         return (string) getmypid();
@@ -273,4 +280,56 @@ fn exit_in_what_the_pool_calls_costs_no_place() {
     }
     server.expect_log("exit() or a fatal error");
     server.expect_log("ended the task");
+}
+
+const BORROWED: &str = "hearth_pool_borrowed_total";
+
+/// Until the only worker is another one, with none left that leaves; the metrics then.
+fn until_replaced(server: &Server, old: &[u32]) -> String {
+    let mut after = String::new();
+    eventually("its successor has taken over", || {
+        after = page(server, "/metrics");
+        let gone = after.contains("hearth_workers{state=\"leaving\"} 0");
+        gone && server.workers().len() == 1 && server.workers() != old
+    });
+    after
+}
+
+/// Asked while it computes, it comes to answer when it has said its last and closed its pools.
+#[test]
+fn a_question_that_is_answered_too_late_costs_no_count() {
+    let server = server("1").start();
+    for _ in 0..3 {
+        ok(&server.get("/query?ms=1"));
+    }
+    let old = server.workers();
+    ok(&server.get("/later?ms=700"));
+    let computes = server.directory().join("computes");
+    eventually("it computes", || computes.exists());
+    page(&server, "/metrics");
+    server.signal(Signal::HUP);
+    let after = until_replaced(&server, &old);
+    assert_eq!(value(&after, BORROWED, &[SHOP]), 4.0, "{after}");
+    server.stop();
+}
+
+/// It cannot say how its pools are any more; that is no news of them.
+#[test]
+fn a_question_to_a_worker_that_is_broken_costs_no_count() {
+    let server = server("1").start();
+    let mut idle = server.connect();
+    for _ in 0..3 {
+        ok(&idle.get("/query?ms=1"));
+    }
+    let known = page(&server, "/metrics");
+    assert_eq!(value(&known, BORROWED, &[SHOP]), 3.0);
+    let old = server.workers();
+    let mut client = server.connect();
+    client.send("GET /break?ms=700 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    until_handled(&server, 1);
+    page(&server, "/metrics");
+    assert_eq!(client.response().status, 500);
+    let after = until_replaced(&server, &old);
+    assert_eq!(value(&after, BORROWED, &[SHOP]), 3.0, "{after}");
+    server.stop();
 }

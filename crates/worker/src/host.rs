@@ -27,6 +27,8 @@ pub(crate) struct ProcessHost {
     pub(crate) changed: Rc<Notify>,
     /// What PHP said last with `Hearth\Internal\report()`.
     pub(crate) reported: RefCell<Option<String>>,
+    /// This worker leaves, and has said for the last time how its pools are.
+    pub(crate) has_closed_pools: Cell<bool>,
     /// `request.timeout`, for the message of who exceeds it.
     time_limit: Duration,
     cli: bool,
@@ -46,6 +48,7 @@ impl ProcessHost {
             leaves: RefCell::default(),
             changed: Rc::default(),
             reported: RefCell::default(),
+            has_closed_pools: Cell::new(false),
             time_limit,
             cli,
         }));

@@ -11,17 +11,19 @@ use crate::host::ProcessHost;
 /// Close the connections in the way their databases like it; they have this long, in seconds.
 const CLOSE: f64 = 2.0;
 
-pub(crate) async fn close() {
+pub(crate) async fn close(host: &ProcessHost) {
+    host.has_closed_pools.set(true);
     let Some(task) = php::call_task(c"Hearth\\Internal\\closePools", CLOSE) else {
         return;
     };
     let _ = tokio::time::timeout(Duration::from_secs_f64(2.0 * CLOSE), task).await;
 }
 
-/// Tell the supervisor how they are. In a classic site there is nobody to ask: nothing outlives a request there.
+/// Tell the supervisor how they are; nothing where there is nobody to ask. In a classic site nothing outlives a request, after
+/// a fatal error PHP is not asked for anything, and of closed pools the last has been said.
 pub(crate) async fn report(host: &ProcessHost, is_classic: bool, channel: Rc<AsyncFd<Channel>>) {
     let mut report = String::new();
-    if !is_classic && !host.is_broken.get() {
+    if !is_classic && !host.is_broken.get() && !host.has_closed_pools.get() {
         if let Some(task) = php::call_task(c"Hearth\\Internal\\reportPools", 0.0) {
             task.await;
         }

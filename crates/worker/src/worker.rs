@@ -338,7 +338,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
     if !worker.host.is_broken.get() {
         end_loop().await;
         pools::report(worker.host, worker.classic.is_some(), channel).await;
-        pools::close().await;
+        pools::close(worker.host).await;
     }
     Ok(())
 }

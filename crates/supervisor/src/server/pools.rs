@@ -42,6 +42,24 @@ struct Known {
 }
 
 impl Inquiries {
+    /// Who cannot say any more how its pools are takes back nothing of what it said before.
+    fn told(&mut self, id: WorkerId, slot: u32, report: &str) {
+        if report.is_empty()
+            && let Some(known) = self.workers.get_mut(&id)
+            && !known.pools.is_empty()
+        {
+            known.owes_answer = false;
+            return;
+        }
+        let known = Known {
+            slot,
+            pools: pool::parse(report, &mut self.names),
+            at: Instant::now(),
+            owes_answer: false,
+        };
+        self.workers.insert(id, known);
+    }
+
     /// What a worker that is gone had counted is kept, so that no counter ever falls.
     fn retire(&mut self, id: WorkerId) {
         let Some(known) = self.workers.remove(&id) else {
@@ -97,13 +115,8 @@ impl Server {
         let Some(worker) = self.workers.get(&id) else {
             return;
         };
-        let known = Known {
-            slot: worker.slot,
-            pools: pool::parse(report, &mut self.pools.names),
-            at: Instant::now(),
-            owes_answer: false,
-        };
-        self.pools.workers.insert(id, known);
+        let slot = worker.slot;
+        self.pools.told(id, slot, report);
         if self.pools.missing.remove(&id) && self.pools.missing.is_empty() {
             self.tell_pools();
         }
@@ -192,13 +205,8 @@ mod tests {
         let mut pools = Inquiries::default();
         for id in 0..1000 {
             let report = format!("[{}]", pool::tests::report("shop", 2));
-            let known = Known {
-                slot: 3,
-                pools: pool::parse(&report, &mut pools.names),
-                at: Instant::now(),
-                owes_answer: false,
-            };
-            pools.workers.insert(id, known);
+            pools.told(id, 3, &report);
+            pools.told(id, 3, "");
             pools.retire(id);
         }
         assert!(pools.workers.is_empty());

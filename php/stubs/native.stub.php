@@ -287,7 +287,8 @@ namespace Hearth\Internal {
      * Calls when that task ends, for whatever reason, before its result is delivered.
      *
      * @internal
-     * @param callable(int): mixed $callback gets the task's id
+     * @param callable(int, bool): mixed $callback gets the task's id, and whether a wait on a descriptor was ended early in it: then
+     *     the answer to a question may still come there
      * @throws \ValueError when there is no such task, or it has ended
      */
     function onTaskEnd(int $taskId, callable $callback): void

@@ -72,12 +72,13 @@ static void run_call(hearth_task *task)
 	finish_call(task, &result);
 }
 
-static void call_on_end(zval *callback, uint64_t id)
+static void call_on_end(zval *callback, hearth_task *task)
 {
-	zval argument, result;
+	zval arguments[2], result;
 
-	ZVAL_LONG(&argument, (zend_long) id);
-	call(callback, &result, 1, &argument);
+	ZVAL_LONG(&arguments[0], (zend_long) hearth_task_id(task));
+	ZVAL_BOOL(&arguments[1], task->interrupted);
+	call(callback, &result, 2, arguments);
 	zval_ptr_dtor(&result);
 	if (EG(exception)) {
 		hearth_report_exception();
@@ -87,8 +88,6 @@ static void call_on_end(zval *callback, uint64_t id)
 /* Callbacks registered by onTaskEnd(), newest first; they may register others. */
 void hearth_task_run_on_end(hearth_task *task)
 {
-	uint64_t id = hearth_task_id(task);
-
 	while (Z_TYPE(task->on_end) != IS_UNDEF) {
 		HashTable *more = task->more_on_end;
 		zval first, *callback;
@@ -98,11 +97,11 @@ void hearth_task_run_on_end(hearth_task *task)
 		task->more_on_end = NULL;
 		if (more) {
 			ZEND_HASH_REVERSE_FOREACH_VAL(more, callback) {
-				call_on_end(callback, id);
+				call_on_end(callback, task);
 			} ZEND_HASH_FOREACH_END();
 			zend_array_destroy(more);
 		}
-		call_on_end(&first, id);
+		call_on_end(&first, task);
 		zval_ptr_dtor(&first);
 	}
 }

@@ -44,7 +44,7 @@ static hearth_task *arm(hearth_request_state *state, void *owner)
 	task->generation++;
 	task->request = state;
 	task->owner = owner;
-	task->done = task->busy = task->broken = task->doomed = false;
+	task->done = task->busy = task->broken = task->interrupted = task->doomed = false;
 	hearth_task_state_init(&task->saved);
 	return task;
 }

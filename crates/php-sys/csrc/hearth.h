@@ -101,6 +101,8 @@ bool hearth_busy(bool busy);
 void hearth_interrupt(void);
 void hearth_time_out(int64_t limit);
 bool hearth_is_unwinding(void);
+/* A wait of the running task on a descriptor was ended early; who asked to be called at its end is told. */
+void hearth_note_interrupted(void);
 
 typedef enum { HEARTH_THROW_TIMEOUT = 0, HEARTH_THROW_CANCELLED = 1, HEARTH_THROW_ERROR = 2 } hearth_throwable;
 void hearth_throw(hearth_throwable kind, hearth_str message);

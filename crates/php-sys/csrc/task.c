@@ -100,7 +100,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->generation++;
 	task->job = job;
 	task->request = request;
-	task->done = task->busy = task->broken = task->left = task->doomed = false;
+	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = false;
 	hearth_task_state_init(&task->saved);
 	return task;
 }
@@ -377,6 +377,13 @@ bool hearth_busy(bool busy)
 void hearth_interrupt(void)
 {
 	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
+}
+
+void hearth_note_interrupted(void)
+{
+	if (hearth_current) {
+		hearth_current->interrupted = true;
+	}
 }
 
 bool hearth_is_unwinding(void)

@@ -25,6 +25,7 @@ struct hearth_task {
 	bool has_context, busy, done, broken;
 	bool background;                 /* its request state is its own and ends with it */
 	bool left;                       /* exit() ended its function */
+	bool interrupted;                /* a wait on a descriptor was ended early: the answer may still come */
 	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */

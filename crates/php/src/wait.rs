@@ -50,6 +50,13 @@ pub fn is_unwinding() -> bool {
     unsafe { sys::hearth_is_unwinding() }
 }
 
+/// A wait of the running task on a descriptor was ended early: on that, the answer to a question may still come. The
+/// library is told at the task's end, because C code that asked does not always say so: the end of a statement cannot.
+pub fn note_interrupted() {
+    // SAFETY: sets a flag of the current task, if any.
+    unsafe { sys::hearth_note_interrupted() }
+}
+
 /// Marks that Rust runs on the task's stack, so that libc hooks let its calls pass.
 pub(crate) struct Busy(bool);
 

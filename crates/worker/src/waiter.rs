@@ -148,6 +148,11 @@ fn fail(errno: i32) -> i32 {
     -1
 }
 
+fn interrupted() -> i32 {
+    php::note_interrupted();
+    fail(libc::ECANCELED)
+}
+
 fn refuse(refused: &Refused) -> i32 {
     match *refused {
         Refused::Errno(errno) => fail(errno),
@@ -193,7 +198,7 @@ impl Waiter for Tokio {
             Ok(Some(Some(n))) => n,
             Ok(Some(None)) => 0,
             Ok(None) => fail(libc::EINTR),
-            Err(php::Cancelled) => fail(libc::ECANCELED),
+            Err(php::Cancelled) => interrupted(),
         }
     }
 
@@ -226,7 +231,7 @@ impl Waiter for Tokio {
                 entry.revents = 0;
                 Some(0)
             }
-            Err(php::Cancelled) => Some(fail(libc::ECANCELED)),
+            Err(php::Cancelled) => Some(interrupted()),
         }
     }
 

@@ -35,8 +35,11 @@ final class Scope
     {
         $task = taskId();
         self::$callers[$task] = $caller;
-        onTaskEnd($task, static function () use ($task): void {
+        onTaskEnd($task, static function (int $task, bool $interrupted = false) use ($caller): void {
             unset(self::$callers[$task]);
+            if ($interrupted) {
+                \Hearth\Pool\Pools::taskInterrupted($caller);
+            }
         });
 
         return $fn();

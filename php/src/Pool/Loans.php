@@ -222,9 +222,26 @@ final class Loans
         }
     }
 
-    private function takeBackAtEnd(int $task): void
+    /**
+     * A wait for an answer was ended early in this task: what it has is not lent again.
+     *
+     * Who called what waited knows in most cases; but where PDO asks the server at the end of a statement, nobody hears of it.
+     */
+    public function interrupt(int $task): void
+    {
+        foreach ($this->store->entries as $entry) {
+            if ($entry->owner === $task && $entry->state === State::Lent) {
+                $entry->doomed ??= 'broken';
+            }
+        }
+    }
+
+    private function takeBackAtEnd(int $task, bool $interrupted = false): void
     {
         unset($this->watched[$task]);
+        if ($interrupted) {
+            $this->interrupt($task);
+        }
         if (isset($this->bound[$task])) {
             $this->takeBack($this->bound[$task]);
         } elseif (!$this->binds) {

@@ -50,6 +50,14 @@ final class Pools
         }
     }
 
+    /** What ran for a task was interrupted while it waited for an answer. */
+    public static function taskInterrupted(int $task): void
+    {
+        foreach (self::all() as $pool) {
+            $pool->loans()->interrupt($task);
+        }
+    }
+
     /** @return array<string, array<string, mixed>> what each pool's `stats()` says, by name; a second one of a name is `NAME #2` */
     public static function stats(): array
     {

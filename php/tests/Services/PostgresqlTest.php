@@ -7,6 +7,8 @@ namespace Hearth\Tests\Services;
 use Hearth\Pool\Pool;
 use Hearth\Tests\Services;
 
+use function Hearth\async;
+
 final class PostgresqlTest extends PdoTestCase
 {
     protected static function database(): array
@@ -55,6 +57,35 @@ final class PostgresqlTest extends PdoTestCase
     protected static function eloquentConnection(): string
     {
         return \Illuminate\Database\PostgresConnection::class;
+    }
+
+    /** The end of a statement asks the server something too, and whoever waits for that can be cancelled. */
+    public function testAConnectionInterruptedAtAStatementsEndIsNotLentAgain(): void
+    {
+        if (!$this->native()) {
+            self::markTestSkipped('a shim has no waits that can be cancelled inside PDO');
+        }
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 1);
+            foreach ([static fn (\Closure $fn) => $fn(), static fn (\Closure $fn) => \Hearth\timeout(10.0, $fn)] as $inside) {
+                $backend = (object) ['pid' => 0];
+                $task = async(static fn () => $inside(static function () use ($pdo, $backend): void {
+                    $statement = $pdo->prepare('SELECT pg_backend_pid()');
+                    $statement->execute();
+                    $backend->pid = (int) $statement->fetchColumn();
+                    \posix_kill($backend->pid, \SIGSTOP);
+                    $statement = null;
+                }));
+                self::pause(0.05);
+                $task->cancel();
+                \posix_kill($backend->pid, \SIGCONT);
+                $this->thrown(\Hearth\CancelledError::class, fn () => $task->await());
+                foreach ([1, 2] as $n) {
+                    self::assertEquals($n, async(fn () => $pdo->query("SELECT $n")->fetchColumn())->await(), 'an answer to another question');
+                }
+            }
+            self::assertSame(['broken' => 2], $pdo->pool()->stats()['destroyed']);
+        });
     }
 
     public function testWhatTheFactorySetsIsSetAgainAfterAReset(): void

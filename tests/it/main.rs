@@ -19,6 +19,7 @@ mod lifecycle;
 mod load;
 mod opcache;
 mod parity;
+mod pool_hangups;
 mod pool_load;
 mod pools;
 mod processes;

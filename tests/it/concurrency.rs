@@ -253,7 +253,7 @@ fn the_end_of_a_task_tells_which_it_was_newest_callback_first() {
         $task = Hearth\async(function () use (&$said) {
             $id = Hearth\Internal\taskId();
             foreach (['first', 'second', 'third'] as $name) {
-                Hearth\Internal\onTaskEnd($id, function (int ...$given) use (&$said, $id, $name) { $said[] = [$name, $given === [$id]]; });
+                Hearth\Internal\onTaskEnd($id, function (int|bool ...$given) use (&$said, $id, $name) { $said[] = [$name, $given === [$id, false]]; });
             }
             Hearth\Internal\onTaskEnd($id, function () use (&$said, $id) {
                 Hearth\Internal\onTaskEnd($id, function (int $ended) use (&$said, $id) { $said[] = ['late', $ended === $id]; });

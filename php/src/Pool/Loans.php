@@ -223,7 +223,7 @@ final class Loans
     }
 
     /**
-     * A wait for an answer was ended early in this task: what it has is not lent again.
+     * A wait for an answer was ended early in this task: what it has is not used again.
      *
      * Who called what waited knows in most cases; but where PDO asks the server at the end of a statement, nobody hears of it.
      */
@@ -231,12 +231,14 @@ final class Loans
     {
         foreach ($this->store->entries as $entry) {
             if ($entry->owner === $task && $entry->state === State::Lent) {
-                $entry->doomed ??= 'broken';
+                // Whatever else it was to be closed for: only one that broke is replaced while its task goes on.
+                $entry->doomed = 'broken';
             }
         }
     }
 
-    private function takeBackAtEnd(int $task, bool $interrupted = false): void
+    /** All that this task has comes back; `$interrupted`: a wait for an answer was ended early in it. */
+    public function takeBackAtEnd(int $task, bool $interrupted = false): void
     {
         unset($this->watched[$task]);
         if ($interrupted) {

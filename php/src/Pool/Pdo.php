@@ -105,6 +105,11 @@ final class Pdo extends \PDO
         $entry = $this->loans->ofTask();
         if ($entry->doomed === 'broken') {
             $entry = $this->pool->renewed($entry);
+            if ($entry->doomed === 'broken') {
+                // Not for PDO to say: after an interrupted question libpq takes the answer to that for the answer to the next.
+                throw new \PDOException('the connection broke, and with it what this task had begun on it (a transaction, or settings of the session); '
+                    . 'after rollBack() a transaction can be begun again, on another connection');
+            }
         }
         if (!$entry->watched) {
             $this->adopt($entry);
@@ -291,11 +296,11 @@ final class Pdo extends \PDO
     /** Where the connection broke, this throws as PDO does; but then the task knows, and its next statement gets another connection. */
     public function rollBack(): bool
     {
-        $entry = $this->entry();
         try {
-            return $this->settling($entry, 'rollBack');
+            return $this->settling($this->entry(), 'rollBack');
         } finally {
-            if ($entry->doomed === 'broken') {
+            $entry = $this->pool->current();
+            if ($entry?->doomed === 'broken') {
                 $entry->resigned = $entry->lease;
             }
         }

@@ -192,7 +192,7 @@ final class Pool
      */
     public function renewed(Entry $broken): Entry
     {
-        return $this->connector->driver()->holdsState($broken) ? $broken : $this->loans->renew($broken);
+        return $this->connector->driver($broken->connection)->holdsState($broken) ? $broken : $this->loans->renew($broken);
     }
 
     /**
@@ -391,18 +391,9 @@ final class Pool
      */
     public function taskBroke(int $task, int $owner): void
     {
-        $used = \array_filter($this->store->entries, static fn (Entry $entry) => $entry->state === State::Lent && $entry->owner === $owner);
-        foreach ($used as $entry) {
-            $entry->doomed = 'broken';
-        }
-        if ($owner !== $task) {
-            return;
-        }
-        $this->loans->takeBackOf($task);
-        foreach ($used as $entry) {
-            if ($entry->state === State::Lent) {
-                $this->destroy($entry, 'broken');
-            }
+        $this->loans->interrupt($owner);
+        if ($owner === $task) {
+            $this->loans->takeBackAtEnd($task);
         }
     }
 

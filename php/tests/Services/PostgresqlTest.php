@@ -88,6 +88,34 @@ final class PostgresqlTest extends PdoTestCase
         });
     }
 
+    /** It goes on, so that it needs another connection, whatever else its own was to be closed for. */
+    public function testATaskWhoseTimeoutInterruptedAStatementsEndGetsAnotherConnection(): void
+    {
+        if (!$this->native()) {
+            self::markTestSkipped('a shim has no waits that can be cancelled inside PDO');
+        }
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 2);
+            foreach ([static fn () => null, static fn () => $pdo->pool()->recycle()] as $meanwhile) {
+                async(function () use ($pdo, $meanwhile): void {
+                    $backend = (object) ['pid' => 0];
+                    $this->thrown(\Hearth\TimeoutError::class, static fn () => \Hearth\timeout(0.1, static function () use ($pdo, $backend, $meanwhile): void {
+                        $statement = $pdo->prepare('SELECT pg_backend_pid()');
+                        $statement->execute();
+                        $backend->pid = (int) $statement->fetchColumn();
+                        $meanwhile();
+                        \posix_kill($backend->pid, \SIGSTOP);
+                        $statement = null;
+                    }));
+                    \posix_kill($backend->pid, \SIGCONT);
+                    foreach ([1, 2] as $n) {
+                        self::assertEquals($n, $pdo->query("SELECT $n")->fetchColumn(), 'an answer to another question');
+                    }
+                })->await();
+            }
+        });
+    }
+
     public function testWhatTheFactorySetsIsSetAgainAfterAReset(): void
     {
         $this->inTask(function (): void {

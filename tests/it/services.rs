@@ -69,9 +69,23 @@ fn the_browser_shows_a_page() {
     );
     let browser = Browser::start();
     browser.open(&nginx.url());
-    browser.find("input[name=word]").type_in("typed");
+    browser.find("input[name=word]").fill("typed");
     browser.find("button").click();
     assert_eq!(browser.find("p").text(), "typed");
     assert_eq!(browser.run("return document.title"), "run");
     assert!(browser.url().ends_with("/next?word=typed"));
+}
+
+#[test]
+fn a_field_that_loses_keys_is_filled_again() {
+    let nginx = Nginx::start(
+        "default_type text/html; location / { return 200 '<input name=word><script>addEventListener(\"input\", event => { event.target.value = \"\" }, { once: true })</script>'; }",
+    );
+    let browser = Browser::start();
+    browser.open(&nginx.url());
+    browser.find("input[name=word]").fill("typed");
+    assert_eq!(
+        browser.run("return document.querySelector('input').value"),
+        "typed"
+    );
 }

@@ -29,10 +29,10 @@ fn phpmyadmin(address: &str, name: &str) {
     browser.open(&format!(
         "http://{address}/index.php?route=/database/structure&db={name}"
     ));
-    browser.find("#createTableMinimalForm input[name=table], #create_table_form_minimal input[name=table]").type_in("birds");
+    browser.find("#createTableMinimalForm input[name=table], #create_table_form_minimal input[name=table]").fill("birds");
     browser.find("#createTableMinimalForm input[type=submit], #create_table_form_minimal input[type=submit]").click();
-    browser.find("#field_0_1").type_in("id");
-    browser.find("#field_1_1").type_in("wingspan");
+    browser.find("#field_0_1").fill("id");
+    browser.find("#field_1_1").fill("wingspan");
     browser.find("input[name=do_save_data]").click();
     browser.wait_for("return [...document.querySelectorAll('a')].some(link => link.textContent.trim() === 'birds')");
     browser.open(&format!(

@@ -174,11 +174,19 @@ impl Element<'_> {
         self.ask("POST", "/value", &json!({ "text": words }));
     }
 
-    /// Empties a field, then types.
+    /// Empties a field, then types; once more if it shows something else: while a page is being drawn, Chromium drops keys.
+    ///
+    /// # Panics
+    /// With what is in the field, when that is not the words after a minute.
     #[track_caller]
     pub fn fill(&self, words: &str) {
-        self.ask("POST", "/clear", &json!({}));
-        self.type_in(words);
+        let shown = || text(&self.ask("GET", "/property/value", &Value::Null));
+        let filled = crate::server::until(std::time::Duration::from_secs(60), || {
+            self.ask("POST", "/clear", &json!({}));
+            self.type_in(words);
+            (shown() == words).then_some(())
+        });
+        assert!(filled.is_some(), "{:?} instead of {words:?}", shown());
     }
 
     /// The text that a person sees.

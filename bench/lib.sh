@@ -105,8 +105,9 @@ machine() {
 # A private MariaDB with a table of 10,000 rows; leaves DSN in the environment.
 launch_database() {
     [ -z "${DSN:-}" ] || return 0
+    # A server that starts removes other servers' temporary tables from the directory for them.
     mariadb-install-db --no-defaults --auth-root-authentication-method=normal --skip-test-db --user="$(id -un)" \
-        --datadir="$place/data" >"$place/install.log" 2>&1 || die "$(cat "$place/install.log")"
+        --datadir="$place/data" --tmpdir="$place" >"$place/install.log" 2>&1 || die "$(cat "$place/install.log")"
     cat >"$place/init.sql" <<'SQL'
 CREATE DATABASE bench;
 CREATE USER hearth@'%' IDENTIFIED BY 'hearth';
@@ -115,7 +116,7 @@ CREATE TABLE bench.items (id INT PRIMARY KEY, name VARCHAR(60) NOT NULL, price D
 SET SESSION max_recursive_iterations = 20000;
 INSERT INTO bench.items WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i, CONCAT('Item number ', i), i / 100 FROM n;
 SQL
-    start mariadb mariadbd --no-defaults --user="$(id -un)" --datadir="$place/data" --socket="$place/mariadb.sock" \
+    start mariadb mariadbd --no-defaults --user="$(id -un)" --datadir="$place/data" --tmpdir="$place" --socket="$place/mariadb.sock" \
         --skip-networking --max-connections=1000 --innodb-flush-log-at-trx-commit=0 --init-file="$place/init.sql"
     await "$out" 'ready for connections' "$pid"
     DSN="mysql:unix_socket=$place/mariadb.sock;dbname=bench"

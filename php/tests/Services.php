@@ -14,9 +14,10 @@ final class Services
     public static function mariadb(): array
     {
         $socket = self::start('mariadb', 'mariadbd', static function (string $directory): array {
-            self::run(['mariadb-install-db', '--no-defaults', "--datadir=$directory/data", '--auth-root-authentication-method=normal', '--skip-test-db']);
+            // A server that starts removes other servers' temporary tables from the directory for them.
+            self::run(['mariadb-install-db', '--no-defaults', "--datadir=$directory/data", "--tmpdir=$directory", '--auth-root-authentication-method=normal', '--skip-test-db']);
 
-            return ['mariadbd', '--no-defaults', "--datadir=$directory/data", "--socket=$directory/socket", '--skip-networking', '--user=' . self::user(),
+            return ['mariadbd', '--no-defaults', "--datadir=$directory/data", "--tmpdir=$directory", "--socket=$directory/socket", '--skip-networking', '--user=' . self::user(),
                 '--max-connections=400', '--innodb-flush-log-at-trx-commit=0', "--pid-file=$directory/pid", '--innodb-buffer-pool-size=32M'];
         }, 'socket');
         $dsn = "mysql:unix_socket=$socket;charset=utf8mb4";

@@ -69,7 +69,7 @@ fn the_browser_shows_a_page() {
     );
     let browser = Browser::start();
     browser.open(&nginx.url());
-    browser.find("input[name=word]").fill("typed");
+    browser.fill(&[("input[name=word]", "typed")]);
     browser.find("button").click();
     assert_eq!(browser.find("p").text(), "typed");
     assert_eq!(browser.run("return document.title"), "run");
@@ -83,7 +83,7 @@ fn a_field_that_loses_keys_is_filled_again() {
     );
     let browser = Browser::start();
     browser.open(&nginx.url());
-    browser.find("input[name=word]").fill("typed");
+    browser.fill(&[("input[name=word]", "typed")]);
     assert_eq!(
         browser.run("return document.querySelector('input').value"),
         "typed"

@@ -21,13 +21,14 @@ until_it() {
 start_mariadb() {
     command -v mariadbd >/dev/null 2>&1 || return 0
     port=$(free_port)
-    mariadb-install-db --no-defaults --auth-root-authentication-method=normal --user="$(id -un)" --datadir="$out/mariadb" >"$out/mariadb.service" 2>&1
+    # A server that starts removes other servers' temporary tables from the directory for them.
+    mariadb-install-db --no-defaults --auth-root-authentication-method=normal --user="$(id -un)" --datadir="$out/mariadb" --tmpdir="$out" >"$out/mariadb.service" 2>&1
     cat >"$out/account.sql" <<'SQL'
 CREATE DATABASE IF NOT EXISTS test;
 CREATE USER 'hearth'@'%' IDENTIFIED BY 'hearth';
 GRANT ALL ON *.* TO 'hearth'@'%' WITH GRANT OPTION;
 SQL
-    mariadbd --no-defaults --user="$(id -un)" --datadir="$out/mariadb" --socket="$out/mariadb.sock" --port="$port" --bind-address=127.0.0.1 \
+    mariadbd --no-defaults --user="$(id -un)" --datadir="$out/mariadb" --tmpdir="$out" --socket="$out/mariadb.sock" --port="$port" --bind-address=127.0.0.1 \
         --skip-name-resolve --local-infile=1 --innodb-flush-log-at-trx-commit=0 --init-file="$out/account.sql" >>"$out/mariadb.service" 2>&1 &
     service=$!
     services="$services $service"

@@ -17,8 +17,7 @@ fn phpmyadmin_settings(database: &MariaDb) -> [(&str, &str); 1] {
 fn phpmyadmin(address: &str, name: &str) {
     let browser = Browser::start();
     browser.open(&format!("http://{address}/index.php"));
-    browser.find("#input_username").fill(name);
-    browser.find("#input_password").fill(name);
+    browser.fill(&[("#input_username", name), ("#input_password", name)]);
     browser.find("#input_go").click();
     assert!(
         browser
@@ -29,10 +28,12 @@ fn phpmyadmin(address: &str, name: &str) {
     browser.open(&format!(
         "http://{address}/index.php?route=/database/structure&db={name}"
     ));
-    browser.find("#createTableMinimalForm input[name=table], #create_table_form_minimal input[name=table]").fill("birds");
+    browser.fill(&[(
+        "#createTableMinimalForm input[name=table], #create_table_form_minimal input[name=table]",
+        "birds",
+    )]);
     browser.find("#createTableMinimalForm input[type=submit], #create_table_form_minimal input[type=submit]").click();
-    browser.find("#field_0_1").fill("id");
-    browser.find("#field_1_1").fill("wingspan");
+    browser.fill(&[("#field_0_1", "id"), ("#field_1_1", "wingspan")]);
     browser.find("input[name=do_save_data]").click();
     browser.wait_for("return [...document.querySelectorAll('a')].some(link => link.textContent.trim() === 'birds')");
     browser.open(&format!(

@@ -20,8 +20,10 @@ fn wordpress(address: &str, name: &str) {
         &format!("127.0.0.1:{}", database.port),
         name,
     );
-    browser.find("#user_login").fill("admin");
-    browser.find("#user_pass").fill("correct horse battery");
+    browser.fill(&[
+        ("#user_login", "admin"),
+        ("#user_pass", "correct horse battery"),
+    ]);
     browser.find("#wp-submit").click();
     assert!(
         browser
@@ -44,21 +46,21 @@ fn install_wordpress(browser: &Browser, address: &str, host: &str, name: &str) {
         browser.url()
     );
     browser.find("p.step a.button").click();
-    for (field, value) in [
-        ("dbname", name),
-        ("uname", name),
-        ("pwd", name),
-        ("dbhost", host),
-    ] {
-        browser.find(&format!("#{field}")).fill(value);
-    }
+    browser.fill(&[
+        ("#dbname", name),
+        ("#uname", name),
+        ("#pwd", name),
+        ("#dbhost", host),
+    ]);
     browser.find("p.step input[name=submit]").click();
     browser.find("p.step a.button").click();
-    browser.find("#weblog_title").fill("A real site");
-    browser.find("#user_login").fill("admin");
-    browser.wait_for("return document.querySelector('#pass1').value !== ''");
-    browser.find("#pass1").fill("correct horse battery");
-    browser.find("#admin_email").fill("admin@example.test");
+    browser.wait_for("return Boolean(document.querySelector('#pass1')?.value)");
+    browser.fill(&[
+        ("#weblog_title", "A real site"),
+        ("#user_login", "admin"),
+        ("#pass1", "correct horse battery"),
+        ("#admin_email", "admin@example.test"),
+    ]);
     browser.find("#submit").click();
     browser.wait_for("return document.querySelector('h1')?.textContent === 'Success!'");
     browser.find("p.step a").click();

@@ -118,6 +118,32 @@ impl Browser {
         }
     }
 
+    /// Fills the fields of a form, given by CSS selector, and looks whether they show it: scripts that move the focus, as login
+    /// pages do, and a page that is still being drawn, take keys away. What is missing is typed again, as a person would.
+    ///
+    /// # Panics
+    /// With what they show, when that is something else after a minute.
+    #[track_caller]
+    pub fn fill(&self, fields: &[(&str, &str)]) {
+        let filled = crate::server::until(std::time::Duration::from_secs(60), || {
+            let wrong: Vec<_> = fields
+                .iter()
+                .filter(|(css, words)| self.find(css).value() != *words)
+                .collect();
+            for (css, words) in &wrong {
+                self.find(css).empty();
+                self.find(css).type_in(words);
+            }
+            wrong.is_empty().then_some(())
+        });
+        let shown = || fields.iter().map(|(css, _)| self.find(css).value());
+        assert!(
+            filled.is_some(),
+            "{fields:?} show {:?}",
+            shown().collect::<Vec<_>>()
+        );
+    }
+
     /// Looks into the first frame that the CSS selector fits: what is found from now on is in there.
     ///
     /// # Panics
@@ -174,19 +200,13 @@ impl Element<'_> {
         self.ask("POST", "/value", &json!({ "text": words }));
     }
 
-    /// Empties a field, then types; once more if it shows something else: while a page is being drawn, Chromium drops keys.
-    ///
-    /// # Panics
-    /// With what is in the field, when that is not the words after a minute.
-    #[track_caller]
-    pub fn fill(&self, words: &str) {
-        let shown = || text(&self.ask("GET", "/property/value", &Value::Null));
-        let filled = crate::server::until(std::time::Duration::from_secs(60), || {
-            self.ask("POST", "/clear", &json!({}));
-            self.type_in(words);
-            (shown() == words).then_some(())
-        });
-        assert!(filled.is_some(), "{:?} instead of {words:?}", shown());
+    fn empty(&self) {
+        self.ask("POST", "/clear", &json!({}));
+    }
+
+    /// What a field shows.
+    fn value(&self) -> String {
+        text(&self.ask("GET", "/property/value", &Value::Null))
     }
 
     /// The text that a person sees.

@@ -39,7 +39,12 @@ impl MariaDb {
             "--user=root",
         ]);
         install.args(["--innodb-log-file-size=4M"]);
-        run(install.arg(format!("--datadir={}", data.display())));
+        // A server that starts removes other servers' temporary tables from the directory for them.
+        let directories = [
+            format!("--datadir={}", data.display()),
+            format!("--tmpdir={}", place.display()),
+        ];
+        run(install.args(&directories));
         std::fs::write(place.join("account.sql"), ACCOUNT).expect("a file can be written");
         let mut server = program("mariadbd", None);
         server.args([
@@ -54,7 +59,7 @@ impl MariaDb {
             "--max-connections=1000",
         ]);
         server
-            .arg(format!("--datadir={}", data.display()))
+            .args(&directories)
             .arg(format!("--socket={}", socket.display()));
         server.arg(format!("--port={port}")).arg(format!(
             "--init-file={}",

@@ -31,6 +31,7 @@ const SOURCES: &[&str] = &[
     "task_state.c",
     "timers.c",
     "user_ini.c",
+    "waiters.c",
 ];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];
 

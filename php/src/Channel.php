@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Hearth;
 
-use Hearth\Internal\Waiter;
 use Hearth\Internal\Waiters;
 
 /**
@@ -54,7 +53,7 @@ final class Channel implements \IteratorAggregate, \Countable
         if ($this->closed) {
             throw new ChannelClosed('send() on a closed channel');
         }
-        if ($this->receivers->serve([$value]) !== null) {
+        if ($this->receivers->serve([$value]) !== 0) {
             return;
         }
         if (\count($this->buffer) < $this->capacity) {
@@ -62,9 +61,9 @@ final class Channel implements \IteratorAggregate, \Countable
 
             return;
         }
-        $waiter = $this->senders->wait($timeout, static function (): void {}, $value)
+        $taken = $this->senders->wait($timeout, static function (): void {}, $value)
             ?? throw new TimeoutError("nobody received from the channel within $timeout s");
-        if ($waiter->value === false) {
+        if ($taken === false) {
             throw new ChannelClosed('the channel was closed while send() waited');
         }
     }
@@ -83,51 +82,38 @@ final class Channel implements \IteratorAggregate, \Countable
         if ($this->closed) {
             throw new ChannelClosed('receive() on a channel that is closed and empty');
         }
-        $waiter = $this->receivers->wait($timeout, $this->putBack(...))
+        $sent = $this->receivers->wait($timeout, $this->putBack(...))
             ?? throw new TimeoutError("nothing was sent into the channel within $timeout s");
-        if ($waiter->value === null) {
+        if ($sent === false) {
             throw new ChannelClosed('the channel was closed while receive() waited');
         }
 
-        return $waiter->value[0];
+        return $sent[0];
     }
 
     /** Takes the next value, from the buffer or from a waiting sender, without waiting. */
     private function take(mixed &$value): bool
     {
         if ($this->buffer->isEmpty()) {
-            return $this->takeFromSender($value);
+            return $this->senders->serve(true, $value) !== 0;
         }
         $value = $this->buffer->dequeue();
-        if ($this->takeFromSender($next)) {
+        if ($this->senders->serve(true, $next) !== 0) {
             $this->buffer->enqueue($next);
         }
 
         return true;
     }
 
-    private function takeFromSender(mixed &$value): bool
+    /**
+     * A receiver was given a value and then cancelled: the next receiver gets it, or it is first in the buffer again.
+     *
+     * @param array{T}|false $sent false: the channel was closed
+     */
+    private function putBack(array|false $sent): void
     {
-        while (($waiter = $this->senders->first) !== null) {
-            $this->senders->remove($waiter);
-            $waiter->done = true;
-            if (Internal\unpark($waiter->task)) {
-                $value = $waiter->value;
-                $waiter->value = true;
-
-                return true;
-            }
-            $waiter->done = false;
-        }
-
-        return false;
-    }
-
-    /** A receiver was given a value and then cancelled: the next receiver gets it, or it is first in the buffer again. */
-    private function putBack(Waiter $waiter): void
-    {
-        if ($waiter->value !== null && $this->receivers->serve($waiter->value) === null) {
-            $this->buffer->unshift($waiter->value[0]);
+        if ($sent !== false && $this->receivers->serve($sent) === 0) {
+            $this->buffer->unshift($sent[0]);
         }
     }
 
@@ -135,8 +121,8 @@ final class Channel implements \IteratorAggregate, \Countable
     public function close(): void
     {
         $this->closed = true;
-        while ($this->receivers->serve(null) !== null);
-        while ($this->senders->serve(false) !== null);
+        while ($this->receivers->serve(false) !== 0);
+        while ($this->senders->serve(false) !== 0);
     }
 
     public function isClosed(): bool

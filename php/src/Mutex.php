@@ -98,8 +98,7 @@ final class Mutex
 
     private function handOn(): void
     {
-        $next = $this->waiters->serve();
-        $this->owner = $next?->task;
+        $this->owner = $this->waiters->serve(true) ?: null;
     }
 
     private function watch(int $task): void

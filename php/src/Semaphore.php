@@ -71,7 +71,7 @@ final class Semaphore
         if ($this->free === $this->permits) {
             throw new \LogicException("the semaphore was released more often than acquired: all $this->permits permits are free");
         }
-        if ($this->waiters->serve() === null) {
+        if ($this->waiters->serve(true) === 0) {
             ++$this->free;
         }
     }

@@ -27,6 +27,7 @@ require_once __DIR__ . '/Fixtures/interfaces.php';
 if (!\function_exists('Hearth\Internal\park')) {
     require __DIR__ . '/Shim/primitives.php';
     require __DIR__ . '/Shim/Request.php';
+    require __DIR__ . '/Shim/Waiters.php';
     foreach (\file(__DIR__ . '/../src/prelude.list', \FILE_IGNORE_NEW_LINES | \FILE_SKIP_EMPTY_LINES) as $file) {
         require __DIR__ . '/../src/' . $file;
     }

@@ -177,13 +177,18 @@ ZEND_FUNCTION(Hearth_Internal_locals)
 	RETURN_COPY(&state->locals);
 }
 
-ZEND_FUNCTION(Hearth_Internal_monotonic)
+double hearth_monotonic(void)
 {
 	struct timespec now;
 
-	ZEND_PARSE_PARAMETERS_NONE();
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	RETURN_DOUBLE((double) now.tv_sec + (double) now.tv_nsec / 1e9);
+	return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
+}
+
+ZEND_FUNCTION(Hearth_Internal_monotonic)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_DOUBLE(hearth_monotonic());
 }
 
 /* ---- connection budget, counted over all workers ---- */

@@ -148,6 +148,7 @@ static PHP_MINIT_FUNCTION(hearth)
 	if (boot_args->mode != HEARTH_CLASSIC) {
 		hearth_register_request();
 		hearth_register_task();
+		hearth_register_waiters();
 		hearth_register_frankenphp();
 	}
 	return SUCCESS;

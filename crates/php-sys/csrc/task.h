@@ -13,6 +13,17 @@ typedef enum {
 	HEARTH_JOB_ENTRY,       /* the entry script; a loop stays in it and handles the requests, see frankenphp.c */
 } hearth_job;
 
+typedef struct hearth_queue hearth_queue;
+
+/* Where a task waits, if in a queue: see waiters.c. */
+typedef struct {
+	hearth_queue *queue;             /* NULL: in none */
+	hearth_task *previous, *next;
+	double since;                    /* its time runs from then */
+	bool served;
+	zval value;                      /* what it was served; before, what it has to give */
+} hearth_place;
+
 struct hearth_task {
 	zend_fiber_context context;
 	zend_fiber_context *resume_at;   /* where it waits: its own context, or that of a Fiber inside it */
@@ -34,6 +45,7 @@ struct hearth_task {
 	uint32_t argc;
 	zval on_end;                     /* a callback for its end: most have one at most */
 	HashTable *more_on_end;          /* those that came after it */
+	hearth_place place;
 	const char *script, *code;
 	char mode;
 	hearth_task *next_free;
@@ -142,6 +154,9 @@ void hearth_request_object_end(zend_object *object);
 bool hearth_request_is_running(void *request);
 void hearth_register_request(void);
 void hearth_register_task(void);
+void hearth_register_waiters(void);
+/* Seconds, of a clock that is never set. */
+double hearth_monotonic(void);
 bool hearth_in_task(void);
 void hearth_watch_persistent(void);
 size_t hearth_read_post(char *buffer, size_t length);

@@ -68,9 +68,9 @@ final class Statistics
     /** Seconds that the first in the queue has waited. */
     public function oldestWait(): float
     {
-        $first = $this->store->waiters->first;
+        $since = $this->store->waiters->oldest();
 
-        return $first === null ? 0.0 : monotonic() - $first->since;
+        return $since === null ? 0.0 : monotonic() - $since;
     }
 
     public function countDestroyed(string $reason): void

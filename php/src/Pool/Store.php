@@ -70,7 +70,7 @@ final class Store
     /** Gives a connection that is reserved, and ready, to the first that waits, or puts it among the idle ones. */
     public function release(Entry $entry): void
     {
-        if ($this->open && $this->waiters->first !== null && $this->waiters->serve($entry) !== null) {
+        if ($this->open && $this->waiters->serve($entry) !== 0) {
             return;
         }
         $entry->state = State::Idle;
@@ -80,10 +80,10 @@ final class Store
     /** Serves those who waited while the pool was paused. */
     public function serveAll(): void
     {
-        while ($this->open && $this->idle !== [] && $this->waiters->first !== null) {
+        while ($this->open && $this->idle !== [] && $this->waiters->count() > 0) {
             $entry = \array_pop($this->idle);
             $entry->state = State::Reserved;
-            if ($this->waiters->serve($entry) === null) {
+            if ($this->waiters->serve($entry) === 0) {
                 $entry->state = State::Idle;
                 $this->idle[] = $entry;
             }
@@ -176,6 +176,6 @@ final class Store
     /** Lets all who wait fail. */
     public function failWaiters(\Throwable $error): void
     {
-        while ($this->waiters->serve($error) !== null);
+        while ($this->waiters->serve($error) !== 0);
     }
 }

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 use Hearth\Internal;
-use Hearth\Internal\Waiter;
 
 use function Hearth\Internal\monotonic;
 
@@ -30,9 +29,9 @@ final class Supply
         private readonly Statistics $statistics,
         private readonly \Closure $settle,
     ) {
-        $this->passOn = static function (Waiter $waiter) use ($settle): void {
-            if ($waiter->value instanceof Entry && $waiter->value->state !== State::Removed) {
-                $settle($waiter->value);
+        $this->passOn = static function (Entry|\Throwable $served) use ($settle): void {
+            if ($served instanceof Entry && $served->state !== State::Removed) {
+                $settle($served);
             }
         };
     }
@@ -64,7 +63,7 @@ final class Supply
     /** An idle connection that works, null if there is none, or if others wait. */
     private function takeIdle(float $now): ?Entry
     {
-        while ($this->store->idle !== [] && $this->store->open && $this->store->waiters->first === null) {
+        while ($this->store->idle !== [] && $this->store->open && $this->store->waiters->count() === 0) {
             $entry = $this->options->order === 'lifo' ? \array_pop($this->store->idle) : \array_shift($this->store->idle);
             $entry->state = State::Reserved;
             if ($this->check->passes($entry, $now)) {
@@ -92,12 +91,11 @@ final class Supply
                     return $entry;
                 }
             }
-            $waiter = $store->waiters->wait($timeout, $this->passOn, null, $since);
-            if ($waiter === null) {
+            $entry = $store->waiters->wait($timeout, $this->passOn, null, $since);
+            if ($entry === null) {
                 ++$this->statistics->timeouts;
                 throw BorrowTimeout::of($this->name, "no connection came free within $timeout s", $this->statistics, $this->circuit->cause());
             }
-            $entry = $waiter->value;
             if ($entry instanceof \Throwable) {
                 throw $entry instanceof PoolException ? $entry
                     : BorrowTimeout::of($this->name, 'the database cannot be reached', $this->statistics, $entry);
@@ -122,7 +120,7 @@ final class Supply
             $entry = $this->takeIdle(monotonic());
             // Those that were idle may all have been broken: then one more must be made.
             $this->connector->ensure($entry === null ? 1 : 0);
-        } while ($entry === null && $this->store->idle !== [] && $this->store->open && $this->store->waiters->first === null);
+        } while ($entry === null && $this->store->idle !== [] && $this->store->open && $this->store->waiters->count() === 0);
 
         return $entry;
     }

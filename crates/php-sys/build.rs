@@ -17,6 +17,8 @@ const SOURCES: &[&str] = &[
     "ground.c",
     "guard.c",
     "headers.c",
+    "histogram.c",
+    "ledger.c",
     "library.c",
     "persistent.c",
     "request.c",

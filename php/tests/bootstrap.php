@@ -28,6 +28,8 @@ if (!\function_exists('Hearth\Internal\park')) {
     require __DIR__ . '/Shim/primitives.php';
     require __DIR__ . '/Shim/Request.php';
     require __DIR__ . '/Shim/Waiters.php';
+    require __DIR__ . '/Shim/Histogram.php';
+    require __DIR__ . '/Shim/Ledger.php';
     foreach (\file(__DIR__ . '/../src/prelude.list', \FILE_IGNORE_NEW_LINES | \FILE_SKIP_EMPTY_LINES) as $file) {
         require __DIR__ . '/../src/' . $file;
     }

@@ -47,7 +47,7 @@ bool hearth_is_callable(zval *callable, uint32_t argument)
 }
 
 /* A closure says what it calls; of anything else the engine finds out, each time. */
-static void call(zval *callable, zval *result, uint32_t argc, zval *args)
+void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args)
 {
 	zend_fcall_info fci = { .size = sizeof fci, .retval = result, .params = args, .param_count = argc };
 	zend_fcall_info_cache cache = {0}, *known = NULL;
@@ -67,7 +67,7 @@ static void run_call(hearth_task *task)
 {
 	zval result;
 
-	call(&task->callable, &result, task->argc, task->args);
+	hearth_call(&task->callable, &result, task->argc, task->args);
 	hearth_bail_out_of_memory();
 	finish_call(task, &result);
 }
@@ -78,31 +78,42 @@ static void call_on_end(zval *callback, hearth_task *task)
 
 	ZVAL_LONG(&arguments[0], (zend_long) hearth_task_id(task));
 	ZVAL_BOOL(&arguments[1], task->interrupted);
-	call(callback, &result, 2, arguments);
+	hearth_call(callback, &result, 2, arguments);
 	zval_ptr_dtor(&result);
 	if (EG(exception)) {
 		hearth_report_exception();
 	}
 }
 
-/* Callbacks registered by onTaskEnd(), newest first; they may register others. */
+static void run_callbacks(hearth_task *task)
+{
+	HashTable *more = task->more_on_end;
+	zval first, *callback;
+
+	ZVAL_COPY_VALUE(&first, &task->on_end);
+	ZVAL_UNDEF(&task->on_end);
+	task->more_on_end = NULL;
+	if (more) {
+		ZEND_HASH_REVERSE_FOREACH_VAL(more, callback) {
+			call_on_end(callback, task);
+		} ZEND_HASH_FOREACH_END();
+		zend_array_destroy(more);
+	}
+	call_on_end(&first, task);
+	zval_ptr_dtor(&first);
+}
+
+/* Callbacks registered by onTaskEnd(), newest first; they may register others, and borrow. What was borrowed comes back last. */
 void hearth_task_run_on_end(hearth_task *task)
 {
-	while (Z_TYPE(task->on_end) != IS_UNDEF) {
-		HashTable *more = task->more_on_end;
-		zval first, *callback;
-
-		ZVAL_COPY_VALUE(&first, &task->on_end);
-		ZVAL_UNDEF(&task->on_end);
-		task->more_on_end = NULL;
-		if (more) {
-			ZEND_HASH_REVERSE_FOREACH_VAL(more, callback) {
-				call_on_end(callback, task);
-			} ZEND_HASH_FOREACH_END();
-			zend_array_destroy(more);
+	while (hearth_task_has_end(task)) {
+		/* Nothing would be called; what the task has is left for those who clean up after it. */
+		hearth_bail_out_of_memory();
+		if (Z_TYPE(task->on_end) != IS_UNDEF) {
+			run_callbacks(task);
+		} else {
+			hearth_ledger_return_all(task);
 		}
-		call_on_end(&first, task);
-		zval_ptr_dtor(&first);
 	}
 }
 

@@ -17,6 +17,7 @@
 #include <main/rfc1867.h>
 #include <main/php_content_types.h>
 #include <Zend/zend_closures.h>
+#include <Zend/zend_enum.h>
 #include <Zend/zend_exceptions.h>
 #include <Zend/zend_extensions.h>
 #include <Zend/zend_fibers.h>

@@ -6,7 +6,8 @@
  * through the function tables of the connection, whose layout is that of the headers this is compiled with (checked at boot by the
  * PHP version that the binary is built for).
  */
-#include "compat.h"
+#include "task.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <ext/pdo/php_pdo_driver.h>
@@ -89,10 +90,21 @@ ZEND_FUNCTION(Hearth_Internal_hasInput)
 /* The PDO behind an object that has a connection; NULL if there is none. */
 static pdo_dbh_t *pdo_of(zval *object)
 {
-	zend_class_entry *pdo = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pdo"));
-	pdo_dbh_t *dbh = pdo && instanceof_function(Z_OBJCE_P(object), pdo) ? Z_PDO_DBH_P(object) : NULL;
+	static zend_class_entry *pdo;
+	pdo_dbh_t *dbh;
 
+	if (UNEXPECTED(!pdo)) {
+		pdo = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pdo"));
+	}
+	dbh = pdo && instanceof_function(Z_OBJCE_P(object), pdo) ? Z_PDO_DBH_P(object) : NULL;
 	return dbh && dbh->driver && dbh->driver_data ? dbh : NULL;
+}
+
+bool hearth_in_transaction(zval *object)
+{
+	pdo_dbh_t *dbh = pdo_of(object);
+
+	return dbh && (dbh->methods->in_transaction ? dbh->methods->in_transaction(dbh) : dbh->in_txn);
 }
 
 /* pdo_pgsql's own data begin with libpq's connection (8.2 to 8.4). */

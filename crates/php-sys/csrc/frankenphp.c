@@ -45,6 +45,7 @@ static hearth_task *arm(hearth_request_state *state, void *owner)
 	task->request = state;
 	task->owner = owner;
 	task->done = task->busy = task->broken = task->interrupted = task->doomed = false;
+	task->acts_for = 0;
 	hearth_task_state_init(&task->saved);
 	return task;
 }

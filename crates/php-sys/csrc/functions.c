@@ -66,26 +66,55 @@ static void forget_process_id(void)
 	process_id = 0;
 }
 
-/* getmypid() asks the kernel each time. */
-ZEND_FUNCTION(Hearth_Internal_processId)
+/* getpid() asks the kernel each time. */
+zend_long hearth_process_id(void)
 {
 	static bool watched;
 
-	ZEND_PARSE_PARAMETERS_NONE();
 	if (UNEXPECTED(!process_id)) {
 		watched = watched || pthread_atfork(NULL, NULL, forget_process_id) == 0;
 		if (!watched) {
-			RETURN_LONG(getpid());
+			return getpid();
 		}
 		process_id = getpid();
 	}
-	RETURN_LONG(process_id);
+	return process_id;
+}
+
+ZEND_FUNCTION(Hearth_Internal_processId)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_LONG(hearth_process_id());
 }
 
 ZEND_FUNCTION(Hearth_Internal_taskId)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
 	RETURN_LONG((zend_long) hearth_current_task_id());
+}
+
+ZEND_FUNCTION(Hearth_Internal_actFor)
+{
+	zend_long id;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_LONG(id)
+	ZEND_PARSE_PARAMETERS_END();
+	if (hearth_in_task()) {
+		hearth_current->acts_for = (uint64_t) id;
+	}
+}
+
+ZEND_FUNCTION(Hearth_Internal_actsFor)
+{
+	zend_long id;
+	hearth_task *task;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_LONG(id)
+	ZEND_PARSE_PARAMETERS_END();
+	task = hearth_task_by_id((uint64_t) id);
+	RETURN_LONG(task && task->acts_for ? (zend_long) task->acts_for : id);
 }
 
 ZEND_FUNCTION(Hearth_Internal_park)
@@ -275,6 +304,9 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_id_void, 0, 1, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, id, IS_LONG, 0)
 ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_id_int, 0, 1, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, id, IS_LONG, 0)
+ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_id_string, 0, 1, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, id, IS_LONG, 0)
 ZEND_END_ARG_INFO()
@@ -317,6 +349,8 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth", requestId, ZEND_FN(Hearth_requestId), arginfo_string)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", processId, ZEND_FN(Hearth_Internal_processId), arginfo_int)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", taskId, ZEND_FN(Hearth_Internal_taskId), arginfo_int)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", actFor, ZEND_FN(Hearth_Internal_actFor), arginfo_id_void)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", actsFor, ZEND_FN(Hearth_Internal_actsFor), arginfo_id_int)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", park, ZEND_FN(Hearth_Internal_park), arginfo_park)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", unpark, ZEND_FN(Hearth_Internal_unpark), arginfo_id_bool)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", onTaskEnd, ZEND_FN(Hearth_Internal_onTaskEnd), arginfo_on_end)

@@ -168,12 +168,12 @@ void hearth_request_end(hearth_task *task)
 			work(state);
 		}
 		hearth_session_end();
-		if (UNEXPECTED(Z_TYPE(task->on_end) != IS_UNDEF)) {
+		if (hearth_task_has_end(task)) {
 			hearth_task_run_on_end(task);
 			continue;
 		}
 		release(state);
-		if (EXPECTED(Z_TYPE(state->locals) == IS_UNDEF) && EXPECTED(Z_TYPE(task->on_end) == IS_UNDEF)
+		if (EXPECTED(Z_TYPE(state->locals) == IS_UNDEF) && !hearth_task_has_end(task)
 				&& EXPECTED(!is_at_work(state))) {
 			break;
 		}

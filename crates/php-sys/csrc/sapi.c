@@ -149,6 +149,8 @@ static PHP_MINIT_FUNCTION(hearth)
 		hearth_register_request();
 		hearth_register_task();
 		hearth_register_waiters();
+		hearth_register_histogram();
+		hearth_register_ledger();
 		hearth_register_frankenphp();
 	}
 	return SUCCESS;

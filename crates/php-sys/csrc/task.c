@@ -101,6 +101,8 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->job = job;
 	task->request = request;
 	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = false;
+	task->loans = NULL;
+	task->acts_for = 0;
 	hearth_task_state_init(&task->saved);
 	return task;
 }

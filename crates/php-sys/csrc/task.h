@@ -46,6 +46,8 @@ struct hearth_task {
 	zval on_end;                     /* a callback for its end: most have one at most */
 	HashTable *more_on_end;          /* those that came after it */
 	hearth_place place;
+	struct hearth_loan *loans;       /* what it has of connection pools: see ledger.c */
+	uint64_t acts_for;               /* the task that it runs a function for, which waits meanwhile; 0 = none */
 	const char *script, *code;
 	char mode;
 	hearth_task *next_free;
@@ -99,6 +101,11 @@ void hearth_task_object_end(hearth_task *task, zend_string *fatal);
 void hearth_request_run(hearth_task *task);
 void hearth_call_run(hearth_task *task);
 void hearth_script_run(hearth_task *task);
+/* Is there something to do at its end? */
+static inline bool hearth_task_has_end(const hearth_task *task)
+{
+	return Z_TYPE(task->on_end) != IS_UNDEF || task->loans != NULL;
+}
 void hearth_task_run_on_end(hearth_task *task);
 /* How what was called ended; an exception is taken and described for hearth_boot_error. */
 hearth_outcome hearth_outcome_of_exception(void);
@@ -155,6 +162,18 @@ bool hearth_request_is_running(void *request);
 void hearth_register_request(void);
 void hearth_register_task(void);
 void hearth_register_waiters(void);
+void hearth_register_histogram(void);
+void hearth_register_ledger(void);
+extern zend_class_entry *hearth_waiters_ce, *hearth_histogram_ce;
+hearth_task *hearth_waiters_serve(zend_object *waiters, zval *value, zval *offer);
+void hearth_histogram_record(zend_object *histogram, double seconds);
+/* The library is loaded. */
+void hearth_ledger_prepare(void);
+void hearth_ledger_return_all(hearth_task *task);
+/* Whether the object is a PDO with a transaction open. */
+bool hearth_in_transaction(zval *object);
+zend_long hearth_process_id(void);
+void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
 /* Seconds, of a clock that is never set. */
 double hearth_monotonic(void);
 bool hearth_in_task(void);

@@ -12,6 +12,7 @@ struct hearth_queue {
 	zend_object std;
 };
 
+zend_class_entry *hearth_waiters_ce;
 static zend_object_handlers handlers;
 
 static hearth_queue *queue_of(zend_object *object)
@@ -147,10 +148,34 @@ ZEND_METHOD(Hearth_Internal_Waiters, wait)
 	zval_ptr_dtor(&value);
 }
 
+/* The task that was served, NULL if nobody waits. With `offer`, what it had to give is put there. */
+hearth_task *hearth_waiters_serve(zend_object *waiters, zval *value, zval *offer)
+{
+	hearth_queue *queue = queue_of(waiters);
+	hearth_task *task;
+	zval before;
+
+	while ((task = queue->first)) {
+		leave(task);
+		/* False: it was cancelled, or its time is up, but it has not run since. */
+		if (hearth_on_unpark(task->owner)) {
+			ZVAL_COPY_VALUE(&before, &task->place.value);
+			ZVAL_COPY(&task->place.value, value);
+			task->place.served = true;
+			if (offer) {
+				ZVAL_COPY_VALUE(offer, &before);
+			} else {
+				zval_ptr_dtor(&before);
+			}
+			return task;
+		}
+	}
+	return NULL;
+}
+
 ZEND_METHOD(Hearth_Internal_Waiters, serve)
 {
-	hearth_queue *queue = queue_of(Z_OBJ_P(ZEND_THIS));
-	zval *value, *offer = NULL, before;
+	zval *value, *offer = NULL, given;
 	hearth_task *task;
 
 	ZEND_PARSE_PARAMETERS_START(1, 2)
@@ -158,23 +183,11 @@ ZEND_METHOD(Hearth_Internal_Waiters, serve)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_ZVAL(offer)
 	ZEND_PARSE_PARAMETERS_END();
-	while ((task = queue->first)) {
-		leave(task);
-		/* False: it was cancelled, or its time is up, but it has not run since. */
-		if (hearth_on_unpark(task->owner)) {
-			RETVAL_LONG((zend_long) hearth_task_id(task));
-			ZVAL_COPY_VALUE(&before, &task->place.value);
-			ZVAL_COPY(&task->place.value, value);
-			task->place.served = true;
-			if (offer) {
-				ZEND_TRY_ASSIGN_REF_VALUE(offer, &before);
-			} else {
-				zval_ptr_dtor(&before);
-			}
-			return;
-		}
+	task = hearth_waiters_serve(Z_OBJ_P(ZEND_THIS), value, offer ? &given : NULL);
+	RETVAL_LONG(task ? (zend_long) hearth_task_id(task) : 0);
+	if (task && offer) {
+		ZEND_TRY_ASSIGN_REF_VALUE(offer, &given);
 	}
-	RETURN_LONG(0);
 }
 
 ZEND_METHOD(Hearth_Internal_Waiters, count)
@@ -220,12 +233,12 @@ static const zend_function_entry methods[] = {
 
 void hearth_register_waiters(void)
 {
-	zend_class_entry ce, *registered;
+	zend_class_entry ce;
 
 	INIT_NS_CLASS_ENTRY(ce, "Hearth\\Internal", "Waiters", methods);
-	registered = zend_register_internal_class(&ce);
-	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
-	registered->create_object = create;
+	hearth_waiters_ce = zend_register_internal_class(&ce);
+	hearth_waiters_ce->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	hearth_waiters_ce->create_object = create;
 	memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
 	handlers.offset = XtOffsetOf(hearth_queue, std);
 	handlers.free_obj = free_queue;

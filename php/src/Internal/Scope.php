@@ -14,14 +14,9 @@ namespace Hearth\Internal;
  */
 final class Scope
 {
-    /** @var array<int, int> the calling task, by the task that runs for it; to be read only, where a call would cost too much */
-    public static array $callers = [];
-
     public static function id(): int
     {
-        $task = taskId();
-
-        return self::$callers[$task] ?? $task;
+        return actsFor(taskId());
     }
 
     /**
@@ -34,9 +29,8 @@ final class Scope
     public static function inside(int $caller, callable $fn): mixed
     {
         $task = taskId();
-        self::$callers[$task] = $caller;
+        actFor($caller);
         onTaskEnd($task, static function (int $task, bool $interrupted = false) use ($caller): void {
-            unset(self::$callers[$task]);
             if ($interrupted) {
                 \Hearth\Pool\Pools::taskInterrupted($caller);
             }

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 use Hearth\Internal;
+use Hearth\Internal\Ledger;
 use Hearth\Internal\Scope;
 
 use function Hearth\Internal\monotonic;
@@ -19,14 +20,7 @@ final class Loans
     /** The process in which tasks borrow; 0 = none has yet. */
     public int $process = 0;
 
-    /** @var array<int, Entry> by the task that has it */
-    private array $bound = [];
-
-    /** @var array<int, true> tasks at whose end connections come back */
-    private array $watched = [];
-
-    /** Whether one task always gets the same connection. */
-    private readonly bool $binds;
+    private readonly Ledger $ledger;
 
     /** Whether there may be something to reset on a return. */
     private bool $resets;
@@ -40,17 +34,11 @@ final class Loans
     /** Whether an idle connection may be lent without further ado. */
     private readonly bool $quick;
 
-    /** Whether PHP code can fork, so that each borrower must make sure that the connections are of its process. */
-    private readonly bool $mayFork;
-
-    /** `takeBackAtEnd()`, made once for all tasks. */
-    private readonly \Closure $taskEnded;
-
     private Supply $supply;
     private Reset $reset;
 
     /**
-     * @param \Closure(int): void $prepare called before a task's first loan in a process
+     * @param \Closure(): void $prepare called before the first loan in a process, and where the pool is closed
      * @param \Closure(Entry, string): void $destroy
      */
     public function __construct(
@@ -62,12 +50,13 @@ final class Loans
         private readonly \Closure $prepare,
         private readonly \Closure $destroy,
     ) {
-        $this->binds = $options->bindToTask;
         $this->resets = $options->reset !== 'none';
         $this->traces = $options->leakThreshold > 0;
         $this->quick = $options->order === 'lifo' && $options->check === null && !$this->traces;
-        $this->mayFork = \function_exists('pcntl_fork');
-        $this->taskEnded = $this->takeBackAtEnd(...);
+        $this->ledger = new Ledger(
+            $store->waiters, $statistics->borrowTime, $statistics->useTime, $this->returned(...), $options->bindToTask, $options->autoReturn,
+        );
+        $this->ledger->know($this->resets, false);
     }
 
     /** What they stand on in this process. What was lent in another is not known here. */
@@ -75,7 +64,7 @@ final class Loans
     {
         $this->supply = $supply;
         $this->reset = $reset;
-        $this->bound = $this->watched = [];
+        $this->ledger->begin();
     }
 
     /** A first connection shows whether there is anything to reset. */
@@ -86,14 +75,13 @@ final class Loans
         }
         $this->driver = $driver;
         $this->resets = $this->options->reset !== 'none' && !$driver instanceof AnyDriver;
+        $this->ledger->know($this->resets, true);
     }
 
     /** The connection of the current task, null if it has none. */
     public function current(): ?Entry
     {
-        $task = Internal\taskId();
-
-        return $this->bound[Scope::$callers[$task] ?? $task] ?? null;
+        return $this->ledger->current();
     }
 
     /**
@@ -102,16 +90,13 @@ final class Loans
      */
     public function borrow(?float $timeout): Entry
     {
-        $task = Internal\taskId();
-        $task = Scope::$callers[$task] ?? $task;
-        if (isset($this->bound[$task])) {
-            $entry = $this->bound[$task];
-            ++$entry->depth;
-
-            return $entry;
+        $entry = $this->ledger->current();
+        if ($entry === null) {
+            return $this->lend($timeout);
         }
+        ++$entry->depth;
 
-        return $this->lend($timeout, $task);
+        return $entry;
     }
 
     /**
@@ -121,10 +106,7 @@ final class Loans
      */
     public function ofTask(): Entry
     {
-        $task = Internal\taskId();
-        $task = Scope::$callers[$task] ?? $task;
-
-        return $this->bound[$task] ?? $this->lend(null, $task);
+        return $this->ledger->current() ?? $this->lend(null);
     }
 
     /** Another connection for the current task, instead of one that broke. */
@@ -135,31 +117,20 @@ final class Loans
         return $this->ofTask();
     }
 
-    private function lend(?float $timeout, int $task): Entry
+    private function lend(?float $timeout): Entry
     {
-        if (!isset($this->watched[$task])) {
-            $this->watch($task);
-        } elseif ($this->mayFork && $this->process !== Internal\processId()) {
-            ($this->prepare)($task);
+        $store = $this->store;
+        if ($this->process !== Internal\processId() || $store->closed) {
+            ($this->prepare)();
         }
         $now = monotonic();
-        $store = $this->store;
         if ($this->quick && $store->idle !== [] && $store->open && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT) {
             // The short way; it does what the rest would do.
             $entry = \array_pop($store->idle);
-            $entry->borrowedAt = $now;
-            ++$this->statistics->borrowTime->counts[0];
+            $this->ledger->lend($entry, $now, $now);
         } else {
-            $entry = $this->supply->take($task, $timeout, $now);
-        }
-        $entry->state = State::Lent;
-        $entry->owner = $task;
-        $entry->depth = 1;
-        // By way of a variable: to change what a property's object has costs more.
-        $statistics = $this->statistics;
-        ++$statistics->borrowed;
-        if ($this->binds) {
-            $this->bound[$task] = $entry;
+            $entry = $this->supply->take($timeout, $now);
+            $this->ledger->lend($entry, $now);
         }
         if ($this->traces) {
             $entry->trace = \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 20);
@@ -168,27 +139,19 @@ final class Loans
         return $entry;
     }
 
-    /** What comes before a task's first loan. */
-    private function watch(int $task): void
+    /** Whether those who wait are served: not while the pool is paused. */
+    public function serve(bool $open): void
     {
-        if ($this->process !== Internal\processId() || $task === 0 || $this->store->closed) {
-            ($this->prepare)($task);
-        }
-        if ($this->options->autoReturn && $task !== 0) {
-            $this->watched[$task] = true;
-            Internal\onTaskEnd($task, $this->taskEnded);
-        }
+        $this->ledger->handOn($open);
     }
 
     /** @throws NotBorrowed */
     public function giveBack(object $connection): void
     {
         $entry = $this->store->entries[\spl_object_id($connection)] ?? null;
-        $task = Internal\taskId();
-        $task = Scope::$callers[$task] ?? $task;
-        if ($entry === null || $entry->connection !== $connection || $entry->state !== State::Lent || $entry->owner !== $task) {
+        if ($entry === null || $entry->connection !== $connection || !$this->ledger->has($entry)) {
             ++$this->statistics->staleReturns;
-            throw new NotBorrowed($this->whyNotBorrowed($this->store->find($connection), $task));
+            throw new NotBorrowed($this->whyNotBorrowed($this->store->find($connection), Scope::id()));
         }
         if (--$entry->depth === 0) {
             $this->takeBack($entry);
@@ -206,19 +169,21 @@ final class Loans
         return "pool \"$this->name\": task $task gave back a connection that it does not have: $why";
     }
 
-    /** What is bound to this task comes back. */
+    /** What this task has comes back; 0 = what was borrowed outside of tasks. */
     public function takeBackOf(int $task): void
     {
-        if (isset($this->bound[$task])) {
-            $this->takeBack($this->bound[$task]);
+        while (($entry = $this->ledger->of($task)) !== null) {
+            $this->takeBack($entry);
         }
     }
 
-    /** All that is bound to tasks comes back. */
+    /** All that is lent comes back. */
     public function takeBackAll(): void
     {
-        foreach ($this->bound as $entry) {
-            $this->takeBack($entry);
+        foreach ($this->store->entries as $entry) {
+            if ($entry->state === State::Lent) {
+                $this->takeBack($entry);
+            }
         }
     }
 
@@ -237,36 +202,31 @@ final class Loans
         }
     }
 
-    /** All that this task has comes back; `$interrupted`: a wait for an answer was ended early in it. */
-    public function takeBackAtEnd(int $task, bool $interrupted = false): void
-    {
-        unset($this->watched[$task]);
-        if ($interrupted) {
-            $this->interrupt($task);
-        }
-        if (isset($this->bound[$task])) {
-            $this->takeBack($this->bound[$task]);
-        } elseif (!$this->binds) {
-            foreach ($this->store->entries as $entry) {
-                if ($entry->owner === $task && $entry->state === State::Lent) {
-                    $this->takeBack($entry);
-                }
-            }
-        }
-    }
-
     private function takeBack(Entry $entry): void
     {
-        unset($this->bound[$entry->owner]);
-        $now = monotonic();
-        $this->statistics->useTime->record($now - $entry->borrowedAt);
-        $entry->usedAt = $now;
-        ++$entry->lease;
-        $entry->state = State::Reserved;
-        if ($entry->trace !== null) {
-            $this->endTrace($entry, $now);
+        $this->returned($entry, $this->ledger->takeBack($entry));
+    }
+
+    /**
+     * A connection came back, and was not handed on at once to who waits.
+     *
+     * @param bool $inOrder whether it can be lent again as it is
+     * @param bool $interrupted whether a wait for an answer was ended early in the task that had it
+     */
+    private function returned(Entry $entry, bool $inOrder, bool $interrupted = false): void
+    {
+        if ($inOrder) {
+            $this->store->release($entry);
+
+            return;
         }
-        $reason = $entry->doomed ?? ($entry->statements > 0 || $entry->wornOutAt <= $now ? $this->wornOut($entry) : null);
+        if ($interrupted) {
+            $entry->doomed = 'broken';
+        }
+        if ($entry->trace !== null) {
+            $this->endTrace($entry);
+        }
+        $reason = $entry->doomed ?? ($entry->statements > 0 || $entry->wornOutAt <= $entry->usedAt ? $this->wornOut($entry) : null);
         if ($reason !== null) {
             ($this->destroy)($entry, $reason);
 
@@ -280,12 +240,12 @@ final class Loans
         $changed ? $this->reset->start($entry) : $this->store->release($entry);
     }
 
-    private function endTrace(Entry $entry, float $now): void
+    private function endTrace(Entry $entry): void
     {
         $entry->trace = null;
         if ($entry->leakReported) {
             $entry->leakReported = false;
-            $this->reporter->report('info', 'leak over', \sprintf('a connection reported as leaked came back after %.3f s', $now - $entry->borrowedAt));
+            $this->reporter->report('info', 'leak over', \sprintf('a connection reported as leaked came back after %.3f s', $entry->usedAt - $entry->borrowedAt));
         }
     }
 

@@ -286,14 +286,14 @@ final class Pool
         }
     }
 
-    /** What a borrower finds before anything else: a new process, no task, or a closed pool. */
-    private function prepare(int $task): void
+    /** What a borrower finds before anything else: a new process, or a closed pool. */
+    private function prepare(): void
     {
         if ($this->store->closed) {
             throw new PoolClosed("pool \"$this->name\" is closed");
         }
         $this->start();
-        if ($task !== 0) {
+        if (Internal\taskId() !== 0) {
             $this->loans->takeBackOf(0);
         }
     }
@@ -311,11 +311,13 @@ final class Pool
     public function pause(): void
     {
         $this->store->open = false;
+        $this->loans->serve(false);
     }
 
     public function resume(): void
     {
         $this->store->open = true;
+        $this->loans->serve(true);
         $this->store->serveAll();
         if (Internal\taskId() !== 0 && $this->loans->process !== 0) {
             $this->connector->ensure();
@@ -393,7 +395,7 @@ final class Pool
     {
         $this->loans->interrupt($owner);
         if ($owner === $task) {
-            $this->loans->takeBackAtEnd($task);
+            $this->loans->takeBackOf($task);
         }
     }
 

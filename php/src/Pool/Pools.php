@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Hearth\Pool;
 
-use Hearth\Internal\Scope;
+use Hearth\Internal;
 
 /**
  * The pools of this worker, for metrics.
@@ -46,7 +46,7 @@ final class Pools
     public static function taskBroke(int $task): void
     {
         foreach (self::all() as $pool) {
-            $pool->taskBroke($task, Scope::$callers[$task] ?? $task);
+            $pool->taskBroke($task, Internal\actsFor($task));
         }
     }
 

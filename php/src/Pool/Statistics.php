@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Hearth\Pool;
 
+use Hearth\Internal\Histogram;
+
 use function Hearth\Internal\monotonic;
 
 /**
@@ -13,7 +15,6 @@ use function Hearth\Internal\monotonic;
  */
 final class Statistics
 {
-    public int $borrowed = 0;
     public int $created = 0;
     public int $failedConnects = 0;
     public int $timeouts = 0;
@@ -89,7 +90,7 @@ final class Statistics
             'lingering' => $this->store->lingering(),
             'waiting' => $this->waiting(),
             'oldestWait' => $this->oldestWait(),
-            'borrowed' => $this->borrowed,
+            'borrowed' => $this->borrowTime->count(),
             'servedWaiters' => $this->servedWaiters,
             'timeouts' => $this->timeouts,
             'created' => $this->created,
@@ -117,7 +118,7 @@ final class Statistics
             'lingering' => $this->store->lingering(),
             'waiting' => $this->waiting(),
             'oldest_wait_seconds' => $this->oldestWait(),
-            'borrowed' => $this->borrowed,
+            'borrowed' => $this->borrowTime->count(),
             'waited' => $this->servedWaiters,
             'timeouts' => $this->timeouts,
             'created' => $this->created,

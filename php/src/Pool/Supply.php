@@ -37,27 +37,20 @@ final class Supply
     }
 
     /**
-     * A connection for the task that runs, with the time at which it got it.
+     * A connection for the task that runs.
      *
-     * @param int $task its id, 0 for none
      * @param float|null $timeout seconds, null = the pool's
      * @param float $since when it was asked for
      * @throws PoolException|\Hearth\CancelledError
      */
-    public function take(int $task, ?float $timeout, float $since): Entry
+    public function take(?float $timeout, float $since): Entry
     {
         $entry = $this->store->idle === [] ? null : $this->takeIdle($since);
         if ($entry !== null) {
-            ++$this->statistics->borrowTime->counts[0];
-            $entry->borrowedAt = \max($since, $entry->provenAt);
-
             return $entry;
         }
-        $entry = $task === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $since);
-        $entry->borrowedAt = monotonic();
-        $this->statistics->borrowTime->record($entry->borrowedAt - $since);
 
-        return $entry;
+        return Internal\taskId() === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $since);
     }
 
     /** An idle connection that works, null if there is none, or if others wait. */

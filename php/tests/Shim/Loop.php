@@ -262,6 +262,11 @@ final class Loop
         }
     }
 
+    public function actsFor(int $task): int
+    {
+        return ($this->tasks[$task]->actsFor ?? 0) ?: $task;
+    }
+
     public function onTaskEnd(int $task, callable $callback): void
     {
         if (!isset($this->tasks[$task])) {

@@ -18,6 +18,9 @@ final class TaskState
     /** @var list<int> ids of the tasks that await this one */
     public array $awaiting = [];
 
+    /** The task that it runs a function for, 0 = none. */
+    public int $actsFor = 0;
+
     /** @var list<\Closure> */
     public array $onEnd = [];
 

@@ -80,6 +80,16 @@ namespace Hearth\Internal {
         return Loop::current()->taskId();
     }
 
+    function actFor(int $taskId): void
+    {
+        Loop::current()->runningState()->actsFor = $taskId;
+    }
+
+    function actsFor(int $taskId): int
+    {
+        return Loop::current()->actsFor($taskId);
+    }
+
     function park(?float $timeout = null): bool
     {
         return Loop::current()->park($timeout === null ? null : \max(0.0, $timeout));

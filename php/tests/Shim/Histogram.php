@@ -2,10 +2,10 @@
 
 declare(strict_types=1);
 
-namespace Hearth\Pool;
+namespace Hearth\Internal;
 
 /**
- * How long something took, counted by ranges.
+ * The native class.
  *
  * @internal
  */
@@ -15,7 +15,7 @@ final class Histogram
     public const BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
     /** @var list<int> how often each range was met */
-    public array $counts = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    private array $counts = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     private float $sum = 0.0;
     private float $max = 0.0;
 
@@ -35,6 +35,11 @@ final class Histogram
             ++$range;
         }
         ++$this->counts[$range];
+    }
+
+    public function count(): int
+    {
+        return \array_sum($this->counts);
     }
 
     /** @return array{count: int, sum: float, max: float, buckets: array<string, int>} buckets: how many took at most so long */

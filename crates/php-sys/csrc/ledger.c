@@ -1,0 +1,439 @@
+/*
+ * The class Hearth\Internal\Ledger: which task has which connection of a pool. Every loan and every return is written here;
+ * what comes back in good order while somebody waits is handed on at once. All else is decided in PHP: php/src/Pool/Loans.php.
+ *
+ * A loan is noted at its task, so that one look finds it and the task's end gives it back. In `timeout()`, which runs its
+ * function in a task of its own, that is the calling task.
+ *
+ * Connections are objects of Hearth\Pool\Entry, some properties of which are read and set here without the engine's help.
+ */
+#include "task.h"
+
+typedef struct {
+	struct hearth_loan *outside;     /* lent where no task runs */
+	zend_object *waiters, *borrow_time, *use_time;
+	zval returned;
+	zend_long process;               /* a fork leaves its loans to its parent */
+	bool binds, auto_return;
+	bool hands_on;                   /* not while the pool is paused */
+	bool resets, watches;            /* there may be something to reset, and an entry tells */
+	zend_object std;
+} ledger;
+
+struct hearth_loan {
+	ledger *ledger;
+	zend_object *entry;
+	struct hearth_loan *next;
+};
+
+static zend_object_handlers handlers;
+
+/* ---- Hearth\Pool\Entry ---- */
+
+static struct {
+	uint32_t connection, state, owner, depth, lease, borrowedAt, usedAt, wornOutAt, doomed, watched, dirty, statements, attributes, trace;
+} at;
+static zend_class_entry *entry_ce;
+static zend_object *lent, *reserved;
+
+static zval *property(zend_object *entry, uint32_t offset)
+{
+	return OBJ_PROP(entry, offset);
+}
+
+static uint32_t offset_of(const char *name)
+{
+	zend_property_info *info = zend_hash_str_find_ptr(&entry_ce->properties_info, name, strlen(name));
+
+	if (!info || (info->flags & ZEND_ACC_STATIC)) {
+		zend_error_noreturn(E_CORE_ERROR, "Hearth\\Pool\\Entry has no property $%s", name);
+	}
+	return info->offset;
+}
+
+void hearth_ledger_prepare(void)
+{
+	zend_class_entry *state = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\pool\\state"));
+
+	entry_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\pool\\entry"));
+	if (!state || !entry_ce) {
+		return;
+	}
+	lent = zend_enum_get_case_cstr(state, "Lent");
+	reserved = zend_enum_get_case_cstr(state, "Reserved");
+#define HEARTH_AT(name) at.name = offset_of(#name);
+	HEARTH_AT(connection) HEARTH_AT(state) HEARTH_AT(owner) HEARTH_AT(depth) HEARTH_AT(lease) HEARTH_AT(borrowedAt) HEARTH_AT(usedAt)
+	HEARTH_AT(wornOutAt) HEARTH_AT(doomed) HEARTH_AT(watched) HEARTH_AT(dirty) HEARTH_AT(statements) HEARTH_AT(attributes) HEARTH_AT(trace)
+#undef HEARTH_AT
+}
+
+static void set_state(zend_object *entry, zend_object *state)
+{
+	zval *now = property(entry, at.state), before;
+
+	ZVAL_COPY_VALUE(&before, now);
+	ZVAL_OBJ_COPY(now, state);
+	zval_ptr_dtor(&before);
+}
+
+/* Nothing has happened to it that anybody must look at before it is lent again. */
+static bool is_in_order(const ledger *self, zend_object *entry, double now)
+{
+	if (Z_TYPE_P(property(entry, at.doomed)) != IS_NULL || Z_LVAL_P(property(entry, at.statements)) > 0
+			|| Z_TYPE_P(property(entry, at.trace)) != IS_NULL || Z_DVAL_P(property(entry, at.wornOutAt)) <= now) {
+		return false;
+	}
+	if (!self->resets) {
+		return true;
+	}
+	return self->watches && Z_TYPE_P(property(entry, at.watched)) == IS_TRUE && Z_TYPE_P(property(entry, at.dirty)) == IS_FALSE
+		&& zend_hash_num_elements(Z_ARRVAL_P(property(entry, at.attributes))) == 0
+		&& !hearth_in_transaction(property(entry, at.connection));
+}
+
+/* ---- loans ---- */
+
+static ledger *ledger_of(zend_object *object)
+{
+	return (ledger *) ((char *) object - XtOffsetOf(ledger, std));
+}
+
+/* The task that the running code is part of, as its author sees it; NULL outside of tasks. */
+static hearth_task *borrower(void)
+{
+	hearth_task *task = hearth_current, *caller;
+
+	if (task && UNEXPECTED(task->acts_for)) {
+		caller = hearth_task_by_id(task->acts_for);
+		return caller ? caller : task;
+	}
+	return task;
+}
+
+static struct hearth_loan **loans_of(ledger *self, hearth_task *task)
+{
+	return task ? &task->loans : &self->outside;
+}
+
+static struct hearth_loan **find(struct hearth_loan **list, const ledger *self, const zend_object *entry)
+{
+	while (*list && ((*list)->ledger != self || (entry && (*list)->entry != entry))) {
+		list = &(*list)->next;
+	}
+	return list;
+}
+
+/* It is the caller's to release the entry. */
+static zend_object *end_loan(struct hearth_loan **place)
+{
+	struct hearth_loan *loan = *place;
+	zend_object *entry = loan->entry;
+
+	*place = loan->next;
+	OBJ_RELEASE(&loan->ledger->std);
+	efree(loan);
+	return entry;
+}
+
+static void begin_loan(ledger *self, zend_object *entry, double since, double now)
+{
+	hearth_task *task = borrower();
+	struct hearth_loan **list = loans_of(self, task), *loan = emalloc(sizeof *loan);
+
+	*loan = (struct hearth_loan){self, entry, *list};
+	*list = loan;
+	GC_ADDREF(entry);
+	GC_ADDREF(&self->std);
+	set_state(entry, lent);
+	ZVAL_LONG(property(entry, at.owner), task ? (zend_long) hearth_task_id(task) : 0);
+	ZVAL_LONG(property(entry, at.depth), 1);
+	ZVAL_DOUBLE(property(entry, at.borrowedAt), now);
+	hearth_histogram_record(self->borrow_time, now - since);
+}
+
+/* True if it is in order. */
+static bool note_return(ledger *self, zend_object *entry)
+{
+	double now = hearth_monotonic();
+
+	hearth_histogram_record(self->use_time, now - Z_DVAL_P(property(entry, at.borrowedAt)));
+	ZVAL_DOUBLE(property(entry, at.usedAt), now);
+	Z_LVAL_P(property(entry, at.lease))++;
+	set_state(entry, reserved);
+	return is_in_order(self, entry, now);
+}
+
+static bool hand_on(ledger *self, zend_object *entry)
+{
+	zval value;
+
+	ZVAL_OBJ(&value, entry);
+	return self->hands_on && hearth_waiters_serve(self->waiters, &value, NULL) != NULL;
+}
+
+static void call_returned(ledger *self, zend_object *entry, bool in_order, bool interrupted)
+{
+	zval arguments[3], result;
+
+	ZVAL_OBJ(&arguments[0], entry);
+	ZVAL_BOOL(&arguments[1], in_order);
+	ZVAL_BOOL(&arguments[2], interrupted);
+	hearth_call(&self->returned, &result, 3, arguments);
+	zval_ptr_dtor(&result);
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+/* The task ends. */
+void hearth_ledger_return_all(hearth_task *task)
+{
+	while (task->loans) {
+		ledger *self = task->loans->ledger;
+		zend_object *entry;
+
+		GC_ADDREF(&self->std);
+		entry = end_loan(&task->loans);
+		if (self->auto_return && self->process == hearth_process_id()) {
+			bool in_order = note_return(self, entry) && !task->interrupted;
+
+			if (!in_order || !hand_on(self, entry)) {
+				call_returned(self, entry, in_order, task->interrupted);
+			}
+		}
+		OBJ_RELEASE(entry);
+		OBJ_RELEASE(&self->std);
+	}
+}
+
+/* ---- the class ---- */
+
+static zend_object *create(zend_class_entry *ce)
+{
+	ledger *self = zend_object_alloc(sizeof *self, ce);
+
+	memset(self, 0, XtOffsetOf(ledger, std));
+	zend_object_std_init(&self->std, ce);
+	self->std.handlers = &handlers;
+	return &self->std;
+}
+
+static void free_ledger(zend_object *object)
+{
+	ledger *self = ledger_of(object);
+
+	if (self->waiters) {
+		OBJ_RELEASE(self->waiters);
+		OBJ_RELEASE(self->borrow_time);
+		OBJ_RELEASE(self->use_time);
+		zval_ptr_dtor(&self->returned);
+	}
+	zend_object_std_dtor(object);
+}
+
+/* What the pool gave refers to the pool. */
+static HashTable *get_gc(zend_object *object, zval **table, int *count)
+{
+	*table = &ledger_of(object)->returned;
+	*count = 1;
+	return NULL;
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, __construct)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	zend_object *waiters, *borrow_time, *use_time;
+	zval *returned;
+	bool binds, auto_return;
+
+	ZEND_PARSE_PARAMETERS_START(6, 6)
+		Z_PARAM_OBJ_OF_CLASS(waiters, hearth_waiters_ce)
+		Z_PARAM_OBJ_OF_CLASS(borrow_time, hearth_histogram_ce)
+		Z_PARAM_OBJ_OF_CLASS(use_time, hearth_histogram_ce)
+		Z_PARAM_OBJECT_OF_CLASS(returned, zend_ce_closure)
+		Z_PARAM_BOOL(binds)
+		Z_PARAM_BOOL(auto_return)
+	ZEND_PARSE_PARAMETERS_END();
+	GC_ADDREF(self->waiters = waiters);
+	GC_ADDREF(self->borrow_time = borrow_time);
+	GC_ADDREF(self->use_time = use_time);
+	ZVAL_COPY(&self->returned, returned);
+	self->binds = binds;
+	self->auto_return = auto_return;
+	self->hands_on = self->resets = true;
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, current)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	struct hearth_loan *loan;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	loan = *find(loans_of(self, borrower()), self, NULL);
+	if (loan && self->binds && self->process == hearth_process_id()) {
+		RETURN_OBJ_COPY(loan->entry);
+	}
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, has)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	zend_object *entry;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJ_OF_CLASS(entry, entry_ce)
+	ZEND_PARSE_PARAMETERS_END();
+	RETURN_BOOL(*find(loans_of(self, borrower()), self, entry));
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, of)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	hearth_task *task;
+	struct hearth_loan *loan;
+	zend_long id;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_LONG(id)
+	ZEND_PARSE_PARAMETERS_END();
+	task = hearth_task_by_id((uint64_t) id);
+	loan = task || id == 0 ? *find(loans_of(self, task), self, NULL) : NULL;
+	if (loan) {
+		RETURN_OBJ_COPY(loan->entry);
+	}
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, lend)
+{
+	zend_object *entry;
+	double since, now = 0;
+	bool from_clock = true;
+
+	ZEND_PARSE_PARAMETERS_START(2, 3)
+		Z_PARAM_OBJ_OF_CLASS(entry, entry_ce)
+		Z_PARAM_DOUBLE(since)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_DOUBLE_OR_NULL(now, from_clock)
+	ZEND_PARSE_PARAMETERS_END();
+	begin_loan(ledger_of(Z_OBJ_P(ZEND_THIS)), entry, since, from_clock ? hearth_monotonic() : now);
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, takeBack)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	zend_object *entry;
+	hearth_task *task;
+	struct hearth_loan **place;
+	zend_long owner;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJ_OF_CLASS(entry, entry_ce)
+	ZEND_PARSE_PARAMETERS_END();
+	owner = Z_LVAL_P(property(entry, at.owner));
+	task = hearth_task_by_id((uint64_t) owner);
+	if (task || owner == 0) {
+		place = find(loans_of(self, task), self, entry);
+		if (*place) {
+			OBJ_RELEASE(end_loan(place));
+		}
+	}
+	RETURN_BOOL(note_return(self, entry));
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, begin)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	self->process = hearth_process_id();
+	for (int i = 0; i < 2; i++) {
+		struct hearth_loan **list = i == 0 ? &self->outside : loans_of(self, borrower());
+
+		while (*(list = find(list, self, NULL))) {
+			OBJ_RELEASE(end_loan(list));
+		}
+	}
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, handOn)
+{
+	bool hands_on;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_BOOL(hands_on)
+	ZEND_PARSE_PARAMETERS_END();
+	ledger_of(Z_OBJ_P(ZEND_THIS))->hands_on = hands_on;
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, know)
+{
+	bool resets, watches;
+
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+		Z_PARAM_BOOL(resets)
+		Z_PARAM_BOOL(watches)
+	ZEND_PARSE_PARAMETERS_END();
+	ledger_of(Z_OBJ_P(ZEND_THIS))->resets = resets;
+	ledger_of(Z_OBJ_P(ZEND_THIS))->watches = watches;
+}
+
+/* ---- tables ---- */
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_construct, 0, 0, 6)
+	ZEND_ARG_OBJ_INFO(0, waiters, Hearth\\Internal\\Waiters, 0)
+	ZEND_ARG_OBJ_INFO(0, borrowTime, Hearth\\Internal\\Histogram, 0)
+	ZEND_ARG_OBJ_INFO(0, useTime, Hearth\\Internal\\Histogram, 0)
+	ZEND_ARG_OBJ_INFO(0, returned, Closure, 0)
+	ZEND_ARG_TYPE_INFO(0, binds, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, autoReturn, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_current, 0, 0, Hearth\\Pool\\Entry, 1)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_of, 0, 1, Hearth\\Pool\\Entry, 1)
+	ZEND_ARG_TYPE_INFO(0, task, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_entry_bool, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_lend, 0, 2, IS_VOID, 0)
+	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
+	ZEND_ARG_TYPE_INFO(0, since, IS_DOUBLE, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, now, IS_DOUBLE, 1, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_begin, 0, 0, IS_VOID, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_hand_on, 0, 1, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, handsOn, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_know, 0, 2, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, resets, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, watches, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry methods[] = {
+	ZEND_ME(Hearth_Internal_Ledger, __construct, arginfo_construct, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, current, arginfo_current, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, has, arginfo_entry_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, of, arginfo_of, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, lend, arginfo_lend, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, takeBack, arginfo_entry_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, begin, arginfo_begin, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, handOn, arginfo_hand_on, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, know, arginfo_know, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+void hearth_register_ledger(void)
+{
+	zend_class_entry ce, *registered;
+
+	INIT_NS_CLASS_ENTRY(ce, "Hearth\\Internal", "Ledger", methods);
+	registered = zend_register_internal_class(&ce);
+	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
+	registered->create_object = create;
+	memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
+	handlers.offset = XtOffsetOf(ledger, std);
+	handlers.free_obj = free_ledger;
+	handlers.get_gc = get_gc;
+	handlers.clone_obj = NULL;
+}

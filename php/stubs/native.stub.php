@@ -276,6 +276,93 @@ namespace Hearth\Internal {
         }
     }
 
+    /** @internal How long something took, counted by ranges. */
+    final class Histogram
+    {
+        public function record(float $seconds): void
+        {
+        }
+
+        /** How often `record()` was called. */
+        public function count(): int
+        {
+        }
+
+        /** @return array{count: int, sum: float, max: float, buckets: array<string, int>} buckets: how many took at most so long */
+        public function toArray(): array
+        {
+        }
+
+        /** @return array{bounds: list<float>, counts: list<int>, sum: float, max: float} counts: how many fell into each range */
+        public function report(): array
+        {
+        }
+    }
+
+    /**
+     * @internal Which task has which connection of a pool.
+     *
+     * A task's loans come back when it ends. Code that runs for another task, in `timeout()`, has what that one has.
+     */
+    final class Ledger
+    {
+        /**
+         * @param Waiters $waiters who is served by what comes back in order
+         * @param \Closure(\Hearth\Pool\Entry, bool, bool): void $returned gets what came back when its task ended and was not handed
+         *     on; whether it is in order; and whether a wait for an answer was ended early in that task
+         * @param bool $binds whether `current()` tells
+         * @param bool $autoReturn whether loans come back when their task ends
+         */
+        public function __construct(Waiters $waiters, Histogram $borrowTime, Histogram $useTime, \Closure $returned, bool $binds, bool $autoReturn)
+        {
+        }
+
+        /** What the current task has in this process. */
+        public function current(): ?\Hearth\Pool\Entry
+        {
+        }
+
+        /** Whether the current task has it. */
+        public function has(\Hearth\Pool\Entry $entry): bool
+        {
+        }
+
+        /** What a task has; 0 = what was lent where no task runs. */
+        public function of(int $task): ?\Hearth\Pool\Entry
+        {
+        }
+
+        /**
+         * The current task has it from here on.
+         *
+         * @param float $since when that task asked for a connection, on the clock of `monotonic()`
+         * @param float|null $now the time on that clock, null = to be looked up
+         */
+        public function lend(\Hearth\Pool\Entry $entry, float $since, ?float $now = null): void
+        {
+        }
+
+        /** Its loan is over. Tells whether it is in order: nothing to reset, no reason to close it. */
+        public function takeBack(\Hearth\Pool\Entry $entry): bool
+        {
+        }
+
+        /** Forgets what was lent in the process that this one was forked from. */
+        public function begin(): void
+        {
+        }
+
+        /** Whether what comes back is handed on to who waits. */
+        public function handOn(bool $handsOn): void
+        {
+        }
+
+        /** Whether loans may leave something to reset, and whether an entry and its PDO show all of that. */
+        public function know(bool $resets, bool $watches): void
+        {
+        }
+    }
+
     /** @internal `getmypid()` without a system call */
     function processId(): int
     {
@@ -283,6 +370,16 @@ namespace Hearth\Internal {
 
     /** @internal the current task, 0 outside one */
     function taskId(): int
+    {
+    }
+
+    /** @internal the current task is part of another from here on, which waits for it: what that has borrowed, it uses */
+    function actFor(int $taskId): void
+    {
+    }
+
+    /** @internal the task of which that one is part; it itself, if of none */
+    function actsFor(int $taskId): int
     {
     }
 

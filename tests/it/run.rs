@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use testkit::service::{Peer, Postgres};
+use testkit::service::{MariaDb, Peer, Postgres};
 
 use crate::support::example;
 
@@ -187,6 +187,27 @@ fn the_options_of_php_are_understood() {
     std::fs::write(at.join("f.php"), "#!/usr/bin/env php\n<?php echo $argv[1];")
         .expect("a file can be written");
     assert_eq!(out(&["-f", "f.php", "--", "-x"], ""), "-x");
+}
+
+/// The one that its task had at the fork stays its parent's, and is not closed at the child's end.
+#[test]
+fn a_forked_child_leaves_its_parents_connection_alone() {
+    let (code, out, err) = run(
+        "$pdo = new Hearth\\Pool\\Pdo($argv[1], 'hearth', 'hearth', size: 4);
+         $session = fn () => (int) $pdo->query('SELECT CONNECTION_ID()')->fetchColumn();
+         $mine = $session();
+         $child = pcntl_fork();
+         if ($child === 0) { exit($session() === $mine ? 1 : 0); }
+         pcntl_waitpid($child, $status);
+         var_dump(pcntl_wexitstatus($status), $session() === $mine);",
+        &[&MariaDb::shared().dsn()],
+        "",
+    );
+    assert_eq!(
+        (code, out.as_str()),
+        (Some(0), "int(0)\nbool(true)\n"),
+        "{err}"
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::Command;
 
 const SOURCES: &[&str] = &[
     "call.c",
+    "class.c",
     "classic.c",
     "cli.c",
     "cycle.c",
@@ -21,6 +22,7 @@ const SOURCES: &[&str] = &[
     "ledger.c",
     "library.c",
     "persistent.c",
+    "pool_entry.c",
     "request.c",
     "request_body.c",
     "request_end.c",

@@ -358,7 +358,7 @@ namespace Hearth\Internal {
         }
 
         /** Whether loans may leave something to reset, and whether an entry and its PDO show all of that. */
-        public function know(bool $resets, bool $watches): void
+        public function know(bool $resets, bool $shows): void
         {
         }
     }

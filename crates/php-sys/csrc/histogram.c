@@ -21,12 +21,7 @@ static histogram *histogram_of(zend_object *object)
 
 static zend_object *create(zend_class_entry *ce)
 {
-	histogram *self = zend_object_alloc(sizeof *self, ce);
-
-	memset(self, 0, XtOffsetOf(histogram, std));
-	zend_object_std_init(&self->std, ce);
-	self->std.handlers = &handlers;
-	return &self->std;
+	return hearth_object_new(ce, &handlers, sizeof(histogram));
 }
 
 void hearth_histogram_record(zend_object *object, double seconds)
@@ -127,13 +122,5 @@ static const zend_function_entry methods[] = {
 
 void hearth_register_histogram(void)
 {
-	zend_class_entry ce;
-
-	INIT_NS_CLASS_ENTRY(ce, "Hearth\\Internal", "Histogram", methods);
-	hearth_histogram_ce = zend_register_internal_class(&ce);
-	hearth_histogram_ce->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
-	hearth_histogram_ce->create_object = create;
-	memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-	handlers.offset = XtOffsetOf(histogram, std);
-	handlers.clone_obj = NULL;
+	hearth_histogram_ce = hearth_register_class("Hearth\\Internal\\Histogram", methods, create, &handlers, XtOffsetOf(histogram, std));
 }

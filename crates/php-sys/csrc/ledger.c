@@ -4,10 +4,8 @@
  *
  * A loan is noted at its task, so that one look finds it and the task's end gives it back. In `timeout()`, which runs its
  * function in a task of its own, that is the calling task.
- *
- * Connections are objects of Hearth\Pool\Entry, some properties of which are read and set here without the engine's help.
  */
-#include "task.h"
+#include "pool_entry.h"
 
 typedef struct {
 	struct hearth_loan *outside;     /* lent where no task runs */
@@ -16,7 +14,8 @@ typedef struct {
 	zend_long process;               /* a fork leaves its loans to its parent */
 	bool binds, auto_return;
 	bool hands_on;                   /* not while the pool is paused */
-	bool resets, watches;            /* there may be something to reset, and an entry tells */
+	bool resets;                     /* there may be something to reset */
+	bool shows;                      /* and an entry shows whether there is */
 	zend_object std;
 } ledger;
 
@@ -27,69 +26,6 @@ struct hearth_loan {
 };
 
 static zend_object_handlers handlers;
-
-/* ---- Hearth\Pool\Entry ---- */
-
-static struct {
-	uint32_t connection, state, owner, depth, lease, borrowedAt, usedAt, wornOutAt, doomed, watched, dirty, statements, attributes, trace;
-} at;
-static zend_class_entry *entry_ce;
-static zend_object *lent, *reserved;
-
-static zval *property(zend_object *entry, uint32_t offset)
-{
-	return OBJ_PROP(entry, offset);
-}
-
-static uint32_t offset_of(const char *name)
-{
-	zend_property_info *info = zend_hash_str_find_ptr(&entry_ce->properties_info, name, strlen(name));
-
-	if (!info || (info->flags & ZEND_ACC_STATIC)) {
-		zend_error_noreturn(E_CORE_ERROR, "Hearth\\Pool\\Entry has no property $%s", name);
-	}
-	return info->offset;
-}
-
-void hearth_ledger_prepare(void)
-{
-	zend_class_entry *state = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\pool\\state"));
-
-	entry_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\pool\\entry"));
-	if (!state || !entry_ce) {
-		return;
-	}
-	lent = zend_enum_get_case_cstr(state, "Lent");
-	reserved = zend_enum_get_case_cstr(state, "Reserved");
-#define HEARTH_AT(name) at.name = offset_of(#name);
-	HEARTH_AT(connection) HEARTH_AT(state) HEARTH_AT(owner) HEARTH_AT(depth) HEARTH_AT(lease) HEARTH_AT(borrowedAt) HEARTH_AT(usedAt)
-	HEARTH_AT(wornOutAt) HEARTH_AT(doomed) HEARTH_AT(watched) HEARTH_AT(dirty) HEARTH_AT(statements) HEARTH_AT(attributes) HEARTH_AT(trace)
-#undef HEARTH_AT
-}
-
-static void set_state(zend_object *entry, zend_object *state)
-{
-	zval *now = property(entry, at.state), before;
-
-	ZVAL_COPY_VALUE(&before, now);
-	ZVAL_OBJ_COPY(now, state);
-	zval_ptr_dtor(&before);
-}
-
-/* Nothing has happened to it that anybody must look at before it is lent again. */
-static bool is_in_order(const ledger *self, zend_object *entry, double now)
-{
-	if (Z_TYPE_P(property(entry, at.doomed)) != IS_NULL || Z_LVAL_P(property(entry, at.statements)) > 0
-			|| Z_TYPE_P(property(entry, at.trace)) != IS_NULL || Z_DVAL_P(property(entry, at.wornOutAt)) <= now) {
-		return false;
-	}
-	if (!self->resets) {
-		return true;
-	}
-	return self->watches && Z_TYPE_P(property(entry, at.watched)) == IS_TRUE && Z_TYPE_P(property(entry, at.dirty)) == IS_FALSE
-		&& zend_hash_num_elements(Z_ARRVAL_P(property(entry, at.attributes))) == 0
-		&& !hearth_in_transaction(property(entry, at.connection));
-}
 
 /* ---- loans ---- */
 
@@ -144,23 +80,17 @@ static void begin_loan(ledger *self, zend_object *entry, double since, double no
 	*list = loan;
 	GC_ADDREF(entry);
 	GC_ADDREF(&self->std);
-	set_state(entry, lent);
-	ZVAL_LONG(property(entry, at.owner), task ? (zend_long) hearth_task_id(task) : 0);
-	ZVAL_LONG(property(entry, at.depth), 1);
-	ZVAL_DOUBLE(property(entry, at.borrowedAt), now);
+	hearth_pool_entry_lend(entry, task ? (zend_long) hearth_task_id(task) : 0, now);
 	hearth_histogram_record(self->borrow_time, now - since);
 }
 
-/* True if it is in order. */
+/* True if it is in order: nobody must look at it before it is lent again. */
 static bool note_return(ledger *self, zend_object *entry)
 {
 	double now = hearth_monotonic();
 
-	hearth_histogram_record(self->use_time, now - Z_DVAL_P(property(entry, at.borrowedAt)));
-	ZVAL_DOUBLE(property(entry, at.usedAt), now);
-	Z_LVAL_P(property(entry, at.lease))++;
-	set_state(entry, reserved);
-	return is_in_order(self, entry, now);
+	hearth_histogram_record(self->use_time, hearth_pool_entry_return(entry, now));
+	return hearth_pool_entry_is_sound(entry, now) && (!self->resets || (self->shows && hearth_pool_entry_is_unchanged(entry)));
 }
 
 static bool hand_on(ledger *self, zend_object *entry)
@@ -210,12 +140,7 @@ void hearth_ledger_return_all(hearth_task *task)
 
 static zend_object *create(zend_class_entry *ce)
 {
-	ledger *self = zend_object_alloc(sizeof *self, ce);
-
-	memset(self, 0, XtOffsetOf(ledger, std));
-	zend_object_std_init(&self->std, ce);
-	self->std.handlers = &handlers;
-	return &self->std;
+	return hearth_object_new(ce, &handlers, sizeof(ledger));
 }
 
 static void free_ledger(zend_object *object)
@@ -281,7 +206,7 @@ ZEND_METHOD(Hearth_Internal_Ledger, has)
 	zend_object *entry;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
-		Z_PARAM_OBJ_OF_CLASS(entry, entry_ce)
+		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
 	ZEND_PARSE_PARAMETERS_END();
 	RETURN_BOOL(*find(loans_of(self, borrower()), self, entry));
 }
@@ -310,7 +235,7 @@ ZEND_METHOD(Hearth_Internal_Ledger, lend)
 	bool from_clock = true;
 
 	ZEND_PARSE_PARAMETERS_START(2, 3)
-		Z_PARAM_OBJ_OF_CLASS(entry, entry_ce)
+		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
 		Z_PARAM_DOUBLE(since)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_DOUBLE_OR_NULL(now, from_clock)
@@ -327,9 +252,9 @@ ZEND_METHOD(Hearth_Internal_Ledger, takeBack)
 	zend_long owner;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
-		Z_PARAM_OBJ_OF_CLASS(entry, entry_ce)
+		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
 	ZEND_PARSE_PARAMETERS_END();
-	owner = Z_LVAL_P(property(entry, at.owner));
+	owner = hearth_pool_entry_owner(entry);
 	task = hearth_task_by_id((uint64_t) owner);
 	if (task || owner == 0) {
 		place = find(loans_of(self, task), self, entry);
@@ -367,14 +292,14 @@ ZEND_METHOD(Hearth_Internal_Ledger, handOn)
 
 ZEND_METHOD(Hearth_Internal_Ledger, know)
 {
-	bool resets, watches;
+	bool resets, shows;
 
 	ZEND_PARSE_PARAMETERS_START(2, 2)
 		Z_PARAM_BOOL(resets)
-		Z_PARAM_BOOL(watches)
+		Z_PARAM_BOOL(shows)
 	ZEND_PARSE_PARAMETERS_END();
 	ledger_of(Z_OBJ_P(ZEND_THIS))->resets = resets;
-	ledger_of(Z_OBJ_P(ZEND_THIS))->watches = watches;
+	ledger_of(Z_OBJ_P(ZEND_THIS))->shows = shows;
 }
 
 /* ---- tables ---- */
@@ -407,7 +332,7 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_hand_on, 0, 1, IS_VOID, 0)
 ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_know, 0, 2, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, resets, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, watches, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, shows, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 
 static const zend_function_entry methods[] = {
@@ -425,15 +350,7 @@ static const zend_function_entry methods[] = {
 
 void hearth_register_ledger(void)
 {
-	zend_class_entry ce, *registered;
-
-	INIT_NS_CLASS_ENTRY(ce, "Hearth\\Internal", "Ledger", methods);
-	registered = zend_register_internal_class(&ce);
-	registered->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
-	registered->create_object = create;
-	memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-	handlers.offset = XtOffsetOf(ledger, std);
+	hearth_register_class("Hearth\\Internal\\Ledger", methods, create, &handlers, XtOffsetOf(ledger, std));
 	handlers.free_obj = free_ledger;
 	handlers.get_gc = get_gc;
-	handlers.clone_obj = NULL;
 }

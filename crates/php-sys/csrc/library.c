@@ -125,7 +125,7 @@ hearth_outcome hearth_load_library(const hearth_source *files, size_t count)
 			zend_eval_stringl(code, files[i].source.len - 5, NULL, name);
 			outcome = hearth_outcome_of_exception();
 		}
-		hearth_ledger_prepare();
+		hearth_pool_entry_prepare();
 	} zend_catch {
 		outcome = HEARTH_BAILOUT;
 	} zend_end_try();

@@ -18,18 +18,10 @@ static request_object *self_of(zend_object *object)
 	return (request_object *) ((char *) object - XtOffsetOf(request_object, std));
 }
 
-/* Its properties are still to be set. */
+/* Its properties are still to be set. Zeros are undefined values. */
 static zend_object *allocate(zend_class_entry *ce)
 {
-	request_object *self = zend_object_alloc(sizeof(request_object), ce);
-
-	self->request = NULL;
-	ZVAL_UNDEF(&self->query);
-	ZVAL_UNDEF(&self->cookies);
-	ZVAL_UNDEF(&self->attributes);
-	zend_object_std_init(&self->std, ce);
-	self->std.handlers = &handlers;
-	return &self->std;
+	return hearth_object_new(ce, &handlers, sizeof(request_object));
 }
 
 static zend_object *create(zend_class_entry *ce)
@@ -402,15 +394,8 @@ static void declare(const char *name)
 
 void hearth_register_request(void)
 {
-	zend_class_entry ce;
-
 	make_common();
-	INIT_NS_CLASS_ENTRY(ce, "Hearth", "Request", methods);
-	hearth_request_ce = zend_register_internal_class(&ce);
-	hearth_request_ce->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
-	hearth_request_ce->create_object = create;
-	memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-	handlers.offset = XtOffsetOf(request_object, std);
+	hearth_request_ce = hearth_register_class("Hearth\\Request", methods, create, &handlers, XtOffsetOf(request_object, std));
 	handlers.free_obj = destroy;
 	handlers.clone_obj = duplicate;
 	declare("method");

@@ -159,6 +159,9 @@ zend_object *hearth_request_object_new(void *request);
 void hearth_request_object_end(zend_object *object);
 /* Throws if it does not, in this task: only then there is a body. */
 bool hearth_request_is_running(void *request);
+zend_class_entry *hearth_register_class(const char *name, const zend_function_entry *methods, zend_object *(*create)(zend_class_entry *),
+	zend_object_handlers *handlers, size_t offset);
+zend_object *hearth_object_new(zend_class_entry *ce, const zend_object_handlers *handlers, size_t size);
 void hearth_register_request(void);
 void hearth_register_task(void);
 void hearth_register_waiters(void);
@@ -168,7 +171,7 @@ extern zend_class_entry *hearth_waiters_ce, *hearth_histogram_ce;
 hearth_task *hearth_waiters_serve(zend_object *waiters, zval *value, zval *offer);
 void hearth_histogram_record(zend_object *histogram, double seconds);
 /* The library is loaded. */
-void hearth_ledger_prepare(void);
+void hearth_pool_entry_prepare(void);
 void hearth_ledger_return_all(hearth_task *task);
 /* Whether the object is a PDO with a transaction open. */
 bool hearth_in_transaction(zval *object);

@@ -11,13 +11,10 @@ hearth_task_object *hearth_task_object_of(zend_object *object)
 
 static zend_object *create_task(zend_class_entry *ce)
 {
-	hearth_task_object *self = zend_object_alloc(sizeof(hearth_task_object), ce);
+	zend_object *object = hearth_object_new(ce, &task_handlers, sizeof(hearth_task_object));
 
-	memset(self, 0, XtOffsetOf(hearth_task_object, std));
-	ZVAL_UNDEF(&self->result);
-	zend_object_std_init(&self->std, ce);
-	self->std.handlers = &task_handlers;
-	return &self->std;
+	ZVAL_UNDEF(&hearth_task_object_of(object)->result);
+	return object;
 }
 
 /* Nobody can await it any more. Not in free_task, where no PHP code may run. */
@@ -213,15 +210,7 @@ static const zend_function_entry task_methods[] = {
 
 void hearth_register_task(void)
 {
-	zend_class_entry ce;
-
-	INIT_NS_CLASS_ENTRY(ce, "Hearth", "Task", task_methods);
-	hearth_task_ce = zend_register_internal_class(&ce);
-	hearth_task_ce->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
-	hearth_task_ce->create_object = create_task;
-	memcpy(&task_handlers, zend_get_std_object_handlers(), sizeof task_handlers);
-	task_handlers.offset = XtOffsetOf(hearth_task_object, std);
+	hearth_task_ce = hearth_register_class("Hearth\\Task", task_methods, create_task, &task_handlers, XtOffsetOf(hearth_task_object, std));
 	task_handlers.dtor_obj = task_goes;
 	task_handlers.free_obj = free_task;
-	task_handlers.clone_obj = NULL;
 }

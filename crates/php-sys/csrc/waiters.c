@@ -22,12 +22,7 @@ static hearth_queue *queue_of(zend_object *object)
 
 static zend_object *create(zend_class_entry *ce)
 {
-	hearth_queue *queue = zend_object_alloc(sizeof *queue, ce);
-
-	memset(queue, 0, XtOffsetOf(hearth_queue, std));
-	zend_object_std_init(&queue->std, ce);
-	queue->std.handlers = &handlers;
-	return &queue->std;
+	return hearth_object_new(ce, &handlers, sizeof(hearth_queue));
 }
 
 static void join(hearth_queue *queue, hearth_task *task)
@@ -233,14 +228,6 @@ static const zend_function_entry methods[] = {
 
 void hearth_register_waiters(void)
 {
-	zend_class_entry ce;
-
-	INIT_NS_CLASS_ENTRY(ce, "Hearth\\Internal", "Waiters", methods);
-	hearth_waiters_ce = zend_register_internal_class(&ce);
-	hearth_waiters_ce->ce_flags |= ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES | ZEND_ACC_NOT_SERIALIZABLE;
-	hearth_waiters_ce->create_object = create;
-	memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-	handlers.offset = XtOffsetOf(hearth_queue, std);
+	hearth_waiters_ce = hearth_register_class("Hearth\\Internal\\Waiters", methods, create, &handlers, XtOffsetOf(hearth_queue, std));
 	handlers.free_obj = free_queue;
-	handlers.clone_obj = NULL;
 }

@@ -87,7 +87,7 @@ final class Ledger
     {
     }
 
-    public function know(bool $resets, bool $watches): void
+    public function know(bool $resets, bool $shows): void
     {
     }
 }

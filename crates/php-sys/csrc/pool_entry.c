@@ -10,7 +10,7 @@
 
 zend_class_entry *hearth_pool_entry_ce;
 static struct { PROPERTIES(DECLARE) } at;
-static zend_object *lent, *reserved;
+static zend_class_entry *state_ce;
 
 static uint32_t place_of(const char *name)
 {
@@ -24,14 +24,11 @@ static uint32_t place_of(const char *name)
 
 void hearth_pool_entry_prepare(void)
 {
-	zend_class_entry *state = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\pool\\state"));
-
+	state_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\pool\\state"));
 	hearth_pool_entry_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\pool\\entry"));
-	if (!state || !hearth_pool_entry_ce) {
+	if (!state_ce || !hearth_pool_entry_ce) {
 		return;
 	}
-	lent = zend_enum_get_case_cstr(state, "Lent");
-	reserved = zend_enum_get_case_cstr(state, "Reserved");
 #define LOOK_UP(name) at.name = place_of(#name);
 	PROPERTIES(LOOK_UP)
 }
@@ -41,18 +38,24 @@ static zval *property(zend_object *entry, uint32_t place)
 	return OBJ_PROP(entry, place);
 }
 
-static void set_state(zend_object *entry, zend_object *state)
+/* `known` is where the case is kept from its first use on: as an object it counts among the app's. */
+static void set_state(zend_object *entry, const char *name, zend_object **known)
 {
 	zval *now = property(entry, at.state), before;
 
+	if (UNEXPECTED(!*known)) {
+		*known = zend_enum_get_case_cstr(state_ce, name);
+	}
 	ZVAL_COPY_VALUE(&before, now);
-	ZVAL_OBJ_COPY(now, state);
+	ZVAL_OBJ_COPY(now, *known);
 	zval_ptr_dtor(&before);
 }
 
 void hearth_pool_entry_lend(zend_object *entry, zend_long owner, double now)
 {
-	set_state(entry, lent);
+	static zend_object *lent;
+
+	set_state(entry, "Lent", &lent);
 	ZVAL_LONG(property(entry, at.owner), owner);
 	ZVAL_LONG(property(entry, at.depth), 1);
 	ZVAL_DOUBLE(property(entry, at.borrowedAt), now);
@@ -60,9 +63,11 @@ void hearth_pool_entry_lend(zend_object *entry, zend_long owner, double now)
 
 double hearth_pool_entry_return(zend_object *entry, double now)
 {
+	static zend_object *reserved;
+
 	ZVAL_DOUBLE(property(entry, at.usedAt), now);
 	Z_LVAL_P(property(entry, at.lease))++;
-	set_state(entry, reserved);
+	set_state(entry, "Reserved", &reserved);
 	return now - Z_DVAL_P(property(entry, at.borrowedAt));
 }
 

@@ -16,6 +16,8 @@ use function Hearth\parallel;
 /** What `Hearth\Pool\Pdo` promises, against a real database. */
 abstract class PdoTestCase extends TestCase
 {
+    use HandOver;
+
     protected ListLogger $logger;
 
     /** @var list<Pool> */

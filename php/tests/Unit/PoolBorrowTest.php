@@ -276,6 +276,24 @@ final class PoolBorrowTest extends PoolTestCase
         });
     }
 
+    public function testWhatComesBackAtATasksEndWaitsForResume(): void
+    {
+        $this->inTask(function (): void {
+            $pool = $this->pool(size: 1);
+            $out = async(function () use ($pool): void {
+                $pool->borrow();
+                self::pause(0.01);
+            });
+            $waiting = async(fn () => $pool->borrow()->number);
+            $pool->pause();
+            $out->await();
+            self::pause(0.01);
+            self::assertSame([false, 1], [$waiting->isDone(), $pool->stats()['idle']]);
+            $pool->resume();
+            self::assertSame(1, $waiting->await(0.5));
+        });
+    }
+
     public function testCloseWaitsForThoseOut(): void
     {
         $this->inTask(function (): void {

@@ -67,12 +67,24 @@ final class Services
         self::remove($service['directory']);
     }
 
-    /** Stops a server's clock for so many seconds: the kernel accepts for it, and nobody answers. */
-    public static function freeze(string $name, float $seconds): void
+    /** Stops a server's clock for so many seconds, or until thaw(): the kernel accepts for it, and nobody answers. */
+    public static function freeze(string $name, ?float $seconds = null): void
     {
-        $pid = \proc_get_status(self::$running[$name]['process'])['pid'];
+        $pid = self::pid($name);
         \posix_kill($pid, \SIGSTOP);
-        \pclose(\popen("(sleep $seconds; kill -CONT $pid) >/dev/null 2>&1 &", 'r'));
+        if ($seconds !== null) {
+            \pclose(\popen("(sleep $seconds; kill -CONT $pid) >/dev/null 2>&1 &", 'r'));
+        }
+    }
+
+    public static function thaw(string $name): void
+    {
+        \posix_kill(self::pid($name), \SIGCONT);
+    }
+
+    private static function pid(string $name): int
+    {
+        return \proc_get_status(self::$running[$name]['process'])['pid'];
     }
 
     /** @param \Closure(string): list<string> $command makes the command line, given a directory */

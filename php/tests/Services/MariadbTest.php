@@ -35,7 +35,7 @@ final class MariadbTest extends PdoTestCase
             'SQL mode' => ["SET sql_mode = 'ANSI'", 'SELECT @@sql_mode'],
             'time zone' => ["SET time_zone = '+03:00'", 'SELECT @@time_zone'],
             'temporary table' => ['CREATE TEMPORARY TABLE mine (a INT)', 'SELECT COUNT(*) FROM mine'],
-            'lock' => ["DO GET_LOCK('mine', 0)", "SELECT IS_USED_LOCK('mine') = CONNECTION_ID()"],
+            'lock' => ["DO GET_LOCK('mine', 0)", "SELECT COALESCE(IS_USED_LOCK('mine'), 0) = CONNECTION_ID()"],
             'database' => ['USE information_schema', 'SELECT DATABASE()'],
             'names' => ['SET NAMES latin1', 'SELECT @@character_set_client'],
         ];
@@ -167,8 +167,12 @@ final class MariadbTest extends PdoTestCase
         }
         [$dsn, $user, $password] = self::database();
         $this->inTask(function () use ($dsn, $user, $password): void {
-            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 1, minimumIdle: 0, connectTimeout: 0.5, borrowTimeout: 5.0, logger: $this->logger);
-            Services::freeze('mariadb', 0.8);
+            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 1, minimumIdle: 0, connectTimeout: 1.5, borrowTimeout: 20.0, logger: $this->logger);
+            Services::freeze('mariadb');
+            async(function () use ($pool): void {
+                self::until(fn () => $pool->stats()['failedConnects'] > 0);
+                Services::thaw('mariadb');
+            });
             $ticks = 0;
             $clock = \Hearth\every(0.02, function () use (&$ticks): void {
                 ++$ticks;
@@ -177,7 +181,7 @@ final class MariadbTest extends PdoTestCase
             $clock->stop();
             self::assertGreaterThan(5, $ticks, 'others were held up');
             self::assertGreaterThan(0, $pool->stats()['failedConnects']);
-            self::assertTrue($this->logger->has('longer than connectTimeout (0.5 s)'), \implode("\n", $this->logger->lines));
+            self::assertTrue($this->logger->has('longer than connectTimeout (1.5 s)'), \implode("\n", $this->logger->lines));
             self::assertSame(1, $pool->stats()['total']);
             $pool->close();
         });

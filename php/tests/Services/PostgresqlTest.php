@@ -34,7 +34,7 @@ final class PostgresqlTest extends PdoTestCase
             'time zone' => ["SET TIME ZONE 'Asia/Tokyo'", 'SHOW timezone'],
             'temporary table' => ['CREATE TEMPORARY TABLE mine (a INT)', 'SELECT COUNT(*) FROM mine'],
             'set_config' => ["SELECT set_config('my.user', '7', false)", "SELECT coalesce(nullif(current_setting('my.user', true), ''), 'none')"],
-            'advisory lock' => ['SELECT pg_advisory_lock(7)', "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'"],
+            'advisory lock' => ['SELECT pg_advisory_lock(7)', "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"],
             'prepared' => ['PREPARE mine AS SELECT 1', 'SELECT COUNT(*) FROM pg_prepared_statements WHERE from_sql'],
             'listen' => ['LISTEN mine', 'SELECT COUNT(*) FROM pg_listening_channels()'],
         ];
@@ -76,7 +76,7 @@ final class PostgresqlTest extends PdoTestCase
                     \posix_kill($backend->pid, \SIGSTOP);
                     $statement = null;
                 }));
-                self::pause(0.05);
+                self::until(fn () => $backend->pid !== 0);
                 $task->cancel();
                 \posix_kill($backend->pid, \SIGCONT);
                 $this->thrown(\Hearth\CancelledError::class, fn () => $task->await());

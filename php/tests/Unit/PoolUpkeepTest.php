@@ -70,7 +70,7 @@ final class PoolUpkeepTest extends PoolTestCase
             $pool = $this->pool(size: 1, maxLifetime: 0.05, reserveTimeout: 0.05, borrowTimeout: 5);
             $began = monotonic();
             $lent = (object) ['first' => 0.0, 'second' => 0.0];
-            parallel(\array_fill(0, 20, fn () => $pool->with(function (FakeConnection $connection) use ($lent, $began): void {
+            parallel(\array_fill(0, 60, fn () => $pool->with(function (FakeConnection $connection) use ($lent, $began): void {
                 match ($connection->number) {
                     1 => $lent->first = monotonic() - $began,
                     2 => $lent->second = $lent->second ?: monotonic() - $began,
@@ -80,7 +80,8 @@ final class PoolUpkeepTest extends PoolTestCase
             })));
             // The lifetime is spread by 2.5 %.
             self::assertGreaterThan(0.098, $lent->second, 'it was replaced while others waited, before the reserve timeout');
-            self::assertLessThan(0.125, $lent->first, 'it was lent again after the reserve timeout');
+            // All loans take 0.6 s.
+            self::assertLessThan(0.35, $lent->first, 'it was lent again after the reserve timeout');
         });
     }
 

@@ -12,9 +12,12 @@ mod postgres;
 mod redis;
 
 use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::chown;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::guard::Guard;
@@ -137,12 +140,36 @@ fn ids(user: &str) -> (u32, u32) {
     )
 }
 
-/// A port of 127.0.0.1 that nobody listens on just now.
+/// Below those that the kernel gives away to who asks for any, or connects: nobody gets one of these by chance between
+/// this answer and the service's start.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
+
+/// A port of 127.0.0.1 that nobody listens on, and that no other test gets while this process runs.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .and_then(|socket| socket.local_addr())
-        .expect("a free port")
-        .port()
+    /// What reserves the ports, and the one to try next.
+    static RESERVED: Mutex<(Vec<UnixDatagram>, u32)> = Mutex::new((Vec::new(), 0));
+    let (mine, tried) = &mut *RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let ports = u32::from(PORTS.end - PORTS.start);
+    for _ in PORTS {
+        // Each process begins elsewhere.
+        let number = (std::process::id().wrapping_mul(97) + *tried) % ports;
+        let port = PORTS.start + u16::try_from(number).expect("below the number of ports");
+        *tried += 1;
+        let Ok(reserved) = reserve(port) else {
+            continue;
+        };
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            mine.push(reserved);
+            return port;
+        }
+    }
+    panic!("no free port in {PORTS:?}");
+}
+
+/// A name that only one process of the machine can have, until that ends.
+fn reserve(port: u16) -> std::io::Result<UnixDatagram> {
+    let name = SocketAddr::from_abstract_name(format!("hearth-it-port-{port}"))?;
+    UnixDatagram::bind_addr(&name)
 }
 
 /// Runs a preparing step to its end.

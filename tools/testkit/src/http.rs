@@ -175,7 +175,13 @@ impl Client {
 
     /// True when the server closes the connection without another byte.
     pub fn is_closed_by_server(&mut self) -> bool {
-        self.buffer.is_empty() && matches!(self.fill(), Ok(0) | Err(_))
+        self.buffer.is_empty()
+            && match self.fill() {
+                Ok(count) => count == 0,
+                // Not when it only says nothing.
+                Err(Broken::Io(error)) => error.kind() != std::io::ErrorKind::WouldBlock,
+                Err(Broken::Closed(_)) => true,
+            }
     }
 
     /// Reads one chunk of a chunked body; empty at its end. After [`Client::head`].

@@ -2,9 +2,8 @@
 
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Duration;
 
-use super::{Daemon, WEB, directory, free_port, program};
+use super::{Daemon, START, WEB, directory, free_port, program};
 use crate::server::until;
 
 /// Prefork, mod_php, one document root; Debian's own module and handler settings.
@@ -34,9 +33,7 @@ impl Apache {
             .args(["-D", "FOREGROUND", "-f"])
             .arg(place.join("apache.conf"));
         let daemon = Daemon::spawn(&mut server, &place);
-        let up = until(Duration::from_secs(20), || {
-            TcpStream::connect(("127.0.0.1", port)).ok()
-        });
+        let up = until(START, || TcpStream::connect(("127.0.0.1", port)).ok());
         assert!(
             up.is_some(),
             "Apache does not listen:\n{}\n{}",

@@ -3,9 +3,8 @@
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use super::{Daemon, directory, free_port, program, run};
+use super::{Daemon, START, directory, free_port, program, run};
 use crate::server::until;
 
 /// One server block on a free port.
@@ -104,9 +103,7 @@ impl Nginx {
             .arg(place);
         let daemon = Daemon::spawn(&mut server, place);
         // nginx says nothing when it listens.
-        let up = until(Duration::from_secs(10), || {
-            TcpStream::connect(("127.0.0.1", port)).ok()
-        });
+        let up = until(START, || TcpStream::connect(("127.0.0.1", port)).ok());
         assert!(
             up.is_some(),
             "nginx does not listen:\n{}",

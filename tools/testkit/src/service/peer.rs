@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Answers each line `GET /MILLISECONDS` (any HTTP/1 request line, or that line alone) after that time.
@@ -9,6 +11,14 @@ use std::time::Duration;
 pub struct Peer {
     /// Its port on 127.0.0.1.
     pub port: u16,
+    waiting: Arc<Waiting>,
+}
+
+/// How many are kept waiting now, and how many were at most.
+#[derive(Debug, Default)]
+struct Waiting {
+    now: AtomicUsize,
+    most: AtomicUsize,
 }
 
 impl Peer {
@@ -19,12 +29,20 @@ impl Peer {
             .local_addr()
             .expect("a bound socket has an address")
             .port();
+        let waiting = Arc::<Waiting>::default();
+        let shared = Arc::clone(&waiting);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                std::thread::spawn(move || answer(&stream));
+                let waiting = Arc::clone(&shared);
+                std::thread::spawn(move || answer(&stream, &waiting));
             }
         });
-        Self { port }
+        Self { port, waiting }
+    }
+
+    /// How many it kept waiting at the same time.
+    pub fn most_at_once(&self) -> usize {
+        self.waiting.most.load(Ordering::Relaxed)
     }
 
     /// The address at which it answers after so many milliseconds.
@@ -34,7 +52,7 @@ impl Peer {
 }
 
 /// One request, one answer, then the end.
-fn answer(mut stream: &TcpStream) -> Option<()> {
+fn answer(mut stream: &TcpStream, waiting: &Waiting) -> Option<()> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next()?.ok()?;
     let wait = first
@@ -43,7 +61,10 @@ fn answer(mut stream: &TcpStream) -> Option<()> {
     if first.contains("HTTP/") {
         while lines.next()?.ok().is_some_and(|line| !line.is_empty()) {}
     }
+    let now = waiting.now.fetch_add(1, Ordering::Relaxed) + 1;
+    waiting.most.fetch_max(now, Ordering::Relaxed);
     std::thread::sleep(Duration::from_millis(wait));
+    waiting.now.fetch_sub(1, Ordering::Relaxed);
     stream
         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nlate\n")
         .ok()

@@ -214,7 +214,7 @@ fn requests_on_one_session_follow_each_other_and_do_not_deadlock() {
         .collect();
     numbers.sort_unstable();
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
     server.stop();
 }
 

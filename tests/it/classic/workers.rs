@@ -112,7 +112,7 @@ fn time_limits() {
     assert_eq!(server.get("/cpu.php").status, 500);
     assert_eq!(server.get("/wall.php").status, 500);
     assert!(
-        start.elapsed() < Duration::from_secs(6),
+        start.elapsed() < Duration::from_secs(20),
         "{:?}",
         start.elapsed()
     );

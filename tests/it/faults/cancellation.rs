@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use testkit::Server;
 
-use crate::support::{eventually, ok, one_worker};
+use crate::support::{eventually, ok, one_worker, until_handled};
 
 /// `/long` waits, `/stream` waits after its first piece; what cancels one of them leaves a mark, which `/look` shows.
 const CANCELLED_LEAVES_A_MARK: &str = r#"return function ($request) {
@@ -31,6 +31,7 @@ fn a_client_that_hangs_up_cancels_its_request() {
     let server = one_worker(CANCELLED_LEAVES_A_MARK).start();
     let mut client = server.connect();
     client.send("GET /long HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
     assert_eq!(ok(&server.get("/look")), "nothing");
     drop(client);
     expect_cancelled(&server);
@@ -60,6 +61,7 @@ fn a_client_that_hangs_up_on_a_unix_socket_cancels_its_request() {
     client
         .write_all(b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
         .expect("the request can be sent");
+    until_handled(&server, 1);
     assert_eq!(ok(&server.get("/look")), "nothing");
     drop(client);
     expect_cancelled(&server);

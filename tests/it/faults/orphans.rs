@@ -10,7 +10,7 @@ use crate::support::{UNTIL_GO, eventually, let_go, ok, one_worker, until_handled
 /// `/break/WAIT/FATAL/ID`: a child that has a row in an open transaction waits, and would commit; its request breaks meanwhile.
 /// `/slow` keeps the worker, and uses the pool at its end.
 const APP: &str = r#"
-$pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'hearth', 'hearth', size: 8, minimumIdle: 0);
+$pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'hearth', 'hearth', size: 8, minimumIdle: 0, borrowTimeout: 10);
 $waits = [
     'asleep' => fn () => sleep(20),
     'query' => fn ($db) => $db->query('SELECT SLEEP(20)')->fetchAll(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use testkit::service::MariaDb;
 
-use crate::support::{ok, one_worker};
+use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
 
 #[test]
 fn a_request_over_its_time_gets_a_timeout_error_inside_a_database_read() {
@@ -31,7 +31,7 @@ fn a_request_over_its_time_gets_a_timeout_error_inside_a_database_read() {
         let text = server.get(path).text();
         assert!(text.starts_with("cut off: "), "{path}: {text}");
         assert!(
-            (450..3000).contains(&start.elapsed().as_millis()),
+            (450..15_000).contains(&start.elapsed().as_millis()),
             "{path}: {:?}",
             start.elapsed()
         );
@@ -74,23 +74,24 @@ fn a_request_over_its_time_gets_a_timeout_error_where_it_names_the_form() {
 /// The exception that says so is too much: its trace has 30,000 frames.
 #[test]
 fn a_request_over_its_time_and_its_memory_lets_go_of_what_it_waited_for() {
-    let server = one_worker(
-        r#"[$near, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+    let app = r#"[$near, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
         function read($stream, int $depth) { return $depth ? read($stream, $depth - 1) . '' : fgets($stream); }
         return function ($request) use ($near, $far) {
             if ($request->path === '/deep') { return read($near, 30000); }
             set_time_limit(20);
-            usleep(600000);
+            UNTIL_GO
             fwrite($far, "read\n");
             return fgets($near);
-        };"#,
-    )
-    .args(["--request-timeout", "0.2", "--ini", "memory_limit=16M"])
-    .start();
+        };"#;
+    let server = one_worker(&app.replace("UNTIL_GO", UNTIL_GO))
+        .args(["--request-timeout", "0.2", "--ini", "memory_limit=16M"])
+        .start();
     let mut later = server.connect();
     later.send("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
     assert_eq!(server.get("/deep").status, 500);
     server.expect_log("Allowed memory size");
+    let_go(&server);
     assert_eq!(ok(&later.response()), "read\n");
     server.expect_log("a fatal error in PHP");
     drop(later);
@@ -116,7 +117,7 @@ fn code_that_does_not_let_go_costs_its_worker() {
             .map_or(true, |response| response.status >= 500)
     );
     assert!(
-        start.elapsed() < Duration::from_secs(8),
+        start.elapsed() < Duration::from_secs(18),
         "{:?}",
         start.elapsed()
     );

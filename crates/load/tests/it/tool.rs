@@ -35,6 +35,14 @@ pub(crate) fn runs(args: &[&str]) -> (Vec<Run>, String) {
     (result.runs, text)
 }
 
+/// For what a machine that others keep busy can spoil: it must hold in one of three attempts.
+pub(crate) fn one_of_three(attempt: fn()) {
+    let is_spoilt = || std::panic::catch_unwind(attempt).is_err();
+    if is_spoilt() && is_spoilt() {
+        attempt();
+    }
+}
+
 /// Runs it once.
 pub(crate) fn run(args: &[&str]) -> Run {
     let (mut runs, _) = runs(args);

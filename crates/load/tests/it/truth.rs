@@ -5,6 +5,7 @@
 //! of the truth and not an error of the client.
 
 use socket2::SockRef;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,7 +22,7 @@ pub(crate) const UNLIMITED: usize = 1 << 30;
 pub(crate) struct Record {
     /// Requests, by method and path.
     pub(crate) requests: BTreeMap<String, u64>,
-    /// From the whole request being read to the whole answer being written.
+    /// From the whole request being read until the last of the answer goes.
     pub(crate) took: Vec<Duration>,
     /// Bodies received.
     pub(crate) bodies: Vec<Vec<u8>>,
@@ -158,10 +159,10 @@ fn serve(stream: &TcpStream, shared: &Shared) {
         }
         on_connection += 1;
         let began = Instant::now();
-        let then = answer(stream, &request, on_connection, shared);
-        let mut record = shared.record.lock().unwrap();
-        record.took.push(began.elapsed());
-        drop(record);
+        let sent = Cell::new(None);
+        let then = answer(stream, &request, on_connection, shared, &sent);
+        let took = sent.get().unwrap_or_else(Instant::now) - began;
+        shared.record.lock().unwrap().took.push(took);
         if then == Then::Reset {
             let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
         }
@@ -237,7 +238,14 @@ fn read_request(reader: &mut BufReader<&TcpStream>, shared: &Shared) -> Option<R
     })
 }
 
-fn answer(mut out: &TcpStream, request: &Request, on_connection: u64, shared: &Shared) -> Then {
+/// `sent` becomes the moment before the last bytes go: whoever has them may run before this thread does again.
+fn answer(
+    mut out: &TcpStream,
+    request: &Request,
+    on_connection: u64,
+    shared: &Shared,
+    sent: &Cell<Option<Instant>>,
+) -> Then {
     let mut parts = request.path.trim_start_matches('/').splitn(2, '/');
     let (what, value) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     let number: u64 = value.parse().unwrap_or(0);
@@ -292,6 +300,7 @@ fn answer(mut out: &TcpStream, request: &Request, on_connection: u64, shared: &S
     } else {
         text.replace("Connection: keep-alive", "Connection: close")
     };
+    sent.set(Some(Instant::now()));
     match out.write_all(text.as_bytes()) {
         Ok(()) if request.keep => then,
         _ => Then::Close,

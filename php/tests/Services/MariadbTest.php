@@ -104,7 +104,7 @@ final class MariadbTest extends PdoTestCase
                 $pdo->exec("SET time_zone = '+05:00', sql_mode = 'ANSI_QUOTES,NO_ZERO_DATE', wait_timeout = 1234");
 
                 return $pdo;
-            }, size: 1, minimumIdle: 0, logger: $this->logger);
+            }, size: 1, minimumIdle: 0, borrowTimeout: 10, returnTimeout: 10, logger: $this->logger);
             $show = fn (\PDO $pdo) => $pdo->query('SELECT @@time_zone, @@sql_mode, @@wait_timeout, @@autocommit, @mine')->fetch(\PDO::FETCH_NUM);
             $expected = $pool->with($show);
             self::assertSame(['+05:00', 'ANSI_QUOTES,NO_ZERO_DATE', 1234, 1, null], $expected);
@@ -125,6 +125,8 @@ final class MariadbTest extends PdoTestCase
                 },
                 size: 3,
                 minimumIdle: 0,
+                borrowTimeout: 10,
+                returnTimeout: 10,
                 logger: $this->logger,
                 checkAfter: 0.0,
             );
@@ -167,7 +169,7 @@ final class MariadbTest extends PdoTestCase
         }
         [$dsn, $user, $password] = self::database();
         $this->inTask(function () use ($dsn, $user, $password): void {
-            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 1, minimumIdle: 0, connectTimeout: 1.5, borrowTimeout: 20.0, logger: $this->logger);
+            $pool = new Pool(fn () => new \PDO($dsn, $user, $password), size: 1, minimumIdle: 0, connectTimeout: 1.5, borrowTimeout: 20.0, returnTimeout: 10.0, logger: $this->logger);
             Services::freeze('mariadb');
             async(function () use ($pool): void {
                 self::until(fn () => $pool->stats()['failedConnects'] > 0);
@@ -200,7 +202,7 @@ final class MariadbTest extends PdoTestCase
                 ++$asked;
 
                 return $secret;
-            }, size: 1, minimumIdle: 0, borrowTimeout: 3.0, logger: $this->logger);
+            }, size: 1, minimumIdle: 0, borrowTimeout: 10.0, returnTimeout: 10.0, logger: $this->logger);
             $user = fn () => async(fn () => $pdo->query('SELECT USER()')->fetchColumn())->await();
             self::assertSame('rotating@localhost', $user());
             $admin->exec("ALTER USER rotating@localhost IDENTIFIED BY 'second secret'");

@@ -124,7 +124,7 @@ final class PostgresqlTest extends PdoTestCase
                 $pdo->exec("SET TIME ZONE 'Asia/Tokyo'; SET search_path = pg_catalog, public; SET statement_timeout = 4321");
 
                 return $pdo;
-            }, size: 1, minimumIdle: 0, logger: $this->logger);
+            }, size: 1, minimumIdle: 0, borrowTimeout: 10, returnTimeout: 10, logger: $this->logger);
             $show = fn (\PDO $pdo) => \array_map(
                 fn (string $name) => $pdo->query("SHOW $name")->fetchColumn(),
                 ['timezone', 'search_path', 'statement_timeout', 'client_encoding'],

@@ -33,7 +33,7 @@ final class RedisTest extends TestCase
 
     private function redis(mixed ...$options): Redis
     {
-        return $this->redis = new Redis(Services::redis(), ...$options + ['size' => 2, 'minimumIdle' => 0, 'logger' => $this->logger]);
+        return $this->redis = new Redis(Services::redis(), ...$options + ['size' => 2, 'minimumIdle' => 0, 'borrowTimeout' => 10.0, 'returnTimeout' => 10.0, 'logger' => $this->logger]);
     }
 
     public function testIsARedis(): void

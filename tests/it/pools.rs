@@ -10,7 +10,8 @@ use testkit::{Server, ServerBuilder};
 
 use crate::support::{admin, eventually, let_go, ok, until_handled};
 
-/// `/query` waits in the database for so many milliseconds, `/compute` uses the CPU until the test lets it go.
+/// `/query` waits in the database for so many milliseconds, `/hold` keeps a connection and `/compute` the CPU until the
+/// test lets them go.
 const APP: &str = r#"
     $pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'hearth', 'hearth', size: 3, minimumIdle: 1, total: 5, borrowTimeout: 10, returnTimeout: 10, checkAfter: 60, name: "shop \"a\"");
     $other = new Hearth\Pool\Pool(fn () => new PDO(getenv('DSN'), 'hearth', 'hearth'), size: 2, minimumIdle: 0, borrowTimeout: 10, leakThreshold: 0.05);
@@ -18,8 +19,13 @@ const APP: &str = r#"
         $ms = (int) $request->query('ms');
         switch ($request->path) {
             case '/query': $pdo->query('SELECT SLEEP(' . $ms / 1000 . ')')->fetchAll(); break;
+            case '/hold':
+                $pdo->beginTransaction();
+                do { $pdo->query('SELECT SLEEP(0.01)')->fetchAll(); clearstatcache(); } while (!file_exists('go'));
+                $pdo->commit();
+                break;
             case '/compute': while (!file_exists('go')) { clearstatcache(); } break;
-            case '/other': $other->with(fn (PDO $db) => $db->query('SELECT SLEEP(' . $ms / 1000 . ')')->fetchAll()); break;
+            case '/other': $other->with(function () { while (!file_exists('go')) { usleep(5000); clearstatcache(); } }); break;
             case '/twice': $db = $other->borrow(); $other->giveBack($db); try { $other->giveBack($db); } catch (LogicException) {} break;
             case '/later': Hearth\background(function () use ($ms, $pdo) {
                 usleep(50000); // the client is gone by then
@@ -109,7 +115,7 @@ fn metrics_show_what_the_pools_do() {
     // Five for three connections: three have one, two wait.
     let mut clients: Vec<Client> = (0..5).map(|_| server.connect()).collect();
     for client in &mut clients {
-        client.send("GET /query?ms=700 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        client.send("GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }
     let mut busy = String::new();
     eventually("three active, two waiting", || {
@@ -119,8 +125,9 @@ fn metrics_show_what_the_pools_do() {
     });
     assert_eq!(value(&busy, "hearth_pool_budget_connections", &[SHOP]), 3.0);
     let leases = status(&server, &["--pools"]);
-    assert_eq!(leases.matches("GET /query?ms=700").count(), 3, "{leases}");
+    assert_eq!(leases.matches("GET /hold").count(), 3, "{leases}");
     assert!(leases.contains("budget of shop \"a\": 3 of 5"), "{leases}");
+    let_go(&server);
     clients
         .iter_mut()
         .for_each(|client| drop(ok(&client.response())));
@@ -226,11 +233,12 @@ fn a_server_without_pools_says_nothing_of_them() {
 fn a_long_loan_is_listed_with_its_place() {
     let server = server("1").start();
     let mut client = server.connect();
-    client.send("GET /other?ms=600 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client.send("GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n");
     eventually("the loan is listed", || {
         let status = status(&server, &["--pools"]);
-        status.contains("GET /other?ms=600") && status.contains("app.php:")
+        status.contains("GET /other") && status.contains("app.php:")
     });
+    let_go(&server);
     ok(&client.response());
     server.stop();
 }

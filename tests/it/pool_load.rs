@@ -1,12 +1,14 @@
 //! Pools of connections in a server under load: fair, bounded over all workers, and nothing mixed or lost.
 
+use std::thread;
+
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use testkit::http::Client;
 use testkit::service::MariaDb;
 use testkit::{Server, ServerBuilder, kill};
 
 use crate::load::{self, Done};
-use crate::support::{at_once, eventually, hearth, let_go, ok, resident, same};
+use crate::support::{at_once, eventually, hearth, ok, resident, same};
 
 /// `/wait` keeps one of eight connections for a millisecond and says as what number it was served and how long it waited since
 /// `/resume`; `/pause` lets all wait.
@@ -107,7 +109,7 @@ const SHOP: &str = r#"
         if (is_file("/usr/share/php/$library/autoload.php")) { require_once "/usr/share/php/$library/autoload.php"; }
     }
     $pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION],
-        size: (int) getenv('SIZE'), total: 20, borrowTimeout: 30, returnTimeout: 10, minimumIdle: 0, name: 'shop');
+        size: (int) getenv('SIZE'), total: 20, borrowTimeout: 30, minimumIdle: 0, name: 'shop');
     $driver = class_exists(Doctrine\DBAL\Driver\AbstractMySQLDriver::class) ? new class($pdo) extends Doctrine\DBAL\Driver\AbstractMySQLDriver {
         public function __construct(private PDO $pdo) {}
         public function connect(array $params): Doctrine\DBAL\Driver\Connection { return new Doctrine\DBAL\Driver\PDO\Connection($this->pdo); }
@@ -119,7 +121,7 @@ const SHOP: &str = r#"
             case '/long':
                 $pdo->beginTransaction();
                 $pdo->exec("INSERT INTO long_ones VALUES ($id)");
-                while (!file_exists('go')) { $pdo->query('SELECT SLEEP(0.05)')->fetchAll(); clearstatcache(); }
+                $pdo->query('SELECT SLEEP(1)')->fetchAll();
                 $pdo->commit();
                 return 'done';
             case '/doctrine':
@@ -160,7 +162,7 @@ struct Look(Server, Client);
 impl Look {
     fn at(database: &MariaDb) -> Look {
         let server = Server::script(
-            r"$pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'root', '', size: 1, minimumIdle: 1, borrowTimeout: 10);
+            r"$pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'root', '', size: 1, minimumIdle: 1);
               return fn (Hearth\Request $request): string => (string) $pdo->query($request->body())->fetchColumn();",
         )
         .args(["--workers", "1"])
@@ -240,11 +242,12 @@ fn reloads_and_the_end_let_what_is_out_come_back() {
     let mut clients = Vec::new();
     begin(0, &mut clients);
     eventually("all are in the database", || {
-        look.number("SELECT COUNT(*) FROM information_schema.INNODB_TRX") == 6
+        look.number(
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP(1%'",
+        ) == 6
     });
     assert!(hearth(&server, &["reload", "app.php"]).status.success());
     ok(&server.get("/query"));
-    let_go(&server);
     for client in &mut clients {
         assert_eq!(ok(&client.response()), "done");
     }
@@ -254,18 +257,17 @@ fn reloads_and_the_end_let_what_is_out_come_back() {
         look.connections() <= 1
     });
 
-    std::fs::remove_file(server.directory().join("go")).expect("it was made");
     begin(6, &mut clients);
     eventually("all are in the database", || {
-        look.number("SELECT COUNT(*) FROM information_schema.INNODB_TRX") == 6
+        look.number(
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP(1%'",
+        ) == 6
     });
-    server.signal(Signal::TERM);
-    server.expect_log("stopping");
-    let_go(&server);
+    let stopping = thread::spawn(|| server.stop());
     for client in &mut clients {
         assert_eq!(ok(&client.response()), "done");
     }
-    server.stop();
+    stopping.join().expect("it stops");
     assert_eq!(look.number("SELECT COUNT(*) FROM long_ones"), 12);
     eventually("none is left", || look.connections() == 0);
     // Each was closed as a client should: the database has nothing to complain of.

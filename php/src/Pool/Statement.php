@@ -50,15 +50,16 @@ final class Statement extends \PDOStatement
 
     private function refuse(): never
     {
-        throw new \PDOException(
-            'the connection of this statement went back to the pool when its task ended, or was given back; prepare it again',
-        );
+        throw new \PDOException($this->entry->lease === $this->lease
+            ? 'the connection of this statement broke, or a wait for an answer on it was ended early; prepare it again'
+            : 'the connection of this statement went back to the pool when its task ended, or was given back; prepare it again');
     }
 
     /** @throws \PDOException */
     public function execute(?array $params = null): bool
     {
-        if ($this->entry->lease !== $this->lease) {
+        // On one that broke, libpq may take the answer to an earlier question for the answer to this one.
+        if ($this->entry->lease !== $this->lease || $this->entry->doomed === 'broken') {
             $this->refuse();
         }
         $this->entry->ran = $this->lease;

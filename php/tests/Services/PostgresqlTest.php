@@ -99,6 +99,8 @@ final class PostgresqlTest extends PdoTestCase
             foreach ([static fn () => null, static fn () => $pdo->pool()->recycle()] as $meanwhile) {
                 async(function () use ($pdo, $meanwhile): void {
                     $backend = (object) ['pid' => 0];
+                    $kept = $pdo->prepare("SELECT 'kept'");
+                    $kept->execute();
                     $this->thrown(\Hearth\TimeoutError::class, static fn () => \Hearth\timeout(0.1, static function () use ($pdo, $backend, $meanwhile): void {
                         $statement = $pdo->prepare('SELECT pg_backend_pid()');
                         $statement->execute();
@@ -108,9 +110,12 @@ final class PostgresqlTest extends PdoTestCase
                         $statement = null;
                     }));
                     \posix_kill($backend->pid, \SIGCONT);
+                    $refused = $this->thrown(\PDOException::class, static fn () => $kept->execute());
+                    self::assertStringContainsString('broke', $refused->getMessage());
                     foreach ([1, 2] as $n) {
                         self::assertEquals($n, $pdo->query("SELECT $n")->fetchColumn(), 'an answer to another question');
                     }
+                    $this->thrown(\PDOException::class, static fn () => $kept->execute());
                 })->await();
             }
         });

@@ -22,8 +22,10 @@ pub(crate) const UNLIMITED: usize = 1 << 30;
 pub(crate) struct Record {
     /// Requests, by method and path.
     pub(crate) requests: BTreeMap<String, u64>,
-    /// From the whole request being read until the last of the answer goes.
+    /// From the whole request being read to the whole answer being written.
     pub(crate) took: Vec<Duration>,
+    /// The same, until the last of the answer went: no client can have it sooner.
+    pub(crate) least: Vec<Duration>,
     /// Bodies received.
     pub(crate) bodies: Vec<Vec<u8>>,
     /// Heads received (the first hundred).
@@ -161,8 +163,11 @@ fn serve(stream: &TcpStream, shared: &Shared) {
         let began = Instant::now();
         let sent = Cell::new(None);
         let then = answer(stream, &request, on_connection, shared, &sent);
-        let took = sent.get().unwrap_or_else(Instant::now) - began;
-        shared.record.lock().unwrap().took.push(took);
+        let took = began.elapsed();
+        let mut record = shared.record.lock().unwrap();
+        record.took.push(took);
+        record.least.push(sent.get().map_or(took, |at| at - began));
+        drop(record);
         if then == Then::Reset {
             let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
         }

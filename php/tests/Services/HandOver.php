@@ -12,7 +12,7 @@ use function Hearth\async;
 trait HandOver
 {
     /** @return array<string, array{\Closure(Pdo): mixed, bool}> what a task does, and whether its connection can be lent again */
-    public function waysToLeaveAConnection(): array
+    public static function waysToLeaveAConnection(): array
     {
         $ways = [
             'in order' => [static fn (Pdo $pdo) => $pdo->query('SELECT 1')->fetchAll(), true],

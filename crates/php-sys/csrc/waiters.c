@@ -77,7 +77,10 @@ static int wait_until(const hearth_place *place, double until)
 	int woken;
 
 	do {
-		woken = hearth_on_park(until == ZEND_INFINITY ? -1 : MAX(0, until - hearth_monotonic()));
+		/* Less than 0 would be for ever. */
+		double left = until == ZEND_INFINITY ? 0 : until - hearth_monotonic();
+
+		woken = hearth_on_park(until == ZEND_INFINITY ? -1 : MAX(0, left));
 		/* Who is woken without being served was woken for something else. */
 	} while (woken == 0 && !place->served);
 	return woken;

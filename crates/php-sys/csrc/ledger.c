@@ -71,6 +71,16 @@ static zend_object *end_loan(struct hearth_loan **place)
 	return entry;
 }
 
+/* Without taking them back. */
+static void forget_loans(ledger *self, hearth_task *task)
+{
+	struct hearth_loan **place = loans_of(self, task);
+
+	while (*(place = find(place, self, NULL))) {
+		OBJ_RELEASE(end_loan(place));
+	}
+}
+
 static void begin_loan(ledger *self, zend_object *entry, double since, double now)
 {
 	hearth_task *task = borrower();
@@ -271,13 +281,8 @@ ZEND_METHOD(Hearth_Internal_Ledger, begin)
 
 	ZEND_PARSE_PARAMETERS_NONE();
 	self->process = hearth_process_id();
-	for (int i = 0; i < 2; i++) {
-		struct hearth_loan **list = i == 0 ? &self->outside : loans_of(self, borrower());
-
-		while (*(list = find(list, self, NULL))) {
-			OBJ_RELEASE(end_loan(list));
-		}
-	}
+	forget_loans(self, NULL);
+	forget_loans(self, borrower());
 }
 
 ZEND_METHOD(Hearth_Internal_Ledger, handOn)

@@ -262,6 +262,7 @@ static void release_mbstring(void)
 	}
 }
 
+/* Its cache goes with it: an entry that another request replaces would be freed under a search that goes on. */
 static void release_mbstring_search(void)
 {
 	regex_globals *regex = (regex_globals *) mbstring->mb_regex_globals;
@@ -275,6 +276,8 @@ static void release_mbstring_search(void)
 	if (regex->search_regs && free_region) {
 		free_region(regex->search_regs, 1);
 	}
+	zend_hash_destroy(&regex->cache);
+	zend_hash_init(&regex->cache, 0, NULL, regex->cache.pDestructor, 1);
 }
 
 /* mb_detect_order() frees the list that was there; the one of boot is every request's. */
@@ -305,8 +308,9 @@ static void add_mbstring_search(void)
 	uint32_t owner = owner_of("mbstring search", release_mbstring_search);
 
 	if (regex) {
-		HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, regex->current_mbctype, regex->current_mbctype_mbfl_encoding);
-		HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, regex->search_str, regex->syntax);
+		release_mbstring_search();
+		regex->search_regs = NULL;
+		HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, regex->current_mbctype, regex->syntax);
 	}
 }
 

@@ -59,7 +59,7 @@ bool hearth_module_is_exchangeable(const char *name, const char *live, const cha
 /* state_boot.c: what the entry script set, given to each request. */
 void hearth_boot_settings_seal(void);
 void hearth_boot_settings_apply(void);
-bool hearth_boot_has_wrapper(const php_stream_wrapper *wrapper);
+zend_resource *hearth_wrapper_resource(php_stream_wrapper *wrapper);
 void hearth_boot_spare_filters(HashTable *copy);
 bool hearth_call_function(const char *name, zval *argument, zval *result);
 

@@ -94,6 +94,14 @@
 #define HEARTH_CLEARS_FUNCTION_SLOTS (PHP_VERSION_ID < 80400)
 #define HEARTH_CLEARED_SLOTS ((void **) CG(map_ptr_real_base))
 
+/* From 8.4 on request_parse_body() has limits of its own, while it waits for the body. See HEARTH_TASK_FIELDS. */
+#if PHP_VERSION_ID >= 80400
+# define HEARTH_TASK_FIELDS_OF_VERSION(X) \
+	X(SG(request_parse_body_context), sapi_request_parse_body_context, parse_body_context)
+#else
+# define HEARTH_TASK_FIELDS_OF_VERSION(X)
+#endif
+
 /* zend_compile_string's parameters, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
 

@@ -28,6 +28,9 @@
 	X(BG(strtok_string), zend_string *, strtok_string) \
 	X(BG(strtok_last), char *, strtok_last) \
 	X(BG(strtok_len), size_t, strtok_len) \
+	/* the parser of a multipart body waits for more of it */ \
+	X(PG(rfc1867_protected_variables), HashTable, protected_variables) \
+	X(PG(modules_activated), bool, modules_activated) \
 	/* __sleep, __wakeup and __unserialize may wait, in the middle of the outer call */ \
 	X(BG(serialize_lock), unsigned, serialize_lock) \
 	X(BG(serialize).data, struct php_serialize_data *, serialize_data) \
@@ -36,7 +39,8 @@
 	X(BG(unserialize).level, unsigned, unserialize_level) \
 	/* the comparison of usort() may wait */ \
 	X(BG(user_compare_fci), zend_fcall_info, user_compare_fci) \
-	X(BG(user_compare_fci_cache), zend_fcall_info_cache, user_compare_fci_cache)
+	X(BG(user_compare_fci_cache), zend_fcall_info_cache, user_compare_fci_cache) \
+	HEARTH_TASK_FIELDS_OF_VERSION(X)
 
 /* Per request, shared with the tasks it starts. */
 #define HEARTH_REQUEST_FIELDS(X) \
@@ -75,6 +79,8 @@ typedef struct {
 
 /* $_GET $_POST $_COOKIE $_SERVER $_FILES $_REQUEST $_SESSION, in the order of name_list in superglobals.c. */
 #define HEARTH_SUPERGLOBALS 7
+/* What ext/filter keeps of a request: see input_filter.c. */
+#define HEARTH_FILTER_INPUTS 5
 
 typedef struct { zend_ini_entry *entry; zend_string *value; } hearth_ini_change;
 
@@ -90,14 +96,21 @@ typedef struct hearth_request_state {
 	/* Superglobals are made at first use (see superglobals.c); only then are they exchanged. */
 	bool superglobals_live;
 	bool body_due;                   /* what is in the body is still to be parsed */
+	unsigned char body_failed;       /* why the parser of an upload ended in the middle; 0: it did not */
+	bool records_progress;           /* of the upload that is parsed: see upload_progress.c */
+	struct hearth_task *body_reader; /* the task that reads the body, and how many wait for it to be done */
+	uint32_t body_waiters;
 	zval superglobals[HEARTH_SUPERGLOBALS];
 	zval http_globals[NUM_TRACK_VARS];
+	zval filter_input[HEARTH_FILTER_INPUTS];
 
 	/* ini_set(): the values to put back when the task runs again. */
 	HashTable *modified_ini;
 	hearth_ini_change *ini_changes;
 	uint32_t ini_change_count;
 
+	/* set_error_handler(): the engine hides it while it runs, see error_handler.c */
+	zval known_error_handler;
 	/* date_default_timezone_set() */
 	char *timezone;
 	/* libxml_use_internal_errors() was called: to be undone at the end */
@@ -145,8 +158,15 @@ void hearth_superglobals_save(hearth_request_state *state);
 void hearth_superglobals_load(hearth_request_state *state);
 void hearth_superglobals_clear(void);
 void hearth_superglobals_seal(void);
+void hearth_input_filter_find(void);
+void hearth_input_filter_save(zval *into);
+void hearth_input_filter_load(const zval *from);
+void hearth_input_filter_clear(void);
 
 void hearth_session_end(void);
+bool hearth_session_in_use(void);
+void hearth_upload_progress_hook(void);
+void hearth_upload_progress_begin(hearth_request_state *state);
 void hearth_extensions_end(void);
 
 #endif

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{copy, everyday, memory_is_flat, no_token, one_at_a_time, serve, sessions};
+use super::{copy, everyday, fields, memory_is_flat, no_token, one_at_a_time, serve, sessions};
 use crate::support::ok;
 use crate::visitor::Visitor;
 
@@ -35,6 +35,7 @@ fn symfony_answers() {
         one_at_a_time(&server, "a Symfony kernel");
         everyday(&server, no_token);
         sessions(&server, no_token);
+        fields(&server);
         let mut browser = Visitor::new(server.address());
         browser.get("/redirect");
         assert_eq!(ok(&browser.get("/flash")), "seen once");

@@ -57,7 +57,7 @@ final class Kernel extends BaseKernel
     {
         foreach (['home' => '/', 'json' => '/user/{id}', 'form' => '/form', 'login' => '/login', 'me' => '/me', 'logout' => '/logout', 'upload' => '/upload',
             'redirect' => '/redirect', 'cookie' => '/cookie', 'readCookie' => '/cookie/read', 'fail' => '/throw', 'leave' => '/exit', 'stream' => '/stream',
-            'download' => '/download', 'mutate' => '/mutate', 'state' => '/state', 'memory' => '/memory', 'flash' => '/flash'] as $name => $path) {
+            'download' => '/download', 'mutate' => '/mutate', 'state' => '/state', 'memory' => '/memory', 'flash' => '/flash', 'fields' => '/fields'] as $name => $path) {
             $routes->add($name, $path)->controller([self::class, $name]);
         }
     }
@@ -70,6 +70,17 @@ final class Kernel extends BaseKernel
     public function json(int $id, Request $request): Response
     {
         return new JsonResponse(['id' => $id, 'query' => $request->query->get('q')]);
+    }
+
+    public function fields(Request $request): Response
+    {
+        return new JsonResponse([
+            'proxy' => $request->server->get('HTTP_PROXY'),
+            'forwarded' => $request->server->get('HTTP_X_FORWARDED_FOR'),
+            'cookie' => $request->headers->get('Cookie'),
+            'cookies' => \array_values($request->cookies->all()),
+            'twice' => $request->headers->get('X-Twice'),
+        ]);
     }
 
     public function form(Request $request): Response

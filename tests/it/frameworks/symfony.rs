@@ -72,6 +72,27 @@ fn symfony_forgets_what_a_request_changed() {
     server.stop();
 }
 
+/// The container that a server before has compiled asks for them in each request; the environment has precedence.
+#[test]
+fn symfony_finds_what_dotenv_read() {
+    let project = project();
+    for entry in ENTRIES {
+        for jit in ["1", "0"] {
+            let server = serve(project.path().join(entry))
+                .arg(format!("--ini=auto_globals_jit={jit}"))
+                .start();
+            for _ in 0..8 {
+                assert_eq!(
+                    ok(&server.get("/greeting")),
+                    r#"["good morning","prod","good morning","good morning"]"#,
+                    "{entry}, auto_globals_jit {jit}"
+                );
+            }
+            server.stop();
+        }
+    }
+}
+
 #[test]
 fn symfony_keeps_its_memory() {
     let project = project();

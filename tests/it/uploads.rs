@@ -179,6 +179,44 @@ fn an_upload_whose_client_leaves_leaves_nothing() {
     }
 }
 
+/// Its progress is taken out of a session that has other things in it.
+#[test]
+fn an_upload_that_is_ended_early_spares_the_session() {
+    let server = one_worker(
+        r"return function ($r) {
+            if ($r->path === '/upload') { return count($_FILES) . ''; }
+            if ($r->path === '/cancel') {
+                $reader = Hearth\async(fn () => $_FILES); usleep(1000); $reader->cancel();
+                try { $reader->await(); } catch (Hearth\CancelledError) { return 'cancelled'; }
+            }
+            session_start(); $_SESSION['own'] ??= $r->queryString; return json_encode($_SESSION);
+        };",
+    )
+    .args(PROGRESS)
+    .args(["--dispatch", "direct"])
+    .start();
+    let ask = |query: &str| {
+        let mut client = server.connect();
+        client.send(format!(
+            "GET /session?{query} HTTP/1.1\r\nHost: x\r\nCookie: PHPSESSID=mine\r\n\r\n"
+        ));
+        ok(&client.response())
+    };
+    let body = form("one", &"x".repeat(100_000));
+    assert_eq!(ask("first"), r#"{"own":"first"}"#);
+    for _ in 0..5 {
+        let (client, _) = half_sent(&server, "/upload", "mine", &body);
+        eventually("progress", || ask("").contains(r#""field_name":"one""#));
+        drop(client);
+        eventually("it has ended", || in_flight(&server) == 0);
+        assert_eq!(ask(""), r#"{"own":"first"}"#);
+        let (mut client, _) = half_sent(&server, "/cancel", "mine", &body);
+        assert_eq!(ok(&client.response()), "cancelled");
+        assert_eq!(ask(""), r#"{"own":"first"}"#);
+    }
+    server.stop();
+}
+
 /// The limits are those of the parser, whatever else is parsed meanwhile.
 #[test]
 fn the_limits_of_uploads_are_those_of_php() {
@@ -248,7 +286,7 @@ fn all_tasks_of_a_request_see_the_whole_body() {
                 fn () => $r->path === '/form' ? substr($r->body(), -2) : '99', fn () => $r->path === '/form' ? substr(file_get_contents('php://input'), -2) : '99',
                 fn () => $r->path === '/form' ? '99' : $_FILES['one']['size'] . '', fn () => $r->path === '/form' ? '99' : $r->files()['one']['size'] . '',
             ];
-            $order = $_GET['o'] ?? 0;
+            $order = (int) $r->query('o');
             $ways = [...array_slice($ways, $order), ...array_slice($ways, 0, $order)];
             $tasks = array_map(fn ($way) => Hearth\async($way), $ways);
             return implode(' ', [...array_map(fn ($way) => $way(), $ways), ...array_map(fn ($task) => $task->await(), $tasks)]);
@@ -262,7 +300,6 @@ fn all_tasks_of_a_request_see_the_whole_body() {
         + &"u".repeat(99)
         + "\r\n--XX\r\nContent-Disposition: form-data; name=\"z\"\r\n\r\n99\r\n--XX--\r\n";
     for order in 0..9 {
-        // What names a superglobal first in the parent waits for the body; so here nothing does.
         let (mut client, rest) = half_a_form(&server, &format!("/form?o={order}"), FORM, &plain);
         until_handled(&server, 1);
         client.send(rest);

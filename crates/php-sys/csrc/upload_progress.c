@@ -6,6 +6,23 @@
 
 static zend_result (*record)(unsigned int event, void *data, void **extra);
 
+/* Where the parser ends early, an exception is under way; with that, serialize() would write an empty session. */
+static zend_result record_in_peace(unsigned int event, void *data, void **extra)
+{
+	zend_object *pending = EG(exception);
+	zend_result result;
+
+	EG(exception) = NULL;
+	result = record(event, data, extra);
+	if (pending) {
+		if (EG(exception)) {
+			OBJ_RELEASE(EG(exception));
+		}
+		EG(exception) = pending;
+	}
+	return result;
+}
+
 /* It may wait for the lock of the session: PG(modules_activated) is the task's own. */
 static zend_result on_upload_event(unsigned int event, void *data, void **extra)
 {
@@ -16,7 +33,7 @@ static zend_result on_upload_event(unsigned int event, void *data, void **extra)
 	if (state && state->body_reader == hearth_current && state->records_progress) {
 		PG(modules_activated) = false;
 	}
-	result = record(event, data, extra);
+	result = record_in_peace(event, data, extra);
 	PG(modules_activated) = activated;
 	return result;
 }

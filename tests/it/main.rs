@@ -17,6 +17,7 @@ mod http;
 mod isolation;
 mod lifecycle;
 mod load;
+mod locks;
 mod opcache;
 mod parity;
 mod pool_hangups;

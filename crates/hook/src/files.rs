@@ -120,11 +120,13 @@ unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
 /// PHP loads extensions with RTLD_DEEPBIND, which binds libcurl and libpq to libc's own `poll`, past our hooks.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
+    static LOADER: u8 = 0;
+    // What a library does when it is loaded runs under the loader's lock.
     // SAFETY: dlopen(3) has this type; the name is the caller's promise.
-    unsafe {
+    crate::locks::holding((&raw const LOADER).cast(), || unsafe {
         real::next::<unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void>(c"dlopen")(
             name,
             flags & !libc::RTLD_DEEPBIND,
         )
-    }
+    })
 }

@@ -4,11 +4,13 @@
 //! the dynamic linker prefers symbols of the executable. Inside a task ([`Waiter::can_wait`]) it tries the call without
 //! blocking and, if it would block, lets the [`Waiter`] wait; everywhere else it is the real call.
 //!
-//! Hooks run before `main` (std polls descriptors 0 to 2) and on every thread: no allocation, no lock and no lazy
-//! initialisation on the way to the real call, and `errno` is what the real call left.
+//! Hooks run before `main` (std polls descriptors 0 to 2) and on every thread: on the way to the real call there is no
+//! allocation, no lock and no initialisation that waits, and `errno` is what the real call left. Only what waits in a task
+//! allocates, and what looks for opcache's lock file, once, while a worker starts.
 #![allow(unsafe_code)]
 
 mod files;
+mod locks;
 mod names;
 mod opcache;
 mod poll;
@@ -21,6 +23,7 @@ mod turn;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
+pub use locks::{forget_locks, locks_held};
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
 pub use real::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 pub use turn::give_way_to_the_woken;

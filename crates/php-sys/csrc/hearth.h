@@ -184,6 +184,8 @@ void hearth_timer_forget(uint64_t callback);
 hearth_task *hearth_call_task(const char *function, double argument, void *owner);
 /* The pending cancellation of the current task, if any: throw it. */
 void hearth_on_interrupt(void);
+/* Does a library hold a lock on this thread? Then no task is left. */
+bool hearth_on_holds_lock(void);
 
 int64_t hearth_on_budget(hearth_str name, int64_t total);
 bool hearth_on_budget_acquire(int64_t handle, int64_t n);

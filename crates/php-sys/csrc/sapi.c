@@ -192,6 +192,7 @@ static bool start_engine(const hearth_boot_args *args)
 	}
 	sapi_module.name = hearth_sapi.name = hearth_is_cli() ? "cli" : "hearth";
 	hearth_watch_interrupts();
+	hearth_guard_sqlite();
 	return true;
 }
 

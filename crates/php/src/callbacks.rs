@@ -178,6 +178,10 @@ fn level_of(level: c_int) -> Level {
 }
 
 quick_callbacks! {
+    fn hearth_on_holds_lock() -> bool {
+        host::holds_lock()
+    }
+
     fn hearth_on_head(request: *mut c_void, out: *mut hearth_request_head) {
         // SAFETY: C passes a live request and a place for the answer.
         unsafe { out.write(head_of(request_of(request))) };

@@ -34,8 +34,10 @@ const SOURCES: &[&str] = &[
     "task_object.c",
     "task_state.c",
     "timers.c",
+    "use.c",
     "user_ini.c",
     "waiters.c",
+    "watch.c",
 ];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libc::{FILE, c_char, c_int, c_void};
 
-use crate::{installed, real, waiter};
+use crate::{installed, owners, real, waiter};
 
 /// Longest pause between two looks at a lock that another process holds.
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
@@ -47,6 +47,7 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
 }
 
 fn closing(fd: c_int) {
+    owners::closing(fd);
     if let Some(waiter) = installed() {
         waiter.closing(fd);
     }

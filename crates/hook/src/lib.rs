@@ -13,6 +13,7 @@ mod files;
 mod locks;
 mod names;
 mod opcache;
+mod owners;
 mod poll;
 mod process;
 mod real;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 pub use locks::{forget_locks, locks_held};
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
+pub use owners::{disown, disown_all, is_poisoned, own, poison};
 pub use real::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 pub use turn::give_way_to_the_woken;
 
@@ -60,6 +62,13 @@ pub trait Waiter: Sync {
     fn forked(&self);
     /// A signal arrived while every task waited.
     fn interrupted(&self);
+    /// The id of the task that runs on this thread; 0 if none does.
+    fn task(&self) -> u64;
+    /// The running code wants to send or receive on what another task waits on: true, with an exception under way, if it is
+    /// a task's.
+    fn refuse(&self, fd: i32, owner: u64) -> bool;
+    /// The same, on what two tasks have sent on.
+    fn refuse_poisoned(&self, fd: i32) -> bool;
     /// This descriptor is about to be closed or replaced.
     fn closing(&self, fd: i32);
     /// A lock on this file may have become free.

@@ -4,11 +4,15 @@ use std::time::{Duration, Instant};
 
 use libc::{c_int, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
-use crate::{Waiter, installed, real, waiter};
+use crate::{Waiter, installed, owners, real, waiter};
 
 /// # Safety
 /// As poll(2).
 unsafe fn poll_or_wait(fds: *mut pollfd, count: nfds_t, timeout: Option<Duration>) -> c_int {
+    // SAFETY: poll(2) asks for `count` entries.
+    if count == 1 && owners::refuses(unsafe { (*fds).fd }) {
+        return -1;
+    }
     let Some(waiter) = waiter().filter(|_| timeout != Some(Duration::ZERO)) else {
         // SAFETY: the caller's own promise.
         return unsafe { real::poll(fds, count, timeout) };

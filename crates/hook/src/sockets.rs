@@ -2,10 +2,13 @@
 
 use libc::{c_int, c_long, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
-use crate::{Interest, real, wait_ready, waiter};
+use crate::{Interest, installed, owners, real, wait_ready, waiter};
 
 /// Try `call` (made with MSG_DONTWAIT); while it would block although the descriptor is a blocking one, wait and retry.
 fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ssize_t) -> ssize_t {
+    if owners::refuses(fd) {
+        return -1;
+    }
     let Some(waiter) = waiter().filter(|_| flags & libc::MSG_DONTWAIT == 0) else {
         return call(flags);
     };
@@ -21,6 +24,25 @@ fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ss
         };
         if !wait_ready(waiter, fd, interest, real::socket_timeout(fd, option)) {
             return -1;
+        }
+    }
+}
+
+/// Something came, unless it was only looked at.
+fn received(fd: c_int, flags: c_int, length: ssize_t) {
+    if length > 0 && flags & libc::MSG_PEEK == 0 {
+        owners::received(fd);
+    }
+}
+
+/// Something was sent, by a task if one runs.
+fn sent(fd: c_int, length: ssize_t) {
+    if length > 0
+        && let Some(waiter) = installed()
+    {
+        match waiter.task() {
+            0 => {}
+            task => owners::sent(fd, task),
         }
     }
 }
@@ -102,6 +124,7 @@ unsafe extern "C" fn recvfrom(
                 )
             })
         });
+        self::received(fd, flags, received);
         if received > 0
             && received.unsigned_abs() < length
             && flags & libc::MSG_PEEK == 0
@@ -114,7 +137,10 @@ unsafe extern "C" fn recvfrom(
     let mut done: usize = 0;
     while done < length {
         match once(done) {
-            n if n > 0 => done += n.unsigned_abs(),
+            n if n > 0 => {
+                received(fd, flags, n);
+                done += n.unsigned_abs();
+            }
             n if done == 0 => return n,
             _ => break,
         }
@@ -138,10 +164,12 @@ unsafe extern "C" fn __recvfrom_chk(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    retry(fd, flags, Interest::Read, |flags| {
+    let length = retry(fd, flags, Interest::Read, |flags| {
         // SAFETY: the caller's own promise.
         real::size(unsafe { libc::syscall(libc::SYS_recvmsg, fd, message, flags) })
-    })
+    });
+    received(fd, flags, length);
+    length
 }
 
 #[unsafe(no_mangle)]
@@ -184,6 +212,7 @@ unsafe extern "C" fn sendto(
         if sent < 0 {
             return if done > 0 { done.cast_signed() } else { sent };
         }
+        self::sent(fd, sent);
         done += sent.unsigned_abs();
         if done >= length
             || sent == 0
@@ -198,10 +227,12 @@ unsafe extern "C" fn sendto(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
-    retry(fd, flags, Interest::Write, |flags| {
+    let length = retry(fd, flags, Interest::Write, |flags| {
         // SAFETY: the caller's own promise.
         real::size(unsafe { libc::syscall(libc::SYS_sendmsg, fd, message, flags) })
-    })
+    });
+    sent(fd, length);
+    length
 }
 
 /// # Safety
@@ -242,6 +273,9 @@ fn socket_error(fd: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    if owners::refuses(fd) {
+        return -1;
+    }
     let Some(waiter) = waiter().filter(|_| !real::is_nonblocking(fd)) else {
         // SAFETY: the caller's own promise.
         return unsafe { real_connect(fd, address, length) };
@@ -281,6 +315,9 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
 }
 
 fn accept_waiting(fd: c_int, call: impl Fn() -> c_long) -> c_int {
+    if owners::refuses(fd) {
+        return -1;
+    }
     if let Some(waiter) = waiter().filter(|_| !real::is_nonblocking(fd))
         && !wait_ready(
             waiter,
@@ -317,6 +354,9 @@ unsafe extern "C" fn accept4(
 
 /// Before a read or a write on something that is not a regular file: wait until it would not block.
 fn ready_first(fd: c_int, interest: Interest) -> bool {
+    if owners::refuses(fd) {
+        return false;
+    }
     let Some(waiter) = waiter() else { return true };
     if real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {
         return true;
@@ -342,7 +382,9 @@ unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssi
         return -1;
     }
     // SAFETY: the caller's own promise.
-    real::size(unsafe { libc::syscall(libc::SYS_read, fd, buffer, length) })
+    let length = real::size(unsafe { libc::syscall(libc::SYS_read, fd, buffer, length) });
+    received(fd, 0, length);
+    length
 }
 
 #[unsafe(no_mangle)]
@@ -362,7 +404,9 @@ unsafe extern "C" fn readv(fd: c_int, vectors: *const iovec, count: c_int) -> ss
         return -1;
     }
     // SAFETY: the caller's own promise.
-    real::size(unsafe { libc::syscall(libc::SYS_readv, fd, vectors, count) })
+    let length = real::size(unsafe { libc::syscall(libc::SYS_readv, fd, vectors, count) });
+    received(fd, 0, length);
+    length
 }
 
 /// A pipe that is ready takes at least this much without blocking (PIPE_BUF).
@@ -391,8 +435,13 @@ unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t) -> 
         // SAFETY: the caller's own promise; `from + n` stays within `length`.
         real::size(unsafe { libc::syscall(libc::SYS_write, fd, buffer.cast::<u8>().add(from), n) })
     };
+    if owners::refuses(fd) {
+        return -1;
+    }
     if waiter().is_none() || real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {
-        return real_write(0, length);
+        let wrote = real_write(0, length);
+        sent(fd, wrote);
+        return wrote;
     }
     if real::kind(fd) == real::Kind::Socket {
         // SAFETY: the caller's own promise. send(2) without flags is write(2).
@@ -422,5 +471,7 @@ unsafe extern "C" fn writev(fd: c_int, vectors: *const iovec, count: c_int) -> s
         return -1;
     }
     // SAFETY: the caller's own promise.
-    real::size(unsafe { libc::syscall(libc::SYS_writev, fd, vectors, count) })
+    let length = real::size(unsafe { libc::syscall(libc::SYS_writev, fd, vectors, count) });
+    sent(fd, length);
+    length
 }

@@ -236,5 +236,6 @@ void hearth_ground_restore(void)
 	restore_env_superglobal();
 	restore_mbstring();
 	restart(json);
+	hearth_connections_end();
 	HEARTH_RESEED_RANDOM();
 }

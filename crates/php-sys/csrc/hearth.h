@@ -184,6 +184,8 @@ void hearth_timer_forget(uint64_t callback);
 hearth_task *hearth_call_task(const char *function, double argument, void *owner);
 /* The pending cancellation of the current task, if any: throw it. */
 void hearth_on_interrupt(void);
+/* Throws: the task that runs calls `function` on what that other one is using. */
+void hearth_on_two_tasks(void *owner, uint64_t task, hearth_str function);
 /* Does a library hold a lock on this thread? Then no task is left. */
 bool hearth_on_holds_lock(void);
 

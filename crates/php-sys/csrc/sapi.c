@@ -202,7 +202,7 @@ static bool begin_residence(void)
 	hearth_guard_engine();
 	hearth_watch_errors();
 	own_time_limit();
-	hearth_watch_persistent();
+	hearth_watch_install();
 	hearth_superglobals_hook();
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	SG(request_info).no_headers = true;
@@ -233,6 +233,7 @@ bool hearth_boot(const hearth_boot_args *args)
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_guard_engine();
+			hearth_watch_install();
 			return true;
 		case HEARTH_CLASSIC:
 			own_time_limit();

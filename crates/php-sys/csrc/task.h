@@ -24,6 +24,17 @@ typedef struct {
 	zval value;                      /* what it was served; before, what it has to give */
 } hearth_place;
 
+/* Something that a task uses while it waits: see use.c. */
+typedef struct hearth_used {
+	const void *what;
+	hearth_task *task;
+	bool shared;
+	struct hearth_used *next;        /* in its bucket */
+} hearth_used;
+
+/* A call is made with as many objects and streams. */
+#define HEARTH_MOST_USED 2
+
 struct hearth_task {
 	zend_fiber_context context;
 	zend_fiber_context *resume_at;   /* where it waits: its own context, or that of a Fiber inside it */
@@ -46,6 +57,8 @@ struct hearth_task {
 	zval on_end;                     /* a callback for its end: most have one at most */
 	HashTable *more_on_end;          /* those that came after it */
 	hearth_place place;
+	hearth_used used[HEARTH_MOST_USED]; /* by the call that it waits in */
+	uint32_t used_count;
 	struct hearth_loan *loans;       /* what it has of connection pools: see ledger.c */
 	uint64_t acts_for;               /* the task that it runs a function for, which waits meanwhile; 0 = none */
 	const char *script, *code;
@@ -181,7 +194,13 @@ void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
 /* Seconds, of a clock that is never set. */
 double hearth_monotonic(void);
 bool hearth_in_task(void);
-void hearth_watch_persistent(void);
+void hearth_watch_install(void);
+void hearth_connections_end(void);
+/* The task that runs is about to be left: what its call uses is in use until hearth_use_ends. */
+void hearth_use_begins(hearth_task *task);
+void hearth_use_ends(hearth_task *task);
+/* It broke: what it used is free. */
+void hearth_use_forget(hearth_task *task);
 size_t hearth_read_post(char *buffer, size_t length);
 void hearth_classic_prepare(zend_module_entry *module);
 bool hearth_classic_begin(void);

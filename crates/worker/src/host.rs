@@ -192,6 +192,10 @@ impl php::Host for ProcessHost {
         crate::watchdog::cpu_time_over()
     }
 
+    fn two_tasks(&self, owner: u64, intruder: u64) {
+        crate::descriptors::poison(owner, intruder);
+    }
+
     fn locks_held(&self) -> usize {
         hook::locks_held()
     }

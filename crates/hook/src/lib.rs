@@ -19,6 +19,8 @@ mod process;
 mod real;
 mod sleep;
 mod sockets;
+#[cfg(test)]
+mod testing;
 mod turn;
 
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -51,11 +53,9 @@ pub trait Waiter: Sync {
     fn drained(&self, fd: i32);
     /// Wait so long; false when the wait was ended early, by a signal too.
     fn sleep(&self, time: Duration) -> bool;
-    /// Run `work` on another thread and wait for it; false when the wait was ended early (the work goes on).
+    /// Run `work` on another thread and wait for it; false when the wait was ended early. The work goes on then, so it has
+    /// nothing of the caller's.
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool;
-    /// The same, but wait to the end of the work even when the task is told to stop meanwhile: the work uses memory of
-    /// the caller.
-    fn blocking_to_the_end(&self, work: Box<dyn FnOnce() + Send>);
     /// Is an exception on its way up, so that what runs is a clean-up?
     fn is_unwinding(&self) -> bool;
     /// This process is a new copy of another, made by PHP code: waits belong to the other one.

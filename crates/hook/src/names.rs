@@ -1,12 +1,15 @@
-//! getaddrinfo and gethostbyname: looked up on another thread.
+//! getaddrinfo, gethostbyname and res_nsearch: looked up on another thread.
+//!
+//! What looks up works on copies of the arguments and writes to memory of its own, which is freed when nobody has it any
+//! more: a task may be gone long before the answer comes. As many threads look up at once as tokio has for blocking calls
+//! (512); further look-ups wait for one of them.
 
 use std::ffi::{CStr, CString};
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libc::{addrinfo, c_char, c_int, c_void, hostent};
 
-use crate::{real, waiter};
+use crate::{Waiter, real, waiter};
 
 type Getaddrinfo = unsafe extern "C" fn(
     *const c_char,
@@ -23,11 +26,41 @@ type GethostbynameR = unsafe extern "C" fn(
     *mut c_int,
 ) -> c_int;
 
-/// A pointer that may cross to the thread that looks up and back.
-#[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
+/// What getaddrinfo found, freed unless it is given on.
+struct Addresses(*mut addrinfo);
 // SAFETY: one thread uses it at a time: the one that looks up, then the one that waited for it.
-unsafe impl<T> Send for Shared<T> {}
+unsafe impl Send for Addresses {}
+
+impl Addresses {
+    /// The caller's from here on.
+    fn into_raw(self) -> *mut addrinfo {
+        std::mem::ManuallyDrop::new(self).0
+    }
+}
+
+impl Drop for Addresses {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: a list that getaddrinfo made, of which nobody else knows.
+            unsafe { libc::freeaddrinfo(self.0) };
+        }
+    }
+}
+
+/// Run `look` on another thread with copies of its own; `None` if the task was told not to wait for it any more.
+fn elsewhere<T: Send + 'static>(
+    waiter: &dyn Waiter,
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let answer = Arc::new(Mutex::new(None));
+    let theirs = Arc::clone(&answer);
+    let finished = waiter.blocking(Box::new(move || {
+        let found = look();
+        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+    }));
+    let found = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+    found.filter(|_| finished)
+}
 
 /// # Safety
 /// Null or a C string.
@@ -64,9 +97,7 @@ unsafe extern "C" fn getaddrinfo(
             hints.ai_protocol,
         )
     });
-    let answer = Arc::new(Mutex::new((libc::EAI_AGAIN, Shared(std::ptr::null_mut()))));
-    let theirs = Arc::clone(&answer);
-    let finished = waiter.blocking(Box::new(move || {
+    let looked = elsewhere(waiter, move || {
         // SAFETY: all zero is a valid addrinfo.
         let mut hints: addrinfo = unsafe { std::mem::zeroed() };
         if let Some(numbers) = numbers {
@@ -88,14 +119,23 @@ unsafe extern "C" fn getaddrinfo(
                 &raw mut found,
             )
         };
-        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = (code, Shared(found));
-    }));
-    if !finished {
+        // A failed call leaves the list undefined.
+        let found = if code == 0 {
+            found
+        } else {
+            std::ptr::null_mut()
+        };
+        (code, real::errno(), Addresses(found))
+    });
+    let Some((code, error, found)) = looked else {
         return libc::EAI_AGAIN;
+    };
+    if code == 0 {
+        // SAFETY: the caller gave room for one pointer.
+        unsafe { *result = found.into_raw() };
+    } else if code == libc::EAI_SYSTEM {
+        real::set_errno(error);
     }
-    let (code, found) = *answer.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: the caller gave room for one pointer.
-    unsafe { *result = found.0 };
     code
 }
 
@@ -104,6 +144,8 @@ struct Host {
     entry: hostent,
     _bytes: Vec<c_char>,
 }
+// SAFETY: its pointers lead into its own bytes.
+unsafe impl Send for Host {}
 
 thread_local! {
     static LAST: std::cell::RefCell<Option<Box<Host>>> = const { std::cell::RefCell::new(None) };
@@ -158,25 +200,30 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     let Some(name) = (unsafe { copied(name) }) else {
         return std::ptr::null_mut();
     };
-    let answer = Arc::new(Mutex::new(None));
-    let theirs = Arc::clone(&answer);
-    let finished = waiter.blocking(Box::new(move || {
-        let host = look_up(&name).map(|host| Shared(Box::into_raw(host)));
-        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = host;
-    }));
-    let found = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(host) = found.filter(|_| finished) else {
+    let Some((Some(host), _)) = elsewhere(waiter, move || (look_up(&name), h_errno())) else {
+        set_h_errno(TRY_AGAIN);
         return std::ptr::null_mut();
     };
-    // SAFETY: from Box::into_raw above, taken back once.
-    let host = unsafe { Box::from_raw(host.0) };
     LAST.with_borrow_mut(|last| &raw mut last.insert(host).entry)
 }
 
-/// The bytes of a caller's answer, lent to the thread that looks up.
-struct Room(*mut u8, usize);
-// SAFETY: the caller waits to the end of the work, so its memory stays and nobody else touches it.
-unsafe impl Send for Room {}
+unsafe extern "C" {
+    fn __h_errno_location() -> *mut c_int;
+    /// Both take a `struct __res_state` of <resolv.h>.
+    fn __res_ninit(state: *mut c_void) -> c_int;
+    fn __res_nclose(state: *mut c_void);
+}
+
+/// This thread's `h_errno`.
+fn h_errno() -> c_int {
+    // SAFETY: the location is this thread's own.
+    unsafe { *__h_errno_location() }
+}
+
+fn set_h_errno(value: c_int) {
+    // SAFETY: as above.
+    unsafe { *__h_errno_location() = value };
+}
 
 /// IPv4 addresses of `name`, as gethostbyname(3) gives them.
 fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
@@ -284,15 +331,8 @@ unsafe extern "C" fn gethostbyname_r(
             )
         };
     };
-    let answer = Arc::new(Mutex::new(Err(TRY_AGAIN)));
-    let (theirs, asked) = (Arc::clone(&answer), name.clone());
-    waiter.blocking(Box::new(move || {
-        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = addresses(&asked)
-    }));
-    let found = answer
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
+    let asked = name.clone();
+    let found = elsewhere(waiter, move || addresses(&asked)).unwrap_or(Err(TRY_AGAIN));
     // SAFETY: the caller gave room for all of these.
     unsafe {
         result.write(std::ptr::null_mut());
@@ -305,6 +345,70 @@ unsafe extern "C" fn gethostbyname_r(
     0
 }
 
+/// `struct __res_state` of <resolv.h>, whose size differs between systems but never comes near this.
+#[repr(C, align(16))]
+struct Resolver {
+    /// retrans, retry and options, which a caller may have set.
+    settings: [u64; 2],
+    rest: [u64; 126],
+}
+
+/// An answer to a DNS question, and how the caller is told what went wrong.
+struct Answer {
+    length: c_int,
+    error: c_int,
+    h_error: c_int,
+    bytes: Vec<u8>,
+}
+
+type ResNsearch =
+    unsafe extern "C" fn(*mut c_void, *const c_char, c_int, c_int, *mut u8, c_int) -> c_int;
+
+/// Ask with a resolver of our own, into `room` bytes of our own.
+fn search(
+    name: Option<&CString>,
+    settings: [u64; 2],
+    question: (c_int, c_int),
+    room: usize,
+) -> Answer {
+    // SAFETY: the type of res_nsearch(3).
+    let real: ResNsearch = unsafe { real::next(c"res_nsearch") };
+    let mut state = Box::new(Resolver {
+        settings: [0; 2],
+        rest: [0; 126],
+    });
+    let mut bytes = vec![0; room];
+    let pointer_to_state = (&raw mut *state).cast::<c_void>();
+    // SAFETY: a zeroed state with room to spare, closed below; our own copy of the name, and our own bytes.
+    let length = unsafe {
+        if __res_ninit(pointer_to_state) != 0 {
+            -1
+        } else {
+            state.settings = settings;
+            let room = c_int::try_from(room).unwrap_or(c_int::MAX);
+            let length = real(
+                pointer_to_state,
+                pointer(name),
+                question.0,
+                question.1,
+                bytes.as_mut_ptr(),
+                room,
+            );
+            let (error, h_error) = (real::errno(), h_errno());
+            __res_nclose(pointer_to_state);
+            real::set_errno(error);
+            set_h_errno(h_error);
+            length
+        }
+    };
+    Answer {
+        length,
+        error: real::errno(),
+        h_error: h_errno(),
+        bytes,
+    }
+}
+
 /// dns_get_record() and checkdnsrr(): libresolv asks its servers inside libc, where no hook sees it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn res_nsearch(
@@ -315,37 +419,78 @@ unsafe extern "C" fn res_nsearch(
     answer: *mut u8,
     length: c_int,
 ) -> c_int {
-    type ResNsearch =
-        unsafe extern "C" fn(*mut c_void, *const c_char, c_int, c_int, *mut u8, c_int) -> c_int;
-    // SAFETY: the type of res_nsearch(3).
-    let real: ResNsearch = unsafe { real::next(c"res_nsearch") };
+    let room = usize::try_from(length).unwrap_or(0);
     let Some(waiter) = waiter() else {
-        // SAFETY: the caller's own promise.
-        return unsafe { real(state, name, class, kind, answer, length) };
-    };
-    let (state, room) = (
-        Shared(state.cast::<u8>()),
-        Room(answer, usize::try_from(length).unwrap_or(0)),
-    );
-    // SAFETY: a C string, says res_nsearch(3).
-    let name = unsafe { copied(name) };
-    let result = Arc::new(AtomicI32::new(-1));
-    let theirs = Arc::clone(&result);
-    waiter.blocking_to_the_end(Box::new(move || {
-        let (state, room) = (state, room);
-        let length = c_int::try_from(room.1).unwrap_or(c_int::MAX);
-        // SAFETY: state and answer are the caller's, who waits to the end; the name is our copy.
-        let n = unsafe {
-            real(
-                state.0.cast(),
-                pointer(name.as_ref()),
-                class,
-                kind,
-                room.0,
-                length,
-            )
+        // SAFETY: the type of res_nsearch(3); everything else is the caller's promise.
+        return unsafe {
+            real::next::<ResNsearch>(c"res_nsearch")(state, name, class, kind, answer, length)
         };
-        theirs.store(n, Ordering::Release);
-    }));
-    result.load(Ordering::Acquire)
+    };
+    // SAFETY: a state that the caller has initialised, says res_nsearch(3), and a C string.
+    let (settings, name) = unsafe { (state.cast::<[u64; 2]>().read(), copied(name)) };
+    let found = elsewhere(waiter, move || {
+        search(name.as_ref(), settings, (class, kind), room)
+    });
+    let Some(found) = found else {
+        set_h_errno(TRY_AGAIN);
+        real::set_errno(libc::EINTR);
+        return -1;
+    };
+    let given = usize::try_from(found.length).unwrap_or(0).min(room);
+    // SAFETY: the caller's room is `room` bytes, and as many are ours.
+    unsafe { std::ptr::copy_nonoverlapping(found.bytes.as_ptr(), answer, given) };
+    real::set_errno(found.error);
+    set_h_errno(found.h_error);
+    found.length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Early, early};
+
+    /// The answer comes when the caller has left: its memory is somebody else's by then.
+    #[test]
+    fn what_comes_too_late_is_written_nowhere() {
+        let mut answer = [0xaa_u8; 512];
+        let mut state = [0_u64; 128];
+        let mut found = std::ptr::null_mut();
+        let (mut entry, mut buffer, mut error) = ([0xaa_u8; size_of::<hostent>()], [0x55; 512], 0);
+        let mut host = std::ptr::null_mut();
+        // SAFETY: room for all results, as the functions ask for.
+        let codes = early(|| unsafe {
+            (
+                res_nsearch(
+                    state.as_mut_ptr().cast(),
+                    c"localhost".as_ptr(),
+                    1,
+                    1,
+                    answer.as_mut_ptr(),
+                    512,
+                ),
+                getaddrinfo(
+                    c"localhost".as_ptr(),
+                    std::ptr::null(),
+                    std::ptr::null(),
+                    &raw mut found,
+                ),
+                gethostbyname_r(
+                    c"localhost".as_ptr(),
+                    entry.as_mut_ptr().cast(),
+                    buffer.as_mut_ptr(),
+                    512,
+                    &raw mut host,
+                    &raw mut error,
+                ),
+                gethostbyname(c"localhost".as_ptr()).is_null(),
+            )
+        });
+        assert_eq!(codes, (-1, libc::EAI_AGAIN, 0, true));
+        assert_eq!(Early::finish(), 4, "all four were looked up elsewhere");
+        assert!(answer.iter().all(|byte| *byte == 0xaa));
+        assert!(entry.iter().all(|byte| *byte == 0xaa));
+        assert!(buffer.iter().all(|byte| *byte == 0x55));
+        assert!(found.is_null() && host.is_null() && error == TRY_AGAIN);
+        assert!(state.iter().all(|word| *word == 0));
+    }
 }

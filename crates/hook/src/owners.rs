@@ -169,21 +169,21 @@ mod tests {
 
     #[test]
     fn what_was_answered_is_forgotten() {
-        sent(60003, 9);
-        sent(60003, 7);
+        sent(60003, 29);
+        sent(60003, 27);
         received(60003);
-        own(60003, 7);
-        assert_eq!(poison(7, 9), [0; 0]);
+        own(60003, 27);
+        assert_eq!(poison(27, 29), [0; 0]);
         disown(60003);
     }
 
     #[test]
     fn the_sender_before_the_last_is_remembered() {
-        sent(60004, 9);
-        sent(60004, 7);
-        sent(60004, 7);
-        own(60004, 7);
-        assert_eq!(poison(7, 9), [60004]);
+        sent(60004, 39);
+        sent(60004, 37);
+        sent(60004, 37);
+        own(60004, 37);
+        assert_eq!(poison(37, 39), [60004]);
         closing(60004);
     }
 

@@ -309,14 +309,6 @@ impl Waiter for Tokio {
         php::wait(tokio::task::spawn_blocking(work)).is_ok_and(|joined| joined.is_ok())
     }
 
-    fn blocking_to_the_end(&self, work: Box<dyn FnOnce() + Send>) {
-        let mut done = tokio::task::spawn_blocking(work);
-        // A cancellation is delivered once; it is raised in PHP when the work is over.
-        if php::wait(&mut done).is_err() {
-            let _ = php::wait(done);
-        }
-    }
-
     fn is_unwinding(&self) -> bool {
         php::is_unwinding()
     }

@@ -25,6 +25,7 @@ mod pool_load;
 mod pools;
 mod processes;
 mod profiler;
+mod programs;
 mod request_end;
 mod run;
 mod services;

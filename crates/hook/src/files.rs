@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libc::{FILE, c_char, c_int, c_void};
 
-use crate::{installed, owners, real, waiter};
+use crate::{inherit, installed, owners, real, waiter};
 
 /// Longest pause between two looks at a lock that another process holds.
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
@@ -48,6 +48,7 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
 
 fn closing(fd: c_int) {
     owners::closing(fd);
+    inherit::closing(fd);
     if let Some(waiter) = installed() {
         waiter.closing(fd);
     }
@@ -63,6 +64,7 @@ extern "C" fn close(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
     if from == to {
+        inherit::handed_on(from);
         // SAFETY: fcntl with F_GETFD touches no memory.
         return if unsafe { libc::fcntl(from, libc::F_GETFD) } < 0 {
             -1

@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 mod files;
+mod inherit;
 mod locks;
 mod names;
 mod opcache;
@@ -26,6 +27,7 @@ mod turn;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
+pub use inherit::{Forking, keep_inherited, when_forked};
 pub use locks::{forget_locks, locks_held};
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
 pub use owners::{disown, disown_all, is_poisoned, own, poison};

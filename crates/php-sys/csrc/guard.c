@@ -57,6 +57,36 @@ bool hearth_may_leave(void)
 		&& !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
 }
 
+bool hearth_calls(hearth_str function)
+{
+	const zend_execute_data *call = EG(current_execute_data);
+
+	return call && call->func && call->func->type == ZEND_INTERNAL_FUNCTION && call->func->common.function_name
+		&& zend_string_equals_cstr(call->func->common.function_name, function.ptr, function.len);
+}
+
+int64_t hearth_handed_on(uint32_t index)
+{
+	zval *descriptors;
+	zend_ulong number;
+	zend_string *name;
+
+	if (!hearth_calls((hearth_str){ZEND_STRL("proc_open")}) || ZEND_CALL_NUM_ARGS(EG(current_execute_data)) < 2) {
+		return -1;
+	}
+	descriptors = ZEND_CALL_ARG(EG(current_execute_data), 2);
+	ZVAL_DEREF(descriptors);
+	if (Z_TYPE_P(descriptors) != IS_ARRAY) {
+		return -1;
+	}
+	ZEND_HASH_FOREACH_KEY(Z_ARRVAL_P(descriptors), number, name) {
+		if (!name && index-- == 0) {
+			return (int64_t) number;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return -1;
+}
+
 /* The same, asked by hooks of libc: calls that Rust makes on the task's stack are to pass. */
 bool hearth_can_wait(void)
 {

@@ -92,6 +92,10 @@ void hearth_task_free(hearth_task *task);
 uint64_t hearth_task_id_for_others(const hearth_task *task);
 void *hearth_current_owner(void);
 uint64_t hearth_current_task_id(void);
+/* Does the internal function with this name run, on top of everything else? */
+bool hearth_calls(hearth_str function);
+/* The number of the descriptor with that index among those that proc_open(), which runs, hands on; -1: no more. */
+int64_t hearth_handed_on(uint32_t index);
 bool hearth_can_wait(void);
 /* The same, but Rust may run on the task's stack: it is Rust that asks. */
 bool hearth_may_leave(void);

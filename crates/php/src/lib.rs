@@ -24,8 +24,8 @@ mod wait;
 pub use budget::set_budgets;
 pub use cli::{Cli, Run, info};
 pub use engine::{
-    Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_kind, post_max_size,
-    refuse_persistent, run_entry, seal, series, version,
+    Boot, BootError, Level, Mode, after_fork, boot, can_wait, forks_for_itself, handed_on,
+    handler_kind, post_max_size, refuse_persistent, run_entry, seal, series, version,
 };
 pub use holder::{Holder, throw_two_tasks};
 pub use host::{Alarm, Host, forked, install, on_engine_thread};

@@ -18,8 +18,10 @@ mod owners;
 mod poll;
 mod process;
 mod real;
+mod resolver;
 mod sleep;
 mod sockets;
+mod streams;
 #[cfg(test)]
 mod testing;
 mod turn;

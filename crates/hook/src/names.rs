@@ -1,4 +1,4 @@
-//! getaddrinfo, gethostbyname and res_nsearch: looked up on another thread.
+//! getaddrinfo and gethostbyname: looked up on another thread.
 //!
 //! What looks up works on copies of the arguments and writes to memory of its own, which is freed when nobody has it any
 //! more: a task may be gone long before the answer comes. As many threads look up at once as tokio has for blocking calls
@@ -7,8 +7,9 @@
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use libc::{addrinfo, c_char, c_int, c_void, hostent};
+use libc::{addrinfo, c_char, c_int, hostent};
 
+use crate::resolver::{h_errno, set_h_errno};
 use crate::{Waiter, real, waiter};
 
 type Getaddrinfo = unsafe extern "C" fn(
@@ -48,7 +49,7 @@ impl Drop for Addresses {
 }
 
 /// Run `look` on another thread with copies of its own; `None` if the task was told not to wait for it any more.
-fn elsewhere<T: Send + 'static>(
+pub(crate) fn elsewhere<T: Send + 'static>(
     waiter: &dyn Waiter,
     look: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
@@ -64,12 +65,12 @@ fn elsewhere<T: Send + 'static>(
 
 /// # Safety
 /// Null or a C string.
-unsafe fn copied(text: *const c_char) -> Option<CString> {
+pub(crate) unsafe fn copied(text: *const c_char) -> Option<CString> {
     // SAFETY: the caller's own promise.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_owned())
 }
 
-fn pointer(text: Option<&CString>) -> *const c_char {
+pub(crate) fn pointer(text: Option<&CString>) -> *const c_char {
     text.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
@@ -207,24 +208,6 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     LAST.with_borrow_mut(|last| &raw mut last.insert(host).entry)
 }
 
-unsafe extern "C" {
-    fn __h_errno_location() -> *mut c_int;
-    /// Both take a `struct __res_state` of <resolv.h>.
-    fn __res_ninit(state: *mut c_void) -> c_int;
-    fn __res_nclose(state: *mut c_void);
-}
-
-/// This thread's `h_errno`.
-fn h_errno() -> c_int {
-    // SAFETY: the location is this thread's own.
-    unsafe { *__h_errno_location() }
-}
-
-fn set_h_errno(value: c_int) {
-    // SAFETY: as above.
-    unsafe { *__h_errno_location() = value };
-}
-
 /// IPv4 addresses of `name`, as gethostbyname(3) gives them.
 fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
     // SAFETY: the type of getaddrinfo(3); all zero is a valid addrinfo.
@@ -268,7 +251,7 @@ fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
 
 /// h_errno of <netdb.h>.
 const HOST_NOT_FOUND: c_int = 1;
-const TRY_AGAIN: c_int = 2;
+pub(crate) const TRY_AGAIN: c_int = 2;
 
 /// Lay out name, an empty list of aliases and the addresses in `room`, as gethostbyname_r(3) does. False: too small.
 ///
@@ -345,108 +328,10 @@ unsafe extern "C" fn gethostbyname_r(
     0
 }
 
-/// `struct __res_state` of <resolv.h>, whose size differs between systems but never comes near this.
-#[repr(C, align(16))]
-struct Resolver {
-    /// retrans, retry and options, which a caller may have set.
-    settings: [u64; 2],
-    rest: [u64; 126],
-}
-
-/// An answer to a DNS question, and how the caller is told what went wrong.
-struct Answer {
-    length: c_int,
-    error: c_int,
-    h_error: c_int,
-    bytes: Vec<u8>,
-}
-
-type ResNsearch =
-    unsafe extern "C" fn(*mut c_void, *const c_char, c_int, c_int, *mut u8, c_int) -> c_int;
-
-/// Ask with a resolver of our own, into `room` bytes of our own.
-fn search(
-    name: Option<&CString>,
-    settings: [u64; 2],
-    question: (c_int, c_int),
-    room: usize,
-) -> Answer {
-    // SAFETY: the type of res_nsearch(3).
-    let real: ResNsearch = unsafe { real::next(c"res_nsearch") };
-    let mut state = Box::new(Resolver {
-        settings: [0; 2],
-        rest: [0; 126],
-    });
-    let mut bytes = vec![0; room];
-    let pointer_to_state = (&raw mut *state).cast::<c_void>();
-    // SAFETY: a zeroed state with room to spare, closed below; our own copy of the name, and our own bytes.
-    let length = unsafe {
-        if __res_ninit(pointer_to_state) != 0 {
-            -1
-        } else {
-            state.settings = settings;
-            let room = c_int::try_from(room).unwrap_or(c_int::MAX);
-            let length = real(
-                pointer_to_state,
-                pointer(name),
-                question.0,
-                question.1,
-                bytes.as_mut_ptr(),
-                room,
-            );
-            let (error, h_error) = (real::errno(), h_errno());
-            __res_nclose(pointer_to_state);
-            real::set_errno(error);
-            set_h_errno(h_error);
-            length
-        }
-    };
-    Answer {
-        length,
-        error: real::errno(),
-        h_error: h_errno(),
-        bytes,
-    }
-}
-
-/// dns_get_record() and checkdnsrr(): libresolv asks its servers inside libc, where no hook sees it.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn res_nsearch(
-    state: *mut c_void,
-    name: *const c_char,
-    class: c_int,
-    kind: c_int,
-    answer: *mut u8,
-    length: c_int,
-) -> c_int {
-    let room = usize::try_from(length).unwrap_or(0);
-    let Some(waiter) = waiter() else {
-        // SAFETY: the type of res_nsearch(3); everything else is the caller's promise.
-        return unsafe {
-            real::next::<ResNsearch>(c"res_nsearch")(state, name, class, kind, answer, length)
-        };
-    };
-    // SAFETY: a state that the caller has initialised, says res_nsearch(3), and a C string.
-    let (settings, name) = unsafe { (state.cast::<[u64; 2]>().read(), copied(name)) };
-    let found = elsewhere(waiter, move || {
-        search(name.as_ref(), settings, (class, kind), room)
-    });
-    let Some(found) = found else {
-        set_h_errno(TRY_AGAIN);
-        real::set_errno(libc::EINTR);
-        return -1;
-    };
-    let given = usize::try_from(found.length).unwrap_or(0).min(room);
-    // SAFETY: the caller's room is `room` bytes, and as many are ours.
-    unsafe { std::ptr::copy_nonoverlapping(found.bytes.as_ptr(), answer, given) };
-    real::set_errno(found.error);
-    set_h_errno(found.h_error);
-    found.length
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolver::res_nsearch;
     use crate::testing::{Early, early};
 
     /// The answer comes when the caller has left: its memory is somebody else's by then.

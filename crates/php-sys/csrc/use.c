@@ -109,18 +109,18 @@ static uint32_t collect(zend_execute_data *call, const void *found[HEARTH_MOST_U
 
 /* ---- in use ---- */
 
-static uint32_t add(hearth_used *used, hearth_task *task, zend_execute_data *call, const hearth_watch *watch)
-{
-	const void *what[HEARTH_MOST_USED];
-	uint32_t count = collect(call, what);
+/* How many entries the buckets have. */
+static uint32_t in_use;
 
+static void add(hearth_used *used, const void *const *what, uint32_t count, hearth_task *task, const hearth_watch *watch)
+{
 	for (uint32_t i = 0; i < count; i++) {
 		hearth_used **bucket = bucket_of(what[i]);
 
 		used[i] = (hearth_used){what[i], task, (watch->use & HEARTH_IN_USE_SHARED) != 0, *bucket};
 		*bucket = &used[i];
+		in_use++;
 	}
-	return count;
 }
 
 static void remove_all(hearth_used *used, uint32_t count)
@@ -133,6 +133,7 @@ static void remove_all(hearth_used *used, uint32_t count)
 		}
 		if (*place) {
 			*place = used[count].next;
+			in_use--;
 		}
 	}
 }
@@ -142,13 +143,20 @@ void hearth_use_begins(hearth_task *task)
 	zend_execute_data *call = EG(current_execute_data);
 	const hearth_watch *watch = call && call->func ? hearth_watch_known(call->func) : NULL;
 
-	task->used_count = watch && watch->use ? add(task->used, task, call, watch) : 0;
+	if (watch && watch->use) {
+		const void *what[HEARTH_MOST_USED];
+
+		task->used_count = collect(call, what);
+		add(task->used, what, task->used_count, task, watch);
+	}
 }
 
 void hearth_use_ends(hearth_task *task)
 {
-	remove_all(task->used, task->used_count);
-	task->used_count = 0;
+	if (task->used_count) {
+		remove_all(task->used, task->used_count);
+		task->used_count = 0;
+	}
 }
 
 void hearth_use_forget(hearth_task *task)
@@ -157,6 +165,7 @@ void hearth_use_forget(hearth_task *task)
 		for (hearth_used **place = &buckets[i]; *place;) {
 			if ((*place)->task == task) {
 				*place = (*place)->next;
+				in_use--;
 			} else {
 				place = &(*place)->next;
 			}
@@ -164,12 +173,9 @@ void hearth_use_forget(hearth_task *task)
 	}
 }
 
-/* The other task that uses what the call is made with. */
-static hearth_task *user_of(zend_execute_data *call, const hearth_watch *watch)
+/* The other task that uses one of these. */
+static hearth_task *user_of(const void *const *what, uint32_t count, const hearth_watch *watch)
 {
-	const void *what[HEARTH_MOST_USED];
-	uint32_t count = collect(call, what);
-
 	for (uint32_t i = 0; i < count; i++) {
 		for (const hearth_used *used = *bucket_of(what[i]); used; used = used->next) {
 			if (used->what == what[i] && used->task != hearth_current
@@ -179,6 +185,32 @@ static hearth_task *user_of(zend_execute_data *call, const hearth_watch *watch)
 		}
 	}
 	return NULL;
+}
+
+/* May PHP code run in the call, and wait there? Of streams only in those that have a wrapper or a filter written in PHP. */
+static bool nests(zend_execute_data *call, const hearth_watch *watch)
+{
+	zval *stream;
+
+	if (!(watch->use & HEARTH_IN_USE_NESTED)) {
+		return false;
+	}
+	for (uint32_t number = 1; number <= HEARTH_MOST_USED; number++) {
+		stream = hearth_argument(call, number);
+		if (stream && Z_TYPE_P(stream) == IS_RESOURCE) {
+			const php_stream *of = Z_RES_VAL_P(stream);
+
+			if ((Z_RES_TYPE_P(stream) == php_file_le_stream() || Z_RES_TYPE_P(stream) == php_file_le_pstream())
+					&& !of->readfilters.head && !of->writefilters.head && strcmp(of->ops->label, "user-space") != 0) {
+				continue;
+			}
+			return true;
+		}
+		if (number == 1) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static void refuse(zend_execute_data *call, hearth_task *other)
@@ -191,19 +223,25 @@ static void refuse(zend_execute_data *call, hearth_task *other)
 
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
+	const void *what[HEARTH_MOST_USED];
 	hearth_used used[HEARTH_MOST_USED];
-	hearth_task *other = user_of(call, watch);
-	uint32_t count;
+	uint32_t count = 0;
+	hearth_task *other;
 
-	if (UNEXPECTED(other)) {
-		refuse(call, other);
-		return;
+	if (in_use) {
+		count = collect(call, what);
+		other = user_of(what, count, watch);
+		if (UNEXPECTED(other)) {
+			refuse(call, other);
+			return;
+		}
 	}
-	if (!(watch->use & HEARTH_IN_USE_NESTED)) {
+	if (EXPECTED(!nests(call, watch))) {
 		watch->original(call, return_value);
 		return;
 	}
-	count = add(used, hearth_current, call, watch);
+	count = collect(call, what);
+	add(used, what, count, hearth_current, watch);
 	watch->original(call, return_value);
 	remove_all(used, count);
 }

@@ -343,7 +343,7 @@ callbacks! {
             unsafe { cell_of(owner) }.request_id()
         };
         // SAFETY: valid during the call.
-        let what = format!("calls {}() with something", unsafe { text(function) });
+        let what = format!("calls {}() on a connection or stream", unsafe { text(function) });
         holder::throw_two_tasks(&what, Holder { task, request });
         host().two_tasks(task, Holder::current().task);
     }

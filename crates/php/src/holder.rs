@@ -33,11 +33,11 @@ impl std::fmt::Display for Holder {
     }
 }
 
-/// Raise the PHP `Error` that the running task gets which does `what` to something that `other` is using.
+/// Raise the PHP `Error` that the running task gets which does `what` to something that `other` uses.
 pub fn throw_two_tasks(what: &str, other: Holder) {
     throw_error(&format!(
-        "Two tasks on one connection: {} {what}, which {other} is using and waits on. They would read each other's answers: \
-         give each its own, or use Hearth\\Pool",
+        "Two tasks on one connection: {} {what} while {other} is waiting on it. They would read each other's answers: give \
+         each its own, or use Hearth\\Pool",
         Holder::current()
     ));
 }

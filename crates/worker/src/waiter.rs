@@ -173,7 +173,7 @@ fn refuse(refused: &Refused) -> i32 {
 /// A library that is refused once may try again and again: the first exception says it all.
 fn refuse_descriptor(fd: i32, other: Holder) {
     if !php::is_unwinding() {
-        php::throw_two_tasks(&format!("wants descriptor {fd}"), other);
+        php::throw_two_tasks(&format!("wants to use descriptor {fd}"), other);
     }
     descriptors::poison(other.task(), Holder::current().task());
 }

@@ -51,8 +51,10 @@ const SOURCES: &[&str] = &[
     "task_state.c",
     "timers.c",
     "upload_progress.c",
+    "use.c",
     "user_ini.c",
     "waiters.c",
+    "watch.c",
 ];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];
 

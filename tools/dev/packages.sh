@@ -51,10 +51,10 @@ packages_of() {
 }
 
 # Packages that are unpacked beside the machine's own, because installing them would change every PHP of the machine:
-# Debian's Xdebug switches itself on.
+# Debian's Xdebug switches itself on, and the others are there for single tests.
 private_packages_of() {
     case $1 in
-        test) echo "php$(machine_php)-xdebug" ;;
+        test) v=$(machine_php) && echo "php$v-xdebug php$v-ldap php$v-memcache" ;;
     esac
 }
 

@@ -177,6 +177,7 @@ static bool start_engine(const hearth_boot_args *args)
 	}
 	sapi_module.name = hearth_sapi.name = hearth_is_cli() ? "cli" : "hearth";
 	hearth_watch_interrupts();
+	hearth_guard_sqlite();
 	return true;
 }
 
@@ -187,8 +188,7 @@ static bool begin_residence(void)
 	hearth_watch_errors();
 	hearth_error_handler_watch();
 	own_time_limit();
-	hearth_watch_persistent();
-	hearth_watch_no_suspend();
+	hearth_watch_install();
 	hearth_superglobals_hook();
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	SG(request_info).no_headers = true;
@@ -223,8 +223,8 @@ bool hearth_boot(const hearth_boot_args *args)
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_guard_engine();
-			hearth_watch_no_suspend();
-			hearth_error_handler_watch();
+					hearth_error_handler_watch();
+			hearth_watch_install();
 			return true;
 		case HEARTH_CLASSIC:
 			own_time_limit();

@@ -206,6 +206,7 @@ static void entry(zend_fiber_transfer *transfer)
 			task->broken = hearth_broken = true;
 			HEARTH_FORGET_OUT_OF_MEMORY();
 			hearth_guard_forget();
+			hearth_use_forget(task);
 			hearth_task_object_end(task, hearth_fatal_error());
 		} zend_end_try();
 		task->done = true;
@@ -327,7 +328,11 @@ void hearth_task_park(hearth_task *task)
 /* Only where hearth_can_wait said so. */
 void hearth_task_suspend(void)
 {
-	hearth_task_park(hearth_current);
+	hearth_task *task = hearth_current;
+
+	hearth_use_begins(task);
+	hearth_task_park(task);
+	hearth_use_ends(task);
 }
 
 /* The last task of a request frees its state, unless one of them broke: what that held is still there. */

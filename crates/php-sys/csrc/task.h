@@ -24,6 +24,17 @@ typedef struct {
 	zval value;                      /* what it was served; before, what it has to give */
 } hearth_place;
 
+/* Something that a task uses while it waits: see use.c. */
+typedef struct hearth_used {
+	const void *what;
+	hearth_task *task;
+	bool shared;
+	struct hearth_used *next;        /* in its bucket */
+} hearth_used;
+
+/* A call is made with as many objects and streams. */
+#define HEARTH_MOST_USED 2
+
 struct hearth_task {
 	zend_fiber_context context;
 	zend_fiber_context *resume_at;   /* where it waits: its own context, or that of a Fiber inside it */
@@ -48,6 +59,8 @@ struct hearth_task {
 	zval on_end;                     /* a callback for its end: most have one at most */
 	HashTable *more_on_end;          /* those that came after it */
 	hearth_place place;
+	hearth_used used[HEARTH_MOST_USED]; /* by the call that it waits in */
+	uint32_t used_count;
 	struct hearth_loan *loans;       /* what it has of connection pools: see ledger.c */
 	uint64_t acts_for;               /* the task that it runs a function for, which waits meanwhile; 0 = none */
 	const char *script, *code;
@@ -166,6 +179,7 @@ static inline void hearth_error_handler_hide(hearth_task *task)
 zend_string *hearth_fatal_error(void);
 void hearth_watch_interrupts(void);
 void hearth_guard_engine(void);
+void hearth_guard_sqlite(void);
 /* A fatal error left the task that runs, from wherever it was. */
 void hearth_guard_forget(void);
 bool hearth_is_cli(void);
@@ -208,14 +222,19 @@ void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
 /* Seconds, of a clock that is never set. */
 double hearth_monotonic(void);
 bool hearth_in_task(void);
-void hearth_watch_persistent(void);
-void hearth_watch_no_suspend(void);
 /* form.c: one task of a request reads its body at a time. */
 bool hearth_body_lock(hearth_request_state *state);
 void hearth_body_unlock(hearth_request_state *state);
 void hearth_body_mend(void);
 /* What hearth_on_body_read() returned last, not above 0: throw where that is not the end of the body. */
 void hearth_body_read_ended(ptrdiff_t n);
+void hearth_watch_install(void);
+void hearth_connections_end(void);
+/* The task that runs is about to be left: what its call uses is in use until hearth_use_ends. */
+void hearth_use_begins(hearth_task *task);
+void hearth_use_ends(hearth_task *task);
+/* It broke: what it used is free. */
+void hearth_use_forget(hearth_task *task);
 size_t hearth_read_post(char *buffer, size_t length);
 bool hearth_form_is_due(void);
 bool hearth_form_is_readable(hearth_request_state *state, bool wanted);

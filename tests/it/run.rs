@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use testkit::Server;
 use testkit::service::{MariaDb, Peer, Postgres};
 
-use crate::support::example;
+use crate::support::{example, ok};
 
 fn hearth(directory: &Path, words: &[&str], input: &str) -> Output {
     let mut child = Command::new(testkit::hearth())
@@ -182,6 +183,108 @@ fn the_options_of_php_are_understood() {
     std::fs::write(at.join("f.php"), "#!/usr/bin/env php\n<?php echo $argv[1];")
         .expect("a file can be written");
     assert_eq!(out(&["-f", "f.php", "--", "-x"], ""), "-x");
+}
+
+/// What one command printed, and its exit code.
+fn output_of(program: &str, words: &[&str], directory: &Path) -> (Option<i32>, String) {
+    let output = Command::new(program)
+        .args(words)
+        .current_dir(directory)
+        .env("AN_ENVIRONMENT_VARIABLE", "of ours")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{program}: {error}"));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.code(), text)
+}
+
+/// Asserts that `hearth run` does with these words what `php` does.
+fn same_as_php(words: &[&str], directory: &Path) {
+    let hearth = testkit::hearth();
+    let ours = [&["run"], words].concat();
+    assert_eq!(
+        output_of(hearth.to_str().expect("a path"), &ours, directory),
+        output_of("php", words, directory),
+        "{words:?}"
+    );
+}
+
+#[test]
+fn settings_are_ini_expressions_as_for_php() {
+    let directory = testkit::temporary();
+    for word in [
+        "x=E_ALL & ~E_NOTICE",
+        "x=E_ALL ^ E_NOTICE ^ E_WARNING",
+        "x=5|2",
+        "x=(1|2)",
+        "x=!1",
+        "x=~1",
+        "x=UTC;",
+        "x=0 ; a comment",
+        "x=a b  ; a comment",
+        "x",
+        "x=",
+        "x=on",
+        "x=None",
+        "x=\"a;b\"",
+        "x='a;${AN_ENVIRONMENT_VARIABLE}'",
+        "x=\"a ${AN_ENVIRONMENT_VARIABLE}\"",
+        "x=a ${AN_ENVIRONMENT_VARIABLE}",
+        "x=${AN_ENVIRONMENT_VARIABLE}",
+        "x=/a b;c",
+        "x=<a>\"b\"",
+        "x=a\"b\"c",
+        "x=\\Foo",
+        "x=-1",
+        "x=PHP_VERSION",
+        "x=MYSQLI_ASSOC",
+        "x[]=1",
+        "x=\"two\nlines\"",
+        "x=/two\nlines",
+        "error_reporting=E_ALL & ~E_NOTICE",
+        "date.timezone=UTC;",
+    ] {
+        let code = "var_dump(get_cfg_var('x'), ini_get('error_reporting'), ini_get('date.timezone'), get_cfg_var('y'));";
+        same_as_php(&["-d", word, "-d", "y=next", "-r", code], directory.path());
+    }
+}
+
+#[test]
+fn a_setting_of_several_lines_begins_no_other() {
+    let directory = testkit::temporary();
+    for word in ["x=1\nprecision=3", "x=1\rprecision=3", "x\nprecision=3"] {
+        let output = hearth(directory.path(), &["run", "-d", word, "-r", "echo 1;"], "");
+        assert_eq!(output.status.code(), Some(2), "{word:?}: {output:?}");
+        assert!(output.stdout.is_empty(), "{word:?}: {output:?}");
+    }
+}
+
+#[test]
+fn a_server_reads_settings_as_php_does() {
+    let server = Server::app("app.php")
+        .file(
+            "app.php",
+            "<?php return fn () => [ini_get('error_reporting'), ini_get('date.timezone'), ini_get('user_agent'), ini_get('memory_limit')];",
+        )
+        .file(
+            "hearth.toml",
+            "[php.ini]\nerror_reporting = 'E_ALL & (E_ERROR | E_WARNING)'\nuser_agent = '\"a;b\"'\nmemory_limit = '1M; too little'\n",
+        )
+        .args(["--ini", "date.timezone=UTC;", "--ini", "memory_limit=64M"])
+        .start();
+    assert_eq!(ok(&server.get("/")), r#"["3","UTC","a;b","64M"]"#);
+    server.stop();
+    let directory = testkit::temporary();
+    let slip = hearth(
+        directory.path(),
+        &["serve", "app.php", "--ini", "memory_limit"],
+        "",
+    );
+    assert_eq!(slip.status.code(), Some(2), "{slip:?}");
+    assert!(
+        String::from_utf8_lossy(&slip.stderr).contains("memory_limit=256M"),
+        "{slip:?}"
+    );
 }
 
 /// The one that its task had at the fork stays its parent's, and is not closed at the child's end.

@@ -106,17 +106,16 @@ pub(crate) fn url_path(text: &str) -> Result<String, String> {
     }
 }
 
-/// As `php -d`: a key alone switches it on.
+/// As `php -d`, but for a key alone: `memory_limit` without a value is a slip, and would set it to 1.
 pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').unwrap_or((text, "1"));
+    let wrong = || format!("\"{text}\" is not KEY=VALUE, such as memory_limit=256M");
+    let (key, value) = text.split_once('=').ok_or_else(wrong)?;
     let key = key.trim();
     let known = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if key.is_empty() || !key.chars().all(known) {
-        return Err(format!(
-            "\"{text}\" is not KEY=VALUE, such as memory_limit=256M"
-        ));
+        return Err(wrong());
     }
-    if value.contains(['\n', '\0']) {
+    if value.contains(['\n', '\r', '\0']) {
         return Err(format!("the value of {key} has more than one line"));
     }
     Ok((key.into(), value.trim().into()))

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use php_sys as sys;
 
+use crate::ini::{ini_line, ini_mistake};
+
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 
 /// What the engine is for.
@@ -92,39 +94,18 @@ pub fn series() -> &'static str {
     sys::PHP_SERIES
 }
 
-fn ini_text(boot: &Boot) -> CString {
+fn ini_text(boot: &Boot) -> Result<CString, BootError> {
     let mut text = Vec::new();
-    for (key, value) in boot.mode.settings() {
-        text.extend_from_slice(format!("{key}={value}\n").as_bytes());
+    for (name, value) in boot.mode.settings() {
+        text.extend(ini_line(name.as_bytes(), value.as_bytes()));
     }
-    for (key, value) in &boot.ini {
-        text.extend(ini_line(key.as_bytes(), value.as_bytes()));
-    }
-    text.retain(|&byte| byte != 0);
-    CString::new(text).expect("NULs were removed")
-}
-
-/// As the php command does: a value that is not plain is quoted, so that `-d date.timezone=Europe/Rome` works.
-fn ini_line(key: &[u8], value: &[u8]) -> Vec<u8> {
-    let quoted = value.starts_with(b"\"") || value.starts_with(b"'");
-    let plain = value.first().is_none_or(u8::is_ascii_alphanumeric)
-        && !value.iter().any(|byte| b";(|&~!^".contains(byte));
-    let mut line = [key, b"="].concat();
-    if quoted || plain {
-        line.extend_from_slice(value);
-    } else {
-        line.push(b'"');
-        for &byte in value {
-            line.extend_from_slice(if byte == b'"' {
-                b"\\\""
-            } else {
-                std::slice::from_ref(&byte)
-            });
+    for (name, value) in &boot.ini {
+        if let Some(mistake) = ini_mistake(name, value) {
+            return Err(BootError(mistake));
         }
-        line.push(b'"');
+        text.extend(ini_line(name.as_bytes(), value.as_bytes()));
     }
-    line.push(b'\n');
-    line
+    CString::new(text).map_err(|_| BootError("a PHP setting contains a NUL byte".to_owned()))
 }
 
 fn check_abi() -> Result<(), BootError> {
@@ -191,7 +172,7 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
     let argv: &'static mut [*mut c_char] =
         Box::leak(Box::new([name.into_raw(), std::ptr::null_mut()]));
     let args: &'static sys::hearth_boot_args = Box::leak(Box::new(sys::hearth_boot_args {
-        ini_entries: ini_text(boot).into_raw(),
+        ini_entries: ini_text(boot)?.into_raw(),
         ini_path: path.map_or(std::ptr::null(), |p| p.into_raw().cast_const()),
         no_ini: boot.no_ini,
         mode: boot.mode.number(),

@@ -14,6 +14,7 @@ mod engine;
 mod family;
 mod host;
 mod incoming;
+mod ini;
 mod limit;
 mod request;
 mod runner;
@@ -28,6 +29,7 @@ pub use engine::{
 };
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::{BodyFault, BodySource};
+pub use ini::{ini_mistake, ini_setting};
 pub use request::{Body, Client, Pipe, Request, Response, Script};
 pub use task::{
     Task, call_task, current_request_id, current_task_id, loop_stop_task, timer_forget, timer_task,

@@ -21,6 +21,7 @@ const SOURCES: &[&str] = &[
     "histogram.c",
     "ledger.c",
     "library.c",
+    "library_functions.c",
     "persistent.c",
     "pool_entry.c",
     "request.c",

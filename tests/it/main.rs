@@ -15,6 +15,7 @@ mod guides;
 mod hooks;
 mod http;
 mod isolation;
+mod library;
 mod lifecycle;
 mod load;
 mod opcache;

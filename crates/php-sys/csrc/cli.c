@@ -154,30 +154,12 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	if (php_request_startup() == FAILURE) {
 		return false;
 	}
+	hearth_library_begin();
 	CG(skip_shebang) = 1;
 	zend_register_bool_constant(ZEND_STRL("PHP_CLI_PROCESS_TITLE"), false, CONST_CS, 0);
 	zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER));
 	PG(during_request_startup) = 0;
 	return true;
-}
-
-/*
- * Our library made and dropped objects before the script begins. Let the script's own be numbered from 1, as var_dump()
- * and spl_object_id() show it.
- */
-static void forget_object_numbers(void)
-{
-	zend_objects_store *store = &EG(objects_store);
-
-	while (store->top > 1 && !IS_OBJ_VALID(store->object_buckets[store->top - 1])) {
-		store->top--;
-	}
-	store->free_list_head = -1;
-	for (uint32_t handle = store->top - 1; handle >= 1; handle--) {
-		if (!IS_OBJ_VALID(store->object_buckets[handle])) {
-			ZEND_OBJECTS_STORE_ADD_TO_FREE_LIST(handle);
-		}
-	}
 }
 
 /* mode: 'f' a file, 'r' code, '-' standard input, 'l' check the syntax. */
@@ -186,7 +168,6 @@ hearth_task *hearth_cli_task(const char *script, const char *code, char mode, vo
 	hearth_request_state *state;
 
 	hearth_seal();
-	forget_object_numbers();
 	state = hearth_request_state_new(NULL);
 	script_task = hearth_task_new(HEARTH_JOB_SCRIPT, state);
 	/* What startup made live is this task's. */

@@ -39,7 +39,7 @@ static void ask_for_kind(zval *returned)
 	zval kind;
 
 	ZVAL_UNDEF(&kind);
-	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\entrykind", &kind, returned);
+	hearth_library_call("Hearth\\Internal\\Adapter", "entrykind", returned, &kind);
 	if (Z_TYPE(kind) == IS_STRING) {
 		slprintf(handler_kind, sizeof handler_kind, "%s", Z_STRVAL(kind));
 	}
@@ -51,7 +51,7 @@ static hearth_outcome adapt(zval *returned)
 	char *error = NULL;
 
 	ask_for_kind(returned);
-	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\adapt", &app_handler, returned);
+	hearth_library_call("Hearth\\Internal\\Adapter", "adapt", returned, &app_handler);
 	if (EG(exception)) {
 		return hearth_outcome_of_exception();
 	}

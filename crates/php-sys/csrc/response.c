@@ -321,7 +321,7 @@ static void respond_value(hearth_request_state *state, zval *value)
 			}
 	}
 	ZVAL_UNDEF(&converted);
-	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\toresponse", &converted, value);
+	hearth_library_call("Hearth\\Internal\\ResponseConverter", "toresponse", value, &converted);
 	if (Z_TYPE(converted) == IS_OBJECT && !EG(exception)) {
 		respond_object(state, Z_OBJ(converted));
 	} else if (Z_TYPE(converted) == IS_NULL && !EG(exception)) {

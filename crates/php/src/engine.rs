@@ -154,7 +154,7 @@ fn executable() -> CString {
         .unwrap_or_default()
 }
 
-/// Start the engine and load our own library. Once per process, before any thread.
+/// Start the engine. Once per process, before any thread.
 pub fn boot(boot: &Boot) -> Result<(), BootError> {
     check_abi()?;
     let is_cli = boot.mode == Mode::CommandLine;
@@ -179,6 +179,9 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
         argc: 1,
         argv: argv.as_mut_ptr(),
     }));
+    if boot.mode != Mode::Classic {
+        register_library();
+    }
     // SAFETY: `args` and all it points to live as long as the process, as hearth_boot asks.
     let started = unsafe { sys::hearth_boot(args) };
     if borrowed {
@@ -195,26 +198,24 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
     }
 }
 
-/// Load `Hearth\…`. In a server right after [`boot`]; on the command line once the request has begun.
-pub(crate) fn load_library() -> Result<(), BootError> {
+/// Tell the engine of the classes of `Hearth\…`: each is compiled where it is first named.
+fn register_library() {
+    let text = |text: &'static str| sys::hearth_str::new(text.as_bytes());
     let files: Vec<_> = PRELUDE
         .iter()
-        .map(|(name, source)| sys::hearth_source {
-            name: sys::hearth_str::new(name.as_bytes()),
-            source: sys::hearth_str::new(source.as_bytes()),
+        .map(|(name, source, classes)| {
+            let classes = Vec::leak(classes.iter().map(|class| text(class)).collect());
+            sys::hearth_source {
+                name: text(name),
+                source: text(source),
+                classes: classes.as_ptr(),
+                class_count: classes.len(),
+            }
         })
         .collect();
-    // SAFETY: the sources are constants of this binary; include_str! data is followed by no NUL, and the C side uses
-    // lengths only.
-    let outcome = unsafe { sys::hearth_load_library(files.as_ptr(), files.len()) };
-    if outcome == sys::HEARTH_OK {
-        Ok(())
-    } else {
-        Err(BootError(format!(
-            "Hearth's own PHP library failed: {}",
-            reported()
-        )))
-    }
+    let files = Vec::leak(files);
+    // SAFETY: the list was leaked, and its texts are constants of this binary; the C side uses lengths only.
+    unsafe { sys::hearth_library_register(files.as_ptr(), files.len()) };
 }
 
 fn reported() -> String {
@@ -222,9 +223,8 @@ fn reported() -> String {
     String::from_utf8_lossy(unsafe { sys::hearth_boot_error().bytes() }).into_owned()
 }
 
-/// Load our library, run the entry script and keep the handler it returns.
+/// Run the entry script and keep the handler it returns.
 pub fn run_entry(app: &Path) -> Result<(), BootError> {
-    load_library()?;
     let shown = app.display();
     let path = CString::new(app.as_os_str().as_encoded_bytes())
         .map_err(|_| BootError(format!("{shown}: a path cannot contain a NUL byte")))?;

@@ -32,7 +32,7 @@ pub use incoming::{BodyFault, BodySource};
 pub use ini::{ini_mistake, ini_setting};
 pub use request::{Body, Client, Pipe, Request, Response, Script};
 pub use task::{
-    Task, call_task, current_request_id, current_task_id, loop_stop_task, timer_forget, timer_task,
-    times_resumed,
+    Task, call_pools, current_request_id, current_task_id, loop_stop_task, timer_forget,
+    timer_task, times_resumed,
 };
 pub use wait::{Cancel, Cancelled, interrupt, is_unwinding, note_interrupted, throw_error, wait};

@@ -232,6 +232,8 @@ void hearth_script_run(hearth_task *task)
 	zend_try {
 		run_script(task);
 	} zend_end_try();
+	/* The script is over: what comes has the memory that it had. */
+	HEARTH_FORGET_OUT_OF_MEMORY();
 	zend_try {
 		hearth_on_join_children(false);
 	} zend_end_try();
@@ -244,15 +246,20 @@ void hearth_script_run(hearth_task *task)
 			hearth_on_join_children(false);
 		} zend_end_try();
 	}
+	HEARTH_FORGET_OUT_OF_MEMORY();
 	EG(flags) |= EG_FLAGS_IN_SHUTDOWN;
 	php_call_shutdown_functions();
-	php_free_shutdown_functions();
 	zend_try {
 		zend_call_destructors();
 	} zend_end_try();
 	zend_try {
 		php_output_end_all();
+	} zend_catch {
+		/* php_request_shutdown() ends output too, and would meet the handler that failed. */
+		OG(active) = OG(running) = NULL;
 	} zend_end_try();
+	/* Only now: destructors of what they hold, and functions that destructors add, come or do not come as under php. */
+	php_free_shutdown_functions();
 }
 
 /*

@@ -168,6 +168,7 @@ hearth_task *hearth_cli_task(const char *script, const char *code, char mode, vo
 	hearth_request_state *state;
 
 	hearth_seal();
+	hearth_begin_observers(SG(request_info).path_translated);
 	state = hearth_request_state_new(NULL);
 	script_task = hearth_task_new(HEARTH_JOB_SCRIPT, state);
 	/* What startup made live is this task's. */

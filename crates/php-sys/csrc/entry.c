@@ -116,6 +116,7 @@ hearth_outcome hearth_run_entry(const char *path)
 	hearth_entry_path = path;
 	hearth_entry_server();
 	entry_outcome = HEARTH_OK;
+	hearth_begin_observers(path);
 	hearth_entry_run(run_entry_script);
 	if (hearth_loop) {
 		slprintf(handler_kind, sizeof handler_kind, "frankenphp");

@@ -62,7 +62,7 @@ hearth_str hearth_boot_error(void);
 void hearth_seal(void);
 void hearth_after_fork(void);
 uint64_t hearth_post_max_size(void);
-/* What the app is: a word of Hearth\Internal\entryKind(), or "frankenphp". */
+/* What the app is: a word of Hearth\Internal\Adapter::entryKind(), or "frankenphp". */
 hearth_str hearth_handler_kind(void);
 /* Several requests will be in flight: refuse what they cannot share, such as persistent connections. */
 void hearth_refuse_persistent(bool refuse);

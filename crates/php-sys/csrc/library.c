@@ -170,6 +170,34 @@ static void run(zend_op_array *main)
 	zval_ptr_dtor(&unused);
 }
 
+static void run_and_free(zend_op_array *main)
+{
+	run(main);
+	zend_destroy_static_vars(main);
+	destroy_op_array(main);
+	efree_size(main, sizeof *main);
+}
+
+/*
+ * Debuggers and profilers begin with the first code of a request, unless that is a fiber's. The script runs on a stack of its
+ * own, which is one to them: where there are such extensions, an empty statement of its file runs before.
+ */
+void hearth_begin_observers(const char *script)
+{
+	if (zend_execute_ex == execute_ex && !ZEND_OBSERVER_ENABLED) {
+		return;
+	}
+	zend_try {
+		zend_string *code = zend_string_init(ZEND_STRL(";"), 0);
+		zend_op_array *main = zend_compile_string(code, script, ZEND_COMPILE_POSITION_AFTER_OPEN_TAG);
+
+		zend_string_release(code);
+		if (main) {
+			run_and_free(main);
+		}
+	} zend_end_try();
+}
+
 static void load(size_t number)
 {
 	const hearth_source *file = &files[number];
@@ -187,10 +215,7 @@ static void load(size_t number)
 	main = compile(code, name);
 	zend_string_release(code);
 	if (main) {
-		run(main);
-		zend_destroy_static_vars(main);
-		destroy_op_array(main);
-		efree_size(main, sizeof *main);
+		run_and_free(main);
 	}
 	if (!hearth_response_ce) {
 		hearth_response_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\response"));

@@ -111,6 +111,7 @@ void hearth_task_run_on_end(hearth_task *task);
 hearth_outcome hearth_outcome_of_exception(void);
 void hearth_library_prepare(void);
 void hearth_library_begin(void);
+void hearth_begin_observers(const char *script);
 zend_class_entry *hearth_library_autoload(zend_string *lower);
 zend_class_entry *hearth_library_class(const char *name);
 void hearth_library_call(const char *class, const char *method, zval *argument, zval *result);

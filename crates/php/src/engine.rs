@@ -249,7 +249,7 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
     }
 }
 
-/// What the app is, by the word of `entryKind()` in php/src: `callable` was made for Hearth and for several requests at
+/// What the app is, by the word of `Adapter::entryKind()` in php/src: `callable` was made for Hearth and for several requests at
 /// once; `laravel`, `symfony`, `slim`, `psr-15` and `frankenphp` were not.
 pub fn handler_kind() -> String {
     // SAFETY: the text is a buffer of the C side, and it is copied here.

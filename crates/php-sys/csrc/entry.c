@@ -36,10 +36,11 @@ hearth_str hearth_handler_kind(void)
 
 static void ask_for_kind(zval *returned)
 {
+	static zend_function *entry_kind;
 	zval kind;
 
 	ZVAL_UNDEF(&kind);
-	hearth_library_call("Hearth\\Internal\\Adapter", "entrykind", returned, &kind);
+	hearth_library_call(&entry_kind, "Hearth\\Internal\\Adapter", "entryKind", 1, returned, &kind);
 	if (Z_TYPE(kind) == IS_STRING) {
 		slprintf(handler_kind, sizeof handler_kind, "%s", Z_STRVAL(kind));
 	}
@@ -48,10 +49,11 @@ static void ask_for_kind(zval *returned)
 
 static hearth_outcome adapt(zval *returned)
 {
+	static zend_function *adapt_entry;
 	char *error = NULL;
 
 	ask_for_kind(returned);
-	hearth_library_call("Hearth\\Internal\\Adapter", "adapt", returned, &app_handler);
+	hearth_library_call(&adapt_entry, "Hearth\\Internal\\Adapter", "adapt", 1, returned, &app_handler);
 	if (EG(exception)) {
 		return hearth_outcome_of_exception();
 	}

@@ -271,15 +271,25 @@ zend_class_entry *hearth_library_class(const char *name)
 	return ce;
 }
 
-/* Calls a static method of the library with one argument. */
-void hearth_library_call(const char *class, const char *method, zval *argument, zval *result)
+static zend_function *find_method(const char *class, const char *name)
 {
 	zend_class_entry *ce = hearth_library_class(class);
+	zend_function *method = ce ? zend_hash_str_find_ptr_lc(&ce->function_table, name, strlen(name)) : NULL;
 
-	if (ce) {
-		zend_call_method(NULL, ce, NULL, method, strlen(method), result, 1, argument, NULL);
-	} else if (!EG(exception)) {
-		zend_throw_error(NULL, "Class \"%s\" cannot be loaded here", class);
+	if (!method && !EG(exception)) {
+		zend_throw_error(NULL, "%s::%s() cannot be called here", class, name);
+	}
+	return method;
+}
+
+/* Calls a static method of the library; `method` is where it is kept from its first call on. */
+void hearth_library_call(zend_function **method, const char *class, const char *name, uint32_t argc, zval *args, zval *result)
+{
+	if (UNEXPECTED(!*method)) {
+		*method = find_method(class, name);
+	}
+	if (EXPECTED(*method)) {
+		zend_call_known_function(*method, NULL, (*method)->common.scope, result, argc, args, NULL);
 	}
 }
 

@@ -4,21 +4,7 @@
  */
 #include "task.h"
 
-static void call(const char *name, zend_function **method, uint32_t argc, zval *args, zval *result)
-{
-	if (UNEXPECTED(!*method)) {
-		zend_class_entry *ce = hearth_library_class("Hearth\\Internal\\Functions");
-
-		*method = ce ? zend_hash_str_find_ptr(&ce->function_table, name, strlen(name)) : NULL;
-		if (!*method) {
-			if (!EG(exception)) {
-				zend_throw_error(NULL, "Hearth\\%s() cannot be called here", name);
-			}
-			return;
-		}
-	}
-	zend_call_known_function(*method, NULL, (*method)->common.scope, result, argc, args, NULL);
-}
+#define CLASS "Hearth\\Internal\\Functions"
 
 ZEND_FUNCTION(Hearth_parallel)
 {
@@ -37,7 +23,7 @@ ZEND_FUNCTION(Hearth_parallel)
 	if (!none) {
 		ZVAL_LONG(&args[1], limit);
 	}
-	call("parallel", &method, 2, args, return_value);
+	hearth_library_call(&method, CLASS, "parallel", 2, args, return_value);
 }
 
 ZEND_FUNCTION(Hearth_race)
@@ -48,7 +34,7 @@ ZEND_FUNCTION(Hearth_race)
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_ARRAY(callables)
 	ZEND_PARSE_PARAMETERS_END();
-	call("race", &method, 1, callables, return_value);
+	hearth_library_call(&method, CLASS, "race", 1, callables, return_value);
 }
 
 static void call_in_time(INTERNAL_FUNCTION_PARAMETERS, const char *name, zend_function **method)
@@ -65,7 +51,7 @@ static void call_in_time(INTERNAL_FUNCTION_PARAMETERS, const char *name, zend_fu
 	}
 	ZVAL_DOUBLE(&args[0], seconds);
 	ZVAL_COPY_VALUE(&args[1], callable);
-	call(name, method, 2, args, return_value);
+	hearth_library_call(method, CLASS, name, 2, args, return_value);
 }
 
 #define FUNCTION_IN_TIME(name) \

@@ -114,7 +114,7 @@ void hearth_library_begin(void);
 void hearth_begin_observers(const char *script);
 zend_class_entry *hearth_library_autoload(zend_string *lower);
 zend_class_entry *hearth_library_class(const char *name);
-void hearth_library_call(const char *class, const char *method, zval *argument, zval *result);
+void hearth_library_call(zend_function **method, const char *class, const char *name, uint32_t argc, zval *args, zval *result);
 void hearth_entry_run(void (*script)(void));
 void hearth_entry_left(void);
 void hearth_ground_seal(void);

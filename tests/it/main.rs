@@ -27,6 +27,7 @@ mod processes;
 mod profiler;
 mod request_end;
 mod run;
+mod run_parity;
 mod services;
 mod sites;
 mod sites_guide;

@@ -118,7 +118,36 @@ pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
     if value.contains(['\n', '\r', '\0']) {
         return Err(format!("the value of {key} has more than one line"));
     }
-    Ok((key.into(), value.trim().into()))
+    let value = value.trim();
+    if leaves_a_quote_open(value) {
+        return Err(format!(
+            "a quote in the value of {key} is not closed: {value}"
+        ));
+    }
+    Ok((key.into(), value.into()))
+}
+
+/// PHP's parser would look for the end of the text in the settings behind it. A value that begins with neither a letter, a
+/// digit nor a quote gets double quotes around it, as `php -d` does.
+fn leaves_a_quote_open(value: &str) -> bool {
+    let bare = value.starts_with(|c: char| c.is_ascii_alphanumeric() || "\"'".contains(c));
+    let line = match bare || value.is_empty() {
+        true => value.to_owned(),
+        false => format!("\"{value}\""),
+    };
+    let mut open = None;
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        match (open, c) {
+            (None, ';') => return false,
+            (None, '"' | '\'') => open = Some(c),
+            // A backslash before the last quote of the line hides nothing.
+            (Some('"'), '\\') if rest.as_str() != "\"" => _ = rest.next(),
+            (Some(quote), _) if quote == c => open = None,
+            _ => {}
+        }
+    }
+    open.is_some()
 }
 
 pub(crate) fn version(text: &str) -> Result<Option<String>, String> {

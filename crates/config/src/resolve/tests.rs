@@ -159,6 +159,33 @@ fn an_ini_setting_has_a_value_on_one_line() {
 }
 
 #[test]
+fn no_quote_of_an_ini_setting_is_left_open() {
+    for (value, good) in [
+        ("it's", false),
+        ("it's; it's", true),
+        ("/it's", true),
+        ("/a\"b", false),
+        ("/a\\", true),
+        ("/a\\\"b", true),
+        ("\"a", false),
+        ("\"a\\\"b\"", true),
+        ("\"it's\"", true),
+        ("'a", false),
+        ("'a\"b'", true),
+        ("a\"b\"c", true),
+        ("a ; it's", true),
+        ("", true),
+    ] {
+        let said = said(None, &[], &["a.php", "--ini", &format!("x={value}")]);
+        let mistake = format!("a quote in the value of x is not closed: {value}");
+        match good {
+            true => assert_eq!(said.settings().ini, [("x".to_owned(), value.to_owned())]),
+            false => assert!(said.problems().contains(&mistake), "{value}"),
+        }
+    }
+}
+
+#[test]
 fn all_mistakes_are_reported_at_once() {
     let file = "app = 'a.php'\n\n[workers]\nconccurency = 3\ncount = 0\n[http]\nkeepalive_timeout = -1\n[php]\nini = 3\nversion = 8.4\n[nonsense]\nx = 1\n";
     let env = [

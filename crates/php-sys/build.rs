@@ -30,6 +30,7 @@ const SOURCES: &[&str] = &[
     "histogram.c",
     "ledger.c",
     "library.c",
+    "library_functions.c",
     "no_suspend.c",
     "persistent.c",
     "pool_entry.c",

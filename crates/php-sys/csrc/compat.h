@@ -43,6 +43,7 @@
 #include <ext/pcre/php_pcre.h>
 #include <ext/random/php_random.h>
 #include <ext/session/php_session.h>
+#include <ext/spl/spl_exceptions.h>
 
 #if PHP_VERSION_ID < 80200
 # error "Hearth needs PHP 8.2 or newer: install php8.2-dev and libphp8.2-embed (Debian 12) or php8.4-dev and libphp8.4-embed (Debian 13)"

@@ -101,7 +101,7 @@ extern bool hearth_loop_ended;
 /* max_execution_time, in seconds, as it is now. */
 extern zend_long hearth_time_limit;
 
-/* What Symfony Runtime starts unless APP_RUNTIME says otherwise; in php/src/Internal/runtime.php. */
+/* What Symfony Runtime starts unless APP_RUNTIME says otherwise; in php/src/Symfony/Runtime.php. */
 #define HEARTH_SYMFONY_RUNTIME "Hearth\\Symfony\\Runtime"
 
 hearth_request_state *hearth_current_request(void);
@@ -126,6 +126,11 @@ void hearth_task_run_on_end(hearth_task *task);
 /* How what was called ended; an exception is taken and described for hearth_boot_error. */
 hearth_outcome hearth_outcome_of_exception(void);
 void hearth_library_prepare(void);
+void hearth_library_begin(void);
+void hearth_begin_observers(const char *script);
+zend_class_entry *hearth_library_autoload(zend_string *lower);
+zend_class_entry *hearth_library_class(const char *name);
+void hearth_library_call(zend_function **method, const char *class, const char *name, uint32_t argc, zval *args, zval *result);
 void hearth_entry_run(void (*script)(void));
 void hearth_entry_left(void);
 void hearth_ground_seal(void);
@@ -136,6 +141,7 @@ void hearth_loop_end_request(hearth_task *task);
 void hearth_loop_script_ended(hearth_task *task);
 void hearth_request_answer(hearth_request_state *state);
 bool hearth_request_finish(hearth_request_state *state);
+void hearth_register_errors(void);
 void hearth_register_frankenphp(void);
 void hearth_entry_server_variables(zval *server, bool boot);
 void hearth_server_environment_keep(void);

@@ -158,7 +158,7 @@ void hearth_superglobals_save(hearth_request_state *state);
 void hearth_superglobals_load(hearth_request_state *state);
 void hearth_superglobals_clear(void);
 void hearth_superglobals_seal(void);
-void hearth_input_filter_find(void);
+void hearth_input_filter_hook(void);
 void hearth_input_filter_save(zval *into);
 void hearth_input_filter_load(const zval *from);
 void hearth_input_filter_clear(void);

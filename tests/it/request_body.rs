@@ -98,7 +98,7 @@ fn a_cancelled_reader_does_not_take_the_body_with_it() {
         &server,
         "/post/post",
         "multipart/form-data; boundary=XX",
-        &upload,
+        upload,
     );
     eventually("the reader was cancelled", || cancelled.exists());
     client.send(rest);

@@ -58,7 +58,6 @@ void hearth_superglobals_clear(void)
 		}
 	}
 	undefine_tracked();
-	hearth_input_filter_clear();
 	live_state = NULL;
 }
 
@@ -80,7 +79,6 @@ void hearth_superglobals_save(hearth_request_state *state)
 	}
 	memcpy(state->http_globals, PG(http_globals), sizeof PG(http_globals));
 	undefine_tracked();
-	hearth_input_filter_save(state->filter_input);
 	live_state = NULL;
 }
 
@@ -98,7 +96,6 @@ void hearth_superglobals_load(hearth_request_state *state)
 	ZVAL_COPY_VALUE(&env, &PG(http_globals)[TRACK_VARS_ENV]);
 	memcpy(PG(http_globals), state->http_globals, sizeof PG(http_globals));
 	ZVAL_COPY_VALUE(&PG(http_globals)[TRACK_VARS_ENV], &env);
-	hearth_input_filter_load(state->filter_input);
 	live_state = state;
 }
 
@@ -355,7 +352,7 @@ void hearth_superglobals_hook(void)
 {
 	hook_opcodes();
 	hook_functions();
-	hearth_input_filter_hook();
+	hearth_cookies_hook();
 	hearth_upload_progress_hook();
 	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
 		zend_auto_global *global;

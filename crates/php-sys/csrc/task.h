@@ -37,7 +37,7 @@ struct hearth_task {
 	bool background;                 /* its request state is its own and ends with it */
 	bool left;                       /* exit() ended its function */
 	bool interrupted;                /* a wait on a descriptor was ended early: the answer may still come */
-	bool parses_for_itself;          /* Hearth\Request::cookie(): see input_filter.c */
+	bool parses_for_itself;          /* Hearth\Request::cookie(): see cookies.c */
 	bool awaits_body;                /* until another task has read its request's body */
 	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
 	uint32_t index, generation;      /* its id: see hearth_task_id */
@@ -210,6 +210,7 @@ void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
 double hearth_monotonic(void);
 bool hearth_in_task(void);
 void hearth_watch_persistent(void);
+void hearth_watch_no_suspend(void);
 /* form.c: one task of a request reads its body at a time. */
 bool hearth_body_lock(hearth_request_state *state);
 void hearth_body_unlock(hearth_request_state *state);

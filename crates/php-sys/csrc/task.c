@@ -110,7 +110,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->generation++;
 	task->job = job;
 	task->request = request;
-	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = false;
+	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = task->parses_for_itself = false;
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->loans = NULL;
 	task->acts_for = 0;

@@ -48,6 +48,7 @@ struct hearth_task {
 	bool background;                 /* its request state is its own and ends with it */
 	bool left;                       /* exit() ended its function */
 	bool interrupted;                /* a wait on a descriptor was ended early: the answer may still come */
+	bool parses_for_itself;          /* Hearth\Request::cookie(): see cookies.c */
 	bool awaits_body;                /* until another task has read its request's body */
 	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
 	uint32_t index, generation;      /* its id: see hearth_task_id */

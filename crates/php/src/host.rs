@@ -48,6 +48,10 @@ pub trait Host {
     fn cpu_limit(&self, seconds: u32);
     /// Has the script that runs used up its CPU time, of so many seconds? Asked at the VM's interrupts, and true once.
     fn cpu_time_over(&self) -> Option<u32>;
+    /// A task of this request, if it is one of a request, is about to run on a runner's poll.
+    fn resumes(&self, request: Option<&Request>);
+    /// It waits again, or has ended.
+    fn left(&self);
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }

@@ -62,6 +62,13 @@ bool hearth_can_wait(void)
 		&& !HEARTH_IS_OUT_OF_MEMORY();
 }
 
+/* A task runs, of others that could run meanwhile, and must not be left here: its calls block them all. */
+bool hearth_must_stay(void)
+{
+	return hearth_current && hearth_current->request && !hearth_current->busy && (hearth_no_switch || zend_fiber_switch_blocked())
+		&& !HEARTH_IS_OUT_OF_MEMORY();
+}
+
 void hearth_refuse_wait(void)
 {
 	if (!HEARTH_IS_OUT_OF_MEMORY()) {

@@ -93,6 +93,7 @@ uint64_t hearth_task_id_for_others(const hearth_task *task);
 void *hearth_current_owner(void);
 uint64_t hearth_current_task_id(void);
 bool hearth_can_wait(void);
+bool hearth_must_stay(void);
 /* The same, but Rust may run on the task's stack: it is Rust that asks. */
 bool hearth_may_leave(void);
 /* For who must wait where it may not: raise what says so. */

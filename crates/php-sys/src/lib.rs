@@ -169,6 +169,7 @@ unsafe extern "C" {
     pub fn hearth_current_task_id() -> u64;
     pub fn hearth_current_owner() -> *mut c_void;
     pub fn hearth_can_wait() -> bool;
+    pub fn hearth_must_stay() -> bool;
     pub fn hearth_may_leave() -> bool;
     pub fn hearth_refuse_wait();
     pub fn hearth_busy(busy: bool) -> bool;

@@ -52,6 +52,8 @@ pub trait Host {
     fn resumes(&self, request: Option<&Request>);
     /// It waits again, or has ended.
     fn left(&self);
+    /// How long until this request's time is over; [`Duration::MAX`] without a limit.
+    fn time_left(&self, request: &Request) -> Duration;
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }

@@ -206,6 +206,14 @@ impl php::Host for ProcessHost {
         crate::watchdog::stopped();
     }
 
+    fn time_left(&self, request: &Request) -> Duration {
+        match request.deadline() {
+            u64::MAX => Duration::MAX,
+            // The clock counts whole milliseconds: at the end of this one it is over.
+            deadline => Duration::from_millis(deadline.saturating_sub(now_ms()) + 1),
+        }
+    }
+
     fn overdue(&self, request: &Request) -> Option<Cancel> {
         if now_ms() < request.deadline() {
             return None;

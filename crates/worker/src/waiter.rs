@@ -258,6 +258,18 @@ impl Waiter for Tokio {
         }
     }
 
+    fn stays(&self) -> Option<Duration> {
+        php::stays()
+    }
+
+    fn stayed_too_long(&self) {
+        php::stayed_too_long();
+    }
+
+    fn refuse(&self) {
+        php::refuse_wait();
+    }
+
     fn is_unwinding(&self) -> bool {
         php::is_unwinding()
     }

@@ -7,6 +7,7 @@ mod errors;
 mod orphans;
 mod places;
 mod sharing;
+mod stays;
 mod time;
 
 use crate::support::one_worker;

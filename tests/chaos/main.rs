@@ -41,7 +41,7 @@ fn random_handlers_leave_their_workers_and_each_other_alone() {
         }
         eprintln!("CHAOS_SEED={seed} CHAOS_REQUESTS={requests}: {found:#?}");
         if setting("CHAOS_SHRINK").is_some() {
-            shrink::shrink(plan);
+            shrink::shrink(plan, &found);
         }
         failed.push(seed);
     }

@@ -6,6 +6,7 @@ mod crashes;
 mod errors;
 mod orphans;
 mod places;
+mod queues;
 mod sharing;
 mod stays;
 mod time;

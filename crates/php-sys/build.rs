@@ -13,6 +13,7 @@ const SOURCES: &[&str] = &[
     "database.c",
     "entry.c",
     "errors.c",
+    "fiber.c",
     "frankenphp.c",
     "functions.c",
     "ground.c",

@@ -139,6 +139,7 @@ void hearth_watch_errors(void);
 zend_string *hearth_fatal_error(void);
 void hearth_watch_interrupts(void);
 void hearth_guard_engine(void);
+void hearth_guard_fibers(void);
 /* A fatal error left the task that runs, from wherever it was. */
 void hearth_guard_forget(void);
 bool hearth_is_cli(void);

@@ -13,7 +13,14 @@ final class Context
     }
 }
 
-final class Own extends Exception {}
+final class Own extends Exception
+{
+    /** Where another request's code may catch it, it names nobody. */
+    public static function of(Context $c): self
+    {
+        return new self(home($c) ? $c->token : 'elsewhere');
+    }
+}
 
 /** Whether this runs for the request it was written for: what is kept may be called by another. */
 function home(Context $c): bool

@@ -139,11 +139,11 @@ pub(crate) const KINDS: &[Kind] = &[
         "§v = Hearth\\background(function () use ($c) { §0 }); try { §v->await(§s); } catch (Hearth\\TimeoutError) {}",
     ),
     // Ends.
-    kind("throw", 8, "throw new Own($c->token);"),
+    kind("throw", 8, "throw Own::of($c);"),
     kind(
         "catch",
         14,
-        "try { §0 throw new Own($c->token); } catch (Own $e) { own($c, $e->getMessage()); §1 } finally { §2 }",
+        "try { §0 throw Own::of($c); } catch (Own $e) { own($c, $e->getMessage()); §1 } finally { §2 }",
     ),
     kind("finally", 10, "try { §0 } finally { §1 }"),
     kind("return", 3, "return;"),
@@ -180,7 +180,7 @@ pub(crate) const KINDS: &[Kind] = &[
     kind(
         "destructor-in-unwinding",
         6,
-        "try { (function () use ($c) { §v = new Dies($c, function () use ($c) { §0 }); throw new Own($c->token); })(); } catch (Own $e) { own($c, $e->getMessage()); }",
+        "try { (function () use ($c) { §v = new Dies($c, function () use ($c) { §0 }); throw Own::of($c); })(); } catch (Own $e) { own($c, $e->getMessage()); }",
     ),
     kind(
         "destructor-kept",
@@ -226,7 +226,7 @@ pub(crate) const KINDS: &[Kind] = &[
     kind(
         "generator-throw",
         4,
-        "§v = (function () use ($c) { try { yield 1; } finally { §0 } })(); §v->current(); try { §v->throw(new Own($c->token)); } catch (Own $e) { own($c, $e->getMessage()); }",
+        "§v = (function () use ($c) { try { yield 1; } finally { §0 } })(); §v->current(); try { §v->throw(Own::of($c)); } catch (Own $e) { own($c, $e->getMessage()); }",
     ),
     kind(
         "generator-shared",
@@ -252,7 +252,7 @@ pub(crate) const KINDS: &[Kind] = &[
     kind(
         "fiber-throw",
         4,
-        "§v = new Fiber(function () use ($c) { try { §0 Fiber::suspend(1); } finally { §1 } }); §v->start(); try { §v->isSuspended() && §v->throw(new Own($c->token)); } catch (Own $e) { own($c, $e->getMessage()); }",
+        "§v = new Fiber(function () use ($c) { try { §0 Fiber::suspend(1); } finally { §1 } }); §v->start(); try { §v->isSuspended() && §v->throw(Own::of($c)); } catch (Own $e) { own($c, $e->getMessage()); }",
     ),
     kind(
         "fiber-in-child",

@@ -21,6 +21,7 @@ const SOURCES: &[&str] = &[
     "entry.c",
     "error_handler.c",
     "errors.c",
+    "fiber.c",
     "form.c",
     "frankenphp.c",
     "functions.c",

@@ -291,7 +291,7 @@ pub const OPTIONS: &[Opt] = &[
         default: "5",
         group: Group::Limits,
         short: "After that, time to end before its worker is killed",
-        long: "For code that computes without waiting and so does not notice the time limit.",
+        long: "For code that computes without waiting and so does not notice the time limit. Code that catches the error and waits again is told again each time this is over.",
     },
     Opt {
         key: "http.header_timeout",

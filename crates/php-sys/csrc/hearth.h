@@ -102,6 +102,7 @@ bool hearth_calls(hearth_str function);
 /* The number of the descriptor with that index among those that proc_open(), which runs, hands on; -1: no more. */
 int64_t hearth_handed_on(uint32_t index);
 bool hearth_can_wait(void);
+bool hearth_must_stay(void);
 /* The same, but Rust may run on the task's stack: it is Rust that asks. */
 bool hearth_may_leave(void);
 /* For who must wait where it may not: raise what says so. */

@@ -222,6 +222,7 @@ bool hearth_boot(const hearth_boot_args *args)
 	if (!start_engine(args)) {
 		return false;
 	}
+	hearth_guard_fibers();
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_guard_engine();

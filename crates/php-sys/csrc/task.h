@@ -51,6 +51,8 @@ struct hearth_task {
 	bool parses_for_itself;          /* Hearth\Request::cookie(): see cookies.c */
 	bool awaits_body;                /* until another task has read its request's body */
 	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
+	int guards_below;                /* so often leaving was forbidden when it was resumed: see guard.c */
+	uint32_t blocks_below;
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
 	zval shown_error_handler;        /* it waits in its request's error handler, which only others see meanwhile */
@@ -187,8 +189,11 @@ zend_string *hearth_fatal_error(void);
 void hearth_watch_interrupts(void);
 void hearth_guard_engine(void);
 void hearth_guard_sqlite(void);
+void hearth_guard_fibers(void);
+/* The task is about to run, maybe on top of one that must not be left. */
+void hearth_guard_begin(hearth_task *task);
 /* A fatal error left the task that runs, from wherever it was. */
-void hearth_guard_forget(void);
+void hearth_guard_forget(const hearth_task *task);
 bool hearth_is_cli(void);
 void hearth_bail_out_of_memory(void);
 /* There may be a task that is. */

@@ -173,6 +173,7 @@ unsafe extern "C" {
     pub fn hearth_calls(function: hearth_str) -> bool;
     pub fn hearth_handed_on(index: u32) -> i64;
     pub fn hearth_can_wait() -> bool;
+    pub fn hearth_must_stay() -> bool;
     pub fn hearth_may_leave() -> bool;
     pub fn hearth_refuse_wait();
     pub fn hearth_busy(busy: bool) -> bool;

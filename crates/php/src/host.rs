@@ -55,6 +55,12 @@ pub trait Host {
     fn locks_held(&self) -> usize;
     /// What ended left locks behind: count only `count` of them from here on. The number of the others.
     fn forget_locks(&self, count: usize) -> usize;
+    /// A task of this request, if it is one of a request, is about to run on a runner's poll.
+    fn resumes(&self, request: Option<&Request>);
+    /// It waits again, or has ended.
+    fn left(&self);
+    /// How long until this request's time is over; [`Duration::MAX`] without a limit.
+    fn time_left(&self, request: &Request) -> Duration;
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }

@@ -37,4 +37,7 @@ pub use task::{
     Task, call_pools, current_request_id, current_task_id, loop_stop_task, timer_forget,
     timer_task, times_resumed,
 };
-pub use wait::{Cancel, Cancelled, interrupt, is_unwinding, note_interrupted, throw_error, wait};
+pub use wait::{
+    Cancel, Cancelled, interrupt, is_unwinding, note_interrupted, refuse_wait, stayed_too_long,
+    stays, throw_error, wait,
+};

@@ -158,7 +158,11 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
         _ => "Standard input code".into(),
     };
     let argv: Vec<OsString> = std::iter::once(name).chain(args).collect();
-    ProcessHost::install(None, std::time::Duration::ZERO, true);
+    ProcessHost::install(
+        None,
+        (std::time::Duration::ZERO, std::time::Duration::ZERO),
+        true,
+    );
     crate::waiter::interruptible();
     let mut script = match Cli::start(run, &argv) {
         Ok(script) => script,

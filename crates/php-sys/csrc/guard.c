@@ -35,7 +35,10 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 	zend_class_entry *ce;
 
 	hearth_no_switch++;
-	ce = autoload(name, lower);
+	ce = hearth_library_autoload(lower);
+	if (!ce && !EG(exception)) {
+		ce = autoload(name, lower);
+	}
 	hearth_no_switch--;
 	return ce;
 }

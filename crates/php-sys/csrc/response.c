@@ -304,6 +304,7 @@ static void respond_exception(hearth_request_state *state)
 
 static void respond_value(hearth_request_state *state, zval *value)
 {
+	static zend_function *to_response;
 	zval converted;
 
 	switch (Z_TYPE_P(value)) {
@@ -321,7 +322,7 @@ static void respond_value(hearth_request_state *state, zval *value)
 			}
 	}
 	ZVAL_UNDEF(&converted);
-	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\toresponse", &converted, value);
+	hearth_library_call(&to_response, "Hearth\\Internal\\ResponseConverter", "toResponse", 1, value, &converted);
 	if (Z_TYPE(converted) == IS_OBJECT && !EG(exception)) {
 		respond_object(state, Z_OBJ(converted));
 	} else if (Z_TYPE(converted) == IS_NULL && !EG(exception)) {
@@ -438,6 +439,7 @@ void hearth_request_run(hearth_task *task)
 		php_output_deactivate();
 		return;
 	}
+	hearth_boot_settings_apply();
 	ZVAL_UNDEF(&result);
 	ZVAL_OBJ(&argument, hearth_request_object_new(state->request));
 	state->request_object = Z_OBJ(argument);

@@ -27,6 +27,12 @@ static void on_watched(INTERNAL_FUNCTION_PARAMETERS)
 	if (watch->sharing && hearth_sharing_refuses(execute_data, return_value, watch)) {
 		return;
 	}
+	if (watch->no_suspend) {
+		hearth_no_switch++;
+		watch->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		hearth_no_switch--;
+		return;
+	}
 	if (!watch->use || !hearth_current) {
 		watch->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		return;
@@ -89,6 +95,7 @@ void hearth_watch_install(void)
 	zend_hash_init(&watches, 512, NULL, NULL, 1);
 	hearth_watch_sharing();
 	hearth_watch_use();
+	hearth_watch_no_suspend();
 	replace(CG(function_table));
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		replace(&ce->function_table);

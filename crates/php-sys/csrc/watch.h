@@ -27,6 +27,7 @@ struct hearth_watch {
 	zif_handler original;
 	const hearth_sharing *sharing;
 	uint8_t use;
+	bool no_suspend;          /* the task is not left in it: see no_suspend.c */
 };
 
 /* The watch of this function and of all others with the same handler; made if there is none. */
@@ -37,6 +38,7 @@ void hearth_watch_install(void);
 
 void hearth_watch_sharing(void);
 void hearth_watch_use(void);
+void hearth_watch_no_suspend(void);
 /* Is the call refused or done? */
 bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch);

@@ -30,7 +30,7 @@ pub trait Host {
     fn alarm(&self) -> Box<dyn Alarm>;
     /// A line for the log; `request` is the id of the request that it is about, 0 for none.
     fn log(&self, level: Level, message: &str, request: u64);
-    /// What PHP code that the host called with [`call_task`] has to say to it.
+    /// What PHP code that the host called with [`call_pools`](crate::call_pools) has to say to it.
     fn report(&self, text: &str);
     /// A task ended in a fatal error: the process is to be replaced.
     fn broken(&self);

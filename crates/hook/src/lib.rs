@@ -33,7 +33,7 @@ use std::time::Duration;
 pub use inherit::{Forking, keep_inherited, when_forked};
 pub use locks::{forget_locks, locks_held};
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
-pub use owners::{disown, disown_all, is_poisoned, own, poison};
+pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};
 pub use real::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 pub use turn::give_way_to_the_woken;
 

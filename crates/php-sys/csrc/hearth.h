@@ -196,6 +196,8 @@ hearth_task *hearth_call_pools(const char *method, double argument, void *owner)
 void hearth_on_interrupt(void);
 /* Throws: the task that runs calls `function` on what that other one is using. */
 void hearth_on_two_tasks(void *owner, uint64_t task, hearth_str function);
+/* Does another task wait on that descriptor? Then it threw. */
+bool hearth_on_refuses(int fd);
 /* Does a library hold a lock on this thread? Then no task is left. */
 bool hearth_on_holds_lock(void);
 

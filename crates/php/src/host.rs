@@ -51,6 +51,8 @@ pub trait Host {
     /// Task `intruder` was refused what task `owner` uses and waits on: where both have sent something, nobody can tell whose
     /// answer comes next.
     fn two_tasks(&self, owner: u64, intruder: u64);
+    /// Does another task wait on that descriptor? Then an exception is under way.
+    fn refuses(&self, fd: i32) -> bool;
     /// How many locks of libraries this thread holds: while it holds one, no task is left.
     fn locks_held(&self) -> usize;
     /// What ended left locks behind: count only `count` of them from here on. The number of the others.

@@ -202,6 +202,11 @@ impl php::Host for ProcessHost {
         crate::descriptors::poison(owner, intruder);
     }
 
+    fn refuses(&self, fd: i32) -> bool {
+        // One that is of no use to anybody may be closed.
+        !hook::is_poisoned(fd) && hook::refuses(fd)
+    }
+
     fn locks_held(&self) -> usize {
         hook::locks_held()
     }

@@ -35,12 +35,15 @@ final class SymfonyBridge
             [],
             $request->cookie(),
             $request->files(),
-            self::serverVariables($request) + $_SERVER,
+            $_SERVER + self::serverVariables($request),
             $content,
         );
     }
 
     /**
+     * What is in `$_SERVER`, unless `variables_order` leaves that empty. As there, no client sets `HTTP_PROXY`, and a name with an
+     * underscore does not pass for one with a hyphen.
+     *
      * @internal
      * @return array<string, string>
      */
@@ -57,8 +60,12 @@ final class SymfonyBridge
             $server['HTTPS'] = 'on';
         }
         foreach ($request->headers() as $name => $lines) {
+            if ($name === 'proxy' || \preg_match('/^[a-z0-9-]+$/D', (string) $name) !== 1) {
+                continue;
+            }
             $key = \strtoupper(\strtr((string) $name, '-', '_'));
-            $server[$key === 'CONTENT_TYPE' || $key === 'CONTENT_LENGTH' ? $key : "HTTP_$key"] = \implode(', ', $lines);
+            $value = \implode($name === 'cookie' ? '; ' : ', ', $lines);
+            $server[$key === 'CONTENT_TYPE' || $key === 'CONTENT_LENGTH' ? $key : "HTTP_$key"] = $value;
         }
 
         return $server;

@@ -6,6 +6,7 @@
 static const char *script_name;
 static zend_file_handle script_file;
 static hearth_task *script_task;
+static zend_long first_resource;
 
 void hearth_cli_register_variables(zval *variables)
 {
@@ -154,6 +155,7 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	if (php_request_startup() == FAILURE) {
 		return false;
 	}
+	first_resource = EG(regular_list).nNextFreeElement;
 	hearth_library_begin();
 	hearth_modules_before_boot();
 	CG(skip_shebang) = 1;
@@ -163,12 +165,26 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	return true;
 }
 
+/* What was opened before the script begins is none of its: its own are numbered as under php. */
+static void forget_resources(void)
+{
+	zend_ulong handle;
+
+	ZEND_HASH_REVERSE_FOREACH_NUM_KEY(&EG(regular_list), handle) {
+		if ((zend_long) handle >= first_resource) {
+			zend_hash_index_del(&EG(regular_list), handle);
+		}
+	} ZEND_HASH_FOREACH_END();
+	EG(regular_list).nNextFreeElement = first_resource;
+}
+
 /* mode: 'f' a file, 'r' code, '-' standard input, 'l' check the syntax. */
 hearth_task *hearth_cli_task(const char *script, const char *code, char mode, void *owner)
 {
 	hearth_request_state *state;
 
 	hearth_seal();
+	forget_resources();
 	hearth_begin_observers(SG(request_info).path_translated);
 	state = hearth_request_state_new(NULL);
 	script_task = hearth_task_new(HEARTH_JOB_SCRIPT, state);

@@ -41,6 +41,9 @@ final class SymfonyBridge
     }
 
     /**
+     * What is in `$_SERVER`, unless `variables_order` leaves that empty. As there, no client sets `HTTP_PROXY`, and a name with an
+     * underscore does not pass for one with a hyphen.
+     *
      * @internal
      * @return array<string, string>
      */

@@ -24,7 +24,7 @@ pub use budget::set_budgets;
 pub use cli::{Cli, Run, info};
 pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_kind, post_max_size,
-    refuse_persistent, run_entry, seal, series, version,
+    refuse_persistent, remove_temporary_files, run_entry, seal, series, version,
 };
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::{BodyFault, BodySource};

@@ -112,7 +112,7 @@ pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
     let _busy = Busy::enter();
     let mut future = pin!(future);
     loop {
-        if take_cancel(cell) {
+        if take_cancel(&cell) {
             return Err(Cancelled);
         }
         // SAFETY: null, or the waker of the poll that resumed this task and lasts until the task suspends.
@@ -154,5 +154,5 @@ pub(crate) fn on_interrupt() {
     {
         cell.cancel.set(Some(why));
     }
-    take_cancel(cell);
+    take_cancel(&cell);
 }

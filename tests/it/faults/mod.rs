@@ -3,10 +3,12 @@
 mod cancellation;
 mod children;
 mod crashes;
+mod endings;
 mod errors;
 mod orphans;
 mod places;
 mod sharing;
+mod stacks;
 mod time;
 
 use crate::support::one_worker;

@@ -63,6 +63,26 @@ fn php_config() -> String {
     )
 }
 
+/// `PHP_SYS_CHECK=asan` and `PHP_SYS_CHECK=memcheck`: what `./dev test` of these names builds. Without redzones on stacks, which
+/// AddressSanitizer cannot follow from one task to the next: libphp does not tell it of switches.
+fn check_with(build: &mut cc::Build) {
+    println!("cargo:rerun-if-env-changed=PHP_SYS_CHECK");
+    match std::env::var("PHP_SYS_CHECK").as_deref() {
+        Ok("asan") => {
+            build
+                .flag("-fsanitize=address")
+                .flag("-fno-omit-frame-pointer")
+                .flag("--param=asan-stack=0");
+            println!("cargo:rustc-link-lib=dylib=asan");
+        }
+        Ok("memcheck") => {
+            build.define("HEARTH_VALGRIND", None);
+        }
+        Ok(other) if !other.is_empty() => panic!("PHP_SYS_CHECK={other}: asan or memcheck"),
+        _ => {}
+    }
+}
+
 fn main() {
     let config = php_config();
     let version = ask(&config, "--version").expect("php-config --version");
@@ -77,6 +97,7 @@ fn main() {
     {
         build.flag(flag);
     }
+    check_with(&mut build);
     build
         .define("_GNU_SOURCE", None)
         .flag("-Wall")

@@ -2,6 +2,12 @@
 //!
 //! `PHP_CONFIG` names another php-config; the default is the newest of those Debian installs.
 
+#[path = "build/generate.rs"]
+mod generate;
+#[path = "build/state_table.rs"]
+mod state_table;
+
+use std::path::Path;
 use std::process::Command;
 
 const SOURCES: &[&str] = &[
@@ -9,11 +15,14 @@ const SOURCES: &[&str] = &[
     "class.c",
     "classic.c",
     "cli.c",
+    "cookies.c",
     "cycle.c",
     "database.c",
     "entry.c",
+    "error_handler.c",
     "errors.c",
     "fatal.c",
+    "form.c",
     "frankenphp.c",
     "functions.c",
     "ground.c",
@@ -22,6 +31,7 @@ const SOURCES: &[&str] = &[
     "histogram.c",
     "ledger.c",
     "library.c",
+    "no_suspend.c",
     "persistent.c",
     "pool_entry.c",
     "request.c",
@@ -31,11 +41,18 @@ const SOURCES: &[&str] = &[
     "sapi.c",
     "server_variables.c",
     "stack.c",
+    "state_boot.c",
+    "state_engine.c",
+    "state_extensions.c",
+    "state_hidden.c",
+    "state_modules.c",
+    "state_ranges.c",
     "superglobals.c",
     "task.c",
     "task_object.c",
     "task_state.c",
     "timers.c",
+    "upload_progress.c",
     "user_ini.c",
     "waiters.c",
 ];
@@ -83,11 +100,25 @@ fn check_with(build: &mut cc::Build) {
     }
 }
 
+/// `state_table.h` in the output folder, from `state/`.
+fn generate_state_table() -> String {
+    let out = std::env::var("OUT_DIR").expect("OUT_DIR");
+    let table =
+        state_table::read_table(Path::new("state")).unwrap_or_else(|problem| panic!("{problem}"));
+    std::fs::write(
+        Path::new(&out).join("state_table.h"),
+        generate::header(&table),
+    )
+    .expect("OUT_DIR can be written");
+    out
+}
+
 fn main() {
     let config = php_config();
     let version = ask(&config, "--version").expect("php-config --version");
     let short: String = version.split('.').take(2).collect::<Vec<_>>().join(".");
     let mut build = cc::Build::new();
+    build.include(generate_state_table());
     for name in SOURCES {
         build.file(format!("csrc/{name}"));
     }
@@ -110,5 +141,7 @@ fn main() {
     println!("cargo:rustc-link-lib=dylib=php{short}");
     println!("cargo:rustc-env=HEARTH_PHP_VERSION={short}");
     println!("cargo:rerun-if-changed=csrc");
+    println!("cargo:rerun-if-changed=state");
+    println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-env-changed=PHP_CONFIG");
 }

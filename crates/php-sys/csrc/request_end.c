@@ -113,8 +113,9 @@ static void work(hearth_request_state *state)
 	hearth_run_shutdown_functions();
 }
 
-static void release_handlers(void)
+static void release_handlers(hearth_request_state *state)
 {
+	hearth_error_handler_end(state);
 	zval_ptr_dtor(&EG(user_error_handler));
 	ZVAL_UNDEF(&EG(user_error_handler));
 	zval_ptr_dtor(&EG(user_exception_handler));
@@ -135,7 +136,6 @@ static void release_handlers(void)
 /* In the order of php_request_shutdown. */
 static void release(hearth_request_state *state)
 {
-	hearth_extensions_end();
 	if (state->request_object) {
 		hearth_request_object_end(state->request_object);
 		state->request_object = NULL;
@@ -147,7 +147,7 @@ static void release(hearth_request_state *state)
 		ZVAL_UNDEF(&state->locals);
 		zval_ptr_dtor(&locals);
 	}
-	release_handlers();
+	release_handlers(state);
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
 	}
@@ -157,6 +157,9 @@ static void release(hearth_request_state *state)
 		state->superglobals_live = false;
 	}
 	zend_ini_deactivate();
+	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_REQUEST))) {
+		hearth_ranges_release(HEARTH_SCOPE_REQUEST);
+	}
 }
 
 /* Everything of a request that may run PHP code; with it ends the task to which it belongs. */

@@ -74,6 +74,16 @@ void hearth_task_unpark_family(const hearth_task *but)
 	}
 }
 
+/* Tasks of the request that wait for one that has read its body. */
+void hearth_task_unpark_readers(const hearth_request_state *request)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i]->awaits_body && tasks[i]->request == request) {
+			hearth_on_unpark(tasks[i]->owner);
+		}
+	}
+}
+
 static hearth_task *allocate(void)
 {
 	hearth_task *task = pecalloc(1, sizeof *task, 1);
@@ -99,7 +109,8 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->generation++;
 	task->job = job;
 	task->request = request;
-	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = false;
+	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = false;
+	ZVAL_UNDEF(&task->shown_error_handler);
 	task->loans = NULL;
 	task->acts_for = 0;
 	hearth_task_state_init(&task->saved);
@@ -261,13 +272,13 @@ static void enter(hearth_task *task)
  */
 static void leave_state(hearth_task *task, bool shared)
 {
+	hearth_body_mend();
+	hearth_error_handler_show(task);
 	if (!task->done || task->job == HEARTH_JOB_SCRIPT) {
 		hearth_state_save(&task->saved, shared ? NULL : task->request);
 		return;
 	}
-	if (UNEXPECTED(BG(strtok_string)) && !task->broken) {
-		hearth_task_state_end();
-	}
+	hearth_task_state_end(task->broken);
 	if (shared) {
 		return;
 	} else if (UNEXPECTED(task->broken)) {
@@ -291,6 +302,8 @@ hearth_step hearth_task_resume(hearth_task *task)
 		return HEARTH_STEP_BROKEN;
 	}
 	if (outer) {
+		hearth_body_mend();
+		hearth_error_handler_show(outer);
 		hearth_state_save(&outer->saved, shared ? NULL : outer->request);
 	}
 	task->outer = outer;
@@ -299,6 +312,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	hearth_current = task;
 	if (task->request) {
 		hearth_state_load(&task->saved, shared ? NULL : task->request);
+		hearth_error_handler_hide(task);
 	}
 	enter(task);
 	if (task->request) {
@@ -307,6 +321,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	hearth_current = outer;
 	if (outer) {
 		hearth_state_load(&outer->saved, shared ? NULL : outer->request);
+		hearth_error_handler_hide(outer);
 	}
 	if (!task->done) {
 		return HEARTH_STEP_WAITING;

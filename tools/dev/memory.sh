@@ -7,7 +7,8 @@ asan_options='verify_asan_link_order=0:detect_leaks=0:detect_stack_use_after_ret
 asan_tests='concurrency:: faults:: isolation:: request_end:: superglobals:: pool_hangups::'
 asan_without='memory recurs large small orphans as_under_php_fpm a_fatal_error_ends_its_child a_fatal_error_in_a_shutdown_function'
 
-# Libraries that PHP loads compare strings by words; PHP's heap has its own marks of what is defined. So only addresses count.
+# Libraries that PHP loads compare strings by words, and so does code that PCRE compiles, which is switched off; PHP's heap has its
+# own marks of what is defined. So only addresses count.
 memcheck_options='--quiet --undef-value-errors=no --trace-children=yes --num-callers=30 --max-stackframe=4000000'
 memcheck_phpt='engine fiber process stream'
 memcheck_phpunit='Channel|Locks|PoolBorrow|PoolFaults|PoolUpkeep|Tasks'
@@ -45,7 +46,7 @@ memcheck_run() {
     shift 2
     # shellcheck disable=SC2086 # a list of words
     USE_ZEND_ALLOC=0 timeout 300 valgrind $memcheck_options --trace-children-skip='*/php[0-9]*,*/bash,*/sh,*/dash' \
-        --log-file="$report.%p" "$(target_dir)/memcheck/release/hearth" run "$@" >"$report.out" 2>&1 </dev/null
+        --log-file="$report.%p" "$(target_dir)/memcheck/release/hearth" run -d pcre.jit=0 "$@" >"$report.out" 2>&1 </dev/null
     if [ $? -eq 124 ]; then
         echo "memcheck: $report took too long" >&2
         return 1

@@ -21,6 +21,7 @@ const SOURCES: &[&str] = &[
     "entry.c",
     "error_handler.c",
     "errors.c",
+    "fatal.c",
     "fiber.c",
     "form.c",
     "frankenphp.c",
@@ -41,6 +42,7 @@ const SOURCES: &[&str] = &[
     "response.c",
     "sapi.c",
     "server_variables.c",
+    "stack.c",
     "state_boot.c",
     "state_engine.c",
     "state_extensions.c",
@@ -82,6 +84,26 @@ fn php_config() -> String {
     )
 }
 
+/// `PHP_SYS_CHECK=asan` and `PHP_SYS_CHECK=memcheck`: what `./dev test` of these names builds. Without redzones on stacks, which
+/// AddressSanitizer cannot follow from one task to the next: libphp does not tell it of switches.
+fn check_with(build: &mut cc::Build) {
+    println!("cargo:rerun-if-env-changed=PHP_SYS_CHECK");
+    match std::env::var("PHP_SYS_CHECK").as_deref() {
+        Ok("asan") => {
+            build
+                .flag("-fsanitize=address")
+                .flag("-fno-omit-frame-pointer")
+                .flag("--param=asan-stack=0");
+            println!("cargo:rustc-link-lib=dylib=asan");
+        }
+        Ok("memcheck") => {
+            build.define("HEARTH_VALGRIND", None);
+        }
+        Ok(other) if !other.is_empty() => panic!("PHP_SYS_CHECK={other}: asan or memcheck"),
+        _ => {}
+    }
+}
+
 /// `state_table.h` in the output folder, from `state/`.
 fn generate_state_table() -> String {
     let out = std::env::var("OUT_DIR").expect("OUT_DIR");
@@ -110,6 +132,7 @@ fn main() {
     {
         build.flag(flag);
     }
+    check_with(&mut build);
     build
         .define("_GNU_SOURCE", None)
         .flag("-Wall")

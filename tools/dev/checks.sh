@@ -3,8 +3,9 @@
 
 passed=0
 failed=0
-# Only when they are named: phpsrc and phpquick, the part of it that does not take long, fetch PHP's source; chaos takes hours.
-more_checks='phpsrc phpquick chaos'
+# Only when they are named. phpsrc and phpquick fetch PHP's source: the one takes long, the other is the part of it that does
+# not. asan and memcheck build the programs again; chaos takes hours.
+more_checks='phpsrc phpquick chaos asan memcheck'
 all_checks='format lint arrows generated rust phpt phpunit'
 
 target_dir() {
@@ -105,6 +106,8 @@ check() {
         *::*) libtest "$1" cargo test ${CI:+--locked} -p it -- "$1" ;;
         phpt) libtest phpt cargo run -q -p testkit --bin phpt -- tests/phpt ;;
         phpunit) check_phpunit ;;
+        asan) check_asan ;;
+        memcheck) check_memcheck ;;
         phpsrc)
             packages_install phpsrc
             one phpsrc tests/php-src/run
@@ -121,6 +124,8 @@ check() {
 run_checks() {
     # shellcheck disable=SC2086 # a list of words
     [ $# -gt 0 ] || set -- $all_checks
+    # `--asan` is what other projects call it.
+    [ "$*" != --asan ] || set -- asan
     for name in "$@"; do
         case $name in *::*) continue ;; esac
         case " $all_checks $more_checks " in *" $name "*) ;; *) fail "no check called $name: there are $all_checks $more_checks, and black-box tests by a part of their name with ::" 2 ;; esac

@@ -44,9 +44,10 @@ packages_of() {
             echo 'apache2-utils wrk procps util-linux openssl shellcheck'
             ;;
         bench) echo "mariadb-server-core mariadb-client-core nginx-light wrk apache2-utils curl procps php$v-cli php$v-mysql" ;;
+        memcheck) echo 'valgrind' ;;
         phpsrc) echo "dpkg-dev xz-utils php$v-cgi" ;;
         tree) echo 'debootstrap debian-archive-keyring' ;;
-        *) fail "no package group called $1: there are build, serve, test, bench and phpsrc" 2 ;;
+        *) fail "no package group called $1: there are build, serve, test, bench, memcheck and phpsrc" 2 ;;
     esac
 }
 

@@ -315,7 +315,7 @@ static void serve(void)
 {
 	begin();
 	if (php_request_startup() == SUCCESS) {
-		HEARTH_SET_STACK_LIMITS(&task.context);
+		HEARTH_SET_STACK_LIMITS(&task.context, hearth_stack_limit(&task.context));
 		zend_try {
 			run_script();
 		} zend_end_try();
@@ -325,7 +325,8 @@ static void serve(void)
 	ending = true;
 	php_request_shutdown(NULL);
 	SG(server_context) = NULL;
-	hearth_no_switch = 0;
+	hearth_sections = NULL;
+	hearth_stack_trim(&task.context);
 }
 
 /* The bottom of the stack: a request, and when resumed, the next. */
@@ -350,7 +351,7 @@ static bool make_stack(void)
 	size_t size;
 	void *kept;
 
-	if (!HEARTH_FIBER_INIT(&task.context, &classic_kind, entry, CLASSIC_STACK)) {
+	if (!HEARTH_FIBER_INIT(&task.context, &classic_kind, entry, hearth_stack_size_for(CLASSIC_STACK))) {
 		return false;
 	}
 	/* The engine describes the stack in memory that ends with each request; the stack does not. */

@@ -55,14 +55,18 @@
 # error "This PHP is a debug build; its structures differ from those of the libphp that users run: point PHP_CONFIG at a release build"
 #endif
 
+/* The engine's description of a stack, which it keeps to itself. It begins like this in all releases. */
+typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
+#define HEARTH_STACK_BOUNDS(context) ((const hearth_stack_bounds *) (context)->stack)
+
 /* 8.3 checks the C stack against the limits of the running fiber; a context of our own must set them. */
 #if defined(ZEND_CHECK_STACK_LIMIT)
-# define HEARTH_SET_STACK_LIMITS(context) do { \
+# define HEARTH_SET_STACK_LIMITS(context, lowest) do { \
 		EG(stack_base) = zend_fiber_stack_base((context)->stack); \
-		EG(stack_limit) = zend_fiber_stack_limit((context)->stack); \
+		EG(stack_limit) = (char *) (lowest) + EG(reserved_stack_size); \
 	} while (0)
 #else
-# define HEARTH_SET_STACK_LIMITS(context) ((void) (context))
+# define HEARTH_SET_STACK_LIMITS(context, lowest) ((void) (context), (void) (lowest))
 #endif
 
 /* True on success: 8.2 and 8.3 return a bool, 8.4 a zend_result, for which success is 0. */

@@ -83,14 +83,15 @@ void hearth_report_unseen(zend_object *exception, void *owner)
 	zend_execute_data *frame = EG(current_execute_data);
 	const zend_op *opline = frame ? frame->opline : NULL;
 	zend_string *text, *line;
+	hearth_section section;
 
 	if (!is_worth_a_report(exception)) {
 		return;
 	}
 	EG(exception) = NULL;
-	hearth_no_switch++;
+	hearth_section_enter(&section);
 	text = hearth_describe_exception(exception);
-	hearth_no_switch--;
+	hearth_section_leave(&section);
 	line = zend_string_concat2(ZSTR_VAL(text), ZSTR_LEN(text), where, sizeof where - 1);
 	hearth_on_task_log(owner, HEARTH_LOG_ERROR, (hearth_str){ZSTR_VAL(line), ZSTR_LEN(line)});
 	zend_string_release(line);
@@ -122,6 +123,15 @@ static void (*report_error)(int, zend_string *, const uint32_t, zend_string *);
 
 #define HEARTH_FATAL (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)
 
+/* What the compiler has begun is another file's otherwise: loops to leave, operations put off. */
+static void reset_compiler(void)
+{
+	CG(loop_var_stack).top = 0;
+	CG(delayed_oplines_stack).top = 0;
+	CG(memoized_exprs) = NULL;
+	CG(memoize_mode) = 0;
+}
+
 /*
  * A fatal error ends one task, not the worker's others. PHP's own handler marks every object of the process as
  * destroyed before it bails out; so let it only report, and bail out here.
@@ -139,9 +149,15 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 		report_error(type, file, line, message);
 		return;
 	}
+	if (zend_alloc_in_memory_limit_error_reporting()) {
+		hearth_discard_echoed();
+	}
 	report_error(type | E_DONT_BAIL, file, line, message);
 	EG(exit_status) = 255;
 	zend_set_memory_limit(PG(memory_limit));
+	if (CG(in_compilation)) {
+		reset_compiler();
+	}
 	zend_bailout();
 }
 

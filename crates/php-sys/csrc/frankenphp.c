@@ -77,7 +77,7 @@ static bool may_ask(void)
 		zend_throw_exception(spl_ce_RuntimeException, "frankenphp_handle_request() called inside its own callback", 0);
 		return false;
 	}
-	if (hearth_no_switch || zend_fiber_switch_blocked()) {
+	if (hearth_in_section() || zend_fiber_switch_blocked()) {
 		zend_throw_error(NULL, "frankenphp_handle_request() cannot wait here: inside an autoloader, the compiler, "
 			"the garbage collector, or another place where the engine forbids a switch");
 		return false;

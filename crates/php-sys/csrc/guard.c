@@ -9,55 +9,137 @@ static zend_class_entry *(*autoload)(zend_string *, zend_string *);
 static int (*collect_cycles)(void);
 static void (*interrupt)(zend_execute_data *);
 
+/* ---- sections in which a task must not be left ---- */
+
+/*
+ * Each is in the C frame that is in it, on the stack of a task or of a Fiber. A Fiber that is suspended in one takes it along:
+ * nothing else that runs meanwhile is in that section.
+ */
+hearth_section *hearth_sections;
+
+static bool is_deeper(const void *one, const void *other)
+{
+	return (uintptr_t) one < (uintptr_t) other;
+}
+
+/* Those of `context` that are deeper than `frame`: a fatal error has left them. */
+static void forget_deeper(const zend_fiber_context *context, const void *frame)
+{
+	hearth_section **place = &hearth_sections;
+
+	while (*place) {
+		if ((*place)->context == context && (!frame || is_deeper(*place, frame))) {
+			*place = (*place)->next;
+		} else {
+			place = &(*place)->next;
+		}
+	}
+}
+
+void hearth_section_enter(hearth_section *section)
+{
+	if (UNEXPECTED(hearth_sections)) {
+		forget_deeper(EG(current_fiber_context), section);
+	}
+	section->context = EG(current_fiber_context);
+	section->next = hearth_sections;
+	hearth_sections = section;
+}
+
+void hearth_section_leave(const hearth_section *section)
+{
+	for (hearth_section **place = &hearth_sections; *place; place = &(*place)->next) {
+		if (*place == section) {
+			*place = section->next;
+			return;
+		}
+	}
+}
+
+/* The stack of `context` is no more. */
+void hearth_sections_forget(const zend_fiber_context *context)
+{
+	if (UNEXPECTED(hearth_sections)) {
+		forget_deeper(context, NULL);
+	}
+}
+
+/* Is what runs, or what it was called from, in one? */
+bool hearth_in_section(void)
+{
+	const zend_fiber_context *context = EG(current_fiber_context);
+
+	forget_deeper(context, __builtin_frame_address(0));
+	for (; context; context = hearth_context_below(context)) {
+		for (hearth_section *section = hearth_sections; section; section = section->next) {
+			if (section->context == context) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 static zend_op_array *on_compile_file(zend_file_handle *handle, int type)
 {
+	hearth_section section;
 	zend_op_array *ops;
 
-	hearth_no_switch++;
+	hearth_section_enter(&section);
 	ops = engine_compile_file(handle, type);
-	hearth_no_switch--;
+	hearth_section_leave(&section);
 	return ops;
 }
 
 static zend_op_array *on_compile_string(HEARTH_COMPILE_STRING_ARGS)
 {
+	hearth_section section;
 	zend_op_array *ops;
 
-	hearth_no_switch++;
+	hearth_section_enter(&section);
 	ops = engine_compile_string(source, filename, position);
-	hearth_no_switch--;
+	hearth_section_leave(&section);
 	return ops;
 }
 
 /* A second task that needs the class while it is half linked, or being loaded, would not find it. */
 static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 {
+	hearth_section section;
 	zend_class_entry *ce;
 
-	hearth_no_switch++;
+	hearth_section_enter(&section);
 	ce = hearth_library_autoload(lower);
 	if (!ce && !EG(exception)) {
 		ce = autoload(name, lower);
 	}
-	hearth_no_switch--;
+	hearth_section_leave(&section);
 	return ce;
 }
 
 static int on_collect_cycles(void)
 {
+	hearth_section section;
 	int count;
 
-	hearth_no_switch++;
+	hearth_section_enter(&section);
 	count = collect_cycles();
-	hearth_no_switch--;
+	hearth_section_leave(&section);
 	return count;
+}
+
+/* ---- may it wait? ---- */
+
+static bool may_switch(void)
+{
+	return (EXPECTED(!hearth_sections) || !hearth_in_section()) && !zend_fiber_switch_blocked()
+		&& !hearth_stack_is_for_signals();
 }
 
 /* May this thread, here and now, leave the task that runs? In classic mode there is no other that could run meanwhile. */
 bool hearth_may_leave(void)
 {
-	return hearth_current && (!hearth_current->request || (!hearth_no_switch && !zend_fiber_switch_blocked()))
-		&& !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
+	return hearth_current && (!hearth_current->request || may_switch()) && !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
 }
 
 bool hearth_calls(hearth_str function)
@@ -93,15 +175,13 @@ int64_t hearth_handed_on(uint32_t index)
 /* The same, asked by hooks of libc: calls that Rust makes on the task's stack are to pass. */
 bool hearth_can_wait(void)
 {
-	return hearth_current && !hearth_current->busy && !hearth_no_switch && !zend_fiber_switch_blocked()
-		&& !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
+	return hearth_current && !hearth_current->busy && may_switch() && !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
 }
 
 /* A task runs, of others that could run meanwhile, and must not be left here: its calls block them all. */
 bool hearth_must_stay(void)
 {
-	return hearth_current && hearth_current->request && !hearth_current->busy && (hearth_no_switch || zend_fiber_switch_blocked())
-		&& !HEARTH_IS_OUT_OF_MEMORY();
+	return hearth_current && hearth_current->request && !hearth_current->busy && !may_switch() && !HEARTH_IS_OUT_OF_MEMORY();
 }
 
 void hearth_refuse_wait(void)
@@ -113,39 +193,30 @@ void hearth_refuse_wait(void)
 	}
 }
 
-static uint32_t unblock_all(void)
+/* How often the engine forbids a switch: it only says whether. */
+uint32_t hearth_count_blocks(void)
 {
 	uint32_t count = 0;
 
 	for (; zend_fiber_switch_blocked(); count++) {
 		zend_fiber_switch_unblock();
 	}
+	for (uint32_t i = 0; i < count; i++) {
+		zend_fiber_switch_block();
+	}
 	return count;
 }
 
-static void block(uint32_t count)
-{
-	while (count-- > 0) {
-		zend_fiber_switch_block();
-	}
-}
-
-/* No task is left there, but one may be started there: what is counted by now is of those below it. */
-void hearth_guard_begin(hearth_task *task)
-{
-	task->guards_below = hearth_no_switch;
-	task->blocks_below = 0;
-	if (UNEXPECTED(zend_fiber_switch_blocked())) {
-		block(task->blocks_below = unblock_all());
-	}
-}
-
-/* What is counted beyond that is of the task, which ends where it stands. */
+/* `task` began in the middle of another when `task->blocks` were set; those, and that one's sections, stay. */
 void hearth_guard_forget(const hearth_task *task)
 {
-	hearth_no_switch = task->guards_below;
-	unblock_all();
-	block(task->blocks_below);
+	while (zend_fiber_switch_blocked()) {
+		zend_fiber_switch_unblock();
+	}
+	for (uint32_t i = 0; i < task->blocks; i++) {
+		zend_fiber_switch_block();
+	}
+	forget_deeper(&task->context, __builtin_frame_address(0));
 }
 
 bool hearth_has_doomed;
@@ -164,6 +235,7 @@ static void on_interrupt(zend_execute_data *frame)
 	if (interrupt) {
 		interrupt(frame);
 	}
+	hearth_stack_check();
 	if (hearth_current && !hearth_current->busy) {
 		hearth_bail_out_if_doomed();
 		hearth_on_interrupt();

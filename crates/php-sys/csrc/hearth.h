@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* Raised with every change of this file; compared with the Rust side at start. */
-#define HEARTH_ABI 7
+#define HEARTH_ABI 8
 
 typedef struct { const char *ptr; size_t len; } hearth_str;
 typedef struct { hearth_str name, value; } hearth_header;
@@ -118,6 +118,8 @@ typedef enum { HEARTH_THROW_TIMEOUT = 0, HEARTH_THROW_CANCELLED = 1, HEARTH_THRO
 void hearth_throw(hearth_throwable kind, hearth_str message);
 
 void hearth_release(void *retained);
+/* Before the process ends without closing what is open. */
+void hearth_remove_temporary_files(void);
 
 /* ---- called by C ---- */
 
@@ -161,6 +163,8 @@ void hearth_on_request_release(void *request);
 void hearth_on_time_limit(void *owner, double seconds);
 /* Classic mode: the CPU time that the script may use from now on, in seconds; 0 is no limit. */
 void hearth_on_cpu_limit(int64_t seconds);
+/* A fatal error has ended the request of `owner`, whose task goes on with what PHP does after one. */
+void hearth_on_broken(void *owner);
 /* This worker cannot go on: replace it after what it has. */
 void hearth_on_leave(hearth_str reason);
 

@@ -17,8 +17,9 @@ void hearth_run_shutdown_functions(void)
 	}
 	CG(unclean_shutdown) = false;
 	php_call_shutdown_functions();
-	hearth_bail_out_of_memory();
-	if (CG(unclean_shutdown)) {
+	if (UNEXPECTED(CG(unclean_shutdown)) || UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || UNEXPECTED(hearth_current->doomed)) {
+		/* None is called twice. They may hold what the error left half done. */
+		BG(user_shutdown_function_names) = NULL;
 		zend_bailout();
 	}
 	CG(unclean_shutdown) = before;

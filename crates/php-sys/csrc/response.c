@@ -126,6 +126,16 @@ size_t hearth_echo(const char *text, size_t length)
 	return length;
 }
 
+void hearth_discard_echoed(void)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	/* After the error none is left: what shutdown functions print goes out. */
+	if (state && state->request && !state->failed) {
+		smart_str_free(&state->out);
+	}
+}
+
 /* What was handed over leaves when this thread turns to it: now, as the code after a flush may compute for long. */
 void hearth_let_send(void)
 {
@@ -395,6 +405,28 @@ void hearth_request_answer(hearth_request_state *state)
 	}
 	if (EG(exception)) {
 		hearth_report_exception();
+	}
+}
+
+/*
+ * After a fatal error the client gets what was echoed, as under php-fpm: error pages come from shutdown functions. Where nothing
+ * was, it gets the page of an exception.
+ */
+void hearth_request_answer_broken(hearth_request_state *state)
+{
+	if (state->finished || state->gone) {
+		return;
+	}
+	state->continues = false;
+	state->deferred = NULL;
+	if (state->committed) {
+		send_kept(state);
+	} else if (!state->responded) {
+		if (!state->out.s && SG(sapi_headers).http_response_code == 500) {
+			zend_llist_clean(&SG(sapi_headers).headers);
+			smart_str_appends(&state->out, "Internal Server Error\n");
+		}
+		respond_echoed(state);
 	}
 }
 

@@ -125,6 +125,7 @@ sapi_module_struct hearth_sapi = {
 static PHP_MINIT_FUNCTION(hearth)
 {
 	(void) type; (void) module_number;
+	hearth_stack_startup();
 	hearth_library_prepare();
 	if (!hearth_is_cli()) {
 		hearth_server_environment_keep();
@@ -179,6 +180,7 @@ static bool start_engine(const hearth_boot_args *args)
 	sapi_module.name = hearth_sapi.name = hearth_is_cli() ? "cli" : "hearth";
 	hearth_watch_interrupts();
 	hearth_guard_sqlite();
+	hearth_stack_watch();
 	return true;
 }
 

@@ -7,7 +7,6 @@
 #define HEARTH_SCRIPT_STACK (64 * 1024 * 1024)
 
 __thread hearth_task *hearth_current;
-int hearth_no_switch;
 bool hearth_broken;
 
 /* The entry script while it runs, and what runs it. */
@@ -183,7 +182,22 @@ static void set_up_stack(hearth_task *task)
 	EG(filename_override) = NULL;
 	EG(active_fiber) = NULL;
 	EG(jit_trace_num) = 0;
-	HEARTH_SET_STACK_LIMITS(&task->context);
+	HEARTH_SET_STACK_LIMITS(&task->context, hearth_stack_limit(&task->context));
+}
+
+/* A fatal error has left all that was on its stack. */
+static void end_broken(hearth_task *task)
+{
+	zend_string *fatal = hearth_fatal_error();
+
+	task->broken = hearth_broken = true;
+	task->busy = task->doomed = false;
+	HEARTH_FORGET_OUT_OF_MEMORY();
+	hearth_stack_rearm(&task->context);
+	hearth_guard_forget(task);
+	hearth_use_forget(task);
+	hearth_task_end_broken(task);
+	hearth_task_object_end(task, fatal);
 }
 
 /* The bottom of every task's stack. It never returns while its context can be used again. */
@@ -203,11 +217,7 @@ static void entry(zend_fiber_transfer *transfer)
 			run_job(task);
 			hearth_bail_out_of_memory();
 		} zend_catch {
-			task->broken = hearth_broken = true;
-			HEARTH_FORGET_OUT_OF_MEMORY();
-			hearth_guard_forget(task);
-			hearth_use_forget(task);
-			hearth_task_object_end(task, hearth_fatal_error());
+			end_broken(task);
 		} zend_end_try();
 		task->done = true;
 		out.context = task->resumer;
@@ -221,18 +231,26 @@ static void entry(zend_fiber_transfer *transfer)
 static bool make_context(hearth_task *task)
 {
 	bool script = task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_ENTRY;
-	size_t size = script ? HEARTH_SCRIPT_STACK : (size_t) EG(fiber_stack_size);
+	size_t size = script ? HEARTH_SCRIPT_STACK : HEARTH_TASK_STACK;
 
-	if (!HEARTH_FIBER_INIT(&task->context, &task_kind, entry, size)) {
+	if (!HEARTH_FIBER_INIT(&task->context, &task_kind, entry, hearth_stack_size_for(size))) {
 		if (EG(exception)) {
 			zend_clear_exception();
 		}
-		hearth_log(HEARTH_LOG_ERROR, "no memory for a task's stack of %zu bytes (fiber.stack_size; see also vm.max_map_count)", size);
+		hearth_log(HEARTH_LOG_ERROR, "no memory for a task's stack of %zu bytes (see vm.max_map_count and vm.overcommit_memory)", size);
 		return false;
 	}
 	task->has_context = true;
 	task->resume_at = &task->context;
 	return true;
+}
+
+const zend_fiber_context *hearth_context_below(const zend_fiber_context *context)
+{
+	if (context->kind == zend_ce_fiber) {
+		return zend_fiber_from_context((zend_fiber_context *) context)->caller;
+	}
+	return context->kind == &task_kind ? ((const hearth_task *) context)->resumer : NULL;
 }
 
 /* Switch to where `task` is. Returns when it waits or has ended. */
@@ -290,8 +308,8 @@ hearth_step hearth_task_resume(hearth_task *task)
 		hearth_state_save(&outer->saved, shared ? NULL : outer->request);
 	}
 	task->outer = outer;
+	task->blocks = outer && UNEXPECTED(zend_fiber_switch_blocked()) ? hearth_count_blocks() : 0;
 	task->resumer = EG(current_fiber_context);
-	hearth_guard_begin(task);
 	hearth_current = task;
 	if (task->request) {
 		hearth_state_load(&task->saved, shared ? NULL : task->request);
@@ -320,6 +338,7 @@ void hearth_task_park(hearth_task *task)
 {
 	zend_fiber_transfer transfer = {0};
 
+	hearth_stack_rearm(&task->context);
 	task->resume_at = EG(current_fiber_context);
 	transfer.context = task->resumer;
 	ZVAL_NULL(&transfer.value);
@@ -368,6 +387,7 @@ void hearth_task_free(hearth_task *task)
 	task->object = NULL;
 	leave_request(task);
 	if (!task->broken) {
+		hearth_stack_trim(&task->context);
 		task->next_free = free_tasks;
 		free_tasks = task;
 	}

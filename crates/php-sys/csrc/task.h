@@ -2,6 +2,7 @@
 #ifndef HEARTH_TASK_H
 #define HEARTH_TASK_H
 
+#include "stack.h"
 #include "task_state.h"
 
 typedef enum {
@@ -51,8 +52,7 @@ struct hearth_task {
 	bool parses_for_itself;          /* Hearth\Request::cookie(): see cookies.c */
 	bool awaits_body;                /* until another task has read its request's body */
 	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
-	int guards_below;                /* so often leaving was forbidden when it was resumed: see guard.c */
-	uint32_t blocks_below;
+	uint32_t blocks;                 /* how often the engine forbade a switch where it was resumed */
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
 	zval shown_error_handler;        /* it waits in its request's error handler, which only others see meanwhile */
@@ -93,7 +93,6 @@ extern __thread hearth_task *hearth_current;
 extern zend_fcall_info hearth_handler;
 extern zend_fcall_info_cache hearth_handler_cache;
 extern zend_class_entry *hearth_task_ce, *hearth_request_ce, *hearth_response_ce;
-extern int hearth_no_switch;
 /* A fatal error has happened in this process: what ends from here on is not worth a report. */
 extern bool hearth_broken;
 /* The app is being booted. */
@@ -143,6 +142,8 @@ hearth_task *hearth_loop_request(hearth_request_state *state, void *owner);
 void hearth_loop_end_request(hearth_task *task);
 void hearth_loop_script_ended(hearth_task *task);
 void hearth_request_answer(hearth_request_state *state);
+/* The same after a fatal error. */
+void hearth_request_answer_broken(hearth_request_state *state);
 bool hearth_request_finish(hearth_request_state *state);
 void hearth_register_errors(void);
 void hearth_register_frankenphp(void);
@@ -153,6 +154,7 @@ void hearth_set_server_variable(zval *server, const char *name, const char *valu
 void hearth_entry_server(void);
 void hearth_entry_server_forget(HashTable *server);
 void hearth_request_end(hearth_task *task);
+void hearth_task_end_broken(hearth_task *task);
 void hearth_run_shutdown_functions(void);
 /* What `defer()` was given. */
 void hearth_run_deferred(hearth_request_state *state);
@@ -190,8 +192,19 @@ void hearth_watch_interrupts(void);
 void hearth_guard_engine(void);
 void hearth_guard_sqlite(void);
 void hearth_guard_fibers(void);
-/* The task is about to run, maybe on top of one that must not be left. */
-void hearth_guard_begin(hearth_task *task);
+/* A section of C code in whose middle a task must not be left: see guard.c. */
+typedef struct hearth_section {
+	const zend_fiber_context *context;
+	struct hearth_section *next;
+} hearth_section;
+extern hearth_section *hearth_sections;
+void hearth_section_enter(hearth_section *section);
+void hearth_section_leave(const hearth_section *section);
+void hearth_sections_forget(const zend_fiber_context *context);
+bool hearth_in_section(void);
+/* What resumed the stack of `context`; NULL for the process's own. */
+const zend_fiber_context *hearth_context_below(const zend_fiber_context *context);
+uint32_t hearth_count_blocks(void);
 /* A fatal error left the task that runs, from wherever it was. */
 void hearth_guard_forget(const hearth_task *task);
 bool hearth_is_cli(void);
@@ -203,6 +216,8 @@ bool hearth_is_callable(zval *callable, uint32_t argument);
 void hearth_task_park(hearth_task *task);
 void hearth_commit_head(hearth_request_state *state);
 size_t hearth_echo(const char *text, size_t length);
+/* What the engine does with its own buffers when memory is exhausted. */
+void hearth_discard_echoed(void);
 size_t hearth_cli_echo(const char *text, size_t length);
 int hearth_cli_deactivate(void);
 int hearth_cli_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_headers_struct *headers);

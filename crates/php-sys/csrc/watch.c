@@ -28,9 +28,11 @@ static void on_watched(INTERNAL_FUNCTION_PARAMETERS)
 		return;
 	}
 	if (watch->no_suspend) {
-		hearth_no_switch++;
+		hearth_section section;
+
+		hearth_section_enter(&section);
 		watch->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-		hearth_no_switch--;
+		hearth_section_leave(&section);
 		return;
 	}
 	if (!watch->use || !hearth_current) {

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_double, c_int, c_void};
 
 /// Raised with every change of `hearth.h`.
-pub const HEARTH_ABI: u32 = 7;
+pub const HEARTH_ABI: u32 = 8;
 /// The PHP release series that this build is for, such as `8.2`.
 pub const PHP_SERIES: &str = env!("HEARTH_PHP_VERSION");
 
@@ -183,6 +183,7 @@ unsafe extern "C" {
     pub fn hearth_note_interrupted();
     pub fn hearth_throw(kind: c_int, message: hearth_str);
     pub fn hearth_release(retained: *mut c_void);
+    pub fn hearth_remove_temporary_files();
     pub fn hearth_timer_task(callback: u64, owner: *mut c_void) -> *mut hearth_task;
     pub fn hearth_timer_forget(callback: u64);
     pub fn hearth_call_pools(

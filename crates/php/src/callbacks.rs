@@ -200,9 +200,9 @@ quick_callbacks! {
     fn hearth_on_header(request: *mut c_void, name: hearth_str, out: *mut hearth_str) -> bool {
         // SAFETY: C passes a live request, a name that lives during the call, and a place for the answer.
         let (request, name) = unsafe { (request_of(request), name.bytes()) };
-        let Some(value) = request.field(name) else { return false };
+        let Some(value) = request.raw_field(name) else { return false };
         // SAFETY: as above.
-        unsafe { out.write(hearth_str::new(value)) };
+        unsafe { out.write(value) };
         true
     }
 
@@ -275,6 +275,11 @@ callbacks! {
     fn hearth_on_write(request: *mut c_void, piece: hearth_str) -> bool {
         // SAFETY: C passes a live request and bytes that live during the call.
         unsafe { request_of(request).write(Bytes::copy_from_slice(piece.bytes())) }
+    }
+
+    fn hearth_on_broken(owner: *mut c_void) {
+        // SAFETY: the owner is the running task's.
+        unsafe { cell_of(owner) }.break_off();
     }
 
     fn hearth_on_leave(reason: hearth_str) {

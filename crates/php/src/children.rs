@@ -77,7 +77,7 @@ pub(crate) fn join_children(cancel: bool) -> bool {
     let Some(family) = cell.family.get().cloned() else {
         return true;
     };
-    let this: *const TaskCell = cell;
+    let this = Rc::as_ptr(&cell);
     if cancel {
         cancel_all(&family);
     }

@@ -288,6 +288,12 @@ pub fn after_fork() {
     unsafe { sys::hearth_after_fork() }
 }
 
+/// Files of `php://temp` and `tmpfile()`: to be called by a process that ends without closing what a fatal error left open.
+pub fn remove_temporary_files() {
+    // SAFETY: called on the engine's thread, outside of any task.
+    unsafe { sys::hearth_remove_temporary_files() }
+}
+
 /// May the code that runs now wait by leaving its task? False outside tasks and on other threads.
 pub fn can_wait() -> bool {
     // SAFETY: reads thread-local and engine flags.

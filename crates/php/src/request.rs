@@ -1,5 +1,6 @@
 //! One HTTP request as PHP sees it, and the response that comes back.
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::CString;
@@ -10,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http1::{RequestHead, ResponseHead};
+use php_sys::hearth_str;
 
 use crate::incoming::{BodyFault, BodySource, Incoming};
 use crate::wait::{may_leave, wait};
@@ -279,11 +281,11 @@ impl Request {
     }
 
     /// The value of a field; several of one name are joined as RFC 9110 (5.3) says.
-    pub(crate) fn field(&self, name: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn field(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
         let mut values = self.head.fields.get_all(name);
         let first = values.next()?;
         let Some(second) = values.next() else {
-            return Some(first);
+            return Some(Cow::Borrowed(first));
         };
         let separator: &[u8] = if name.eq_ignore_ascii_case(b"cookie") {
             b"; "
@@ -291,9 +293,19 @@ impl Request {
             b", "
         };
         let all: Vec<_> = [first, second].into_iter().chain(values).collect();
-        *self.joined.borrow_mut() = all.join(separator);
-        // SAFETY: the bytes live in `self` until the next call of this function; C copies them at once.
-        unsafe { self.joined.as_ptr().as_ref() }.map(Vec::as_slice)
+        Some(Cow::Owned(all.join(separator)))
+    }
+
+    /// The same for C, which copies it at once: what is joined is kept up to the next call.
+    pub(crate) fn raw_field(&self, name: &[u8]) -> Option<hearth_str> {
+        Some(match self.field(name)? {
+            Cow::Borrowed(value) => hearth_str::new(value),
+            Cow::Owned(value) => {
+                let mut joined = self.joined.borrow_mut();
+                *joined = value;
+                hearth_str::new(&joined)
+            }
+        })
     }
 }
 

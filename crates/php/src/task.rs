@@ -156,9 +156,7 @@ impl TaskCell {
         }
         self.forget_locks(locks);
         if step == sys::HEARTH_STEP_BROKEN {
-            self.broken.set(true);
-            host().broken();
-            self.forsake();
+            self.break_off();
         }
         self.end();
         true
@@ -174,6 +172,15 @@ impl TaskCell {
             );
             host().log(Level::Warning, &message, self.request_id());
         }
+    }
+
+    /// A fatal error ended its code. Called when that has happened, where PHP goes on with the end of the request, and again when
+    /// nothing of it runs any more.
+    pub(crate) fn break_off(&self) {
+        if !self.broken.replace(true) {
+            host().broken();
+        }
+        self.forsake();
     }
 
     /// A fatal error ended it, in the middle of whatever it did: nobody waits for its request's children any more. They stand
@@ -333,10 +340,18 @@ impl Future for Task {
 }
 
 /// The task that runs on this thread.
-pub(crate) fn current() -> Option<&'static TaskCell> {
-    // SAFETY: the owner is the cell of the task that is running, which is alive while it runs; callers use the
-    // reference only until they return to that task's PHP code, so 'static is never outlived in practice.
-    unsafe { sys::hearth_current_owner().cast::<TaskCell>().as_ref() }
+pub(crate) fn current() -> Option<Rc<TaskCell>> {
+    // SAFETY: reads a pointer of this thread.
+    let owner = unsafe { sys::hearth_current_owner() }.cast::<TaskCell>();
+    if owner.is_null() {
+        return None;
+    }
+    // SAFETY: an owner is the address of the cell in an `Rc` that whoever polls the task holds until it has ended, and it
+    // runs now; the count is raised for the one made here.
+    unsafe {
+        Rc::increment_strong_count(owner);
+        Some(Rc::from_raw(owner))
+    }
 }
 
 /// How many times tasks of this thread have run, from a start or a wait to the next wait or the end.
@@ -352,7 +367,7 @@ pub fn current_task_id() -> u64 {
 
 /// The id of the request whose task runs, 0 for none.
 pub fn current_request_id() -> u64 {
-    current().map_or(0, TaskCell::request_id)
+    current().map_or(0, |cell| cell.request_id())
 }
 
 /// The task for timer `id`, or `None` when it was stopped.

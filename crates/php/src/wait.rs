@@ -110,7 +110,8 @@ pub fn stays() -> Option<Duration> {
     if !unsafe { sys::hearth_must_stay() } || is_forked() {
         return None;
     }
-    let request = current().and_then(|cell| cell.request.as_ref());
+    let cell = current();
+    let request = cell.as_ref().and_then(|cell| cell.request.as_ref());
     Some(request.map_or(Duration::MAX, |request| host().time_left(request)))
 }
 
@@ -118,8 +119,8 @@ pub fn stays() -> Option<Duration> {
 pub fn stayed_too_long() {
     let _busy = Busy::enter();
     if let Some(cell) = current() {
-        note_overdue(cell);
-        take_cancel(cell);
+        note_overdue(&cell);
+        take_cancel(&cell);
     }
 }
 
@@ -139,7 +140,7 @@ pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
     let _busy = Busy::enter();
     let mut future = pin!(future);
     loop {
-        if take_cancel(cell) {
+        if take_cancel(&cell) {
             return Err(Cancelled);
         }
         // SAFETY: null, or the waker of the poll that resumed this task and lasts until the task suspends.
@@ -173,8 +174,8 @@ pub(crate) fn on_interrupt() {
         // SAFETY: sets flags of the engine, on whose thread this is.
         unsafe { sys::hearth_time_out(i64::from(seconds)) };
     }
-    note_overdue(cell);
-    take_cancel(cell);
+    note_overdue(&cell);
+    take_cancel(&cell);
 }
 
 fn note_overdue(cell: &TaskCell) {

@@ -335,7 +335,9 @@ async fn serve(mut start: Start) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     leaving::until_told(&worker, &channel).await?;
     leaving::finish(&worker, &channel).await;
-    if !worker.host.is_broken.get() {
+    if worker.host.is_broken.get() {
+        php::remove_temporary_files();
+    } else {
         end_loop().await;
         pools::report(worker.host, worker.classic.is_some(), channel).await;
         pools::close(worker.host).await;

@@ -3,11 +3,13 @@
 mod cancellation;
 mod children;
 mod crashes;
+mod endings;
 mod errors;
 mod orphans;
 mod places;
 mod queues;
 mod sharing;
+mod stacks;
 mod stays;
 mod time;
 

@@ -3,7 +3,7 @@
 
 use testkit::Server;
 
-use crate::support::{at_once, ok, one_worker, same, until_handled};
+use crate::support::{UNTIL_GO, at_once, let_go, ok, one_worker, same, until_handled};
 
 const APP: &str = r#"
 spl_autoload_register(function (string $class) {
@@ -13,6 +13,10 @@ spl_autoload_register(function (string $class) {
         'ReadsFiles' => (string) count($_FILES),
         'ReadsRequest' => $_REQUEST['a'],
         'ReadsInput' => file_get_contents('php://input'),
+        'Suspends1', 'Suspends2', 'Suspends3' => Fiber::suspend(),
+        'Nests' => (function () { $fiber = new Fiber(fn () => $GLOBALS['task']->await()); $fiber->start(); return $fiber->getReturn(); })(),
+        'Breaks' => eval('class A {} class A {}'),
+        'Starts' => Hearth\async(fn () => eval('class A {} class A {}'))->isDone(),
         'Awaits' => $GLOBALS['task']->await(),
         'Streams' => (function () { for ($i = 0; $i < 128; $i++) { echo str_repeat('x', 1 << 17); flush(); } })(),
     };
@@ -39,6 +43,33 @@ return function (Hearth\Request $request) {
             $object = new Awaiting(); $object->self = $object; unset($object); gc_collect_cycles();
             return Awaiting::$result;
         case 'form': new $class; return $GLOBALS['loaded'][$class] . ', ' . implode($_POST);
+        case 'suspend':
+            // Suspended in the middle of loading a class, and kept.
+            $fiber = new Fiber(fn () => new ('Suspends' . $request->query('n')));
+            $fiber->start();
+            if ($class === 'keep') { static $kept; $kept = $fiber; } elseif ($class === 'finish') { $fiber->resume(); }
+            elseif ($class === 'throw') { try { $fiber->throw(new LogicException('no')); } catch (LogicException) {} }
+            usleep(1000);
+            unset($fiber);
+            gc_collect_cycles();
+            return 'waited';
+        case 'nested':
+            // A Fiber that is begun in an autoloader is in it as well.
+            try { new Nests; } catch (Error $error) { return $error->getMessage(); }
+            return $GLOBALS['loaded']['Nests'];
+        case 'break': new Breaks; return 'not reached';
+        case 'breaks-in-fiber': (new Fiber(fn () => new Breaks))->start(); return 'not reached';
+        case 'gather':
+            // The two wait beside each other, or neither sees the other.
+            UNTIL_GO
+            static $gathered = 0; ++$gathered;
+            for ($n = 0; $gathered < 2 && $n < 1000; $n++) { usleep(5000); }
+            return $gathered < 2 ? 'alone' : 'met';
+        case 'child-breaks-in-destructor':
+            $object = new class { function __destruct() { Hearth\async(fn () => eval('class A {} class A {}')); } };
+            $object = null;
+            return 'gone';
+        case 'child-breaks': try { new Starts; } catch (Error $error) { return $error->getMessage(); } return 'loaded';
         case 'destroy': $object = new Awaiting(); $object = null; return Awaiting::$result;
     }
     try { new $class; return $GLOBALS['loaded'][$class]; }
@@ -49,7 +80,7 @@ const REFUSED: &str = "A task cannot wait here: inside an autoloader, the compil
     or another place where the engine forbids a switch";
 
 fn app() -> Server {
-    one_worker(APP).start()
+    one_worker(&APP.replace("UNTIL_GO", UNTIL_GO)).start()
 }
 
 /// Four tasks that wait at the same time do so beside each other.
@@ -155,4 +186,66 @@ fn an_autoloader_may_write_more_than_the_client_reads() {
     }
     assert_eq!(length, 128 << 17);
     server.stop();
+}
+
+/// The Fiber is in the autoloader; those who run while it is suspended are not.
+#[test]
+fn a_fiber_that_is_suspended_in_an_autoloader_holds_nobody_up() {
+    for how in ["keep", "drop", "finish", "throw"] {
+        let server = app();
+        for n in 1..=3 {
+            assert_eq!(
+                ok(&server.get(&format!("/suspend/{how}?n={n}"))),
+                "waited",
+                "{how}"
+            );
+            tasks_take_turns(&server);
+        }
+        server.stop();
+    }
+}
+
+#[test]
+fn a_fiber_that_begins_in_an_autoloader_cannot_wait_there() {
+    let server = app();
+    assert_eq!(ok(&server.get("/nested")), REFUSED);
+    tasks_take_turns(&server);
+    server.stop();
+}
+
+/// What still runs in a worker that is to be replaced waits as before.
+#[track_caller]
+fn the_others_go_on(target: &str, expected: (u16, &str)) {
+    let server = app();
+    let mut gathering: Vec<_> = (0..2).map(|_| server.connect()).collect();
+    for client in &mut gathering {
+        client.send("GET /gather HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    until_handled(&server, 2);
+    let answer = server.get(target);
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        expected,
+        "{target}"
+    );
+    let_go(&server);
+    for client in &mut gathering {
+        assert_eq!(ok(&client.response()), "met", "{target}");
+    }
+    drop(gathering);
+    server.stop();
+}
+
+#[test]
+fn a_fatal_error_in_an_autoloader_holds_nobody_up() {
+    for target in ["/break", "/breaks-in-fiber"] {
+        the_others_go_on(target, (500, "Internal Server Error\n"));
+    }
+}
+
+#[test]
+fn a_child_that_breaks_in_an_autoloader_or_a_destructor_of_its_parent_holds_nobody_up() {
+    // The engine sets the status, for all tasks of the request.
+    the_others_go_on("/child-breaks", (500, "loaded"));
+    the_others_go_on("/child-breaks-in-destructor", (500, "gone"));
 }

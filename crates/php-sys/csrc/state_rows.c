@@ -1,0 +1,68 @@
+/* Rows for the fields of task_state.h, and one for the globals of every module. */
+#include "task_state.h"
+#include "state_rows.h"
+
+static hearth_state_row *rows;
+static size_t row_count;
+
+static void add(hearth_state_row row)
+{
+	rows = perealloc(rows, (row_count + 1) * sizeof *rows, 1);
+	rows[row_count++] = row;
+}
+
+#define HEARTH_TASK_ROW(live, type, field) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_TASK, ""});
+#define HEARTH_REQUEST_ROW(live, type, field) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_REQUEST, ""});
+
+/* What the engine itself saves when it changes stacks, what only grows, and what is compared by meaning elsewhere. */
+#define HEARTH_KEPT_FIELDS(X) \
+	X(EG(symtable_cache), "a cache") \
+	X(EG(symtable_cache_ptr), "a cache") \
+	X(EG(included_files), "the app's files are loaded once") \
+	X(EG(bailout), "saved with the stack") \
+	X(EG(vm_stack), "saved with the stack") \
+	X(EG(vm_stack_top), "saved with the stack") \
+	X(EG(vm_stack_end), "saved with the stack") \
+	X(EG(current_execute_data), "saved with the stack") \
+	X(EG(current_fiber_context), "saved with the stack") \
+	X(EG(regular_list), "numbers of resources go on; which there are is compared by meaning") \
+	X(EG(objects_store), "numbers of objects go on")
+
+#define HEARTH_KEPT_ROW(live, why) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_KEPT, why});
+
+static void add_engine(void)
+{
+	const virtual_cwd_globals *cwd = (const void *) ((char *) realpath_cache_get_buckets() - offsetof(virtual_cwd_globals, realpath_cache));
+
+	HEARTH_KEPT_FIELDS(HEARTH_KEPT_ROW)
+	add((hearth_state_row){"CWDG(realpath_cache)", "engine", &cwd->realpath_cache_size,
+		sizeof *cwd - offsetof(virtual_cwd_globals, realpath_cache_size), HEARTH_STATE_KEPT, "a cache with a time limit"});
+}
+
+static void add_modules(void)
+{
+	zend_module_entry *module;
+
+	ZEND_HASH_FOREACH_PTR(&module_registry, module) {
+		if (module->globals_size && module->globals_ptr) {
+			char *name = pestrdup(module->name, 1);
+
+			name = perealloc(name, strlen(name) + sizeof "module:", 1);
+			memmove(name + sizeof "module:" - 1, name, strlen(module->name) + 1);
+			memcpy(name, "module:", sizeof "module:" - 1);
+			add((hearth_state_row){name, module->name, module->globals_ptr, module->globals_size, HEARTH_STATE_UNTREATED, ""});
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+const hearth_state_row *hearth_state_rows(size_t *count)
+{
+	if (!rows) {
+		HEARTH_TASK_FIELDS(HEARTH_TASK_ROW)
+		HEARTH_REQUEST_FIELDS(HEARTH_REQUEST_ROW)
+		add_engine();
+		add_modules();
+	}
+	*count = row_count;
+	return rows;
+}

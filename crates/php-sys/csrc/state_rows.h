@@ -1,0 +1,27 @@
+/* The table of engine state, as memory of this process: what each piece is, and how requests are kept from sharing it. */
+#ifndef HEARTH_STATE_ROWS_H
+#define HEARTH_STATE_ROWS_H
+
+#include <stddef.h>
+
+typedef enum {
+	HEARTH_STATE_UNTREATED = 0,      /* it has a name, and no more */
+	HEARTH_STATE_TASK,               /* exchanged between tasks */
+	HEARTH_STATE_REQUEST,            /* exchanged between requests */
+	HEARTH_STATE_RESET,              /* put back at a request's end */
+	HEARTH_STATE_KEPT,               /* the worker's, on purpose */
+	HEARTH_STATE_REFUSED,            /* what would change it is refused */
+} hearth_treatment;
+
+typedef struct {
+	const char *name;
+	const char *module;
+	const void *address;
+	size_t size;
+	int treatment;
+	const char *why;
+} hearth_state_row;
+
+const hearth_state_row *hearth_state_rows(size_t *count);
+
+#endif

@@ -2,25 +2,30 @@
 
 // The app of `./dev test state`: runs a script inside a request, and says what of the engine's memory differs.
 //
-// /take?name=N      a snapshot, under that name
-// /changes?name=N   what differs from it, as JSON
-// /run?file=F       runs F; then waits for /release, and says what changed for it meanwhile
+// /take?name=N      a snapshot, under that name; answers the process's id
+// /run?file=F       runs F, with ?ini[NAME]=VALUE; then waits for /release and says what changed for it meanwhile
+// /settled          answers when that request waits or has ended
+// /changes?name=N   what differs from the snapshot, as JSON
 // /release          lets that request go on
+
+declare(strict_types=1);
 
 use function Hearth\Internal\{park, stateChanges, stateTake, taskId, unpark};
 
 return new class {
+    /** The request that has run its script: its task, while it waits. */
     private int $waiting = 0;
-    /** @var list<array<string, mixed>> */
-    private array $own = [];
+    private bool $running = false;
+    private int $watcher = 0;
 
     public function __invoke(Hearth\Request $request): string
     {
         return match ($request->path) {
-            '/take' => $this->take($request->query('name')),
-            '/changes' => $this->changes($request->query('name')),
-            '/run' => $this->run($request->query('file'), $request->query('wait') !== null),
-            '/release' => $this->release(),
+            '/take' => $this->take((string) $request->query('name')),
+            '/changes' => self::json(stateChanges((string) $request->query('name'))),
+            '/run' => $this->run((string) $request->query('file'), (array) $request->query('ini', [])),
+            '/settled' => $this->settled(),
+            '/release' => $this->waiting !== 0 && unpark($this->waiting) ? 'released' : 'none waits',
             default => throw new RuntimeException("no such page: {$request->path}"),
         };
     }
@@ -32,45 +37,60 @@ return new class {
         return (string) getmypid();
     }
 
-    private function changes(string $name): string
+    /** @param array<string, string> $settings */
+    private function run(string $file, array $settings): string
     {
-        return json_encode(stateChanges($name), JSON_INVALID_UTF8_SUBSTITUTE | JSON_THROW_ON_ERROR);
-    }
-
-    /** What the script prints goes nowhere; its state is all that counts. */
-    private function run(string $file, bool $wait): string
-    {
+        $this->running = true;
+        $report = ['end' => 'exit', 'changes' => null];
+        // What the script prints goes nowhere. One that calls exit() waits in the shutdown functions.
         ob_start(static fn (): string => '');
-        $end = 'ended';
+        register_shutdown_function(function () use (&$report): void {
+            $report['changes'] ?? $this->wait();
+        });
+        foreach ($settings as $name => $value) {
+            @ini_set($name, $value);
+        }
         try {
             (static function () use ($file): void {
                 include $file;
             })();
+            $report['end'] = 'ended';
         } catch (Throwable $thrown) {
-            $end = $thrown::class;
+            $report['end'] = $thrown::class;
         }
-        $changes = $wait ? $this->wait() : [];
-        while (ob_get_level() > 0) {
-            ob_end_clean();
+        $report['changes'] = $this->wait();
+        while (ob_get_level() > 0 && @ob_end_clean()) {
         }
 
-        return json_encode(['end' => $end, 'changes' => $changes], JSON_INVALID_UTF8_SUBSTITUTE | JSON_THROW_ON_ERROR);
+        return self::json($report);
     }
 
     /** @return list<array<string, mixed>> what others changed of this request's own state while it waited */
     private function wait(): array
     {
-        $this->waiting = taskId();
         stateTake('own');
+        $this->waiting = taskId();
+        unpark($this->watcher);
         park();
         $changes = stateChanges('own');
         $this->waiting = 0;
+        $this->running = false;
 
         return $changes;
     }
 
-    private function release(): string
+    private function settled(): string
     {
-        return $this->waiting !== 0 && unpark($this->waiting) ? 'released' : 'none waits';
+        while ($this->running && $this->waiting === 0) {
+            $this->watcher = taskId();
+            park();
+        }
+
+        return 'settled';
+    }
+
+    private static function json(mixed $value): string
+    {
+        return json_encode($value, JSON_INVALID_UTF8_SUBSTITUTE | JSON_THROW_ON_ERROR);
     }
 };

@@ -104,7 +104,7 @@ typedef struct {
 	uint64_t before, after;
 	size_t words;
 	const hearth_state_row *row;
-	bool accepted;
+	bool accepted, is_static;
 	char text[512];
 } finding;
 
@@ -171,12 +171,13 @@ static void flush(comparison *compare)
 
 static void name_static(finding *now, uintptr_t address)
 {
-	uintptr_t start = hearth_static_at(now->library, address, now->text, sizeof now->text);
+	hearth_static found = hearth_static_at(now->library, address, now->text, sizeof now->text);
 
 	now->kind = "static";
+	now->is_static = true;
 	now->name = *now->text ? now->text : "no code refers to it";
-	now->start = start ? start : address;
-	now->end = address + sizeof(uint64_t);
+	now->start = found.start;
+	now->end = found.end;
 }
 
 static void name_variable(finding *now, uintptr_t address)
@@ -184,6 +185,7 @@ static void name_variable(finding *now, uintptr_t address)
 	const hearth_symbol *symbol;
 
 	now->row = row_at(address);
+	now->is_static = false;
 	if (now->row) {
 		now->kind = "row";
 		now->name = now->row->name;
@@ -199,14 +201,22 @@ static void name_variable(finding *now, uintptr_t address)
 	}
 }
 
-/* Where rows have their fields: a report a word, except in what has no fields that we know. */
+/* A table that has no name is one variable; of what has fields, words that lie together are one finding. */
 static bool belongs(const finding *now, uintptr_t address, bool accepted)
 {
-	return now->words && address < now->end && accepted == now->accepted && row_at(address) == now->row && address == now->first + now->words * 8;
+	return now->words && address < now->end && accepted == now->accepted && row_at(address) == now->row
+		&& (now->is_static || (address & ~(uintptr_t) 7) == (now->first & ~(uintptr_t) 7) + now->words * 8);
 }
 
-static void differs(comparison *compare, hearth_library *library, uintptr_t address, uint64_t before, uint64_t after)
+/* The first byte of a word that differs: a row may begin in the middle of one. */
+static uintptr_t first_byte(uintptr_t address, uint64_t before, uint64_t after)
 {
+	return address + (uintptr_t) __builtin_ctzll(before ^ after) / 8;
+}
+
+static void differs(comparison *compare, hearth_library *library, uintptr_t word, uint64_t before, uint64_t after)
+{
+	uintptr_t address = first_byte(word, before, after);
 	finding *now = &compare->now;
 	bool accepted = is_accepted(row_at(address), before, after);
 

@@ -166,12 +166,9 @@ void hearth_read_symbols(hearth_library *library)
 
 /* ---- references ---- */
 
-/* How far before an address the variable may begin that it belongs to. */
-#define HEARTH_LONGEST_STATIC 8192
-
 /*
  * An operand by distance is 32 bits, counted from the instruction's end, which an immediate of up to 4 bytes may follow. Code is
- * not decoded: bytes that look like one by chance name a given variable once in ten thousand libraries.
+ * not decoded: bytes that look like one by chance name an unnamed variable wrongly once in a thousand libraries.
  */
 static const int behind_operand[] = {4, 5, 6, 8};
 
@@ -183,40 +180,82 @@ static uintptr_t target_at(uintptr_t place, int behind)
 	return place + (uintptr_t) behind + (uintptr_t) (intptr_t) distance;
 }
 
-static const char *function_at(const hearth_library *library, uintptr_t address)
-{
-	size_t low = 0, high = library->function_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (library->functions[middle].address <= address) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return low ? library->functions[low - 1].name : "its beginning";
-}
-
 /* The byte before an operand by distance says that it is one: the addressing mode of x86-64 with no register. */
 static bool is_operand(uintptr_t place)
 {
 	return (*(const unsigned char *) (place - 1) & 0xc7) == 0x05;
 }
 
-static uintptr_t nearest_target(const hearth_library *library, uintptr_t address)
+/* The last of a list that begins at the address or before it, or NULL. */
+static const hearth_symbol *last_before(const hearth_symbol *list, size_t count, uintptr_t address)
 {
-	uintptr_t end = library->text + library->text_size - 8, best = 0;
+	size_t low = 0, high = count;
 
-	for (uintptr_t place = library->text + 1; place < end; place++) {
-		uintptr_t target = target_at(place, 4);
+	while (low < high) {
+		size_t middle = (low + high) / 2;
 
-		if (target <= address && target > best && target + HEARTH_LONGEST_STATIC > address && is_operand(place)) {
-			best = target;
+		if (list[middle].address <= address) {
+			low = middle + 1;
+		} else {
+			high = middle;
 		}
 	}
-	return best;
+	return low ? &list[low - 1] : NULL;
+}
+
+static bool is_writable(const hearth_library *library, uintptr_t address)
+{
+	size_t count;
+	const hearth_segment *segments = hearth_segments(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (segments[i].library == library && address - segments[i].start < segments[i].size) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The function that a place in the code belongs to; behind an exported one, of which the end is known, there may be others. */
+static const char *function_at(const hearth_library *library, uintptr_t place)
+{
+	const hearth_symbol *function = last_before(library->functions, library->function_count, place);
+	char name[300];
+
+	if (!function) {
+		return "the first function";
+	}
+	if (!function->size || place < function->address + function->size) {
+		return function->name;
+	}
+	snprintf(name, sizeof name, "one behind %s", function->name);
+	return strdup(name);
+}
+
+static void add_reference(const hearth_library *library, symbols *to, uintptr_t place, uintptr_t target)
+{
+	if (is_writable(library, target) && !hearth_variable_at((hearth_library *) library, target)) {
+		add(to, target, 0, function_at(library, place));
+	}
+}
+
+static void read_references(hearth_library *library)
+{
+	symbols found = {0};
+	uintptr_t end = library->text + library->text_size;
+
+	if (library->references) {
+		return;
+	}
+	for (uintptr_t place = library->text + 1; place + 8 < end; place++) {
+		for (size_t i = 0; i < sizeof behind_operand / sizeof *behind_operand && is_operand(place); i++) {
+			add_reference(library, &found, place, target_at(place, behind_operand[i]));
+		}
+	}
+	add(&found, UINTPTR_MAX, 0, "");
+	sort(&found);
+	library->references = found.list;
+	library->reference_count = found.count;
 }
 
 static void add_name(char *text, size_t size, const char *name)
@@ -229,22 +268,28 @@ static void add_name(char *text, size_t size, const char *name)
 	snprintf(text + length, size - length, "%s%s", length ? ", " : "", name);
 }
 
-uintptr_t hearth_static_at(hearth_library *library, uintptr_t address, char *text, size_t size)
+hearth_static hearth_static_at(hearth_library *library, uintptr_t address, char *text, size_t size)
 {
-	uintptr_t end, best;
+	const hearth_symbol *reference, *next, *named;
+	hearth_static found = {address, address + 8};
 
 	text[0] = '\0';
 	hearth_read_symbols(library);
-	if (library->text_size < 16 || !(best = nearest_target(library, address))) {
-		return 0;
+	read_references(library);
+	reference = last_before(library->references, library->reference_count, address);
+	named = last_before(library->variables, library->variable_count, address);
+	next = reference ? reference + 1 : library->references;
+	if (named + 1 < library->variables + library->variable_count && named[1].address < next->address) {
+		found.end = named[1].address;
+	} else if (next->address != UINTPTR_MAX) {
+		found.end = next->address;
 	}
-	end = library->text + library->text_size - 8;
-	for (uintptr_t place = library->text + 1; place < end; place++) {
-		for (size_t i = 0; i < sizeof behind_operand / sizeof *behind_operand; i++) {
-			if (target_at(place, behind_operand[i]) == best && is_operand(place)) {
-				add_name(text, size, function_at(library, place));
-			}
-		}
+	if (!reference || (named && named->address > reference->address)) {
+		return found;
 	}
-	return best;
+	found.start = reference->address;
+	for (; reference >= library->references && reference->address == found.start; reference--) {
+		add_name(text, size, reference->name);
+	}
+	return found;
 }

@@ -23,6 +23,8 @@ typedef struct {
 	size_t variable_count;
 	hearth_symbol *functions;        /* by address */
 	size_t function_count;
+	hearth_symbol *references;       /* from code to variables without a name, by address: which function refers there */
+	size_t reference_count;
 } hearth_library;
 
 /* Writable memory of a library; what the loader makes read-only after relocation is no part of it. */
@@ -36,11 +38,11 @@ typedef struct {
 const hearth_segment *hearth_segments(size_t *count);
 /* The exported or local variable at an address, or NULL. */
 const hearth_symbol *hearth_variable_at(hearth_library *library, uintptr_t address);
-/*
- * Of memory without a name: where the variable begins that code refers to, and the functions that do, such as
- * "crypt(), php_crypt"; empty when nothing refers to it. `text` is filled with the names.
- */
-uintptr_t hearth_static_at(hearth_library *library, uintptr_t address, char *text, size_t size);
+/* A variable without a name: from where code refers to it, up to the next that is known. */
+typedef struct { uintptr_t start, end; } hearth_static;
+
+/* The one at an address; `text` is filled with the functions that refer to it, such as "crypt(), php_crypt", or empty. */
+hearth_static hearth_static_at(hearth_library *library, uintptr_t address, char *text, size_t size);
 
 /* state_code.c */
 void hearth_read_symbols(hearth_library *library);

@@ -39,6 +39,23 @@ static void add_engine(void)
 		sizeof *cwd - offsetof(virtual_cwd_globals, realpath_cache_size), HEARTH_STATE_KEPT, "a cache with a time limit"});
 }
 
+/* Where settings leave their values: which value is compared by meaning; equal ones may lie at several places. */
+static void add_settings(void)
+{
+	zend_ini_entry *entry;
+
+	ZEND_HASH_FOREACH_PTR(EG(ini_directives), entry) {
+		const char *place = (const char *) entry->mh_arg2 + (size_t) entry->mh_arg1;
+
+		if (entry->mh_arg2 && (entry->on_modify == OnUpdateString || entry->on_modify == OnUpdateStringUnempty)) {
+			add((hearth_state_row){ZSTR_VAL(entry->name), "settings", place, sizeof(char *), HEARTH_STATE_KEPT, "a setting"});
+		}
+	} ZEND_HASH_FOREACH_END();
+	add((hearth_state_row){"include_path", "settings", &PG(include_path), sizeof(char *), HEARTH_STATE_KEPT, "a setting"});
+	add((hearth_state_row){"arg_separator", "settings", &PG(arg_separator), sizeof PG(arg_separator), HEARTH_STATE_KEPT, "settings"});
+	add((hearth_state_row){"default_charset", "settings", &SG(default_charset), sizeof(char *), HEARTH_STATE_KEPT, "a setting"});
+}
+
 static void add_modules(void)
 {
 	zend_module_entry *module;
@@ -61,6 +78,7 @@ const hearth_state_row *hearth_state_rows(size_t *count)
 		HEARTH_TASK_FIELDS(HEARTH_TASK_ROW)
 		HEARTH_REQUEST_FIELDS(HEARTH_REQUEST_ROW)
 		add_engine();
+		add_settings();
 		add_modules();
 	}
 	*count = row_count;

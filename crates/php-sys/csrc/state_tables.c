@@ -74,15 +74,24 @@ static void keep_table(table_keys *kept, const HashTable *table)
 	} ZEND_HASH_FOREACH_END();
 }
 
+/* A value, and whether a request has set it. */
+static char *setting(const zend_ini_entry *entry)
+{
+	const char *value = entry->value ? ZSTR_VAL(entry->value) : "";
+	size_t length = strlen(value) + sizeof "* ";
+	char *text = pemalloc(length, 1);
+
+	snprintf(text, length, "%s%s", entry->modified ? "* " : "", value);
+	return text;
+}
+
 static void keep_settings(HashTable *settings)
 {
 	zend_ini_entry *entry;
 
 	zend_hash_init(settings, 512, NULL, drop_string, 1);
 	ZEND_HASH_FOREACH_PTR(EG(ini_directives), entry) {
-		char *value = pestrdup(entry->value ? ZSTR_VAL(entry->value) : "", 1);
-
-		zend_hash_str_add_ptr(settings, ZSTR_VAL(entry->name), ZSTR_LEN(entry->name), value);
+		zend_hash_str_add_ptr(settings, ZSTR_VAL(entry->name), ZSTR_LEN(entry->name), setting(entry));
 	} ZEND_HASH_FOREACH_END();
 }
 
@@ -151,14 +160,13 @@ static void compare_settings(const listener *to, const HashTable *before)
 	zend_ini_entry *entry;
 
 	ZEND_HASH_FOREACH_PTR(EG(ini_directives), entry) {
-		const char *now = entry->value ? ZSTR_VAL(entry->value) : "";
+		char *now = setting(entry);
 		const char *then = zend_hash_find_ptr(before, entry->name);
 
 		if (!then || strcmp(now, then) != 0) {
 			tell(to, "setting", ZSTR_VAL(entry->name), then ? then : "", now);
-		} else if (entry->modified) {
-			tell(to, "setting", ZSTR_VAL(entry->name), then, "modified");
 		}
+		pefree(now, 1);
 	} ZEND_HASH_FOREACH_END();
 }
 

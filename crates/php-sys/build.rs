@@ -34,6 +34,7 @@ const SOURCES: &[&str] = &[
     "state_look.c",
     "state_map.c",
     "state_rows.c",
+    "state_statics.c",
     "state_tables.c",
     "superglobals.c",
     "task.c",

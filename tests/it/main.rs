@@ -31,6 +31,7 @@ mod sites;
 mod sites_guide;
 mod spin;
 mod spread;
+mod state;
 mod superglobals;
 mod supervision;
 mod support;

@@ -114,18 +114,23 @@ typedef struct {
 	finding now;
 } comparison;
 
-static const hearth_state_row *row_at(uintptr_t address)
+/* The narrowest: a field before the whole globals of its module. */
+static const hearth_state_row *narrowest(const hearth_state_row *found, const hearth_state_row *rows, size_t count, uintptr_t address)
 {
-	size_t count;
-	const hearth_state_row *rows = hearth_state_rows(&count), *found = NULL;
-
-	/* The narrowest: a field before the whole globals of its module. */
 	for (size_t i = 0; i < count; i++) {
 		if (address - (uintptr_t) rows[i].address < rows[i].size && (!found || rows[i].size < found->size)) {
 			found = &rows[i];
 		}
 	}
 	return found;
+}
+
+static const hearth_state_row *row_at(uintptr_t address)
+{
+	size_t count, statics;
+	const hearth_state_row *rows = hearth_state_rows(&count), *others = hearth_static_rows(&statics);
+
+	return narrowest(narrowest(NULL, rows, count, address), others, statics, address);
 }
 
 /* What may be another value in each request, as long as it is one: where its request lies, when it began. */
@@ -227,7 +232,7 @@ static void differs(comparison *compare, hearth_library *library, uintptr_t word
 	flush(compare);
 	now->library = library;
 	name_variable(now, address);
-	now->first = address;
+	now->first = word < now->start ? now->start : word;
 	now->before = before;
 	now->after = after;
 	now->accepted = accepted;

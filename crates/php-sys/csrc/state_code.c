@@ -239,14 +239,15 @@ static void add_reference(const hearth_library *library, symbols *to, uintptr_t 
 	}
 }
 
-static void read_references(hearth_library *library)
+const hearth_symbol *hearth_references(hearth_library *library)
 {
 	symbols found = {0};
 	uintptr_t end = library->text + library->text_size;
 
 	if (library->references) {
-		return;
+		return library->references;
 	}
+	hearth_read_symbols(library);
 	for (uintptr_t place = library->text + 1; place + 8 < end; place++) {
 		for (size_t i = 0; i < sizeof behind_operand / sizeof *behind_operand && is_operand(place); i++) {
 			add_reference(library, &found, place, target_at(place, behind_operand[i]));
@@ -256,6 +257,7 @@ static void read_references(hearth_library *library)
 	sort(&found);
 	library->references = found.list;
 	library->reference_count = found.count;
+	return library->references;
 }
 
 static void add_name(char *text, size_t size, const char *name)
@@ -270,17 +272,17 @@ static void add_name(char *text, size_t size, const char *name)
 
 hearth_static hearth_static_at(hearth_library *library, uintptr_t address, char *text, size_t size)
 {
-	const hearth_symbol *reference, *next, *named;
+	const hearth_symbol *reference, *next, *named, *next_named;
 	hearth_static found = {address, address + 8};
 
 	text[0] = '\0';
-	hearth_read_symbols(library);
-	read_references(library);
+	hearth_references(library);
 	reference = last_before(library->references, library->reference_count, address);
 	named = last_before(library->variables, library->variable_count, address);
 	next = reference ? reference + 1 : library->references;
-	if (named + 1 < library->variables + library->variable_count && named[1].address < next->address) {
-		found.end = named[1].address;
+	next_named = named ? named + 1 : library->variables;
+	if (next_named < library->variables + library->variable_count && next_named->address < next->address) {
+		found.end = next_named->address;
 	} else if (next->address != UINTPTR_MAX) {
 		found.end = next->address;
 	}

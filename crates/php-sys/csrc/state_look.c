@@ -17,7 +17,10 @@ static void drop_snapshot(zval *value)
 
 static void prepare(void)
 {
+	size_t count;
+
 	if (!ready) {
+		hearth_static_rows(&count);
 		zend_hash_init(&snapshots, 4, NULL, drop_snapshot, 1);
 		ready = true;
 	}

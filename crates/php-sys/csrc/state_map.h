@@ -46,5 +46,7 @@ hearth_static hearth_static_at(hearth_library *library, uintptr_t address, char 
 
 /* state_code.c */
 void hearth_read_symbols(hearth_library *library);
+/* library->references, read. */
+const hearth_symbol *hearth_references(hearth_library *library);
 
 #endif

@@ -2,6 +2,8 @@
 #include "task_state.h"
 #include "state_rows.h"
 
+#include <ext/standard/file.h>
+
 static hearth_state_row *rows;
 static size_t row_count;
 
@@ -26,7 +28,26 @@ static void add(hearth_state_row row)
 	X(EG(current_execute_data), "saved with the stack") \
 	X(EG(current_fiber_context), "saved with the stack") \
 	X(EG(regular_list), "numbers of resources go on; which there are is compared by meaning") \
-	X(EG(objects_store), "numbers of objects go on")
+	X(EG(persistent_list), "compared by meaning") \
+	X(EG(symbol_table), "compared by meaning") \
+	X(BG(putenv_ht), "compared by meaning") \
+	X(EG(objects_store), "numbers of objects go on") \
+	X(EG(error_reporting_ini_entry), "where the setting is; looked up once") \
+	X(EG(trampoline), "says itself whether it is in use") \
+	X(EG(ht_iterators_slots), "each has its place in it") \
+	X(EG(ht_iterators_used), "how many places there are") \
+	X(EG(weakrefs), "those of all objects") \
+	X(CG(map_ptr_last), "functions and classes get their numbers once") \
+	X(CG(rtd_key_counter), "declarations get their numbers once") \
+	X(CG(delayed_oplines_stack), "the compiler's; it is never left") \
+	X(CG(loop_var_stack), "the compiler's; it is never left") \
+	X(CG(increment_lineno), "the compiler's; it is never left") \
+	X(CG(parse_error), "the compiler's; it is never left") \
+	X(CG(ini_parser_param), "the parser's; it is never left") \
+	X(language_scanner_globals, "the compiler's; it is never left") \
+	X(ini_scanner_globals, "the parser's; it is never left") \
+	X(FG(pclose_ret), "from one call to the next line of the engine") \
+	X(PG(php_sys_temp_dir), "found once")
 
 #define HEARTH_KEPT_ROW(live, why) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_KEPT, why});
 

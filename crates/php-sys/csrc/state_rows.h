@@ -11,7 +11,7 @@ typedef enum {
 	HEARTH_STATE_RESET,              /* put back at a request's end */
 	HEARTH_STATE_KEPT,               /* the worker's, on purpose */
 	HEARTH_STATE_REFUSED,            /* what would change it is refused */
-} hearth_treatment;
+} hearth_row_treatment;
 
 typedef struct {
 	const char *name;
@@ -23,5 +23,7 @@ typedef struct {
 } hearth_state_row;
 
 const hearth_state_row *hearth_state_rows(size_t *count);
+/* Of variables without a name: see state_statics.c. Only the check needs them. */
+const hearth_state_row *hearth_static_rows(size_t *count);
 
 #endif

@@ -1,0 +1,155 @@
+//! The server that scripts are checked in: one worker, which a fresh one follows for every script.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{Finding, Moment, Script};
+use crate::http::Client;
+use crate::server::Server;
+
+/// The requests of one check, after which the worker is replaced: see `check`.
+const REQUESTS: &str = "6";
+/// What a script may take.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// How often a connection is tried until the next worker has it.
+const TRIES: usize = 400;
+
+/// Why a script could not be checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unchecked(pub String);
+
+/// Runs scripts in workers of its own.
+#[derive(Debug)]
+pub struct Checker {
+    arguments: Vec<String>,
+    server: Option<Server>,
+    /// The worker of the script before.
+    process: String,
+}
+
+impl Checker {
+    /// `arguments` are more words for `hearth serve`.
+    pub fn new(arguments: Vec<String>) -> Self {
+        Self {
+            arguments,
+            server: None,
+            process: String::new(),
+        }
+    }
+
+    /// Runs a script in a fresh worker; whatever no row of the table stands for.
+    ///
+    /// # Errors
+    /// When the script takes the worker with it or does not end.
+    pub fn check(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
+        let outcome = self.look(script);
+        if outcome.is_err() {
+            self.restart();
+        }
+        outcome
+    }
+
+    fn look(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
+        self.fresh_worker()?;
+        let server = self.server.as_ref().expect("a worker has a server");
+        let mut own = server.connect();
+        own.patience(PATIENCE);
+        own.send(request(script));
+        get(server, "/settled")?;
+        let waiting = json(&get(server, "/changes?name=before")?)?;
+        get(server, "/release")?;
+        let report = json(&answer(&mut own)?)?;
+        let ended = json(&get(server, "/changes?name=before")?)?;
+        let mut findings = Finding::read_all(&waiting, Moment::Waiting);
+        findings.extend(Finding::read_all(&ended, Moment::Ended));
+        findings.extend(Finding::read_all(&report["changes"], Moment::Resumed));
+        Ok(findings)
+    }
+
+    /// The snapshot before, in a worker that has run nothing yet.
+    fn fresh_worker(&mut self) -> Result<(), Unchecked> {
+        let arguments = &self.arguments;
+        let server = self.server.get_or_insert_with(|| start(arguments));
+        for _ in 0..TRIES {
+            match get(server, "/take?name=before") {
+                Ok(process) if process != self.process => {
+                    self.process = process;
+                    return Ok(());
+                }
+                // The one before is leaving.
+                _ => std::thread::yield_now(),
+            }
+        }
+        Err(Unchecked("no fresh worker came".to_owned()))
+    }
+
+    fn restart(&mut self) {
+        self.process.clear();
+        if let Some(server) = self.server.take() {
+            for worker in server.workers() {
+                crate::kill(worker, Signal::KILL);
+            }
+            server.signal(Signal::KILL);
+            server.killed();
+        }
+    }
+}
+
+impl Drop for Checker {
+    fn drop(&mut self) {
+        self.restart();
+    }
+}
+
+fn start(arguments: &[String]) -> Server {
+    let app = crate::checkout().join("tests/state/app.php");
+    let mut builder = Server::app(app)
+        .args(["--workers", "1", "--max-requests", REQUESTS])
+        .args(["--ini", "hearth.state_check=1", "--ini", "log_errors=0"]);
+    for argument in arguments {
+        builder = builder.arg(argument);
+    }
+    builder.start()
+}
+
+fn request(script: &Script) -> String {
+    let target = script.target();
+    let cookie = script.cookie.as_ref().map_or(String::new(), |cookie| {
+        format!("Cookie: {}\r\n", cookie.replace(['\r', '\n'], " "))
+    });
+    match &script.form {
+        None => format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n{cookie}\r\n"),
+        Some(form) => format!(
+            "POST {target} HTTP/1.1\r\nHost: localhost\r\n{cookie}Content-Type: application/x-www-form-urlencoded\r\n\
+             Content-Length: {}\r\n\r\n{form}",
+            form.len()
+        ),
+    }
+}
+
+fn get(server: &Server, target: &str) -> Result<String, Unchecked> {
+    let mut client = server.connect();
+    client.patience(PATIENCE);
+    client.send(format!(
+        "GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    ));
+    answer(&mut client)
+}
+
+fn answer(client: &mut Client) -> Result<String, Unchecked> {
+    let response = client
+        .try_response(false)
+        .map_err(|broken| Unchecked(format!("the worker did not answer: {broken:?}")))?;
+    // Scripts may set the status of their own answer, but none of ours is that.
+    if response.status == 500 && !response.body.starts_with(b"{") {
+        return Err(Unchecked("the script ended in an error".to_owned()));
+    }
+    Ok(response.text())
+}
+
+fn json(text: &str) -> Result<Value, Unchecked> {
+    serde_json::from_str(text)
+        .map_err(|_| Unchecked("the script ended its request itself".to_owned()))
+}

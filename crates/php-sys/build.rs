@@ -2,6 +2,12 @@
 //!
 //! `PHP_CONFIG` names another php-config; the default is the newest of those Debian installs.
 
+#[path = "build/generate.rs"]
+mod generate;
+#[path = "build/state_table.rs"]
+mod state_table;
+
+use std::path::Path;
 use std::process::Command;
 
 const SOURCES: &[&str] = &[
@@ -21,6 +27,7 @@ const SOURCES: &[&str] = &[
     "histogram.c",
     "ledger.c",
     "library.c",
+    "no_suspend.c",
     "persistent.c",
     "pool_entry.c",
     "request.c",
@@ -29,10 +36,16 @@ const SOURCES: &[&str] = &[
     "response.c",
     "sapi.c",
     "server_variables.c",
+    "state_boot.c",
     "state_check.c",
     "state_code.c",
+    "state_engine.c",
+    "state_extensions.c",
+    "state_hidden.c",
     "state_look.c",
     "state_map.c",
+    "state_modules.c",
+    "state_ranges.c",
     "state_rows.c",
     "state_statics.c",
     "state_tables.c",
@@ -68,11 +81,25 @@ fn php_config() -> String {
     )
 }
 
+/// `state_table.h` in the output folder, from `state/`.
+fn generate_state_table() -> String {
+    let out = std::env::var("OUT_DIR").expect("OUT_DIR");
+    let table =
+        state_table::read_table(Path::new("state")).unwrap_or_else(|problem| panic!("{problem}"));
+    std::fs::write(
+        Path::new(&out).join("state_table.h"),
+        generate::header(&table),
+    )
+    .expect("OUT_DIR can be written");
+    out
+}
+
 fn main() {
     let config = php_config();
     let version = ask(&config, "--version").expect("php-config --version");
     let short: String = version.split('.').take(2).collect::<Vec<_>>().join(".");
     let mut build = cc::Build::new();
+    build.include(generate_state_table());
     for name in SOURCES {
         build.file(format!("csrc/{name}"));
     }
@@ -94,5 +121,7 @@ fn main() {
     println!("cargo:rustc-link-lib=dylib=php{short}");
     println!("cargo:rustc-env=HEARTH_PHP_VERSION={short}");
     println!("cargo:rerun-if-changed=csrc");
+    println!("cargo:rerun-if-changed=state");
+    println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-env-changed=PHP_CONFIG");
 }

@@ -1,79 +1,114 @@
-//! The check of isolation by memory: that it finds what a request leaves, and that requests leave nothing.
+//! State that PHP and its extensions keep between two lines of code: no request sees what another one left there.
 
-use testkit::state::{Checker, Finding, Moment, Script};
+use testkit::Server;
 
-fn checker() -> Checker {
-    // FFI writes where no table knows of anything.
-    Checker::new(["--ini", "ffi.enable=1"].map(str::to_owned).to_vec())
+use crate::support::{eventually, ok};
+
+/// The probes of `tests/apps/state`, served with so many requests in flight per worker.
+struct Probes {
+    server: Server,
+    names: Vec<String>,
 }
 
-fn check(code: &str) -> Vec<Finding> {
-    let directory = testkit::temporary();
-    let file = directory.path().join("script.php");
-    std::fs::write(&file, format!("<?php\n{code}")).expect("a script can be written");
-    checker()
-        .check(&Script::of(file))
-        .unwrap_or_else(|why| panic!("{code}: {}", why.0))
+impl Probes {
+    fn start(concurrency: &str) -> Self {
+        let handler = testkit::checkout().join("tests/apps/state/handler.php");
+        let server = Server::script(&format!("return require '{}';", handler.display()))
+            .args(["--workers", "1", "--concurrency", concurrency])
+            .start();
+        let names = ok(&server.get("/")).lines().map(str::to_owned).collect();
+        Self { server, names }
+    }
+
+    fn target(name: &str, rest: &str) -> String {
+        format!("/?probe={}{rest}", name.replace(' ', "%20"))
+    }
+
+    fn see(&self, name: &str) -> String {
+        ok(&self.server.get(&Self::target(name, "&do=see")))
+    }
+
+    /// A request changes the state and ends; returns what it saw.
+    fn set(&self, name: &str) -> String {
+        ok(&self.server.get(&Self::target(name, "")))
+    }
+
+    /// A request changes the state and waits; what another one sees meanwhile, and what the first saw before and after.
+    fn set_and_wait(&self, number: usize, name: &str) -> (String, String) {
+        let go = self.server.directory().join(format!("go-{number}"));
+        let waits = go.with_extension("waits");
+        let mut first = self.server.connect();
+        first.send(format!(
+            "GET {} HTTP/1.1\r\nHost: x\r\n\r\n",
+            Self::target(name, &format!("&go={}", go.display()))
+        ));
+        eventually("the request waits", || waits.exists());
+        let other = self.see(name);
+        std::fs::write(&go, "").expect("a file");
+        (other, ok(&first.response()))
+    }
 }
 
-/// When it was seen and where, of the findings whose place has this in it.
-fn seen(findings: &[Finding], part: &str) -> Vec<Moment> {
-    findings
-        .iter()
-        .filter(|finding| finding.place.contains(part))
-        .map(|finding| finding.moment)
-        .collect()
-}
-
-#[test]
-fn memory_that_a_request_changes_is_named_by_its_symbol() {
-    let findings = check("FFI::cdef('extern int php_optidx;')->php_optidx = 42;");
-    assert_eq!(
-        seen(&findings, "libphp.so symbol php_optidx"),
-        [Moment::Waiting, Moment::Ended],
-        "{findings:#?}"
-    );
-}
-
-#[test]
-fn memory_that_another_request_changes_meanwhile_is_seen_by_the_one_that_waited() {
-    let findings = check(
-        "$library = FFI::cdef('extern int php_optidx;');
-         Hearth\\background(static function () use ($library): void { usleep(1); $library->php_optidx = 42; });",
-    );
-    assert!(
-        seen(&findings, "libphp.so symbol php_optidx").contains(&Moment::Resumed),
-        "{findings:#?}"
-    );
-}
-
-#[test]
-fn a_variable_without_a_name_is_found() {
-    // Behind this one come others, of functions that no library exports.
-    let findings = check(
-        "$library = FFI::cdef('extern int php_optidx;');
-         $behind = FFI::cast('char *', FFI::addr($library->php_optidx)) + 4;
-         $behind[0] = chr(ord($behind[0]) ^ 1);",
-    );
-    assert_eq!(
-        seen(&findings, "libphp.so static "),
-        [Moment::Waiting, Moment::Ended],
-        "{findings:#?}"
-    );
+/// `[a,a]`, as the handler answers with what it saw before and after its wait.
+fn twice(seen: &str) -> Option<&str> {
+    let inner = seen.strip_prefix('[')?.strip_suffix(']')?;
+    let half = inner.get(..inner.len() / 2)?;
+    (inner == format!("{half},{half}")).then_some(half)
 }
 
 #[test]
-fn settings_are_put_away_and_put_back() {
-    let findings = check("ini_set('precision', '5'); ini_set('user_agent', 'probe');");
-    assert_eq!(seen(&findings, "engine setting"), [], "{findings:#?}");
+fn what_a_waiting_request_has_set_is_its_own() {
+    let probes = Probes::start("64");
+    let mut wrong = Vec::new();
+    for (number, name) in probes.names.iter().enumerate() {
+        let fresh = probes.see(name);
+        let (other, own) = probes.set_and_wait(number, name);
+        if other != fresh {
+            wrong.push(format!("{name}: another request saw {other}, not {fresh}"));
+        }
+        match twice(&own) {
+            None => wrong.push(format!("{name}: not the same after the wait: {own}")),
+            Some(own) if own == fresh && name != "stat cache" => {
+                wrong.push(format!("{name}: the probe changes nothing: {own}"));
+            }
+            Some(_) => {}
+        }
+        let after = probes.see(name);
+        if after != fresh {
+            wrong.push(format!("{name}: a later request saw {after}, not {fresh}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    probes.server.stop();
+}
+
+fn nothing_is_left(concurrency: &str) {
+    let probes = Probes::start(concurrency);
+    let mut wrong = Vec::new();
+    for name in &probes.names {
+        let fresh = probes.see(name);
+        let first = probes.set(name);
+        let second = probes.set(name);
+        let after = probes.see(name);
+        if after != fresh {
+            wrong.push(format!("{name}: a later request saw {after}, not {fresh}"));
+        }
+        if first != second {
+            wrong.push(format!(
+                "{name}: one request saw {first}, the next {second}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    probes.server.stop();
 }
 
 #[test]
-fn tables_are_compared_by_their_keys() {
-    let findings = check("$GLOBALS['probe'] = 1;");
-    assert_eq!(
-        seen(&findings, "global variables"),
-        [Moment::Waiting, Moment::Ended],
-        "{findings:#?}"
-    );
+fn nothing_is_left_of_a_request() {
+    nothing_is_left("64");
+}
+
+#[test]
+fn nothing_is_left_of_a_request_one_at_a_time() {
+    nothing_is_left("1");
 }

@@ -14,7 +14,6 @@ use function Hearth\Internal\{park, stateChanges, stateTake, taskId, unpark};
 
 // What is found once is found before there are workers.
 stateTake('boot');
-stateChanges('boot');
 
 return new class {
     /** The request that has run its script: its task, while it waits. */

@@ -67,6 +67,9 @@ static void run_call(hearth_task *task)
 {
 	zval result;
 
+	if (task->background) {
+		hearth_boot_settings_apply();
+	}
 	hearth_call(&task->callable, &result, task->argc, task->args);
 	hearth_bail_out_of_memory();
 	finish_call(task, &result);

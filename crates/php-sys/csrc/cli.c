@@ -154,6 +154,7 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	if (php_request_startup() == FAILURE) {
 		return false;
 	}
+	hearth_modules_before_boot();
 	CG(skip_shebang) = 1;
 	zend_register_bool_constant(ZEND_STRL("PHP_CLI_PROCESS_TITLE"), false, CONST_CS, 0);
 	zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER));

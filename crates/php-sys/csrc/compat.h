@@ -13,6 +13,7 @@
 #include <main/php_ini.h>
 #include <main/php_network.h>
 #include <main/php_output.h>
+#include <main/php_ticks.h>
 #include <main/php_variables.h>
 #include <main/rfc1867.h>
 #include <main/php_content_types.h>
@@ -32,9 +33,14 @@
 #include <ext/standard/html.h>
 #include <ext/standard/info.h>
 #include <ext/date/php_date.h>
+/* As Debian builds the extension, whose own configuration its header does not know. */
+#define HAVE_MBREGEX 1
+#include <ext/mbstring/mbstring.h>
+#include <ext/mysqli/php_mysqli_structs.h>
 #include <ext/mysqlnd/mysqlnd.h>
 #include <ext/mysqlnd/mysqlnd_structs.h>
 #include <ext/mysqlnd/mysqlnd_connection.h>
+#include <ext/pcre/php_pcre.h>
 #include <ext/random/php_random.h>
 #include <ext/session/php_session.h>
 
@@ -93,6 +99,23 @@
  */
 #define HEARTH_CLEARS_FUNCTION_SLOTS (PHP_VERSION_ID < 80400)
 #define HEARTH_CLEARED_SLOTS ((void **) CG(map_ptr_real_base))
+
+/* Places in structures that no header describes, and fields that only newer versions have; see state/modules.toml. */
+#define HEARTH_PLACE(offset, size) offset, size
+#if PHP_VERSION_ID >= 80400
+# define HEARTH_BY_VERSION(before_8_4, since_8_4) since_8_4
+# define HEARTH_SINCE_8_4(...) __VA_ARGS__
+#else
+# define HEARTH_BY_VERSION(before_8_4, since_8_4) before_8_4
+# define HEARTH_SINCE_8_4(...)
+#endif
+
+/* http_get_last_response_headers(), since 8.4. */
+#if PHP_VERSION_ID >= 80400
+# define HEARTH_LAST_HTTP_HEADERS() (&BG(last_http_headers))
+#else
+# define HEARTH_LAST_HTTP_HEADERS() ((zval *) NULL)
+#endif
 
 /* zend_compile_string's parameters, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position

@@ -124,6 +124,7 @@ ZEND_FUNCTION(frankenphp_handle_request)
 		was_told = true;
 		RETURN_FALSE;
 	}
+	hearth_boot_settings_apply();
 	hearth_superglobals_need(true);
 	ZVAL_UNDEF(&result);
 	fci.retval = &result;

@@ -9,90 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ext/standard/file.h>
-
 /* One request at a time: decided once the handler is known. */
 static bool alone;
 
 static char *cwd, *locale;
 static zend_string *ctype;
-static php_stream_context *default_context;
 static zval environment, env_global;
-static zend_module_entry *mbstring, *json;
-
-/* Settings of mbstring that boot changed: what to call, with what. */
-static const char *const mb_names[] = {
-	"mb_internal_encoding", "mb_language", "mb_http_output", "mb_substitute_character", "mb_detect_order", "mb_regex_encoding",
-};
-#define MB_SETTINGS (sizeof mb_names / sizeof *mb_names)
-static zval mb_values[MB_SETTINGS];
 
 void hearth_ground_restores(bool one_at_a_time)
 {
 	alone = one_at_a_time;
-}
-
-static bool call(const char *name, zval *argument, zval *result)
-{
-	zval function;
-	bool called;
-
-	if (!zend_hash_str_exists(CG(function_table), name, strlen(name))) {
-		return false;
-	}
-	ZVAL_STRING(&function, name);
-	called = call_user_function(NULL, NULL, &function, result, argument ? 1 : 0, argument) == SUCCESS;
-	zval_ptr_dtor(&function);
-	if (EG(exception)) {
-		zend_clear_exception();
-	}
-	return called;
-}
-
-/* The module's own end and beginning of a request: its settings are those of php.ini again. */
-static void restart(zend_module_entry *module)
-{
-	if (module && module->request_shutdown_func) {
-		module->request_shutdown_func(module->type, module->module_number);
-	}
-	if (module && module->request_startup_func) {
-		module->request_startup_func(module->type, module->module_number);
-	}
-}
-
-static void seal_mbstring(void)
-{
-	zval fresh;
-
-	mbstring = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("mbstring"));
-	if (!mbstring) {
-		return;
-	}
-	for (size_t i = 0; i < MB_SETTINGS; i++) {
-		ZVAL_UNDEF(&mb_values[i]);
-		call(mb_names[i], NULL, &mb_values[i]);
-	}
-	restart(mbstring);
-	for (size_t i = 0; i < MB_SETTINGS; i++) {
-		ZVAL_UNDEF(&fresh);
-		if (Z_TYPE(mb_values[i]) != IS_UNDEF && call(mb_names[i], NULL, &fresh) && zend_is_identical(&fresh, &mb_values[i])) {
-			zval_ptr_dtor(&mb_values[i]);
-			ZVAL_UNDEF(&mb_values[i]);
-		}
-		zval_ptr_dtor(&fresh);
-	}
-}
-
-static void restore_mbstring(void)
-{
-	zval ignored;
-
-	restart(mbstring);
-	for (size_t i = 0; mbstring && i < MB_SETTINGS; i++) {
-		if (Z_TYPE(mb_values[i]) != IS_UNDEF && call(mb_names[i], &mb_values[i], &ignored)) {
-			zval_ptr_dtor(&ignored);
-		}
-	}
 }
 
 /* ---- putenv() ---- */
@@ -150,7 +76,7 @@ static void restore_environment(void)
 		zval *assignment = zend_hash_find(Z_ARRVAL(environment), Z_STR_P(known));
 
 		zend_hash_del(&BG(putenv_ht), Z_STR_P(known));
-		if (assignment && call("putenv", assignment, &ignored)) {
+		if (assignment && hearth_call_function("putenv", assignment, &ignored)) {
 			zval_ptr_dtor(&ignored);
 		}
 	} ZEND_HASH_FOREACH_END();
@@ -183,15 +109,12 @@ void hearth_ground_seal(void)
 	locale = strdup(setlocale(LC_ALL, NULL));
 	ctype = BG(ctype_string) ? zend_string_copy(BG(ctype_string)) : NULL;
 	BG(umask) = -1;
-	default_context = FG(default_context);
-	json = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("json"));
 	if (env && Z_TYPE_P(env) == IS_ARRAY) {
 		ZVAL_COPY(&env_global, env);
 	} else {
 		ZVAL_EMPTY_ARRAY(&env_global);
 	}
 	seal_environment();
-	seal_mbstring();
 }
 
 static void restore_locale(void)
@@ -228,13 +151,7 @@ void hearth_ground_restore(void)
 		umask((mode_t) BG(umask));
 		BG(umask) = -1;
 	}
-	if (FG(default_context) && FG(default_context) != default_context) {
-		zend_list_delete(FG(default_context)->res);
-		FG(default_context) = default_context;
-	}
 	restore_environment();
 	restore_env_superglobal();
-	restore_mbstring();
-	restart(json);
 	HEARTH_RESEED_RANDOM();
 }

@@ -134,7 +134,6 @@ static void release_handlers(void)
 /* In the order of php_request_shutdown. */
 static void release(hearth_request_state *state)
 {
-	hearth_extensions_end();
 	if (state->request_object) {
 		hearth_request_object_end(state->request_object);
 		state->request_object = NULL;
@@ -156,6 +155,9 @@ static void release(hearth_request_state *state)
 		state->superglobals_live = false;
 	}
 	zend_ini_deactivate();
+	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_REQUEST))) {
+		hearth_ranges_release(HEARTH_SCOPE_REQUEST);
+	}
 }
 
 /* Everything of a request that may run PHP code; with it ends the task to which it belongs. */

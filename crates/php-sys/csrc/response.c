@@ -438,6 +438,7 @@ void hearth_request_run(hearth_task *task)
 		php_output_deactivate();
 		return;
 	}
+	hearth_boot_settings_apply();
 	ZVAL_UNDEF(&result);
 	ZVAL_OBJ(&argument, hearth_request_object_new(state->request));
 	state->request_object = Z_OBJ(argument);

@@ -204,11 +204,16 @@ static bool begin_residence(void)
 	hearth_watch_errors();
 	own_time_limit();
 	hearth_watch_persistent();
+	hearth_watch_no_suspend();
 	hearth_superglobals_hook();
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	SG(request_info).no_headers = true;
 	hearth_booting = true;
-	return php_request_startup() == SUCCESS;
+	if (php_request_startup() != SUCCESS) {
+		return false;
+	}
+	hearth_modules_before_boot();
+	return true;
 }
 
 /* Start the engine, for the life of the process. */
@@ -234,6 +239,7 @@ bool hearth_boot(const hearth_boot_args *args)
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_guard_engine();
+			hearth_watch_no_suspend();
 			return true;
 		case HEARTH_CLASSIC:
 			own_time_limit();

@@ -281,7 +281,7 @@ static void compare_content(comparison *compare, const pointed *block, const cha
 	change.from = block->from - named.start;
 	change.before = before;
 	change.after = after;
-	change.accepted = row && row->treatment != HEARTH_STATE_UNTREATED && row->treatment != HEARTH_STATE_RESET;
+	change.accepted = row && row->treatment != HEARTH_STATE_UNTREATED && row->treatment != HEARTH_STATE_RESTORED;
 	compare->report(compare->context, &change);
 }
 

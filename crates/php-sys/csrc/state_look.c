@@ -42,7 +42,7 @@ static ZEND_FUNCTION(Hearth_Internal_stateTake)
 
 static const char *word_of(int treatment)
 {
-	static const char *const words[] = {"untreated", "task", "request", "reset", "kept", "refused"};
+	static const char *const words[] = {"untreated", "task", "request", "restored", "kept", "refused"};
 
 	return words[treatment];
 }

@@ -1,6 +1,8 @@
-/* Rows for the fields of task_state.h, and one for the globals of every module. */
-#include "task_state.h"
+/* The table as memory of this process: what is exchanged, and, for the check, what is the worker's. */
+#include "task.h"
+#include "state_ranges.h"
 #include "state_rows.h"
+#include "state_table.h"
 
 #include <ext/standard/file.h>
 
@@ -77,27 +79,50 @@ static void add_settings(void)
 	add((hearth_state_row){"default_charset", "settings", &SG(default_charset), sizeof(char *), HEARTH_STATE_KEPT, "a setting"});
 }
 
+static void add_ranges(void)
+{
+	hearth_range_view view;
+
+	for (uint32_t i = 0; hearth_ranges_view(i, &view); i++) {
+		add((hearth_state_row){view.owner, view.owner, view.live, view.size, HEARTH_STATE_RESTORED, ""});
+	}
+}
+
+/* The fields that the table calls the worker's, and what it says nothing of. */
+static void add_module(const zend_module_entry *module)
+{
+	const hearth_module_row *row = hearth_module_row_of(module->name);
+	bool kept = row && row->globals == HEARTH_GLOBALS_KEPT;
+
+	add((hearth_state_row){module->name, module->name, module->globals_ptr, module->globals_size,
+		kept ? HEARTH_STATE_KEPT : HEARTH_STATE_UNTREATED, ""});
+	for (uint32_t i = 0; row && row->size == module->globals_size && i < row->field_count; i++) {
+		const hearth_module_field *field = &row->fields[i];
+
+		if (field->scope == HEARTH_SCOPE_WORKER && field->size) {
+			add((hearth_state_row){field->name, module->name, (char *) module->globals_ptr + field->offset, field->size, HEARTH_STATE_KEPT, ""});
+		}
+	}
+}
+
 static void add_modules(void)
 {
 	zend_module_entry *module;
 
 	ZEND_HASH_FOREACH_PTR(&module_registry, module) {
 		if (module->globals_size && module->globals_ptr) {
-			char *name = pestrdup(module->name, 1);
-
-			name = perealloc(name, strlen(name) + sizeof "module:", 1);
-			memmove(name + sizeof "module:" - 1, name, strlen(module->name) + 1);
-			memcpy(name, "module:", sizeof "module:" - 1);
-			add((hearth_state_row){name, module->name, module->globals_ptr, module->globals_size, HEARTH_STATE_UNTREATED, ""});
+			add_module(module);
 		}
 	} ZEND_HASH_FOREACH_END();
 }
 
+/* Not before boot is over: only then the ranges are known. */
 const hearth_state_row *hearth_state_rows(size_t *count)
 {
-	if (!rows) {
+	if (!rows && !hearth_booting) {
 		HEARTH_TASK_FIELDS(HEARTH_TASK_ROW)
 		HEARTH_REQUEST_FIELDS(HEARTH_REQUEST_ROW)
+		add_ranges();
 		add_engine();
 		add_settings();
 		add_modules();

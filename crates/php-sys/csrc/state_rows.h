@@ -8,7 +8,7 @@ typedef enum {
 	HEARTH_STATE_UNTREATED = 0,      /* it has a name, and no more */
 	HEARTH_STATE_TASK,               /* exchanged between tasks */
 	HEARTH_STATE_REQUEST,            /* exchanged between requests */
-	HEARTH_STATE_RESET,              /* put back at a request's end */
+	HEARTH_STATE_RESTORED,           /* put away where it differs from what boot left, which is put back: it never differs */
 	HEARTH_STATE_KEPT,               /* the worker's, on purpose */
 	HEARTH_STATE_REFUSED,            /* what would change it is refused */
 } hearth_row_treatment;

@@ -247,9 +247,7 @@ static void leave_state(hearth_task *task, bool shared)
 		hearth_state_save(&task->saved, shared ? NULL : task->request);
 		return;
 	}
-	if (UNEXPECTED(BG(strtok_string)) && !task->broken) {
-		hearth_task_state_end();
-	}
+	hearth_task_state_end(task->broken);
 	if (shared) {
 		return;
 	} else if (UNEXPECTED(task->broken)) {

@@ -181,6 +181,7 @@ void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
 double hearth_monotonic(void);
 bool hearth_in_task(void);
 void hearth_watch_persistent(void);
+void hearth_watch_no_suspend(void);
 size_t hearth_read_post(char *buffer, size_t length);
 void hearth_classic_prepare(zend_module_entry *module);
 bool hearth_classic_begin(void);

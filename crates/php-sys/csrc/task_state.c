@@ -1,4 +1,5 @@
 /* Saving, loading, making and ending what is private to a task or a request. The list itself is in task_state.h. */
+#include "state_hidden.h"
 #include "task.h"
 
 /* Debian's libphp has the session extension in it; a build without it leaves this symbol null. */
@@ -14,6 +15,19 @@ static hearth_request_state fresh_request;
 static php_ps_globals idle_session;
 static hearth_request_state *free_states;
 int hearth_error_reporting;
+
+/* What was live stays so until the next request is loaded: whoever looks meanwhile must not find what was freed. */
+#define HEARTH_FREE(place) \
+	if (place) { \
+		efree((void *) place); \
+		place = NULL; \
+	}
+
+#define HEARTH_RELEASE(place) \
+	if (UNEXPECTED(place)) { \
+		zend_string_release(place); \
+		place = NULL; \
+	}
 
 static void save_task_fields(hearth_task_state *into) { HEARTH_TASK_FIELDS(HEARTH_SAVE) }
 static void load_task_fields(const hearth_task_state *from) { HEARTH_TASK_FIELDS(HEARTH_LOAD) }
@@ -48,12 +62,22 @@ static void free_header(void *header)
 	efree(((sapi_header_struct *) header)->header);
 }
 
-static void find_extensions(void);
 static void seal_timezone(void);
+
+static void seal_ranges(void)
+{
+	/* This opens a directory, and with it the default stream context. */
+	hearth_last_directory();
+	hearth_autoload_suffixes();
+	php_clear_stat_cache(0, NULL, 0);
+	hearth_boot_settings_seal();
+	hearth_engine_ranges_add();
+	hearth_modules_seal();
+	hearth_ranges_seal();
+}
 
 void hearth_state_seal(bool cli)
 {
-	find_extensions();
 	if (!cli) {
 		seal_timezone();
 		seal_ini();
@@ -65,7 +89,8 @@ void hearth_state_seal(bool cli)
 		hearth_superglobals_seal();
 	}
 	hearth_error_reporting = EG(error_reporting);
-	hearth_task_state_end();
+	HEARTH_RELEASE(BG(strtok_string))
+	seal_ranges();
 	save_task_fields(&fresh_task);
 	memset(&fresh_task.output, 0, sizeof fresh_task.output);
 	fresh_task.exit_status = 0;
@@ -121,19 +146,6 @@ static void free_ini_changes(hearth_request_state *state)
 	state->ini_change_count = 0;
 }
 
-/* What was live stays so until the next request is loaded: whoever looks meanwhile must not find what was freed. */
-#define HEARTH_FREE(place) \
-	if (place) { \
-		efree((void *) place); \
-		place = NULL; \
-	}
-
-#define HEARTH_RELEASE(place) \
-	if (UNEXPECTED(place)) { \
-		zend_string_release(place); \
-		place = NULL; \
-	}
-
 static void free_request_info(sapi_request_info *info)
 {
 	HEARTH_FREE(info->content_type_dup)
@@ -177,16 +189,17 @@ void hearth_request_state_free(hearth_request_state *state)
 		free_fields(state);
 	}
 	if (state->session) { pefree(state->session, 1); }
+	if (state->ranges) { hearth_ranges_free(state->ranges); }
 	if (state->request) { hearth_on_request_release(state->request); }
 	smart_str_free(&state->out);
-	state->timezone = NULL;
+	state->ranges = NULL;
 	state->request = NULL;
 	state->session = NULL;
 	/* Only what orphans left is here still, and it cannot be freed here. The next request must not find it. */
 	state->request_object = NULL;
 	state->deferred = NULL;
 	ZVAL_UNDEF(&state->locals);
-	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = state->libxml_used = false;
+	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = false;
 	state->continues = state->finished = state->orphans = state->body_due = false;
 	state->next_free = free_states;
 	free_states = state;
@@ -319,73 +332,23 @@ void hearth_session_end(void)
 	ps_globals = idle_session;
 }
 
-/* ---- state of extensions whose globals libphp does not export ---- */
-
-static zend_date_globals *date_globals;
-static zif_handler use_internal_errors;
-
-static void *globals_of(const char *name, size_t length)
-{
-	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, name, length);
-
-	return module ? module->globals_ptr : NULL;
-}
-
 /* A time zone set while the app was booted is every request's default. */
 static void seal_timezone(void)
 {
+	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("date"));
+	zend_date_globals *date = module ? module->globals_ptr : NULL;
 	zend_string *name, *value;
 
-	if (!date_globals || !date_globals->timezone) {
+	if (!date || !date->timezone) {
 		return;
 	}
 	name = zend_string_init(ZEND_STRL("date.timezone"), 0);
-	value = zend_string_init(date_globals->timezone, strlen(date_globals->timezone), 0);
+	value = zend_string_init(date->timezone, strlen(date->timezone), 0);
 	zend_alter_ini_entry(name, value, ZEND_INI_SYSTEM, ZEND_INI_STAGE_RUNTIME);
 	zend_string_release(name);
 	zend_string_release(value);
-	efree(date_globals->timezone);
-	date_globals->timezone = NULL;
-}
-
-static void on_use_internal_errors(INTERNAL_FUNCTION_PARAMETERS)
-{
-	hearth_request_state *state = hearth_current_request();
-
-	if (state) {
-		state->libxml_used = true;
-	}
-	use_internal_errors(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
-static void find_extensions(void)
-{
-	zend_function *function = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("libxml_use_internal_errors"));
-
-	date_globals = globals_of(ZEND_STRL("date"));
-	if (function) {
-		use_internal_errors = function->internal_function.handler;
-		function->internal_function.handler = on_use_internal_errors;
-	}
-}
-
-/* What these extensions' own end of a request does. */
-void hearth_extensions_end(void)
-{
-	if (date_globals && date_globals->timezone) {
-		efree(date_globals->timezone);
-		date_globals->timezone = NULL;
-	}
-	if (hearth_current_request()->libxml_used) {
-		zval function, off, result;
-
-		ZVAL_STRING(&function, "libxml_use_internal_errors");
-		ZVAL_FALSE(&off);
-		if (call_user_function(NULL, NULL, &function, &result, 1, &off) == SUCCESS) {
-			zval_ptr_dtor(&result);
-		}
-		zval_ptr_dtor(&function);
-	}
+	efree(date->timezone);
+	date->timezone = NULL;
 }
 
 /*
@@ -401,12 +364,13 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	if (task) {
 		save_task_fields(task);
 		task->fresh = false;
+		task->ranges = UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_TASK)) ? hearth_ranges_save(HEARTH_SCOPE_TASK) : NULL;
 	}
 	if (!request) {
 		return;
 	}
-	if (date_globals) {
-		request->timezone = date_globals->timezone;
+	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_REQUEST))) {
+		request->ranges = hearth_ranges_save(HEARTH_SCOPE_REQUEST);
 	}
 	save_session(request);
 	if (UNEXPECTED(EG(modified_ini_directives))) {
@@ -420,17 +384,25 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	EG(error_reporting) = error_reporting;
 }
 
-/* What functions of the engine keep from call to call. */
-void hearth_task_state_end(void)
+/* What functions of the engine keep from call to call. After a fatal error it is left where it is. */
+void hearth_task_state_end(bool broken)
 {
-	HEARTH_RELEASE(BG(strtok_string))
+	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_TASK))) {
+		if (broken) {
+			hearth_ranges_forget(HEARTH_SCOPE_TASK);
+		} else {
+			hearth_ranges_release(HEARTH_SCOPE_TASK);
+		}
+	}
+	if (!broken) {
+		HEARTH_RELEASE(BG(strtok_string))
+	}
 }
 
 /* hearth_request_end() has run, but a destructor that it called may have begun anew. */
 static bool is_left_as_found(hearth_request_state *request)
 {
-	return !EG(modified_ini_directives) && !request->superglobals_live && !session_in_use()
-		&& !(date_globals && date_globals->timezone);
+	return !EG(modified_ini_directives) && !request->superglobals_live && !session_in_use();
 }
 
 void hearth_state_end(hearth_request_state *request)
@@ -452,9 +424,6 @@ static void load_fresh(hearth_request_state *request)
 	SG(server_context) = request->request;
 	Z_TRY_ADDREF(EG(user_error_handler));
 	Z_TRY_ADDREF(EG(user_exception_handler));
-	if (date_globals) {
-		date_globals->timezone = NULL;
-	}
 	request->fresh = false;
 }
 
@@ -466,11 +435,12 @@ static void load_kept(hearth_request_state *request)
 		hearth_superglobals_load(request);
 	}
 	load_request_fields(request);
-	if (date_globals) {
-		date_globals->timezone = request->timezone;
-	}
 	if (UNEXPECTED(request->modified_ini)) {
 		load_ini(request);
+	}
+	if (UNEXPECTED(request->ranges)) {
+		hearth_ranges_load(HEARTH_SCOPE_REQUEST, request->ranges);
+		request->ranges = NULL;
 	}
 	load_session(request);
 	EG(error_reporting) = error_reporting;
@@ -484,4 +454,7 @@ void hearth_state_load(const hearth_task_state *task, hearth_request_state *requ
 		load_kept(request);
 	}
 	load_task_fields(task->fresh ? &fresh_task : task);
+	if (UNEXPECTED(!task->fresh && task->ranges)) {
+		hearth_ranges_load(HEARTH_SCOPE_TASK, task->ranges);
+	}
 }

@@ -1,0 +1,181 @@
+/* The ranges of the engine and of the extension "standard", and what frees them: the rows of state/engine.toml. */
+#include "state_ranges.h"
+#include "hearth.h"
+#include "state_hidden.h"
+#include "state_table.h"
+#include "task.h"
+
+#include <ext/standard/file.h>
+
+typedef struct {
+	const char *name;
+	hearth_scope scope;
+	hearth_treatment treatment;
+	void (*release)(void);
+	void (*apply)(void);
+	bool dropped;
+} hearth_state_row;
+
+static const hearth_state_row rows[] = {HEARTH_STATE_ROWS};
+
+/* ---- tick functions ---- */
+
+typedef void (*tick_function)(int, void *);
+/* How many of extensions the engine calls at each tick, and the one that calls those of PHP code. */
+static size_t boot_ticks;
+static tick_function user_ticks;
+
+void hearth_release_tick_functions(void)
+{
+	zend_llist *functions = BG(user_tick_functions);
+
+	BG(user_tick_functions) = NULL;
+	zend_llist_destroy(functions);
+	efree(functions);
+}
+
+/* The engine's own list has an entry for those of PHP code, which counts on there being some. */
+void hearth_apply_tick_functions(void)
+{
+	while (!BG(user_tick_functions) && PG(tick_functions).count > boot_ticks) {
+		memcpy(&user_ticks, PG(tick_functions).tail->data, sizeof user_ticks);
+		zend_llist_remove_tail(&PG(tick_functions));
+	}
+	if (BG(user_tick_functions) && user_ticks && PG(tick_functions).count == boot_ticks) {
+		php_add_tick_function(user_ticks, NULL);
+	}
+}
+
+/* ---- what else is freed ---- */
+
+static void free_rewriter(url_adapt_state_ex_t *state)
+{
+	smart_str_free(&state->tag);
+	smart_str_free(&state->arg);
+	smart_str_free(&state->val);
+	smart_str_free(&state->buf);
+	smart_str_free(&state->result);
+	smart_str_free(&state->form_app);
+	smart_str_free(&state->url_app);
+	smart_str_free(&state->attr_val);
+}
+
+void hearth_release_url_rewriter(void)
+{
+	free_rewriter(&BG(url_adapt_session_ex));
+	free_rewriter(&BG(url_adapt_output_ex));
+}
+
+void hearth_release_default_context(void)
+{
+	php_stream_context *context = FG(default_context);
+
+	FG(default_context) = NULL;
+	if (context) {
+		zend_list_delete(context->res);
+	}
+}
+
+void hearth_release_stat_cache(void)
+{
+	php_clear_stat_cache(0, NULL, 0);
+}
+
+void hearth_release_stream_opening(void)
+{
+	if (FG(wrapper_errors)) {
+		zend_hash_destroy(FG(wrapper_errors));
+		efree(FG(wrapper_errors));
+	}
+}
+
+void hearth_release_host_buffer(void)
+{
+	if (FG(tmp_host_buf)) {
+		free(FG(tmp_host_buf));
+	}
+}
+
+void hearth_release_http_headers(void)
+{
+	zval *headers = HEARTH_LAST_HTTP_HEADERS();
+
+	if (headers) {
+		zval_ptr_dtor(headers);
+		ZVAL_UNDEF(headers);
+	}
+}
+
+/* ---- stream wrappers and filters ---- */
+
+/* Of main/streams/userspace.c; its `abstract` points to itself. */
+typedef struct { php_stream_wrapper wrapper; char *protocol; zend_class_entry *ce; zend_resource *resource; } user_wrapper;
+
+/* A stream that is still open, in a static for example, counts as a holder of its wrapper. */
+static void free_user_wrapper(php_stream_wrapper *wrapper)
+{
+	user_wrapper *user = wrapper->abstract;
+
+	if ((void *) user == (void *) wrapper && strcmp(wrapper->wops->label, "user-space") == 0 && user->resource) {
+		zend_list_delete(user->resource);
+	}
+}
+
+/* Tables that boot left are copied for each request (state_boot.c); what is in them stays. */
+void hearth_release_stream_wrappers(void)
+{
+	HashTable *wrappers = FG(stream_wrappers);
+	php_stream_wrapper *wrapper;
+
+	FG(stream_wrappers) = NULL;
+	if (!wrappers) {
+		return;
+	}
+	ZEND_HASH_FOREACH_PTR(wrappers, wrapper) {
+		if (!hearth_boot_has_wrapper(wrapper)) {
+			free_user_wrapper(wrapper);
+		}
+	} ZEND_HASH_FOREACH_END();
+	zend_hash_destroy(wrappers);
+	efree(wrappers);
+}
+
+void hearth_release_stream_filters(void)
+{
+	HashTable *filters = FG(stream_filters), *map = BG(user_filter_map);
+
+	FG(stream_filters) = NULL;
+	BG(user_filter_map) = NULL;
+	if (filters) {
+		zend_hash_destroy(filters);
+		efree(filters);
+	}
+	if (map) {
+		hearth_boot_spare_filters(map);
+		zend_hash_destroy(map);
+		efree(map);
+	}
+}
+
+/* ---- the ranges ---- */
+
+static uint32_t owner_of(uint32_t row)
+{
+	static uint32_t last_row = UINT32_MAX, last_owner;
+
+	if (row != last_row) {
+		hearth_state_owner owner = {rows[row].name, rows[row].release, rows[row].apply, NULL, rows[row].dropped, false};
+
+		last_row = row;
+		last_owner = hearth_ranges_owner(&owner);
+	}
+	return last_owner;
+}
+
+#define HEARTH_ADD_RANGE(row, live, size) hearth_ranges_add(rows[row].scope, owner_of(row), &(live), size);
+
+void hearth_engine_ranges_add(void)
+{
+	boot_ticks = PG(tick_functions).count;
+	HEARTH_STATE_RANGES(HEARTH_ADD_RANGE)
+}

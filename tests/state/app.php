@@ -2,7 +2,8 @@
 
 // The app of `./dev test state`: runs a script inside a request, and says what of the engine's memory differs.
 //
-// /take?name=N      a snapshot, under that name; answers the process's id
+// /process          the worker's process id
+// /take?name=N      a snapshot, under that name
 // /run?file=F       runs F, with ?ini[NAME]=VALUE; then waits for /release and says what changed for it meanwhile
 // /settled          answers when that request waits or has ended
 // /changes?name=N   what differs from the snapshot, as JSON
@@ -18,12 +19,13 @@ stateTake('boot');
 return new class {
     /** The request that has run its script: its task, while it waits. */
     private int $waiting = 0;
-    private bool $running = false;
+    private bool $ended = false;
     private int $watcher = 0;
 
     public function __invoke(Hearth\Request $request): string
     {
         return match ($request->path) {
+            '/process' => (string) getmypid(),
             '/take' => $this->take((string) $request->query('name')),
             '/changes' => self::json(stateChanges((string) $request->query('name'))),
             '/run' => $this->run((string) $request->query('file'), (array) $request->query('ini', [])),
@@ -35,15 +37,15 @@ return new class {
 
     private function take(string $name): string
     {
+        $this->ended = false;
         stateTake($name);
 
-        return (string) getmypid();
+        return 'taken';
     }
 
     /** @param array<string, string> $settings */
     private function run(string $file, array $settings): string
     {
-        $this->running = true;
         $report = ['end' => 'exit', 'changes' => null];
         // What the script prints goes nowhere. One that calls exit() waits in the shutdown functions.
         ob_start(static fn (): string => '');
@@ -77,14 +79,14 @@ return new class {
         park();
         $changes = stateChanges('own');
         $this->waiting = 0;
-        $this->running = false;
+        $this->ended = true;
 
         return $changes;
     }
 
     private function settled(): string
     {
-        while ($this->running && $this->waiting === 0) {
+        while ($this->waiting === 0 && !$this->ended) {
             $this->watcher = taskId();
             park();
         }

@@ -281,7 +281,8 @@ static void compare_content(comparison *compare, const pointed *block, const cha
 	change.from = block->from - named.start;
 	change.before = before;
 	change.after = after;
-	change.accepted = row && row->treatment != HEARTH_STATE_UNTREATED && row->treatment != HEARTH_STATE_RESTORED;
+	change.accepted = row && row->treatment != HEARTH_STATE_UNTREATED && row->treatment != HEARTH_STATE_RESTORED
+		&& row->treatment != HEARTH_STATE_RESET;
 	compare->report(compare->context, &change);
 }
 

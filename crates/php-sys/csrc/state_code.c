@@ -105,7 +105,8 @@ static void add_internal(const hearth_library *library, symbols *to, HashTable *
 	ZEND_HASH_FOREACH_PTR(functions, function) {
 		char name[256];
 
-		if (function->type != ZEND_INTERNAL_FUNCTION || !is_code_of(library, (uintptr_t) function->internal_function.handler)) {
+		if (function->type != ZEND_INTERNAL_FUNCTION
+				|| (library && !is_code_of(library, (uintptr_t) function->internal_function.handler))) {
 			continue;
 		}
 		snprintf(name, sizeof name, "%s%s%s()", owner, *owner ? "::" : "", ZSTR_VAL(function->common.function_name));
@@ -123,16 +124,35 @@ static void add_entry(const hearth_library *library, symbols *to, uintptr_t addr
 	}
 }
 
-static void add_known_to_engine(const hearth_library *library, symbols *to)
+static void add_functions(const hearth_library *library, symbols *to)
 {
-	zend_module_entry *module;
 	zend_class_entry *ce;
-	zend_ini_entry *ini;
 
 	add_internal(library, to, CG(function_table), "");
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		add_internal(library, to, &ce->function_table, ZSTR_VAL(ce->name));
 	} ZEND_HASH_FOREACH_END();
+}
+
+/* Of all libraries. */
+static symbols noted;
+
+void hearth_note_functions(void)
+{
+	add_functions(NULL, &noted);
+}
+
+static void add_known_to_engine(const hearth_library *library, symbols *to)
+{
+	zend_module_entry *module;
+	zend_ini_entry *ini;
+
+	for (size_t i = 0; i < noted.count; i++) {
+		if (is_code_of(library, noted.list[i].address)) {
+			add(to, noted.list[i].address, 0, noted.list[i].name);
+		}
+	}
+	add_functions(library, to);
 	ZEND_HASH_FOREACH_PTR(&module_registry, module) {
 		add_entry(library, to, (uintptr_t) module->module_startup_func, module->name, "MINIT");
 		add_entry(library, to, (uintptr_t) module->module_shutdown_func, module->name, "MSHUTDOWN");

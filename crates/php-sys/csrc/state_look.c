@@ -42,7 +42,7 @@ static ZEND_FUNCTION(Hearth_Internal_stateTake)
 
 static const char *word_of(int treatment)
 {
-	static const char *const words[] = {"untreated", "task", "request", "restored", "kept", "refused"};
+	static const char *const words[] = {"untreated", "task", "request", "reset", "open", "restored", "kept", "refused"};
 
 	return words[treatment];
 }
@@ -102,6 +102,7 @@ void hearth_register_state_check(void)
 	zend_long wanted;
 
 	if (cfg_get_long("hearth.state_check", &wanted) == SUCCESS && wanted) {
+		hearth_note_functions();
 		zend_register_functions(NULL, functions, NULL, MODULE_PERSISTENT);
 	}
 }

@@ -46,6 +46,8 @@ hearth_static hearth_static_at(hearth_library *library, uintptr_t address, char 
 
 /* state_code.c */
 void hearth_read_symbols(hearth_library *library);
+/* Before handlers of functions are replaced: where the code of each is. */
+void hearth_note_functions(void);
 /* library->references, read. */
 const hearth_symbol *hearth_references(hearth_library *library);
 

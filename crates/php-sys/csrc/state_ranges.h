@@ -46,7 +46,7 @@ void hearth_ranges_release(hearth_scope scope);
 void hearth_ranges_forget(hearth_scope scope);
 
 /* All ranges, for the check that compares memory. Returns false behind the last. */
-typedef struct { const char *owner; hearth_scope scope; const void *live; size_t size; } hearth_range_view;
+typedef struct { const char *owner; hearth_scope scope; bool dropped; const void *live; size_t size; } hearth_range_view;
 bool hearth_ranges_view(uint32_t index, hearth_range_view *view);
 
 typedef enum { HEARTH_GLOBALS_REQUEST = 0, HEARTH_GLOBALS_TASK, HEARTH_GLOBALS_FIELDS, HEARTH_GLOBALS_KEPT } hearth_globals;

@@ -49,8 +49,39 @@ static void add(hearth_state_row row)
 	X(language_scanner_globals, "the compiler's; it is never left") \
 	X(ini_scanner_globals, "the parser's; it is never left") \
 	X(FG(pclose_ret), "from one call to the next line of the engine") \
-	X(PG(php_sys_temp_dir), "found once")
+	X(PG(php_sys_temp_dir), "found once") \
+	X(PG(have_called_openlog), "the C library has one log per process") \
+	X(BG(syslog_device), "the C library has one log per process") \
+	X(BG(locale_changed), "a process has one locale") \
+	X(BG(ctype_string), "a process has one locale") \
+	X(CG(variable_width_locale), "a process has one locale") \
+	X(CG(ascii_compatible_locale), "a process has one locale") \
+	X(BG(umask), "a process has one") \
+	X(BG(page_uid), "whose the entry script is") \
+	X(BG(page_gid), "whose the entry script is") \
+	X(BG(page_inode), "of the entry script") \
+	X(BG(page_mtime), "of the entry script") \
+	X(BG(ssb), "said to be valid by the name beside it, which is reset") \
+	X(BG(lssb), "said to be valid by the name beside it, which is reset") \
+	X(BG(active_ini_file_section), "written before it is read, in each call") \
+	X(BG(url_adapt_session_hosts_ht), "follows the setting") \
+	X(BG(url_adapt_output_hosts_ht), "follows the setting") \
+	X(EG(in_autoload), "empty where a task can be left") \
+	X(CG(delayed_variance_obligations), "empty where a task can be left") \
+	X(CG(arena), "the compiler's; it is never left") \
+	X(CG(short_circuiting_opnums), "the compiler's; it is never left") \
+	X(CG(ini_parser_unbuffered_errors), "the parser's; it is never left") \
+	X(CG(skip_shebang), "of the entry script") \
+	X(zend_signal_globals, "a process has one set of signal handlers") \
+	X(pcre_globals.pcre_cache, "compiled patterns are the worker's") \
+	X(pcre_globals.unmatched_null_pair, "made once") \
+	X(pcre_globals.unmatched_empty_pair, "made once")
 
+/* Put back at a switch; the owner finds something equal after a wait. */
+#define HEARTH_RESET_FIELDS(X) \
+	X(PG(tick_functions), "holds the engine's own function while there are any of PHP code")
+
+#define HEARTH_RESET_ROW(live, why) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_RESET, why});
 #define HEARTH_KEPT_ROW(live, why) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_KEPT, why});
 
 static void add_engine(void)
@@ -58,11 +89,15 @@ static void add_engine(void)
 	const virtual_cwd_globals *cwd = (const void *) ((char *) realpath_cache_get_buckets() - offsetof(virtual_cwd_globals, realpath_cache));
 
 	HEARTH_KEPT_FIELDS(HEARTH_KEPT_ROW)
+	HEARTH_RESET_FIELDS(HEARTH_RESET_ROW)
 	add((hearth_state_row){"CWDG(realpath_cache)", "engine", &cwd->realpath_cache_size,
 		sizeof *cwd - offsetof(virtual_cwd_globals, realpath_cache_size), HEARTH_STATE_KEPT, "a cache with a time limit"});
 }
 
-/* Where settings leave their values: which value is compared by meaning; equal ones may lie at several places. */
+/*
+ * Where settings leave their values, which are compared by meaning: the setting's own code makes the place follow, and equal
+ * values may lie, or be written, in several ways.
+ */
 static void add_settings(void)
 {
 	zend_ini_entry *entry;
@@ -70,13 +105,11 @@ static void add_settings(void)
 	ZEND_HASH_FOREACH_PTR(EG(ini_directives), entry) {
 		const char *place = (const char *) entry->mh_arg2 + (size_t) entry->mh_arg1;
 
-		if (entry->mh_arg2 && (entry->on_modify == OnUpdateString || entry->on_modify == OnUpdateStringUnempty)) {
-			add((hearth_state_row){ZSTR_VAL(entry->name), "settings", place, sizeof(char *), HEARTH_STATE_KEPT, "a setting"});
+		if (entry->mh_arg2) {
+			add((hearth_state_row){ZSTR_VAL(entry->name), "settings", place, entry->on_modify == OnUpdateBool ? 1 : sizeof(char *),
+				HEARTH_STATE_KEPT, "follows the setting"});
 		}
 	} ZEND_HASH_FOREACH_END();
-	add((hearth_state_row){"include_path", "settings", &PG(include_path), sizeof(char *), HEARTH_STATE_KEPT, "a setting"});
-	add((hearth_state_row){"arg_separator", "settings", &PG(arg_separator), sizeof PG(arg_separator), HEARTH_STATE_KEPT, "settings"});
-	add((hearth_state_row){"default_charset", "settings", &SG(default_charset), sizeof(char *), HEARTH_STATE_KEPT, "a setting"});
 }
 
 static void add_ranges(void)
@@ -84,7 +117,28 @@ static void add_ranges(void)
 	hearth_range_view view;
 
 	for (uint32_t i = 0; hearth_ranges_view(i, &view); i++) {
-		add((hearth_state_row){view.owner, view.owner, view.live, view.size, HEARTH_STATE_RESTORED, ""});
+		add((hearth_state_row){view.owner, view.owner, view.live, view.size,
+			view.dropped ? HEARTH_STATE_RESET : HEARTH_STATE_RESTORED, ""});
+	}
+}
+
+typedef struct { const char *module; size_t offset, size; const char *name, *why; } kept_field;
+
+static void add_fields(const zend_module_entry *module)
+{
+	static const kept_field kept[] = {
+		{"date", offsetof(zend_date_globals, tzcache), sizeof(HashTable *), "DATEG(tzcache)", "time zones are read once"},
+		{"pcntl", 0, SIZE_MAX, "pcntl", "a process has one set of signal handlers"},
+		{"FFI", 0, SIZE_MAX, "FFI", "the parser's, which is not left, and what is loaded once"},
+		{"exif", 0, SIZE_MAX, "exif", "tables are made once"},
+		{"session", offsetof(php_ps_globals, default_mod), sizeof(void *), "PS(default_mod)", "the handler of sessions that the settings name"},
+	};
+
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+		if (strcasecmp(module->name, kept[i].module) == 0) {
+			add((hearth_state_row){kept[i].name, module->name, (char *) module->globals_ptr + kept[i].offset,
+				kept[i].size == SIZE_MAX ? module->globals_size : kept[i].size, HEARTH_STATE_KEPT, kept[i].why});
+		}
 	}
 }
 
@@ -94,6 +148,7 @@ static void add_module(const zend_module_entry *module)
 	const hearth_module_row *row = hearth_module_row_of(module->name);
 	bool kept = row && row->globals == HEARTH_GLOBALS_KEPT;
 
+	add_fields(module);
 	add((hearth_state_row){module->name, module->name, module->globals_ptr, module->globals_size,
 		kept ? HEARTH_STATE_KEPT : HEARTH_STATE_UNTREATED, ""});
 	for (uint32_t i = 0; row && row->size == module->globals_size && i < row->field_count; i++) {

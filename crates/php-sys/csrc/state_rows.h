@@ -8,6 +8,8 @@ typedef enum {
 	HEARTH_STATE_UNTREATED = 0,      /* it has a name, and no more */
 	HEARTH_STATE_TASK,               /* exchanged between tasks */
 	HEARTH_STATE_REQUEST,            /* exchanged between requests */
+	HEARTH_STATE_RESET,              /* what boot left is put back at a switch, and stays: its owner may find it so after a wait */
+	HEARTH_STATE_OPEN,               /* in a list of the process for as long as its request lasts, and not after that */
 	HEARTH_STATE_RESTORED,           /* put away where it differs from what boot left, which is put back: it never differs */
 	HEARTH_STATE_KEPT,               /* the worker's, on purpose */
 	HEARTH_STATE_REFUSED,            /* what would change it is refused */

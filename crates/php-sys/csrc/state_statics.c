@@ -11,14 +11,27 @@
 typedef struct { const char *name, *library, *functions, *why; } kept_static;
 
 static const kept_static kept[] = {
-	{"garbage collector", "libphp", "zend_gc_get_status zend_gc_collect_cycles gc_enabled gc_protected gc_remove_from_buffer",
+	{"garbage collector", "libphp", "zend_gc_get_status zend_gc_collect_cycles gc_enabled gc_protected gc_remove_from_buffer gc_enable gc_possible_root",
 		"what it knows of the objects of the process; gc_disable() is a setting"},
 	{"numbers as text", "libphp", "zend_dtoa zend_freedtoa zend_strtod zend_shutdown_strtod", "memory to use again"},
 	{"uniqid()", "libphp", "uniqid()", "when it was called last: no two calls have the same time"},
 	{"IPv6", "libphp", "php_network_getaddresses", "whether the machine has it"},
 	{"opcache", "opcache", "RINIT_of_Zend_OPcache post-deactivate_of_Zend_OPcache chdir() on_modify_of_include_path",
 		"follows the working directory and include_path, and what was loaded last"},
-	{"libmagic", "fileinfo", "get_module", "the module's entry"},
+	{"array_multisort()", "libphp", "array_multisort()", "written at the start of a call, which is not left"},
+	{"iptcembed()", "libphp", "iptcembed()", "written and used in one call"},
+	{"pcre", "libphp", "pcre_get_compiled_regex_cache_ex", "tables of characters, one for each locale"},
+	{"autoloaders", "libphp", "spl_autoload_functions()", "what a request registers stays"},
+	{"readline", "readline", "RSHUTDOWN_of_readline readline_completion_function() readline_callback_handler_install()",
+		"a process has one terminal, and workers have none"},
+	{"fileinfo", "fileinfo", "get_module one_behind_get_module", "handlers of objects, and a database that is read once"},
+};
+
+/* Exported ones. */
+static const kept_static kept_symbols[] = {
+	{"Redis", "redis", "redis_object_handlers", "made once"},
+	{"RedisArray", "redis", "redis_array_object_handlers", "made once"},
+	{"RedisCluster", "redis", "RedisCluster_handlers", "made once"},
 };
 
 static hearth_state_row *rows;
@@ -105,6 +118,21 @@ static void find_crypt(const hearth_segment *segment)
 	pefree(before, 1);
 }
 
+static void find_symbol(const kept_static *one, hearth_library *library)
+{
+	hearth_read_symbols(library);
+	for (size_t i = 0; i < library->variable_count; i++) {
+		if (strcmp(library->variables[i].name, one->functions) == 0) {
+			add_row(one, library->variables[i].address, library->variables[i].address + library->variables[i].size);
+		}
+	}
+}
+
+static bool is_of(const kept_static *one, const hearth_library *library)
+{
+	return strncmp(library->name, one->library, strlen(one->library)) == 0;
+}
+
 static void find(const kept_static *one, hearth_library *library)
 {
 	const hearth_symbol *references = hearth_references(library);
@@ -126,12 +154,15 @@ const hearth_state_row *hearth_static_rows(size_t *count)
 	const hearth_segment *segment = hearth_segments(&segments);
 
 	for (size_t i = 0; !ready && i < segments; i++) {
+		hearth_library *library = segment[i].library;
+
 		for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
-			if (strncmp(segment[i].library->name, kept[k].library, strlen(kept[k].library)) == 0) {
-				find(&kept[k], segment[i].library);
-			}
+			if (is_of(&kept[k], library)) { find(&kept[k], library); }
 		}
-		if (strncmp(segment[i].library->name, "libphp", 6) == 0) {
+		for (size_t k = 0; k < sizeof kept_symbols / sizeof *kept_symbols; k++) {
+			if (is_of(&kept_symbols[k], library)) { find_symbol(&kept_symbols[k], library); }
+		}
+		if (strncmp(library->name, "libphp", 6) == 0) {
 			find_crypt(&segment[i]);
 		}
 	}

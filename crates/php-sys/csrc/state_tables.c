@@ -19,22 +19,22 @@ struct hearth_table_snapshot {
 static size_t list_tables(named_table *list)
 {
 	named_table all[] = {
-		{"EG(symbol_table): global variables", &EG(symbol_table), HEARTH_STATE_UNTREATED},
+		{"EG(symbol_table): global variables", &EG(symbol_table), HEARTH_STATE_KEPT},
 		{"EG(function_table): functions", EG(function_table), HEARTH_STATE_KEPT},
 		{"EG(class_table): classes", EG(class_table), HEARTH_STATE_KEPT},
 		{"EG(zend_constants): constants", EG(zend_constants), HEARTH_STATE_KEPT},
 		{"EG(included_files)", &EG(included_files), HEARTH_STATE_KEPT},
-		{"EG(regular_list): resources", &EG(regular_list), HEARTH_STATE_UNTREATED},
-		{"EG(persistent_list): persistent resources", &EG(persistent_list), HEARTH_STATE_UNTREATED},
-		{"module_registry", &module_registry, HEARTH_STATE_UNTREATED},
-		{"stream wrappers of all", php_stream_get_url_stream_wrappers_hash_global(), HEARTH_STATE_UNTREATED},
-		{"FG(stream_wrappers): stream wrappers", FG(stream_wrappers), HEARTH_STATE_UNTREATED},
-		{"FG(stream_filters): stream filters", FG(stream_filters), HEARTH_STATE_UNTREATED},
-		{"FG(wrapper_errors)", FG(wrapper_errors), HEARTH_STATE_UNTREATED},
-		{"BG(putenv_ht): putenv()", &BG(putenv_ht), HEARTH_STATE_UNTREATED},
-		{"BG(user_filter_map): stream_filter_register()", BG(user_filter_map), HEARTH_STATE_UNTREATED},
-		{"SG(known_post_content_types)", &SG(known_post_content_types), HEARTH_STATE_UNTREATED},
-		{"EG(in_autoload)", EG(in_autoload), HEARTH_STATE_UNTREATED},
+		{"EG(regular_list): resources", &EG(regular_list), HEARTH_STATE_OPEN},
+		{"EG(persistent_list): persistent resources", &EG(persistent_list), HEARTH_STATE_RESTORED},
+		{"module_registry", &module_registry, HEARTH_STATE_RESTORED},
+		{"stream wrappers of all", php_stream_get_url_stream_wrappers_hash_global(), HEARTH_STATE_RESTORED},
+		{"FG(stream_wrappers): stream wrappers", FG(stream_wrappers), HEARTH_STATE_RESTORED},
+		{"FG(stream_filters): stream filters", FG(stream_filters), HEARTH_STATE_RESTORED},
+		{"FG(wrapper_errors)", FG(wrapper_errors), HEARTH_STATE_RESTORED},
+		{"BG(putenv_ht): putenv()", &BG(putenv_ht), HEARTH_STATE_KEPT},
+		{"BG(user_filter_map): stream_filter_register()", BG(user_filter_map), HEARTH_STATE_RESTORED},
+		{"SG(known_post_content_types)", &SG(known_post_content_types), HEARTH_STATE_RESTORED},
+		{"EG(in_autoload)", EG(in_autoload), HEARTH_STATE_RESTORED},
 	};
 
 	memcpy(list, all, sizeof all);
@@ -129,9 +129,10 @@ typedef struct {
 	void *context;
 } listener;
 
-static void tell(const listener *to, const char *kind, const char *name, const char *before, const char *after)
+static void tell(const listener *to, const char *kind, const named_table *table, const char *before, const char *after)
 {
-	hearth_state_change change = {.object = "engine", .kind = kind, .name = name, .words = 1, .before = before, .after = after};
+	hearth_state_row row = {table->name, "engine", NULL, 0, table->treatment, ""};
+	hearth_state_change change = {.object = "engine", .kind = kind, .name = table->name, .words = 1, .before = before, .after = after, .row = &row};
 
 	to->report(to->context, &change);
 }
@@ -144,12 +145,12 @@ static void compare_table(const listener *to, const named_table *now, const tabl
 	keep_table(&current, now->table);
 	ZEND_HASH_FOREACH_STR_KEY(&current.keys, key) {
 		if (!zend_hash_exists(&before->keys, key)) {
-			tell(to, "table", now->name, "", ZSTR_VAL(key));
+			tell(to, "table", now, "", ZSTR_VAL(key));
 		}
 	} ZEND_HASH_FOREACH_END();
 	ZEND_HASH_FOREACH_STR_KEY((HashTable *) &before->keys, key) {
 		if (!zend_hash_exists(&current.keys, key)) {
-			tell(to, "table", now->name, ZSTR_VAL(key), "");
+			tell(to, "table", now, ZSTR_VAL(key), "");
 		}
 	} ZEND_HASH_FOREACH_END();
 	zend_hash_destroy(&current.keys);
@@ -164,7 +165,9 @@ static void compare_settings(const listener *to, const HashTable *before)
 		const char *then = zend_hash_find_ptr(before, entry->name);
 
 		if (!then || strcmp(now, then) != 0) {
-			tell(to, "setting", ZSTR_VAL(entry->name), then ? then : "", now);
+			const named_table named = {ZSTR_VAL(entry->name), NULL, HEARTH_STATE_RESTORED};
+
+			tell(to, "setting", &named, then ? then : "", now);
 		}
 		pefree(now, 1);
 	} ZEND_HASH_FOREACH_END();

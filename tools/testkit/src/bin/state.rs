@@ -122,8 +122,11 @@ fn run(checker: &mut Checker, file: &Path, report: &Mutex<Report>) {
 }
 
 fn note(report: &mut Report, file: &Path, finding: Finding) {
-    let place = report.places.entry(finding.place).or_default();
     let name = file.display().to_string();
+    if !report.places.contains_key(&finding.place) {
+        println!("found {} in {name}", finding.place);
+    }
+    let place = report.places.entry(finding.place).or_default();
     if place.tests.last() != Some(&name) {
         place.tests.push(name);
     }

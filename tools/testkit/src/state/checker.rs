@@ -10,7 +10,7 @@ use crate::http::Client;
 use crate::server::Server;
 
 /// The requests of one check, after which the worker is replaced: see `check`.
-const REQUESTS: &str = "6";
+const REQUESTS: &str = "8";
 /// What a script may take.
 const PATIENCE: Duration = Duration::from_secs(8);
 /// How often a connection is tried until the next worker has it.
@@ -52,37 +52,24 @@ impl Checker {
     }
 
     fn look(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
-        self.fresh_worker()?;
-        let server = self.server.as_ref().expect("a worker has a server");
-        let mut own = server.connect();
-        own.patience(PATIENCE);
+        let arguments = &self.arguments;
+        let server = self.server.get_or_insert_with(|| start(arguments));
+        let mut watch = connection(server, |process| process != self.process)?;
+        get(&mut watch.0, "/take?name=before")?;
+        self.process = watch.1;
+        // While one worker follows another, both accept connections.
+        let (mut own, _) = connection(server, |process| process == self.process)?;
+        let mut watch = watch.0;
         own.send(request(script));
-        get(server, "/settled")?;
-        let waiting = json(&get(server, "/changes?name=before")?)?;
-        get(server, "/release")?;
+        get(&mut watch, "/settled")?;
+        let waiting = json(&get(&mut watch, "/changes?name=before")?)?;
+        get(&mut watch, "/release")?;
         let report = json(&answer(&mut own)?)?;
-        let ended = json(&get(server, "/changes?name=before")?)?;
+        let ended = json(&get(&mut watch, "/changes?name=before")?)?;
         let mut findings = Finding::read_all(&waiting, Moment::Waiting);
         findings.extend(Finding::read_all(&ended, Moment::Ended));
         findings.extend(Finding::read_all(&report["changes"], Moment::Resumed));
         Ok(findings)
-    }
-
-    /// The snapshot before, in a worker that has run nothing yet.
-    fn fresh_worker(&mut self) -> Result<(), Unchecked> {
-        let arguments = &self.arguments;
-        let server = self.server.get_or_insert_with(|| start(arguments));
-        for _ in 0..TRIES {
-            match get(server, "/take?name=before") {
-                Ok(process) if process != self.process => {
-                    self.process = process;
-                    return Ok(());
-                }
-                // The one before is leaving.
-                _ => std::thread::yield_now(),
-            }
-        }
-        Err(Unchecked("no fresh worker came".to_owned()))
     }
 
     fn restart(&mut self) {
@@ -129,13 +116,26 @@ fn request(script: &Script) -> String {
     }
 }
 
-fn get(server: &Server, target: &str) -> Result<String, Unchecked> {
-    let mut client = server.connect();
-    client.patience(PATIENCE);
-    client.send(format!(
-        "GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    ));
-    answer(&mut client)
+/// A connection to a worker that is wanted, and its process.
+fn connection(
+    server: &Server,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<(Client, String), Unchecked> {
+    for _ in 0..TRIES {
+        let mut client = server.connect();
+        client.patience(PATIENCE);
+        match get(&mut client, "/process") {
+            Ok(process) if wanted(&process) => return Ok((client, process)),
+            // The one before is leaving.
+            _ => std::thread::yield_now(),
+        }
+    }
+    Err(Unchecked("no fresh worker came".to_owned()))
+}
+
+fn get(client: &mut Client, target: &str) -> Result<String, Unchecked> {
+    client.send(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    answer(client)
 }
 
 fn answer(client: &mut Client) -> Result<String, Unchecked> {

@@ -48,7 +48,12 @@ impl Finding {
     /// Of one entry of `stateChanges()`; none for what the table accepts.
     fn read(entry: &Value, moment: Moment) -> Option<Self> {
         let text = |key: &str| entry[key].as_str().unwrap_or_default();
-        if entry["accepted"].as_bool() == Some(true) {
+        let accepted = entry["accepted"].as_bool() == Some(true)
+            || matches!(
+                (text("treatment"), moment),
+                ("reset", Moment::Resumed) | ("open", Moment::Waiting | Moment::Resumed)
+            );
+        if accepted {
             return None;
         }
         let (kind, name) = (text("kind"), text("name"));

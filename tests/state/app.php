@@ -5,7 +5,7 @@
 // /process          the worker's process id
 // /take?name=N      a snapshot, under that name
 // /run?file=F       runs F, with ?ini[NAME]=VALUE; then waits for /release and says what changed for it meanwhile
-// /settled          answers when that request waits or has ended
+// /settled          answers when that request waits or has ended, or that it runs still
 // /changes?name=N   what differs from the snapshot, as JSON
 // /release          lets that request go on
 
@@ -86,12 +86,12 @@ return new class {
 
     private function settled(): string
     {
-        while ($this->waiting === 0 && !$this->ended) {
+        if ($this->waiting === 0 && !$this->ended) {
             $this->watcher = taskId();
-            park();
+            park(0.1);
         }
 
-        return 'settled';
+        return $this->waiting !== 0 || $this->ended ? 'settled' : 'runs';
     }
 
     private static function json(mixed $value): string

@@ -1,6 +1,6 @@
 //! The server that scripts are checked in: one worker, which a fresh one follows for every script.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -9,8 +9,8 @@ use super::{Finding, Moment, Script};
 use crate::http::Client;
 use crate::server::Server;
 
-/// The requests of one check, after which the worker is replaced: see `check`.
-const REQUESTS: &str = "8";
+/// After so many the worker is replaced: more than a check takes, however often it asks whether the script waits.
+const REQUESTS: usize = 100;
 /// What a script may take.
 const PATIENCE: Duration = Duration::from_secs(8);
 /// How often a connection is tried until the next worker has it.
@@ -61,11 +61,12 @@ impl Checker {
         let (mut own, _) = connection(server, |process| process == self.process)?;
         let mut watch = watch.0;
         own.send(request(script));
-        get(&mut watch, "/settled")?;
+        settle(&mut watch, &own)?;
         let waiting = json(&get(&mut watch, "/changes?name=before")?)?;
         get(&mut watch, "/release")?;
         let report = json(&answer(&mut own)?)?;
         let ended = json(&get(&mut watch, "/changes?name=before")?)?;
+        wear_out(&mut watch);
         let mut findings = Finding::read_all(&waiting, Moment::Waiting);
         findings.extend(Finding::read_all(&ended, Moment::Ended));
         findings.extend(Finding::read_all(&report["changes"], Moment::Resumed));
@@ -93,7 +94,8 @@ impl Drop for Checker {
 fn start(arguments: &[String]) -> Server {
     let app = crate::checkout().join("tests/state/app.php");
     let mut builder = Server::app(app)
-        .args(["--workers", "1", "--max-requests", REQUESTS])
+        .args(["--workers", "1", "--max-requests"])
+        .arg(REQUESTS.to_string())
         .args(["--ini", "hearth.state_check=1", "--ini", "log_errors=0"]);
     for argument in arguments {
         builder = builder.arg(argument);
@@ -131,6 +133,39 @@ fn connection(
         }
     }
     Err(Unchecked("no fresh worker came".to_owned()))
+}
+
+/// Lets a fresh worker follow.
+fn wear_out(client: &mut Client) {
+    for _ in 0..REQUESTS {
+        client.send("GET /process HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        match client.try_response(false) {
+            Ok(response) if response.header("connection") != Some("close") => {}
+            _ => break,
+        }
+    }
+}
+
+/// Waits until the script's request waits.
+fn settle(watch: &mut Client, own: &Client) -> Result<(), Unchecked> {
+    let deadline = Instant::now() + PATIENCE;
+    while get(watch, "/settled")? != "settled" {
+        if has_answer(own) {
+            return Err(Unchecked("a fatal error ended it".to_owned()));
+        }
+        if Instant::now() > deadline {
+            return Err(Unchecked(format!("it took longer than {PATIENCE:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// An answer before the script's request was let go: its end, whatever it was.
+fn has_answer(own: &Client) -> bool {
+    own.patience(Duration::from_millis(1));
+    let came = own.stream().peek(&mut [0]).is_ok();
+    own.patience(PATIENCE);
+    came
 }
 
 fn get(client: &mut Client, target: &str) -> Result<String, Unchecked> {

@@ -112,3 +112,75 @@ fn nothing_is_left_of_a_request() {
 fn nothing_is_left_of_a_request_one_at_a_time() {
     nothing_is_left("1");
 }
+
+/// Compiles `tests/apps/state/unknown.c` as the extension `name`.
+fn extension(folder: &std::path::Path, name: &str, defines: &[&str]) -> String {
+    let names = ["php-config8.4", "php-config8.2", "php-config"];
+    let includes = names.iter().find_map(|name| {
+        let asked = std::process::Command::new(name).arg("--includes").output();
+        String::from_utf8(asked.ok()?.stdout).ok()
+    });
+    let includes = includes.expect("php-config");
+    let library = folder.join(format!("{name}.so"));
+    let compiled = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-w", "-DCOMPILE_DL_PROBE", "-o"])
+        .arg(&library)
+        .arg(format!("-DNAME={name}"))
+        .args(defines)
+        .args(includes.split_whitespace())
+        .arg(testkit::checkout().join("tests/apps/state/unknown.c"))
+        .status()
+        .expect("cc");
+    assert!(compiled.success());
+    library.display().to_string()
+}
+
+/// A handler that sets the extension's text, waits while it is told to, and answers what the extension has.
+const UNKNOWN: &str = r"return function (Hearth\Request $request) {
+    if ($text = $request->query('set')) { NAME_set($text); }
+    $request->query('wait') && usleep(300000);
+    return json_encode(NAME_get());
+};";
+
+#[test]
+fn what_an_unknown_extension_keeps_of_a_request_is_its_own() {
+    let folder = testkit::temporary();
+    let library = extension(folder.path(), "unknown", &[]);
+    for concurrency in ["64", "1"] {
+        let server = Server::script(&UNKNOWN.replace("NAME", "unknown"))
+            .args(["--workers", "1", "--concurrency", concurrency])
+            .args(["--ini", &format!("extension={library}")])
+            .start();
+        server.expect_log("extension state is unknown");
+        let (answers, _) = crate::support::at_once(
+            &server,
+            &["/?set=first&wait=1", "/?set=second&wait=1", "/", "/?wait=1"],
+        );
+        let texts: Vec<String> = answers.iter().map(ok).collect();
+        assert_eq!(
+            texts,
+            [
+                r#"[1,"first"]"#,
+                r#"[1,"second"]"#,
+                r#"[0,""]"#,
+                r#"[0,""]"#
+            ],
+            "concurrency {concurrency}"
+        );
+        server.stop();
+    }
+}
+
+#[test]
+fn what_an_unknown_extension_keeps_of_the_process_is_left_alone() {
+    let folder = testkit::temporary();
+    let library = extension(folder.path(), "shared", &["-DSHARED"]);
+    let server = Server::script(&UNKNOWN.replace("NAME", "shared"))
+        .args(["--workers", "1", "--ini", &format!("extension={library}")])
+        .start();
+    assert_eq!(ok(&server.get("/?set=first")), r#"[1,"first"]"#);
+    server.expect_log("extension state is shared by requests");
+    assert_eq!(ok(&server.get("/?set=second")), r#"[2,"second"]"#);
+    assert_eq!(ok(&server.get("/")), r#"[2,"second"]"#);
+    server.stop();
+}

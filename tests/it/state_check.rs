@@ -78,3 +78,9 @@ fn a_resource_that_outlives_its_request_is_found() {
         "{findings:#?}"
     );
 }
+
+#[test]
+fn the_context_of_libxml_goes_with_its_request() {
+    let findings = check("libxml_set_streams_context(stream_context_create());");
+    assert_eq!(seen(&findings, "resources"), [], "{findings:#?}");
+}

@@ -110,6 +110,10 @@ fn field(field: &Field) -> String {
     )
 }
 
+fn optional(text: Option<&str>) -> String {
+    text.map_or_else(|| "NULL".to_owned(), c_string)
+}
+
 fn c_globals(globals: Globals) -> &'static str {
     match globals {
         Globals::Exchange => "HEARTH_GLOBALS_REQUEST",
@@ -127,8 +131,10 @@ fn module(module: &Module) -> String {
         format!("(const hearth_module_field[]) {{{}}}", fields.join(", "))
     };
     format!(
-        "\t{{{}, {}, {}, HEARTH_BY_VERSION({}, {}), {}, {list}}}, \\\n",
+        "\t{{{}, {}, {}, {}, {}, HEARTH_BY_VERSION({}, {}), {}, {list}}}, \\\n",
         c_string(&module.name),
+        optional(module.base_ini.as_deref()),
+        optional(module.base_symbol.as_deref()),
         c_globals(module.globals),
         module.rshutdown == Rshutdown::Call,
         module.globals_82,

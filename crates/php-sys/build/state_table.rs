@@ -101,6 +101,9 @@ pub(crate) struct Module {
     pub(crate) fields: Vec<Field>,
     #[serde(default)]
     pub(crate) leaves: Vec<String>,
+    /// Where the globals are when the module entry does not say so: behind the entry of this setting, or at this symbol.
+    pub(crate) base_ini: Option<String>,
+    pub(crate) base_symbol: Option<String>,
     #[serde(default)]
     pub(crate) globals_82: u32,
     #[serde(default)]

@@ -102,6 +102,8 @@
 
 /* Places in structures that no header describes, and fields that only newer versions have; see state/modules.toml. */
 #define HEARTH_PLACE(offset, size) offset, size
+/* Whether those places are known for this version. */
+#define HEARTH_PLACES_ARE_KNOWN (PHP_VERSION_ID / 100 == 802 || PHP_VERSION_ID / 100 == 804)
 #if PHP_VERSION_ID >= 80400
 # define HEARTH_BY_VERSION(before_8_4, since_8_4) since_8_4
 # define HEARTH_SINCE_8_4(...) __VA_ARGS__

@@ -87,30 +87,43 @@ static HashTable *copy_of(HashTable *table)
 	return copy;
 }
 
+/* Of main/streams/userspace.c; its `abstract` points to itself. */
+typedef struct { php_stream_wrapper wrapper; char *protocol; zend_class_entry *ce; zend_resource *resource; } user_wrapper;
+
+/* What a wrapper of PHP code is counted by; NULL for the engine's own. */
+zend_resource *hearth_wrapper_resource(php_stream_wrapper *wrapper)
+{
+	user_wrapper *user = wrapper->abstract;
+
+	return (void *) user == (void *) wrapper && strcmp(wrapper->wops->label, "user-space") == 0 ? user->resource : NULL;
+}
+
+static void hold_wrappers(HashTable *table)
+{
+	php_stream_wrapper *wrapper;
+
+	ZEND_HASH_FOREACH_PTR(table, wrapper) {
+		zend_resource *resource = hearth_wrapper_resource(wrapper);
+
+		if (resource) {
+			GC_ADDREF(resource);
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
 static void apply_streams(void)
 {
 	if (!FG(stream_wrappers) && !FG(stream_filters) && !BG(user_filter_map)) {
 		FG(stream_wrappers) = copy_of(wrappers);
+		if (wrappers) {
+			hold_wrappers(wrappers);
+		}
 		FG(stream_filters) = copy_of(filters);
 		BG(user_filter_map) = copy_of(filter_classes);
 		if (filter_classes) {
 			BG(user_filter_map)->pDestructor = filter_classes->pDestructor;
 		}
 	}
-}
-
-bool hearth_boot_has_wrapper(const php_stream_wrapper *wrapper)
-{
-	php_stream_wrapper *known;
-
-	if (wrappers) {
-		ZEND_HASH_FOREACH_PTR(wrappers, known) {
-			if (known == wrapper) {
-				return true;
-			}
-		} ZEND_HASH_FOREACH_END();
-	}
-	return false;
 }
 
 /* Take boot's own entries out of a request's copy, which is about to be destroyed with what it holds. */

@@ -108,20 +108,7 @@ void hearth_release_http_headers(void)
 
 /* ---- stream wrappers and filters ---- */
 
-/* Of main/streams/userspace.c; its `abstract` points to itself. */
-typedef struct { php_stream_wrapper wrapper; char *protocol; zend_class_entry *ce; zend_resource *resource; } user_wrapper;
-
-/* A stream that is still open, in a static for example, counts as a holder of its wrapper. */
-static void free_user_wrapper(php_stream_wrapper *wrapper)
-{
-	user_wrapper *user = wrapper->abstract;
-
-	if ((void *) user == (void *) wrapper && strcmp(wrapper->wops->label, "user-space") == 0 && user->resource) {
-		zend_list_delete(user->resource);
-	}
-}
-
-/* Tables that boot left are copied for each request (state_boot.c); what is in them stays. */
+/* Each entry of PHP code holds its wrapper, as do streams that are open, in a static for example. */
 void hearth_release_stream_wrappers(void)
 {
 	HashTable *wrappers = FG(stream_wrappers);
@@ -132,8 +119,10 @@ void hearth_release_stream_wrappers(void)
 		return;
 	}
 	ZEND_HASH_FOREACH_PTR(wrappers, wrapper) {
-		if (!hearth_boot_has_wrapper(wrapper)) {
-			free_user_wrapper(wrapper);
+		zend_resource *resource = hearth_wrapper_resource(wrapper);
+
+		if (resource) {
+			zend_list_delete(resource);
 		}
 	} ZEND_HASH_FOREACH_END();
 	zend_hash_destroy(wrappers);

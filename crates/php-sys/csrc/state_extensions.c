@@ -196,6 +196,11 @@ static zend_module_entry *libxml;
 /* Its beginning of a request tells the library again where errors and files are to go. */
 static void release_libxml(void)
 {
+	/* libxml_set_streams_context(): the extension leaves it to the end of all resources. */
+	zval *context = libxml->globals_ptr;
+
+	zval_ptr_dtor(context);
+	ZVAL_UNDEF(context);
 	libxml->request_shutdown_func(libxml->type, libxml->module_number);
 	libxml->post_deactivate_func();
 	libxml->request_startup_func(libxml->type, libxml->module_number);
@@ -262,6 +267,7 @@ static void release_mbstring(void)
 	}
 }
 
+/* Its cache goes with it: an entry that another request replaces would be freed under a search that goes on. */
 static void release_mbstring_search(void)
 {
 	regex_globals *regex = (regex_globals *) mbstring->mb_regex_globals;
@@ -275,6 +281,8 @@ static void release_mbstring_search(void)
 	if (regex->search_regs && free_region) {
 		free_region(regex->search_regs, 1);
 	}
+	zend_hash_destroy(&regex->cache);
+	zend_hash_init(&regex->cache, 0, NULL, regex->cache.pDestructor, 1);
 }
 
 /* mb_detect_order() frees the list that was there; the one of boot is every request's. */
@@ -305,8 +313,9 @@ static void add_mbstring_search(void)
 	uint32_t owner = owner_of("mbstring search", release_mbstring_search);
 
 	if (regex) {
-		HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, regex->current_mbctype, regex->current_mbctype_mbfl_encoding);
-		HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, regex->search_str, regex->syntax);
+		release_mbstring_search();
+		regex->search_regs = NULL;
+		HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, regex->current_mbctype, regex->syntax);
 	}
 }
 

@@ -8,6 +8,8 @@
 #include "state_table.h"
 #include "task.h"
 
+#include <dlfcn.h>
+
 static const hearth_module_row rows[] = {HEARTH_MODULE_ROWS};
 
 const hearth_module_row *hearth_module_row_of(const char *name)
@@ -133,15 +135,30 @@ static uint32_t owner_of(zend_module_entry *module, bool calls_end, bool unknown
 	return hearth_ranges_owner(&owner);
 }
 
+char *hearth_module_globals(const zend_module_entry *module, const hearth_module_row *row)
+{
+	const zend_ini_entry *entry;
+
+	if (module->globals_ptr && module->globals_size) {
+		return module->globals_ptr;
+	}
+	if (row->base_ini) {
+		entry = zend_hash_str_find_ptr(EG(ini_directives), row->base_ini, strlen(row->base_ini));
+		return entry ? entry->mh_arg2 : NULL;
+	}
+	return row->base_symbol ? dlsym(RTLD_DEFAULT, row->base_symbol) : NULL;
+}
+
 static void add_fields(zend_module_entry *module, const hearth_module_row *row)
 {
 	uint32_t owner = owner_of(module, row->calls_end, false);
+	char *base = hearth_module_globals(module, row);
 
 	for (uint32_t i = 0; i < row->field_count; i++) {
 		const hearth_module_field *field = &row->fields[i];
 
-		if (field->scope != HEARTH_SCOPE_WORKER && field->size && field->offset + field->size <= module->globals_size) {
-			hearth_ranges_add(field->scope, owner, (char *) module->globals_ptr + field->offset, field->size);
+		if (base && field->scope != HEARTH_SCOPE_WORKER && field->size) {
+			hearth_ranges_add(field->scope, owner, base + field->offset, field->size);
 		}
 	}
 }
@@ -159,14 +176,21 @@ static void add_globals(zend_module_entry *module, hearth_scope scope, bool call
 /* An extension of another version than the table's: its fields may be elsewhere. */
 static bool is_as_listed(const zend_module_entry *module, const hearth_module_row *row)
 {
-	return row->globals != HEARTH_GLOBALS_FIELDS || row->size == module->globals_size;
+	return row->globals != HEARTH_GLOBALS_FIELDS || (HEARTH_PLACES_ARE_KNOWN && row->size == module->globals_size);
 }
 
 static void add_module(zend_module_entry *module)
 {
 	const hearth_module_row *row = hearth_module_row_of(module->name);
 
-	if (hearth_extension_add(module) || !module->globals_ptr || !module->globals_size) {
+	if (hearth_extension_add(module)) {
+		return;
+	}
+	if (row && row->globals == HEARTH_GLOBALS_FIELDS && is_as_listed(module, row)) {
+		add_fields(module, row);
+		return;
+	}
+	if (!module->globals_ptr || !module->globals_size) {
 		return;
 	}
 	if (!row || !is_as_listed(module, row)) {
@@ -183,8 +207,6 @@ static void add_module(zend_module_entry *module)
 			add_globals(module, HEARTH_SCOPE_TASK, row->calls_end, false);
 			break;
 		case HEARTH_GLOBALS_FIELDS:
-			add_fields(module, row);
-			break;
 		case HEARTH_GLOBALS_KEPT:
 			break;
 	}

@@ -10,15 +10,17 @@ typedef struct {
 	uint32_t owner;
 } range;
 
-/* What is compared, laid out for speed: whole blocks of 16 bytes, and what is left as masked words of 8. */
+/* What is compared, laid out for speed: whole blocks of 32 bytes, whole words of 8, and what is left as masked words. */
 typedef struct { const char *live, *first; uint32_t blocks; } block_run;
 typedef struct { const uint64_t *live; uint64_t first, mask; } masked_word;
+#define HEARTH_BLOCK 32
 
 typedef struct {
 	range *ranges;
 	block_run *runs;
 	masked_word *words;
-	uint32_t range_count, run_count, word_count, capacity, word_capacity;
+	/* The first `whole_count` words have no mask. */
+	uint32_t range_count, run_count, word_count, whole_count, capacity, word_capacity;
 } range_set;
 
 struct hearth_saved_ranges {
@@ -30,6 +32,7 @@ struct hearth_saved_ranges {
 typedef uint64_t block __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint64_t word __attribute__((aligned(8), may_alias));
 
+static const uint64_t nothing;
 static range_set sets[2];
 static hearth_state_owner *owners;
 static uint32_t owner_count, owner_capacity;
@@ -79,15 +82,28 @@ static void add_word(range_set *set, const char *live, size_t length)
 
 static void seal_range(range_set *set, range *one)
 {
-	uint32_t blocks = one->size / 16;
+	uint32_t blocks = one->size / HEARTH_BLOCK;
 
 	one->first = pemalloc(one->size, 1);
 	memcpy(one->first, one->live, one->size);
 	if (blocks) {
 		set->runs[set->run_count++] = (block_run){one->live, one->first, blocks};
 	}
-	for (uint32_t done = blocks * 16; done < one->size; done += 8) {
+	for (uint32_t done = blocks * HEARTH_BLOCK; done < one->size; done += 8) {
 		add_word(set, one->live + done, MIN(8, one->size - done));
+	}
+}
+
+/* Whole words first. */
+static void sort_words(range_set *set)
+{
+	for (uint32_t i = 0; i < set->word_count; i++) {
+		if (set->words[i].mask == ~UINT64_C(0)) {
+			masked_word whole = set->words[i];
+
+			set->words[i] = set->words[set->whole_count];
+			set->words[set->whole_count++] = whole;
+		}
 	}
 }
 
@@ -100,28 +116,44 @@ void hearth_ranges_seal(void)
 		for (uint32_t i = 0; i < set->range_count; i++) {
 			seal_range(set, &set->ranges[i]);
 		}
+		sort_words(set);
 	}
 }
 
 /* ---- comparing ---- */
 
-bool hearth_ranges_changed(hearth_scope scope)
+static uint64_t compare_blocks(const range_set *set)
 {
-	const range_set *set = &sets[scope];
 	block difference = {0, 0};
-	uint64_t differs = 0;
 
 	for (uint32_t i = 0; i < set->run_count; i++) {
 		const block *live = (const block *) set->runs[i].live, *first = (const block *) set->runs[i].first;
 
-		for (uint32_t n = set->runs[i].blocks; n; n--) {
-			difference |= *live++ ^ *first++;
+		for (uint32_t n = set->runs[i].blocks; n; n--, live += 2, first += 2) {
+			difference |= (live[0] ^ first[0]) | (live[1] ^ first[1]);
 		}
 	}
-	for (uint32_t i = 0; i < set->word_count; i++) {
-		differs |= (*(const word *) set->words[i].live ^ set->words[i].first) & set->words[i].mask;
+	return difference[0] | difference[1];
+}
+
+static uint64_t compare_words(const range_set *set)
+{
+	const masked_word *word_at = set->words, *whole = word_at + set->whole_count, *end = word_at + set->word_count;
+	uint64_t difference = 0;
+
+#pragma GCC unroll 4
+	for (; word_at < whole; word_at++) {
+		difference |= *(const word *) word_at->live ^ word_at->first;
 	}
-	return (differs | difference[0] | difference[1]) != 0;
+	for (; word_at < end; word_at++) {
+		difference |= (*(const word *) word_at->live ^ word_at->first) & word_at->mask;
+	}
+	return difference;
+}
+
+bool hearth_ranges_changed(hearth_scope scope)
+{
+	return (compare_blocks(&sets[scope]) | compare_words(&sets[scope])) != 0;
 }
 
 static bool differs(const range *one)
@@ -161,7 +193,7 @@ static bool is_left_alone(range_set *set, range *one)
 		const char *at = (const char *) set->words[i].live;
 
 		if (at + 8 > one->live && at < one->live + one->size) {
-			set->words[i].mask = 0;
+			set->words[i] = (masked_word){&nothing, 0, 0};
 		}
 	}
 	one->size = 0;

@@ -55,6 +55,8 @@ typedef struct { const char *name; hearth_scope scope; uint32_t offset, size; } 
 /* A row of modules.toml. */
 typedef struct {
 	const char *name;
+	/* Where the globals are if the module entry does not say so: behind the entry of a setting, or at a symbol. */
+	const char *base_ini, *base_symbol;
 	hearth_globals globals;
 	bool calls_end;                  /* the extension's RSHUTDOWN frees what a request left */
 	uint32_t size;                   /* of the globals, in this version of PHP */
@@ -64,6 +66,8 @@ typedef struct {
 
 /* NULL for an extension that the table does not know. */
 const hearth_module_row *hearth_module_row_of(const char *name);
+/* Where the globals of an extension are that the table knows, or NULL. */
+char *hearth_module_globals(const zend_module_entry *module, const hearth_module_row *row);
 
 /* state_modules.c: the ranges of all extensions; state_fields.c: those of the engine. */
 void hearth_modules_before_boot(void);
@@ -75,7 +79,7 @@ bool hearth_module_is_exchangeable(const char *name, const char *live, const cha
 /* state_boot.c: what the entry script set, given to each request. */
 void hearth_boot_settings_seal(void);
 void hearth_boot_settings_apply(void);
-bool hearth_boot_has_wrapper(const php_stream_wrapper *wrapper);
+zend_resource *hearth_wrapper_resource(php_stream_wrapper *wrapper);
 void hearth_boot_spare_filters(HashTable *copy);
 bool hearth_call_function(const char *name, zval *argument, zval *result);
 

@@ -142,21 +142,33 @@ static void add_fields(const zend_module_entry *module)
 	}
 }
 
-/* The fields that the table calls the worker's, and what it says nothing of. */
+/* The fields that the table calls the worker's. */
+static void add_listed(const zend_module_entry *module, const hearth_module_row *row)
+{
+	char *globals = hearth_module_globals(module, row);
+
+	for (uint32_t i = 0; globals && i < row->field_count; i++) {
+		const hearth_module_field *field = &row->fields[i];
+
+		if (field->scope == HEARTH_SCOPE_WORKER && field->size) {
+			add((hearth_state_row){field->name, module->name, globals + field->offset, field->size, HEARTH_STATE_KEPT, ""});
+		}
+	}
+}
+
+/* What the table says nothing of has a name, and no more. */
 static void add_module(const zend_module_entry *module)
 {
 	const hearth_module_row *row = hearth_module_row_of(module->name);
 	bool kept = row && row->globals == HEARTH_GLOBALS_KEPT;
 
-	add_fields(module);
-	add((hearth_state_row){module->name, module->name, module->globals_ptr, module->globals_size,
-		kept ? HEARTH_STATE_KEPT : HEARTH_STATE_UNTREATED, ""});
-	for (uint32_t i = 0; row && row->size == module->globals_size && i < row->field_count; i++) {
-		const hearth_module_field *field = &row->fields[i];
-
-		if (field->scope == HEARTH_SCOPE_WORKER && field->size) {
-			add((hearth_state_row){field->name, module->name, (char *) module->globals_ptr + field->offset, field->size, HEARTH_STATE_KEPT, ""});
-		}
+	if (row && (!module->globals_size || row->size == module->globals_size)) {
+		add_listed(module, row);
+	}
+	if (module->globals_size && module->globals_ptr) {
+		add_fields(module);
+		add((hearth_state_row){module->name, module->name, module->globals_ptr, module->globals_size,
+			kept ? HEARTH_STATE_KEPT : HEARTH_STATE_UNTREATED, ""});
 	}
 }
 
@@ -165,9 +177,7 @@ static void add_modules(void)
 	zend_module_entry *module;
 
 	ZEND_HASH_FOREACH_PTR(&module_registry, module) {
-		if (module->globals_size && module->globals_ptr) {
-			add_module(module);
-		}
+		add_module(module);
 	} ZEND_HASH_FOREACH_END();
 }
 

@@ -58,6 +58,10 @@ return [
         fn () => stream_wrapper_register('probe', ProbeWrapper::class),
         fn () => [in_array('probe', stream_get_wrappers(), true), in_array('booted', stream_get_wrappers(), true)],
     ],
+    'a wrapper of the entry script that is gone' => [
+        fn () => stream_wrapper_unregister('booted'),
+        fn () => in_array('booted', stream_get_wrappers(), true) ? file_get_contents('booted://file') : false,
+    ],
     'a wrapper that is gone' => [
         fn () => stream_wrapper_unregister('http'),
         fn () => in_array('http', stream_get_wrappers(), true),

@@ -3,15 +3,18 @@
 use std::fs;
 use std::path::Path;
 
-use crate::Problems;
+use crate::{Problems, state_page};
 
 /// (path, content) of every generated page.
-fn pages() -> Vec<(&'static str, String)> {
-    vec![("docs/reference/options.md", config::reference())]
+fn pages(checkout: &Path) -> Vec<(&'static str, String)> {
+    vec![
+        ("docs/reference/options.md", config::reference()),
+        ("docs/concepts/state.md", state_page::page(checkout)),
+    ]
 }
 
 pub(crate) fn write(checkout: &Path) -> Problems {
-    let written = pages().into_iter().map(|(path, content)| {
+    let written = pages(checkout).into_iter().map(|(path, content)| {
         let place = checkout.join(path);
         fs::create_dir_all(place.parent().unwrap_or(checkout))
             .and_then(|()| fs::write(&place, content))
@@ -21,7 +24,7 @@ pub(crate) fn write(checkout: &Path) -> Problems {
 }
 
 pub(crate) fn check(checkout: &Path) -> Problems {
-    let stale = pages().into_iter().filter(|(path, content)| {
+    let stale = pages(checkout).into_iter().filter(|(path, content)| {
         fs::read_to_string(checkout.join(path)).ok().as_ref() != Some(content)
     });
     stale

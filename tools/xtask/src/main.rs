@@ -5,6 +5,7 @@
 mod arrows;
 mod fences;
 mod generate;
+mod state_page;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -22,6 +22,7 @@ static const kept_static kept[] = {
 	{"iptcembed()", "libphp", "iptcembed()", "written and used in one call"},
 	{"pcre", "libphp", "pcre_get_compiled_regex_cache_ex", "tables of characters, one for each locale"},
 	{"autoloaders", "libphp", "spl_autoload_functions()", "what a request registers stays"},
+	{"observers", "libphp", "zend_observer_fiber_switch_notify zend_observer_fcall_end_all", "saved with the stack"},
 	{"readline", "readline", "RSHUTDOWN_of_readline readline_completion_function() readline_callback_handler_install()",
 		"a process has one terminal, and workers have none"},
 	{"fileinfo", "fileinfo", "get_module one_behind_get_module", "handlers of objects, and a database that is read once"},
@@ -29,6 +30,7 @@ static const kept_static kept[] = {
 
 /* Exported ones. */
 static const kept_static kept_symbols[] = {
+	{"Xdebug", "xdebug", "xdebug_globals", "a debugger is of the process"},
 	{"Redis", "redis", "redis_object_handlers", "made once"},
 	{"RedisArray", "redis", "redis_array_object_handlers", "made once"},
 	{"RedisCluster", "redis", "RedisCluster_handlers", "made once"},

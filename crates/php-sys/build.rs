@@ -15,10 +15,13 @@ const SOURCES: &[&str] = &[
     "class.c",
     "classic.c",
     "cli.c",
+    "cookies.c",
     "cycle.c",
     "database.c",
     "entry.c",
+    "error_handler.c",
     "errors.c",
+    "form.c",
     "frankenphp.c",
     "functions.c",
     "ground.c",
@@ -54,8 +57,11 @@ const SOURCES: &[&str] = &[
     "task_object.c",
     "task_state.c",
     "timers.c",
+    "upload_progress.c",
+    "use.c",
     "user_ini.c",
     "waiters.c",
+    "watch.c",
 ];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];
 

@@ -291,6 +291,28 @@ fn dns_answer(question: &[u8]) -> Vec<u8> {
     answer
 }
 
+/// The answers come when the tasks have ended: they are nobody's.
+#[test]
+#[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
+fn a_look_up_that_is_cancelled_once_or_twice_ends_before_its_answer() {
+    let server = start(&row(
+        "",
+        "",
+        Needs::Resolver,
+        r#"$ended = 0; $start = hrtime(true);
+        foreach (['dns_get_record', 'dns_get_record', 'gethostbyname', fn ($name) => fsockopen($name, 1)] as $look) {
+            $task = Hearth\async(fn () => @$look('late' . mt_rand() . '.example.test'));
+            $task->cancel(); usleep(1000); if ($ended % 2) { $task->cancel(); }
+            try { $task->await(); } catch (Hearth\CancelledError) { $ended++; }
+        }
+        $took = hrtime(true) - $start;
+        usleep(600000);
+        return $took < 300000000 && $ended === 4 ? 'ok' : "$ended ended in $took ns";"#,
+    ));
+    assert_eq!(ok(&server.get("/")), "ok");
+    server.stop();
+}
+
 #[test]
 fn the_table_in_the_docs_is_these_rows() {
     let path: PathBuf = testkit::checkout().join("docs/reference/what-yields.md");
@@ -306,6 +328,26 @@ fn the_table_in_the_docs_is_these_rows() {
     );
 }
 
+/// What blocks because of a lock, and the test in `locks.rs` that shows it.
+const LOCKED: [(&str, &str); 4] = [
+    (
+        "php-ldap: `ldap_bind` and whatever waits for an answer",
+        "no_other_request_runs_while_ldap_waits",
+    ),
+    (
+        "php-ldap: the name of the server, at the first call on a connection",
+        "four_requests_that_bind_to_a_directory_at_once_do_not_lock_each_other_out",
+    ),
+    (
+        "the callback of `apcu_entry`",
+        "no_other_request_runs_while_apcu_entry_computes",
+    ),
+    (
+        "FFI: whatever waits while a `pthread` lock is held",
+        "each_kind_of_lock_holds_a_task",
+    ),
+];
+
 fn table() -> String {
     let mut text = format!(
         "# What yields\n\n\
@@ -318,7 +360,21 @@ fn table() -> String {
         text.push_str(&format!("| {} | {} |\n", row.call, row.on));
     }
     text.push_str(
-        "\n## What does not\n\n\
+        "\nNames are looked up by threads, as many at once as there are (512); a look-up whose task was cancelled goes on until its\n\
+         name server has answered, and nobody gets the answer.\n\
+         \n## What blocks because a library holds a lock\n\n\
+         A library that holds a lock of its own while it waits (`pthread_mutex_lock` and its relatives, `pthread_once`, the loader)\n\
+         must not be left: another request would take the same lock on the same thread, and wait for itself. There every call\n\
+         blocks as under php-fpm, and the worker serves nothing else meanwhile. `await()` and other waits of Hearth's own throw an\n\
+         `\\Error` that says so.\n\n| call | test |\n|---|---|\n",
+    );
+    for (call, test) in LOCKED {
+        text.push_str(&format!("| {call} | `{test}` |\n"));
+    }
+    text.push_str(
+        "\nThe same holds for unixODBC, NSS modules and libpq with GSSAPI, as far as they hold a lock while they wait.\n\
+         A lock that is still held when its task ends is logged once and no longer counted.\n\
+         \n## What does not\n\n\
          - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
          - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\
          - `sem_acquire`, `msg_receive` and the like of System V, which wait in the kernel without a descriptor.\n\

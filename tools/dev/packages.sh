@@ -37,7 +37,7 @@ packages_of() {
             echo "php$v-cli php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql php$v-redis php$v-curl"
             echo "php$v-mbstring php$v-xml php$v-apcu phpunit php-nyholm-psr7 php-psr-http-factory php-psr-log"
             echo 'php-doctrine-dbal php-illuminate-database php-illuminate-http php-symfony-http-kernel php-symfony-http-foundation'
-            echo 'php-laravel-framework php-symfony-framework-bundle php-symfony-mime php-symfony-runtime php-slim composer'
+            echo 'php-laravel-framework php-symfony-framework-bundle php-symfony-mime php-symfony-runtime php-symfony-dotenv php-slim composer'
             echo 'php-psr-cache php-psr-simple-cache mariadb-server-core mariadb-client-core postgresql redis-server nginx-light'
             echo "apache2 libapache2-mod-php$v php$v-fpm chromium chromium-driver"
             echo "php$v-gd wordpress $(wordpress_theme) phpmyadmin dokuwiki adminer"
@@ -51,10 +51,10 @@ packages_of() {
 }
 
 # Packages that are unpacked beside the machine's own, because installing them would change every PHP of the machine:
-# Debian's Xdebug switches itself on.
+# Debian's Xdebug switches itself on, and the others are there for single tests.
 private_packages_of() {
     case $1 in
-        test) echo "php$(machine_php)-xdebug" ;;
+        test) v=$(machine_php) && echo "php$v-xdebug php$v-ldap php$v-memcache" ;;
     esac
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libc::{FILE, c_char, c_int, c_void};
 
-use crate::{installed, real, waiter};
+use crate::{inherit, installed, owners, real, waiter};
 
 /// Longest pause between two looks at a lock that another process holds.
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
@@ -47,6 +47,8 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
 }
 
 fn closing(fd: c_int) {
+    owners::closing(fd);
+    inherit::closing(fd);
     if let Some(waiter) = installed() {
         waiter.closing(fd);
     }
@@ -62,6 +64,7 @@ extern "C" fn close(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
     if from == to {
+        inherit::handed_on(from);
         // SAFETY: fcntl with F_GETFD touches no memory.
         return if unsafe { libc::fcntl(from, libc::F_GETFD) } < 0 {
             -1
@@ -120,11 +123,13 @@ unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
 /// PHP loads extensions with RTLD_DEEPBIND, which binds libcurl and libpq to libc's own `poll`, past our hooks.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
+    static LOADER: u8 = 0;
+    // What a library does when it is loaded runs under the loader's lock.
     // SAFETY: dlopen(3) has this type; the name is the caller's promise.
-    unsafe {
+    crate::locks::holding((&raw const LOADER).cast(), || unsafe {
         real::next::<unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void>(c"dlopen")(
             name,
             flags & !libc::RTLD_DEEPBIND,
         )
-    }
+    })
 }

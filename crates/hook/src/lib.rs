@@ -4,24 +4,35 @@
 //! the dynamic linker prefers symbols of the executable. Inside a task ([`Waiter::can_wait`]) it tries the call without
 //! blocking and, if it would block, lets the [`Waiter`] wait; everywhere else it is the real call.
 //!
-//! Hooks run before `main` (std polls descriptors 0 to 2) and on every thread: no allocation, no lock and no lazy
-//! initialisation on the way to the real call, and `errno` is what the real call left.
+//! Hooks run before `main` (std polls descriptors 0 to 2) and on every thread: on the way to the real call there is no
+//! allocation, no lock and no initialisation that waits, and `errno` is what the real call left. Only what waits in a task
+//! allocates, and what looks for opcache's lock file, once, while a worker starts.
 #![allow(unsafe_code)]
 
 mod files;
+mod inherit;
+mod locks;
 mod names;
 mod opcache;
+mod owners;
 mod poll;
 mod process;
 mod real;
+mod resolver;
 mod sleep;
 mod sockets;
+mod streams;
+#[cfg(test)]
+mod testing;
 mod turn;
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
+pub use inherit::{Forking, keep_inherited, when_forked};
+pub use locks::{forget_locks, locks_held};
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
+pub use owners::{disown, disown_all, is_poisoned, own, poison};
 pub use real::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 pub use turn::give_way_to_the_woken;
 
@@ -46,17 +57,22 @@ pub trait Waiter: Sync {
     fn drained(&self, fd: i32);
     /// Wait so long; false when the wait was ended early, by a signal too.
     fn sleep(&self, time: Duration) -> bool;
-    /// Run `work` on another thread and wait for it; false when the wait was ended early (the work goes on).
+    /// Run `work` on another thread and wait for it; false when the wait was ended early. The work goes on then, so it has
+    /// nothing of the caller's.
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool;
-    /// The same, but wait to the end of the work even when the task is told to stop meanwhile: the work uses memory of
-    /// the caller.
-    fn blocking_to_the_end(&self, work: Box<dyn FnOnce() + Send>);
     /// Is an exception on its way up, so that what runs is a clean-up?
     fn is_unwinding(&self) -> bool;
     /// This process is a new copy of another, made by PHP code: waits belong to the other one.
     fn forked(&self);
     /// A signal arrived while every task waited.
     fn interrupted(&self);
+    /// The id of the task that runs on this thread; 0 if none does.
+    fn task(&self) -> u64;
+    /// The running code wants to send or receive on what another task waits on: true, with an exception under way, if it is
+    /// a task's.
+    fn refuse(&self, fd: i32, owner: u64) -> bool;
+    /// The same, on what two tasks have sent on.
+    fn refuse_poisoned(&self, fd: i32) -> bool;
     /// This descriptor is about to be closed or replaced.
     fn closing(&self, fd: i32);
     /// A lock on this file may have become free.

@@ -1,12 +1,16 @@
 //! getaddrinfo and gethostbyname: looked up on another thread.
+//!
+//! What looks up works on copies of the arguments and writes to memory of its own, which is freed when nobody has it any
+//! more: a task may be gone long before the answer comes. As many threads look up at once as tokio has for blocking calls
+//! (512); further look-ups wait for one of them.
 
 use std::ffi::{CStr, CString};
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use libc::{addrinfo, c_char, c_int, c_void, hostent};
+use libc::{addrinfo, c_char, c_int, hostent};
 
-use crate::{real, waiter};
+use crate::resolver::{h_errno, set_h_errno};
+use crate::{Waiter, real, waiter};
 
 type Getaddrinfo = unsafe extern "C" fn(
     *const c_char,
@@ -23,20 +27,50 @@ type GethostbynameR = unsafe extern "C" fn(
     *mut c_int,
 ) -> c_int;
 
-/// A pointer that may cross to the thread that looks up and back.
-#[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
+/// What getaddrinfo found, freed unless it is given on.
+struct Addresses(*mut addrinfo);
 // SAFETY: one thread uses it at a time: the one that looks up, then the one that waited for it.
-unsafe impl<T> Send for Shared<T> {}
+unsafe impl Send for Addresses {}
+
+impl Addresses {
+    /// The caller's from here on.
+    fn into_raw(self) -> *mut addrinfo {
+        std::mem::ManuallyDrop::new(self).0
+    }
+}
+
+impl Drop for Addresses {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: a list that getaddrinfo made, of which nobody else knows.
+            unsafe { libc::freeaddrinfo(self.0) };
+        }
+    }
+}
+
+/// Run `look` on another thread with copies of its own; `None` if the task was told not to wait for it any more.
+pub(crate) fn elsewhere<T: Send + 'static>(
+    waiter: &dyn Waiter,
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let answer = Arc::new(Mutex::new(None));
+    let theirs = Arc::clone(&answer);
+    let finished = waiter.blocking(Box::new(move || {
+        let found = look();
+        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+    }));
+    let found = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+    found.filter(|_| finished)
+}
 
 /// # Safety
 /// Null or a C string.
-unsafe fn copied(text: *const c_char) -> Option<CString> {
+pub(crate) unsafe fn copied(text: *const c_char) -> Option<CString> {
     // SAFETY: the caller's own promise.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_owned())
 }
 
-fn pointer(text: Option<&CString>) -> *const c_char {
+pub(crate) fn pointer(text: Option<&CString>) -> *const c_char {
     text.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
@@ -64,9 +98,7 @@ unsafe extern "C" fn getaddrinfo(
             hints.ai_protocol,
         )
     });
-    let answer = Arc::new(Mutex::new((libc::EAI_AGAIN, Shared(std::ptr::null_mut()))));
-    let theirs = Arc::clone(&answer);
-    let finished = waiter.blocking(Box::new(move || {
+    let looked = elsewhere(waiter, move || {
         // SAFETY: all zero is a valid addrinfo.
         let mut hints: addrinfo = unsafe { std::mem::zeroed() };
         if let Some(numbers) = numbers {
@@ -88,14 +120,23 @@ unsafe extern "C" fn getaddrinfo(
                 &raw mut found,
             )
         };
-        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = (code, Shared(found));
-    }));
-    if !finished {
+        // A failed call leaves the list undefined.
+        let found = if code == 0 {
+            found
+        } else {
+            std::ptr::null_mut()
+        };
+        (code, real::errno(), Addresses(found))
+    });
+    let Some((code, error, found)) = looked else {
         return libc::EAI_AGAIN;
+    };
+    if code == 0 {
+        // SAFETY: the caller gave room for one pointer.
+        unsafe { *result = found.into_raw() };
+    } else if code == libc::EAI_SYSTEM {
+        real::set_errno(error);
     }
-    let (code, found) = *answer.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: the caller gave room for one pointer.
-    unsafe { *result = found.0 };
     code
 }
 
@@ -104,6 +145,8 @@ struct Host {
     entry: hostent,
     _bytes: Vec<c_char>,
 }
+// SAFETY: its pointers lead into its own bytes.
+unsafe impl Send for Host {}
 
 thread_local! {
     static LAST: std::cell::RefCell<Option<Box<Host>>> = const { std::cell::RefCell::new(None) };
@@ -158,25 +201,12 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     let Some(name) = (unsafe { copied(name) }) else {
         return std::ptr::null_mut();
     };
-    let answer = Arc::new(Mutex::new(None));
-    let theirs = Arc::clone(&answer);
-    let finished = waiter.blocking(Box::new(move || {
-        let host = look_up(&name).map(|host| Shared(Box::into_raw(host)));
-        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = host;
-    }));
-    let found = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(host) = found.filter(|_| finished) else {
+    let Some((Some(host), _)) = elsewhere(waiter, move || (look_up(&name), h_errno())) else {
+        set_h_errno(TRY_AGAIN);
         return std::ptr::null_mut();
     };
-    // SAFETY: from Box::into_raw above, taken back once.
-    let host = unsafe { Box::from_raw(host.0) };
     LAST.with_borrow_mut(|last| &raw mut last.insert(host).entry)
 }
-
-/// The bytes of a caller's answer, lent to the thread that looks up.
-struct Room(*mut u8, usize);
-// SAFETY: the caller waits to the end of the work, so its memory stays and nobody else touches it.
-unsafe impl Send for Room {}
 
 /// IPv4 addresses of `name`, as gethostbyname(3) gives them.
 fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
@@ -221,7 +251,7 @@ fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
 
 /// h_errno of <netdb.h>.
 const HOST_NOT_FOUND: c_int = 1;
-const TRY_AGAIN: c_int = 2;
+pub(crate) const TRY_AGAIN: c_int = 2;
 
 /// Lay out name, an empty list of aliases and the addresses in `room`, as gethostbyname_r(3) does. False: too small.
 ///
@@ -284,15 +314,8 @@ unsafe extern "C" fn gethostbyname_r(
             )
         };
     };
-    let answer = Arc::new(Mutex::new(Err(TRY_AGAIN)));
-    let (theirs, asked) = (Arc::clone(&answer), name.clone());
-    waiter.blocking(Box::new(move || {
-        *theirs.lock().unwrap_or_else(PoisonError::into_inner) = addresses(&asked)
-    }));
-    let found = answer
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
+    let asked = name.clone();
+    let found = elsewhere(waiter, move || addresses(&asked)).unwrap_or(Err(TRY_AGAIN));
     // SAFETY: the caller gave room for all of these.
     unsafe {
         result.write(std::ptr::null_mut());
@@ -305,47 +328,54 @@ unsafe extern "C" fn gethostbyname_r(
     0
 }
 
-/// dns_get_record() and checkdnsrr(): libresolv asks its servers inside libc, where no hook sees it.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn res_nsearch(
-    state: *mut c_void,
-    name: *const c_char,
-    class: c_int,
-    kind: c_int,
-    answer: *mut u8,
-    length: c_int,
-) -> c_int {
-    type ResNsearch =
-        unsafe extern "C" fn(*mut c_void, *const c_char, c_int, c_int, *mut u8, c_int) -> c_int;
-    // SAFETY: the type of res_nsearch(3).
-    let real: ResNsearch = unsafe { real::next(c"res_nsearch") };
-    let Some(waiter) = waiter() else {
-        // SAFETY: the caller's own promise.
-        return unsafe { real(state, name, class, kind, answer, length) };
-    };
-    let (state, room) = (
-        Shared(state.cast::<u8>()),
-        Room(answer, usize::try_from(length).unwrap_or(0)),
-    );
-    // SAFETY: a C string, says res_nsearch(3).
-    let name = unsafe { copied(name) };
-    let result = Arc::new(AtomicI32::new(-1));
-    let theirs = Arc::clone(&result);
-    waiter.blocking_to_the_end(Box::new(move || {
-        let (state, room) = (state, room);
-        let length = c_int::try_from(room.1).unwrap_or(c_int::MAX);
-        // SAFETY: state and answer are the caller's, who waits to the end; the name is our copy.
-        let n = unsafe {
-            real(
-                state.0.cast(),
-                pointer(name.as_ref()),
-                class,
-                kind,
-                room.0,
-                length,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolver::res_nsearch;
+    use crate::testing::{Early, early};
+
+    /// The answer comes when the caller has left: its memory is somebody else's by then.
+    #[test]
+    fn what_comes_too_late_is_written_nowhere() {
+        let mut answer = [0xaa_u8; 512];
+        let mut state = [0_u64; 128];
+        let mut found = std::ptr::null_mut();
+        let (mut entry, mut buffer, mut error) = ([0xaa_u8; size_of::<hostent>()], [0x55; 512], 0);
+        let mut host = std::ptr::null_mut();
+        // SAFETY: room for all results, as the functions ask for.
+        let codes = early(|| unsafe {
+            (
+                res_nsearch(
+                    state.as_mut_ptr().cast(),
+                    c"localhost".as_ptr(),
+                    1,
+                    1,
+                    answer.as_mut_ptr(),
+                    512,
+                ),
+                getaddrinfo(
+                    c"localhost".as_ptr(),
+                    std::ptr::null(),
+                    std::ptr::null(),
+                    &raw mut found,
+                ),
+                gethostbyname_r(
+                    c"localhost".as_ptr(),
+                    entry.as_mut_ptr().cast(),
+                    buffer.as_mut_ptr(),
+                    512,
+                    &raw mut host,
+                    &raw mut error,
+                ),
+                gethostbyname(c"localhost".as_ptr()).is_null(),
             )
-        };
-        theirs.store(n, Ordering::Release);
-    }));
-    result.load(Ordering::Acquire)
+        });
+        assert_eq!(codes, (-1, libc::EAI_AGAIN, 0, true));
+        assert_eq!(Early::finish(), 4, "all four were looked up elsewhere");
+        assert!(answer.iter().all(|byte| *byte == 0xaa));
+        assert!(entry.iter().all(|byte| *byte == 0xaa));
+        assert!(buffer.iter().all(|byte| *byte == 0x55));
+        assert!(found.is_null() && host.is_null() && error == TRY_AGAIN);
+        assert!(state.iter().all(|word| *word == 0));
+    }
 }

@@ -4,11 +4,15 @@ use std::time::{Duration, Instant};
 
 use libc::{c_int, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
-use crate::{Waiter, installed, real, waiter};
+use crate::{Waiter, installed, owners, real, waiter};
 
 /// # Safety
 /// As poll(2).
 unsafe fn poll_or_wait(fds: *mut pollfd, count: nfds_t, timeout: Option<Duration>) -> c_int {
+    // SAFETY: poll(2) asks for `count` entries.
+    if count == 1 && owners::refuses(unsafe { (*fds).fd }) {
+        return -1;
+    }
     let Some(waiter) = waiter().filter(|_| timeout != Some(Duration::ZERO)) else {
         // SAFETY: the caller's own promise.
         return unsafe { real::poll(fds, count, timeout) };
@@ -111,10 +115,26 @@ const RESULTS: [libc::c_short; 3] = [
     libc::POLLPRI,
 ];
 
+/// A set of select(2) is a row of words, as long as `count` says; glibc's own functions stop at FD_SETSIZE.
+type Word = libc::c_ulong;
+const WORD: usize = Word::BITS as usize;
+
 impl Sets {
+    /// The word of `set` that has the bit of `fd`, and that bit; `None` if the caller gave no such set.
+    fn place(&self, set: usize, fd: c_int) -> Option<(*mut Word, Word)> {
+        let fd = usize::try_from(fd).ok().filter(|_| fd < self.count)?;
+        if self.sets[set].is_null() {
+            return None;
+        }
+        let words = self.sets[set].cast::<Word>();
+        // SAFETY: select(2) asks for sets of `count` bits, and `fd` is below.
+        Some((unsafe { words.add(fd / WORD) }, 1 << (fd % WORD)))
+    }
+
     fn has(&self, set: usize, fd: c_int) -> bool {
-        // SAFETY: null or a valid set, says select(2); fd < FD_SETSIZE because it is below `count`.
-        !self.sets[set].is_null() && unsafe { libc::FD_ISSET(fd, self.sets[set]) }
+        self.place(set, fd)
+            // SAFETY: a word of the caller's set.
+            .is_some_and(|(word, bit)| unsafe { word.read() } & bit != 0)
     }
 
     fn as_pollfds(&self) -> Vec<pollfd> {
@@ -123,7 +143,7 @@ impl Sets {
                 .filter(|&set| self.has(set, fd))
                 .fold(0, |events, set| events | EVENTS[set])
         };
-        (0..self.count.min(libc::FD_SETSIZE as c_int))
+        (0..self.count)
             .map(|fd| pollfd {
                 fd,
                 events: events(fd),
@@ -138,22 +158,32 @@ impl Sets {
         (0..3).any(|set| self.has(set, entry.fd) && entry.revents & RESULTS[set] != 0)
     }
 
+    fn clear(&self) {
+        for set in 0..3 {
+            for fd in (0..self.count).step_by(WORD) {
+                if let Some((word, _)) = self.place(set, fd) {
+                    // SAFETY: a word of the caller's set.
+                    unsafe { word.write(0) };
+                }
+            }
+        }
+    }
+
     /// Write the results back; the number of bits set.
     fn fill(&self, fds: &[pollfd]) -> c_int {
         let wanted: Vec<[bool; 3]> = fds
             .iter()
             .map(|entry| [0, 1, 2].map(|set| self.has(set, entry.fd)))
             .collect();
-        for set in self.sets.into_iter().filter(|set| !set.is_null()) {
-            // SAFETY: a valid set.
-            unsafe { libc::FD_ZERO(set) };
-        }
+        self.clear();
         let mut bits = 0;
         for (entry, wanted) in fds.iter().zip(wanted) {
             for set in (0..3).filter(|&set| wanted[set] && entry.revents & RESULTS[set] != 0) {
-                // SAFETY: `wanted` is true only for a set that is not null.
-                unsafe { libc::FD_SET(entry.fd, self.sets[set]) };
-                bits += 1;
+                if let Some((word, bit)) = self.place(set, entry.fd) {
+                    // SAFETY: a word of the caller's set.
+                    unsafe { word.write(word.read() | bit) };
+                    bits += 1;
+                }
             }
         }
         bits
@@ -268,5 +298,48 @@ unsafe fn real_select(
             time,
             signals.as_ptr(),
         ) as c_int
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One set of 2048 bits, twice what an fd_set has.
+    fn sets(words: &mut [Word; 32], count: c_int) -> Sets {
+        Sets {
+            sets: [
+                words.as_mut_ptr().cast(),
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            ],
+            count,
+        }
+    }
+
+    #[test]
+    fn descriptors_beyond_an_fd_set_are_asked_for_and_answered() {
+        let mut words = [0; 32];
+        words[1500 / WORD] |= 1 << (1500 % WORD);
+        words[3 / WORD] |= 1 << 3;
+        let all = sets(&mut words, 1501);
+        let mut fds = all.as_pollfds();
+        assert_eq!(
+            fds.iter().map(|entry| entry.fd).collect::<Vec<_>>(),
+            [3, 1500]
+        );
+        fds[1].revents = libc::POLLIN;
+        assert_eq!(all.fill(&fds), 1);
+        assert!(all.has(0, 1500) && !all.has(0, 3));
+    }
+
+    #[test]
+    fn what_is_not_below_the_count_is_not_touched() {
+        let mut words = [Word::MAX; 32];
+        let all = sets(&mut words, 64);
+        assert_eq!(all.as_pollfds().len(), 64);
+        assert_eq!(all.fill(&[]), 0);
+        assert_eq!(words[0], 0);
+        assert_eq!(words[1], Word::MAX);
     }
 }

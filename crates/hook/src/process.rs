@@ -2,7 +2,7 @@
 
 use libc::{c_int, c_long, pid_t};
 
-use crate::{Interest, Waiter, installed, real, wait_ready, waiter};
+use crate::{Interest, Waiter, inherit, installed, real, wait_ready, waiter};
 
 /// # Safety
 /// As waitpid(2).
@@ -66,10 +66,11 @@ unsafe fn waitpid_by_thread(
 extern "C" fn fork() -> pid_t {
     // SAFETY: the type of fork(2); as unsafe as PHP's own call of it.
     let pid = unsafe { real::next::<extern "C" fn() -> pid_t>(c"fork")() };
-    if pid == 0
-        && let Some(waiter) = installed()
-    {
-        waiter.forked();
+    if pid == 0 {
+        inherit::forked();
+        if let Some(waiter) = installed() {
+            waiter.forked();
+        }
     }
     pid
 }

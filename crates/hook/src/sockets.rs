@@ -1,11 +1,14 @@
 //! recv, send and their relatives, connect, accept: tried without blocking first.
 
-use libc::{c_int, c_long, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{c_int, c_long, c_void, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
-use crate::{Interest, real, wait_ready, waiter};
+use crate::{Interest, installed, owners, real, wait_ready, waiter};
 
 /// Try `call` (made with MSG_DONTWAIT); while it would block although the descriptor is a blocking one, wait and retry.
 fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ssize_t) -> ssize_t {
+    if owners::refuses(fd) {
+        return -1;
+    }
     let Some(waiter) = waiter().filter(|_| flags & libc::MSG_DONTWAIT == 0) else {
         return call(flags);
     };
@@ -21,6 +24,25 @@ fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ss
         };
         if !wait_ready(waiter, fd, interest, real::socket_timeout(fd, option)) {
             return -1;
+        }
+    }
+}
+
+/// Something came, unless it was only looked at.
+pub(crate) fn received(fd: c_int, flags: c_int, length: ssize_t) {
+    if length > 0 && flags & libc::MSG_PEEK == 0 {
+        owners::received(fd);
+    }
+}
+
+/// Something was sent, by a task if one runs.
+pub(crate) fn sent(fd: c_int, length: ssize_t) {
+    if length > 0
+        && let Some(waiter) = installed()
+    {
+        match waiter.task() {
+            0 => {}
+            task => owners::sent(fd, task),
         }
     }
 }
@@ -102,6 +124,7 @@ unsafe extern "C" fn recvfrom(
                 )
             })
         });
+        self::received(fd, flags, received);
         if received > 0
             && received.unsigned_abs() < length
             && flags & libc::MSG_PEEK == 0
@@ -114,7 +137,10 @@ unsafe extern "C" fn recvfrom(
     let mut done: usize = 0;
     while done < length {
         match once(done) {
-            n if n > 0 => done += n.unsigned_abs(),
+            n if n > 0 => {
+                received(fd, flags, n);
+                done += n.unsigned_abs();
+            }
             n if done == 0 => return n,
             _ => break,
         }
@@ -138,14 +164,16 @@ unsafe extern "C" fn __recvfrom_chk(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    retry(fd, flags, Interest::Read, |flags| {
+    let length = retry(fd, flags, Interest::Read, |flags| {
         // SAFETY: the caller's own promise.
         real::size(unsafe { libc::syscall(libc::SYS_recvmsg, fd, message, flags) })
-    })
+    });
+    received(fd, flags, length);
+    length
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn send(
+pub(crate) unsafe extern "C" fn send(
     fd: c_int,
     buffer: *const c_void,
     length: size_t,
@@ -184,6 +212,7 @@ unsafe extern "C" fn sendto(
         if sent < 0 {
             return if done > 0 { done.cast_signed() } else { sent };
         }
+        self::sent(fd, sent);
         done += sent.unsigned_abs();
         if done >= length
             || sent == 0
@@ -198,10 +227,12 @@ unsafe extern "C" fn sendto(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
-    retry(fd, flags, Interest::Write, |flags| {
+    let length = retry(fd, flags, Interest::Write, |flags| {
         // SAFETY: the caller's own promise.
         real::size(unsafe { libc::syscall(libc::SYS_sendmsg, fd, message, flags) })
-    })
+    });
+    sent(fd, length);
+    length
 }
 
 /// # Safety
@@ -242,6 +273,9 @@ fn socket_error(fd: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    if owners::refuses(fd) {
+        return -1;
+    }
     let Some(waiter) = waiter().filter(|_| !real::is_nonblocking(fd)) else {
         // SAFETY: the caller's own promise.
         return unsafe { real_connect(fd, address, length) };
@@ -281,6 +315,9 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
 }
 
 fn accept_waiting(fd: c_int, call: impl Fn() -> c_long) -> c_int {
+    if owners::refuses(fd) {
+        return -1;
+    }
     if let Some(waiter) = waiter().filter(|_| !real::is_nonblocking(fd))
         && !wait_ready(
             waiter,
@@ -313,114 +350,4 @@ unsafe extern "C" fn accept4(
     accept_waiting(fd, || unsafe {
         libc::syscall(libc::SYS_accept4, fd, address, length, flags)
     })
-}
-
-/// Before a read or a write on something that is not a regular file: wait until it would not block.
-fn ready_first(fd: c_int, interest: Interest) -> bool {
-    let Some(waiter) = waiter() else { return true };
-    if real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {
-        return true;
-    }
-    let timeout = if real::kind(fd) == real::Kind::Socket {
-        real::socket_timeout(
-            fd,
-            if interest == Interest::Read {
-                libc::SO_RCVTIMEO
-            } else {
-                libc::SO_SNDTIMEO
-            },
-        )
-    } else {
-        None
-    };
-    wait_ready(waiter, fd, interest, timeout)
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
-    if !ready_first(fd, Interest::Read) {
-        return -1;
-    }
-    // SAFETY: the caller's own promise.
-    real::size(unsafe { libc::syscall(libc::SYS_read, fd, buffer, length) })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __read_chk(
-    fd: c_int,
-    buffer: *mut c_void,
-    length: size_t,
-    _size: size_t,
-) -> ssize_t {
-    // SAFETY: the caller's own promise.
-    unsafe { read(fd, buffer, length) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn readv(fd: c_int, vectors: *const iovec, count: c_int) -> ssize_t {
-    if !ready_first(fd, Interest::Read) {
-        return -1;
-    }
-    // SAFETY: the caller's own promise.
-    real::size(unsafe { libc::syscall(libc::SYS_readv, fd, vectors, count) })
-}
-
-/// A pipe that is ready takes at least this much without blocking (PIPE_BUF).
-const PIECE: usize = 4096;
-
-/// How much a pipe that is ready surely takes. An empty one takes half of what it holds, even when another process
-/// writes to it meanwhile; and the reader gets it in one piece, as without us.
-fn piece(fd: c_int) -> usize {
-    let mut queued: c_int = 0;
-    // SAFETY: the first asks for a number only; the second has room for one int.
-    let (holds, asked) = unsafe {
-        (
-            libc::fcntl(fd, libc::F_GETPIPE_SZ),
-            libc::ioctl(fd, libc::FIONREAD, &raw mut queued),
-        )
-    };
-    match usize::try_from(holds) {
-        Ok(holds) if asked == 0 && queued == 0 => PIECE.max(holds / 2),
-        _ => PIECE,
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t {
-    let real_write = |from: usize, n: usize| {
-        // SAFETY: the caller's own promise; `from + n` stays within `length`.
-        real::size(unsafe { libc::syscall(libc::SYS_write, fd, buffer.cast::<u8>().add(from), n) })
-    };
-    if waiter().is_none() || real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {
-        return real_write(0, length);
-    }
-    if real::kind(fd) == real::Kind::Socket {
-        // SAFETY: the caller's own promise. send(2) without flags is write(2).
-        return unsafe { send(fd, buffer, length, 0) };
-    }
-    let mut done: usize = 0;
-    loop {
-        if !ready_first(fd, Interest::Write) {
-            return if done > 0 { done.cast_signed() } else { -1 };
-        }
-        let left = length - done;
-        let room = if left > PIECE { piece(fd) } else { PIECE };
-        let wrote = real_write(done, left.min(room));
-        if wrote < 0 {
-            return if done > 0 { done.cast_signed() } else { wrote };
-        }
-        done += wrote.unsigned_abs();
-        if done >= length {
-            return done.cast_signed();
-        }
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn writev(fd: c_int, vectors: *const iovec, count: c_int) -> ssize_t {
-    if !ready_first(fd, Interest::Write) {
-        return -1;
-    }
-    // SAFETY: the caller's own promise.
-    real::size(unsafe { libc::syscall(libc::SYS_writev, fd, vectors, count) })
 }

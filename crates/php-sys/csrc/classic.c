@@ -176,6 +176,10 @@ static char *get_env(const char *name, size_t length)
 		return NULL;
 	}
 	value = zend_hash_str_find(Z_ARRVAL_P(server), name, length);
+	if (value && hearth_server_is_environment(name, length, value)) {
+		/* putenv() may have changed it since. */
+		return NULL;
+	}
 	return value && Z_TYPE_P(value) == IS_STRING ? estrndup(Z_STRVAL_P(value), Z_STRLEN_P(value)) : NULL;
 }
 

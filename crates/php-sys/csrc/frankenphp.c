@@ -146,9 +146,10 @@ ZEND_FUNCTION(frankenphp_finish_request)
 
 /* ---- $_SERVER ---- */
 
-static void set(zval *server, const char *name, const char *value)
+/* At boot the array is the script's own already. */
+static void set_plainly(zval *server, const char *name, const char *value)
 {
-	php_register_variable((char *) name, value, server);
+	php_register_variable(name, value, server);
 }
 
 /* What a script that is served finds about itself; in its requests too when it is a loop. */
@@ -156,6 +157,7 @@ void hearth_entry_server_variables(zval *server, bool boot)
 {
 	const char *slash = strrchr(hearth_entry_path, '/');
 	zend_string *folder = zend_string_init(hearth_entry_path, (size_t) (slash - hearth_entry_path), 0);
+	void (*set)(zval *, const char *, const char *) = boot ? set_plainly : hearth_set_server_variable;
 
 	set(server, "SCRIPT_FILENAME", hearth_entry_path);
 	set(server, "SCRIPT_NAME", slash);

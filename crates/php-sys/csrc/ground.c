@@ -153,5 +153,6 @@ void hearth_ground_restore(void)
 	}
 	restore_environment();
 	restore_env_superglobal();
+	hearth_connections_end();
 	HEARTH_RESEED_RANDOM();
 }

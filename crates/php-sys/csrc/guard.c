@@ -1,6 +1,8 @@
 /* Where a task must not be left, who asks, and where it may be told to stop. */
 #include "task.h"
 
+#include <dlfcn.h>
+
 static zend_op_array *(*engine_compile_file)(zend_file_handle *, int);
 static zend_op_array *(*engine_compile_string)(HEARTH_COMPILE_STRING_ARGS);
 static zend_class_entry *(*autoload)(zend_string *, zend_string *);
@@ -52,20 +54,51 @@ static int on_collect_cycles(void)
 bool hearth_may_leave(void)
 {
 	return hearth_current && (!hearth_current->request || (!hearth_no_switch && !zend_fiber_switch_blocked()))
-		&& !HEARTH_IS_OUT_OF_MEMORY();
+		&& !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
+}
+
+bool hearth_calls(hearth_str function)
+{
+	const zend_execute_data *call = EG(current_execute_data);
+
+	return call && call->func && call->func->type == ZEND_INTERNAL_FUNCTION && call->func->common.function_name
+		&& zend_string_equals_cstr(call->func->common.function_name, function.ptr, function.len);
+}
+
+int64_t hearth_handed_on(uint32_t index)
+{
+	zval *descriptors;
+	zend_ulong number;
+	zend_string *name;
+
+	if (!hearth_calls((hearth_str){ZEND_STRL("proc_open")}) || ZEND_CALL_NUM_ARGS(EG(current_execute_data)) < 2) {
+		return -1;
+	}
+	descriptors = ZEND_CALL_ARG(EG(current_execute_data), 2);
+	ZVAL_DEREF(descriptors);
+	if (Z_TYPE_P(descriptors) != IS_ARRAY) {
+		return -1;
+	}
+	ZEND_HASH_FOREACH_KEY(Z_ARRVAL_P(descriptors), number, name) {
+		if (!name && index-- == 0) {
+			return (int64_t) number;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return -1;
 }
 
 /* The same, asked by hooks of libc: calls that Rust makes on the task's stack are to pass. */
 bool hearth_can_wait(void)
 {
 	return hearth_current && !hearth_current->busy && !hearth_no_switch && !zend_fiber_switch_blocked()
-		&& !HEARTH_IS_OUT_OF_MEMORY();
+		&& !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
 }
 
 void hearth_refuse_wait(void)
 {
 	if (!HEARTH_IS_OUT_OF_MEMORY()) {
-		hearth_throw(HEARTH_THROW_ERROR, (hearth_str){ZEND_STRL("A task cannot wait here: inside an autoloader, the compiler, "
+		hearth_throw(HEARTH_THROW_ERROR, hearth_on_holds_lock() ? (hearth_str){ZEND_STRL("A task cannot wait here: a library "
+			"holds a lock, as APCu does while the callback of apcu_entry() runs")} : (hearth_str){ZEND_STRL("A task cannot wait here: inside an autoloader, the compiler, "
 			"the garbage collector, or another place where the engine forbids a switch")});
 	}
 }
@@ -118,4 +151,18 @@ void hearth_guard_engine(void)
 	zend_autoload = on_autoload;
 	collect_cycles = gc_collect_cycles;
 	gc_collect_cycles = on_collect_cycles;
+}
+
+/*
+ * SQLite locks each connection for the length of a call, also while it waits for a lock on the file. This process uses a
+ * connection on one thread only, so SQLite's multi-thread mode, without those locks, is enough. Before the first use.
+ */
+void hearth_guard_sqlite(void)
+{
+	enum { MULTITHREAD = 2 };
+	int (*config)(int, ...) = (int (*)(int, ...)) dlsym(RTLD_DEFAULT, "sqlite3_config");
+
+	if (config) {
+		config(MULTITHREAD);
+	}
 }

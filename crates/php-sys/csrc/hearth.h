@@ -92,6 +92,10 @@ void hearth_task_free(hearth_task *task);
 uint64_t hearth_task_id_for_others(const hearth_task *task);
 void *hearth_current_owner(void);
 uint64_t hearth_current_task_id(void);
+/* Does the internal function with this name run, on top of everything else? */
+bool hearth_calls(hearth_str function);
+/* The number of the descriptor with that index among those that proc_open(), which runs, hands on; -1: no more. */
+int64_t hearth_handed_on(uint32_t index);
 bool hearth_can_wait(void);
 /* The same, but Rust may run on the task's stack: it is Rust that asks. */
 bool hearth_may_leave(void);
@@ -184,6 +188,10 @@ void hearth_timer_forget(uint64_t callback);
 hearth_task *hearth_call_task(const char *function, double argument, void *owner);
 /* The pending cancellation of the current task, if any: throw it. */
 void hearth_on_interrupt(void);
+/* Throws: the task that runs calls `function` on what that other one is using. */
+void hearth_on_two_tasks(void *owner, uint64_t task, hearth_str function);
+/* Does a library hold a lock on this thread? Then no task is left. */
+bool hearth_on_holds_lock(void);
 
 int64_t hearth_on_budget(hearth_str name, int64_t total);
 bool hearth_on_budget_acquire(int64_t handle, int64_t n);

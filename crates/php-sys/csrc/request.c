@@ -217,22 +217,13 @@ ZEND_METHOD(Hearth_Request, headers)
 
 static void parse_cookies(request_object *self)
 {
-	zval *place = &PG(http_globals)[TRACK_VARS_COOKIE], kept;
-	char *before = SG(request_info).cookie_data;
 	hearth_str line;
 
-	if (!hearth_on_header(self->request, (hearth_str){"cookie", 6}, &line)) {
+	if (hearth_on_header(self->request, (hearth_str){"cookie", 6}, &line)) {
+		hearth_parse_cookies(line, &self->cookies);
+	} else {
 		array_init(&self->cookies);
-		return;
 	}
-	ZVAL_COPY_VALUE(&kept, place);
-	ZVAL_UNDEF(place);
-	SG(request_info).cookie_data = estrndup(line.ptr, line.len);
-	sapi_module.treat_data(PARSE_COOKIE, NULL, NULL);
-	ZVAL_COPY_VALUE(&self->cookies, place);
-	efree(SG(request_info).cookie_data);
-	SG(request_info).cookie_data = before;
-	ZVAL_COPY_VALUE(place, &kept);
 }
 
 ZEND_METHOD(Hearth_Request, cookie)

@@ -75,10 +75,21 @@ ZEND_METHOD(Hearth_Request, json)
 
 static ssize_t body_stream_read(php_stream *stream, char *buffer, size_t count)
 {
-	ptrdiff_t n = hearth_on_body_read(stream->abstract, buffer, count);
+	hearth_request_state *state = hearth_current_request();
+	ptrdiff_t n;
 
-	if (n <= 0) {
+	if (!state || state->request != stream->abstract) {
 		stream->eof = 1;
+		return -1;
+	}
+	if (!hearth_body_lock(state)) {
+		return -1;
+	}
+	n = hearth_on_body_read(stream->abstract, buffer, count);
+	hearth_body_unlock(state);
+	stream->eof = n == 0;
+	if (n <= 0) {
+		hearth_body_read_ended(n);
 	} else {
 		SG(read_post_bytes) += n;
 	}

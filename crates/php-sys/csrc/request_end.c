@@ -112,8 +112,9 @@ static void work(hearth_request_state *state)
 	hearth_run_shutdown_functions();
 }
 
-static void release_handlers(void)
+static void release_handlers(hearth_request_state *state)
 {
+	hearth_error_handler_end(state);
 	zval_ptr_dtor(&EG(user_error_handler));
 	ZVAL_UNDEF(&EG(user_error_handler));
 	zval_ptr_dtor(&EG(user_exception_handler));
@@ -145,7 +146,7 @@ static void release(hearth_request_state *state)
 		ZVAL_UNDEF(&state->locals);
 		zval_ptr_dtor(&locals);
 	}
-	release_handlers();
+	release_handlers(state);
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
 	}

@@ -61,22 +61,6 @@ void hearth_time_out(int64_t limit)
 
 /* ---- the server API ---- */
 
-size_t hearth_read_post(char *buffer, size_t length)
-{
-	void *request = SG(server_context);
-	size_t done = 0;
-
-	/* The engine takes a short count for the end, so fill the buffer. */
-	while (request && done < length) {
-		ptrdiff_t n = hearth_on_body_read(request, buffer + done, length - done);
-		if (n <= 0) {
-			break;
-		}
-		done += (size_t) n;
-	}
-	return done;
-}
-
 static char *read_cookies(void)
 {
 	return SG(request_info).cookie_data;
@@ -144,6 +128,7 @@ static PHP_MINIT_FUNCTION(hearth)
 	(void) type; (void) module_number;
 	hearth_library_prepare();
 	if (!hearth_is_cli()) {
+		hearth_server_environment_keep();
 		sapi_module.name = HEARTH_NAME_FOR_OPCACHE;
 	}
 	if (boot_args->mode != HEARTH_CLASSIC) {
@@ -194,6 +179,7 @@ static bool start_engine(const hearth_boot_args *args)
 	}
 	sapi_module.name = hearth_sapi.name = hearth_is_cli() ? "cli" : "hearth";
 	hearth_watch_interrupts();
+	hearth_guard_sqlite();
 	return true;
 }
 
@@ -202,9 +188,9 @@ static bool begin_residence(void)
 {
 	hearth_guard_engine();
 	hearth_watch_errors();
+	hearth_error_handler_watch();
 	own_time_limit();
-	hearth_watch_persistent();
-	hearth_watch_no_suspend();
+	hearth_watch_install();
 	hearth_superglobals_hook();
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	SG(request_info).no_headers = true;
@@ -239,7 +225,8 @@ bool hearth_boot(const hearth_boot_args *args)
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_guard_engine();
-			hearth_watch_no_suspend();
+					hearth_error_handler_watch();
+			hearth_watch_install();
 			return true;
 		case HEARTH_CLASSIC:
 			own_time_limit();

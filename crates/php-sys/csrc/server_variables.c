@@ -5,20 +5,74 @@
 /* $_SERVER as it was at the end of boot: the environment, and what the entry script (dotenv, say) put there. */
 static zval boot_server;
 static bool sealed;
+/* What the process was started with, as $_SERVER has it. */
+static HashTable *environment;
 
+extern char **environ;
 
 /*
- * In classic mode through the input filter, as in every other SAPI: filter_input(INPUT_SERVER) knows what came by there.
- * A resident worker has no end of request at which the extension would forget it.
+ * A variable of the environment must not pass for what the client, or the server for it, said. What the server sets for
+ * each request it sets over the environment's.
  */
+static bool is_of_request(const char *name, size_t length)
+{
+	static const char *const names[] = {
+		"HTTPS", "CONTENT_TYPE", "CONTENT_LENGTH", "PATH_INFO", "PATH_TRANSLATED", "AUTH_TYPE", "REMOTE_USER", "REMOTE_IDENT",
+		"REMOTE_HOST", "PHP_AUTH_USER", "PHP_AUTH_PW", "PHP_AUTH_DIGEST",
+	};
+
+	if (length >= 5 && memcmp(name, "HTTP_", 5) == 0) {
+		return true;
+	}
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strlen(names[i]) == length && memcmp(name, names[i], length) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* At the start of the engine: its strings are interned for the life of the process, so that a copy of it counts nothing. */
+void hearth_server_environment_keep(void)
+{
+	environment = pemalloc(sizeof *environment, 1);
+	zend_hash_init(environment, 64, NULL, NULL, 1);
+	for (char **entry = environ; entry && *entry; entry++) {
+		size_t length = strcspn(*entry, "=");
+		zend_string *name;
+		zval text;
+
+		if (length == 0 || (*entry)[length] != '=' || strcspn(*entry, " .[") < length || is_of_request(*entry, length)) {
+			continue;
+		}
+		name = zend_string_init_interned(*entry, length, 1);
+		ZVAL_STR(&text, zend_string_init_interned(*entry + length + 1, strlen(*entry + length + 1), 1));
+		zend_symtable_update(environment, name, &text);
+	}
+}
+
+/* Whether this is a variable of the environment, and not of the request. */
+bool hearth_server_is_environment(const char *name, size_t length, zval *value)
+{
+	zval *known = zend_hash_str_find(environment, name, length);
+
+	return known && Z_TYPE_P(value) == IS_STRING && Z_STR_P(value) == Z_STR_P(known);
+}
+
+/* Through the input filter, as in every other SAPI: filter_input(INPUT_SERVER) knows what came by there. */
 static void set_variable(zval *server, const char *name, const char *value, size_t len)
 {
 	char *text = (char *) value;
 	size_t new_len = len;
 
-	if (!hearth_classic_script() || sapi_module.input_filter(PARSE_SERVER, name, &text, len, &new_len)) {
+	if (sapi_module.input_filter(PARSE_SERVER, name, &text, len, &new_len)) {
 		php_register_variable_safe(name, text, new_len, server);
 	}
+}
+
+void hearth_set_server_variable(zval *server, const char *name, const char *value)
+{
+	set_variable(server, name, value, strlen(value));
 }
 
 static void cgi_name(smart_str *out, hearth_str header)
@@ -31,6 +85,47 @@ static void cgi_name(smart_str *out, hearth_str header)
 	smart_str_0(out);
 }
 
+/* httpoxy: a client must not be able to set HTTP_PROXY. */
+static bool is_told(hearth_str name)
+{
+	return !(name.len == 5 && strncasecmp(name.ptr, "proxy", 5) == 0) && hearth_header_is_plain(name);
+}
+
+static bool is_same(hearth_str a, hearth_str b)
+{
+	return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
+}
+
+/* A header that came more than once is joined, as every CGI server does; it is set where it came first. */
+static void register_header(const hearth_header *headers, size_t count, size_t i, zval *server)
+{
+	smart_str name = {0}, joined = {0};
+
+	for (size_t j = 0; j < count; j++) {
+		if (j == i || !is_same(headers[i].name, headers[j].name)) {
+			continue;
+		}
+		if (j < i) {
+			smart_str_free(&joined);
+			return;
+		}
+		if (!joined.s) {
+			smart_str_appendl(&joined, headers[i].value.ptr, headers[i].value.len);
+		}
+		smart_str_appends(&joined, is_same(headers[i].name, (hearth_str){"cookie", 6}) ? "; " : ", ");
+		smart_str_appendl(&joined, headers[j].value.ptr, headers[j].value.len);
+	}
+	cgi_name(&name, headers[i].name);
+	if (joined.s) {
+		smart_str_0(&joined);
+		set_variable(server, ZSTR_VAL(name.s), ZSTR_VAL(joined.s), ZSTR_LEN(joined.s));
+	} else {
+		set_variable(server, ZSTR_VAL(name.s), headers[i].value.ptr, headers[i].value.len);
+	}
+	smart_str_free(&joined);
+	smart_str_free(&name);
+}
+
 static void register_headers(void *request, zval *server)
 {
 	hearth_header stack[64], *headers = stack;
@@ -41,29 +136,11 @@ static void register_headers(void *request, zval *server)
 		count = hearth_on_headers(request, headers, count);
 	}
 	for (size_t i = 0; i < count; i++) {
-		smart_str name = {0};
-		zval *known;
-
-		/* httpoxy: a client must not be able to set HTTP_PROXY. */
-		if (headers[i].name.len == 5 && strncasecmp(headers[i].name.ptr, "proxy", 5) == 0) {
-			continue;
+		/* CONTENT_TYPE and CONTENT_LENGTH have names of their own. */
+		if (is_told(headers[i].name) && !is_same(headers[i].name, (hearth_str){ZEND_STRL("content-type")})
+				&& !is_same(headers[i].name, (hearth_str){ZEND_STRL("content-length")})) {
+			register_header(headers, count, i, server);
 		}
-		if (!hearth_header_is_plain(headers[i].name)) {
-			continue;
-		}
-		cgi_name(&name, headers[i].name);
-		known = zend_hash_find(Z_ARRVAL_P(server), name.s);
-		if (known && Z_TYPE_P(known) == IS_STRING) {
-			/* A header that came twice is joined, as every CGI server does. */
-			zend_string *joined = zend_strpprintf(0, "%s%s%.*s", Z_STRVAL_P(known),
-				strcmp(ZSTR_VAL(name.s), "HTTP_COOKIE") == 0 ? "; " : ", ",
-				(int) headers[i].value.len, headers[i].value.ptr);
-			set_variable(server, ZSTR_VAL(name.s), ZSTR_VAL(joined), ZSTR_LEN(joined));
-			zend_string_release(joined);
-		} else {
-			set_variable(server, ZSTR_VAL(name.s), headers[i].value.ptr, headers[i].value.len);
-		}
-		smart_str_free(&name);
 	}
 	if (headers != stack) {
 		efree(headers);
@@ -145,11 +222,10 @@ void hearth_register_server_variables(zval *server)
 
 	if (Z_TYPE(boot_server) == IS_ARRAY) {
 		zend_hash_copy(Z_ARRVAL_P(server), Z_ARRVAL(boot_server), zval_add_ref);
+	} else if (!sealed) {
+		zend_hash_copy(Z_ARRVAL_P(server), environment, NULL);
 	}
 	if (!request) {
-		if (!sealed) {
-			php_import_environment_variables(server);
-		}
 		return;
 	}
 	hearth_on_head(request, &head);
@@ -178,8 +254,6 @@ void hearth_register_server_variables(zval *server)
 		set_str(server, "CONTENT_LENGTH", host);
 	}
 	register_headers(request, server);
-	zend_hash_str_del(Z_ARRVAL_P(server), ZEND_STRL("HTTP_CONTENT_TYPE"));
-	zend_hash_str_del(Z_ARRVAL_P(server), ZEND_STRL("HTTP_CONTENT_LENGTH"));
 }
 
 /* Boot is over, and this is $_SERVER as it left it. */

@@ -127,7 +127,7 @@ static void add_filter(void *globals)
 	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("filter.default"));
 
 	filter = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("filter"));
-	if (entry && entry->mh_arg2) {
+	if (entry && entry->mh_arg2 && (size_t) entry->mh_arg1 == 5 * sizeof(zval)) {
 		release_filter();
 		hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner_of("filter", release_filter), entry->mh_arg2, 5 * sizeof(zval));
 	}

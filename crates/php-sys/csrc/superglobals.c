@@ -7,6 +7,8 @@
  */
 #include "task.h"
 
+enum { GET, POST, COOKIE, SERVER, FILES, REQUEST, SESSION };
+
 static zend_string *names[HEARTH_SUPERGLOBALS];
 static const char *const name_list[HEARTH_SUPERGLOBALS] = {
 	"_GET", "_POST", "_COOKIE", "_SERVER", "_FILES", "_REQUEST", "_SESSION",
@@ -24,12 +26,26 @@ static void put(int i, zval *value)
 	zend_hash_update(&EG(symbol_table), names[i], value);
 }
 
+/*
+ * C code asks zend_is_auto_global() for what is not an array, and then reads it as one. Undefined, it is made for a request
+ * (see on_auto_global); where there is no request, the array that it points to is empty.
+ */
+static void undefine_tracked(void)
+{
+	for (int i = 0; i < NUM_TRACK_VARS; i++) {
+		if (i != TRACK_VARS_ENV) {
+			ZVAL_EMPTY_ARRAY(&PG(http_globals)[i]);
+			Z_TYPE_INFO(PG(http_globals)[i]) = IS_UNDEF;
+		}
+	}
+}
+
 void hearth_superglobals_clear(void)
 {
 	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
 		zval empty;
 
-		if (i == HEARTH_SUPERGLOBALS - 1) {
+		if (i == SESSION) {
 			zend_hash_del(&EG(symbol_table), names[i]);
 			continue;
 		}
@@ -39,9 +55,9 @@ void hearth_superglobals_clear(void)
 	for (int i = 0; i < NUM_TRACK_VARS; i++) {
 		if (i != TRACK_VARS_ENV) {
 			zval_ptr_dtor(&PG(http_globals)[i]);
-			ZVAL_UNDEF(&PG(http_globals)[i]);
 		}
 	}
+	undefine_tracked();
 	live_state = NULL;
 }
 
@@ -57,16 +73,12 @@ void hearth_superglobals_save(hearth_request_state *state)
 		}
 		ZVAL_COPY_VALUE(&state->superglobals[i], value);
 		ZVAL_EMPTY_ARRAY(value);
-		if (i == HEARTH_SUPERGLOBALS - 1) {
+		if (i == SESSION) {
 			zend_hash_del(&EG(symbol_table), names[i]);
 		}
 	}
 	memcpy(state->http_globals, PG(http_globals), sizeof PG(http_globals));
-	for (int i = 0; i < NUM_TRACK_VARS; i++) {
-		if (i != TRACK_VARS_ENV) {
-			ZVAL_UNDEF(&PG(http_globals)[i]);
-		}
-	}
+	undefine_tracked();
 	live_state = NULL;
 }
 
@@ -88,36 +100,6 @@ void hearth_superglobals_load(hearth_request_state *state)
 }
 
 /* ---- filling them ---- */
-
-/* Is there a body that the engine would have read before the script began? */
-static bool is_body_due(void)
-{
-	return SG(request_info).content_type && SG(request_info).request_method
-		&& strcmp(SG(request_info).request_method, "POST") == 0
-		&& !SG(request_info).request_body && !SG(read_post_bytes) && PG(enable_post_data_reading);
-}
-
-/*
- * What sapi_activate() does for a request with a body, but when the body is asked for: find the parser for its type
- * and let that read it.
- */
-static void prepare_post(void)
-{
-	sapi_post_entry *entry;
-	char *type = estrdup(SG(request_info).content_type);
-	size_t len = strcspn(type, ";, ");
-
-	zend_str_tolower(type, len);
-	entry = zend_hash_str_find_ptr(&SG(known_post_content_types), type, len);
-	SG(request_info).content_type_dup = type;
-	SG(request_info).post_entry = entry;
-	if (entry && entry->post_reader) {
-		entry->post_reader();
-	}
-	if (sapi_module.default_post_reader && !(entry && entry->post_reader)) {
-		sapi_module.default_post_reader();
-	}
-}
 
 static void copy_strings(void *request)
 {
@@ -158,43 +140,79 @@ void hearth_request_info_need(void)
 	}
 }
 
-/* Without the body, the form is empty for now. */
-static void make_all(bool with_body)
-{
-	unsigned char headers_sent = SG(headers_sent);
-	zval env;
+/* What php_hash_environment() calls, which would also begin $_ENV anew. */
+static bool (*makers[HEARTH_SUPERGLOBALS])(zend_string *name);
 
-	/* The engine parses a POST only before the head was sent; here that may come after. */
-	SG(headers_sent) = !with_body;
-	ZVAL_COPY_VALUE(&env, &PG(http_globals)[TRACK_VARS_ENV]);
-	ZVAL_UNDEF(&PG(http_globals)[TRACK_VARS_ENV]);
-	php_hash_environment();
-	ZVAL_COPY_VALUE(&PG(http_globals)[TRACK_VARS_ENV], &env);
-	zend_is_auto_global_str(ZEND_STRL("_SERVER"));
-	zend_is_auto_global_str(ZEND_STRL("_REQUEST"));
-	SG(headers_sent) = headers_sent;
+static void make(int i)
+{
+	makers[i](names[i]);
 }
 
-static void make(const char *name, size_t length)
+static void forget_tracked(int i)
 {
-	zend_auto_global *global = zend_hash_str_find_ptr(CG(auto_globals), name, length);
-
-	global->auto_global_callback(global->name);
+	zval_ptr_dtor(&PG(http_globals)[i]);
+	ZVAL_UNDEF(&PG(http_globals)[i]);
 }
 
-/* What depends on the body, once that has come. */
-static void make_form(void)
+/*
+ * The engine parses a form only before the head is sent; here that may come after. SG(headers_sent) is all tasks' of the
+ * request, and this one may wait for the body.
+ */
+static void make_post(bool with_body)
 {
-	unsigned char headers_sent = SG(headers_sent);
-	zval *files = &PG(http_globals)[TRACK_VARS_FILES];
+	zval *post = &PG(http_globals)[TRACK_VARS_POST];
 
-	SG(headers_sent) = 0;
-	zval_ptr_dtor(files);
-	ZVAL_UNDEF(files);
-	make(ZEND_STRL("_POST"));
-	make(ZEND_STRL("_FILES"));
-	make(ZEND_STRL("_REQUEST"));
-	SG(headers_sent) = headers_sent;
+	if (with_body && PG(variables_order) && strpbrk(PG(variables_order), "pP")) {
+		sapi_module.treat_data(PARSE_POST, NULL, NULL);
+	} else {
+		zval_ptr_dtor(post);
+		array_init(post);
+	}
+	Z_TRY_ADDREF_P(post);
+	put(POST, post);
+}
+
+/* All that is in the head; what is in the body is empty for now. */
+static void make_head(hearth_request_state *state)
+{
+	live_state = state;
+	state->superglobals_live = true;
+	copy_strings(state->request);
+	state->body_due = false;
+	make(GET);
+	make(COOKIE);
+	make(SERVER);
+	make_post(false);
+	forget_tracked(TRACK_VARS_FILES);
+	make(FILES);
+	make(REQUEST);
+	/* Not before: the handler of a warning about all this may name them, too. */
+	state->body_due = hearth_form_is_due();
+}
+
+/* What is in the body. Waits for it. */
+static void make_form(hearth_request_state *state)
+{
+	hearth_upload_progress_begin(state);
+	forget_tracked(TRACK_VARS_FILES);
+	array_init(&PG(http_globals)[TRACK_VARS_FILES]);
+	make_post(true);
+	make(FILES);
+	make(REQUEST);
+}
+
+static void need_form(hearth_request_state *state, bool form)
+{
+	if (state->body_reader == hearth_current || EG(exception) || !hearth_form_is_readable(state, form)
+			|| !hearth_body_lock(state)) {
+		return;
+	}
+	/* Meanwhile another task may have parsed it, or failed to. */
+	if (state->body_due && hearth_form_is_readable(state, form) && hearth_form_prepare(state)) {
+		make_form(state);
+		hearth_form_parsed(state);
+	}
+	hearth_body_unlock(state);
 }
 
 /*
@@ -204,31 +222,15 @@ static void make_form(void)
 void hearth_superglobals_need(bool form)
 {
 	hearth_request_state *state = hearth_current_request();
-	bool fresh, due, readable;
 
 	if (!state || !state->request || (live_state == state && !state->body_due)) {
 		return;
 	}
-	fresh = live_state != state;
-	if (fresh) {
-		live_state = state;
-		state->superglobals_live = true;
-		copy_strings(state->request);
-		state->body_due = is_body_due();
+	if (live_state != state) {
+		make_head(state);
 	}
-	readable = !state->body_due || hearth_may_leave() || hearth_on_body_arrived(state->request);
-	if (!readable && form) {
-		hearth_refuse_wait();
-	}
-	due = state->body_due && readable;
-	if (due) {
-		state->body_due = false;
-		prepare_post();
-	}
-	if (fresh) {
-		make_all(readable);
-	} else if (due) {
-		make_form();
+	if (state->body_due) {
+		need_form(state, form);
 	}
 }
 
@@ -269,13 +271,16 @@ static int on_fetch(zend_execute_data *frame)
 
 /* Functions of PHP that read superglobals without an opcode. The first few want nothing of the body. */
 #define HEADER_READERS 2
-static const char *const readers[] = {"session_start", "phpinfo", "filter_input", "filter_input_array", "filter_has_var", "request_parse_body", NULL};
-static zif_handler reader_handlers[8];
-static zend_function *reader_functions[8];
+#define READERS 7
+static const char *const readers[READERS] = {
+	"session_start", "phpinfo", "filter_input", "filter_input_array", "filter_has_var", "mb_http_input", "request_parse_body",
+};
+static zif_handler reader_handlers[READERS];
+static zend_function *reader_functions[READERS];
 
 static void on_reader(INTERNAL_FUNCTION_PARAMETERS)
 {
-	for (int i = 0; readers[i]; i++) {
+	for (int i = 0; i < READERS; i++) {
 		if (EX(func) == reader_functions[i]
 				|| (reader_functions[i] && zend_string_equals(EX(func)->common.function_name, reader_functions[i]->common.function_name))) {
 			hearth_superglobals_need(i >= HEADER_READERS);
@@ -287,7 +292,21 @@ static void on_reader(INTERNAL_FUNCTION_PARAMETERS)
 	}
 }
 
-void hearth_superglobals_hook(void)
+static bool sealed;
+
+/* C code that reads a superglobal asks for it first, and so does the compiler. Always armed once the app is booted. */
+static bool on_auto_global(zend_string *name)
+{
+	for (int i = 0; i < SESSION && !sealed; i++) {
+		if (zend_string_equals(name, names[i])) {
+			return makers[i](name);
+		}
+	}
+	hearth_superglobals_need(false);
+	return true;
+}
+
+static void hook_opcodes(void)
 {
 	static const zend_uchar opcodes[] = {
 		ZEND_FETCH_R, ZEND_FETCH_W, ZEND_FETCH_RW, ZEND_FETCH_IS, ZEND_FETCH_FUNC_ARG, ZEND_FETCH_UNSET,
@@ -298,7 +317,11 @@ void hearth_superglobals_hook(void)
 	for (size_t i = 0; i < sizeof opcodes; i++) {
 		zend_set_user_opcode_handler(opcodes[i], on_fetch);
 	}
-	for (int i = 0; readers[i]; i++) {
+}
+
+static void hook_functions(void)
+{
+	for (int i = 0; i < READERS; i++) {
 		zend_function *function = zend_hash_str_find_ptr(CG(function_table), readers[i], strlen(readers[i]));
 
 		if (function) {
@@ -307,8 +330,24 @@ void hearth_superglobals_hook(void)
 			function->internal_function.handler = on_reader;
 		}
 	}
+}
+
+void hearth_superglobals_hook(void)
+{
+	hook_opcodes();
+	hook_functions();
+	hearth_upload_progress_hook();
 	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
+		zend_auto_global *global;
+
 		names[i] = zend_string_init_interned(name_list[i], strlen(name_list[i]), 1);
+		/* opcache's interned strings come without. */
+		zend_string_hash_val(names[i]);
+		global = zend_hash_find_ptr(CG(auto_globals), names[i]);
+		if (i != SESSION && global) {
+			makers[i] = global->auto_global_callback;
+			global->auto_global_callback = on_auto_global;
+		}
 	}
 }
 
@@ -316,8 +355,12 @@ void hearth_superglobals_seal(void)
 {
 	zend_is_auto_global_str(ZEND_STRL("_SERVER"));
 	zend_is_auto_global_str(ZEND_STRL("_ENV"));
-	/* Or else opcache has it made, of what there is not yet, when it loads a file that another worker has compiled. */
-	zend_is_auto_global_str(ZEND_STRL("_REQUEST"));
-	hearth_server_variables_seal(zend_hash_find_known_hash(&EG(symbol_table), names[3]));
+	hearth_server_variables_seal(slot(SERVER));
 	hearth_superglobals_clear();
+	sealed = true;
+	for (int i = 0; i < SESSION; i++) {
+		zend_auto_global *global = zend_hash_find_ptr(CG(auto_globals), names[i]);
+
+		global->armed = true;
+	}
 }

@@ -75,6 +75,16 @@ void hearth_task_unpark_family(const hearth_task *but)
 	}
 }
 
+/* Tasks of the request that wait for one that has read its body. */
+void hearth_task_unpark_readers(const hearth_request_state *request)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i]->awaits_body && tasks[i]->request == request) {
+			hearth_on_unpark(tasks[i]->owner);
+		}
+	}
+}
+
 static hearth_task *allocate(void)
 {
 	hearth_task *task = pecalloc(1, sizeof *task, 1);
@@ -100,7 +110,8 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->generation++;
 	task->job = job;
 	task->request = request;
-	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = false;
+	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = false;
+	ZVAL_UNDEF(&task->shown_error_handler);
 	task->loans = NULL;
 	task->acts_for = 0;
 	hearth_task_state_init(&task->saved);
@@ -195,6 +206,7 @@ static void entry(zend_fiber_transfer *transfer)
 			task->broken = hearth_broken = true;
 			HEARTH_FORGET_OUT_OF_MEMORY();
 			hearth_guard_forget();
+			hearth_use_forget(task);
 			hearth_task_object_end(task, hearth_fatal_error());
 		} zend_end_try();
 		task->done = true;
@@ -243,6 +255,8 @@ static void enter(hearth_task *task)
  */
 static void leave_state(hearth_task *task, bool shared)
 {
+	hearth_body_mend();
+	hearth_error_handler_show(task);
 	if (!task->done || task->job == HEARTH_JOB_SCRIPT) {
 		hearth_state_save(&task->saved, shared ? NULL : task->request);
 		return;
@@ -271,6 +285,8 @@ hearth_step hearth_task_resume(hearth_task *task)
 		return HEARTH_STEP_BROKEN;
 	}
 	if (outer) {
+		hearth_body_mend();
+		hearth_error_handler_show(outer);
 		hearth_state_save(&outer->saved, shared ? NULL : outer->request);
 	}
 	task->outer = outer;
@@ -278,6 +294,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	hearth_current = task;
 	if (task->request) {
 		hearth_state_load(&task->saved, shared ? NULL : task->request);
+		hearth_error_handler_hide(task);
 	}
 	enter(task);
 	if (task->request) {
@@ -286,6 +303,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	hearth_current = outer;
 	if (outer) {
 		hearth_state_load(&outer->saved, shared ? NULL : outer->request);
+		hearth_error_handler_hide(outer);
 	}
 	if (!task->done) {
 		return HEARTH_STEP_WAITING;
@@ -310,7 +328,11 @@ void hearth_task_park(hearth_task *task)
 /* Only where hearth_can_wait said so. */
 void hearth_task_suspend(void)
 {
-	hearth_task_park(hearth_current);
+	hearth_task *task = hearth_current;
+
+	hearth_use_begins(task);
+	hearth_task_park(task);
+	hearth_use_ends(task);
 }
 
 /* The last task of a request frees its state, unless one of them broke: what that held is still there. */

@@ -24,6 +24,17 @@ typedef struct {
 	zval value;                      /* what it was served; before, what it has to give */
 } hearth_place;
 
+/* Something that a task uses while it waits: see use.c. */
+typedef struct hearth_used {
+	const void *what;
+	hearth_task *task;
+	bool shared;
+	struct hearth_used *next;        /* in its bucket */
+} hearth_used;
+
+/* A call is made with as many objects and streams. */
+#define HEARTH_MOST_USED 2
+
 struct hearth_task {
 	zend_fiber_context context;
 	zend_fiber_context *resume_at;   /* where it waits: its own context, or that of a Fiber inside it */
@@ -37,15 +48,19 @@ struct hearth_task {
 	bool background;                 /* its request state is its own and ends with it */
 	bool left;                       /* exit() ended its function */
 	bool interrupted;                /* a wait on a descriptor was ended early: the answer may still come */
+	bool awaits_body;                /* until another task has read its request's body */
 	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
+	zval shown_error_handler;        /* it waits in its request's error handler, which only others see meanwhile */
 	zval callable;
 	zval *args;
 	uint32_t argc;
 	zval on_end;                     /* a callback for its end: most have one at most */
 	HashTable *more_on_end;          /* those that came after it */
 	hearth_place place;
+	hearth_used used[HEARTH_MOST_USED]; /* by the call that it waits in */
+	uint32_t used_count;
 	struct hearth_loan *loans;       /* what it has of connection pools: see ledger.c */
 	uint64_t acts_for;               /* the task that it runs a function for, which waits meanwhile; 0 = none */
 	const char *script, *code;
@@ -94,6 +109,7 @@ uint64_t hearth_task_id(const hearth_task *task);
 hearth_task *hearth_task_by_id(uint64_t id);
 bool hearth_task_others_wait(const hearth_task *but);
 void hearth_task_unpark_family(const hearth_task *but);
+void hearth_task_unpark_readers(const hearth_request_state *request);
 hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
 hearth_task_object *hearth_task_object_of(zend_object *object);
 /* The task has ended; `fatal` is what ended it, or NULL. */
@@ -122,6 +138,9 @@ void hearth_request_answer(hearth_request_state *state);
 bool hearth_request_finish(hearth_request_state *state);
 void hearth_register_frankenphp(void);
 void hearth_entry_server_variables(zval *server, bool boot);
+void hearth_server_environment_keep(void);
+bool hearth_server_is_environment(const char *name, size_t length, zval *value);
+void hearth_set_server_variable(zval *server, const char *name, const char *value);
 void hearth_entry_server(void);
 void hearth_entry_server_forget(HashTable *server);
 void hearth_request_end(hearth_task *task);
@@ -135,10 +154,32 @@ void hearth_boot_failed(const char *text, size_t length);
 zend_string *hearth_describe_exception(zend_object *exception);
 void hearth_log_message(const char *message, int syslog_type);
 void hearth_watch_errors(void);
+/* error_handler.c */
+void hearth_error_handler_watch(void);
+void hearth_error_handler_begin(hearth_request_state *state);
+void hearth_error_handler_end(hearth_request_state *state);
+void hearth_error_handler_shown(hearth_task *task);
+void hearth_error_handler_hidden(hearth_task *task);
+/* A task is left: it may be inside the error handler. */
+static inline void hearth_error_handler_show(hearth_task *task)
+{
+	if (Z_TYPE(EG(user_error_handler)) == IS_UNDEF && task->request && UNEXPECTED(Z_TYPE(task->request->known_error_handler) != IS_UNDEF)) {
+		hearth_error_handler_shown(task);
+	}
+}
+/* It goes on. */
+static inline void hearth_error_handler_hide(hearth_task *task)
+{
+	if (UNEXPECTED(Z_TYPE(task->shown_error_handler) != IS_UNDEF)) {
+		hearth_error_handler_hidden(task);
+	}
+}
+
 /* The text of the fatal error that has just ended the task that runs; empty if it left none. */
 zend_string *hearth_fatal_error(void);
 void hearth_watch_interrupts(void);
 void hearth_guard_engine(void);
+void hearth_guard_sqlite(void);
 /* A fatal error left the task that runs, from wherever it was. */
 void hearth_guard_forget(void);
 bool hearth_is_cli(void);
@@ -162,6 +203,7 @@ bool hearth_request_is_running(void *request);
 zend_class_entry *hearth_register_class(const char *name, const zend_function_entry *methods, zend_object *(*create)(zend_class_entry *),
 	zend_object_handlers *handlers, size_t offset);
 zend_object *hearth_object_new(zend_class_entry *ce, const zend_object_handlers *handlers, size_t size);
+void hearth_parse_cookies(hearth_str line, zval *result);
 void hearth_register_request(void);
 void hearth_register_task(void);
 void hearth_register_waiters(void);
@@ -180,9 +222,24 @@ void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
 /* Seconds, of a clock that is never set. */
 double hearth_monotonic(void);
 bool hearth_in_task(void);
-void hearth_watch_persistent(void);
-void hearth_watch_no_suspend(void);
+/* form.c: one task of a request reads its body at a time. */
+bool hearth_body_lock(hearth_request_state *state);
+void hearth_body_unlock(hearth_request_state *state);
+void hearth_body_mend(void);
+/* What hearth_on_body_read() returned last, not above 0: throw where that is not the end of the body. */
+void hearth_body_read_ended(ptrdiff_t n);
+void hearth_watch_install(void);
+void hearth_connections_end(void);
+/* The task that runs is about to be left: what its call uses is in use until hearth_use_ends. */
+void hearth_use_begins(hearth_task *task);
+void hearth_use_ends(hearth_task *task);
+/* It broke: what it used is free. */
+void hearth_use_forget(hearth_task *task);
 size_t hearth_read_post(char *buffer, size_t length);
+bool hearth_form_is_due(void);
+bool hearth_form_is_readable(hearth_request_state *state, bool wanted);
+bool hearth_form_prepare(hearth_request_state *state);
+void hearth_form_parsed(hearth_request_state *state);
 void hearth_classic_prepare(zend_module_entry *module);
 bool hearth_classic_begin(void);
 const hearth_script *hearth_classic_script(void);

@@ -201,6 +201,9 @@ void hearth_request_state_free(hearth_request_state *state)
 	ZVAL_UNDEF(&state->locals);
 	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = false;
 	state->continues = state->finished = state->orphans = state->body_due = false;
+	state->body_failed = 0;
+	state->body_reader = NULL;
+	state->body_waiters = 0;
 	state->next_free = free_states;
 	free_states = state;
 }
@@ -290,15 +293,15 @@ static void load_ini(hearth_request_state *state)
 
 /* ---- the session ---- */
 
-static bool session_in_use(void)
+bool hearth_session_in_use(void)
 {
-	return &ps_globals && (ps_globals.session_status != php_session_none || ps_globals.id
+	return &ps_globals && (ps_globals.session_status != php_session_none || ps_globals.id || ps_globals.rfc1867_progress
 		|| Z_TYPE(HEARTH_SAVE_HANDLERS(ps_globals)[0]) != IS_UNDEF);
 }
 
 static void save_session(hearth_request_state *state)
 {
-	if (session_in_use()) {
+	if (hearth_session_in_use()) {
 		state->session = pemalloc(sizeof *state->session, 1);
 		*state->session = ps_globals;
 		ps_globals = idle_session;
@@ -319,7 +322,7 @@ void hearth_session_end(void)
 {
 	zend_module_entry *module;
 
-	if (!session_in_use() || !(module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session")))) {
+	if (!hearth_session_in_use() || !(module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session")))) {
 		return;
 	}
 	for (size_t i = 0; i < HEARTH_SAVE_HANDLER_COUNT; i++) {
@@ -402,7 +405,7 @@ void hearth_task_state_end(bool broken)
 /* hearth_request_end() has run, but a destructor that it called may have begun anew. */
 static bool is_left_as_found(hearth_request_state *request)
 {
-	return !EG(modified_ini_directives) && !request->superglobals_live && !session_in_use();
+	return !EG(modified_ini_directives) && !request->superglobals_live && !hearth_session_in_use();
 }
 
 void hearth_state_end(hearth_request_state *request)
@@ -424,6 +427,7 @@ static void load_fresh(hearth_request_state *request)
 	SG(server_context) = request->request;
 	Z_TRY_ADDREF(EG(user_error_handler));
 	Z_TRY_ADDREF(EG(user_exception_handler));
+	hearth_error_handler_begin(request);
 	request->fresh = false;
 }
 

@@ -35,6 +35,10 @@ typedef struct hearth_request_state {
 	/* Superglobals are made at first use (see superglobals.c); only then are they exchanged. */
 	bool superglobals_live;
 	bool body_due;                   /* what is in the body is still to be parsed */
+	unsigned char body_failed;       /* why the parser of an upload ended in the middle; 0: it did not */
+	bool records_progress;           /* of the upload that is parsed: see upload_progress.c */
+	struct hearth_task *body_reader; /* the task that reads the body, and how many wait for it to be done */
+	uint32_t body_waiters;
 	zval superglobals[HEARTH_SUPERGLOBALS];
 	zval http_globals[NUM_TRACK_VARS];
 
@@ -46,6 +50,8 @@ typedef struct hearth_request_state {
 	hearth_ini_change *ini_changes;
 	uint32_t ini_change_count;
 
+	/* set_error_handler(): the engine hides it while it runs, see error_handler.c */
+	zval known_error_handler;
 
 	/* The active session, when there is one. */
 	php_ps_globals *session;
@@ -91,5 +97,8 @@ void hearth_superglobals_clear(void);
 void hearth_superglobals_seal(void);
 
 void hearth_session_end(void);
+bool hearth_session_in_use(void);
+void hearth_upload_progress_hook(void);
+void hearth_upload_progress_begin(hearth_request_state *state);
 
 #endif

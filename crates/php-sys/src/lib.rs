@@ -168,6 +168,8 @@ unsafe extern "C" {
     pub fn hearth_task_id_for_others(task: *const hearth_task) -> u64;
     pub fn hearth_current_task_id() -> u64;
     pub fn hearth_current_owner() -> *mut c_void;
+    pub fn hearth_calls(function: hearth_str) -> bool;
+    pub fn hearth_handed_on(index: u32) -> i64;
     pub fn hearth_can_wait() -> bool;
     pub fn hearth_may_leave() -> bool;
     pub fn hearth_refuse_wait();

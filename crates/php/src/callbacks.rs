@@ -15,6 +15,7 @@ use php_sys::{self as sys, hearth_header, hearth_request_head, hearth_response, 
 use crate::budget;
 use crate::children;
 use crate::engine::Level;
+use crate::holder::{self, Holder};
 use crate::host::{self, host};
 use crate::request::{Body, Known, Request, Response};
 use crate::runner;
@@ -178,6 +179,10 @@ fn level_of(level: c_int) -> Level {
 }
 
 quick_callbacks! {
+    fn hearth_on_holds_lock() -> bool {
+        host::holds_lock()
+    }
+
     fn hearth_on_head(request: *mut c_void, out: *mut hearth_request_head) {
         // SAFETY: C passes a live request and a place for the answer.
         unsafe { out.write(head_of(request_of(request))) };
@@ -328,6 +333,19 @@ callbacks! {
     fn hearth_on_cancel(owner: *mut c_void) {
         // SAFETY: as above.
         unsafe { cell_of(owner) }.cancel(Cancel::Task);
+    }
+
+    fn hearth_on_two_tasks(owner: *mut c_void, task: u64, function: hearth_str) {
+        let request = if owner.is_null() {
+            0
+        } else {
+            // SAFETY: the owner of a task that waits.
+            unsafe { cell_of(owner) }.request_id()
+        };
+        // SAFETY: valid during the call.
+        let what = format!("calls {}() on a connection or stream", unsafe { text(function) });
+        holder::throw_two_tasks(&what, Holder { task, request });
+        host().two_tasks(task, Holder::current().task);
     }
 
     fn hearth_on_owner_release(owner: *mut c_void) {

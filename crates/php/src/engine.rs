@@ -275,6 +275,19 @@ pub fn handler_kind() -> String {
     String::from_utf8_lossy(unsafe { sys::hearth_handler_kind().bytes() }).into_owned()
 }
 
+/// Has PHP code just forked for itself, to go on in the copy?
+pub fn forks_for_itself() -> bool {
+    // SAFETY: reads what the engine runs, on its thread; the name is valid during the call.
+    unsafe { sys::hearth_calls(sys::hearth_str::new(b"pcntl_fork")) }
+}
+
+/// The descriptor with that index among those that `proc_open()`, if it runs, hands on to its program.
+pub fn handed_on(index: u32) -> Option<i32> {
+    // SAFETY: reads the arguments of the function that the engine runs, on its thread.
+    let number = unsafe { sys::hearth_handed_on(index) };
+    (number >= 0).then(|| i32::try_from(number).unwrap_or(i32::MAX))
+}
+
 /// Several requests will be in flight: refuse what they cannot share, such as persistent connections.
 pub fn refuse_persistent(refuse: bool) {
     // SAFETY: writes one flag of the C side.

@@ -48,6 +48,13 @@ pub trait Host {
     fn cpu_limit(&self, seconds: u32);
     /// Has the script that runs used up its CPU time, of so many seconds? Asked at the VM's interrupts, and true once.
     fn cpu_time_over(&self) -> Option<u32>;
+    /// Task `intruder` was refused what task `owner` uses and waits on: where both have sent something, nobody can tell whose
+    /// answer comes next.
+    fn two_tasks(&self, owner: u64, intruder: u64);
+    /// How many locks of libraries this thread holds: while it holds one, no task is left.
+    fn locks_held(&self) -> usize;
+    /// What ended left locks behind: count only `count` of them from here on. The number of the others.
+    fn forget_locks(&self, count: usize) -> usize;
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }
@@ -76,6 +83,11 @@ pub fn on_engine_thread() -> bool {
 /// tasks do not run here.
 pub fn forked() {
     FORKED.set(true);
+}
+
+/// Does a library hold a lock on this thread?
+pub(crate) fn holds_lock() -> bool {
+    HOST.get().is_some_and(|host| host.locks_held() > 0)
 }
 
 pub(crate) fn is_forked() -> bool {

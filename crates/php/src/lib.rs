@@ -12,6 +12,7 @@ mod children;
 mod cli;
 mod engine;
 mod family;
+mod holder;
 mod host;
 mod incoming;
 mod limit;
@@ -23,9 +24,10 @@ mod wait;
 pub use budget::set_budgets;
 pub use cli::{Cli, Run, info};
 pub use engine::{
-    Boot, BootError, Level, Mode, after_fork, boot, can_wait, handler_kind, post_max_size,
-    refuse_persistent, run_entry, seal, series, version,
+    Boot, BootError, Level, Mode, after_fork, boot, can_wait, forks_for_itself, handed_on,
+    handler_kind, post_max_size, refuse_persistent, run_entry, seal, series, version,
 };
+pub use holder::{Holder, throw_two_tasks};
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::{BodyFault, BodySource};
 pub use request::{Body, Client, Pipe, Request, Response, Script};

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use php_sys as sys;
 
 use crate::children;
+use crate::engine::Level;
 use crate::family::Family;
 use crate::host::{host, is_forked};
 use crate::request::{Request, Script};
@@ -59,6 +60,8 @@ const MOST_SPARE: usize = 256;
 thread_local! {
     static RESUMED: Cell<u64> = const { Cell::new(0) };
     static TELLING: Cell<bool> = const { Cell::new(false) };
+    /// A lock that was left behind has been logged.
+    static LOCK_REPORTED: Cell<bool> = const { Cell::new(false) };
     static SPARE: RefCell<Vec<Rc<TaskCell>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -140,6 +143,7 @@ impl TaskCell {
         if self.ended.get() {
             return true;
         }
+        let locks = host().locks_held();
         // SAFETY: `c` was made by one of the hearth_task_* constructors and is freed only below, after its end; the
         // engine's thread is this one, because Rc keeps the cell on it.
         let step = unsafe { sys::hearth_task_resume(self.c.get()) };
@@ -150,6 +154,7 @@ impl TaskCell {
         if step == sys::HEARTH_STEP_WAITING {
             return false;
         }
+        self.forget_locks(locks);
         if step == sys::HEARTH_STEP_BROKEN {
             self.broken.set(true);
             host().broken();
@@ -157,6 +162,18 @@ impl TaskCell {
         }
         self.end();
         true
+    }
+
+    /// What it locked and did not unlock would keep all others from being left at a wait.
+    fn forget_locks(&self, before: usize) {
+        let left = host().forget_locks(before);
+        if left > 0 && !LOCK_REPORTED.replace(true) {
+            let message = format!(
+                "a library holds a lock after the task that it was taken in has ended ({left} in all); it is no longer waited \
+                 for. This is logged once per process"
+            );
+            host().log(Level::Warning, &message, self.request_id());
+        }
     }
 
     /// A fatal error ended it, in the middle of whatever it did: nobody waits for its request's children any more. They stand

@@ -10,6 +10,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use php::Holder;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -19,31 +20,6 @@ struct Number(RawFd);
 impl AsRawFd for Number {
     fn as_raw_fd(&self) -> RawFd {
         self.0
-    }
-}
-
-/// A task, and the request it belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Holder {
-    task: u64,
-    request: u64,
-}
-
-impl Holder {
-    pub(crate) fn current() -> Holder {
-        Holder {
-            task: php::current_task_id(),
-            request: php::current_request_id(),
-        }
-    }
-}
-
-impl std::fmt::Display for Holder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.request {
-            0 => write!(f, "task {}", self.task),
-            request => write!(f, "task {} (request {request:016x})", self.task),
-        }
     }
 }
 
@@ -147,8 +123,19 @@ pub(crate) fn closing(fd: RawFd) {
     reason = "dropping would deregister the parent's descriptors"
 )]
 pub(crate) fn forget() {
+    hook::disown_all();
     for known in TABLE.take().into_iter().flatten() {
         std::mem::forget(known.registration.take());
+    }
+}
+
+/// `intruder` was refused what `owner` waits on: where both have sent something, the wait fails, and so does everything else
+/// on that descriptor until it is closed.
+pub(crate) fn poison(owner: u64, intruder: u64) {
+    for fd in hook::poison(owner, intruder) {
+        if let Some(waker) = known(fd).and_then(|descriptor| descriptor.waker.borrow_mut().take()) {
+            waker.wake();
+        }
     }
 }
 
@@ -164,12 +151,18 @@ impl Descriptor {
         self.fd
     }
 
+    /// The task that waits on it.
+    pub(crate) fn holder(&self) -> Option<Holder> {
+        self.waiting.get()
+    }
+
     /// The other task that waits on it, if one does.
     pub(crate) fn claim(&self, holder: Holder) -> Result<(), Holder> {
         match self.waiting.get() {
             Some(other) if other != holder => Err(other),
             _ => {
                 self.waiting.set(Some(holder));
+                hook::own(self.fd, holder.task());
                 Ok(())
             }
         }
@@ -177,6 +170,7 @@ impl Descriptor {
 
     pub(crate) fn release(&self) {
         self.waiting.set(None);
+        hook::disown(self.fd);
         self.waker.borrow_mut().take();
     }
 
@@ -215,6 +209,9 @@ impl Descriptor {
     /// Wait for the reactor's next word on a drained descriptor: true when it is plainly readable, false when a look is
     /// needed to tell (the other end has hung up, an error, a close meanwhile).
     pub(crate) fn poll_refilled(&self, context: &mut Context<'_>) -> Poll<bool> {
+        if hook::is_poisoned(self.fd) {
+            return Poll::Ready(false);
+        }
         let registration = self.registration.borrow();
         let Some(registration) = registration.as_ref() else {
             return Poll::Ready(false);
@@ -240,6 +237,9 @@ impl Descriptor {
         write: bool,
         context: &mut Context<'_>,
     ) -> Poll<()> {
+        if hook::is_poisoned(self.fd) {
+            return Poll::Ready(());
+        }
         let registration = self.registration.borrow();
         let Some(registration) = registration.as_ref() else {
             return Poll::Ready(());

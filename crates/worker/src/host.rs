@@ -53,6 +53,8 @@ impl ProcessHost {
             cli,
         }));
         php::install(host);
+        // What the app locked while it was booted is not waited for.
+        hook::forget_locks(0);
         hook::install(&waiter::Tokio);
         host
     }
@@ -188,6 +190,18 @@ impl php::Host for ProcessHost {
 
     fn cpu_time_over(&self) -> Option<u32> {
         crate::watchdog::cpu_time_over()
+    }
+
+    fn two_tasks(&self, owner: u64, intruder: u64) {
+        crate::descriptors::poison(owner, intruder);
+    }
+
+    fn locks_held(&self) -> usize {
+        hook::locks_held()
+    }
+
+    fn forget_locks(&self, count: usize) -> usize {
+        hook::forget_locks(count)
     }
 
     fn overdue(&self, request: &Request) -> Option<Cancel> {

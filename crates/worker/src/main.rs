@@ -35,7 +35,13 @@ It also understands what the php command does: `hearth-php [php options] SCRIPT 
 
 /// PHP scripts start more PHP by the constant PHP_BINARY, which names this program. So whatever is not a word of
 /// `hearth` is what the php command would be told; and under the name `php` it is the php command.
+static FORKING: hook::Forking = hook::Forking {
+    goes_on: php::forks_for_itself,
+    handed_on: php::handed_on,
+};
+
 fn main() -> ExitCode {
+    hook::when_forked(&FORKING);
     let mut args = std::env::args_os();
     let is_php = args
         .next()

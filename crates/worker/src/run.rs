@@ -107,6 +107,7 @@ fn parse(args: &[OsString]) -> Result<Command, String> {
 }
 
 pub(crate) fn main(args: &[OsString]) -> ExitCode {
+    hook::keep_inherited();
     if args
         .first()
         .is_some_and(|arg| arg == "-h" || arg == "--help")

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use hook::Waiter;
 use libc::pollfd;
+use php::Holder;
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
-use crate::descriptors::{self, Descriptor, Holder};
+use crate::descriptors::{self, Descriptor};
 
 /// The one waiter of the process.
 pub(crate) struct Tokio;
@@ -90,6 +91,9 @@ fn wants(events: i16) -> (bool, bool) {
     (events & !libc::POLLOUT != 0 || !write, write)
 }
 
+/// In place of how many are ready.
+const POISONED: i32 = -1;
+
 async fn any_ready(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
     poll_fn(|context| {
         loop {
@@ -100,6 +104,9 @@ async fn any_ready(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
             }
             if !ready {
                 return Poll::Pending;
+            }
+            if claims.iter().any(|claim| hook::is_poisoned(claim.0.fd())) {
+                return Poll::Ready(POISONED);
             }
             match look(fds) {
                 // Nothing after all: its readiness was cleared, so ask for the next change.
@@ -157,14 +164,32 @@ fn refuse(refused: &Refused) -> i32 {
     match *refused {
         Refused::Errno(errno) => fail(errno),
         Refused::Claimed(fd, other) => {
-            php::throw_error(&format!(
-                "Two tasks on one connection: {} wants to wait on descriptor {fd}, on which {other} is already waiting. \
-                 They would read each other's answers: give each its own, or use Hearth\\Pool",
-                Holder::current()
-            ));
+            refuse_descriptor(fd, other);
             fail(libc::EBUSY)
         }
     }
+}
+
+/// A library that is refused once may try again and again: the first exception says it all.
+fn refuse_descriptor(fd: i32, other: Holder) {
+    if !php::is_unwinding() {
+        php::throw_two_tasks(&format!("wants to use descriptor {fd}"), other);
+    }
+    descriptors::poison(other.task(), Holder::current().task());
+}
+
+fn throw_poisoned() {
+    if !php::is_unwinding() {
+        php::throw_error(
+            "Two tasks on one connection: both have sent something on it, so nobody can tell whose answer comes next. It can \
+             only be closed: give each task its own, or use Hearth\\Pool",
+        );
+    }
+}
+
+/// Is this the code of a task, whose descriptors other tasks must not touch? Its standard streams are everybody's.
+fn is_guarded(fd: i32) -> bool {
+    fd > 2 && php::on_engine_thread() && php::current_task_id() != 0
 }
 
 impl Waiter for Tokio {
@@ -182,6 +207,32 @@ impl Waiter for Tokio {
         let _ = SIGNALS.try_with(|signals| signals.notify_waiters());
     }
 
+    fn task(&self) -> u64 {
+        if php::on_engine_thread() {
+            php::current_task_id()
+        } else {
+            0
+        }
+    }
+
+    fn refuse(&self, fd: i32, owner: u64) -> bool {
+        let holder = || descriptors::known(fd)?.holder();
+        if !is_guarded(fd) || owner == php::current_task_id() {
+            return false;
+        }
+        let Some(other) = holder() else { return false };
+        refuse_descriptor(fd, other);
+        true
+    }
+
+    fn refuse_poisoned(&self, fd: i32) -> bool {
+        let guarded = is_guarded(fd);
+        if guarded {
+            throw_poisoned();
+        }
+        guarded
+    }
+
     fn poll(&self, fds: &mut [pollfd], timeout: Option<Duration>) -> i32 {
         if fds.iter().all(|entry| entry.fd < 0) {
             return if self.sleep(timeout.unwrap_or(FOR_EVER)) {
@@ -195,6 +246,10 @@ impl Waiter for Tokio {
             Err(refused) => return refuse(&refused),
         };
         match php::wait(unless_interrupted(within(timeout, any_ready(fds, &claims)))) {
+            Ok(Some(Some(POISONED))) => {
+                throw_poisoned();
+                fail(libc::EPIPE)
+            }
             Ok(Some(Some(n))) => n,
             Ok(Some(None)) => 0,
             Ok(None) => fail(libc::EINTR),
@@ -220,6 +275,10 @@ impl Waiter for Tokio {
             }
             Ok(Some(false)) => {
                 drop(claim);
+                if hook::is_poisoned(entry.fd) {
+                    throw_poisoned();
+                    return Some(fail(libc::EPIPE));
+                }
                 // Whoever asked for this descriptor's state gets it from the descriptor itself.
                 let entry = std::slice::from_mut(entry);
                 match look(entry) {
@@ -248,14 +307,6 @@ impl Waiter for Tokio {
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool {
         php::wait(tokio::task::spawn_blocking(work)).is_ok_and(|joined| joined.is_ok())
-    }
-
-    fn blocking_to_the_end(&self, work: Box<dyn FnOnce() + Send>) {
-        let mut done = tokio::task::spawn_blocking(work);
-        // A cancellation is delivered once; it is raised in PHP when the work is over.
-        if php::wait(&mut done).is_err() {
-            let _ = php::wait(done);
-        }
     }
 
     fn is_unwinding(&self) -> bool {

@@ -65,7 +65,8 @@ function toPsr(Request $request, PsrFactories $factories): ServerRequestInterfac
 {
     $psr = $factories->request->createServerRequest($request->method, requestUri($request), $_SERVER);
     foreach ($request->headers() as $name => $lines) {
-        $psr = $psr->withHeader((string) $name, $lines);
+        // Cookies are one line, whose parts no comma may separate (RFC 9113, 8.2.3).
+        $psr = $psr->withHeader((string) $name, $name === 'cookie' ? \implode('; ', $lines) : $lines);
     }
     $psr = $psr
         ->withProtocolVersion(\substr((string) \strrchr("/$request->protocol", '/'), 1))

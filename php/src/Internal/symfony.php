@@ -28,12 +28,15 @@ function toSymfony(Request $request, string $class = SymfonyRequest::class): Sym
         [],
         $request->cookie(),
         $request->files(),
-        serverVariables($request) + $_SERVER,
+        $_SERVER + serverVariables($request),
         $content,
     );
 }
 
 /**
+ * What is in `$_SERVER`, unless `variables_order` leaves that empty. As there, no client sets `HTTP_PROXY`, and a name with an
+ * underscore does not pass for one with a hyphen.
+ *
  * @internal
  * @return array<string, string>
  */
@@ -50,8 +53,12 @@ function serverVariables(Request $request): array
         $server['HTTPS'] = 'on';
     }
     foreach ($request->headers() as $name => $lines) {
+        if ($name === 'proxy' || \preg_match('/^[a-z0-9-]+$/D', (string) $name) !== 1) {
+            continue;
+        }
         $key = \strtoupper(\strtr((string) $name, '-', '_'));
-        $server[$key === 'CONTENT_TYPE' || $key === 'CONTENT_LENGTH' ? $key : "HTTP_$key"] = \implode(', ', $lines);
+        $value = \implode($name === 'cookie' ? '; ' : ', ', $lines);
+        $server[$key === 'CONTENT_TYPE' || $key === 'CONTENT_LENGTH' ? $key : "HTTP_$key"] = $value;
     }
 
     return $server;

@@ -54,5 +54,12 @@ function routes(object $app): void
         $response->withHeader('X-Streamed', 'yes')->withHeader('Content-Type', 'text/plain'),
         str_repeat("a line of text\n", 20000),
     ));
+    $app->get('/fields', fn (Request $request, Response $response) => write($response, json_encode([
+        'proxy' => $request->getServerParams()['HTTP_PROXY'] ?? null,
+        'forwarded' => $request->getServerParams()['HTTP_X_FORWARDED_FOR'] ?? null,
+        'cookie' => $request->getHeaderLine('Cookie'),
+        'cookies' => array_values($request->getCookieParams()),
+        'twice' => $request->getHeaderLine('X-Twice'),
+    ])));
     $app->get('/memory', fn (Request $request, Response $response) => write($response, gc_collect_cycles() . ' ' . memory_get_usage()));
 }

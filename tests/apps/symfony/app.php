@@ -2,4 +2,6 @@
 
 require __DIR__ . '/vendor/autoload.php';
 
+(new Symfony\Component\Dotenv\Dotenv())->bootEnv(__DIR__ . '/.env');
+
 return new App\Kernel('prod', false);

@@ -3,6 +3,6 @@
 declare(strict_types=1);
 
 // What Composer would have installed below vendor/.
-foreach (['Bundle/FrameworkBundle', 'Component/Mime', 'Component/Runtime'] as $package) {
+foreach (['Bundle/FrameworkBundle', 'Component/Dotenv', 'Component/Mime', 'Component/Runtime'] as $package) {
     require_once "Symfony/$package/autoload.php";
 }

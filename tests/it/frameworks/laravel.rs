@@ -2,7 +2,7 @@
 
 use testkit::Server;
 
-use super::{app, everyday, memory_is_flat, one_at_a_time, serve, sessions};
+use super::{app, everyday, fields, memory_is_flat, one_at_a_time, serve, sessions};
 use crate::support::ok;
 use crate::visitor::Visitor;
 
@@ -22,6 +22,7 @@ fn laravel_answers() {
     one_at_a_time(&server, "a Laravel application");
     everyday(&server, laravel_token);
     sessions(&server, laravel_token);
+    fields(&server);
     let mut browser = Visitor::new(server.address());
     assert_eq!(
         browser.post("/form", "name=x").status,

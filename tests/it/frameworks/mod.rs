@@ -77,6 +77,19 @@ fn everyday(server: &Server, token: fn(&mut Visitor) -> String) {
     assert_eq!(stream.header("x-streamed"), Some("yes"));
 }
 
+/// What the framework hands to the app of these fields; `/fields` echoes it.
+fn fields(server: &Server) {
+    let mut client = server.connect();
+    client.send(
+        "GET /fields HTTP/1.1\r\nHost: x\r\nProxy: http://evil\r\nX_Forwarded_For: evil\r\nX-Twice: a\r\nX-Twice: b\r\n\
+         Cookie: one=1\r\nCookie: two=2\r\n\r\n",
+    );
+    assert_eq!(
+        ok(&client.response()),
+        r#"{"proxy":null,"forwarded":null,"cookie":"one=1; two=2","cookies":["1","2"],"twice":"a, b"}"#
+    );
+}
+
 /// A session is its owner's and nobody else's.
 fn sessions(server: &Server, token: fn(&mut Visitor) -> String) {
     let (mut ada, mut bob) = (

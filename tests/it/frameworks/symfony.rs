@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{copy, everyday, memory_is_flat, no_token, one_at_a_time, serve, sessions};
+use super::{copy, everyday, fields, memory_is_flat, no_token, one_at_a_time, serve, sessions};
 use crate::support::ok;
 use crate::visitor::Visitor;
 
@@ -35,6 +35,7 @@ fn symfony_answers() {
         one_at_a_time(&server, "a Symfony kernel");
         everyday(&server, no_token);
         sessions(&server, no_token);
+        fields(&server);
         let mut browser = Visitor::new(server.address());
         browser.get("/redirect");
         assert_eq!(ok(&browser.get("/flash")), "seen once");
@@ -69,6 +70,27 @@ fn symfony_forgets_what_a_request_changed() {
         assert_eq!(ok(&server.get("/state")), clean);
     }
     server.stop();
+}
+
+/// The container that a server before has compiled asks for them in each request; the environment has precedence.
+#[test]
+fn symfony_finds_what_dotenv_read() {
+    let project = project();
+    for entry in ENTRIES {
+        for jit in ["1", "0"] {
+            let server = serve(project.path().join(entry))
+                .arg(format!("--ini=auto_globals_jit={jit}"))
+                .start();
+            for _ in 0..8 {
+                assert_eq!(
+                    ok(&server.get("/greeting")),
+                    r#"["good morning","prod","good morning","good morning"]"#,
+                    "{entry}, auto_globals_jit {jit}"
+                );
+            }
+            server.stop();
+        }
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ header('X-Probe: yes');
 
 // Not the process's environment, and not what is another number each time.
 $server = array_filter($_SERVER, static fn ($name) => preg_match(
-    '/^(HTTP|REQUEST_(?!TIME)|SERVER_|SCRIPT_|CONTENT_|REMOTE_(?!PORT)|PATH_|PHP_(?!INI_SCAN_DIR)|AUTH_|QUERY_|DOCUMENT_|GATEWAY_|REDIRECT_|ORIG_|CONTEXT_|arg[cv]$)/',
+    '/^(HTTP_|HTTPS$|REQUEST_(?!TIME)|SERVER_|SCRIPT_|CONTENT_|REMOTE_(?!PORT)|PATH_|PHP_(?!INI_SCAN_DIR)|AUTH_|QUERY_|DOCUMENT_|GATEWAY_|REDIRECT_|ORIG_|CONTEXT_|arg[cv]$)/',
     $name,
 ), ARRAY_FILTER_USE_KEY);
 ksort($server);

@@ -30,6 +30,13 @@ Route::get('/setup', function () {
 
     return (string) User::count();
 });
+Route::get('/fields', fn () => response()->json([
+    'proxy' => request()->server->get('HTTP_PROXY'),
+    'forwarded' => request()->server->get('HTTP_X_FORWARDED_FOR'),
+    'cookie' => request()->headers->get('Cookie'),
+    'cookies' => preg_match_all('/=(\d)/', request()->server->get('HTTP_COOKIE'), $found) ? $found[1] : null,
+    'twice' => request()->headers->get('X-Twice'),
+]));
 Route::get('/user/{id}', fn (int $id) => response()->json(['id' => $id, 'query' => request()->query('q')]));
 Route::get('/token', fn () => csrf_token());
 Route::post('/form', function (Request $request) {

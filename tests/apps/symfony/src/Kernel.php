@@ -50,6 +50,7 @@ final class Kernel extends BaseKernel
             'php_errors' => ['log' => true],
             'session' => ['storage_factory_id' => 'session.storage.factory.native', 'handler_id' => null, 'cookie_samesite' => 'lax', 'cookie_secure' => 'auto', 'save_path' => \sys_get_temp_dir()],
         ]);
+        $container->parameters()->set('greeting', '%env(APP_GREETING)%')->set('mode', '%env(APP_ENV)%');
         $container->services()->set(Tray::class)->public()->tag('kernel.reset', ['method' => 'reset']);
     }
 
@@ -57,7 +58,7 @@ final class Kernel extends BaseKernel
     {
         foreach (['home' => '/', 'json' => '/user/{id}', 'form' => '/form', 'login' => '/login', 'me' => '/me', 'logout' => '/logout', 'upload' => '/upload',
             'redirect' => '/redirect', 'cookie' => '/cookie', 'readCookie' => '/cookie/read', 'fail' => '/throw', 'leave' => '/exit', 'stream' => '/stream',
-            'download' => '/download', 'mutate' => '/mutate', 'state' => '/state', 'memory' => '/memory', 'flash' => '/flash'] as $name => $path) {
+            'download' => '/download', 'mutate' => '/mutate', 'state' => '/state', 'memory' => '/memory', 'flash' => '/flash', 'fields' => '/fields', 'greeting' => '/greeting'] as $name => $path) {
             $routes->add($name, $path)->controller([self::class, $name]);
         }
     }
@@ -70,6 +71,24 @@ final class Kernel extends BaseKernel
     public function json(int $id, Request $request): Response
     {
         return new JsonResponse(['id' => $id, 'query' => $request->query->get('q')]);
+    }
+
+    public function greeting(): Response
+    {
+        $parameter = $this->getContainer()->getParameter(...);
+
+        return new JsonResponse([$parameter('greeting'), $parameter('mode'), $_ENV['APP_GREETING'] ?? null, $_SERVER['APP_GREETING'] ?? null]);
+    }
+
+    public function fields(Request $request): Response
+    {
+        return new JsonResponse([
+            'proxy' => $request->server->get('HTTP_PROXY'),
+            'forwarded' => $request->server->get('HTTP_X_FORWARDED_FOR'),
+            'cookie' => $request->headers->get('Cookie'),
+            'cookies' => \array_values($request->cookies->all()),
+            'twice' => $request->headers->get('X-Twice'),
+        ]);
     }
 
     public function form(Request $request): Response

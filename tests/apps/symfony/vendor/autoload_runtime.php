@@ -15,7 +15,6 @@ if (!is_object($app)) {
 $runtime = $_SERVER['APP_RUNTIME'] ?? $_ENV['APP_RUNTIME'] ?? 'Symfony\\Component\\Runtime\\SymfonyRuntime';
 $runtime = new $runtime(($_SERVER['APP_RUNTIME_OPTIONS'] ?? $_ENV['APP_RUNTIME_OPTIONS'] ?? []) + [
     'project_dir' => dirname(__DIR__, 1),
-    'disable_dotenv' => true,
 ]);
 
 [$app, $args] = $runtime

@@ -1,0 +1,201 @@
+//! What programs that PHP code starts inherit: the standard streams, what `proc_open()` hands on, and nothing else.
+//!
+//! PHP and its libraries open sockets and files without the close-on-exec flag. Where a program is about to be started, all
+//! descriptors get it; copies that are made for the program do not have it.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
+
+use libc::{c_char, c_int, c_uint, c_void, pid_t};
+
+use crate::real;
+
+/// As many descriptors of the shell's are handed on.
+const MOST: usize = 64;
+const NONE: i32 = -1;
+
+/// Descriptors that this process was started with and hands on, as the php command does.
+static KEPT: [AtomicI32; MOST] = [const { AtomicI32::new(NONE) }; MOST];
+
+static ANY_KEPT: AtomicBool = AtomicBool::new(false);
+
+/// This process is a copy of another, between fork and exec.
+static BEFORE_EXEC: AtomicBool = AtomicBool::new(false);
+
+fn is_close_on_exec(fd: c_int) -> bool {
+    // SAFETY: F_GETFD touches no memory.
+    unsafe { libc::fcntl(fd, libc::F_GETFD) & libc::FD_CLOEXEC != 0 }
+}
+
+fn set_close_on_exec(fd: c_int, on: bool) {
+    let flags = if on { libc::FD_CLOEXEC } else { 0 };
+    // SAFETY: F_SETFD touches no memory.
+    unsafe { libc::fcntl(fd, libc::F_SETFD, flags) };
+}
+
+fn open_descriptors() -> Vec<c_int> {
+    let list = std::fs::read_dir("/proc/self/fd").into_iter().flatten();
+    list.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Programs inherit what is open now, as it is: what the shell opened for them. First thing in `main`.
+pub fn keep_inherited() {
+    let inherited = open_descriptors()
+        .into_iter()
+        .filter(|fd| *fd > 2 && !is_close_on_exec(*fd));
+    for (place, fd) in KEPT.iter().zip(inherited) {
+        place.store(fd, Relaxed);
+        ANY_KEPT.store(true, Relaxed);
+    }
+}
+
+/// `fd` is about to be closed: what comes back with that number is not the shell's.
+pub(crate) fn closing(fd: c_int) {
+    if ANY_KEPT.load(Relaxed) {
+        let place = KEPT.iter().find(|place| place.load(Relaxed) == fd);
+        place.inspect(|place| place.store(NONE, Relaxed));
+    }
+}
+
+/// The numbers from `first` to `last` are closed when a program is started.
+fn mark(first: c_int, last: c_uint) -> bool {
+    let first = first.cast_unsigned();
+    // SAFETY: close_range(2) with this flag closes nothing and touches no memory.
+    first > last
+        || unsafe {
+            libc::syscall(
+                libc::SYS_close_range,
+                first,
+                last,
+                libc::CLOSE_RANGE_CLOEXEC,
+            )
+        } == 0
+}
+
+/// A program is about to be started.
+fn hand_on_nothing() {
+    let error = real::errno();
+    let mut kept = [NONE; MOST];
+    for (copy, place) in kept.iter_mut().zip(&KEPT) {
+        *copy = place.load(Relaxed);
+    }
+    kept.sort_unstable();
+    let mut first = 3;
+    let mut marked = true;
+    for fd in kept.into_iter().filter(|fd| *fd >= 3) {
+        marked &= mark(first, fd.cast_unsigned() - 1);
+        first = fd + 1;
+    }
+    marked &= mark(first, c_uint::MAX);
+    if !marked {
+        // Before Linux 5.11.
+        let others = open_descriptors().into_iter().filter(|fd| *fd > 2);
+        others
+            .filter(|fd| !kept.contains(fd))
+            .for_each(|fd| set_close_on_exec(fd, true));
+    }
+    real::set_errno(error);
+}
+
+/// What there is to know in a new copy of this process.
+#[derive(Debug)]
+pub struct Forking {
+    /// Does PHP code go on in it? Else it is about to become a program.
+    pub goes_on: fn() -> bool,
+    /// The descriptor with that index among those that the program is to have.
+    pub handed_on: fn(u32) -> Option<i32>,
+}
+
+static FORKING: AtomicPtr<Forking> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Whom to ask in a new copy of this process. First thing in `main`.
+pub fn when_forked(forking: &'static Forking) {
+    FORKING.store(std::ptr::from_ref(forking).cast_mut(), Release);
+}
+
+/// This process is a new copy of another.
+pub(crate) fn forked() {
+    // SAFETY: null, or what `when_forked` was given.
+    let forking = unsafe { FORKING.load(Acquire).as_ref() };
+    let Some(forking) = forking.filter(|forking| !(forking.goes_on)()) else {
+        return;
+    };
+    BEFORE_EXEC.store(true, Relaxed);
+    hand_on_nothing();
+    // Each is replaced by a copy, unless it is the right one already.
+    let mut index = 0;
+    while let Some(fd) = (forking.handed_on)(index) {
+        set_close_on_exec(fd, false);
+        index += 1;
+    }
+}
+
+/// dup2(2) of a descriptor to itself: for the program it is one of those that are handed on.
+pub(crate) fn handed_on(fd: c_int) {
+    if BEFORE_EXEC.load(Relaxed) {
+        set_close_on_exec(fd, false);
+    }
+}
+
+/// `exec()`, `shell_exec()`, `system()`, `passthru()`, `popen()`, `mail()`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut libc::FILE {
+    hand_on_nothing();
+    // SAFETY: the type of popen(3); the strings are the caller's promise.
+    unsafe {
+        real::next::<unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE>(
+            c"popen",
+        )(command, mode)
+    }
+}
+
+/// For libraries.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn system(command: *const c_char) -> c_int {
+    hand_on_nothing();
+    // SAFETY: the type of system(3); the string is the caller's promise.
+    unsafe { real::next::<unsafe extern "C" fn(*const c_char) -> c_int>(c"system")(command) }
+}
+
+type Spawn = unsafe extern "C" fn(
+    *mut pid_t,
+    *const c_char,
+    *const c_void,
+    *const c_void,
+    *const *mut c_char,
+    *const *mut c_char,
+) -> c_int;
+
+/// `proc_open()` from PHP 8.3 on.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn(
+    pid: *mut pid_t,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const *mut c_char,
+    environment: *const *mut c_char,
+) -> c_int {
+    hand_on_nothing();
+    // SAFETY: the type of posix_spawn(3); all arguments are the caller's promise.
+    unsafe {
+        real::next::<Spawn>(c"posix_spawn")(pid, path, actions, attributes, arguments, environment)
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawnp(
+    pid: *mut pid_t,
+    file: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const *mut c_char,
+    environment: *const *mut c_char,
+) -> c_int {
+    hand_on_nothing();
+    // SAFETY: as posix_spawn.
+    unsafe {
+        real::next::<Spawn>(c"posix_spawnp")(pid, file, actions, attributes, arguments, environment)
+    }
+}

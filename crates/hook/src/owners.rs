@@ -1,0 +1,195 @@
+//! Which task has a descriptor while it waits on it, and which have sent something that is not answered.
+//!
+//! Every send and receive looks here first, so it is an array: one load.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use libc::c_int;
+
+use crate::{installed, real};
+
+/// Descriptors from here on are only looked at when a task wants to wait on them.
+const MOST: usize = 1 << 16;
+
+/// In place of an owner: two tasks have sent on it, and nobody can tell whose answer comes next.
+const POISONED: u64 = u64::MAX;
+
+struct Slot {
+    /// The task that waits on it; 0 is none.
+    owner: AtomicU64,
+    /// The task that sent last since something was received, and the one before that.
+    senders: [AtomicU64; 2],
+}
+
+static SLOTS: [Slot; MOST] = [const {
+    Slot {
+        owner: AtomicU64::new(0),
+        senders: [const { AtomicU64::new(0) }; 2],
+    }
+}; MOST];
+
+/// One more than the largest descriptor that was ever owned.
+static END: AtomicUsize = AtomicUsize::new(0);
+
+fn slot(fd: c_int) -> Option<&'static Slot> {
+    SLOTS.get(usize::try_from(fd).ok()?)
+}
+
+/// `task` waits on `fd` from here on.
+pub fn own(fd: i32, task: u64) {
+    if let Some(slot) = slot(fd)
+        && slot.owner.load(Relaxed) == 0
+    {
+        slot.owner.store(task, Relaxed);
+        let end = usize::try_from(fd).unwrap_or(0) + 1;
+        if END.load(Relaxed) < end {
+            END.store(end, Relaxed);
+        }
+    }
+}
+
+/// It does no longer.
+pub fn disown(fd: i32) {
+    if let Some(slot) = slot(fd)
+        && slot.owner.load(Relaxed) != POISONED
+    {
+        slot.owner.store(0, Relaxed);
+    }
+}
+
+/// Can nobody tell any more whose answer comes next on `fd`?
+pub fn is_poisoned(fd: i32) -> bool {
+    slot(fd).is_some_and(|slot| slot.owner.load(Relaxed) == POISONED)
+}
+
+/// `intruder` was refused what `owner` waits on. The descriptors of that wait on which the intruder has sent something
+/// before, which are of no use to either from here on.
+pub fn poison(owner: u64, intruder: u64) -> Vec<i32> {
+    let owned = SLOTS[..END.load(Relaxed).min(MOST)]
+        .iter()
+        .enumerate()
+        .filter(|(_, slot)| slot.owner.load(Relaxed) == owner)
+        .filter(|(_, slot)| {
+            slot.senders
+                .iter()
+                .any(|sender| sender.load(Relaxed) == intruder)
+        });
+    owned
+        .map(|(fd, slot)| {
+            slot.owner.store(POISONED, Relaxed);
+            c_int::try_from(fd).unwrap_or(-1)
+        })
+        .collect()
+}
+
+/// A forked process: the waits are its parent's.
+pub fn disown_all() {
+    SLOTS[..END.load(Relaxed).min(MOST)]
+        .iter()
+        .for_each(|slot| slot.owner.store(0, Relaxed));
+}
+
+/// `fd` is about to be closed: what comes back with that number is something else.
+pub(crate) fn closing(fd: c_int) {
+    let Some(slot) = slot(fd) else { return };
+    if slot.owner.load(Relaxed) != 0 {
+        slot.owner.store(0, Relaxed);
+    }
+    received(fd);
+}
+
+/// The running task has sent something.
+pub(crate) fn sent(fd: c_int, task: u64) {
+    let Some(slot) = slot(fd) else { return };
+    let [last, before] = &slot.senders;
+    let previous = last.load(Relaxed);
+    if previous != task {
+        before.store(previous, Relaxed);
+        last.store(task, Relaxed);
+    }
+}
+
+/// Something was received: what was sent is being answered.
+pub(crate) fn received(fd: c_int) {
+    let Some(slot) = slot(fd) else { return };
+    if slot.senders[0].load(Relaxed) != 0 {
+        slot.senders
+            .iter()
+            .for_each(|sender| sender.store(0, Relaxed));
+    }
+}
+
+/// May the running code not touch `fd`? Then `errno` is set, and an exception is under way.
+#[inline]
+pub(crate) fn refuses(fd: c_int) -> bool {
+    match slot(fd).map(|slot| slot.owner.load(Relaxed)) {
+        None | Some(0) => false,
+        Some(owner) => refuse(fd, owner),
+    }
+}
+
+#[cold]
+fn refuse(fd: c_int, owner: u64) -> bool {
+    let refused = installed().is_some_and(|waiter| {
+        if owner == POISONED {
+            waiter.refuse_poisoned(fd)
+        } else {
+            waiter.refuse(fd, owner)
+        }
+    });
+    if refused {
+        real::set_errno(if owner == POISONED {
+            libc::EPIPE
+        } else {
+            libc::EBUSY
+        });
+    }
+    refused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_intruder_has_sent_on_is_poisoned() {
+        for fd in [60001, 60002] {
+            own(fd, 7);
+        }
+        sent(60001, 9);
+        sent(60002, 7);
+        assert_eq!(poison(7, 9), [60001]);
+        assert!(is_poisoned(60001) && !is_poisoned(60002));
+        disown(60001);
+        assert!(is_poisoned(60001), "it is until it is closed");
+        closing(60001);
+        assert!(!is_poisoned(60001));
+        disown(60002);
+    }
+
+    #[test]
+    fn what_was_answered_is_forgotten() {
+        sent(60003, 29);
+        sent(60003, 27);
+        received(60003);
+        own(60003, 27);
+        assert_eq!(poison(27, 29), [0; 0]);
+        disown(60003);
+    }
+
+    #[test]
+    fn the_sender_before_the_last_is_remembered() {
+        sent(60004, 39);
+        sent(60004, 37);
+        sent(60004, 37);
+        own(60004, 37);
+        assert_eq!(poison(37, 39), [60004]);
+        closing(60004);
+    }
+
+    #[test]
+    fn descriptors_beyond_the_array_are_nobodys() {
+        own(1 << 20, 7);
+        assert!(!is_poisoned(1 << 20) && !is_poisoned(-1));
+    }
+}

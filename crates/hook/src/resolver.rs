@@ -1,0 +1,125 @@
+//! res_nsearch: asked on another thread, with a resolver and room of its own.
+
+use std::ffi::CString;
+
+use libc::{c_char, c_int, c_void};
+
+use crate::names::{TRY_AGAIN, copied, elsewhere, pointer};
+use crate::{real, waiter};
+
+unsafe extern "C" {
+    fn __h_errno_location() -> *mut c_int;
+    /// Both take a `struct __res_state` of <resolv.h>.
+    fn __res_ninit(state: *mut c_void) -> c_int;
+    fn __res_nclose(state: *mut c_void);
+}
+
+/// This thread's `h_errno`.
+pub(crate) fn h_errno() -> c_int {
+    // SAFETY: the location is this thread's own.
+    unsafe { *__h_errno_location() }
+}
+
+pub(crate) fn set_h_errno(value: c_int) {
+    // SAFETY: as above.
+    unsafe { *__h_errno_location() = value };
+}
+
+/// `struct __res_state` of <resolv.h>, whose size differs between systems but never comes near this.
+#[repr(C, align(16))]
+struct Resolver {
+    /// retrans, retry and options, which a caller may have set.
+    settings: [u64; 2],
+    rest: [u64; 126],
+}
+
+/// An answer to a DNS question, and how the caller is told what went wrong.
+struct Answer {
+    length: c_int,
+    error: c_int,
+    h_error: c_int,
+    bytes: Vec<u8>,
+}
+
+type ResNsearch =
+    unsafe extern "C" fn(*mut c_void, *const c_char, c_int, c_int, *mut u8, c_int) -> c_int;
+
+/// Ask with a resolver of our own, into `room` bytes of our own.
+fn search(
+    name: Option<&CString>,
+    settings: [u64; 2],
+    question: (c_int, c_int),
+    room: usize,
+) -> Answer {
+    // SAFETY: the type of res_nsearch(3).
+    let real: ResNsearch = unsafe { real::next(c"res_nsearch") };
+    let mut state = Box::new(Resolver {
+        settings: [0; 2],
+        rest: [0; 126],
+    });
+    let mut bytes = vec![0; room];
+    let pointer_to_state = (&raw mut *state).cast::<c_void>();
+    // SAFETY: a zeroed state with room to spare, closed below; our own copy of the name, and our own bytes.
+    let length = unsafe {
+        if __res_ninit(pointer_to_state) != 0 {
+            -1
+        } else {
+            state.settings = settings;
+            let room = c_int::try_from(room).unwrap_or(c_int::MAX);
+            let length = real(
+                pointer_to_state,
+                pointer(name),
+                question.0,
+                question.1,
+                bytes.as_mut_ptr(),
+                room,
+            );
+            let (error, h_error) = (real::errno(), h_errno());
+            __res_nclose(pointer_to_state);
+            real::set_errno(error);
+            set_h_errno(h_error);
+            length
+        }
+    };
+    Answer {
+        length,
+        error: real::errno(),
+        h_error: h_errno(),
+        bytes,
+    }
+}
+
+/// dns_get_record() and checkdnsrr(): libresolv asks its servers inside libc, where no hook sees it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn res_nsearch(
+    state: *mut c_void,
+    name: *const c_char,
+    class: c_int,
+    kind: c_int,
+    answer: *mut u8,
+    length: c_int,
+) -> c_int {
+    let room = usize::try_from(length).unwrap_or(0);
+    let Some(waiter) = waiter() else {
+        // SAFETY: the type of res_nsearch(3); everything else is the caller's promise.
+        return unsafe {
+            real::next::<ResNsearch>(c"res_nsearch")(state, name, class, kind, answer, length)
+        };
+    };
+    // SAFETY: a state that the caller has initialised, says res_nsearch(3), and a C string.
+    let (settings, name) = unsafe { (state.cast::<[u64; 2]>().read(), copied(name)) };
+    let found = elsewhere(waiter, move || {
+        search(name.as_ref(), settings, (class, kind), room)
+    });
+    let Some(found) = found else {
+        set_h_errno(TRY_AGAIN);
+        real::set_errno(libc::EINTR);
+        return -1;
+    };
+    let given = usize::try_from(found.length).unwrap_or(0).min(room);
+    // SAFETY: the caller's room is `room` bytes, and as many are ours.
+    unsafe { std::ptr::copy_nonoverlapping(found.bytes.as_ptr(), answer, given) };
+    real::set_errno(found.error);
+    set_h_errno(found.h_error);
+    found.length
+}

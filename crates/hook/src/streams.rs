@@ -1,0 +1,130 @@
+//! read, write and their relatives on what is no regular file.
+
+use libc::{c_int, c_void, iovec, size_t, ssize_t};
+
+use crate::sockets::{received, send, sent};
+use crate::{Interest, owners, real, wait_ready, waiter};
+
+/// Before a read or a write on something that is not a regular file: wait until it would not block.
+fn ready_first(fd: c_int, interest: Interest) -> bool {
+    if owners::refuses(fd) {
+        return false;
+    }
+    let Some(waiter) = waiter() else { return true };
+    if real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {
+        return true;
+    }
+    let timeout = if real::kind(fd) == real::Kind::Socket {
+        real::socket_timeout(
+            fd,
+            if interest == Interest::Read {
+                libc::SO_RCVTIMEO
+            } else {
+                libc::SO_SNDTIMEO
+            },
+        )
+    } else {
+        None
+    };
+    wait_ready(waiter, fd, interest, timeout)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
+    if !ready_first(fd, Interest::Read) {
+        return -1;
+    }
+    // SAFETY: the caller's own promise.
+    let length = real::size(unsafe { libc::syscall(libc::SYS_read, fd, buffer, length) });
+    received(fd, 0, length);
+    length
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __read_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    length: size_t,
+    _size: size_t,
+) -> ssize_t {
+    // SAFETY: the caller's own promise.
+    unsafe { read(fd, buffer, length) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readv(fd: c_int, vectors: *const iovec, count: c_int) -> ssize_t {
+    if !ready_first(fd, Interest::Read) {
+        return -1;
+    }
+    // SAFETY: the caller's own promise.
+    let length = real::size(unsafe { libc::syscall(libc::SYS_readv, fd, vectors, count) });
+    received(fd, 0, length);
+    length
+}
+
+/// A pipe that is ready takes at least this much without blocking (PIPE_BUF).
+const PIECE: usize = 4096;
+
+/// How much a pipe that is ready surely takes. An empty one takes half of what it holds, even when another process
+/// writes to it meanwhile; and the reader gets it in one piece, as without us.
+fn piece(fd: c_int) -> usize {
+    let mut queued: c_int = 0;
+    // SAFETY: the first asks for a number only; the second has room for one int.
+    let (holds, asked) = unsafe {
+        (
+            libc::fcntl(fd, libc::F_GETPIPE_SZ),
+            libc::ioctl(fd, libc::FIONREAD, &raw mut queued),
+        )
+    };
+    match usize::try_from(holds) {
+        Ok(holds) if asked == 0 && queued == 0 => PIECE.max(holds / 2),
+        _ => PIECE,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t {
+    let real_write = |from: usize, n: usize| {
+        // SAFETY: the caller's own promise; `from + n` stays within `length`.
+        real::size(unsafe { libc::syscall(libc::SYS_write, fd, buffer.cast::<u8>().add(from), n) })
+    };
+    if owners::refuses(fd) {
+        return -1;
+    }
+    if waiter().is_none() || real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {
+        let wrote = real_write(0, length);
+        sent(fd, wrote);
+        return wrote;
+    }
+    if real::kind(fd) == real::Kind::Socket {
+        // SAFETY: the caller's own promise. send(2) without flags is write(2).
+        return unsafe { send(fd, buffer, length, 0) };
+    }
+    let mut done: usize = 0;
+    loop {
+        if !ready_first(fd, Interest::Write) {
+            return if done > 0 { done.cast_signed() } else { -1 };
+        }
+        let left = length - done;
+        let room = if left > PIECE { piece(fd) } else { PIECE };
+        let wrote = real_write(done, left.min(room));
+        if wrote < 0 {
+            return if done > 0 { done.cast_signed() } else { wrote };
+        }
+        done += wrote.unsigned_abs();
+        if done >= length {
+            return done.cast_signed();
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn writev(fd: c_int, vectors: *const iovec, count: c_int) -> ssize_t {
+    if !ready_first(fd, Interest::Write) {
+        return -1;
+    }
+    // SAFETY: the caller's own promise.
+    let length = real::size(unsafe { libc::syscall(libc::SYS_writev, fd, vectors, count) });
+    sent(fd, length);
+    length
+}

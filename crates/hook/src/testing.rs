@@ -1,0 +1,82 @@
+//! A waiter for unit tests, whose waits are ended early.
+
+use std::cell::Cell;
+use std::sync::{Mutex, Once, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::{Waiter, install};
+
+/// Every wait is ended before it has begun; what was to be waited for runs when [`Early::finish`] is called.
+pub(crate) struct Early;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+thread_local! {
+    static WAITS: Cell<bool> = const { Cell::new(false) };
+}
+static LEFT: Mutex<Vec<Work>> = Mutex::new(Vec::new());
+
+/// `call` as in a task whose waits are ended early.
+pub(crate) fn early<T>(call: impl FnOnce() -> T) -> T {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| install(&Early));
+    WAITS.set(true);
+    let result = call();
+    WAITS.set(false);
+    result
+}
+
+impl Early {
+    /// Do the work that was left, each on a thread of its own; how much it was.
+    pub(crate) fn finish() -> usize {
+        let left = std::mem::take(&mut *LEFT.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads: Vec<JoinHandle<()>> = left.into_iter().map(std::thread::spawn).collect();
+        let count = threads.len();
+        for thread in threads {
+            thread.join().expect("the work ends");
+        }
+        count
+    }
+}
+
+impl Waiter for Early {
+    fn can_wait(&self) -> bool {
+        WAITS.get()
+    }
+    fn poll(&self, _fds: &mut [libc::pollfd], _timeout: Option<Duration>) -> i32 {
+        -1
+    }
+    fn poll_drained(&self, _: &mut libc::pollfd, _: Option<Duration>) -> Option<i32> {
+        None
+    }
+    fn drained(&self, _fd: i32) {}
+    fn sleep(&self, _time: Duration) -> bool {
+        false
+    }
+    fn blocking(&self, work: Work) -> bool {
+        LEFT.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(work);
+        false
+    }
+    fn is_unwinding(&self) -> bool {
+        false
+    }
+    fn forked(&self) {}
+    fn interrupted(&self) {}
+    fn task(&self) -> u64 {
+        0
+    }
+    fn refuse(&self, _fd: i32, _owner: u64) -> bool {
+        false
+    }
+    fn refuse_poisoned(&self, _fd: i32) -> bool {
+        false
+    }
+    fn closing(&self, _fd: i32) {}
+    fn unlocked(&self, _fd: i32) {}
+    fn wait_for_lock(&self, _fd: i32, _at_most: Duration) -> bool {
+        false
+    }
+}

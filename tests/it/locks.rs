@@ -1,0 +1,191 @@
+//! A task is not left while a library holds a lock: another task of the same thread would wait for it for ever.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use testkit::Server;
+
+use crate::support::{UNTIL_GO, at_once, let_go, ok, one_worker, same, until_handled};
+
+/// A directory server that accepts every bind, late. It lives as long as the tests.
+fn directory_server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || answer_binds(stream));
+        }
+    });
+    port
+}
+
+/// Answers each bind request with success. A message is a sequence: its number, then the operation.
+fn answer_binds(mut stream: TcpStream) -> Option<()> {
+    loop {
+        let mut head = [0; 2];
+        stream.read_exact(&mut head).ok()?;
+        let mut rest = vec![0; usize::from(head[1])];
+        stream.read_exact(&mut rest).ok()?;
+        let (number, operation) = (rest[2], rest[3]);
+        if operation != 0x60 {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        let success = [0x30, 12, 2, 1, number, 0x61, 7, 10, 1, 0, 4, 0, 4, 0];
+        stream.write_all(&success).ok()?;
+    }
+}
+
+#[test]
+fn four_requests_that_bind_to_a_directory_at_once_do_not_lock_each_other_out() {
+    let code = format!(
+        r#"return function ($request) {{
+            if ($request->path === '/busy') {{ {UNTIL_GO} $end = hrtime(true) + 2e8; while (hrtime(true) < $end); return 'done'; }}
+            $ldap = ldap_connect('ldap://localhost:' . getenv('PORT'));
+            ldap_set_option($ldap, LDAP_OPT_PROTOCOL_VERSION, 3);
+            return ldap_bind($ldap, 'cn=admin', 'secret') ? 'bound' : ldap_error($ldap);
+        }};"#
+    );
+    let server = one_worker(&code)
+        .arg(format!(
+            "--ini=extension={}",
+            testkit::unpacked_extension("ldap").display()
+        ))
+        .env("PORT", directory_server().to_string())
+        .start();
+    let mut busy = server.connect();
+    busy.send("GET /busy HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    let_go(&server);
+    let (answers, _) = at_once(&server, &same("/", 4));
+    let texts: Vec<String> = answers.iter().map(ok).collect();
+    assert_eq!(texts, ["bound"; 4]);
+    assert_eq!(ok(&busy.response()), "done");
+    server.stop();
+}
+
+/// A handler in front of which `$log` says in which order things happen, for `/log`.
+fn logging(paths: &str) -> String {
+    format!(
+        "$log = []; $mutex = null;
+        return function ($request) use (&$log, &$mutex) {{
+            if ($request->path === '/log') {{ return implode(' ', $log); }}
+            {paths}
+            $log[] = 'other'; return 'other';
+        }};"
+    )
+}
+
+/// Nothing of another request happens between `begin` and `end`.
+#[track_caller]
+fn assert_undivided(server: &Server, first: &str) {
+    let (answers, _) = at_once(server, &[first, "/other", "/other"]);
+    answers.iter().for_each(|answer| {
+        ok(answer);
+    });
+    let log = ok(&server.get("/log"));
+    assert!(log.contains("begin end"), "{log}");
+    assert_eq!(log.matches("other").count(), 2, "{log}");
+}
+
+/// libldap holds a lock of the connection while it waits for an answer, so php-ldap does not yield.
+#[test]
+fn no_other_request_runs_while_ldap_waits() {
+    let server = one_worker(&logging(
+        r"if ($request->path === '/bind') {
+            $ldap = ldap_connect('ldap://127.0.0.1:' . getenv('PORT'));
+            ldap_set_option($ldap, LDAP_OPT_PROTOCOL_VERSION, 3);
+            $log[] = 'begin'; ldap_bind($ldap, 'cn=admin', 'secret'); $log[] = 'end'; return 'bound';
+        }",
+    ))
+    .arg(format!(
+        "--ini=extension={}",
+        testkit::unpacked_extension("ldap").display()
+    ))
+    .env("PORT", directory_server().to_string())
+    .start();
+    assert_undivided(&server, "/bind");
+    server.stop();
+}
+
+#[test]
+fn no_other_request_runs_while_apcu_entry_computes() {
+    let server = one_worker(&logging(
+        r"if ($request->path === '/entry') {
+            return apcu_entry('key', function () use (&$log) { $log[] = 'begin'; usleep(100000); $log[] = 'end'; return 'made'; });
+        }",
+    ))
+    .start();
+    assert_undivided(&server, "/entry");
+    server.stop();
+}
+
+#[test]
+fn what_waits_for_a_task_in_apcu_entry_throws() {
+    let server = one_worker(
+        r"return function () {
+            $task = Hearth\async(function () { usleep(20000); return 'late'; });
+            try { $text = apcu_entry('key', fn () => $task->await()); } catch (Error $e) { $text = $e->getMessage(); }
+            $task->await();
+            return $text;
+        };",
+    )
+    .start();
+    let text = ok(&server.get("/"));
+    assert!(text.contains("a library holds a lock"), "{text}");
+    assert!(text.contains("apcu_entry()"), "{text}");
+    server.stop();
+}
+
+const MUTEX: &str = r"
+    $c ??= FFI::cdef('int pthread_mutex_lock(void *m); int pthread_mutex_unlock(void *m);
+        int pthread_mutex_trylock(void *m); int pthread_rwlock_wrlock(void *l); int pthread_rwlock_unlock(void *l);
+        int mtx_lock(void *m); int mtx_unlock(void *m);');
+    $mutex ??= $c->new('char[128]', false, true);";
+
+#[test]
+fn each_kind_of_lock_holds_a_task() {
+    for (lock, unlock) in [
+        ("pthread_mutex_lock", "pthread_mutex_unlock"),
+        ("pthread_mutex_trylock", "pthread_mutex_unlock"),
+        ("pthread_rwlock_wrlock", "pthread_rwlock_unlock"),
+        ("mtx_lock", "mtx_unlock"),
+    ] {
+        let server = one_worker(&logging(&format!(
+            r"if ($request->path === '/hold') {{
+                {MUTEX} $held = FFI::addr($mutex);
+                $c->{lock}($held); $log[] = 'begin'; usleep(100000); $log[] = 'end'; $c->{unlock}($held);
+                usleep(1000); return 'held';
+            }}"
+        )))
+        .args(["--ini", "ffi.enable=1"])
+        .start();
+        assert_undivided(&server, "/hold");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_lock_that_a_task_leaves_behind_is_logged_once_and_does_not_hold_the_others() {
+    let code = logging(&format!(
+        r"if ($request->path === '/leave') {{ {MUTEX} $mutex = null; {MUTEX} $c->pthread_mutex_lock(FFI::addr($mutex)); return 'left'; }}
+        if ($request->path === '/unlock') {{ {MUTEX} $c->pthread_mutex_unlock(FFI::addr($mutex)); return 'unlocked'; }}
+        if ($request->path === '/wait') {{ {UNTIL_GO} return 'waited'; }}"
+    ));
+    let server = one_worker(&code).args(["--ini", "ffi.enable=1"]).start();
+    assert_eq!(ok(&server.get("/leave")), "left");
+    server.expect_log("a library holds a lock");
+    assert_eq!(ok(&server.get("/leave")), "left");
+    // An unlock of what is no longer counted must not make the count wrong.
+    assert_eq!(ok(&server.get("/unlock")), "unlocked");
+    let mut waiting = server.connect();
+    waiting.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/other")), "other");
+    let_go(&server);
+    assert_eq!(ok(&waiting.response()), "waited");
+    let log = server.log().text();
+    assert_eq!(log.matches("a library holds a lock").count(), 1, "{log}");
+    server.stop();
+}

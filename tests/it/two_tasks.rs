@@ -1,0 +1,386 @@
+//! Two tasks on one connection: the second is refused before anything is sent, received or closed, by an Error that names
+//! both, and the first one's conversation goes on.
+
+use testkit::Server;
+use testkit::service::{MariaDb, Peer, Postgres, Redis};
+
+use crate::support::{ok, one_worker, until_handled};
+
+/// A server whose `/first` runs `first` and whose other paths run `second`; `$c` is the connection that `open` makes.
+fn shared(open: &str, first: &str, second: &[(&str, &str)]) -> testkit::ServerBuilder {
+    let others: String = second
+        .iter()
+        .map(|(path, code)| format!("if ($request->path === '{path}') {{ {code} }}\n"))
+        .collect();
+    one_worker(&format!(
+        "$c = $far = $statement = null;
+        return function ($request) use (&$c, &$far, &$statement) {{
+            if ($request->path === '/open') {{ {open} return 'open'; }}
+            try {{
+                if ($request->path === '/first') {{ {first} }}
+                {others}
+            }} catch (Error $e) {{ return get_class($e) . ': ' . $e->getMessage(); }}
+            return 'no such path';
+        }};"
+    ))
+}
+
+#[track_caller]
+fn assert_refused(server: &Server, path: &str) {
+    let text = ok(&server.get(path));
+    assert!(
+        text.starts_with("Error: Two tasks on one connection"),
+        "{path}: {text}"
+    );
+    assert!(text.matches("task ").count() >= 2, "{path}: {text}");
+    assert!(text.matches("(request ").count() == 2, "{path}: {text}");
+    assert!(text.contains("Hearth\\Pool"), "{path}: {text}");
+}
+
+/// Has `/first` wait, sees each of `refused` refused, has `let_go` end the wait, and gives the first one's answer.
+#[track_caller]
+fn first_with(server: &Server, refused: &[&str], let_go: impl FnOnce()) -> String {
+    assert_eq!(ok(&server.get("/open")), "open");
+    let mut first = server.connect();
+    first.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(server, 1);
+    for path in refused {
+        assert_refused(server, path);
+    }
+    let_go();
+    ok(&first.response())
+}
+
+#[test]
+fn a_stream_that_a_task_reads_from() {
+    let server = shared(
+        "[$c, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);",
+        "return 'got ' . fgets($c);",
+        &[
+            ("/write", "fwrite($c, 'garbage'); return 'written';"),
+            ("/read", "return 'got ' . fread($c, 10);"),
+            ("/eof", "return feof($c) ? 'end' : 'not yet';"),
+            (
+                "/copy",
+                "stream_copy_to_stream(fopen('php://memory', 'r'), $c); return 'copied';",
+            ),
+            ("/contents", "return 'got ' . stream_get_contents($c);"),
+            (
+                "/receive",
+                "return 'got ' . stream_socket_recvfrom($c, 10);",
+            ),
+            (
+                "/send",
+                "stream_socket_sendto($c, 'garbage'); return 'sent';",
+            ),
+            (
+                "/shut",
+                "stream_socket_shutdown($c, STREAM_SHUT_RDWR); return 'shut';",
+            ),
+            ("/close", "fclose($c); return 'closed';"),
+            ("/called", "(fclose(...))($c); return 'closed';"),
+            (
+                "/object",
+                "(new SplObjectStorage); call_user_func('fclose', $c); return 'closed';",
+            ),
+            (
+                "/look",
+                "stream_set_blocking($far, false); return 'far: ' . json_encode(fread($far, 100));",
+            ),
+            ("/answer", "fwrite($far, \"5\\n\"); return 'answered';"),
+        ],
+    )
+    .start();
+    let refused = [
+        "/write",
+        "/read",
+        "/eof",
+        "/copy",
+        "/contents",
+        "/receive",
+        "/send",
+        "/shut",
+        "/close",
+        "/called",
+        "/object",
+    ];
+    let answer = first_with(&server, &refused, || {
+        assert_eq!(ok(&server.get("/look")), "far: \"\"", "something was sent");
+        assert_eq!(ok(&server.get("/answer")), "answered");
+    });
+    assert_eq!(answer, "got 5\n");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
+#[test]
+fn a_stream_of_a_wrapper_written_in_php() {
+    let server = shared(
+        "class Slow { public $context;
+            function stream_open() { return true; } function stream_eof() { return false; } function stream_stat() { return []; }
+            function stream_read() { usleep(300000); return \"late\\n\"; } }
+        stream_wrapper_register('slow', 'Slow'); $c = fopen('slow://x', 'r');",
+        "return 'got ' . fgets($c);",
+        &[("/close", "fclose($c); return 'closed';")],
+    )
+    .start();
+    let answer = first_with(&server, &["/close"], || {});
+    assert_eq!(answer, "got late\n");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
+#[test]
+fn a_socket_that_a_task_reads_from() {
+    let server = shared(
+        "socket_create_pair(AF_UNIX, SOCK_STREAM, 0, $pair); [$c, $far] = $pair;",
+        "return 'got ' . socket_read($c, 10);",
+        &[
+            ("/write", "socket_write($c, 'garbage'); return 'written';"),
+            ("/close", "socket_close($c); return 'closed';"),
+            ("/answer", "socket_write($far, '5'); return 'answered';"),
+        ],
+    )
+    .start();
+    let answer = first_with(&server, &["/write", "/close"], || {
+        assert_eq!(ok(&server.get("/answer")), "answered");
+    });
+    assert_eq!(answer, "got 5");
+    server.stop();
+}
+
+#[test]
+fn a_lock_on_a_file_that_a_task_waits_for() {
+    let server = shared(
+        "file_put_contents('locked', ''); $far = fopen('locked', 'r'); flock($far, LOCK_EX); $c = fopen('locked', 'w');",
+        "return flock($c, LOCK_EX) ? 'locked' : 'not';",
+        &[
+            ("/write", "return (string) fwrite($c, 'text');"),
+            ("/close", "fclose($c); return 'closed';"),
+            ("/unlock", "flock($far, LOCK_UN); return 'unlocked';"),
+        ],
+    )
+    .start();
+    let answer = first_with(&server, &["/close"], || {
+        assert_eq!(ok(&server.get("/write")), "4", "a log is everybody's");
+        assert_eq!(ok(&server.get("/unlock")), "unlocked");
+    });
+    assert_eq!(answer, "locked");
+    server.stop();
+}
+
+#[test]
+fn a_redis_object() {
+    let server = shared(
+        "$c = new Redis(); $c->connect('127.0.0.1', (int) getenv('PORT')); $far = new Redis();",
+        "return 'got ' . $c->blPop(['two-tasks'], 20)[1];",
+        &[
+            ("/get", "return 'got ' . var_export($c->get('x'), true);"),
+            ("/close", "$c->close(); return 'closed';"),
+            ("/connect", "$c->connect('127.0.0.1', (int) getenv('PORT')); return 'connected';"),
+            ("/pipeline", "$c->multi(Redis::PIPELINE); return 'begun';"),
+            ("/push", "$far->connect('127.0.0.1', (int) getenv('PORT')); $far->rPush('two-tasks', 'pushed'); return 'pushed';"),
+        ],
+    )
+    .env("PORT", Redis::shared().port.to_string())
+    .start();
+    let answer = first_with(
+        &server,
+        &["/get", "/close", "/connect", "/pipeline"],
+        || {
+            assert_eq!(ok(&server.get("/push")), "pushed");
+        },
+    );
+    assert_eq!(answer, "got pushed");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
+#[test]
+fn a_pdo_object_and_its_statements() {
+    for (service, sleep) in [
+        ("mysql", "SELECT SLEEP(0.5), 'mine'"),
+        ("pgsql", "SELECT pg_sleep(0.5), 'mine'"),
+    ] {
+        let dsn = if service == "mysql" {
+            MariaDb::shared().dsn()
+        } else {
+            Postgres::shared().dsn()
+        };
+        let server = shared(
+            "$c = getenv('DSN')[0] === 'm' ? new PDO(getenv('DSN'), 'hearth', 'hearth') : new PDO(getenv('DSN'));
+            $statement = $c->prepare('SELECT 1');",
+            &format!("return $c->query(\"{sleep}\")->fetchColumn(1);"),
+            &[
+                ("/query", "return (string) $c->query('SELECT 2')->fetchColumn();"),
+                ("/exec", "return (string) $c->exec('DELETE FROM nothing');"),
+                ("/begin", "return (string) $c->beginTransaction();"),
+                ("/prepare", "$c->prepare('SELECT 3'); return 'prepared';"),
+                ("/execute", "$statement->execute(); return 'executed';"),
+            ],
+        )
+        .env("DSN", dsn)
+        .start();
+        let refused = ["/query", "/exec", "/begin", "/prepare", "/execute"];
+        assert_eq!(first_with(&server, &refused, || {}), "mine");
+        assert_eq!(ok(&server.get("/query")), "2");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_mysqli_object_and_its_statements() {
+    let server = shared(
+        "$c = mysqli_connect('127.0.0.1', 'hearth', 'hearth', 'hearth', (int) getenv('PORT')); $statement = $c->prepare('SELECT 1');",
+        "return $c->query(\"SELECT SLEEP(0.5), 'mine'\")->fetch_row()[1];",
+        &[
+            ("/query", "return $c->query('SELECT 2')->fetch_row()[0];"),
+            ("/function", "return mysqli_query($c, 'SELECT 2')->fetch_row()[0];"),
+            ("/execute", "$statement->execute(); return 'executed';"),
+            ("/statement", "$statement->close(); return 'closed';"),
+            ("/kill", "mysqli_close($c); return 'closed';"),
+            ("/close", "$c->close(); return 'closed';"),
+        ],
+    )
+    .env("PORT", MariaDb::shared().port.to_string())
+    .start();
+    let refused = [
+        "/query",
+        "/function",
+        "/execute",
+        "/statement",
+        "/kill",
+        "/close",
+    ];
+    assert_eq!(first_with(&server, &refused, || {}), "mine");
+    assert_eq!(ok(&server.get("/query")), "2");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
+#[test]
+fn a_connection_of_ext_pgsql() {
+    let server = shared(
+        "$c = pg_connect('host=127.0.0.1 user=postgres dbname=postgres port=' . getenv('PORT'));",
+        "return pg_fetch_result(pg_query($c, \"SELECT 'mine' FROM pg_sleep(0.5)\"), 0, 0);",
+        &[
+            (
+                "/query",
+                "return pg_fetch_result(pg_query($c, 'SELECT 2'), 0, 0);",
+            ),
+            ("/send", "pg_send_query($c, 'SELECT 2'); return 'sent';"),
+            ("/close", "pg_close($c); return 'closed';"),
+        ],
+    )
+    .env("PORT", Postgres::shared().port.to_string())
+    .start();
+    assert_eq!(
+        first_with(&server, &["/query", "/send", "/close"], || {}),
+        "mine"
+    );
+    assert_eq!(ok(&server.get("/query")), "2");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
+#[test]
+fn a_curl_handle() {
+    let server = shared(
+        "$c = curl_init(getenv('URL')); curl_setopt($c, CURLOPT_RETURNTRANSFER, true);",
+        "return curl_exec($c);",
+        &[
+            ("/exec", "return (string) curl_exec($c);"),
+            ("/reset", "curl_reset($c); return 'reset';"),
+        ],
+    )
+    .env("URL", Peer::start().url(500))
+    .start();
+    assert_eq!(first_with(&server, &["/exec", "/reset"], || {}), "late\n");
+    server.stop();
+}
+
+#[test]
+fn a_curl_handle_whose_callback_waits() {
+    let server = shared(
+        "$c = curl_init(getenv('URL')); curl_setopt($c, CURLOPT_WRITEFUNCTION, function ($c, $text) { usleep(300000); return strlen($text); });",
+        "return curl_exec($c) ? 'read' : 'failed';",
+        &[("/reset", "curl_reset($c); return 'reset';")],
+    )
+    .env("URL", Peer::start().url(1))
+    .start();
+    assert_eq!(ok(&server.get("/open")), "open");
+    let mut first = server.connect();
+    first.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_refused(&server, "/reset");
+    assert_eq!(ok(&first.response()), "read");
+    assert_eq!(ok(&server.get("/reset")), "reset");
+    server.stop();
+}
+
+/// Both have asked before either waits: whose answer comes first, nobody knows. So neither gets any.
+#[test]
+fn a_connection_that_both_have_sent_on_is_of_no_use_to_either() {
+    let server = shared(
+        "[$c, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);",
+        "fwrite($c, \"first\\n\"); usleep(200000); return 'got ' . fgets($c);",
+        &[
+            (
+                "/second",
+                "fwrite($c, \"second\\n\"); usleep(400000); return 'got ' . fgets($c);",
+            ),
+            ("/later", "return 'wrote ' . fwrite($c, 'x');"),
+            ("/read", "return 'got ' . fgets($c);"),
+            ("/close", "fclose($c); return 'closed';"),
+            (
+                "/again",
+                "fwrite($far, \"fresh\\n\"); return 'got ' . fgets($c);",
+            ),
+        ],
+    )
+    .start();
+    assert_eq!(ok(&server.get("/open")), "open");
+    let (mut first, mut second) = (server.connect(), server.connect());
+    first.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    second.send("GET /second HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (which, text) in [ok(&first.response()), ok(&second.response())]
+        .iter()
+        .enumerate()
+    {
+        assert!(text.starts_with("Error: Two tasks"), "{which}: {text}");
+    }
+    let text = ok(&server.get("/later"));
+    assert!(text.starts_with("Error: Two tasks"), "{text}");
+    assert_eq!(ok(&server.get("/read")), "got ", "the stream has ended");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    assert_eq!(ok(&server.get("/open")), "open");
+    assert_eq!(ok(&server.get("/again")), "got fresh\n");
+    server.stop();
+}
+
+#[test]
+fn what_one_task_has_left_unanswered_does_not_spoil_the_next_ones_conversation() {
+    let server = shared(
+        "[$c, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);",
+        "fwrite($c, \"question\\n\"); return 'got ' . fgets($c);",
+        &[
+            (
+                "/log",
+                "fwrite($c, \"no answer needed\\n\"); return 'logged';",
+            ),
+            ("/intruder", "return 'got ' . fgets($c);"),
+            ("/answer", "fwrite($far, \"answer\\n\"); return 'answered';"),
+        ],
+    )
+    .start();
+    assert_eq!(ok(&server.get("/open")), "open");
+    assert_eq!(ok(&server.get("/log")), "logged");
+    let mut first = server.connect();
+    first.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_refused(&server, "/intruder");
+    assert_eq!(ok(&server.get("/answer")), "answered");
+    assert_eq!(ok(&first.response()), "got answer\n");
+    server.stop();
+}

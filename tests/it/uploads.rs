@@ -1,0 +1,409 @@
+//! Forms whose bodies come while other requests and other tasks run: each is parsed once, as if it were alone.
+
+use testkit::http::Client;
+use testkit::service::Fpm;
+use testkit::{Server, ServerBuilder};
+
+use crate::support::{eventually, in_flight, ok, one_worker, until_handled};
+
+const PROGRESS: [&str; 5] = [
+    "--ini=session.upload_progress.enabled=1",
+    "--ini=session.upload_progress.min_freq=0",
+    "--ini=session.upload_progress.freq=1",
+    "--ini=session.save_path=.",
+    "--ini=session.use_strict_mode=0",
+];
+
+/// A form of three parts, the last of them a file that contains `content`.
+fn form(name: &str, content: &str) -> String {
+    let field = |name: &str, value: &str| {
+        format!("--XX\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let file = |name: &str, content: &str| {
+        format!(
+            "--XX\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"{name}.txt\"\r\n\r\n{content}\r\n"
+        )
+    };
+    field("PHP_SESSION_UPLOAD_PROGRESS", name)
+        + &field(name, name)
+        + &file("first", name)
+        + &file(name, content)
+        + "--XX--\r\n"
+}
+
+fn head(path: &str, session: &str, length: usize) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nCookie: PHPSESSID={session}\r\n\
+         Content-Type: multipart/form-data; boundary=XX\r\nContent-Length: {length}\r\n\r\n"
+    )
+}
+
+/// A client that has sent all of a form but its end, and that end.
+fn half_sent(server: &Server, path: &str, session: &str, body: &str) -> (Client, String) {
+    let mut client = server.connect();
+    client.send(head(path, session, body.len()));
+    let (first, rest) = body.split_at(body.len() * 3 / 4);
+    client.send(first);
+    (client, rest.to_owned())
+}
+
+/// Answers with all that the form held; `/child` has a task of its own read it.
+const ECHO: &str = r#"return function ($r) {
+    $all = function () { $files = [];
+        foreach ($_FILES as $name => $file) { $files[$name] = [$file['name'], $file['error'], md5_file($file['tmp_name'])]; }
+        unset($_POST['PHP_SESSION_UPLOAD_PROGRESS']);
+        return ['post' => $_POST, 'files' => $files]; };
+    return $r->path === '/child' ? Hearth\async($all)->await() : $all();
+};"#;
+
+fn expected(name: &str, content: &str) -> String {
+    let md5 = |text: &str| {
+        let output = std::process::Command::new("php")
+            .args(["-n", "-r", "echo md5(stream_get_contents(STDIN));"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .and_then(|mut child| {
+                std::io::Write::write_all(child.stdin.as_mut().expect("a pipe"), text.as_bytes())?;
+                child.wait_with_output()
+            });
+        String::from_utf8(output.expect("php runs").stdout).expect("a sum")
+    };
+    format!(
+        r#"{{"post":{{"{name}":"{name}"}},"files":{{"first":["first.txt",0,"{}"],"{name}":["{name}.txt",0,"{}"]}}}}"#,
+        md5(name),
+        md5(content)
+    )
+}
+
+#[test]
+fn uploads_at_the_same_time_do_not_meet() {
+    let large = "a".repeat(100_000);
+    let (one, two) = (form("one", &large), form("two", "b"));
+    let (says_one, says_two) = (expected("one", &large), expected("two", "b"));
+    for progress in [false, true] {
+        for path in ["/", "/child"] {
+            let mut server = one_worker(ECHO).arg("--dispatch=direct");
+            if progress {
+                server = server.args(PROGRESS);
+            }
+            let server = server.start();
+            let worker = server.workers();
+            for _ in 0..25 {
+                let (mut first, rest) = half_sent(&server, path, "onesession", &one);
+                until_handled(&server, 1);
+                let mut second = server.connect();
+                second.send(head(path, "twosession", two.len()) + &two);
+                assert_eq!(ok(&second.response()), says_two);
+                first.send(rest);
+                assert_eq!(ok(&first.response()), says_one);
+            }
+            assert_eq!(server.workers(), worker, "it lives");
+            server.stop();
+        }
+    }
+}
+
+const WATCH: &str = r"return function ($r) {
+    session_start(['read_and_close' => true]);
+    return $r->path === '/upload' ? ['own' => $_SESSION['own'] ?? null, 'files' => count($_FILES)] : ($_SESSION['upload_progress_one'] ?? ['done' => 'none']);
+};";
+
+#[test]
+fn the_progress_of_an_upload_is_seen_while_it_comes() {
+    for (cleanup, after) in [("1", r#""done":"none""#), ("0", r#""done":true"#)] {
+        let server = one_worker(WATCH)
+            .args(PROGRESS)
+            .arg(format!("--ini=session.upload_progress.cleanup={cleanup}"))
+            .arg("--dispatch=direct")
+            .start();
+        let ask = |session: &str| {
+            let mut client = server.connect();
+            client.send(format!(
+                "GET / HTTP/1.1\r\nHost: x\r\nCookie: PHPSESSID={session}\r\n\r\n"
+            ));
+            ok(&client.response())
+        };
+        let body = form("one", &"x".repeat(200_000));
+        let (mut client, rest) = half_sent(&server, "/upload", "mine", &body);
+        eventually("progress", || ask("mine").contains(r#""field_name":"one""#));
+        let seen = ask("mine");
+        assert!(
+            seen.contains(r#""done":false"#)
+                && seen.contains(&format!(r#""content_length":{}"#, body.len())),
+            "{seen}"
+        );
+        assert_eq!(ask("another"), r#"{"done":"none"}"#);
+        client.send(rest);
+        assert_eq!(ok(&client.response()), r#"{"own":null,"files":2}"#);
+        assert!(ask("mine").contains(after), "{}", ask("mine"));
+        server.stop();
+    }
+}
+
+#[test]
+fn an_upload_whose_client_leaves_leaves_nothing() {
+    for (dispatch, progress) in [("direct", true), ("direct", false), ("balanced", true)] {
+        let mut server = one_worker(&format!(
+            "mkdir(__DIR__ . '/tmp'); $handle = (function () {{ {ECHO} }})(); return fn ($r) => $r->path === '/memory' ? (string) memory_get_usage() : $handle($r);"
+        ))
+        .args(["--dispatch", dispatch, "--ini", "upload_tmp_dir=tmp"]);
+        if progress {
+            server = server.args(PROGRESS);
+        }
+        let server = server.start();
+        let (body, worker) = (form("one", &"y".repeat(500_000)), server.workers());
+        let says = expected("one", &"y".repeat(500_000));
+        let mut memory = Vec::new();
+        for round in 0..12 {
+            let (client, _) = half_sent(&server, "/", "mine", &body);
+            if dispatch == "direct" {
+                until_handled(&server, 1);
+            }
+            drop(client);
+            eventually("it has ended", || in_flight(&server) == 0);
+            let temporary = server.directory().join("tmp");
+            eventually("no file stays", || {
+                std::fs::read_dir(&temporary).expect("a directory").count() == 0
+            });
+            let mut whole = server.connect();
+            whole.send(head("/", "mine", body.len()) + &body);
+            assert_eq!(ok(&whole.response()), says);
+            if round > 3 {
+                memory.push(ok(&server.get("/memory")).parse::<i64>().expect("a number"));
+            }
+        }
+        assert!(memory[memory.len() - 1] - memory[0] < 10_000, "{memory:?}");
+        assert_eq!(server.workers(), worker, "it lives");
+        server.stop();
+    }
+}
+
+/// Its progress is taken out of a session that has other things in it.
+#[test]
+fn an_upload_that_is_ended_early_spares_the_session() {
+    let server = one_worker(
+        r"return function ($r) {
+            if ($r->path === '/upload') { return count($_FILES) . ''; }
+            if ($r->path === '/cancel') {
+                $reader = Hearth\async(fn () => $_FILES); usleep(1000); $reader->cancel();
+                try { $reader->await(); } catch (Hearth\CancelledError) { return 'cancelled'; }
+            }
+            session_start(); $_SESSION['own'] ??= $r->queryString; return json_encode($_SESSION);
+        };",
+    )
+    .args(PROGRESS)
+    .args(["--dispatch", "direct"])
+    .start();
+    let ask = |query: &str| {
+        let mut client = server.connect();
+        client.send(format!(
+            "GET /session?{query} HTTP/1.1\r\nHost: x\r\nCookie: PHPSESSID=mine\r\n\r\n"
+        ));
+        ok(&client.response())
+    };
+    let body = form("one", &"x".repeat(100_000));
+    assert_eq!(ask("first"), r#"{"own":"first"}"#);
+    for _ in 0..5 {
+        let (client, _) = half_sent(&server, "/upload", "mine", &body);
+        eventually("progress", || ask("").contains(r#""field_name":"one""#));
+        drop(client);
+        eventually("it has ended", || in_flight(&server) == 0);
+        assert_eq!(ask(""), r#"{"own":"first"}"#);
+        let (mut client, _) = half_sent(&server, "/cancel", "mine", &body);
+        assert_eq!(ok(&client.response()), "cancelled");
+        assert_eq!(ask(""), r#"{"own":"first"}"#);
+    }
+    server.stop();
+}
+
+/// The limits are those of the parser, whatever else is parsed meanwhile.
+#[test]
+fn the_limits_of_uploads_are_those_of_php() {
+    const SHOW: &str = "['post' => array_keys($_POST), 'files' => array_map(fn ($file) => $file['error'], $_FILES), 'error' => preg_replace('/^.*?: /', '', error_get_last()['message'] ?? '')]";
+    let limits = [
+        ("upload_max_filesize", "100"),
+        ("max_file_uploads", "1"),
+        ("max_input_vars", "1"),
+        ("max_multipart_body_parts", "2"),
+        ("post_max_size", "500"),
+        ("file_uploads", "0"),
+    ];
+    let body = form("one", &"z".repeat(300));
+    for (name, value) in limits {
+        let root = testkit::document_root();
+        std::fs::write(
+            root.path().join("index.php"),
+            format!("<?php echo json_encode({SHOW});"),
+        )
+        .expect("a file");
+        let fpm = Fpm::start(root.path(), &[(name, value), ("display_errors", "0")], "");
+        let mut client = Client::connect(&fpm.address());
+        client.send(head("/index.php", "a", body.len()) + &body);
+        let expected = ok(&client.response());
+        let server = one_worker(&format!("return fn () => {SHOW};"))
+            .args(["--dispatch", "direct"])
+            .arg(format!("--ini={name}={value}"))
+            .start();
+        let other = form("two", "t");
+        let (mut half, rest) = half_sent(&server, "/", "b", &other);
+        let mut client = server.connect();
+        client.send(head("/", "a", body.len()) + &body);
+        let answer = client.response();
+        if name == "post_max_size" {
+            assert_eq!(answer.status, 413, "{}", answer.text());
+        } else {
+            assert_eq!(ok(&answer), expected, "{name}");
+        }
+        half.send(rest);
+        half.response();
+        server.stop();
+    }
+}
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+fn half_a_form(server: &Server, path: &str, media_type: &str, body: &str) -> (Client, String) {
+    let mut client = server.connect();
+    let (first, rest) = body.split_at(body.len() / 2);
+    client.send(format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n{first}",
+        body.len()
+    ));
+    (client, rest.to_owned())
+}
+
+fn direct(code: &str) -> ServerBuilder {
+    one_worker(code).args(["--dispatch", "direct"])
+}
+
+#[test]
+fn all_tasks_of_a_request_see_the_whole_body() {
+    let server = direct(
+        r#"return function ($r) {
+            $ways = [
+                fn () => $_POST['z'], fn () => $_REQUEST['z'], fn () => $r->form('z'), fn () => $r->form()['z'], fn () => filter_input(INPUT_POST, 'z'),
+                fn () => $r->path === '/form' ? substr($r->body(), -2) : '99', fn () => $r->path === '/form' ? substr(file_get_contents('php://input'), -2) : '99',
+                fn () => $r->path === '/form' ? '99' : $_FILES['one']['size'] . '', fn () => $r->path === '/form' ? '99' : $r->files()['one']['size'] . '',
+            ];
+            $order = (int) $r->query('o');
+            $ways = [...array_slice($ways, $order), ...array_slice($ways, 0, $order)];
+            $tasks = array_map(fn ($way) => Hearth\async($way), $ways);
+            return implode(' ', [...array_map(fn ($way) => $way(), $ways), ...array_map(fn ($task) => $task->await(), $tasks)]);
+        };"#,
+    )
+    .start();
+    let all = vec!["99"; 18].join(" ");
+    let plain = format!("a={}&z=99", "x".repeat(50_000));
+    let upload = "--XX\r\nContent-Disposition: form-data; name=\"one\"; filename=\"a\"\r\n\r\n"
+        .to_owned()
+        + &"u".repeat(99)
+        + "\r\n--XX\r\nContent-Disposition: form-data; name=\"z\"\r\n\r\n99\r\n--XX--\r\n";
+    for order in 0..9 {
+        let (mut client, rest) = half_a_form(&server, &format!("/form?o={order}"), FORM, &plain);
+        until_handled(&server, 1);
+        client.send(rest);
+        assert_eq!(ok(&client.response()), all, "form, order {order}");
+        let media_type = "multipart/form-data; boundary=XX";
+        let (mut client, rest) =
+            half_a_form(&server, &format!("/upload?o={order}"), media_type, &upload);
+        until_handled(&server, 1);
+        client.send(rest);
+        assert_eq!(ok(&client.response()), all, "upload, order {order}");
+    }
+    server.stop();
+}
+
+/// The task that reads the body is cancelled: another reads on, or is told that it cannot.
+#[test]
+fn a_cancelled_reader_does_not_take_the_body_with_it() {
+    let server = direct(
+        r#"return function ($r) {
+            $ways = ['post' => fn () => $_POST['z'] ?? 'none', 'input' => fn () => substr(file_get_contents('php://input'), -2), 'body' => fn () => substr($r->body(), -2)];
+            [, $first, $second] = explode('/', $r->path);
+            $reader = Hearth\async($ways[$first]);
+            $waits = Hearth\async($ways[$second]);
+            usleep(1000);
+            $reader->cancel();
+            try { $said = $reader->await(); } catch (Hearth\CancelledError) { $said = 'cancelled'; }
+            echo 'x'; Hearth\flush();
+            try { return "$said " . $waits->await() . ' ' . $ways[$second](); } catch (\Error $e) { return "$said " . $e->getMessage(); }
+        };"#
+            .replace("echo 'x'; Hearth\\flush();", "touch(__DIR__ . '/cancelled');")
+            .as_str(),
+    )
+    .start();
+    let cancelled = server.directory().join("cancelled");
+    let plain = format!("a={}&z=99", "x".repeat(50_000));
+    for path in [
+        "/post/post",
+        "/post/input",
+        "/input/post",
+        "/body/post",
+        "/input/body",
+        "/body/input",
+    ] {
+        let (mut client, rest) = half_a_form(&server, path, FORM, &plain);
+        eventually("the reader was cancelled", || cancelled.exists());
+        client.send(rest);
+        assert_eq!(ok(&client.response()), "cancelled 99 99", "{path}");
+        std::fs::remove_file(&cancelled).expect("it was there");
+    }
+    let upload = form("z", "99");
+    let (mut client, rest) = half_a_form(
+        &server,
+        "/post/post",
+        "multipart/form-data; boundary=XX",
+        &upload,
+    );
+    eventually("the reader was cancelled", || cancelled.exists());
+    client.send(rest);
+    assert_eq!(
+        ok(&client.response()),
+        "cancelled The body of the request cannot be read: the task that parsed it was ended in the middle"
+    );
+    server.stop();
+}
+
+/// Code that took the part for the whole would go on with it.
+#[test]
+fn a_body_that_breaks_off_is_not_taken_for_complete() {
+    let server = direct(
+        r#"return function ($r) {
+            $r->path === '/post' ? $_POST : ($r->path === '/body' ? $r->body() : ($r->path === '/form' ? $r->form()
+                : ($r->path === '/input' ? file_get_contents('php://input') : stream_get_contents($r->stream()))));
+            file_put_contents(__DIR__ . '/went-on', $r->path, FILE_APPEND);
+            return 'done';
+        };"#,
+    )
+    .start();
+    let chunk = "POST PATH HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nto=bo\r\n";
+    for path in ["/post", "/body", "/form", "/input", "/stream"] {
+        let (client, _) = half_a_form(&server, path, FORM, "to=bob&amount=1000&note=hello");
+        until_handled(&server, 1);
+        drop(client);
+        eventually("it has ended", || in_flight(&server) == 0);
+        let mut client = server.connect();
+        client.send(chunk.replace("PATH", path));
+        until_handled(&server, 1);
+        client.send("no chunk\r\n");
+        assert_eq!(client.response().status, 400, "{path}");
+    }
+    assert!(!server.directory().join("went-on").exists());
+    assert_eq!(ok(&server.connect().post("/post", FORM, "a=1")), "done");
+    server.stop();
+}
+
+/// As under php-fpm, where the form is parsed before the script begins.
+#[test]
+fn php_input_before_the_form_leaves_the_form_whole() {
+    let server = one_worker(
+        "return function ($r) { $f = fopen('php://input', 'r'); $part = fread($f, 3); $post = $_POST; return [$part, $post, fread($f, 100), $r->body()]; };",
+    )
+    .start();
+    for _ in 0..3 {
+        let answer = server.connect().post("/", FORM, "a=1&b=2");
+        assert_eq!(ok(&answer), r#"["a=1",{"a":"1","b":"2"},"&b=2","a=1&b=2"]"#);
+    }
+    server.stop();
+}

@@ -1,5 +1,7 @@
 //! The check of isolation by memory: that it finds what a request leaves, and that requests leave nothing.
 
+use std::path::PathBuf;
+
 use testkit::state::{Checker, Finding, Moment, Script};
 
 fn checker() -> Checker {
@@ -83,4 +85,24 @@ fn a_resource_that_outlives_its_request_is_found() {
 fn the_context_of_libxml_goes_with_its_request() {
     let findings = check("libxml_set_streams_context(stream_context_create());");
     assert_eq!(seen(&findings, "resources"), [], "{findings:#?}");
+}
+
+#[test]
+fn probes_of_all_kinds_of_state_leave_nothing_and_see_nothing() {
+    let folder = testkit::checkout().join("tests/state/probes");
+    let mut probes: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the probes")
+        .map(|entry| entry.expect("a probe").path())
+        .collect();
+    probes.sort();
+    let mut checker = Checker::new(Vec::new());
+    let mut found = Vec::new();
+    for probe in &probes {
+        match checker.check(&Script::of(probe)) {
+            Ok(findings) => found.extend(findings.into_iter().map(|one| (probe, one))),
+            Err(why) => panic!("{}: {}", probe.display(), why.0),
+        }
+    }
+    assert!(probes.len() > 40, "{probes:?}");
+    assert!(found.is_empty(), "{found:#?}");
 }

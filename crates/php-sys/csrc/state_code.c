@@ -64,8 +64,12 @@ static void read_tables(const char *file, uintptr_t base, symbols *variables, sy
 {
 	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *) file;
 	const ElfW(Shdr) *sections = (const ElfW(Shdr) *) (file + head->e_shoff);
+	const char *names = file + sections[head->e_shstrndx].sh_offset;
 
 	for (int i = 0; i < head->e_shnum; i++) {
+		if (strcmp(names + sections[i].sh_name, ".got.plt") == 0) {
+			add(variables, base + sections[i].sh_addr, sections[i].sh_size, HEARTH_BOUND_FUNCTIONS);
+		}
 		if (sections[i].sh_type == SHT_DYNSYM || sections[i].sh_type == SHT_SYMTAB) {
 			read_table(file, &sections[i], file + sections[sections[i].sh_link].sh_offset, base, variables, functions);
 		}

@@ -34,6 +34,9 @@ typedef struct {
 	size_t size;
 } hearth_segment;
 
+/* The name of what the loader fills at the first call of each function of another library. */
+#define HEARTH_BOUND_FUNCTIONS "(functions of other libraries)"
+
 /* The segments of libphp and of every extension that is loaded. They stay as they are once the engine is up. */
 const hearth_segment *hearth_segments(size_t *count);
 /* The exported or local variable at an address, or NULL. */

@@ -4,7 +4,9 @@
 #include "state_rows.h"
 #include "state_table.h"
 
+#include <dlfcn.h>
 #include <ext/standard/file.h>
+#include <link.h>
 
 static hearth_state_row *rows;
 static size_t row_count;
@@ -156,6 +158,18 @@ static void add_listed(const zend_module_entry *module, const hearth_module_row 
 	}
 }
 
+/* Globals that the module entry does not name: as much of them as the symbol there has. */
+static void add_kept(const zend_module_entry *module, const hearth_module_row *row)
+{
+	const char *globals = hearth_module_globals(module, row);
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	if (globals && dladdr1(globals, &info, (void **) &symbol, RTLD_DL_SYMENT) && symbol && info.dli_saddr == globals) {
+		add((hearth_state_row){module->name, module->name, globals, symbol->st_size, HEARTH_STATE_KEPT, ""});
+	}
+}
+
 /* What the table says nothing of has a name, and no more. */
 static void add_module(const zend_module_entry *module)
 {
@@ -169,6 +183,8 @@ static void add_module(const zend_module_entry *module)
 		add_fields(module);
 		add((hearth_state_row){module->name, module->name, module->globals_ptr, module->globals_size,
 			kept ? HEARTH_STATE_KEPT : HEARTH_STATE_UNTREATED, ""});
+	} else if (kept) {
+		add_kept(module, row);
 	}
 }
 

@@ -23,6 +23,7 @@ static const kept_static kept[] = {
 	{"pcre", "libphp", "pcre_get_compiled_regex_cache_ex", "tables of characters, one for each locale"},
 	{"autoloaders", "libphp", "spl_autoload_functions()", "what a request registers stays"},
 	{"observers", "libphp", "zend_observer_fiber_switch_notify zend_observer_fcall_end_all", "saved with the stack"},
+	{"MongoDB", "mongodb", "_mongoc_handshake_get bson_context_get_default mongoc_shared_ptr_reset one_behind__siphash", "the driver's, made once"},
 	{"readline", "readline", "RSHUTDOWN_of_readline readline_completion_function() readline_callback_handler_install()",
 		"a process has one terminal, and workers have none"},
 	{"fileinfo", "fileinfo", "get_module one_behind_get_module", "handlers of objects, and a database that is read once"},
@@ -30,6 +31,12 @@ static const kept_static kept[] = {
 
 /* Exported ones. */
 static const kept_static kept_symbols[] = {
+	{"functions of other libraries", "", HEARTH_BOUND_FUNCTIONS, "found at the first call"},
+	{"excimer", "excimer", "excimer_timer_globals", "timers of the process"},
+	{"Imagick::setProgressMonitor()", "imagick", "imagick_globals", "the library has one monitor per process"},
+	{"pinba", "pinba", "pinba_globals", "what it measures is the worker's"},
+	{"Solr", "solr", "solr_globals", "numbers of its objects"},
+	{"uopz", "uopz", "uopz_globals", "it changes functions of the process, and is for tests"},
 	{"Xdebug", "xdebug", "xdebug_globals", "a debugger is of the process"},
 	{"Redis", "redis", "redis_object_handlers", "made once"},
 	{"RedisArray", "redis", "redis_array_object_handlers", "made once"},

@@ -74,6 +74,11 @@ static void add(hearth_state_row row)
 	X(CG(short_circuiting_opnums), "the compiler's; it is never left") \
 	X(CG(ini_parser_unbuffered_errors), "the parser's; it is never left") \
 	X(CG(skip_shebang), "of the entry script") \
+	X(CG(zend_lineno), "the compiler's; it is never left") \
+	X(CG(unlinked_uses), "the compiler's; it is never left") \
+	X(CG(map_ptr_real_base), "grows with functions and classes") \
+	X(CG(map_ptr_base), "grows with functions and classes") \
+	X(CG(map_ptr_size), "grows with functions and classes") \
 	X(zend_signal_globals, "a process has one set of signal handlers") \
 	X(pcre_globals.pcre_cache, "compiled patterns are the worker's") \
 	X(pcre_globals.unmatched_null_pair, "made once") \

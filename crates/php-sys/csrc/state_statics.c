@@ -24,6 +24,7 @@ static const kept_static kept[] = {
 	{"autoloaders", "libphp", "spl_autoload_functions()", "what a request registers stays"},
 	{"observers", "libphp", "zend_observer_fiber_switch_notify zend_observer_fcall_end_all", "saved with the stack"},
 	{"MongoDB", "mongodb", "_mongoc_handshake_get bson_context_get_default mongoc_shared_ptr_reset one_behind__siphash", "the driver's, made once"},
+	{"XML-RPC", "xmlrpc", "xmlrpc_str_as_vector_type xmlrpc_str_as_type xmlrpc_type_as_str", "tables that are made once"},
 	{"readline", "readline", "RSHUTDOWN_of_readline readline_completion_function() readline_callback_handler_install()",
 		"a process has one terminal, and workers have none"},
 	{"fileinfo", "fileinfo", "get_module one_behind_get_module", "handlers of objects, and a database that is read once"},

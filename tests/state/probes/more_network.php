@@ -20,7 +20,7 @@ with('gearman', function () { $c = new GearmanClient; $c->addServer('127.0.0.1',
 with('solr', function () { (new SolrClient(['hostname' => '127.0.0.1', 'port' => 1]))->ping(); });
 with('oauth', function () { (new OAuth('a', 'b'))->getRequestToken('http://127.0.0.1:1/'); });
 with('ssh2', function () { ssh2_connect('127.0.0.1', 1); });
-with('zmq', function () { $c = new ZMQContext; $s = $c->getSocket(ZMQ::SOCKET_REQ, 'shared'); $s->setSockOpt(ZMQ::SOCKOPT_LINGER, 0); });
+with('zmq', function () { $c = new ZMQContext(1, false); $s = $c->getSocket(ZMQ::SOCKET_REQ); $s->setSockOpt(ZMQ::SOCKOPT_LINGER, 0); });
 with('http', function () { (new http\Client)->enqueue(new http\Client\Request('GET', 'http://127.0.0.1:1/'))->send(); });
 with('http', function () { http\Env::setResponseHeader('A', 'b'); http\Env::getRequestBody(); http\Env::negotiateLanguage(['de']); });
 with('raphf', function () { raphf\stat_persistent_handles(); });
@@ -29,5 +29,5 @@ with('rrd', function () { rrd_fetch('/nowhere', ['AVERAGE']); rrd_error(); });
 with('remctl', function () { remctl('127.0.0.1', 1, '', ['x']); });
 with('libvirt-php', function () { libvirt_connect('test:///nowhere'); libvirt_get_last_error(); });
 with('maxminddb', function () { new MaxMind\Db\Reader('/nowhere'); });
-with('pinba', function () { pinba_timer_start(['a' => 'b']); pinba_script_name_set('x'); });
+with('pinba', function () { pinba_script_name_set('x'); });
 with('gnupg', function () { $g = gnupg_init(); gnupg_import($g, 'x'); gnupg_geterror($g); });

@@ -22,5 +22,5 @@ with('bz2', function () { bzcompress('x'); bzdecompress('x'); $f = bzopen('/tmp/
 with('zip', function () { $z = new ZipArchive; $z->open('/nowhere.zip'); $z->getStatusString(); $z->open("/tmp/probe" . getmypid() . ".zip", ZipArchive::CREATE); $z->addFromString('a', 'b'); $z->registerProgressCallback(0.5, fn () => 1); $z->close(); unlink("/tmp/probe" . getmypid() . ".zip"); zip_open('/nowhere'); });
 with('mcrypt', function () { mcrypt_list_algorithms(); mcrypt_module_open('rijndael-128', '', 'cbc', ''); });
 with('soap', function () { use_soap_error_handler(true); ini_set('soap.wsdl_cache_enabled', '0'); $c = new SoapClient(null, ['location' => 'http://127.0.0.1:1/', 'uri' => 'x', 'trace' => 1, 'encoding' => 'ISO-8859-1', 'typemap' => [['type_ns' => 'a', 'type_name' => 'b', 'from_xml' => fn ($x) => $x]], 'classmap' => ['a' => 'stdClass']]); $c->f(1); });
-with('soap', function () { $s = new SoapServer(null, ['uri' => 'x', 'soap_version' => SOAP_1_2]); $s->addFunction('strlen'); $s->handle('<nonsense'); });
+with('soap', function () { $s = new SoapServer(null, ['uri' => 'x', 'soap_version' => SOAP_1_2]); $s->addFunction('strlen'); $s->getFunctions(); });
 with('soap', function () { new SoapClient('/nowhere.wsdl', ['exceptions' => true]); });

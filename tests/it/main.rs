@@ -40,6 +40,7 @@ mod sites_guide;
 mod spin;
 mod spread;
 mod state;
+mod state_check;
 mod superglobals;
 mod supervision;
 mod support;

@@ -3,9 +3,9 @@
 
 passed=0
 failed=0
-# Only when they are named. phpsrc and phpquick fetch PHP's source: the one takes long, the other is the part of it that does
+# Only when they are named. phpsrc, phpquick and state fetch PHP's source: the one takes long, the other is the part of it that does
 # not. asan and memcheck build the programs again; chaos takes hours.
-more_checks='phpsrc phpquick chaos asan memcheck'
+more_checks='phpsrc phpquick state chaos asan memcheck'
 all_checks='format lint arrows generated rust phpt phpunit'
 
 target_dir() {
@@ -92,7 +92,7 @@ check() {
         format) one format cargo fmt --all --check ;;
         lint)
             one lint cargo clippy ${CI:+--locked} --workspace --all-targets -- -D warnings
-            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/classic bench/upload bench/load/* bench/apps/pool/experiment bench/lib.sh bench/classic.sh tests/php-src/run tests/php-src/services.sh tools/dev/*.sh'
+            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/classic bench/upload bench/load/* bench/apps/pool/experiment bench/lib.sh bench/classic.sh tests/php-src/run tests/php-src/services.sh tests/php-src/source.sh tests/state/run tools/dev/*.sh'
             ;;
         arrows) one arrows cargo run -q -p xtask -- check-arrows ;;
         generated) one generated cargo run -q -p xtask -- gen --check ;;
@@ -116,6 +116,10 @@ check() {
         phpquick)
             packages_install phpsrc
             one phpquick tests/php-src/run --quick
+            ;;
+        state)
+            packages_install phpsrc
+            libtest state tests/state/run
             ;;
     esac
 }

@@ -1,5 +1,6 @@
 /* The server API that PHP sees: start of the engine, its callbacks, its time limit. */
 #include "headers.h"
+#include "state_check.h"
 #include "task.h"
 
 #include <signal.h>
@@ -139,6 +140,7 @@ static PHP_MINIT_FUNCTION(hearth)
 		hearth_register_histogram();
 		hearth_register_ledger();
 		hearth_register_frankenphp();
+		hearth_register_state_check();
 	}
 	return SUCCESS;
 }

@@ -196,6 +196,11 @@ static zend_module_entry *libxml;
 /* Its beginning of a request tells the library again where errors and files are to go. */
 static void release_libxml(void)
 {
+	/* libxml_set_streams_context(): the extension leaves it to the end of all resources. */
+	zval *context = libxml->globals_ptr;
+
+	zval_ptr_dtor(context);
+	ZVAL_UNDEF(context);
 	libxml->request_shutdown_func(libxml->type, libxml->module_number);
 	libxml->post_deactivate_func();
 	libxml->request_startup_func(libxml->type, libxml->module_number);

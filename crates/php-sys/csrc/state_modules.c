@@ -10,24 +10,9 @@
 
 #include <dlfcn.h>
 
-typedef enum { HEARTH_GLOBALS_REQUEST = 0, HEARTH_GLOBALS_TASK, HEARTH_GLOBALS_FIELDS, HEARTH_GLOBALS_KEPT } hearth_globals;
-typedef struct { const char *name; hearth_scope scope; uint32_t offset, size; } hearth_module_field;
-
-/* A row of modules.toml. */
-typedef struct {
-	const char *name;
-	/* Where the globals are if the module entry does not say so: behind the entry of a setting, or at a symbol. */
-	const char *base_ini, *base_symbol;
-	hearth_globals globals;
-	bool calls_end;                  /* the extension's RSHUTDOWN frees what a request left */
-	uint32_t size;                   /* of the globals, in this version of PHP */
-	uint32_t field_count;
-	const hearth_module_field *fields;
-} hearth_module_row;
-
 static const hearth_module_row rows[] = {HEARTH_MODULE_ROWS};
 
-static const hearth_module_row *find_row(const char *name)
+const hearth_module_row *hearth_module_row_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (strcasecmp(rows[i].name, name) == 0) {
@@ -150,7 +135,7 @@ static uint32_t owner_of(zend_module_entry *module, bool calls_end, bool unknown
 	return hearth_ranges_owner(&owner);
 }
 
-static char *base_of(const zend_module_entry *module, const hearth_module_row *row)
+char *hearth_module_globals(const zend_module_entry *module, const hearth_module_row *row)
 {
 	const zend_ini_entry *entry;
 
@@ -167,7 +152,7 @@ static char *base_of(const zend_module_entry *module, const hearth_module_row *r
 static void add_fields(zend_module_entry *module, const hearth_module_row *row)
 {
 	uint32_t owner = owner_of(module, row->calls_end, false);
-	char *base = base_of(module, row);
+	char *base = hearth_module_globals(module, row);
 
 	for (uint32_t i = 0; i < row->field_count; i++) {
 		const hearth_module_field *field = &row->fields[i];
@@ -196,7 +181,7 @@ static bool is_as_listed(const zend_module_entry *module, const hearth_module_ro
 
 static void add_module(zend_module_entry *module)
 {
-	const hearth_module_row *row = find_row(module->name);
+	const hearth_module_row *row = hearth_module_row_of(module->name);
 
 	if (hearth_extension_add(module)) {
 		return;

@@ -330,7 +330,7 @@ bool hearth_ranges_view(uint32_t index, hearth_range_view *view)
 		if (index < sets[scope].range_count) {
 			const range *one = &sets[scope].ranges[index];
 
-			*view = (hearth_range_view){owners[one->owner].name, (hearth_scope) scope, one->live, one->size};
+			*view = (hearth_range_view){owners[one->owner].name, (hearth_scope) scope, owners[one->owner].dropped, one->live, one->size};
 			return true;
 		}
 		index -= sets[scope].range_count;

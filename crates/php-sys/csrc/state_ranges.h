@@ -46,8 +46,28 @@ void hearth_ranges_release(hearth_scope scope);
 void hearth_ranges_forget(hearth_scope scope);
 
 /* All ranges, for the check that compares memory. Returns false behind the last. */
-typedef struct { const char *owner; hearth_scope scope; const void *live; size_t size; } hearth_range_view;
+typedef struct { const char *owner; hearth_scope scope; bool dropped; const void *live; size_t size; } hearth_range_view;
 bool hearth_ranges_view(uint32_t index, hearth_range_view *view);
+
+typedef enum { HEARTH_GLOBALS_REQUEST = 0, HEARTH_GLOBALS_TASK, HEARTH_GLOBALS_FIELDS, HEARTH_GLOBALS_KEPT } hearth_globals;
+typedef struct { const char *name; hearth_scope scope; uint32_t offset, size; } hearth_module_field;
+
+/* A row of modules.toml. */
+typedef struct {
+	const char *name;
+	/* Where the globals are if the module entry does not say so: behind the entry of a setting, or at a symbol. */
+	const char *base_ini, *base_symbol;
+	hearth_globals globals;
+	bool calls_end;                  /* the extension's RSHUTDOWN frees what a request left */
+	uint32_t size;                   /* of the globals, in this version of PHP */
+	uint32_t field_count;
+	const hearth_module_field *fields;
+} hearth_module_row;
+
+/* NULL for an extension that the table does not know. */
+const hearth_module_row *hearth_module_row_of(const char *name);
+/* Where the globals of an extension are that the table knows, or NULL. */
+char *hearth_module_globals(const zend_module_entry *module, const hearth_module_row *row);
 
 /* state_modules.c: the ranges of all extensions; state_fields.c: those of the engine. */
 void hearth_modules_before_boot(void);

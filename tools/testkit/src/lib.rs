@@ -13,6 +13,7 @@ pub mod phpt;
 mod processes;
 mod server;
 pub mod service;
+pub mod state;
 
 pub use binaries::{checkout, hearth, unpacked_extension};
 pub use log::Log;

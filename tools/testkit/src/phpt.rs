@@ -208,16 +208,16 @@ fn run_code(code: &str, beside: &Path, way: Way) -> String {
     String::from_utf8_lossy(&output.expect("php (php-cli) starts").stdout).into_owned()
 }
 
-fn sections(text: &str) -> HashMap<String, String> {
+pub(crate) fn sections(text: &str) -> HashMap<String, String> {
     let mut sections = HashMap::new();
     let mut current = String::new();
     for line in text.lines() {
         let name = line
             .strip_prefix("--")
             .and_then(|rest| rest.strip_suffix("--"));
-        if let Some(name) =
-            name.filter(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase()))
-        {
+        if let Some(name) = name.filter(|name| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+        }) {
             current = name.to_owned();
             sections.insert(current.clone(), String::new());
         } else if let Some(section) = sections.get_mut(&current) {

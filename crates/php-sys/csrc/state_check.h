@@ -1,0 +1,36 @@
+/* The check of isolation by memory: what changed between two moments, and which row of the table stands for it. */
+#ifndef HEARTH_STATE_CHECK_H
+#define HEARTH_STATE_CHECK_H
+
+#include "state_map.h"
+#include "state_rows.h"
+
+typedef struct hearth_snapshot hearth_snapshot;
+
+/* What differs. Texts live until the callback returns. */
+typedef struct {
+	const char *object;              /* the library's file, or "engine" for what is compared by meaning */
+	const char *name;                /* the row, the symbol, or the functions that use an unnamed variable */
+	const char *kind;                /* "row", "symbol", "static", "content", "table" or "setting" */
+	size_t offset;                   /* within that */
+	size_t from;                     /* of content: where in the variable the pointer is */
+	size_t words;                    /* that differ */
+	const char *before, *after;
+	const hearth_state_row *row;     /* or NULL */
+	bool accepted;                   /* the row says that it may differ so */
+} hearth_state_change;
+
+hearth_snapshot *hearth_snapshot_take(void);
+void hearth_snapshot_free(hearth_snapshot *snapshot);
+/* Compares with now. */
+void hearth_snapshot_compare(const hearth_snapshot *before, void (*report)(void *context, const hearth_state_change *change), void *context);
+
+/* state_tables.c: tables and settings, by meaning rather than by memory. */
+typedef struct hearth_table_snapshot hearth_table_snapshot;
+hearth_table_snapshot *hearth_tables_take(void);
+void hearth_tables_free(hearth_table_snapshot *snapshot);
+void hearth_tables_compare(const hearth_table_snapshot *before, void (*report)(void *context, const hearth_state_change *change), void *context);
+
+void hearth_register_state_check(void);
+
+#endif

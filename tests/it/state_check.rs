@@ -1,0 +1,108 @@
+//! The check of isolation by memory: that it finds what a request leaves, and that requests leave nothing.
+
+use std::path::PathBuf;
+
+use testkit::state::{Checker, Finding, Moment, Script};
+
+fn checker() -> Checker {
+    // FFI writes where no table knows of anything.
+    Checker::new(["--ini", "ffi.enable=1"].map(str::to_owned).to_vec())
+}
+
+fn check(code: &str) -> Vec<Finding> {
+    let directory = testkit::temporary();
+    let file = directory.path().join("script.php");
+    std::fs::write(&file, format!("<?php\n{code}")).expect("a script can be written");
+    checker()
+        .check(&Script::of(file))
+        .unwrap_or_else(|why| panic!("{code}: {}", why.0))
+}
+
+/// When it was seen and where, of the findings whose place has this in it.
+fn seen(findings: &[Finding], part: &str) -> Vec<Moment> {
+    findings
+        .iter()
+        .filter(|finding| finding.place.contains(part))
+        .map(|finding| finding.moment)
+        .collect()
+}
+
+#[test]
+fn memory_that_a_request_changes_is_named_by_its_symbol() {
+    let findings = check("FFI::cdef('extern int php_optidx;')->php_optidx = 42;");
+    assert_eq!(
+        seen(&findings, "libphp.so symbol php_optidx"),
+        [Moment::Waiting, Moment::Ended],
+        "{findings:#?}"
+    );
+}
+
+#[test]
+fn memory_that_another_request_changes_meanwhile_is_seen_by_the_one_that_waited() {
+    let findings = check(
+        "$library = FFI::cdef('extern int php_optidx;');
+         Hearth\\background(static function () use ($library): void { usleep(1); $library->php_optidx = 42; });",
+    );
+    assert!(
+        seen(&findings, "libphp.so symbol php_optidx").contains(&Moment::Resumed),
+        "{findings:#?}"
+    );
+}
+
+#[test]
+fn a_variable_without_a_name_is_found() {
+    // Behind this one come others, of functions that no library exports.
+    let findings = check(
+        "$library = FFI::cdef('extern int php_optidx;');
+         $behind = FFI::cast('char *', FFI::addr($library->php_optidx)) + 4;
+         $behind[0] = chr(ord($behind[0]) ^ 1);",
+    );
+    let moments = seen(&findings, "libphp.so static ");
+    assert!(moments.contains(&Moment::Waiting), "{findings:#?}");
+    assert!(moments.contains(&Moment::Ended), "{findings:#?}");
+}
+
+#[test]
+fn settings_are_put_away_and_put_back() {
+    let findings = check("ini_set('precision', '5'); ini_set('user_agent', 'probe');");
+    assert_eq!(seen(&findings, "engine setting"), [], "{findings:#?}");
+}
+
+#[test]
+fn a_resource_that_outlives_its_request_is_found() {
+    let findings = check(
+        "class Keeper { public static $stream; }
+         Keeper::$stream = fopen('php://memory', 'r');",
+    );
+    assert_eq!(
+        seen(&findings, "resources"),
+        [Moment::Ended],
+        "{findings:#?}"
+    );
+}
+
+#[test]
+fn the_context_of_libxml_goes_with_its_request() {
+    let findings = check("libxml_set_streams_context(stream_context_create());");
+    assert_eq!(seen(&findings, "resources"), [], "{findings:#?}");
+}
+
+#[test]
+fn probes_of_all_kinds_of_state_leave_nothing_and_see_nothing() {
+    let folder = testkit::checkout().join("tests/state/probes");
+    let mut probes: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the probes")
+        .map(|entry| entry.expect("a probe").path())
+        .collect();
+    probes.sort();
+    let mut checker = Checker::new(Vec::new());
+    let mut found = Vec::new();
+    for probe in &probes {
+        match checker.check(&Script::of(probe)) {
+            Ok(findings) => found.extend(findings.into_iter().map(|one| (probe, one))),
+            Err(why) => panic!("{}: {}", probe.display(), why.0),
+        }
+    }
+    assert!(probes.len() > 40, "{probes:?}");
+    assert!(found.is_empty(), "{found:#?}");
+}

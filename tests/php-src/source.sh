@@ -1,0 +1,25 @@
+# shellcheck shell=sh
+# PHP's source, as Debian has it for the installed PHP, unpacked once: $version is the release series, $cache where it goes.
+version=${version:-} cache=${cache:-}
+
+# apt can fetch sources only where they are listed; list them in a place of our own.
+fetch_source() {
+    back=$PWD
+    work=$(mktemp -d)
+    mkdir -p "$work/lists/partial"
+    # shellcheck disable=SC2016 # apt fills these in
+    apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) main' 'Created-By: Packages' | sort -u >"$work/sources.list"
+    set -- -q -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$work/lists" \
+        -o APT::Sandbox::User=root
+    cd "$work" || return
+    apt-get "$@" update
+    # The newest that the mirror really has.
+    for one in $(apt-cache "$@" showsrc --only-source "php$version" | sed -n 's/^Version: //p' | sort -rV | uniq); do
+        apt-get "$@" --download-only source "php$version=$one" && break
+    done
+    dpkg-source --no-check -x php*.dsc php-src
+    cd "$back" || return
+    mkdir -p "$(dirname "$cache")"
+    mv "$work/php-src" "$cache"
+    rm -rf "$work"
+}

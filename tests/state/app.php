@@ -1,0 +1,101 @@
+<?php
+
+// The app of `./dev test state`: runs a script inside a request, and says what of the engine's memory differs.
+//
+// /process          the worker's process id
+// /take?name=N      a snapshot, under that name
+// /run?file=F       runs F, with ?ini[NAME]=VALUE; then waits for /release and says what changed for it meanwhile
+// /settled          answers when that request waits or has ended, or that it runs still
+// /changes?name=N   what differs from the snapshot, as JSON
+// /release          lets that request go on
+
+declare(strict_types=1);
+
+use function Hearth\Internal\{park, stateChanges, stateTake, taskId, unpark};
+
+// What is found once is found before there are workers.
+stateTake('boot');
+
+return new class {
+    /** The request that has run its script: its task, while it waits. */
+    private int $waiting = 0;
+    private bool $ended = false;
+    private int $watcher = 0;
+
+    public function __invoke(Hearth\Request $request): string
+    {
+        return match ($request->path) {
+            '/process' => (string) getmypid(),
+            '/take' => $this->take((string) $request->query('name')),
+            '/changes' => self::json(stateChanges((string) $request->query('name'))),
+            '/run' => $this->run((string) $request->query('file'), (array) $request->query('ini', [])),
+            '/settled' => $this->settled(),
+            '/release' => $this->waiting !== 0 && unpark($this->waiting) ? 'released' : 'none waits',
+            default => throw new RuntimeException("no such page: {$request->path}"),
+        };
+    }
+
+    private function take(string $name): string
+    {
+        $this->ended = false;
+        stateTake($name);
+
+        return 'taken';
+    }
+
+    /** @param array<string, string> $settings */
+    private function run(string $file, array $settings): string
+    {
+        $report = ['end' => 'exit', 'changes' => null];
+        // What the script prints goes nowhere. One that calls exit() waits in the shutdown functions.
+        ob_start(static fn (): string => '');
+        register_shutdown_function(function () use (&$report): void {
+            $report['changes'] ?? $this->wait();
+        });
+        foreach ($settings as $name => $value) {
+            @ini_set($name, $value);
+        }
+        try {
+            (static function () use ($file): void {
+                include $file;
+            })();
+            $report['end'] = 'ended';
+        } catch (Throwable $thrown) {
+            $report['end'] = $thrown::class;
+        }
+        $report['changes'] = $this->wait();
+        while (ob_get_level() > 0 && @ob_end_clean()) {
+        }
+
+        return self::json($report);
+    }
+
+    /** @return list<array<string, mixed>> what others changed of this request's own state while it waited */
+    private function wait(): array
+    {
+        stateTake('own');
+        $this->waiting = taskId();
+        unpark($this->watcher);
+        park();
+        $changes = stateChanges('own');
+        $this->waiting = 0;
+        $this->ended = true;
+
+        return $changes;
+    }
+
+    private function settled(): string
+    {
+        if ($this->waiting === 0 && !$this->ended) {
+            $this->watcher = taskId();
+            park(0.1);
+        }
+
+        return $this->waiting !== 0 || $this->ended ? 'settled' : 'runs';
+    }
+
+    private static function json(mixed $value): string
+    {
+        return json_encode($value, JSON_INVALID_UTF8_SUBSTITUTE | JSON_THROW_ON_ERROR);
+    }
+};

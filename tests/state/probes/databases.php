@@ -1,0 +1,2 @@
+<?php
+mysqli_report(MYSQLI_REPORT_OFF); @mysqli_connect('127.0.0.1', 'x', 'y', 'z', 1); mysqli_connect_errno(); mysqli_get_client_stats(); $m = mysqli_init(); @pg_connect('host=127.0.0.1 port=1'); pg_last_error_(); function pg_last_error_() {} $p = new PDO('sqlite::memory:'); $p->sqliteCreateFunction('f', fn () => 1); $p->query('select f()')->fetchAll(); @$p->query('nonsense_'); $q = new SQLite3(':memory:'); $q->exec('create table a(b)'); @$q->exec('nope'); try { new PDO('mysql:host=127.0.0.1;port=1', 'x', 'y'); } catch (PDOException) {} PDO::getAvailableDrivers(); 

@@ -1,0 +1,3 @@
+<?php
+function probe_function(): int { static $n = 0; return ++$n; } class ProbeClass { public static int $n = 0; const C = 1; } interface ProbeInterface {} probe_function(); ProbeClass::$n++; define('PROBE_CONSTANT', 1); $GLOBALS['probe_global'] = 1; eval('function probe_eval() {}'); class_alias('ProbeClass', 'ProbeAlias'); enum ProbeEnum: string { case A = 'a'; } ProbeEnum::from('a'); create();
+function create(): void { $f = fn () => 1; $f(); (new ReflectionClass('ProbeClass'))->newInstance(); $g = (function () { yield 1; })(); foreach ($g as $x) {} WeakReference::create(new stdClass); new WeakMap; $fi = new Fiber(fn () => Fiber::suspend()); $fi->start(); $fi->resume(); gc_collect_cycles(); gc_status(); }

@@ -1,0 +1,2 @@
+<?php
+$i = imagecreatetruecolor(4, 4); imagefilledrectangle($i, 0, 0, 3, 3, 255); ob_start(); imagepng($i); imagejpeg($i); imagegif($i); imagewebp($i); ob_end_clean(); @imagecreatefromstring('x'); putenv('GDFONTPATH=/tmp'); @imagettftext($i, 10, 0, 0, 0, 0, 'nofont', 'x'); gd_info(); imageinterlace($i, true); @exif_read_data(__FILE__); @getimagesize(__FILE__); $f = finfo_open(); finfo_file($f, __FILE__); mime_content_type(__FILE__); imagefontwidth(1); @imageloadfont('/nowhere');

@@ -1,0 +1,4 @@
+<?php
+libxml_use_internal_errors(true); $d = new DOMDocument; $d->loadXML('<a'); libxml_get_errors(); libxml_set_streams_context(stream_context_create()); libxml_set_external_entity_loader(fn () => null); @libxml_disable_entity_loader(true);
+simplexml_load_string('<a><b/></a>'); @simplexml_load_string('<a'); $r = new XMLReader; $r->XML('<a/>'); $r->read(); $w = new XMLWriter; $w->openMemory(); $w->startElement('x'); $p = xml_parser_create(); xml_parse($p, '<x>'); xml_error_string(3);
+$x = new DOMXPath($d); @$x->query('///'); $s = new XSLTProcessor; $d2 = new DOMDocument; $d2->loadXML('<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:template match="/"><xsl:value-of select="generate-id()"/></xsl:template></xsl:stylesheet>'); $s->importStylesheet($d2); $s->registerPHPFunctions(); $s->transformToXml($d2); @$d2->validate(); @$d2->schemaValidateSource('<a/>'); @$d2->relaxNGValidateSource('<a/>');

@@ -1,0 +1,2 @@
+<?php
+mb_internal_encoding('SJIS'); mb_language('ja'); mb_substitute_character(0x3013); mb_detect_order('UTF-8,EUC-JP'); mb_http_output('SJIS'); mb_regex_encoding('EUC-JP'); mb_regex_set_options('i'); mb_ereg_search_init('abc', 'b'); mb_ereg_search(); mb_ereg_replace('a', 'b', 'abc'); mb_ereg('(a)', 'a', $r); mb_http_input(); mb_convert_encoding('x', 'UTF-8', 'SJIS'); mb_parse_str('a=1', $x); mb_strimwidth('abc', 0, 2); mb_get_info(); @mb_send_mail_(); function mb_send_mail_() {}

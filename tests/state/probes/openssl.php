@@ -1,0 +1,2 @@
+<?php
+@openssl_x509_read('x'); @openssl_pkey_get_private('x'); openssl_digest('x', 'sha256'); $k = openssl_pkey_new(['private_key_bits' => 1024]); openssl_pkey_export($k, $o); openssl_encrypt('x', 'aes-128-cbc', 'k', 0, str_repeat('i', 16)); @openssl_decrypt('x', 'nope', 'k'); openssl_get_cert_locations(); openssl_random_pseudo_bytes(4); $c = openssl_csr_new(['commonName' => 'x'], $k); openssl_csr_sign($c, null, $k, 1); @openssl_pkcs7_verify('/nowhere', 0); hash('sha256', 'x'); hash_init('md5'); hash_algos(); sodium_crypto_secretbox_keygen(); 

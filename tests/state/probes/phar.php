@@ -1,0 +1,2 @@
+<?php
+$n = '/tmp/probe' . getmypid() . '.phar'; ini_set('phar.readonly', '0'); ini_set('phar.cache_list', ''); try { $p = new PharData("$n.tar"); $p['a'] = 'b'; file_get_contents("phar://$n.tar/a"); Phar::interceptFileFuncs(); file_exists("phar://$n.tar/a"); Phar::mapPhar_(); } catch (Throwable) {} @unlink("$n.tar"); try { Phar::mount('x', '/tmp'); } catch (Throwable) {} try { Phar::mungServer(['REQUEST_URI']); } catch (Throwable) {} try { Phar::loadPhar('/nowhere'); } catch (Throwable) {}

@@ -1,0 +1,2 @@
+<?php
+apcu_store('probe', 1); apcu_fetch('probe'); apcu_entry('probe2', fn () => 2); apcu_delete('probe'); $s = shm_attach(ftok(__FILE__, 'p'), 1000); shm_put_var($s, 1, 2); shm_remove($s); $q = msg_get_queue(ftok(__FILE__, 'q')); msg_remove_queue($q); $m = sem_get(ftok(__FILE__, 's')); sem_acquire($m); sem_release($m); sem_remove($m); opcache_get_status(false); @opcache_compile_file(__FILE__); opcache_is_script_cached(__FILE__); opcache_invalidate(__FILE__);

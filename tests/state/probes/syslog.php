@@ -1,0 +1,2 @@
+<?php
+openlog('probe', LOG_PID, LOG_USER);

@@ -1,0 +1,191 @@
+//! The server that scripts are checked in: one worker, which a fresh one follows for every script.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{Finding, Moment, Script};
+use crate::http::Client;
+use crate::server::Server;
+
+/// After so many the worker is replaced: more than a check takes, however often it asks whether the script waits.
+const REQUESTS: usize = 100;
+/// What a script may take.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// How often a connection is tried until the next worker has it.
+const TRIES: usize = 400;
+
+/// Why a script could not be checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unchecked(pub String);
+
+/// Runs scripts in workers of its own.
+#[derive(Debug)]
+pub struct Checker {
+    arguments: Vec<String>,
+    server: Option<Server>,
+    /// The worker of the script before.
+    process: String,
+}
+
+impl Checker {
+    /// `arguments` are more words for `hearth serve`.
+    pub fn new(arguments: Vec<String>) -> Self {
+        Self {
+            arguments,
+            server: None,
+            process: String::new(),
+        }
+    }
+
+    /// Runs a script in a fresh worker; whatever no row of the table stands for.
+    ///
+    /// # Errors
+    /// When the script takes the worker with it or does not end.
+    pub fn check(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
+        let outcome = self.look(script);
+        if outcome.is_err() {
+            self.restart();
+        }
+        outcome
+    }
+
+    fn look(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
+        let arguments = &self.arguments;
+        let server = self.server.get_or_insert_with(|| start(arguments));
+        let mut watch = connection(server, |process| process != self.process)?;
+        get(&mut watch.0, "/take?name=before")?;
+        self.process = watch.1;
+        // While one worker follows another, both accept connections.
+        let (mut own, _) = connection(server, |process| process == self.process)?;
+        let mut watch = watch.0;
+        own.send(request(script));
+        settle(&mut watch, &own)?;
+        let waiting = json(&get(&mut watch, "/changes?name=before")?)?;
+        get(&mut watch, "/release")?;
+        let report = json(&answer(&mut own)?)?;
+        let ended = json(&get(&mut watch, "/changes?name=before")?)?;
+        wear_out(&mut watch);
+        let mut findings = Finding::read_all(&waiting, Moment::Waiting);
+        findings.extend(Finding::read_all(&ended, Moment::Ended));
+        findings.extend(Finding::read_all(&report["changes"], Moment::Resumed));
+        Ok(findings)
+    }
+
+    fn restart(&mut self) {
+        self.process.clear();
+        if let Some(server) = self.server.take() {
+            for worker in server.workers() {
+                crate::kill(worker, Signal::KILL);
+            }
+            server.signal(Signal::KILL);
+            server.killed();
+        }
+    }
+}
+
+impl Drop for Checker {
+    fn drop(&mut self) {
+        self.restart();
+    }
+}
+
+fn start(arguments: &[String]) -> Server {
+    let app = crate::checkout().join("tests/state/app.php");
+    // From a file of the server's own folder, which is where scripts leave files.
+    let mut builder = Server::script(&format!("return require '{}';", app.display()))
+        .args(["--workers", "1", "--max-requests"])
+        .arg(REQUESTS.to_string())
+        .args(["--ini", "hearth.state_check=1", "--ini", "log_errors=0"]);
+    for argument in arguments {
+        builder = builder.arg(argument);
+    }
+    builder.start()
+}
+
+fn request(script: &Script) -> String {
+    let target = script.target();
+    let cookie = script.cookie.as_ref().map_or(String::new(), |cookie| {
+        format!("Cookie: {}\r\n", cookie.replace(['\r', '\n'], " "))
+    });
+    match &script.form {
+        None => format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n{cookie}\r\n"),
+        Some(form) => format!(
+            "POST {target} HTTP/1.1\r\nHost: localhost\r\n{cookie}Content-Type: application/x-www-form-urlencoded\r\n\
+             Content-Length: {}\r\n\r\n{form}",
+            form.len()
+        ),
+    }
+}
+
+/// A connection to a worker that is wanted, and its process.
+fn connection(
+    server: &Server,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<(Client, String), Unchecked> {
+    for _ in 0..TRIES {
+        let mut client = server.connect();
+        client.patience(PATIENCE);
+        match get(&mut client, "/process") {
+            Ok(process) if wanted(&process) => return Ok((client, process)),
+            // The one before is leaving.
+            _ => std::thread::yield_now(),
+        }
+    }
+    Err(Unchecked("no fresh worker came".to_owned()))
+}
+
+/// Lets a fresh worker follow.
+fn wear_out(client: &mut Client) {
+    for _ in 0..REQUESTS {
+        client.send("GET /process HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        match client.try_response(false) {
+            Ok(response) if response.header("connection") != Some("close") => {}
+            _ => break,
+        }
+    }
+}
+
+/// Waits until the script's request waits.
+fn settle(watch: &mut Client, own: &Client) -> Result<(), Unchecked> {
+    let deadline = Instant::now() + PATIENCE;
+    while get(watch, "/settled")? != "settled" {
+        if has_answer(own) {
+            return Err(Unchecked("a fatal error ended it".to_owned()));
+        }
+        if Instant::now() > deadline {
+            return Err(Unchecked(format!("it took longer than {PATIENCE:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// An answer before the script's request was let go: its end, whatever it was.
+fn has_answer(own: &Client) -> bool {
+    own.patience(Duration::from_millis(1));
+    let came = own.stream().peek(&mut [0]).is_ok();
+    own.patience(PATIENCE);
+    came
+}
+
+fn get(client: &mut Client, target: &str) -> Result<String, Unchecked> {
+    client.send(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    answer(client)
+}
+
+fn answer(client: &mut Client) -> Result<String, Unchecked> {
+    let response = client
+        .try_response(false)
+        .map_err(|broken| Unchecked(format!("the worker did not answer: {broken:?}")))?;
+    // Scripts may set the status of their own answer, but none of ours is that.
+    if response.status == 500 && !response.body.starts_with(b"{") {
+        return Err(Unchecked("the script ended in an error".to_owned()));
+    }
+    Ok(response.text())
+}
+
+fn json(text: &str) -> Result<Value, Unchecked> {
+    serde_json::from_str(text)
+        .map_err(|_| Unchecked("the script ended its request itself".to_owned()))
+}

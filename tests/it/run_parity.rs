@@ -167,3 +167,13 @@ fn scripts_end_as_under_php() {
         same_as_php(&["end.php"], directory.path());
     }
 }
+
+/// What handles signals at once goes on to do so while the script waits.
+#[test]
+fn signals_arrive_while_a_script_waits() {
+    let directory = testkit::temporary();
+    let code = "pcntl_async_signals(true); $came = 0; pcntl_signal(SIGCHLD, function () use (&$came) { $came++; }, false);
+        $child = proc_open('sleep 0.2', [], $pipes);
+        for ($n = 0; !$came && $n < 100; $n++) { usleep(100000); } var_dump($came > 0, pcntl_async_signals());";
+    same_as_php(&["-r", code], directory.path());
+}

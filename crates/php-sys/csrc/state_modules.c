@@ -179,17 +179,11 @@ static bool is_as_listed(const zend_module_entry *module, const hearth_module_ro
 	return row->globals != HEARTH_GLOBALS_FIELDS || (HEARTH_PLACES_ARE_KNOWN && row->size == module->globals_size);
 }
 
-/* Of a script of the command line all signals are its own, those too that come while it waits. */
-static bool is_the_scripts(const zend_module_entry *module)
-{
-	return hearth_is_cli() && strcmp(module->name, "pcntl") == 0;
-}
-
 static void add_module(zend_module_entry *module)
 {
 	const hearth_module_row *row = hearth_module_row_of(module->name);
 
-	if (is_the_scripts(module) || hearth_extension_add(module)) {
+	if (hearth_extension_add(module)) {
 		return;
 	}
 	if (row && row->globals == HEARTH_GLOBALS_FIELDS && is_as_listed(module, row)) {

@@ -285,10 +285,14 @@ pub(crate) fn main(start: Start) -> ExitCode {
     }
 }
 
+/// As many names are looked up, and ends of programs waited for, at once; docs/reference/what-yields.md says so.
+const LOOK_UPS: usize = 512;
+
 /// One thread for everything: PHP, the sockets and the clock.
 pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .max_blocking_threads(LOOK_UPS)
         .build_local(LocalOptions::default())
 }
 

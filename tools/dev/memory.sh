@@ -21,7 +21,7 @@ memory_build() {
 
 # memory_findings NAME DIRECTORY: whether the reports in it are empty of what counts.
 memory_findings() {
-    if grep -lE 'ERROR: AddressSanitizer|Invalid (read|write|free)|Mismatched free|Jump to the invalid|overlap in|bad address' "$2"/* >/dev/null 2>&1; then
+    if grep -lE 'ERROR: AddressSanitizer|Invalid (read|write|free)|Mismatched free|Jump to the invalid|overlap in|bad address|terminating with default action of signal (4|6|7|8|11) ' "$2"/* >/dev/null 2>&1; then
         cat "$2"/*
         return 1
     fi

@@ -1,6 +1,7 @@
 //! One seed: its handlers, a server for them, clients, and what was found.
 
 use std::fmt::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,10 +12,18 @@ use crate::random::Random;
 use crate::traffic::{self, Echo, Traffic};
 
 const HANDLERS: u64 = 120;
-const LIBRARY: &str = include_str!("app.php");
+/// The text of one script, in its order.
+const LIBRARY: [&str; 3] = [
+    include_str!("app.php"),
+    include_str!("objects.php"),
+    include_str!("handle.php"),
+];
 /// Compiling it is a fatal error.
 const BROKEN: &str = "<?php function twice() {} function twice() {}";
 const PART: &str = "<?php nap($c, 500); return 1;";
+
+/// More than pages of the heap that are in use by chance, less than a leak leaves after some thousand requests.
+const MOST_GROWTH: u64 = 24 << 20;
 
 /// A number from the environment.
 pub(crate) fn setting(name: &str) -> Option<u64> {
@@ -34,8 +43,17 @@ pub(crate) struct Plan {
     pub(crate) handler: Option<u64>,
 }
 
+/// Of a hundred handlers, so many may break their worker. It is replaced then, ever more slowly: with many, little else is seen.
+fn breaking(seed: u64) -> u64 {
+    match seed % 8 {
+        0 | 4 => 0,
+        7 => 30,
+        _ => 5,
+    }
+}
+
 impl Plan {
-    /// The handlers of a seed: one of four seeds has none that breaks its worker, which then must stay as it is.
+    /// The handlers of a seed.
     pub(crate) fn new(seed: u64, requests: u64) -> Self {
         let only = std::env::var("CHAOS_ONLY").unwrap_or_default();
         let only: Vec<String> = only
@@ -45,8 +63,7 @@ impl Plan {
             .collect();
         let handlers = (0..HANDLERS).map(|n| {
             let mut random = Random::new(seed, n + 1);
-            // A worker that breaks is replaced: too many, and nothing else is seen.
-            let fatal = !seed.is_multiple_of(4) && random.is(5);
+            let fatal = random.is(breaking(seed));
             piece::random(
                 &mut random,
                 &Choice {
@@ -72,7 +89,7 @@ impl Plan {
                 piece::php(handler)
             );
         }
-        text + LIBRARY
+        text + &LIBRARY.concat()
     }
 }
 
@@ -122,13 +139,19 @@ pub(crate) fn run(plan: &Plan) -> Vec<String> {
         .file("broken.php", BROKEN)
         .file("part.php", PART)
         .start();
-    let mut found = traffic::send_all(&Traffic {
-        address: server.address(),
-        seed: plan.seed,
-        requests: plan.requests,
-        handlers: plan.handlers.len() as u64,
-        handler: plan.handler,
-    });
+    let send = |requests: Range<u64>| {
+        traffic::send_all(&Traffic {
+            address: server.address(),
+            seed: plan.seed,
+            requests,
+            handlers: plan.handlers.len() as u64,
+            handler: plan.handler,
+        })
+    };
+    let mut found = send(0..plan.requests / 2);
+    let before = memory(&server);
+    found.extend(send(plan.requests / 2..plan.requests));
+    found.extend(grown(&before, &memory(&server)));
     found.extend(last_words(&server));
     keep(&server);
     if found.is_empty() {
@@ -137,6 +160,29 @@ pub(crate) fn run(plan: &Plan) -> Vec<String> {
         server.abandon();
     }
     found
+}
+
+/// What each worker has in memory, in bytes.
+fn memory(server: &Server) -> Vec<(u32, u64)> {
+    let pages = |pid: u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+        text.split(' ').nth(1)?.parse::<u64>().ok()
+    };
+    let workers = server.workers().into_iter();
+    workers
+        .filter_map(|pid| Some((pid, pages(pid)? * 4096)))
+        .collect()
+}
+
+/// Who has taken much more while it did the same again. What requests leave on purpose is bounded (`keep()` in the app).
+fn grown(before: &[(u32, u64)], after: &[(u32, u64)]) -> Vec<String> {
+    let both = before.iter().filter_map(|(pid, old)| {
+        let (_, new) = after.iter().find(|(other, _)| other == pid)?;
+        Some((pid, *old, *new))
+    });
+    both.filter(|(_, old, new)| *new > old + MOST_GROWTH)
+        .map(|(pid, old, new)| format!("worker {pid} has grown from {old} to {new} bytes"))
+        .collect()
 }
 
 /// What helps to find out why: the log, and core files, which the kernel writes after `ulimit -c unlimited`.

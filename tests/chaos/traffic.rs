@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -75,7 +76,8 @@ impl Drop for Echo {
 pub(crate) struct Traffic {
     pub(crate) address: String,
     pub(crate) seed: u64,
-    pub(crate) requests: u64,
+    /// The numbers of the requests, which are in their tokens.
+    pub(crate) requests: Range<u64>,
     pub(crate) handlers: u64,
     pub(crate) handler: Option<u64>,
 }
@@ -205,15 +207,16 @@ fn send(client: &Client, bytes: &[u8], torn: Option<usize>) -> bool {
 
 /// All of it; what was found.
 pub(crate) fn send_all(traffic: &Traffic) -> Vec<String> {
-    let next = AtomicU64::new(0);
+    let next = AtomicU64::new(traffic.requests.start);
     thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|n| {
                 let next = &next;
                 scope.spawn(move || {
-                    let mut random = Random::new(traffic.seed, 1000 + n);
+                    let mut random =
+                        Random::new(traffic.seed, 1000 + n + CLIENTS * traffic.requests.start);
                     let mut found = Vec::new();
-                    while next.load(Ordering::Relaxed) < traffic.requests
+                    while next.load(Ordering::Relaxed) < traffic.requests.end
                         && traffic.visit(next, &mut random, &mut found)
                     {}
                     found

@@ -37,7 +37,7 @@ final class Response
             throw self::wrongStatus($status);
         }
         $this->status = $status;
-        $this->headers = $headers === [] ? [] : Internal\checkedHeaders($headers);
+        $this->headers = $headers === [] ? [] : Internal\Headers::checkedHeaders($headers);
         $this->body = $body;
         $this->file = null;
     }
@@ -55,7 +55,7 @@ final class Response
         $response = new self($body, $status);
         $response->headers = $headers === []
             ? ['Content-Type' => ['application/json']]
-            : Internal\withDefaults($headers, ['Content-Type' => ['application/json']]);
+            : Internal\Headers::withDefaults($headers, ['Content-Type' => ['application/json']]);
 
         return $response;
     }
@@ -94,7 +94,7 @@ final class Response
         $response = new self('', 200, $headers);
         $response->file = $path;
 
-        return $downloadAs === null ? $response : $response->withHeader('Content-Disposition', Internal\attachment($downloadAs));
+        return $downloadAs === null ? $response : $response->withHeader('Content-Disposition', Internal\Headers::attachment($downloadAs));
     }
 
     /**
@@ -130,8 +130,8 @@ final class Response
             'Cache-Control' => ['no-cache'],
             'X-Accel-Buffering' => ['no'],
         ];
-        $response = new self(Internal\eventStream($events));
-        $response->headers = $headers === [] ? $defaults : Internal\withDefaults($headers, $defaults);
+        $response = new self(Internal\Events::eventStream($events));
+        $response->headers = $headers === [] ? $defaults : Internal\Headers::withDefaults($headers, $defaults);
 
         return $response;
     }
@@ -157,7 +157,7 @@ final class Response
     public function withHeader(string $name, string|int|float|array $value): self
     {
         $copy = $this->withoutHeader($name);
-        $copy->headers[$name] = Internal\checkedHeader($name, $value);
+        $copy->headers[$name] = Internal\Headers::checkedHeader($name, $value);
 
         return $copy;
     }
@@ -171,8 +171,8 @@ final class Response
     public function withAddedHeader(string $name, string|int|float|array $value): self
     {
         $copy = clone $this;
-        $key = Internal\headerKey($this->headers, $name) ?? $name;
-        $copy->headers[$key] = [...$this->headers[$key] ?? [], ...Internal\checkedHeader($name, $value)];
+        $key = Internal\Headers::headerKey($this->headers, $name) ?? $name;
+        $copy->headers[$key] = [...$this->headers[$key] ?? [], ...Internal\Headers::checkedHeader($name, $value)];
 
         return $copy;
     }
@@ -180,7 +180,7 @@ final class Response
     public function withoutHeader(string $name): self
     {
         $copy = clone $this;
-        while (($key = Internal\headerKey($copy->headers, $name)) !== null) {
+        while (($key = Internal\Headers::headerKey($copy->headers, $name)) !== null) {
             unset($copy->headers[$key]);
         }
 
@@ -204,7 +204,7 @@ final class Response
         bool $httpOnly = true,
         string $sameSite = 'Lax',
     ): self {
-        $cookie = Internal\cookie($name, $value, $expires, $path, $domain, $secure, $httpOnly, $sameSite);
+        $cookie = Internal\Headers::cookie($name, $value, $expires, $path, $domain, $secure, $httpOnly, $sameSite);
 
         return $this->withAddedHeader('Set-Cookie', $cookie);
     }
@@ -239,7 +239,7 @@ final class Response
     /** The header's lines joined by a comma, null if it is not set. */
     public function header(string $name): ?string
     {
-        $key = Internal\headerKey($this->headers, $name);
+        $key = Internal\Headers::headerKey($this->headers, $name);
 
         return $key === null ? null : \implode(', ', $this->headers[$key]);
     }

@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// In the server these are classes of its own (csrc/errors.c).
+
 namespace Hearth;
 
 /**

@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// In the server these are functions of its own (csrc/functions.c), which call the same methods.
+
 namespace Hearth;
 
 /**
@@ -24,12 +26,7 @@ namespace Hearth;
  */
 function parallel(array $callables, ?int $limit = null): array
 {
-    if ($limit !== null && $limit < 1) {
-        throw new \ValueError("parallel(): the limit must be 1 or more, $limit given");
-    }
-    Internal\requireCallables('parallel', $callables);
-
-    return $callables === [] ? [] : (new Internal\Group())->all($callables, $limit ?? \PHP_INT_MAX);
+    return Internal\Functions::parallel($callables, $limit);
 }
 
 /**
@@ -46,12 +43,7 @@ function parallel(array $callables, ?int $limit = null): array
  */
 function race(array $callables): mixed
 {
-    if ($callables === []) {
-        throw new \ValueError('race(): there must be at least one callable');
-    }
-    Internal\requireCallables('race', $callables);
-
-    return (new Internal\Group())->first($callables);
+    return Internal\Functions::race($callables);
 }
 
 /**
@@ -70,14 +62,7 @@ function race(array $callables): mixed
  */
 function timeout(float $seconds, callable $fn): mixed
 {
-    if (!($seconds >= 0)) {
-        throw new \ValueError("timeout(): the time must be 0 or more seconds, $seconds given");
-    }
-    if (!(new Internal\Group())->within($seconds, $fn, $result)) {
-        throw new TimeoutError("the function did not end within $seconds s");
-    }
-
-    return $result;
+    return Internal\Functions::timeout($seconds, $fn);
 }
 
 /**
@@ -89,11 +74,7 @@ function timeout(float $seconds, callable $fn): mixed
  */
 function every(float $seconds, callable $fn): Timer
 {
-    if (!($seconds > 0) || \is_infinite($seconds)) {
-        throw new \ValueError("every(): the interval must be more than 0 seconds, $seconds given");
-    }
-
-    return new Timer(Internal\every($seconds, $fn));
+    return Internal\Functions::every($seconds, $fn);
 }
 
 /**
@@ -103,9 +84,5 @@ function every(float $seconds, callable $fn): Timer
  */
 function after(float $seconds, callable $fn): Timer
 {
-    if (!($seconds >= 0) || \is_infinite($seconds)) {
-        throw new \ValueError("after(): the time must be 0 or more seconds, $seconds given");
-    }
-
-    return new Timer(Internal\after($seconds, $fn));
+    return Internal\Functions::after($seconds, $fn);
 }

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Hearth\Tests;
 
-// Loads the library as the server does: each file of the list, in order. Under plain `php` the primitives come from the shim;
-// under `hearth run` they are the real ones and the library is there already.
+// Under plain `php` the primitives come from the shim, and the library is loaded here: each file of the list, in order. Under
+// `hearth run` they are the real ones, and the server loads each class of the library where it is named.
 
 \spl_autoload_register(static function (string $class): void {
     if (\str_starts_with($class, 'Hearth\Tests\\')) {
@@ -30,7 +30,8 @@ if (!\function_exists('Hearth\Internal\park')) {
     require __DIR__ . '/Shim/Waiters.php';
     require __DIR__ . '/Shim/Histogram.php';
     require __DIR__ . '/Shim/Ledger.php';
-    foreach (\file(__DIR__ . '/../src/prelude.list', \FILE_IGNORE_NEW_LINES | \FILE_SKIP_EMPTY_LINES) as $file) {
+    $files = \file(__DIR__ . '/../src/prelude.list', \FILE_IGNORE_NEW_LINES | \FILE_SKIP_EMPTY_LINES);
+    foreach (['errors.php', ...$files, 'functions.php'] as $file) {
         require __DIR__ . '/../src/' . $file;
     }
 }

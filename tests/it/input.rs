@@ -110,6 +110,63 @@ fn methods_of_the_request_leave_filter_input_alone() {
     }
 }
 
+/// It is called in the middle of the parser, and may wait and parse.
+#[test]
+fn an_error_handler_for_too_many_variables_may_ask_for_them() {
+    let server = one_worker(
+        "return function ($r) {
+            $said = 0;
+            set_error_handler(function () use ($r, &$said) {
+                if ($said++ < 4) { $r->cookie(); $r->query('a'); count($_COOKIE) + count($_GET) + count($_POST); usleep(500); }
+                return true;
+            });
+            $counts = [count($r->cookie()), count($r->query()), count($_COOKIE), count($_GET), count($_POST), count($_SERVER) > 10, $said > 0];
+            return [...$counts, array_map(fn ($input) => count(filter_input_array($input)), [INPUT_COOKIE, INPUT_GET, INPUT_POST])];
+        };",
+    )
+    .arg("--ini=max_input_vars=2")
+    .start();
+    let request = "POST /?a=1&b=2&c=3 HTTP/1.1\r\nHost: x\r\nCookie: a=1; b=2; c=3\r\n\
+        Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 11\r\n\r\na=1&b=2&c=3";
+    // Of a form PHP counts a variable after it has taken it.
+    for _ in 0..3 {
+        let mut clients: Vec<Client> = (0..4).map(|_| server.connect()).collect();
+        clients.iter_mut().for_each(|client| client.send(request));
+        for client in &mut clients {
+            assert_eq!(ok(&client.response()), "[2,2,2,2,3,true,true,[2,2,3]]");
+        }
+    }
+    server.stop();
+}
+
+/// They are the process's, whoever parses meanwhile.
+#[test]
+fn input_env_stays_while_forms_are_parsed() {
+    let server = one_worker(
+        "return fn ($r) => [filter_input(INPUT_ENV, 'OWN'), $_ENV['OWN'] ?? null, count($_POST)];",
+    )
+    .args(["--dispatch", "direct", "--ini", "variables_order=EGPCS"])
+    .env("OWN", "own")
+    .start();
+    let head = |length: usize| {
+        format!(
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n"
+        )
+    };
+    for _ in 0..3 {
+        let (mut first, mut second) = (server.connect(), server.connect());
+        first.send(head(3) + "a");
+        until_handled(&server, 1);
+        second.send(head(3) + "b");
+        until_handled(&server, 2);
+        first.send("=1");
+        assert_eq!(ok(&first.response()), r#"["own","own",1]"#);
+        second.send("=2");
+        assert_eq!(ok(&second.response()), r#"["own","own",1]"#);
+    }
+    server.stop();
+}
+
 /// The names of fields are the client's, so what is kept of them would fill memory.
 #[test]
 fn what_a_form_held_is_freed_with_its_request() {
@@ -274,62 +331,6 @@ fn the_environment_is_in_server() {
     assert!(ok(&classic.get("/put.php")).starts_with("put localhost"));
     assert_eq!(ok(&classic.get("/")), expected);
     classic.stop();
-}
-
-/// While the handler waits, a sibling's error is for it too.
-#[test]
-fn an_error_handler_that_waits_is_still_the_one_of_other_tasks() {
-    let server = one_worker(
-        "set_error_handler(fn () => 'boot');
-        return function ($r) {
-            $seen = [];
-            $handler = function ($number, $message) use (&$seen) {
-                $seen[] = $message; usleep(2000); @trigger_error('inside', E_USER_NOTICE); usleep(1000); return true;
-            };
-            if ($r->path === '/own') { set_error_handler($handler); }
-            $fail = fn ($i) => function () use ($i) { trigger_error(\"error $i\", E_USER_WARNING); usleep(500 * $i); trigger_error(\"again $i\", E_USER_WARNING); };
-            Hearth\\parallel(array_map($fail, range(0, 4)));
-            trigger_error('last', E_USER_WARNING);
-            sort($seen);
-            if ($r->path === '/own') { restore_error_handler(); }
-            trigger_error('for boot', E_USER_WARNING);
-            return [count($seen), array_unique($seen) === $seen, in_array('inside', $seen)];
-        };",
-    )
-    .start();
-    for _ in 0..5 {
-        assert_eq!(ok(&server.get("/own")), "[11,true,false]");
-        assert_eq!(ok(&server.get("/boot")), "[0,true,false]");
-    }
-    let stopped = server.stop();
-    assert!(!stopped.log.contains("error "), "{}", stopped.log);
-}
-
-/// What the handler of one task sets while that of another waits.
-#[test]
-fn an_error_handler_that_is_replaced_while_it_waits_stays_replaced() {
-    let server = one_worker(
-        "return function () {
-            $seen = [];
-            set_error_handler(function ($n, $message) use (&$seen) { $seen[] = \"old $message\"; usleep(3000); return true; });
-            $first = Hearth\\async(fn () => trigger_error('one', E_USER_WARNING));
-            set_error_handler(function ($n, $message) use (&$seen) { $seen[] = \"new $message\"; return true; });
-            trigger_error('two', E_USER_WARNING);
-            $first->await();
-            trigger_error('three', E_USER_WARNING);
-            restore_error_handler();
-            trigger_error('four', E_USER_WARNING);
-            return $seen;
-        };",
-    )
-    .start();
-    for _ in 0..3 {
-        assert_eq!(
-            ok(&server.get("/")),
-            r#"["old one","new two","new three","old four"]"#
-        );
-    }
-    server.stop();
 }
 
 #[test]

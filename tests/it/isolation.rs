@@ -235,3 +235,36 @@ fn opcache_is_on_and_shared() {
     );
     server.stop();
 }
+
+/// Memory that another request has used is behind what is echoed.
+#[test]
+fn what_is_lost_is_logged_without_what_lies_behind_it() {
+    let server = one_worker(
+        r#"return function ($request) {
+            switch ($request->path) {
+                // As long as what is echoed below has place for.
+                case '/secret': for ($n = 0; $n < 64; $n++) { $all[] = str_repeat('secret', 30 + $n); } ob_start(); echo implode($all); ob_end_clean(); return 'kept';
+                case '/both': echo 'lost'; return 'response';
+                default: Hearth\defer(function () { echo 'late'; }); return 'response';
+            }
+        };"#,
+    )
+    .start();
+    for _ in 0..8 {
+        for path in ["/secret", "/both", "/late"] {
+            ok(&server.get(path));
+        }
+    }
+    server.expect_log("Lost: lost");
+    server.expect_log("are lost: late");
+    for line in server.stop().log.lines() {
+        let shown = line
+            .split_once("Lost: ")
+            .or_else(|| line.split_once("are lost: "));
+        let shown = shown.map(|(_, text)| text.split(" request=").next().unwrap_or_default());
+        assert!(
+            shown.is_none_or(|text| text == "lost" || text == "late"),
+            "{line}"
+        );
+    }
+}

@@ -189,3 +189,33 @@ fn a_lock_that_a_task_leaves_behind_is_logged_once_and_does_not_hold_the_others(
     assert_eq!(log.matches("a library holds a lock").count(), 1, "{log}");
     server.stop();
 }
+
+/// APCu gives its lock back when its callback is left in the middle.
+#[test]
+fn a_callback_of_apcu_entry_that_is_left_leaves_no_lock() {
+    let body = "if ($path === '/exit') { apcu_entry('key', function () { exit('left'); }); }
+        if ($path === '/throw') { try { apcu_entry('key', fn () => throw new Exception('thrown')); } catch (Exception $e) { return $e->getMessage(); } }
+        if ($path === '/fatal') { apcu_entry('key', fn () => str_repeat('x', PHP_INT_MAX >> 8)); }
+        apcu_store('other', 1); return 'stored';";
+    let resident = one_worker(&format!(
+        "return function ($request) {{ $path = $request->path; {body} }};"
+    ))
+    .start();
+    let classic = Server::script(&format!(
+        "$path = strtok($_SERVER['REQUEST_URI'], '?'); echo (function () use ($path) {{ {body} }})();"
+    ))
+    .args(["--mode", "classic", "--workers", "1"])
+    .start();
+    for server in [&resident, &classic] {
+        assert_eq!(ok(&server.get("/exit")), "left");
+        assert_eq!(ok(&server.get("/throw")), "thrown");
+        assert_eq!(ok(&server.get("/store")), "stored");
+    }
+    assert_eq!(classic.get("/fatal").status, 500);
+    assert_eq!(ok(&classic.get("/store")), "stored");
+    for server in [resident, classic] {
+        let log = server.log().text();
+        assert!(!log.contains("a library holds a lock"), "{log}");
+        server.stop();
+    }
+}

@@ -72,6 +72,9 @@ fn ask(address: &str, root: &Path, shape: &Shape) -> Facts {
             "status".to_owned(),
             format!("closed after {} bytes", bytes.len()),
         )]),
+        Err(Broken::Cut(response)) => {
+            Facts::from([("status".to_owned(), format!("{}, cut off", response.status))])
+        }
         Err(Broken::Io(error)) => Facts::from([("status".to_owned(), error.kind().to_string())]),
     }
 }

@@ -39,3 +39,41 @@ fn xdebug_traces_each_request_on_its_own_stack() {
     assert_eq!(depths.len(), 6, "{depths:?}");
     assert!(depths.iter().all(|depth| *depth == depths[0]), "{depths:?}");
 }
+
+/// The first code of a script runs on a stack of its own, which Xdebug takes for a fiber's.
+#[test]
+fn xdebug_traces_a_script() {
+    let extension = testkit::unpacked_extension("xdebug");
+    let directory = testkit::temporary();
+    let code = "<?php function wait($n) { usleep(1000); return $n; } wait(1); Hearth\\parallel([fn () => wait(2), fn () => wait(3)]);";
+    std::fs::write(directory.path().join("script.php"), code).expect("a file can be written");
+    for (mode, name) in [("trace", "calls.xt"), ("profile", "calls")] {
+        let settings = [
+            format!("zend_extension={}", extension.display()),
+            format!("xdebug.mode={mode}"),
+            "xdebug.start_with_request=yes".into(),
+            "xdebug.use_compression=0".into(),
+            "xdebug.output_dir=.".into(),
+            "xdebug.trace_output_name=calls".into(),
+            "xdebug.profiler_output_name=calls".into(),
+        ];
+        let output = std::process::Command::new(testkit::hearth())
+            .arg("run")
+            .args(settings.iter().flat_map(|one| ["-d", one]))
+            .arg("script.php")
+            .current_dir(directory.path())
+            .output()
+            .expect("hearth starts");
+        assert!(output.status.success(), "{output:?}");
+        let text = std::fs::read(directory.path().join(name)).expect("what it wrote");
+        let text = String::from_utf8_lossy(&text);
+        let first = text.lines().find(|line| line.contains("script.php"));
+        assert!(
+            first.is_some_and(|line| line.contains(&*directory.path().to_string_lossy())),
+            "{mode}: {first:?}"
+        );
+        if mode == "trace" {
+            assert_eq!(text.matches("-> wait(").count(), 3, "{text}");
+        }
+    }
+}

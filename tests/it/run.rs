@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use testkit::Server;
 use testkit::service::{MariaDb, Peer, Postgres};
 
-use crate::support::example;
+use crate::support::{example, ok};
 
 fn hearth(directory: &Path, words: &[&str], input: &str) -> Output {
     let mut child = Command::new(testkit::hearth())
@@ -182,6 +183,44 @@ fn the_options_of_php_are_understood() {
     std::fs::write(at.join("f.php"), "#!/usr/bin/env php\n<?php echo $argv[1];")
         .expect("a file can be written");
     assert_eq!(out(&["-f", "f.php", "--", "-x"], ""), "-x");
+}
+
+#[test]
+fn a_setting_of_several_lines_begins_no_other() {
+    let directory = testkit::temporary();
+    for word in ["x=1\nprecision=3", "x=1\rprecision=3", "x\nprecision=3"] {
+        let output = hearth(directory.path(), &["run", "-d", word, "-r", "echo 1;"], "");
+        assert_eq!(output.status.code(), Some(2), "{word:?}: {output:?}");
+        assert!(output.stdout.is_empty(), "{word:?}: {output:?}");
+    }
+}
+
+#[test]
+fn a_server_reads_settings_as_php_does() {
+    let server = Server::app("app.php")
+        .file(
+            "app.php",
+            "<?php return fn () => [ini_get('error_reporting'), ini_get('date.timezone'), ini_get('user_agent'), ini_get('memory_limit')];",
+        )
+        .file(
+            "hearth.toml",
+            "[php.ini]\nerror_reporting = 'E_ALL & (E_ERROR | E_WARNING)'\nuser_agent = '\"a;b\"'\nmemory_limit = '1M; too little'\n",
+        )
+        .args(["--ini", "date.timezone=UTC;", "--ini", "memory_limit=64M"])
+        .start();
+    assert_eq!(ok(&server.get("/")), r#"["3","UTC","a;b","64M"]"#);
+    server.stop();
+    let directory = testkit::temporary();
+    let slip = hearth(
+        directory.path(),
+        &["serve", "app.php", "--ini", "memory_limit"],
+        "",
+    );
+    assert_eq!(slip.status.code(), Some(2), "{slip:?}");
+    assert!(
+        String::from_utf8_lossy(&slip.stderr).contains("memory_limit=256M"),
+        "{slip:?}"
+    );
 }
 
 /// The one that its task had at the fork stays its parent's, and is not closed at the child's end.

@@ -113,6 +113,31 @@ fn a_stream_that_a_task_reads_from() {
     server.stop();
 }
 
+/// The call that waits is not made on the stream: its descriptor tells.
+#[test]
+fn a_stream_that_a_task_selects() {
+    let server = shared(
+        "[$c, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);",
+        "$read = [$c]; $none = null; return stream_select($read, $none, $none, 20) . ' ' . fgets($c);",
+        &[
+            ("/write", "fwrite($c, 'garbage'); return 'written';"),
+            ("/read", "return 'got ' . fread($c, 10);"),
+            ("/close", "fclose($c); return 'closed';"),
+            ("/shut", "stream_socket_shutdown($c, STREAM_SHUT_RDWR); return 'shut';"),
+            ("/look", "stream_set_blocking($far, false); return 'far: ' . json_encode(fread($far, 100));"),
+            ("/answer", "fwrite($far, \"5\\n\"); return 'answered';"),
+        ],
+    )
+    .start();
+    let answer = first_with(&server, &["/write", "/read", "/close", "/shut"], || {
+        assert_eq!(ok(&server.get("/look")), "far: \"\"", "something was sent");
+        assert_eq!(ok(&server.get("/answer")), "answered");
+    });
+    assert_eq!(answer, "1 5\n");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
 #[test]
 fn a_stream_of_a_wrapper_written_in_php() {
     let server = shared(

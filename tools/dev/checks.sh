@@ -3,8 +3,8 @@
 
 passed=0
 failed=0
-# Only when they are named, because they fetch PHP's source: phpsrc takes long, phpquick is the part of it that does not.
-more_checks='phpsrc phpquick state'
+# Only when they are named: phpsrc, state, and phpquick, which does not take long, fetch PHP's source; chaos takes hours.
+more_checks='phpsrc phpquick state chaos'
 all_checks='format lint arrows generated rust phpt phpunit'
 
 target_dir() {
@@ -109,6 +109,7 @@ check() {
             packages_install phpsrc
             one phpsrc tests/php-src/run
             ;;
+        chaos) one chaos env CHAOS_SEEDS="${CHAOS_SEEDS:-100}" CHAOS_REQUESTS="${CHAOS_REQUESTS:-10000}" cargo test -p it --test chaos -- --include-ignored --nocapture ;;
         phpquick)
             packages_install phpsrc
             one phpquick tests/php-src/run --quick

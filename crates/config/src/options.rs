@@ -254,7 +254,9 @@ pub const OPTIONS: &[Opt] = &[
         default: "",
         group: Group::Php,
         short: "A PHP ini setting; may be repeated",
-        long: "In TOML a table: `[php.ini]` with `memory_limit = \"256M\"`; in the environment separated by semicolons. \
+        long: "The value is what stands in a `php.ini`, read as `php -d` reads it: `error_reporting=E_ALL & ~E_NOTICE` is an \
+               expression, and a text with one of `;&|^~!()=` in it needs quotes of its own: `'\"tcp://db?a=1&b=2\"'`. \
+               In TOML a table: `[php.ini]` with `memory_limit = \"256M\"`; in the environment separated by semicolons. \
                All sources add up; for one key the flag wins over the environment, and that over the file.",
     },
     Opt {
@@ -289,7 +291,7 @@ pub const OPTIONS: &[Opt] = &[
         default: "5",
         group: Group::Limits,
         short: "After that, time to end before its worker is killed",
-        long: "For code that computes without waiting and so does not notice the time limit.",
+        long: "For code that computes without waiting and so does not notice the time limit. Code that catches the error and waits again is told again each time this is over.",
     },
     Opt {
         key: "http.header_timeout",

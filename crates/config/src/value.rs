@@ -106,20 +106,48 @@ pub(crate) fn url_path(text: &str) -> Result<String, String> {
     }
 }
 
-/// As `php -d`: a key alone switches it on.
+/// As `php -d`, but for a key alone: `memory_limit` without a value is a slip, and would set it to 1.
 pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').unwrap_or((text, "1"));
+    let wrong = || format!("\"{text}\" is not KEY=VALUE, such as memory_limit=256M");
+    let (key, value) = text.split_once('=').ok_or_else(wrong)?;
     let key = key.trim();
     let known = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if key.is_empty() || !key.chars().all(known) {
-        return Err(format!(
-            "\"{text}\" is not KEY=VALUE, such as memory_limit=256M"
-        ));
+        return Err(wrong());
     }
-    if value.contains(['\n', '\0']) {
+    if value.contains(['\n', '\r', '\0']) {
         return Err(format!("the value of {key} has more than one line"));
     }
-    Ok((key.into(), value.trim().into()))
+    let value = value.trim();
+    if leaves_a_quote_open(value) {
+        return Err(format!(
+            "a quote in the value of {key} is not closed: {value}"
+        ));
+    }
+    Ok((key.into(), value.into()))
+}
+
+/// PHP's parser would look for the end of the text in the settings behind it. A value that begins with neither a letter, a
+/// digit nor a quote gets double quotes around it, as `php -d` does.
+fn leaves_a_quote_open(value: &str) -> bool {
+    let bare = value.starts_with(|c: char| c.is_ascii_alphanumeric() || "\"'".contains(c));
+    let line = match bare || value.is_empty() {
+        true => value.to_owned(),
+        false => format!("\"{value}\""),
+    };
+    let mut open = None;
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        match (open, c) {
+            (None, ';') => return false,
+            (None, '"' | '\'') => open = Some(c),
+            // A backslash before the last quote of the line hides nothing.
+            (Some('"'), '\\') if rest.as_str() != "\"" => _ = rest.next(),
+            (Some(quote), _) if quote == c => open = None,
+            _ => {}
+        }
+    }
+    open.is_some()
 }
 
 pub(crate) fn version(text: &str) -> Result<Option<String>, String> {

@@ -39,7 +39,8 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
             return result;
         }
         if !waiter.wait_for_lock(fd, pause) {
-            real::set_errno(libc::EINTR);
+            // Not EINTR: whoever asks for a session's lock would only ask again.
+            real::set_errno(libc::ECANCELED);
             return -1;
         }
         pause = (pause * 2).min(LONGEST_LOOK);

@@ -21,6 +21,7 @@ mod real;
 mod resolver;
 mod sleep;
 mod sockets;
+mod stay;
 mod streams;
 #[cfg(test)]
 mod testing;
@@ -32,7 +33,7 @@ use std::time::Duration;
 pub use inherit::{Forking, keep_inherited, when_forked};
 pub use locks::{forget_locks, locks_held};
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
-pub use owners::{disown, disown_all, is_poisoned, own, poison};
+pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};
 pub use real::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 pub use turn::give_way_to_the_woken;
 
@@ -43,7 +44,7 @@ pub enum Interest {
     Write,
 }
 
-/// How waits are done. All methods but [`can_wait`](Waiter::can_wait) are called only where that is true.
+/// How waits are done. Those that wait are called only where [`can_wait`](Waiter::can_wait) is true.
 pub trait Waiter: Sync {
     /// Is this thread running a task that may be left here and now?
     fn can_wait(&self) -> bool;
@@ -60,6 +61,12 @@ pub trait Waiter: Sync {
     /// Run `work` on another thread and wait for it; false when the wait was ended early. The work goes on then, so it has
     /// nothing of the caller's.
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool;
+    /// A task runs that must not be left here: how long it may stay, [`Duration::MAX`] without a limit. `None` where none does.
+    fn stays(&self) -> Option<Duration>;
+    /// It stayed for so long: raise the error that says so.
+    fn stayed_too_long(&self);
+    /// It would stay for ever: raise the error that says that it cannot wait here.
+    fn refuse_to_stay(&self);
     /// Is an exception on its way up, so that what runs is a clean-up?
     fn is_unwinding(&self) -> bool;
     /// This process is a new copy of another, made by PHP code: waits belong to the other one.
@@ -97,10 +104,12 @@ fn installed() -> Option<&'static dyn Waiter> {
     unsafe { waiter.as_ref() }.copied()
 }
 
-/// The waiter, if the calling code may wait.
+/// The waiter, if a task runs: one that blocks, for a limited time, where that must not be left.
 #[inline]
 fn waiter() -> Option<&'static dyn Waiter> {
-    installed().filter(|waiter| waiter.can_wait())
+    installed()
+        .filter(|waiter| waiter.can_wait())
+        .or_else(stay::waiter)
 }
 
 /// Wait until `fd` is ready; false when the time is over or the wait was ended early (`errno` says which).

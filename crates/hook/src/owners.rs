@@ -121,7 +121,7 @@ pub(crate) fn received(fd: c_int) {
 
 /// May the running code not touch `fd`? Then `errno` is set, and an exception is under way.
 #[inline]
-pub(crate) fn refuses(fd: c_int) -> bool {
+pub fn refuses(fd: i32) -> bool {
     match slot(fd).map(|slot| slot.owner.load(Relaxed)) {
         None | Some(0) => false,
         Some(owner) => refuse(fd, owner),

@@ -53,6 +53,19 @@ pub(crate) unsafe fn poll(
     }
 }
 
+/// As nanosleep(2): false after a signal, which ends it.
+pub(crate) fn sleep(time: Duration) -> bool {
+    let time = timespec_of(time);
+    // SAFETY: the time lives during the call; what is left of it is not asked for.
+    unsafe {
+        libc::syscall(
+            libc::SYS_nanosleep,
+            &raw const time,
+            std::ptr::null_mut::<timespec>(),
+        ) == 0
+    }
+}
+
 /// poll(2) without waiting; fills in `revents`.
 pub fn poll_now(fds: &mut [pollfd]) -> c_int {
     // SAFETY: the slice is valid for its length.

@@ -7,6 +7,10 @@ use crate::{Interest, installed, owners, real, wait_ready, waiter};
 /// Try `call` (made with MSG_DONTWAIT); while it would block although the descriptor is a blocking one, wait and retry.
 fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ssize_t) -> ssize_t {
     if owners::refuses(fd) {
+        // Any other error of a receive is the end of a PHP stream, for the task that waits on it too.
+        if interest == Interest::Read && real::errno() == libc::EBUSY {
+            real::set_errno(libc::EAGAIN);
+        }
         return -1;
     }
     let Some(waiter) = waiter().filter(|_| flags & libc::MSG_DONTWAIT == 0) else {

@@ -68,6 +68,14 @@ impl Waiter for Early {
     fn task(&self) -> u64 {
         0
     }
+    fn stays(&self) -> Option<Duration> {
+        None
+    }
+
+    fn stayed_too_long(&self) {}
+
+    fn refuse_to_stay(&self) {}
+
     fn refuse(&self, _fd: i32, _owner: u64) -> bool {
         false
     }

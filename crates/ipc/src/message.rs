@@ -125,7 +125,7 @@ pub enum FromWorker {
     /// It has served as much as it should, for this reason (`workers.max_requests`, `workers.max_memory`): start another
     /// in its slot, and tell it to drain when that one is ready. Until then it serves.
     Worn { reason: String },
-    /// How its pools are, as `Hearth\Internal\reportPools()` says it; empty if it cannot say.
+    /// How its pools are, as `Hearth\Internal\PoolReports::reportPools()` says it; empty if it cannot say.
     Pools { report: String },
     /// It could not start (an app that boots in each worker and failed there).
     Failed { message: String },

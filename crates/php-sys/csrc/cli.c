@@ -6,6 +6,7 @@
 static const char *script_name;
 static zend_file_handle script_file;
 static hearth_task *script_task;
+static zend_long first_resource;
 
 void hearth_cli_register_variables(zval *variables)
 {
@@ -154,6 +155,8 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	if (php_request_startup() == FAILURE) {
 		return false;
 	}
+	first_resource = EG(regular_list).nNextFreeElement;
+	hearth_library_begin();
 	hearth_modules_before_boot();
 	CG(skip_shebang) = 1;
 	zend_register_bool_constant(ZEND_STRL("PHP_CLI_PROCESS_TITLE"), false, CONST_CS, 0);
@@ -162,23 +165,17 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	return true;
 }
 
-/*
- * Our library made and dropped objects before the script begins. Let the script's own be numbered from 1, as var_dump()
- * and spl_object_id() show it.
- */
-static void forget_object_numbers(void)
+/* What was opened before the script begins is none of its: its own are numbered as under php. */
+static void forget_resources(void)
 {
-	zend_objects_store *store = &EG(objects_store);
+	zend_ulong handle;
 
-	while (store->top > 1 && !IS_OBJ_VALID(store->object_buckets[store->top - 1])) {
-		store->top--;
-	}
-	store->free_list_head = -1;
-	for (uint32_t handle = store->top - 1; handle >= 1; handle--) {
-		if (!IS_OBJ_VALID(store->object_buckets[handle])) {
-			ZEND_OBJECTS_STORE_ADD_TO_FREE_LIST(handle);
+	ZEND_HASH_REVERSE_FOREACH_NUM_KEY(&EG(regular_list), handle) {
+		if ((zend_long) handle >= first_resource) {
+			zend_hash_index_del(&EG(regular_list), handle);
 		}
-	}
+	} ZEND_HASH_FOREACH_END();
+	EG(regular_list).nNextFreeElement = first_resource;
 }
 
 /* mode: 'f' a file, 'r' code, '-' standard input, 'l' check the syntax. */
@@ -187,7 +184,8 @@ hearth_task *hearth_cli_task(const char *script, const char *code, char mode, vo
 	hearth_request_state *state;
 
 	hearth_seal();
-	forget_object_numbers();
+	forget_resources();
+	hearth_begin_observers(SG(request_info).path_translated);
 	state = hearth_request_state_new(NULL);
 	script_task = hearth_task_new(HEARTH_JOB_SCRIPT, state);
 	/* What startup made live is this task's. */
@@ -252,6 +250,8 @@ void hearth_script_run(hearth_task *task)
 	zend_try {
 		run_script(task);
 	} zend_end_try();
+	/* The script is over: what comes has the memory that it had. */
+	HEARTH_FORGET_OUT_OF_MEMORY();
 	zend_try {
 		hearth_on_join_children(false);
 	} zend_end_try();
@@ -264,15 +264,20 @@ void hearth_script_run(hearth_task *task)
 			hearth_on_join_children(false);
 		} zend_end_try();
 	}
+	HEARTH_FORGET_OUT_OF_MEMORY();
 	EG(flags) |= EG_FLAGS_IN_SHUTDOWN;
 	php_call_shutdown_functions();
-	php_free_shutdown_functions();
 	zend_try {
 		zend_call_destructors();
 	} zend_end_try();
 	zend_try {
 		php_output_end_all();
+	} zend_catch {
+		/* php_request_shutdown() ends output too, and would meet the handler that failed. */
+		OG(active) = OG(running) = NULL;
 	} zend_end_try();
+	/* Only now: destructors of what they hold, and functions that destructors add, come or do not come as under php. */
+	php_free_shutdown_functions();
 }
 
 /*

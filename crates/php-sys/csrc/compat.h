@@ -43,6 +43,7 @@
 #include <ext/pcre/php_pcre.h>
 #include <ext/random/php_random.h>
 #include <ext/session/php_session.h>
+#include <ext/spl/spl_exceptions.h>
 
 #if PHP_VERSION_ID < 80200
 # error "Hearth needs PHP 8.2 or newer: install php8.2-dev and libphp8.2-embed (Debian 12) or php8.4-dev and libphp8.4-embed (Debian 13)"
@@ -117,6 +118,15 @@
 # define HEARTH_LAST_HTTP_HEADERS() (&BG(last_http_headers))
 #else
 # define HEARTH_LAST_HTTP_HEADERS() ((zval *) NULL)
+#endif
+
+/* Of mb_output_handler(): the last of its fields, and the converter that 8.2 keeps between two calls. */
+#if PHP_VERSION_ID < 80300
+# define HEARTH_MBSTRING_OUTPUT(globals) ((globals)->outconv)
+# define HEARTH_MBSTRING_CONVERTER(globals) ((void *) (globals)->outconv)
+#else
+# define HEARTH_MBSTRING_OUTPUT(globals) ((globals)->outconv_state)
+# define HEARTH_MBSTRING_CONVERTER(globals) NULL
 #endif
 
 /* zend_compile_string's parameters, the same since 8.2. */

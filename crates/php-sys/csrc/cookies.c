@@ -1,13 +1,20 @@
 /* Cookies as $_COOKIE has them, for Hearth\Request::cookie(), without a trace in what filter_input() reads. */
 #include "task.h"
 
-static unsigned int (*keep_and_filter)(int, const char *, char **, size_t, size_t *);
+static unsigned int (*input_filter)(int, const char *, char **, size_t, size_t *);
 
-/* As for parse_str(): by the default filter, and not kept. */
-static unsigned int only_filter(int arg, const char *name, char **value, size_t length, size_t *new_length)
+/* What a task parses for itself goes through the default filter, as for parse_str(), and is not kept. */
+static unsigned int on_input(int arg, const char *name, char **value, size_t length, size_t *new_length)
 {
-	(void) arg;
-	return keep_and_filter(PARSE_STRING, name, value, length, new_length);
+	bool own = hearth_current && hearth_current->parses_for_itself;
+
+	return input_filter(own ? PARSE_STRING : arg, name, value, length, new_length);
+}
+
+void hearth_cookies_hook(void)
+{
+	input_filter = sapi_module.input_filter;
+	sapi_module.input_filter = on_input;
 }
 
 /* The cookies of `line`, as in $_COOKIE. */
@@ -19,10 +26,9 @@ void hearth_parse_cookies(hearth_str line, zval *result)
 	ZVAL_COPY_VALUE(&kept, place);
 	ZVAL_UNDEF(place);
 	SG(request_info).cookie_data = estrndup(line.ptr, line.len);
-	keep_and_filter = sapi_module.input_filter;
-	sapi_module.input_filter = only_filter;
+	hearth_current->parses_for_itself = true;
 	sapi_module.treat_data(PARSE_COOKIE, NULL, NULL);
-	sapi_module.input_filter = keep_and_filter;
+	hearth_current->parses_for_itself = false;
 	ZVAL_COPY_VALUE(result, place);
 	efree(SG(request_info).cookie_data);
 	SG(request_info).cookie_data = before;

@@ -36,10 +36,11 @@ hearth_str hearth_handler_kind(void)
 
 static void ask_for_kind(zval *returned)
 {
+	static zend_function *entry_kind;
 	zval kind;
 
 	ZVAL_UNDEF(&kind);
-	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\entrykind", &kind, returned);
+	hearth_library_call(&entry_kind, "Hearth\\Internal\\Adapter", "entryKind", 1, returned, &kind);
 	if (Z_TYPE(kind) == IS_STRING) {
 		slprintf(handler_kind, sizeof handler_kind, "%s", Z_STRVAL(kind));
 	}
@@ -48,10 +49,11 @@ static void ask_for_kind(zval *returned)
 
 static hearth_outcome adapt(zval *returned)
 {
+	static zend_function *adapt_entry;
 	char *error = NULL;
 
 	ask_for_kind(returned);
-	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\adapt", &app_handler, returned);
+	hearth_library_call(&adapt_entry, "Hearth\\Internal\\Adapter", "adapt", 1, returned, &app_handler);
 	if (EG(exception)) {
 		return hearth_outcome_of_exception();
 	}
@@ -116,6 +118,7 @@ hearth_outcome hearth_run_entry(const char *path)
 	hearth_entry_path = path;
 	hearth_entry_server();
 	entry_outcome = HEARTH_OK;
+	hearth_begin_observers(path);
 	hearth_entry_run(run_entry_script);
 	if (hearth_loop) {
 		slprintf(handler_kind, sizeof handler_kind, "frankenphp");

@@ -39,10 +39,12 @@ zend_string *hearth_describe_exception(zend_object *exception)
 	return described;
 }
 
+static zend_class_entry *timeout_ce, *cancelled_ce;
+
 /* A client that hung up, or a child that was not wanted any more: nobody's mistake. */
 static bool is_cancellation(zend_object *exception)
 {
-	return zend_string_equals_literal(exception->ce->name, "Hearth\\CancelledError");
+	return cancelled_ce && exception->ce == cancelled_ce;
 }
 
 static bool is_worth_a_report(zend_object *exception)
@@ -164,9 +166,17 @@ hearth_str hearth_boot_error(void)
 	return boot_error.s ? (hearth_str){ZSTR_VAL(boot_error.s), ZSTR_LEN(boot_error.s)} : (hearth_str){"", 0};
 }
 
-static const char *throwable_name(hearth_throwable kind)
+/* The classes of php/src/errors.php. They are here, and not in the library, because they are thrown where none can be loaded. */
+void hearth_register_errors(void)
 {
-	return kind == HEARTH_THROW_TIMEOUT ? "hearth\\timeouterror" : "hearth\\cancellederror";
+	zend_class_entry ce;
+
+	INIT_CLASS_ENTRY(ce, "Hearth\\TimeoutError", NULL);
+	timeout_ce = zend_register_internal_class_ex(&ce, zend_ce_error);
+	INIT_CLASS_ENTRY(ce, "Hearth\\CancelledError", NULL);
+	cancelled_ce = zend_register_internal_class_ex(&ce, zend_ce_error);
+	INIT_CLASS_ENTRY(ce, "Hearth\\ChannelClosed", NULL);
+	zend_register_internal_class_ex(&ce, spl_ce_RuntimeException)->ce_flags |= ZEND_ACC_FINAL;
 }
 
 /*
@@ -182,13 +192,9 @@ void hearth_throw(hearth_throwable kind, hearth_str message)
 		return;
 	}
 	zend_try {
-		zend_class_entry *ce = NULL;
+		zend_class_entry *ce = kind == HEARTH_THROW_TIMEOUT ? timeout_ce : cancelled_ce;
 
-		if (kind != HEARTH_THROW_ERROR) {
-			const char *name = throwable_name(kind);
-			ce = zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
-		}
-		zend_throw_error(ce, "%.*s", (int) message.len, message.ptr);
+		zend_throw_error(kind == HEARTH_THROW_ERROR ? NULL : ce, "%.*s", (int) message.len, message.ptr);
 	} zend_catch {
 		EG(current_execute_data) = frame;
 		hearth_current->doomed = hearth_has_doomed = true;

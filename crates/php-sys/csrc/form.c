@@ -229,4 +229,5 @@ bool hearth_form_prepare(hearth_request_state *state)
 void hearth_form_parsed(hearth_request_state *state)
 {
 	state->body_due = state->body_failed != COMPLETE;
+	state->records_progress = false;
 }

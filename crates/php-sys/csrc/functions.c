@@ -8,6 +8,11 @@
 /* task_object.c, timers.c, database.c */
 ZEND_FUNCTION(Hearth_async);
 ZEND_FUNCTION(Hearth_background);
+ZEND_FUNCTION(Hearth_parallel);
+ZEND_FUNCTION(Hearth_race);
+ZEND_FUNCTION(Hearth_timeout);
+ZEND_FUNCTION(Hearth_every);
+ZEND_FUNCTION(Hearth_after);
 ZEND_FUNCTION(Hearth_Internal_after);
 ZEND_FUNCTION(Hearth_Internal_every);
 ZEND_FUNCTION(Hearth_Internal_stopTimer);
@@ -342,7 +347,28 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_connection, 0, 1, _IS_BOOL, 0)
 	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_parallel, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, callables, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, limit, IS_LONG, 1, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_race, 0, 1, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, callables, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_timeout, 0, 2, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, seconds, IS_DOUBLE, 0)
+	ZEND_ARG_TYPE_INFO(0, fn, IS_CALLABLE, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_public_timer, 0, 2, Hearth\\Timer, 0)
+	ZEND_ARG_TYPE_INFO(0, seconds, IS_DOUBLE, 0)
+	ZEND_ARG_TYPE_INFO(0, fn, IS_CALLABLE, 0)
+ZEND_END_ARG_INFO()
+
 const zend_function_entry hearth_functions[] = {
+	ZEND_NS_NAMED_FE("Hearth", parallel, ZEND_FN(Hearth_parallel), arginfo_parallel)
+	ZEND_NS_NAMED_FE("Hearth", race, ZEND_FN(Hearth_race), arginfo_race)
+	ZEND_NS_NAMED_FE("Hearth", timeout, ZEND_FN(Hearth_timeout), arginfo_timeout)
+	ZEND_NS_NAMED_FE("Hearth", every, ZEND_FN(Hearth_every), arginfo_public_timer)
+	ZEND_NS_NAMED_FE("Hearth", after, ZEND_FN(Hearth_after), arginfo_public_timer)
 	ZEND_NS_NAMED_FE("Hearth", async, ZEND_FN(Hearth_async), arginfo_start)
 	ZEND_NS_NAMED_FE("Hearth", background, ZEND_FN(Hearth_background), arginfo_start)
 	ZEND_NS_NAMED_FE("Hearth", defer, ZEND_FN(Hearth_defer), arginfo_callable_void)

@@ -35,7 +35,10 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 	zend_class_entry *ce;
 
 	hearth_no_switch++;
-	ce = autoload(name, lower);
+	ce = hearth_library_autoload(lower);
+	if (!ce && !EG(exception)) {
+		ce = autoload(name, lower);
+	}
 	hearth_no_switch--;
 	return ce;
 }
@@ -94,6 +97,13 @@ bool hearth_can_wait(void)
 		&& !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
 }
 
+/* A task runs, of others that could run meanwhile, and must not be left here: its calls block them all. */
+bool hearth_must_stay(void)
+{
+	return hearth_current && hearth_current->request && !hearth_current->busy && (hearth_no_switch || zend_fiber_switch_blocked())
+		&& !HEARTH_IS_OUT_OF_MEMORY();
+}
+
 void hearth_refuse_wait(void)
 {
 	if (!HEARTH_IS_OUT_OF_MEMORY()) {
@@ -103,13 +113,39 @@ void hearth_refuse_wait(void)
 	}
 }
 
-/* No task is left there, so all that is counted is of the task that runs. */
-void hearth_guard_forget(void)
+static uint32_t unblock_all(void)
 {
-	hearth_no_switch = 0;
-	while (zend_fiber_switch_blocked()) {
+	uint32_t count = 0;
+
+	for (; zend_fiber_switch_blocked(); count++) {
 		zend_fiber_switch_unblock();
 	}
+	return count;
+}
+
+static void block(uint32_t count)
+{
+	while (count-- > 0) {
+		zend_fiber_switch_block();
+	}
+}
+
+/* No task is left there, but one may be started there: what is counted by now is of those below it. */
+void hearth_guard_begin(hearth_task *task)
+{
+	task->guards_below = hearth_no_switch;
+	task->blocks_below = 0;
+	if (UNEXPECTED(zend_fiber_switch_blocked())) {
+		block(task->blocks_below = unblock_all());
+	}
+}
+
+/* What is counted beyond that is of the task, which ends where it stands. */
+void hearth_guard_forget(const hearth_task *task)
+{
+	hearth_no_switch = task->guards_below;
+	unblock_all();
+	block(task->blocks_below);
 }
 
 bool hearth_has_doomed;

@@ -45,19 +45,24 @@ typedef struct {
 	char **argv;
 } hearth_boot_args;
 
-typedef struct { hearth_str name, source; } hearth_source;
+/* A file of the library, and the names of its classes in lower case. */
+typedef struct {
+	hearth_str name, source;
+	const hearth_str *classes;
+	size_t class_count;
+} hearth_source;
 
 typedef enum { HEARTH_OK = 0, HEARTH_EXIT = 1, HEARTH_BAILOUT = 2, HEARTH_EXCEPTION = 3, HEARTH_REFUSED = 4 } hearth_outcome;
 
 hearth_abi_info hearth_abi(void);
 bool hearth_boot(const hearth_boot_args *args);
-hearth_outcome hearth_load_library(const hearth_source *files, size_t count);
+void hearth_library_register(const hearth_source *files, size_t count);
 hearth_outcome hearth_run_entry(const char *path);
 hearth_str hearth_boot_error(void);
 void hearth_seal(void);
 void hearth_after_fork(void);
 uint64_t hearth_post_max_size(void);
-/* What the app is: a word of Hearth\Internal\entryKind(), or "frankenphp". */
+/* What the app is: a word of Hearth\Internal\Adapter::entryKind(), or "frankenphp". */
 hearth_str hearth_handler_kind(void);
 /* Several requests will be in flight: refuse what they cannot share, such as persistent connections. */
 void hearth_refuse_persistent(bool refuse);
@@ -97,6 +102,7 @@ bool hearth_calls(hearth_str function);
 /* The number of the descriptor with that index among those that proc_open(), which runs, hands on; -1: no more. */
 int64_t hearth_handed_on(uint32_t index);
 bool hearth_can_wait(void);
+bool hearth_must_stay(void);
 /* The same, but Rust may run on the task's stack: it is Rust that asks. */
 bool hearth_may_leave(void);
 /* For who must wait where it may not: raise what says so. */
@@ -185,11 +191,13 @@ bool hearth_on_timer_stop(uint64_t timer);
 hearth_task *hearth_timer_task(uint64_t callback, void *owner);
 void hearth_timer_forget(uint64_t callback);
 /* A task that calls a PHP function with one number; NULL if there is no such function, or no memory. */
-hearth_task *hearth_call_task(const char *function, double argument, void *owner);
+hearth_task *hearth_call_pools(const char *method, double argument, void *owner);
 /* The pending cancellation of the current task, if any: throw it. */
 void hearth_on_interrupt(void);
 /* Throws: the task that runs calls `function` on what that other one is using. */
 void hearth_on_two_tasks(void *owner, uint64_t task, hearth_str function);
+/* Does another task wait on that descriptor? Then it threw. */
+bool hearth_on_refuses(int fd);
 /* Does a library hold a lock on this thread? Then no task is left. */
 bool hearth_on_holds_lock(void);
 

@@ -10,8 +10,6 @@
 
 zend_class_entry *hearth_pool_entry_ce;
 static struct { PROPERTIES(DECLARE) } at;
-static zend_class_entry *state_ce;
-
 static uint32_t place_of(const char *name)
 {
 	zend_property_info *info = zend_hash_str_find_ptr(&hearth_pool_entry_ce->properties_info, name, strlen(name));
@@ -24,9 +22,8 @@ static uint32_t place_of(const char *name)
 
 void hearth_pool_entry_prepare(void)
 {
-	state_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\pool\\state"));
 	hearth_pool_entry_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\pool\\entry"));
-	if (!state_ce || !hearth_pool_entry_ce) {
+	if (!hearth_pool_entry_ce) {
 		return;
 	}
 #define LOOK_UP(name) at.name = place_of(#name);
@@ -44,7 +41,7 @@ static void set_state(zend_object *entry, const char *name, zend_object **known)
 	zval *now = property(entry, at.state), before;
 
 	if (UNEXPECTED(!*known)) {
-		*known = zend_enum_get_case_cstr(state_ce, name);
+		*known = zend_enum_get_case_cstr(hearth_library_class("Hearth\\Pool\\State"), name);
 	}
 	ZVAL_COPY_VALUE(&before, now);
 	ZVAL_OBJ_COPY(now, *known);

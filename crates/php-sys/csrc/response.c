@@ -5,6 +5,9 @@
 /* Echoed text is kept back up to here, so that header() still works after echo; beyond it the head is sent. */
 #define HEARTH_ECHO_KEPT (64 * 1024)
 
+/* How much of a text of so many bytes the log shows: there need be no end behind them. */
+#define SHOWN(length) ((int) MIN(length, 80))
+
 zend_fcall_info hearth_handler;
 zend_fcall_info_cache hearth_handler_cache;
 zend_class_entry *hearth_response_ce;
@@ -112,7 +115,7 @@ size_t hearth_echo(const char *text, size_t length)
 		return length;
 	}
 	if (state->responded && !state->committed) {
-		hearth_log(HEARTH_LOG_WARNING, "%zu bytes echoed after the response was sent are lost: %.80s", length, text);
+		hearth_log(HEARTH_LOG_WARNING, "%zu bytes echoed after the response was sent are lost: %.*s", length, SHOWN(length), text);
 		return length;
 	}
 	smart_str_appendl(&state->out, text, length);
@@ -163,7 +166,7 @@ static void respond_string(hearth_request_state *state, zend_string *body, zend_
 	}
 	if (state->out.s) {
 		hearth_log(HEARTH_LOG_WARNING, "%zu bytes were echoed, but the handler returned a response of its own: "
-			"return null to send what is echoed. Lost: %.80s", ZSTR_LEN(state->out.s), ZSTR_VAL(state->out.s));
+			"return null to send what is echoed. Lost: %.*s", ZSTR_LEN(state->out.s), SHOWN(ZSTR_LEN(state->out.s)), ZSTR_VAL(state->out.s));
 		smart_str_free(&state->out);
 	}
 	response.body = (hearth_str){ZSTR_VAL(body), ZSTR_LEN(body)};
@@ -304,6 +307,7 @@ static void respond_exception(hearth_request_state *state)
 
 static void respond_value(hearth_request_state *state, zval *value)
 {
+	static zend_function *to_response;
 	zval converted;
 
 	switch (Z_TYPE_P(value)) {
@@ -321,7 +325,7 @@ static void respond_value(hearth_request_state *state, zval *value)
 			}
 	}
 	ZVAL_UNDEF(&converted);
-	zend_call_method_with_1_params(NULL, NULL, NULL, "hearth\\internal\\toresponse", &converted, value);
+	hearth_library_call(&to_response, "Hearth\\Internal\\ResponseConverter", "toResponse", 1, value, &converted);
 	if (Z_TYPE(converted) == IS_OBJECT && !EG(exception)) {
 		respond_object(state, Z_OBJ(converted));
 	} else if (Z_TYPE(converted) == IS_NULL && !EG(exception)) {

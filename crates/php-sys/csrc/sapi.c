@@ -132,6 +132,7 @@ static PHP_MINIT_FUNCTION(hearth)
 		sapi_module.name = HEARTH_NAME_FOR_OPCACHE;
 	}
 	if (boot_args->mode != HEARTH_CLASSIC) {
+		hearth_register_errors();
 		hearth_register_request();
 		hearth_register_task();
 		hearth_register_waiters();
@@ -195,9 +196,10 @@ static bool begin_residence(void)
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	SG(request_info).no_headers = true;
 	hearth_booting = true;
-	if (php_request_startup() != SUCCESS) {
+	if (php_request_startup() == FAILURE) {
 		return false;
 	}
+	hearth_library_begin();
 	hearth_modules_before_boot();
 	return true;
 }
@@ -222,6 +224,7 @@ bool hearth_boot(const hearth_boot_args *args)
 	if (!start_engine(args)) {
 		return false;
 	}
+	hearth_guard_fibers();
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_guard_engine();

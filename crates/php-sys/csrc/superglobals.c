@@ -272,11 +272,27 @@ static int on_fetch(zend_execute_data *frame)
 /* Functions of PHP that read superglobals without an opcode. The first few want nothing of the body. */
 #define HEADER_READERS 2
 #define READERS 7
+#define BODY_READER (READERS - 1)
 static const char *const readers[READERS] = {
 	"session_start", "phpinfo", "filter_input", "filter_input_array", "filter_has_var", "mb_http_input", "request_parse_body",
 };
 static zif_handler reader_handlers[READERS];
 static zend_function *reader_functions[READERS];
+
+static void read_input(int i, INTERNAL_FUNCTION_PARAMETERS)
+{
+	hearth_request_state *state = hearth_current_request();
+	/* It reads what is left of the body, which may be all of it. */
+	bool locks = i == BODY_READER && state && state->request && state->body_reader != hearth_current;
+
+	if (locks && !hearth_body_lock(state)) {
+		return;
+	}
+	reader_handlers[i](INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (locks) {
+		hearth_body_unlock(state);
+	}
+}
 
 static void on_reader(INTERNAL_FUNCTION_PARAMETERS)
 {
@@ -285,7 +301,7 @@ static void on_reader(INTERNAL_FUNCTION_PARAMETERS)
 				|| (reader_functions[i] && zend_string_equals(EX(func)->common.function_name, reader_functions[i]->common.function_name))) {
 			hearth_superglobals_need(i >= HEADER_READERS);
 			if (!EG(exception)) {
-				reader_handlers[i](INTERNAL_FUNCTION_PARAM_PASSTHRU);
+				read_input(i, INTERNAL_FUNCTION_PARAM_PASSTHRU);
 			}
 			return;
 		}
@@ -336,6 +352,7 @@ void hearth_superglobals_hook(void)
 {
 	hook_opcodes();
 	hook_functions();
+	hearth_cookies_hook();
 	hearth_upload_progress_hook();
 	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
 		zend_auto_global *global;

@@ -110,7 +110,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->generation++;
 	task->job = job;
 	task->request = request;
-	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = false;
+	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = task->parses_for_itself = false;
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->loans = NULL;
 	task->acts_for = 0;
@@ -205,7 +205,7 @@ static void entry(zend_fiber_transfer *transfer)
 		} zend_catch {
 			task->broken = hearth_broken = true;
 			HEARTH_FORGET_OUT_OF_MEMORY();
-			hearth_guard_forget();
+			hearth_guard_forget(task);
 			hearth_use_forget(task);
 			hearth_task_object_end(task, hearth_fatal_error());
 		} zend_end_try();
@@ -291,6 +291,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	}
 	task->outer = outer;
 	task->resumer = EG(current_fiber_context);
+	hearth_guard_begin(task);
 	hearth_current = task;
 	if (task->request) {
 		hearth_state_load(&task->saved, shared ? NULL : task->request);

@@ -48,8 +48,11 @@ struct hearth_task {
 	bool background;                 /* its request state is its own and ends with it */
 	bool left;                       /* exit() ended its function */
 	bool interrupted;                /* a wait on a descriptor was ended early: the answer may still come */
+	bool parses_for_itself;          /* Hearth\Request::cookie(): see cookies.c */
 	bool awaits_body;                /* until another task has read its request's body */
 	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
+	int guards_below;                /* so often leaving was forbidden when it was resumed: see guard.c */
+	uint32_t blocks_below;
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
 	zval shown_error_handler;        /* it waits in its request's error handler, which only others see meanwhile */
@@ -101,7 +104,7 @@ extern bool hearth_loop_ended;
 /* max_execution_time, in seconds, as it is now. */
 extern zend_long hearth_time_limit;
 
-/* What Symfony Runtime starts unless APP_RUNTIME says otherwise; in php/src/Internal/runtime.php. */
+/* What Symfony Runtime starts unless APP_RUNTIME says otherwise; in php/src/Symfony/Runtime.php. */
 #define HEARTH_SYMFONY_RUNTIME "Hearth\\Symfony\\Runtime"
 
 hearth_request_state *hearth_current_request(void);
@@ -126,6 +129,11 @@ void hearth_task_run_on_end(hearth_task *task);
 /* How what was called ended; an exception is taken and described for hearth_boot_error. */
 hearth_outcome hearth_outcome_of_exception(void);
 void hearth_library_prepare(void);
+void hearth_library_begin(void);
+void hearth_begin_observers(const char *script);
+zend_class_entry *hearth_library_autoload(zend_string *lower);
+zend_class_entry *hearth_library_class(const char *name);
+void hearth_library_call(zend_function **method, const char *class, const char *name, uint32_t argc, zval *args, zval *result);
 void hearth_entry_run(void (*script)(void));
 void hearth_entry_left(void);
 void hearth_ground_seal(void);
@@ -136,6 +144,7 @@ void hearth_loop_end_request(hearth_task *task);
 void hearth_loop_script_ended(hearth_task *task);
 void hearth_request_answer(hearth_request_state *state);
 bool hearth_request_finish(hearth_request_state *state);
+void hearth_register_errors(void);
 void hearth_register_frankenphp(void);
 void hearth_entry_server_variables(zval *server, bool boot);
 void hearth_server_environment_keep(void);
@@ -180,8 +189,11 @@ zend_string *hearth_fatal_error(void);
 void hearth_watch_interrupts(void);
 void hearth_guard_engine(void);
 void hearth_guard_sqlite(void);
+void hearth_guard_fibers(void);
+/* The task is about to run, maybe on top of one that must not be left. */
+void hearth_guard_begin(hearth_task *task);
 /* A fatal error left the task that runs, from wherever it was. */
-void hearth_guard_forget(void);
+void hearth_guard_forget(const hearth_task *task);
 bool hearth_is_cli(void);
 void hearth_bail_out_of_memory(void);
 /* There may be a task that is. */

@@ -95,6 +95,7 @@ void hearth_superglobals_save(hearth_request_state *state);
 void hearth_superglobals_load(hearth_request_state *state);
 void hearth_superglobals_clear(void);
 void hearth_superglobals_seal(void);
+void hearth_cookies_hook(void);
 
 void hearth_session_end(void);
 bool hearth_session_in_use(void);

@@ -61,12 +61,12 @@ hearth_task *hearth_timer_task(uint64_t callback, void *owner)
 }
 
 /* No task runs: running out of memory would be the end of the process. */
-static bool make_call(const char *function, double argument, zval *callable, zval **args)
+static bool make_call(const char *method, double argument, zval *callable, zval **args)
 {
 	volatile bool made = false;
 
 	zend_try {
-		ZVAL_STRING(callable, function);
+		ZVAL_STR(callable, zend_strpprintf(0, "Hearth\\Internal\\PoolReports::%s", method));
 		*args = emalloc(sizeof(zval));
 		ZVAL_DOUBLE(*args, argument);
 		made = true;
@@ -74,13 +74,13 @@ static bool make_call(const char *function, double argument, zval *callable, zva
 	return made;
 }
 
-hearth_task *hearth_call_task(const char *function, double argument, void *owner)
+/* A task that asks the pools of this process for something; NULL where there can be none. */
+hearth_task *hearth_call_pools(const char *method, double argument, void *owner)
 {
 	hearth_task *task;
 	zval callable, *args;
 
-	if (!zend_hash_str_find_ptr_lc(CG(function_table), function, strlen(function))
-			|| !make_call(function, argument, &callable, &args)) {
+	if (!zend_hash_str_exists(CG(class_table), ZEND_STRL("hearth\\pool\\pools")) || !make_call(method, argument, &callable, &args)) {
 		return NULL;
 	}
 	task = hearth_task_new(HEARTH_JOB_CALL, hearth_request_state_new(NULL));

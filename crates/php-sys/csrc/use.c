@@ -187,30 +187,34 @@ static hearth_task *user_of(const void *const *what, uint32_t count, const heart
 	return NULL;
 }
 
-/* May PHP code run in the call, and wait there? Of streams only in those that have a wrapper or a filter written in PHP. */
+static int stream_kind, persistent_stream_kind;
+
+/* Has it a wrapper or a filter written in PHP, or is it no stream at all? */
+static bool may_run_php(zval *value)
+{
+	const php_stream *stream;
+
+	if (!value || Z_TYPE_P(value) != IS_RESOURCE) {
+		return false;
+	}
+	if (Z_RES_TYPE_P(value) != stream_kind && Z_RES_TYPE_P(value) != persistent_stream_kind) {
+		return true;
+	}
+	stream = Z_RES_VAL_P(value);
+	return stream->readfilters.head || stream->writefilters.head
+		|| (stream->ops->label[0] == 'u' && strcmp(stream->ops->label, "user-space") == 0);
+}
+
+/* May PHP code run in the call, and wait there? */
 static bool nests(zend_execute_data *call, const hearth_watch *watch)
 {
-	zval *stream;
+	zval *first;
 
 	if (!(watch->use & HEARTH_IN_USE_NESTED)) {
 		return false;
 	}
-	for (uint32_t number = 1; number <= HEARTH_MOST_USED; number++) {
-		stream = hearth_argument(call, number);
-		if (stream && Z_TYPE_P(stream) == IS_RESOURCE) {
-			const php_stream *of = Z_RES_VAL_P(stream);
-
-			if ((Z_RES_TYPE_P(stream) == php_file_le_stream() || Z_RES_TYPE_P(stream) == php_file_le_pstream())
-					&& !of->readfilters.head && !of->writefilters.head && strcmp(of->ops->label, "user-space") != 0) {
-				continue;
-			}
-			return true;
-		}
-		if (number == 1) {
-			return true;
-		}
-	}
-	return false;
+	first = hearth_argument(call, 1);
+	return !first || Z_TYPE_P(first) != IS_RESOURCE || may_run_php(first) || may_run_php(hearth_argument(call, 2));
 }
 
 static void refuse(zend_execute_data *call, hearth_task *other)
@@ -219,6 +223,18 @@ static void refuse(zend_execute_data *call, hearth_task *other)
 
 	hearth_on_two_tasks(other->owner, hearth_task_id(other), (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)});
 	zend_string_release(name);
+}
+
+/* Is the call to close a descriptor that another task waits on by other means, such as stream_select()? Then it threw. */
+static bool closes_what_is_waited_on(zend_execute_data *call)
+{
+	zval *value = hearth_argument(call, 1);
+	php_socket_t fd;
+
+	return value && Z_TYPE_P(value) == IS_RESOURCE && Z_RES_TYPE_P(value) == stream_kind
+		&& php_stream_cast((php_stream *) Z_RES_VAL_P(value), PHP_STREAM_AS_FD_FOR_SELECT | PHP_STREAM_CAST_INTERNAL, (void *) &fd, 0)
+			== SUCCESS
+		&& hearth_on_refuses(fd);
 }
 
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
@@ -235,6 +251,9 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 			refuse(call, other);
 			return;
 		}
+	}
+	if ((watch->use & HEARTH_CLOSES) && closes_what_is_waited_on(call)) {
+		return;
 	}
 	if (EXPECTED(!nests(call, watch))) {
 		watch->original(call, return_value);
@@ -302,11 +321,19 @@ static bool is_listed(const zend_module_entry *module)
 
 static void use_all(HashTable *all)
 {
+	static const zend_module_entry *last;
+	static bool listed;
 	zend_function *function;
 
 	ZEND_HASH_FOREACH_PTR(all, function) {
-		if (function->type == ZEND_INTERNAL_FUNCTION && is_listed(function->internal_function.module)
-				&& !(function->common.fn_flags & ZEND_ACC_ABSTRACT)) {
+		if (function->type != ZEND_INTERNAL_FUNCTION) {
+			continue;
+		}
+		if (function->internal_function.module != last) {
+			last = function->internal_function.module;
+			listed = is_listed(last);
+		}
+		if (listed && !(function->common.fn_flags & ZEND_ACC_ABSTRACT)) {
 			hearth_watch_of(function)->use |= HEARTH_IN_USE;
 		}
 	} ZEND_HASH_FOREACH_END();
@@ -322,6 +349,8 @@ void hearth_watch_use(void)
 	zend_class_entry *ce;
 	zend_function *function;
 
+	stream_kind = php_file_le_stream();
+	persistent_stream_kind = php_file_le_pstream();
 	use_all(CG(function_table));
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		use_all(&ce->function_table);

@@ -150,25 +150,27 @@ ZEND_METHOD(Hearth_Internal_Waiters, wait)
 hearth_task *hearth_waiters_serve(zend_object *waiters, zval *value, zval *offer)
 {
 	hearth_queue *queue = queue_of(waiters);
-	hearth_task *task;
+	hearth_task *task = queue->first;
 	zval before;
 
-	while ((task = queue->first)) {
-		leave(task);
-		/* False: it was cancelled, or its time is up, but it has not run since. */
-		if (hearth_on_unpark(task->owner)) {
-			ZVAL_COPY_VALUE(&before, &task->place.value);
-			ZVAL_COPY(&task->place.value, value);
-			task->place.served = true;
-			if (offer) {
-				ZVAL_COPY_VALUE(offer, &before);
-			} else {
-				zval_ptr_dtor(&before);
-			}
-			return task;
-		}
+	if (!task) {
+		return NULL;
 	}
-	return NULL;
+	leave(task);
+	/*
+	 * It may have been woken for something else before, and not have run since: a task of its request has ended. One that was
+	 * cancelled meanwhile passes on what it was served.
+	 */
+	hearth_on_unpark(task->owner);
+	ZVAL_COPY_VALUE(&before, &task->place.value);
+	ZVAL_COPY(&task->place.value, value);
+	task->place.served = true;
+	if (offer) {
+		ZVAL_COPY_VALUE(offer, &before);
+	} else {
+		zval_ptr_dtor(&before);
+	}
+	return task;
 }
 
 ZEND_METHOD(Hearth_Internal_Waiters, serve)

@@ -75,6 +75,8 @@ pub struct hearth_boot_args {
 pub struct hearth_source {
     pub name: hearth_str,
     pub source: hearth_str,
+    pub classes: *const hearth_str,
+    pub class_count: usize,
 }
 
 pub const HEARTH_RESIDENT: c_int = 0;
@@ -132,7 +134,7 @@ pub struct hearth_script {
 unsafe extern "C" {
     pub fn hearth_abi() -> hearth_abi_info;
     pub fn hearth_boot(args: *const hearth_boot_args) -> bool;
-    pub fn hearth_load_library(files: *const hearth_source, count: usize) -> c_int;
+    pub fn hearth_library_register(files: *const hearth_source, count: usize);
     pub fn hearth_run_entry(path: *const c_char) -> c_int;
     pub fn hearth_boot_error() -> hearth_str;
     pub fn hearth_seal();
@@ -171,6 +173,7 @@ unsafe extern "C" {
     pub fn hearth_calls(function: hearth_str) -> bool;
     pub fn hearth_handed_on(index: u32) -> i64;
     pub fn hearth_can_wait() -> bool;
+    pub fn hearth_must_stay() -> bool;
     pub fn hearth_may_leave() -> bool;
     pub fn hearth_refuse_wait();
     pub fn hearth_busy(busy: bool) -> bool;
@@ -182,7 +185,7 @@ unsafe extern "C" {
     pub fn hearth_release(retained: *mut c_void);
     pub fn hearth_timer_task(callback: u64, owner: *mut c_void) -> *mut hearth_task;
     pub fn hearth_timer_forget(callback: u64);
-    pub fn hearth_call_task(
+    pub fn hearth_call_pools(
         function: *const c_char,
         argument: c_double,
         owner: *mut c_void,

@@ -348,6 +348,10 @@ callbacks! {
         host().two_tasks(task, Holder::current().task);
     }
 
+    fn hearth_on_refuses(fd: c_int) -> bool {
+        host().refuses(fd)
+    }
+
     fn hearth_on_owner_release(owner: *mut c_void) {
         // SAFETY: releases the reference of hearth_on_task_new.
         task::reuse(&mut unsafe { Rc::from_raw(owner.cast::<TaskCell>()) });

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use php_sys as sys;
 
-use crate::engine::{self, BootError};
+use crate::engine::BootError;
 use crate::task::Task;
 
 /// What the php command line asks to run.
@@ -58,7 +58,6 @@ impl Cli {
         if !unsafe { sys::hearth_cli_request_startup(script, count, pointers.as_mut_ptr()) } {
             return Err(BootError("PHP could not start the request".to_owned()));
         }
-        engine::load_library()?;
         let code = code.map_or(std::ptr::null(), leak);
         // SAFETY: script and code were leaked; the owner outlives the C task.
         let task = Task::detached(|owner| unsafe {

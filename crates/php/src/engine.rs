@@ -6,6 +6,8 @@ use std::path::Path;
 
 use php_sys as sys;
 
+use crate::ini::{ini_line, ini_mistake};
+
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 
 /// What the engine is for.
@@ -92,39 +94,18 @@ pub fn series() -> &'static str {
     sys::PHP_SERIES
 }
 
-fn ini_text(boot: &Boot) -> CString {
+fn ini_text(boot: &Boot) -> Result<CString, BootError> {
     let mut text = Vec::new();
-    for (key, value) in boot.mode.settings() {
-        text.extend_from_slice(format!("{key}={value}\n").as_bytes());
+    for (name, value) in boot.mode.settings() {
+        text.extend(ini_line(name.as_bytes(), value.as_bytes()));
     }
-    for (key, value) in &boot.ini {
-        text.extend(ini_line(key.as_bytes(), value.as_bytes()));
-    }
-    text.retain(|&byte| byte != 0);
-    CString::new(text).expect("NULs were removed")
-}
-
-/// As the php command does: a value that is not plain is quoted, so that `-d date.timezone=Europe/Rome` works.
-fn ini_line(key: &[u8], value: &[u8]) -> Vec<u8> {
-    let quoted = value.starts_with(b"\"") || value.starts_with(b"'");
-    let plain = value.first().is_none_or(u8::is_ascii_alphanumeric)
-        && !value.iter().any(|byte| b";(|&~!^".contains(byte));
-    let mut line = [key, b"="].concat();
-    if quoted || plain {
-        line.extend_from_slice(value);
-    } else {
-        line.push(b'"');
-        for &byte in value {
-            line.extend_from_slice(if byte == b'"' {
-                b"\\\""
-            } else {
-                std::slice::from_ref(&byte)
-            });
+    for (name, value) in &boot.ini {
+        if let Some(mistake) = ini_mistake(name, value) {
+            return Err(BootError(mistake));
         }
-        line.push(b'"');
+        text.extend(ini_line(name.as_bytes(), value.as_bytes()));
     }
-    line.push(b'\n');
-    line
+    CString::new(text).map_err(|_| BootError("a PHP setting contains a NUL byte".to_owned()))
 }
 
 fn check_abi() -> Result<(), BootError> {
@@ -173,7 +154,7 @@ fn executable() -> CString {
         .unwrap_or_default()
 }
 
-/// Start the engine and load our own library. Once per process, before any thread.
+/// Start the engine. Once per process, before any thread.
 pub fn boot(boot: &Boot) -> Result<(), BootError> {
     check_abi()?;
     let is_cli = boot.mode == Mode::CommandLine;
@@ -191,13 +172,16 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
     let argv: &'static mut [*mut c_char] =
         Box::leak(Box::new([name.into_raw(), std::ptr::null_mut()]));
     let args: &'static sys::hearth_boot_args = Box::leak(Box::new(sys::hearth_boot_args {
-        ini_entries: ini_text(boot).into_raw(),
+        ini_entries: ini_text(boot)?.into_raw(),
         ini_path: path.map_or(std::ptr::null(), |p| p.into_raw().cast_const()),
         no_ini: boot.no_ini,
         mode: boot.mode.number(),
         argc: 1,
         argv: argv.as_mut_ptr(),
     }));
+    if boot.mode != Mode::Classic {
+        register_library();
+    }
     // SAFETY: `args` and all it points to live as long as the process, as hearth_boot asks.
     let started = unsafe { sys::hearth_boot(args) };
     if borrowed {
@@ -214,26 +198,24 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
     }
 }
 
-/// Load `Hearth\…`. In a server right after [`boot`]; on the command line once the request has begun.
-pub(crate) fn load_library() -> Result<(), BootError> {
+/// Tell the engine of the classes of `Hearth\…`: each is compiled where it is first named.
+fn register_library() {
+    let text = |text: &'static str| sys::hearth_str::new(text.as_bytes());
     let files: Vec<_> = PRELUDE
         .iter()
-        .map(|(name, source)| sys::hearth_source {
-            name: sys::hearth_str::new(name.as_bytes()),
-            source: sys::hearth_str::new(source.as_bytes()),
+        .map(|(name, source, classes)| {
+            let classes = Vec::leak(classes.iter().map(|class| text(class)).collect());
+            sys::hearth_source {
+                name: text(name),
+                source: text(source),
+                classes: classes.as_ptr(),
+                class_count: classes.len(),
+            }
         })
         .collect();
-    // SAFETY: the sources are constants of this binary; include_str! data is followed by no NUL, and the C side uses
-    // lengths only.
-    let outcome = unsafe { sys::hearth_load_library(files.as_ptr(), files.len()) };
-    if outcome == sys::HEARTH_OK {
-        Ok(())
-    } else {
-        Err(BootError(format!(
-            "Hearth's own PHP library failed: {}",
-            reported()
-        )))
-    }
+    let files = Vec::leak(files);
+    // SAFETY: the list was leaked, and its texts are constants of this binary; the C side uses lengths only.
+    unsafe { sys::hearth_library_register(files.as_ptr(), files.len()) };
 }
 
 fn reported() -> String {
@@ -241,9 +223,8 @@ fn reported() -> String {
     String::from_utf8_lossy(unsafe { sys::hearth_boot_error().bytes() }).into_owned()
 }
 
-/// Load our library, run the entry script and keep the handler it returns.
+/// Run the entry script and keep the handler it returns.
 pub fn run_entry(app: &Path) -> Result<(), BootError> {
-    load_library()?;
     let shown = app.display();
     let path = CString::new(app.as_os_str().as_encoded_bytes())
         .map_err(|_| BootError(format!("{shown}: a path cannot contain a NUL byte")))?;
@@ -268,7 +249,7 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
     }
 }
 
-/// What the app is, by the word of `entryKind()` in php/src: `callable` was made for Hearth and for several requests at
+/// What the app is, by the word of `Adapter::entryKind()` in php/src: `callable` was made for Hearth and for several requests at
 /// once; `laravel`, `symfony`, `slim`, `psr-15` and `frankenphp` were not.
 pub fn handler_kind() -> String {
     // SAFETY: the text is a buffer of the C side, and it is copied here.

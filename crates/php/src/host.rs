@@ -30,7 +30,7 @@ pub trait Host {
     fn alarm(&self) -> Box<dyn Alarm>;
     /// A line for the log; `request` is the id of the request that it is about, 0 for none.
     fn log(&self, level: Level, message: &str, request: u64);
-    /// What PHP code that the host called with [`call_task`] has to say to it.
+    /// What PHP code that the host called with [`call_pools`](crate::call_pools) has to say to it.
     fn report(&self, text: &str);
     /// A task ended in a fatal error: the process is to be replaced.
     fn broken(&self);
@@ -51,10 +51,18 @@ pub trait Host {
     /// Task `intruder` was refused what task `owner` uses and waits on: where both have sent something, nobody can tell whose
     /// answer comes next.
     fn two_tasks(&self, owner: u64, intruder: u64);
+    /// Does another task wait on that descriptor? Then an exception is under way.
+    fn refuses(&self, fd: i32) -> bool;
     /// How many locks of libraries this thread holds: while it holds one, no task is left.
     fn locks_held(&self) -> usize;
     /// What ended left locks behind: count only `count` of them from here on. The number of the others.
     fn forget_locks(&self, count: usize) -> usize;
+    /// A task of this request, if it is one of a request, is about to run on a runner's poll.
+    fn resumes(&self, request: Option<&Request>);
+    /// It waits again, or has ended.
+    fn left(&self);
+    /// How long until this request's time is over; [`Duration::MAX`] without a limit.
+    fn time_left(&self, request: &Request) -> Duration;
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }

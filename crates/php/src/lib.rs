@@ -15,6 +15,7 @@ mod family;
 mod holder;
 mod host;
 mod incoming;
+mod ini;
 mod limit;
 mod request;
 mod runner;
@@ -30,9 +31,13 @@ pub use engine::{
 pub use holder::{Holder, throw_two_tasks};
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::{BodyFault, BodySource};
+pub use ini::{ini_mistake, ini_setting};
 pub use request::{Body, Client, Pipe, Request, Response, Script};
 pub use task::{
-    Task, call_task, current_request_id, current_task_id, loop_stop_task, timer_forget, timer_task,
-    times_resumed,
+    Task, call_pools, current_request_id, current_task_id, loop_stop_task, timer_forget,
+    timer_task, times_resumed,
 };
-pub use wait::{Cancel, Cancelled, interrupt, is_unwinding, note_interrupted, throw_error, wait};
+pub use wait::{
+    Cancel, Cancelled, interrupt, is_unwinding, note_interrupted, refuse_wait, stayed_too_long,
+    stays, throw_error, wait,
+};

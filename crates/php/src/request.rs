@@ -54,6 +54,8 @@ pub struct Request {
     joined: RefCell<Vec<u8>>,
     /// When its time is over, in the host's milliseconds.
     deadline: Cell<u64>,
+    /// It was told that its time is over.
+    overdue: Cell<bool>,
     /// Nobody waits for the answer any more.
     abandoned: Cell<bool>,
     /// In classic mode.
@@ -115,6 +117,7 @@ impl Request {
             waiter: RefCell::new(None),
             joined: RefCell::default(),
             deadline: Cell::new(u64::MAX),
+            overdue: Cell::new(false),
             abandoned: Cell::new(false),
             script: OnceCell::new(),
         })
@@ -131,6 +134,12 @@ impl Request {
 
     pub fn set_deadline(&self, deadline: u64) {
         self.deadline.set(deadline);
+    }
+
+    /// Its time is over, and it has until `deadline` before it is told again. True the first time.
+    pub fn tell_overdue(&self, deadline: u64) -> bool {
+        self.deadline.set(deadline);
+        !self.overdue.replace(true)
     }
 
     /// What it runs; kept for as long as the request.

@@ -59,7 +59,10 @@ impl Future for Run {
         let Some(task) = place.as_mut() else {
             return Poll::Pending;
         };
-        ready!(Pin::new(task).poll(context));
+        host().resumes(task.request_of().map(Rc::as_ref));
+        let step = Pin::new(task).poll(context);
+        host().left();
+        ready!(step);
         *place = None;
         host().task_ended();
         if Rc::clone(runner).rest() {

@@ -218,7 +218,7 @@ fn tell_library(id: u64) {
         clippy::cast_precision_loss,
         reason = "an id would need 2^29 tasks in one slot"
     )]
-    if let Some(task) = call_task(c"Hearth\\Internal\\taskBroke", id as f64) {
+    if let Some(task) = call_pools(c"taskBroke", id as f64) {
         runner::start(Rc::clone(&task.0));
     }
     TELLING.set(false);
@@ -361,10 +361,10 @@ pub fn timer_task(id: u64) -> Option<Task> {
     Task::detached(|owner| unsafe { sys::hearth_timer_task(id, owner) })
 }
 
-/// A task that calls the PHP function `name` with one number, or `None` if there is no such function.
-pub fn call_task(name: &std::ffi::CStr, argument: f64) -> Option<Task> {
+/// A task that calls a method of `Hearth\Internal\PoolReports` with one number, or `None` if this process has no pools.
+pub fn call_pools(method: &std::ffi::CStr, argument: f64) -> Option<Task> {
     // SAFETY: the name is copied; the owner outlives the C task, as in Task::request.
-    Task::detached(|owner| unsafe { sys::hearth_call_task(name.as_ptr(), argument, owner) })
+    Task::detached(|owner| unsafe { sys::hearth_call_pools(method.as_ptr(), argument, owner) })
 }
 
 /// A task in which the app's loop is told to end and does, or `None` if it has none that waits for a request.

@@ -103,6 +103,33 @@ pub fn throw_error(message: &str) {
     throw(sys::HEARTH_THROW_ERROR, message);
 }
 
+/// Where the task that runs must not be left, how long its calls may block: as long as its request may take yet,
+/// [`Duration::MAX`] without a limit. `None` elsewhere.
+pub fn stays() -> Option<Duration> {
+    // SAFETY: reads thread-local and engine flags.
+    if !unsafe { sys::hearth_must_stay() } || is_forked() {
+        return None;
+    }
+    let request = current().and_then(|cell| cell.request.as_ref());
+    Some(request.map_or(Duration::MAX, |request| host().time_left(request)))
+}
+
+/// The task that runs has blocked for so long: it gets the error that its request's time is over.
+pub fn stayed_too_long() {
+    let _busy = Busy::enter();
+    if let Some(cell) = current() {
+        note_overdue(cell);
+        take_cancel(cell);
+    }
+}
+
+/// Raise the error that a task cannot wait here.
+pub fn refuse_wait() {
+    let _busy = Busy::enter();
+    // SAFETY: raises an exception, as `throw` does.
+    unsafe { sys::hearth_refuse_wait() };
+}
+
 /// Wait for `future` on the stack of the task that runs: to the PHP code it is a call that blocks.
 ///
 /// When the task is cancelled meanwhile, or the engine is at a place at which a task must not be left, the exception is
@@ -125,8 +152,7 @@ pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
             return Err(Cancelled);
         }
         if !may_leave() {
-            // SAFETY: raises an exception, as `throw` does.
-            unsafe { sys::hearth_refuse_wait() };
+            refuse_wait();
             return Err(Cancelled);
         }
         cell.note_waker(waker);
@@ -147,12 +173,13 @@ pub(crate) fn on_interrupt() {
         // SAFETY: sets flags of the engine, on whose thread this is.
         unsafe { sys::hearth_time_out(i64::from(seconds)) };
     }
-    if let Some(why) = cell
-        .request
-        .as_ref()
-        .and_then(|request| host().overdue(request))
-    {
+    note_overdue(cell);
+    take_cancel(cell);
+}
+
+fn note_overdue(cell: &TaskCell) {
+    let request = cell.request.as_ref();
+    if let Some(why) = request.and_then(|request| host().overdue(request)) {
         cell.cancel.set(Some(why));
     }
-    take_cancel(cell);
 }

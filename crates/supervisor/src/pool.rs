@@ -1,6 +1,6 @@
 //! The connection pools of the app, as its workers report them.
 //!
-//! A worker answers with one JSON text (`reportPools()` in `php/src/Internal/pools.php`), which is read here once. Names
+//! A worker answers with one JSON text (`reportPools()` in `php/src/Internal/PoolReports.php`), which is read here once. Names
 //! come from the app, so there may be many: those beyond the first [`MOST_NAMES`] are shown as one pool, [`OTHER`].
 
 use std::collections::{BTreeMap, BTreeSet};

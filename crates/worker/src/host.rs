@@ -31,14 +31,19 @@ pub(crate) struct ProcessHost {
     pub(crate) has_closed_pools: Cell<bool>,
     /// `request.timeout`, for the message of who exceeds it.
     time_limit: Duration,
+    /// How long a request that was told so may wait on before it is told again.
+    grace: Duration,
     cli: bool,
 }
+
+/// Without a grace every wait would end at once, those of a clean-up too.
+const LEAST_GRACE: Duration = Duration::from_secs(1);
 
 impl ProcessHost {
     /// Make it and install it for this thread.
     pub(crate) fn install(
         board: Option<Writer>,
-        time_limit: Duration,
+        (time_limit, grace): (Duration, Duration),
         cli: bool,
     ) -> &'static ProcessHost {
         let host: &'static ProcessHost = Box::leak(Box::new(ProcessHost {
@@ -50,6 +55,7 @@ impl ProcessHost {
             reported: RefCell::default(),
             has_closed_pools: Cell::new(false),
             time_limit,
+            grace: grace.max(LEAST_GRACE),
             cli,
         }));
         php::install(host);
@@ -196,6 +202,11 @@ impl php::Host for ProcessHost {
         crate::descriptors::poison(owner, intruder);
     }
 
+    fn refuses(&self, fd: i32) -> bool {
+        // One that is of no use to anybody may be closed.
+        !hook::is_poisoned(fd) && hook::refuses(fd)
+    }
+
     fn locks_held(&self) -> usize {
         hook::locks_held()
     }
@@ -204,13 +215,34 @@ impl php::Host for ProcessHost {
         hook::forget_locks(count)
     }
 
+    fn resumes(&self, request: Option<&Request>) {
+        if let Some(request) = request {
+            crate::watchdog::running_until(request.deadline());
+        }
+    }
+
+    fn left(&self) {
+        crate::watchdog::stopped();
+    }
+
+    fn time_left(&self, request: &Request) -> Duration {
+        match request.deadline() {
+            u64::MAX => Duration::MAX,
+            // The clock counts whole milliseconds: at the end of this one it is over.
+            deadline => Duration::from_millis(deadline.saturating_sub(now_ms()) + 1),
+        }
+    }
+
     fn overdue(&self, request: &Request) -> Option<Cancel> {
         if now_ms() < request.deadline() {
             return None;
         }
-        // Said once: what the handler does about it may take until the grace is over.
-        request.set_deadline(u64::MAX);
-        self.count(Counter::Timeouts);
+        // What the handler does about it may take until the grace is over; then the wait that it is in ends too, and so on: one
+        // that catches everything must come to its end all the same.
+        let grace = u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX);
+        if request.tell_overdue(now_ms().saturating_add(grace)) {
+            self.count(Counter::Timeouts);
+        }
         Some(Cancel::Timeout(self.time_limit))
     }
 }

@@ -13,7 +13,7 @@ const CLOSE: f64 = 2.0;
 
 pub(crate) async fn close(host: &ProcessHost) {
     host.has_closed_pools.set(true);
-    let Some(task) = php::call_task(c"Hearth\\Internal\\closePools", CLOSE) else {
+    let Some(task) = php::call_pools(c"closePools", CLOSE) else {
         return;
     };
     let _ = tokio::time::timeout(Duration::from_secs_f64(2.0 * CLOSE), task).await;
@@ -24,7 +24,7 @@ pub(crate) async fn close(host: &ProcessHost) {
 pub(crate) async fn report(host: &ProcessHost, is_classic: bool, channel: Rc<AsyncFd<Channel>>) {
     let mut report = String::new();
     if !is_classic && !host.is_broken.get() && !host.has_closed_pools.get() {
-        if let Some(task) = php::call_task(c"Hearth\\Internal\\reportPools", 0.0) {
+        if let Some(task) = php::call_pools(c"reportPools", 0.0) {
             task.await;
         }
         report = host.reported.take().unwrap_or_default();

@@ -13,13 +13,13 @@ Usage: hearth run [options] SCRIPT [ARG…]
        hearth run [options] -r CODE [--] [ARG…]
        hearth run [options] < SCRIPT
 
-  -d KEY=VALUE   set a php.ini setting
-  -c PATH        look for php.ini there
-  -n             read no php.ini
-  -f FILE        run FILE
-  -r CODE        run CODE, without <?php
-  -l FILE        check the syntax only
-  -v, -m, -i     print version, modules, phpinfo()
+  -d NAME[=VALUE]  set a php.ini setting; the value is an expression of php.ini
+  -c PATH          look for php.ini there
+  -n               read no php.ini
+  -f FILE          run FILE
+  -r CODE          run CODE, without <?php
+  -l FILE          check the syntax only
+  -v, -m, -i       print version, modules, phpinfo()
 ";
 
 /// What the command line asks for.
@@ -42,17 +42,13 @@ fn attached(word: &[u8]) -> &OsStr {
     OsStr::from_bytes(word.strip_prefix(b"=").unwrap_or(word))
 }
 
-/// `KEY=VALUE`; a key alone is switched on.
-fn setting(word: &OsStr) -> (OsString, OsString) {
-    let word = word.as_bytes();
-    let (key, value) = match word.iter().position(|&byte| byte == b'=') {
-        Some(at) => (&word[..at], &word[at + 1..]),
-        None => (word, &b"1"[..]),
-    };
-    (
-        OsStr::from_bytes(key).to_owned(),
-        OsStr::from_bytes(value).to_owned(),
-    )
+/// A setting of `-d`, as the php command reads it.
+fn setting(word: &OsStr) -> Result<(OsString, OsString), String> {
+    let (name, value) = php::ini_setting(word);
+    match php::ini_mistake(&name, &value) {
+        None => Ok((name, value)),
+        Some(mistake) => Err(format!("-d: {mistake}")),
+    }
 }
 
 /// As the php command reads it: options up to the script or `--`; `-dKEY=VALUE` and `-d KEY=VALUE` are the same. File
@@ -89,7 +85,7 @@ fn parse(args: &[OsString]) -> Result<Command, String> {
                 .ok_or_else(|| format!("-{letter} needs a value"))
         };
         match letter {
-            'd' => command.boot.ini.push(setting(&value()?)),
+            'd' => command.boot.ini.push(setting(&value()?)?),
             'c' => command.boot.ini_path = Some(value()?),
             'n' => command.boot.no_ini = true,
             'f' => command.run = Some(Run::File(value()?)),
@@ -162,7 +158,11 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
         _ => "Standard input code".into(),
     };
     let argv: Vec<OsString> = std::iter::once(name).chain(args).collect();
-    ProcessHost::install(None, std::time::Duration::ZERO, true);
+    ProcessHost::install(
+        None,
+        (std::time::Duration::ZERO, std::time::Duration::ZERO),
+        true,
+    );
     crate::waiter::interruptible();
     let mut script = match Cli::start(run, &argv) {
         Ok(script) => script,
@@ -219,5 +219,9 @@ mod tests {
     fn what_is_missing_or_unknown_is_named() {
         assert_eq!(parsed(&["-d"]).unwrap_err(), "-d needs a value");
         assert_eq!(parsed(&["-y"]).unwrap_err(), "unknown option -y");
+        assert_eq!(
+            parsed(&["-d", "a=1\nb=2"]).unwrap_err(),
+            "-d: the setting \"a\" has more than one line; put the value in quotes"
+        );
     }
 }

@@ -309,6 +309,18 @@ impl Waiter for Tokio {
         php::wait(tokio::task::spawn_blocking(work)).is_ok_and(|joined| joined.is_ok())
     }
 
+    fn stays(&self) -> Option<Duration> {
+        php::stays()
+    }
+
+    fn stayed_too_long(&self) {
+        php::stayed_too_long();
+    }
+
+    fn refuse_to_stay(&self) {
+        php::refuse_wait();
+    }
+
     fn is_unwinding(&self) -> bool {
         php::is_unwinding()
     }

@@ -305,7 +305,8 @@ async fn serve(mut start: Start) -> Result<(), String> {
         .and_then(Writer::attach)
         .map_err(text)?;
     let limit = Duration::try_from_secs_f64(start.boot.request_timeout).unwrap_or_default();
-    let host = ProcessHost::install(Some(board), limit, false);
+    let grace = Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX);
+    let host = ProcessHost::install(Some(board), (limit, grace), false);
     let classic = start.boot.classic.then(|| Classic::new(&start.boot));
     let classic = classic
         .transpose()
@@ -315,8 +316,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
     }
     let spread = Spread::new(start.slot, std::mem::take(&mut start.spread)).map_err(text)?;
     let worker = Rc::new(Worker::new(&start, host, classic, spread.map(Rc::new)));
-    watchdog::start(Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX))
-        .map_err(text)?;
+    watchdog::start(grace).map_err(text)?;
     if let Some(path) = &start.boot.probe
         && let Err(message) = probe::ask(&worker, path).await
     {

@@ -57,7 +57,7 @@ final class Laravel
     public function handle(Request $request): ?Response
     {
         self::makeCurrent($sandbox = clone $this->app);
-        $laravelRequest = \Illuminate\Http\Request::createFromBase(toSymfony($request));
+        $laravelRequest = \Illuminate\Http\Request::createFromBase(SymfonyBridge::toSymfony($request));
         $response = null;
         \Hearth\defer(function () use ($sandbox, $laravelRequest, &$response): void {
             // After what the app itself has deferred.
@@ -69,7 +69,7 @@ final class Laravel
         $response = $sandbox->make(Kernel::class)->handle($laravelRequest);
         $this->dispatch($sandbox, 'RequestHandled', $sandbox, $laravelRequest, $response);
 
-        return fromSymfony($response);
+        return SymfonyBridge::fromSymfony($response);
     }
 
     /** @param \Symfony\Component\HttpFoundation\Response|null $response null when the handler ended in `exit()` or an exception */

@@ -31,7 +31,7 @@ final class Scope
         $task = taskId();
         actFor($caller);
         onTaskEnd($task, static function (int $task, bool $interrupted = false) use ($caller): void {
-            if ($interrupted) {
+            if ($interrupted && \class_exists(\Hearth\Pool\Pools::class, false)) {
                 \Hearth\Pool\Pools::taskInterrupted($caller);
             }
         });

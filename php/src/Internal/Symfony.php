@@ -38,7 +38,7 @@ final class Symfony
 
     public function handle(Request $request): ?Response
     {
-        $symfonyRequest = toSymfony($request);
+        $symfonyRequest = SymfonyBridge::toSymfony($request);
         $response = null;
         \Hearth\defer(function () use ($symfonyRequest, &$response): void {
             // After what the app itself has deferred.
@@ -46,7 +46,7 @@ final class Symfony
         });
         $response = $this->kernel->handle($symfonyRequest);
 
-        return fromSymfony($response);
+        return SymfonyBridge::fromSymfony($response);
     }
 
     /** @param \Symfony\Component\HttpFoundation\Response|null $response null when the handler ended in `exit()` or an exception */

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Hearth\Tests\Unit;
 
+use Hearth\Internal\Adapter;
 use Hearth\Request;
 use Hearth\Response;
 use Hearth\Tests\TestCase;
@@ -19,9 +20,6 @@ use Symfony\Component\HttpFoundation\StreamedResponse;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\HttpKernel\TerminableInterface;
 
-use function Hearth\Internal\adapt;
-use function Hearth\Internal\entryKind;
-
 final class AdaptTest extends TestCase
 {
     protected function setUp(): void
@@ -33,23 +31,23 @@ final class AdaptTest extends TestCase
 
     public function testCallables(): void
     {
-        self::assertSame('hi', adapt(fn () => 'hi')());
-        self::assertSame('2', adapt('strval')(2));
-        self::assertSame(2, adapt([new \ArrayObject([1, 2]), 'count'])());
+        self::assertSame('hi', Adapter::adapt(fn () => 'hi')());
+        self::assertSame('2', Adapter::adapt('strval')(2));
+        self::assertSame(2, Adapter::adapt([new \ArrayObject([1, 2]), 'count'])());
         $object = new class() {
             public function __invoke(): string
             {
                 return 'invoked';
             }
         };
-        self::assertSame('invoked', adapt($object)());
+        self::assertSame('invoked', Adapter::adapt($object)());
     }
 
     public function testNothingThatHandles(): void
     {
         foreach ([null, 1, true, 'no such function', [], new \stdClass()] as $value) {
-            self::assertNull(adapt($value));
-            self::assertSame('', entryKind($value));
+            self::assertNull(Adapter::adapt($value));
+            self::assertSame('', Adapter::entryKind($value));
         }
     }
 
@@ -67,7 +65,7 @@ final class AdaptTest extends TestCase
         };
         $upload = ['name' => 'a.txt', 'type' => 'text/plain', 'tmp_name' => __FILE__, 'error' => 0, 'size' => 3];
         $nested = ['name' => ['x' => ['b.txt']], 'type' => ['x' => ['']], 'tmp_name' => ['x' => ['']], 'error' => ['x' => [4]], 'size' => ['x' => [0]]];
-        $response = adapt($handler)(new Request(
+        $response = Adapter::adapt($handler)(new Request(
             'POST',
             '/path?q=1&r[]=2',
             ['Host' => ['example.org:81'], 'Cookie' => ['c=d; e=f'], 'Content-Type' => ['application/x-www-form-urlencoded; charset=utf-8']],
@@ -101,7 +99,7 @@ final class AdaptTest extends TestCase
             }
         };
         $request = new Request('POST', '/', ['Content-Type' => ['application/json']], '{"a":1}');
-        self::assertSame('NULL{"a":1}', adapt($handler)($request)->body());
+        self::assertSame('NULL{"a":1}', Adapter::adapt($handler)($request)->body());
     }
 
     private static function needs(string $type): void
@@ -132,7 +130,7 @@ final class AdaptTest extends TestCase
                 $this->log[] = 'terminated';
             }
         };
-        $handler = adapt($kernel);
+        $handler = Adapter::adapt($kernel);
         $response = $this->inTask(function () use ($handler, $kernel): Response {
             $response = $handler(new Request('PUT', '/x?q=v', ['Host' => ['h']], 'raw'));
             self::assertSame(['vraw'], $kernel->log, 'terminate() ran before the response was sent');
@@ -142,16 +140,16 @@ final class AdaptTest extends TestCase
         self::assertSame(['vraw', 'terminated'], $kernel->log);
         self::assertSame([201, 'content', '1, 2'], [$response->status(), $response->body(), $response->header('x-y')]);
         self::assertCount(2, $response->headers()['Set-Cookie']);
-        self::assertSame('symfony', entryKind($kernel));
+        self::assertSame('symfony', Adapter::entryKind($kernel));
     }
 
     public function testSymfonyFilesAndStreams(): void
     {
         self::needs(BinaryFileResponse::class);
-        $file = \Hearth\Internal\toResponse(new BinaryFileResponse(__FILE__));
+        $file = \Hearth\Internal\ResponseConverter::toResponse(new BinaryFileResponse(__FILE__));
         self::assertSame(\realpath(__FILE__), $file->filePath());
         \ob_start();
-        self::assertNull(\Hearth\Internal\toResponse(new StreamedResponse(function (): void {
+        self::assertNull(\Hearth\Internal\ResponseConverter::toResponse(new StreamedResponse(function (): void {
             echo 'one ';
             \flush();
             echo 'two';
@@ -161,7 +159,7 @@ final class AdaptTest extends TestCase
         \file_put_contents($temporary, 'gone afterwards');
         \ob_start();
         $file = (new BinaryFileResponse($temporary))->deleteFileAfterSend()->prepare(SymfonyRequest::create('/'));
-        self::assertNull(\Hearth\Internal\toResponse($file));
+        self::assertNull(\Hearth\Internal\ResponseConverter::toResponse($file));
         \ob_end_clean();
         self::assertFileDoesNotExist($temporary);
     }
@@ -176,12 +174,12 @@ final class AdaptTest extends TestCase
         };
         \Hearth\Internal\Entry::give($kernel);
         try {
-            self::assertSame('callable', entryKind(null));
-            self::assertSame('handed over', adapt(null)());
+            self::assertSame('callable', Adapter::entryKind(null));
+            self::assertSame('handed over', Adapter::adapt(null)());
         } finally {
             (new \ReflectionProperty(\Hearth\Internal\Entry::class, 'given'))->setValue(null, null);
         }
-        self::assertSame('', entryKind(null));
+        self::assertSame('', Adapter::entryKind(null));
     }
 
     public function testASnapshotPutsPropertiesBack(): void
@@ -251,7 +249,7 @@ final class AdaptTest extends TestCase
                 return null;
             }
         };
-        $handler = adapt($kernel);
+        $handler = Adapter::adapt($kernel);
         $response = $this->inTask(fn () => $handler(new Request('POST', '/', ['Host' => ['h']], 'k=v', ['k' => 'v'])));
         self::assertSame(['v', 'terminated'], $kernel->log);
         self::assertSame('{"ok":true}', $response->body());

@@ -336,7 +336,7 @@ final class PoolBorrowTest extends PoolTestCase
             $two = $this->pool();
             $one->with(fn () => null);
             $borrower = async(fn () => $two->with(fn () => self::pause(0.02)));
-            \Hearth\Internal\closePools(1.0);
+            \Hearth\Internal\PoolReports::closePools(1.0);
             self::assertTrue($borrower->isDone());
             self::assertSame(0, FakeConnection::$open);
         });
@@ -347,7 +347,7 @@ final class PoolBorrowTest extends PoolTestCase
         $this->inTask(function (): void {
             $pool = $this->pool(name: 'numbers');
             $pool->with(fn () => self::pause(0.003));
-            $stats = \Hearth\Internal\poolStats()['numbers'];
+            $stats = \Hearth\Internal\PoolReports::poolStats()['numbers'];
             self::assertSame(1, $stats['useTime']['count']);
             self::assertSame(0, $stats['useTime']['buckets']['0.0025']);
             self::assertSame(1, $stats['useTime']['buckets']['+Inf']);

@@ -155,7 +155,7 @@ final class ResponseTest extends TestCase
 
     public function testToResponse(): void
     {
-        self::assertSame('[1]', Internal\toResponse([1])->body());
+        self::assertSame('[1]', Internal\ResponseConverter::toResponse([1])->body());
         $json = new class() implements \JsonSerializable, \IteratorAggregate {
             public function jsonSerialize(): array
             {
@@ -167,24 +167,24 @@ final class ResponseTest extends TestCase
                 return new \ArrayIterator([]);
             }
         };
-        self::assertSame('{"json":true}', Internal\toResponse($json)->body());
+        self::assertSame('{"json":true}', Internal\ResponseConverter::toResponse($json)->body());
         $generator = (fn () => yield 'piece')();
-        self::assertSame($generator, Internal\toResponse($generator)->body());
+        self::assertSame($generator, Internal\ResponseConverter::toResponse($generator)->body());
         foreach ([1 => 'int', 'stdClass' => new \stdClass(), 'bool' => false, 'float' => 1.5] as $type => $value) {
-            $error = $this->thrown(\TypeError::class, fn () => Internal\toResponse($type === 1 ? 1 : $value));
+            $error = $this->thrown(\TypeError::class, fn () => Internal\ResponseConverter::toResponse($type === 1 ? 1 : $value));
             self::assertStringContainsString('the handler returned ' . ($type === 1 ? 'int' : $type), $error->getMessage());
         }
     }
 
     public function testPsrResponse(): void
     {
-        $response = Internal\toResponse(new PsrResponse(404, ['X' => ['a', 'b']], 'gone'));
+        $response = Internal\ResponseConverter::toResponse(new PsrResponse(404, ['X' => ['a', 'b']], 'gone'));
         self::assertSame([404, ['X' => ['a', 'b']], 'gone'], [$response->status(), $response->headers(), $response->body()]);
 
         $big = \random_bytes(200_000);
         $stream = (new Psr17Factory())->createStream($big);
         $stream->seek(5);
-        $response = Internal\toResponse(new PsrResponse(200, [], $stream));
+        $response = Internal\ResponseConverter::toResponse(new PsrResponse(200, [], $stream));
         self::assertSame('200000', $response->header('Content-Length'));
         self::assertSame($big, \implode('', \iterator_to_array($response->body(), false)));
     }

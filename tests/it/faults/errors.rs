@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::app;
-use crate::support::{admin, eventually, let_go, ok, one_worker, until_handled};
+use crate::support::{UNTIL_GO, admin, eventually, let_go, ok, one_worker, until_handled};
 
 #[test]
 fn an_exception_is_a_500_and_a_log_line_with_the_request_id() {
@@ -225,4 +225,47 @@ fn what_somebody_awaited_or_cancelled_is_not_logged() {
     ok(&server.get("/cancelled"));
     let stopped = server.stop();
     assert!(!stopped.log.contains("Uncaught"), "{}", stopped.log);
+}
+
+/// Where a task must not be left, others may be started, on top of it: the end of one of these is not the end of that.
+#[test]
+fn a_fatal_error_in_a_child_that_a_destructor_started_leaves_the_others_their_waits() {
+    let app = r#"class Ends { public $self; function __destruct() { $GLOBALS['end'](); } }
+        spl_autoload_register(fn ($class) => str_starts_with($class, 'Missing') && $GLOBALS['end']());
+        $waits = function () {
+            $channel = new Hearth\Channel();
+            Hearth\async(fn () => $channel->send('it waits', 5));
+            return $channel->receive(5);
+        };
+        return function ($request) use ($waits) {
+            if ($request->path === '/slow') {
+                UNTIL_GO
+                return $waits();
+            }
+            $GLOBALS['end'] = function () use ($request) {
+                $start = fn () => Hearth\async(fn () => str_repeat('x', 1 << 30));
+                $request->path === '/twice' ? [Hearth\async($start), Hearth\async($start)] : $start();
+            };
+            switch ($request->path) {
+                case '/autoloader': class_exists('Missing'); break;
+                case '/collector': $object = new Ends(); $object->self = $object; unset($object); gc_collect_cycles(); break;
+                default: $object = new Ends(); $object = null;
+            }
+            return $waits();
+        };"#
+    .replace("UNTIL_GO", UNTIL_GO);
+    for path in ["/destructor", "/twice", "/autoloader", "/collector"] {
+        // Workers that keep breaking are restarted with back-off.
+        let server = one_worker(&app)
+            .args(["--ini", "memory_limit=64M", "--request-grace", "30"])
+            .start();
+        let mut slow = server.connect();
+        slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+        until_handled(&server, 1);
+        assert_eq!(server.get(path).text(), "it waits", "{path}");
+        let_go(&server);
+        assert_eq!(ok(&slow.response()), "it waits", "{path}");
+        drop(slow);
+        server.stop();
+    }
 }

@@ -6,7 +6,9 @@ mod crashes;
 mod errors;
 mod orphans;
 mod places;
+mod queues;
 mod sharing;
+mod stays;
 mod time;
 
 use crate::support::one_worker;

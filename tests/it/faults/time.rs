@@ -125,3 +125,85 @@ fn code_that_does_not_let_go_costs_its_worker() {
     server.expect_log("/stubborn");
     server.stop();
 }
+
+/// Whoever catches what ends a wait, and waits again, is told again.
+#[test]
+fn a_request_over_its_time_ends_whatever_it_catches() {
+    let server = one_worker(
+        r#"return function ($request) {
+            $stubborn = function () { try { sleep(60); } catch (Hearth\TimeoutError | Hearth\CancelledError) { sleep(60); } };
+            try {
+                match ($request->path) {
+                    '/own' => $stubborn(),
+                    '/child' => Hearth\async($stubborn),
+                    '/parallel' => Hearth\parallel([$stubborn, $stubborn]),
+                    '/finally' => (function () { try { sleep(60); } finally { (new Hearth\Channel())->receive(); } })(),
+                };
+                return 'not cut off';
+            } catch (Hearth\TimeoutError $e) { return 'cut off'; }
+        };"#,
+    )
+    .args(["--request-timeout", "0.3", "--request-grace", "1"])
+    .start();
+    for path in ["/own", "/child", "/parallel", "/finally"] {
+        let mut client = server.connect();
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        let answer = client.try_response(false);
+        assert!(answer.is_ok(), "{path}: {answer:?}");
+    }
+    server.stop();
+}
+
+/// PHP asks for a session's lock again when it is told that the call was interrupted.
+#[test]
+fn a_request_over_its_time_does_not_wait_for_a_session_any_longer() {
+    let server = one_worker(
+        r#"return function ($request) {
+            session_save_path(__DIR__);
+            session_id('same');
+            if ($request->path === '/holds') {
+                set_time_limit(0);
+                session_start();
+                UNTIL_GO
+                return 'held';
+            }
+            try { session_start(); return 'not cut off'; } catch (Hearth\TimeoutError) { return 'cut off'; }
+        };"#
+            .replace("UNTIL_GO", UNTIL_GO)
+            .as_str(),
+    )
+    .args(["--request-timeout", "0.3"])
+    .start();
+    let mut holder = server.connect();
+    holder.send("GET /holds HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/waits")), "cut off");
+    let_go(&server);
+    assert_eq!(ok(&holder.response()), "held");
+    server.stop();
+}
+
+#[test]
+fn a_child_that_does_not_let_go_costs_its_worker() {
+    let server = one_worker(
+        r#"return function ($request) {
+            if ($request->path === '/') { return 'fine'; }
+            $compute = function () { usleep(1000); for (;;) { try { for (;;) { strlen('x'); } } catch (Throwable) {} } };
+            Hearth\async($compute)->await();
+        };"#,
+    )
+    .args(["--request-timeout", "0.3", "--request-grace", "0.3"])
+    .start();
+    let mut client = server.connect();
+    client.send("GET /stubborn HTTP/1.1\r\nHost: x\r\n\r\n");
+    let answer = client.try_response(false);
+    assert!(
+        answer
+            .as_ref()
+            .map_or(true, |response| response.status >= 500),
+        "{answer:?}"
+    );
+    assert_eq!(ok(&server.get("/")), "fine");
+    server.expect_log("/stubborn");
+    server.stop();
+}

@@ -52,6 +52,8 @@ impl Response {
 pub enum Broken {
     /// The server closed the connection in the middle, or before the first byte (then nothing was read).
     Closed(Vec<u8>),
+    /// The server closed the connection in the middle of the body behind this head.
+    Cut(Box<Response>),
     /// The connection failed.
     Io(std::io::Error),
 }
@@ -71,6 +73,14 @@ impl Client {
     pub fn connect(address: &str) -> Self {
         let stream = TcpStream::connect(address)
             .unwrap_or_else(|error| panic!("connect {address}: {error}"));
+        Self::of(stream)
+    }
+
+    /// On a connection that is there.
+    ///
+    /// # Panics
+    /// When it cannot be set up.
+    pub fn of(stream: TcpStream) -> Self {
         stream
             .set_read_timeout(Some(PATIENCE))
             .expect("a timeout can be set");
@@ -153,15 +163,23 @@ impl Client {
         if head || matches!(response.status, 100..=199 | 204 | 304) {
             return Ok(response);
         }
+        match self.read_body(&mut response) {
+            Ok(()) => Ok(response),
+            Err(Broken::Closed(_)) => Err(Broken::Cut(Box::new(response))),
+            Err(broken) => Err(broken),
+        }
+    }
+
+    fn read_body(&mut self, response: &mut Response) -> Result<(), Broken> {
         if response.header("transfer-encoding") == Some("chunked") {
-            self.read_chunks(&mut response)?;
+            self.read_chunks(response)?;
         } else if let Some(length) = response.header("content-length") {
             let length = length.parse().expect("content-length is a number");
             response.body = self.take(length)?;
         } else {
             response.body = self.take_rest()?;
         }
-        Ok(response)
+        Ok(())
     }
 
     /// Reads until the server closes; the bytes not read yet.
@@ -180,7 +198,7 @@ impl Client {
                 Ok(count) => count == 0,
                 // Not when it only says nothing.
                 Err(Broken::Io(error)) => error.kind() != std::io::ErrorKind::WouldBlock,
-                Err(Broken::Closed(_)) => true,
+                Err(Broken::Closed(_) | Broken::Cut(_)) => true,
             }
     }
 

@@ -120,7 +120,7 @@ fn ini_settings_add_up() {
     let said = said(
         Some(file),
         &[("HEARTH_PHP_INI", "a=1;b=2")],
-        &["--ini", "memory_limit=1G", "--ini", "html_errors"],
+        &["--ini", "memory_limit=1G", "--ini", "html_errors=on"],
     );
     let ini: Vec<String> = said
         .settings()
@@ -136,9 +136,53 @@ fn ini_settings_add_up() {
             "a=1",
             "b=2",
             "memory_limit=1G",
-            "html_errors=1"
+            "html_errors=on"
         ]
     );
+}
+
+#[test]
+fn an_ini_setting_has_a_value_on_one_line() {
+    assert_eq!(
+        said(
+            Some("app = 'a.php'\n[php.ini]\nx = \"1\\ny=2\"\nz = \"1\\ry=2\"\n"),
+            &[("HEARTH_PHP_INI", "a=1;html_errors")],
+            &["--ini", "memory_limit"],
+        )
+        .problems(),
+        "4 mistakes in the configuration:
+  DIR/hearth.toml:3: php.ini: the value of x has more than one line
+  DIR/hearth.toml:4: php.ini: the value of z has more than one line
+  HEARTH_PHP_INI: \"html_errors\" is not KEY=VALUE, such as memory_limit=256M
+  --ini: \"memory_limit\" is not KEY=VALUE, such as memory_limit=256M"
+    );
+}
+
+#[test]
+fn no_quote_of_an_ini_setting_is_left_open() {
+    for (value, good) in [
+        ("it's", false),
+        ("it's; it's", true),
+        ("/it's", true),
+        ("/a\"b", false),
+        ("/a\\", true),
+        ("/a\\\"b", true),
+        ("\"a", false),
+        ("\"a\\\"b\"", true),
+        ("\"it's\"", true),
+        ("'a", false),
+        ("'a\"b'", true),
+        ("a\"b\"c", true),
+        ("a ; it's", true),
+        ("", true),
+    ] {
+        let said = said(None, &[], &["a.php", "--ini", &format!("x={value}")]);
+        let mistake = format!("a quote in the value of x is not closed: {value}");
+        match good {
+            true => assert_eq!(said.settings().ini, [("x".to_owned(), value.to_owned())]),
+            false => assert!(said.problems().contains(&mistake), "{value}"),
+        }
+    }
 }
 
 #[test]

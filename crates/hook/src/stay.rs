@@ -1,0 +1,140 @@
+//! The [`Waiter`] where the task that runs must not be left: in a destructor, an autoloader, the garbage collector.
+//!
+//! Calls block there, and nothing else of this process runs meanwhile. So they block no longer than the request may take, and
+//! not at all for a lock that another task of this process has.
+
+use std::time::Duration;
+
+use libc::{c_int, pollfd};
+
+use crate::{Waiter, installed, real};
+
+pub(crate) struct Stay;
+
+/// The installed waiter, where a task runs that must not be left.
+pub(crate) fn waiter() -> Option<&'static dyn Waiter> {
+    installed()?.stays().map(|_| &Stay as &dyn Waiter)
+}
+
+/// What a call may block: what it asked for, or what is left of the request's time, which is over then.
+struct Span {
+    time: Option<Duration>,
+    is_cut: bool,
+}
+
+impl Span {
+    fn of(wanted: Option<Duration>) -> Self {
+        let limit = installed().and_then(Waiter::stays);
+        match limit.filter(|limit| *limit < wanted.unwrap_or(Duration::MAX)) {
+            Some(limit) => Self {
+                time: Some(limit),
+                is_cut: true,
+            },
+            None => Self {
+                time: wanted,
+                is_cut: false,
+            },
+        }
+    }
+
+    /// All of it has passed: true if that was all that was wanted.
+    fn is_enough(&self) -> bool {
+        if self.is_cut
+            && let Some(waiter) = installed()
+        {
+            waiter.stayed_too_long();
+        }
+        !self.is_cut
+    }
+}
+
+/// Whether this process has a lock on the file: who has it cannot give it back while this thread waits here.
+fn has_lock(fd: c_int) -> bool {
+    let (Some((_, inode)), Ok(locks)) =
+        (real::identity(fd), std::fs::read_to_string("/proc/locks"))
+    else {
+        return false;
+    };
+    let (process, end) = (std::process::id().to_string(), format!(":{inode}"));
+    locks.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.len() > 5 && words[1] == "FLOCK" && words[4] == process && words[5].ends_with(&end)
+    })
+}
+
+impl Waiter for Stay {
+    fn can_wait(&self) -> bool {
+        false
+    }
+
+    fn stays(&self) -> Option<Duration> {
+        installed()?.stays()
+    }
+
+    fn stayed_too_long(&self) {}
+
+    fn refuse_to_stay(&self) {}
+
+    fn task(&self) -> u64 {
+        installed().map_or(0, Waiter::task)
+    }
+
+    fn refuse(&self, fd: i32, owner: u64) -> bool {
+        installed().is_some_and(|waiter| waiter.refuse(fd, owner))
+    }
+
+    fn refuse_poisoned(&self, fd: i32) -> bool {
+        installed().is_some_and(|waiter| waiter.refuse_poisoned(fd))
+    }
+
+    fn poll(&self, fds: &mut [pollfd], timeout: Option<Duration>) -> i32 {
+        let span = Span::of(timeout);
+        // SAFETY: the slice is valid for its length.
+        let ready = unsafe { real::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, span.time) };
+        if ready == 0 && !span.is_enough() {
+            real::set_errno(libc::ECANCELED);
+            return -1;
+        }
+        ready
+    }
+
+    fn poll_drained(&self, _entry: &mut pollfd, _timeout: Option<Duration>) -> Option<i32> {
+        None
+    }
+
+    fn drained(&self, _fd: i32) {}
+
+    fn sleep(&self, time: Duration) -> bool {
+        let span = Span::of(Some(time));
+        real::sleep(span.time.unwrap_or(time)) && span.is_enough()
+    }
+
+    fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool {
+        work();
+        true
+    }
+
+    fn is_unwinding(&self) -> bool {
+        installed().is_some_and(Waiter::is_unwinding)
+    }
+
+    fn forked(&self) {}
+
+    fn interrupted(&self) {}
+
+    fn closing(&self, _fd: i32) {}
+
+    fn unlocked(&self, _fd: i32) {}
+
+    fn wait_for_lock(&self, fd: i32, at_most: Duration) -> bool {
+        if !has_lock(fd) {
+            let span = Span::of(Some(at_most));
+            real::sleep(span.time.unwrap_or(at_most));
+            return span.is_enough();
+        }
+        if let Some(waiter) = installed() {
+            waiter.refuse_to_stay();
+        }
+        false
+    }
+}

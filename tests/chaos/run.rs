@@ -1,0 +1,170 @@
+//! One seed: its handlers, a server for them, clients, and what was found.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use testkit::Server;
+
+use crate::piece::{self, Choice, Piece};
+use crate::random::Random;
+use crate::traffic::{self, Echo, Traffic};
+
+const HANDLERS: u64 = 120;
+const LIBRARY: &str = include_str!("app.php");
+/// Compiling it is a fatal error.
+const BROKEN: &str = "<?php function twice() {} function twice() {}";
+const PART: &str = "<?php nap($c, 500); return 1;";
+
+/// A number from the environment.
+pub(crate) fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name}={text} is no number"))
+    })
+}
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) requests: u64,
+    pub(crate) handlers: Vec<Vec<Piece>>,
+    /// Requests to this one only.
+    pub(crate) handler: Option<u64>,
+}
+
+impl Plan {
+    /// The handlers of a seed: one of four seeds has none that breaks its worker, which then must stay as it is.
+    pub(crate) fn new(seed: u64, requests: u64) -> Self {
+        let only = std::env::var("CHAOS_ONLY").unwrap_or_default();
+        let only: Vec<String> = only
+            .split(',')
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let handlers = (0..HANDLERS).map(|n| {
+            let mut random = Random::new(seed, n + 1);
+            // A worker that breaks is replaced: too many, and nothing else is seen.
+            let fatal = !seed.is_multiple_of(4) && random.is(5);
+            piece::random(
+                &mut random,
+                &Choice {
+                    fatal,
+                    only: only.clone(),
+                },
+            )
+        });
+        Self {
+            seed,
+            requests,
+            handlers: handlers.collect(),
+            handler: setting("CHAOS_HANDLER"),
+        }
+    }
+
+    fn app(&self) -> String {
+        let mut text = String::from("$handlers = [];\n");
+        for (n, handler) in self.handlers.iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "$handlers[{n}] = function (Context $c) {{\n{}}};",
+                piece::php(handler)
+            );
+        }
+        text + LIBRARY
+    }
+}
+
+/// Lines of the log that say what must not be.
+fn suspicious(line: &str) -> bool {
+    // Words of the supervisor and the watchdog, and of the app.
+    let bad = [
+        " died",
+        "SIGSEGV",
+        "SIGABRT",
+        "computes on",
+        " ALERT ",
+        "panicked",
+        "CHAOS ",
+    ];
+    bad.iter().any(|part| line.contains(part))
+}
+
+/// Runs it; what was found.
+pub(crate) fn run(plan: &Plan) -> Vec<String> {
+    let echo = Echo::start();
+    let app = plan.app();
+    let balanced = plan.seed.is_multiple_of(3);
+    let server = Server::script(&app)
+        .args([
+            "--workers",
+            "2",
+            "--request-timeout",
+            "1",
+            "--request-grace",
+            "2",
+            "--log-level",
+            "info",
+        ])
+        .args([
+            "--ini",
+            "memory_limit=64M",
+            "--ini",
+            "fiber.stack_size=262144",
+        ])
+        .args(if balanced {
+            ["--dispatch", "balanced"]
+        } else {
+            ["--dispatch", "direct"]
+        })
+        .env("ECHO", echo.address())
+        .file("broken.php", BROKEN)
+        .file("part.php", PART)
+        .start();
+    let mut found = traffic::send_all(&Traffic {
+        address: server.address(),
+        seed: plan.seed,
+        requests: plan.requests,
+        handlers: plan.handlers.len() as u64,
+        handler: plan.handler,
+    });
+    found.extend(last_words(&server));
+    keep(&server);
+    if found.is_empty() {
+        server.stop();
+    } else {
+        server.abandon();
+    }
+    found
+}
+
+/// What helps to find out why: the log, and core files, which the kernel writes after `ulimit -c unlimited`.
+fn keep(server: &Server) {
+    let Ok(directory) = std::env::var("CHAOS_KEEP") else {
+        return;
+    };
+    let directory = Path::new(&directory);
+    std::fs::write(directory.join("log"), server.log().text()).expect("CHAOS_KEEP can be written");
+    let files = std::fs::read_dir(server.directory()).expect("the app's directory");
+    for file in files.flatten() {
+        let name = file.file_name();
+        if name.to_string_lossy().starts_with("core") || name == "app.php" {
+            let _ = std::fs::copy(file.path(), directory.join(name));
+        }
+    }
+}
+
+/// What the log has by now, once every worker has had the time to end what it began.
+fn last_words(server: &Server) -> Vec<String> {
+    let mut client = server.connect();
+    client.patience(Duration::from_secs(10));
+    client.send("GET /end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let is_deaf = client.try_response(false).is_err();
+    let lines = server.log().lines();
+    let mut found: Vec<String> = lines.into_iter().filter(|line| suspicious(line)).collect();
+    if is_deaf {
+        found.push("the server answers no more".to_owned());
+    }
+    found
+}

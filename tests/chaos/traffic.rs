@@ -1,0 +1,228 @@
+//! Clients: some wait, some leave, some send the next request before the answer; and the server that handlers ask.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use testkit::http::{Broken, Client, Response};
+
+use crate::random::Random;
+
+const CLIENTS: u64 = 16;
+/// Of a hundred requests, so many have a client that does not wait for the answer.
+const LEAVE: u64 = 40;
+/// Longer than any wait that `request.timeout` ends, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Answers each line `MICROSECONDS TEXT` with TEXT, so much later.
+#[derive(Debug)]
+pub(crate) struct Echo {
+    address: String,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+fn answer(stream: TcpStream) -> Option<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line).ok()?;
+    let (time, text) = line.split_once(' ')?;
+    thread::sleep(Duration::from_micros(time.parse().ok()?));
+    (&stream).write_all(text.as_bytes()).ok()
+}
+
+impl Echo {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let ended = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&ended);
+        let thread = thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                thread::spawn(move || answer(stream));
+            }
+        });
+        Self {
+            address,
+            ended,
+            thread: Some(thread),
+        }
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(&self.address);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    pub(crate) address: String,
+    pub(crate) seed: u64,
+    pub(crate) requests: u64,
+    pub(crate) handlers: u64,
+    pub(crate) handler: Option<u64>,
+}
+
+/// One request: its token, and which handler it is for.
+struct Asked {
+    token: String,
+    target: String,
+    bytes: Vec<u8>,
+}
+
+impl Traffic {
+    fn request(&self, number: u64, random: &mut Random) -> Asked {
+        let handler = self.handler.unwrap_or_else(|| random.below(self.handlers)) % self.handlers;
+        let token = format!("T{:x}{number:06x}T", self.seed & 0xfff);
+        let target = format!("/h/{handler}?t={token}&how={}", random.below(10));
+        let common = format!("Host: x\r\nX-Token: {token}\r\nCookie: t={token}\r\n");
+        let bytes = if random.is(25) {
+            let body = format!(
+                "t={token}&more={}",
+                "x".repeat(usize::try_from(random.below(3000)).unwrap_or(0))
+            );
+            format!(
+                "POST {target} HTTP/1.1\r\n{common}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            )
+        } else {
+            format!("GET {target} HTTP/1.1\r\n{common}\r\n")
+        };
+        Asked {
+            token,
+            target,
+            bytes: bytes.into_bytes(),
+        }
+    }
+
+    /// What is wrong with an answer.
+    fn judge(asked: &Asked, response: &Response) -> Option<String> {
+        let mut text = response.text();
+        for (name, value) in &response.headers {
+            text.push_str(&format!("\n{name}: {value}"));
+        }
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find('T') {
+            let word: String = rest[at + 1..]
+                .chars()
+                .take_while(char::is_ascii_hexdigit)
+                .collect();
+            rest = &rest[at + 1..];
+            let is_token = word.len() >= 7 && rest[word.len()..].starts_with('T');
+            if is_token && format!("T{word}T") != asked.token {
+                return Some(format!("{} got T{word}T: {text:.300}", asked.target));
+            }
+        }
+        None
+    }
+
+    /// One connection's worth of requests; what was found.
+    fn visit(&self, next: &AtomicU64, random: &mut Random, found: &mut Vec<String>) -> bool {
+        let Ok(stream) = TcpStream::connect(&self.address) else {
+            found.push("no connection".to_owned());
+            return false;
+        };
+        let mut client = Client::of(stream);
+        client.patience(PATIENCE);
+        for turn in 0..1 + random.below(4) {
+            let count = if random.is(20) { 2 } else { 1 };
+            let asked: Vec<Asked> = (0..count)
+                .map(|_| self.request(next.fetch_add(1, Ordering::Relaxed), random))
+                .collect();
+            let bytes: Vec<u8> = asked.iter().flat_map(|one| one.bytes.clone()).collect();
+            let leaves = random.is(LEAVE);
+            let torn = random
+                .is(10)
+                .then(|| usize::try_from(random.below(bytes.len() as u64)).unwrap_or(0));
+            let sent = send(&client, &bytes, torn);
+            if leaves {
+                thread::sleep(Duration::from_micros(random.below(6000)));
+                return true;
+            }
+            for (n, one) in asked.iter().enumerate() {
+                match client.try_response(false) {
+                    Ok(response) => {
+                        found.extend(Self::judge(one, &response));
+                        if response.header("connection") == Some("close") {
+                            return true;
+                        }
+                    }
+                    // A connection that was at rest may be closed at any time; one that was asked something may not.
+                    Err(Broken::Closed(rest)) if rest.is_empty() && (turn > 0 || n > 0) => {
+                        return true;
+                    }
+                    Err(Broken::Io(error))
+                        if turn > 0 && error.kind() == std::io::ErrorKind::ConnectionReset =>
+                    {
+                        return true;
+                    }
+                    // An error of PHP after the head was sent ends the body in the middle.
+                    Err(Broken::Cut(response)) => {
+                        found.extend(Self::judge(one, &response));
+                        return true;
+                    }
+                    Err(_) if !sent => return true,
+                    Err(broken) => {
+                        found.push(format!("{} got no answer: {broken:?}", one.target));
+                        return true;
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Everything, or in two parts.
+fn send(client: &Client, bytes: &[u8], torn: Option<usize>) -> bool {
+    let mut stream = client.stream();
+    let (first, second) = bytes.split_at(torn.unwrap_or(0));
+    if !first.is_empty() {
+        if stream.write_all(first).is_err() {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    stream.write_all(second).is_ok()
+}
+
+/// All of it; what was found.
+pub(crate) fn send_all(traffic: &Traffic) -> Vec<String> {
+    let next = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|n| {
+                let next = &next;
+                scope.spawn(move || {
+                    let mut random = Random::new(traffic.seed, 1000 + n);
+                    let mut found = Vec::new();
+                    while next.load(Ordering::Relaxed) < traffic.requests
+                        && traffic.visit(next, &mut random, &mut found)
+                    {}
+                    found
+                })
+            })
+            .collect();
+        clients
+            .into_iter()
+            .flat_map(|client| client.join().expect("a client does not panic"))
+            .collect()
+    })
+}

@@ -1,0 +1,59 @@
+//! `set_error_handler()` and the tasks of a request: the engine hides a handler while it runs, and it may wait.
+
+use crate::support::{ok, one_worker};
+
+/// While the handler waits, a sibling's error is for it too.
+#[test]
+fn an_error_handler_that_waits_is_still_the_one_of_other_tasks() {
+    let server = one_worker(
+        "set_error_handler(fn () => 'boot');
+        return function ($r) {
+            $seen = [];
+            $handler = function ($number, $message) use (&$seen) {
+                $seen[] = $message; usleep(2000); @trigger_error('inside', E_USER_NOTICE); usleep(1000); return true;
+            };
+            if ($r->path === '/own') { set_error_handler($handler); }
+            $fail = fn ($i) => function () use ($i) { trigger_error(\"error $i\", E_USER_WARNING); usleep(500 * $i); trigger_error(\"again $i\", E_USER_WARNING); };
+            Hearth\\parallel(array_map($fail, range(0, 4)));
+            trigger_error('last', E_USER_WARNING);
+            sort($seen);
+            if ($r->path === '/own') { restore_error_handler(); }
+            trigger_error('for boot', E_USER_WARNING);
+            return [count($seen), array_unique($seen) === $seen, in_array('inside', $seen)];
+        };",
+    )
+    .start();
+    for _ in 0..5 {
+        assert_eq!(ok(&server.get("/own")), "[11,true,false]");
+        assert_eq!(ok(&server.get("/boot")), "[0,true,false]");
+    }
+    let stopped = server.stop();
+    assert!(!stopped.log.contains("error "), "{}", stopped.log);
+}
+
+/// What the handler of one task sets while that of another waits.
+#[test]
+fn an_error_handler_that_is_replaced_while_it_waits_stays_replaced() {
+    let server = one_worker(
+        "return function () {
+            $seen = [];
+            set_error_handler(function ($n, $message) use (&$seen) { $seen[] = \"old $message\"; usleep(3000); return true; });
+            $first = Hearth\\async(fn () => trigger_error('one', E_USER_WARNING));
+            set_error_handler(function ($n, $message) use (&$seen) { $seen[] = \"new $message\"; return true; });
+            trigger_error('two', E_USER_WARNING);
+            $first->await();
+            trigger_error('three', E_USER_WARNING);
+            restore_error_handler();
+            trigger_error('four', E_USER_WARNING);
+            return $seen;
+        };",
+    )
+    .start();
+    for _ in 0..3 {
+        assert_eq!(
+            ok(&server.get("/")),
+            r#"["old one","new two","new three","old four"]"#
+        );
+    }
+    server.stop();
+}

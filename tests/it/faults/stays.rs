@@ -1,0 +1,123 @@
+//! Calls that block where a task must not be left: nothing else of the worker runs meanwhile, so they end, and it lives.
+
+use std::time::{Duration, Instant};
+
+use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
+
+/// A destructor runs `$GLOBALS['end']` where PHP 8.2 forbids a switch; in the garbage collector every PHP does.
+const COLLECTED: &str = r#"
+class Ends { public $self; function __destruct() { $GLOBALS['end'](); } }
+function collected(Closure $end) {
+    $GLOBALS['end'] = $end;
+    $object = new Ends(); $object->self = $object; unset($object); gc_collect_cycles();
+}
+"#;
+
+#[test]
+fn a_lock_that_another_task_of_the_worker_has_is_refused_at_once() {
+    let code = r#"return function ($request) {
+        $file = fopen(__DIR__ . '/lock', 'c');
+        if ($request->path === '/holds') {
+            flock($file, LOCK_EX);
+            UNTIL_GO
+            return 'held';
+        }
+        $text = 'not refused';
+        collected(function () use ($file, $request, &$text) {
+            try {
+                session_save_path(__DIR__);
+                session_id('same');
+                $request->path === '/session' ? session_start() : flock($file, LOCK_EX);
+            } catch (Error $error) { $text = $error->getMessage(); }
+        });
+        return $text;
+    };"#;
+    let server = one_worker(&(COLLECTED.to_owned() + &code.replace("UNTIL_GO", UNTIL_GO)))
+        .file("sess_same", "")
+        .link("lock", "sess_same")
+        .start();
+    let mut holder = server.connect();
+    holder.send("GET /holds HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    for path in ["/file", "/session"] {
+        let text = ok(&server.get(path));
+        assert!(
+            text.starts_with("A task cannot wait here"),
+            "{path}: {text}"
+        );
+    }
+    let_go(&server);
+    assert_eq!(ok(&holder.response()), "held");
+    server.stop();
+}
+
+#[test]
+fn a_lock_that_another_process_has_is_waited_for() {
+    let code = r#"return function ($request) {
+        $file = fopen(__DIR__ . '/lock', 'c');
+        if ($request->path === '/holds') {
+            flock($file, LOCK_EX);
+            UNTIL_GO
+            return (string) getmypid();
+        }
+        $text = '';
+        collected(function () use ($file, &$text) { touch('asks'); $text = flock($file, LOCK_EX) ? 'got it' : 'did not'; });
+        return $text;
+    };"#;
+    let app = COLLECTED.to_owned() + &code.replace("UNTIL_GO", UNTIL_GO);
+    let server = one_worker(&app).start();
+    let mut other = std::process::Command::new("flock")
+        .args([
+            "lock",
+            "sh",
+            "-c",
+            "touch has; while ! [ -e go ]; do sleep 0.01; done",
+        ])
+        .current_dir(server.directory())
+        .spawn()
+        .expect("flock (util-linux) starts");
+    crate::support::eventually("it has the lock", || {
+        server.directory().join("has").exists()
+    });
+    let mut client = server.connect();
+    client.send("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n");
+    crate::support::eventually("it is asked for", || {
+        server.directory().join("asks").exists()
+    });
+    let_go(&server);
+    assert_eq!(ok(&client.response()), "got it");
+    assert!(other.wait().expect("it ends").success());
+    server.stop();
+}
+
+#[test]
+fn a_call_that_blocks_ends_with_the_time_of_its_request() {
+    let code = r#"[$near, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+    return function ($request) use ($near, $far) {
+        if ($request->path === '/pid') { return (string) getmypid(); }
+        $text = 'not cut off';
+        collected(function () use ($request, $near, &$text) {
+            try {
+                match ($request->path) {
+                    '/read' => fgets($near),
+                    '/select' => (function () use ($near) { [$read, $none] = [[$near], null]; stream_select($read, $none, $none, 60); })(),
+                    '/sleep' => sleep(60),
+                    '/nap' => usleep(60000000),
+                    '/nano' => time_nanosleep(60, 0),
+                };
+            } catch (Hearth\TimeoutError) { $text = 'cut off'; }
+        });
+        return $text;
+    };"#;
+    let server = one_worker(&(COLLECTED.to_owned() + code))
+        .args(["--request-timeout", "0.3", "--request-grace", "10"])
+        .start();
+    let pid = ok(&server.get("/pid"));
+    for path in ["/read", "/select", "/sleep", "/nap", "/nano"] {
+        let start = Instant::now();
+        assert_eq!(ok(&server.get(path)), "cut off", "{path}");
+        assert!(start.elapsed() < Duration::from_secs(9), "{path}");
+    }
+    assert_eq!(ok(&server.get("/pid")), pid, "the worker was replaced");
+    server.stop();
+}

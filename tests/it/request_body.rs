@@ -1,0 +1,153 @@
+//! The body of a request while it comes: read once, for all tasks of the request, and never taken for complete when it is not.
+
+use testkit::http::Client;
+use testkit::{Server, ServerBuilder};
+
+use crate::support::{eventually, in_flight, ok, one_worker, until_handled};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+fn half_a_form(server: &Server, path: &str, media_type: &str, body: &str) -> (Client, String) {
+    let mut client = server.connect();
+    let (first, rest) = body.split_at(body.len() / 2);
+    client.send(format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n{first}",
+        body.len()
+    ));
+    (client, rest.to_owned())
+}
+
+fn direct(code: &str) -> ServerBuilder {
+    one_worker(code).args(["--dispatch", "direct"])
+}
+
+#[test]
+fn all_tasks_of_a_request_see_the_whole_body() {
+    let server = direct(
+        r#"return function ($r) {
+            $ways = [
+                fn () => $_POST['z'], fn () => $_REQUEST['z'], fn () => $r->form('z'), fn () => $r->form()['z'], fn () => filter_input(INPUT_POST, 'z'),
+                fn () => $r->path === '/form' ? substr($r->body(), -2) : '99', fn () => $r->path === '/form' ? substr(file_get_contents('php://input'), -2) : '99',
+                fn () => $r->path === '/form' ? '99' : $_FILES['one']['size'] . '', fn () => $r->path === '/form' ? '99' : $r->files()['one']['size'] . '',
+            ];
+            $order = (int) $r->query('o');
+            $ways = [...array_slice($ways, $order), ...array_slice($ways, 0, $order)];
+            $tasks = array_map(fn ($way) => Hearth\async($way), $ways);
+            return implode(' ', [...array_map(fn ($way) => $way(), $ways), ...array_map(fn ($task) => $task->await(), $tasks)]);
+        };"#,
+    )
+    .start();
+    let all = vec!["99"; 18].join(" ");
+    let plain = format!("a={}&z=99", "x".repeat(50_000));
+    let upload = "--XX\r\nContent-Disposition: form-data; name=\"one\"; filename=\"a\"\r\n\r\n"
+        .to_owned()
+        + &"u".repeat(99)
+        + "\r\n--XX\r\nContent-Disposition: form-data; name=\"z\"\r\n\r\n99\r\n--XX--\r\n";
+    for order in 0..9 {
+        let (mut client, rest) = half_a_form(&server, &format!("/form?o={order}"), FORM, &plain);
+        until_handled(&server, 1);
+        client.send(rest);
+        assert_eq!(ok(&client.response()), all, "form, order {order}");
+        let media_type = "multipart/form-data; boundary=XX";
+        let (mut client, rest) =
+            half_a_form(&server, &format!("/upload?o={order}"), media_type, &upload);
+        until_handled(&server, 1);
+        client.send(rest);
+        assert_eq!(ok(&client.response()), all, "upload, order {order}");
+    }
+    server.stop();
+}
+
+/// The task that reads the body is cancelled: another reads on, or is told that it cannot.
+#[test]
+fn a_cancelled_reader_does_not_take_the_body_with_it() {
+    let server = direct(
+        r#"return function ($r) {
+            $ways = ['post' => fn () => $_POST['z'] ?? 'none', 'input' => fn () => substr(file_get_contents('php://input'), -2), 'body' => fn () => substr($r->body(), -2)];
+            [, $first, $second] = explode('/', $r->path);
+            $reader = Hearth\async($ways[$first]);
+            $waits = Hearth\async($ways[$second]);
+            usleep(1000);
+            $reader->cancel();
+            try { $said = $reader->await(); } catch (Hearth\CancelledError) { $said = 'cancelled'; }
+            echo 'x'; Hearth\flush();
+            try { return "$said " . $waits->await() . ' ' . $ways[$second](); } catch (\Error $e) { return "$said " . $e->getMessage(); }
+        };"#
+            .replace("echo 'x'; Hearth\\flush();", "touch(__DIR__ . '/cancelled');")
+            .as_str(),
+    )
+    .start();
+    let cancelled = server.directory().join("cancelled");
+    let plain = format!("a={}&z=99", "x".repeat(50_000));
+    for path in [
+        "/post/post",
+        "/post/input",
+        "/input/post",
+        "/body/post",
+        "/input/body",
+        "/body/input",
+    ] {
+        let (mut client, rest) = half_a_form(&server, path, FORM, &plain);
+        eventually("the reader was cancelled", || cancelled.exists());
+        client.send(rest);
+        assert_eq!(ok(&client.response()), "cancelled 99 99", "{path}");
+        std::fs::remove_file(&cancelled).expect("it was there");
+    }
+    let upload = "--XX\r\nContent-Disposition: form-data; name=\"z\"\r\n\r\n99\r\n--XX--\r\n";
+    let (mut client, rest) = half_a_form(
+        &server,
+        "/post/post",
+        "multipart/form-data; boundary=XX",
+        upload,
+    );
+    eventually("the reader was cancelled", || cancelled.exists());
+    client.send(rest);
+    assert_eq!(
+        ok(&client.response()),
+        "cancelled The body of the request cannot be read: the task that parsed it was ended in the middle"
+    );
+    server.stop();
+}
+
+/// Code that took the part for the whole would go on with it.
+#[test]
+fn a_body_that_breaks_off_is_not_taken_for_complete() {
+    let server = direct(
+        r#"return function ($r) {
+            $r->path === '/post' ? $_POST : ($r->path === '/body' ? $r->body() : ($r->path === '/form' ? $r->form()
+                : ($r->path === '/input' ? file_get_contents('php://input') : stream_get_contents($r->stream()))));
+            file_put_contents(__DIR__ . '/went-on', $r->path, FILE_APPEND);
+            return 'done';
+        };"#,
+    )
+    .start();
+    let chunk = "POST PATH HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nto=bo\r\n";
+    for path in ["/post", "/body", "/form", "/input", "/stream"] {
+        let (client, _) = half_a_form(&server, path, FORM, "to=bob&amount=1000&note=hello");
+        until_handled(&server, 1);
+        drop(client);
+        eventually("it has ended", || in_flight(&server) == 0);
+        let mut client = server.connect();
+        client.send(chunk.replace("PATH", path));
+        until_handled(&server, 1);
+        client.send("no chunk\r\n");
+        assert_eq!(client.response().status, 400, "{path}");
+    }
+    assert!(!server.directory().join("went-on").exists());
+    assert_eq!(ok(&server.connect().post("/post", FORM, "a=1")), "done");
+    server.stop();
+}
+
+/// As under php-fpm, where the form is parsed before the script begins.
+#[test]
+fn php_input_before_the_form_leaves_the_form_whole() {
+    let server = one_worker(
+        "return function ($r) { $f = fopen('php://input', 'r'); $part = fread($f, 3); $post = $_POST; return [$part, $post, fread($f, 100), $r->body()]; };",
+    )
+    .start();
+    for _ in 0..3 {
+        let answer = server.connect().post("/", FORM, "a=1&b=2");
+        assert_eq!(ok(&answer), r#"["a=1",{"a":"1","b":"2"},"&b=2","a=1&b=2"]"#);
+    }
+    server.stop();
+}

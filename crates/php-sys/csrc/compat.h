@@ -124,6 +124,15 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_LAST_HTTP_HEADERS() ((zval *) NULL)
 #endif
 
+/* Of mb_output_handler(): the last of its fields, and the converter that 8.2 keeps between two calls. */
+#if PHP_VERSION_ID < 80300
+# define HEARTH_MBSTRING_OUTPUT(globals) ((globals)->outconv)
+# define HEARTH_MBSTRING_CONVERTER(globals) ((void *) (globals)->outconv)
+#else
+# define HEARTH_MBSTRING_OUTPUT(globals) ((globals)->outconv_state)
+# define HEARTH_MBSTRING_CONVERTER(globals) NULL
+#endif
+
 /* zend_compile_string's parameters, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
 

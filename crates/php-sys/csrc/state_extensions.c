@@ -257,12 +257,12 @@ static void release_mbstring(void)
 	if (mbstring->last_used_encoding_name) {
 		zend_string_release(mbstring->last_used_encoding_name);
 	}
-	if (mbstring->outconv) {
-		void (*delete)(mbfl_buffer_converter *);
+	if (HEARTH_MBSTRING_CONVERTER(mbstring)) {
+		void (*delete)(void *);
 
 		*(void **) &delete = dlsym(RTLD_DEFAULT, "mbfl_buffer_converter_delete");
 		if (delete) {
-			delete(mbstring->outconv);
+			delete(HEARTH_MBSTRING_CONVERTER(mbstring));
 		}
 	}
 }
@@ -335,7 +335,7 @@ static void add_mbstring(void *globals)
 	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->http_input_identify, mbstring->http_input_identify_string);
 	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->current_detect_order_list, mbstring->current_detect_order_list_size);
 	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->current_filter_illegal_mode, mbstring->current_filter_illegal_substchar);
-	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->illegalchars, mbstring->outconv);
+	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->illegalchars, HEARTH_MBSTRING_OUTPUT(mbstring));
 	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->last_used_encoding_name, mbstring->http_input_set);
 	add_mbstring_search();
 }

@@ -184,3 +184,108 @@ fn what_an_unknown_extension_keeps_of_the_process_is_left_alone() {
     assert_eq!(ok(&server.get("/")), r#"[2,"second"]"#);
     server.stop();
 }
+
+#[test]
+fn the_stat_cache_does_not_outlive_its_request_or_a_wait() {
+    let code = r"return function (Hearth\Request $request) {
+        $file = $request->query('file');
+        $look = fn () => [filesize($file), is_file($file), @fileperms($file) & 0777];
+        $seen = $look();
+        if ($request->query('wait')) {
+            touch($request->query('wait'));
+            while (!file_exists($request->query('go'))) { usleep(2000); }
+            return json_encode([$seen, $look()]);
+        }
+        return json_encode($seen);
+    };";
+    for concurrency in ["64", "1"] {
+        let server = Server::script(code)
+            .args(["--workers", "1", "--concurrency", concurrency])
+            .start();
+        let path = |name: &str| server.directory().join(name).display().to_string();
+        let (file, waits, go) = (path("probe"), path("waits"), path("go"));
+        let write = |text: &str| std::fs::write(&file, text).expect("a file");
+        write("12345");
+        assert_eq!(ok(&server.get(&format!("/?file={file}"))), "[5,true,420]");
+        write("1234567");
+        assert_eq!(ok(&server.get(&format!("/?file={file}"))), "[7,true,420]");
+        let mut client = server.connect();
+        client.send(format!(
+            "GET /?file={file}&wait={waits}&go={go} HTTP/1.1\r\nHost: x\r\n\r\n"
+        ));
+        eventually("the request waits", || {
+            std::path::Path::new(&waits).exists()
+        });
+        write("1");
+        std::fs::write(&go, "").expect("a file");
+        assert_eq!(ok(&client.response()), "[[7,true,420],[1,true,420]]");
+        server.stop();
+    }
+}
+
+#[test]
+fn the_same_path_of_a_wrapper_that_waits_is_opened_by_many() {
+    let code = r"
+    final class Slow {
+        public $context; private string $left = '';
+        function stream_open(string $path): bool { usleep(20000); $this->left = $path . ' ' . Hearth\requestId(); return true; }
+        function stream_read(int $count): string { [$text, $this->left] = [$this->left, '']; return $text; }
+        function stream_eof(): bool { return $this->left === ''; }
+        function stream_stat(): array { return []; }
+    }
+    stream_wrapper_register('slow', Slow::class);
+    return fn () => file_get_contents('slow://same') === 'slow://same ' . Hearth\requestId() ? 'ok' : 'another one';";
+    let server = crate::support::one_worker(code).start();
+    let (answers, _) = crate::support::at_once(&server, &crate::support::same("/", 20));
+    for answer in &answers {
+        assert_eq!(ok(answer), "ok");
+    }
+    server.stop();
+}
+
+#[test]
+fn links_carry_the_session_of_their_own_request() {
+    let code = r#"return function () {
+        session_id($id = bin2hex(random_bytes(8)));
+        session_start();
+        usleep(20000);
+        ob_start();
+        echo '<a href="page.php">page</a>';
+        usleep(20000);
+        echo '<form action="form.php"></form>';
+        usleep(20000);
+        ob_end_flush();
+        header("X-Session: $id");
+    };"#;
+    let server = crate::support::one_worker(code)
+        .args([
+            "--ini",
+            "session.use_trans_sid=1",
+            "--ini",
+            "session.use_cookies=0",
+        ])
+        .args([
+            "--ini",
+            "session.use_only_cookies=0",
+            "--ini",
+            "session.use_strict_mode=0",
+        ])
+        .args(["--ini", "session.save_path=/tmp"])
+        .start();
+    for _ in 0..2 {
+        let (answers, _) = crate::support::at_once(&server, &crate::support::same("/", 10));
+        for answer in &answers {
+            let session = answer.header("x-session").expect("a session").to_owned();
+            let text = ok(answer);
+            assert!(
+                text.contains(&format!("page.php?PHPSESSID={session}")),
+                "{session}: {text}"
+            );
+            assert!(
+                text.contains(&format!("value=\"{session}\"")),
+                "{session}: {text}"
+            );
+        }
+    }
+    server.stop();
+}

@@ -155,4 +155,5 @@ void hearth_ground_restore(void)
 	restore_env_superglobal();
 	hearth_connections_end();
 	HEARTH_RESEED_RANDOM();
+	zend_memory_reset_peak_usage();
 }

@@ -140,6 +140,7 @@ static void add_fields(const zend_module_entry *module)
 		{"exif", 0, SIZE_MAX, "exif", "tables are made once"},
 		{"session", offsetof(php_ps_globals, http_session_vars), sizeof(zend_value), "PS(http_session_vars).value", "its type says that it is undefined"},
 		{"session", offsetof(php_ps_globals, send_cookie), sizeof(bool), "PS(send_cookie)", "written at the start of each session"},
+		{"session", offsetof(php_ps_globals, define_sid), sizeof(bool), "PS(define_sid)", "written at the start of each session"},
 		{"session", offsetof(php_ps_globals, default_mod), sizeof(void *), "PS(default_mod)", "the handler of sessions that the settings name"},
 	};
 

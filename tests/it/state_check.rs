@@ -88,6 +88,18 @@ fn the_context_of_libxml_goes_with_its_request() {
 }
 
 #[test]
+fn a_session_that_cannot_be_opened_leaves_no_data() {
+    // session_encode() of another request would read it.
+    let findings = check(
+        "ini_set('session.use_cookies', '0');
+         ini_set('session.cache_limiter', '');
+         ini_set('session.save_path', '/nowhere');
+         @session_start();",
+    );
+    assert_eq!(seen(&findings, " session"), [], "{findings:#?}");
+}
+
+#[test]
 fn probes_of_all_kinds_of_state_leave_nothing_and_see_nothing() {
     let folder = testkit::checkout().join("tests/state/probes");
     let mut probes: Vec<PathBuf> = std::fs::read_dir(folder)

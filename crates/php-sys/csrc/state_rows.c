@@ -138,6 +138,9 @@ static void add_fields(const zend_module_entry *module)
 		{"pcntl", 0, SIZE_MAX, "pcntl", "a process has one set of signal handlers"},
 		{"FFI", 0, SIZE_MAX, "FFI", "the parser's, which is not left, and what is loaded once"},
 		{"exif", 0, SIZE_MAX, "exif", "tables are made once"},
+		{"session", offsetof(php_ps_globals, http_session_vars), sizeof(zend_value), "PS(http_session_vars).value", "its type says that it is undefined"},
+		{"session", offsetof(php_ps_globals, send_cookie), sizeof(bool), "PS(send_cookie)", "written at the start of each session"},
+		{"session", offsetof(php_ps_globals, define_sid), sizeof(bool), "PS(define_sid)", "written at the start of each session"},
 		{"session", offsetof(php_ps_globals, default_mod), sizeof(void *), "PS(default_mod)", "the handler of sessions that the settings name"},
 	};
 

@@ -99,17 +99,15 @@ static void add_changed(const hearth_segment *segment, const char *before)
 	uintptr_t end = segment->start + segment->size;
 	char names[64];
 
-	for (uintptr_t at = (segment->start + 7) & ~(uintptr_t) 7; at + 8 <= end; at += 8) {
+	for (uintptr_t at = segment->start; at < end; at++) {
 		hearth_static found;
 
-		if (memcmp(before + (at - segment->start), (const char *) at, 8) == 0 || hearth_variable_at(segment->library, at)) {
+		if (before[at - segment->start] == *(const char *) at || hearth_variable_at(segment->library, at)) {
 			continue;
 		}
 		found = hearth_static_at(segment->library, at, names, sizeof names);
 		add_row(&crypt, found.start, found.end);
-		if (found.end > at + 8) {
-			at = ((found.end + 7) & ~(uintptr_t) 7) - 8;
-		}
+		at = found.end > at + 1 ? found.end - 1 : at;
 	}
 }
 

@@ -296,7 +296,7 @@ static void load_ini(hearth_request_state *state)
 bool hearth_session_in_use(void)
 {
 	return &ps_globals && (ps_globals.session_status != php_session_none || ps_globals.id || ps_globals.rfc1867_progress
-		|| Z_TYPE(HEARTH_SAVE_HANDLERS(ps_globals)[0]) != IS_UNDEF);
+		|| !Z_ISUNDEF(ps_globals.http_session_vars) || Z_TYPE(HEARTH_SAVE_HANDLERS(ps_globals)[0]) != IS_UNDEF);
 }
 
 static void save_session(hearth_request_state *state)

@@ -137,7 +137,9 @@ static void free_ini_changes(hearth_request_state *state)
 		state->modified_ini = NULL;
 	}
 	for (uint32_t i = 0; i < state->ini_change_count; i++) {
-		zend_string_release(state->ini_changes[i].value);
+		if (state->ini_changes[i].value) {
+			zend_string_release(state->ini_changes[i].value);
+		}
 	}
 	if (state->ini_changes) {
 		pefree(state->ini_changes, 1);
@@ -260,8 +262,8 @@ static void save_ini(hearth_request_state *state)
 	state->ini_changes = safe_pemalloc(state->ini_change_count, sizeof(hearth_ini_change), 0, 1);
 	ZEND_HASH_FOREACH_PTR(state->modified_ini, entry) {
 		state->ini_changes[i].entry = entry;
-		/* ini_restore() leaves the entry in the table, with its old value and not modified any more. */
-		state->ini_changes[i++].value = entry->value ? zend_string_copy(entry->value) : ZSTR_EMPTY_ALLOC();
+		/* ini_restore(), and a value that was refused, leave the entry in the table with its old value, which may be none. */
+		state->ini_changes[i++].value = entry->value ? zend_string_copy(entry->value) : NULL;
 		if (entry->modified && entry->value != entry->orig_value) {
 			zend_string *changed = entry->value;
 			set_ini_value(entry, entry->orig_value);
@@ -282,13 +284,28 @@ static void load_ini(hearth_request_state *state)
 		entry->orig_value = entry->value;
 		entry->orig_modifiable = entry->modifiable;
 		entry->modified = 1;
-		set_ini_value(entry, state->ini_changes[i].value);
+		if (state->ini_changes[i].value != entry->value) {
+			set_ini_value(entry, state->ini_changes[i].value);
+		} else if (entry->value) {
+			zend_string_release(entry->value);
+		}
 	}
 	if (state->ini_changes) {
 		pefree(state->ini_changes, 1);
 	}
 	state->ini_changes = NULL;
 	state->ini_change_count = 0;
+}
+
+/*
+ * A setting's handler may write where a function has written since: mb_internal_encoding() after ini_set(). What is not saved
+ * of the ranges has its first content.
+ */
+static void undo_ini_in_ranges(void)
+{
+	if (hearth_ranges_changed(HEARTH_SCOPE_REQUEST)) {
+		hearth_ranges_forget(HEARTH_SCOPE_REQUEST);
+	}
 }
 
 /* ---- the session ---- */
@@ -378,6 +395,7 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	save_session(request);
 	if (UNEXPECTED(EG(modified_ini_directives))) {
 		save_ini(request);
+		undo_ini_in_ranges();
 	}
 	save_request_fields(request);
 	request->fresh = false;
@@ -441,6 +459,7 @@ static void load_kept(hearth_request_state *request)
 	load_request_fields(request);
 	if (UNEXPECTED(request->modified_ini)) {
 		load_ini(request);
+		undo_ini_in_ranges();
 	}
 	if (UNEXPECTED(request->ranges)) {
 		hearth_ranges_load(HEARTH_SCOPE_REQUEST, request->ranges);

@@ -113,6 +113,14 @@ return [
         function () { ini_set('precision', '3'); ini_set('include_path', '/nowhere'); ini_set('user_agent', 'secret'); ini_set('mbstring.language', 'ja'); },
         fn () => [ini_get('precision'), get_include_path(), ini_get('user_agent'), ini_get('mbstring.language'), 1 / 3],
     ],
+    'a setting and a function' => [
+        function () { ini_set('mbstring.internal_encoding', 'ISO-8859-1'); mb_internal_encoding('UTF-8'); ini_set('precision', '4'); },
+        fn () => [mb_internal_encoding(), ini_get('mbstring.internal_encoding')],
+    ],
+    'a setting that was refused' => [
+        function () { @ini_set('fiber.stack_size', '-1'); ini_set('user_agent', 'x'); },
+        fn () => [ini_get('fiber.stack_size'), ini_get('user_agent'), (function () { $f = new Fiber(fn () => 1); $f->start(); return $f->getReturn(); })()],
+    ],
     'error handler' => [fn () => set_error_handler(fn () => true), fn () => (function () { $h = set_error_handler(null); restore_error_handler(); return $h !== null; })()],
     'last error' => [fn () => @trigger_error('secret'), fn () => error_get_last()],
     'output buffers' => [fn () => ob_start(), fn () => ob_get_level()],

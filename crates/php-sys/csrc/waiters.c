@@ -81,9 +81,10 @@ static int wait_until(const hearth_place *place, double until)
 		double left = until == ZEND_INFINITY ? 0 : until - hearth_monotonic();
 
 		woken = hearth_on_park(until == ZEND_INFINITY ? -1 : MAX(0, left));
-		/* Who is woken without being served was woken for something else. */
+		/* What is woken without being served was woken for something else. */
 	} while (woken == 0 && !place->served);
-	return woken;
+	/* It was served at the moment at which its time was up: what it was served would be lost. */
+	return woken == 1 && place->served ? 0 : woken;
 }
 
 /* It was served and cancelled at the same moment: somebody else may have that. */

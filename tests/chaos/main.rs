@@ -17,7 +17,7 @@ use run::{Plan, setting};
 
 /// Those of every run of the tests, and how many requests each gets: with one of either dispatch, and one that breaks no worker.
 const SEEDS: [u64; 3] = [1, 3, 4];
-const REQUESTS: u64 = 500;
+const REQUESTS: u64 = 200;
 
 /// `CHAOS_SEED` and `CHAOS_SEEDS` of them, or the usual ones.
 fn seeds() -> Vec<u64> {

@@ -56,8 +56,8 @@ ZEND_BEGIN_ARG_INFO_EX(arguments_get, 0, 0, 0)
 ZEND_END_ARG_INFO()
 
 static const zend_function_entry functions[] = {
-	ZEND_RAW_FENTRY(STRING(NAME) "_set", ZEND_FN(set), arguments_set, 0)
-	ZEND_RAW_FENTRY(STRING(NAME) "_get", ZEND_FN(get), arguments_get, 0)
+	{STRING(NAME) "_set", ZEND_FN(set), arguments_set, 1, 0},
+	{STRING(NAME) "_get", ZEND_FN(get), arguments_get, 0, 0},
 	ZEND_FE_END
 };
 

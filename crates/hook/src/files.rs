@@ -39,7 +39,7 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
             return result;
         }
         if !waiter.wait_for_lock(fd, pause) {
-            // Not EINTR: whoever asks for a session's lock would only ask again.
+            // Not EINTR: PHP would ask for a session's lock again.
             real::set_errno(libc::ECANCELED);
             return -1;
         }

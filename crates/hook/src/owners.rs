@@ -11,7 +11,7 @@ use crate::{installed, real};
 /// Descriptors from here on are only looked at when a task wants to wait on them.
 const MOST: usize = 1 << 16;
 
-/// In place of an owner: two tasks have sent on it, and nobody can tell whose answer comes next.
+/// In place of an owner: two tasks have sent on it, and the owner of the next answer is unknown.
 const POISONED: u64 = u64::MAX;
 
 struct Slot {
@@ -57,7 +57,7 @@ pub fn disown(fd: i32) {
     }
 }
 
-/// Can nobody tell any more whose answer comes next on `fd`?
+/// Is the owner of the next answer on `fd` unknown?
 pub fn is_poisoned(fd: i32) -> bool {
     slot(fd).is_some_and(|slot| slot.owner.load(Relaxed) == POISONED)
 }

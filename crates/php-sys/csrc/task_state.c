@@ -16,7 +16,7 @@ static php_ps_globals idle_session;
 static hearth_request_state *free_states;
 int hearth_error_reporting;
 
-/* What was live stays so until the next request is loaded: whoever looks meanwhile must not find what was freed. */
+/* What was live stays so until the next request is loaded: code that looks meanwhile must not find what was freed. */
 #define HEARTH_FREE(place) \
 	if (place) { \
 		efree((void *) place); \

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = 256;
@@ -122,9 +122,10 @@ pub enum FromWorker {
     Ready,
     /// It stopped accepting and finishes what it has, for this reason: start another in its slot now.
     Leaving { reason: String },
-    /// It has served as much as it should, for this reason (`workers.max_requests`, `workers.max_memory`): start another
-    /// in its slot, and tell it to drain when that one is ready. Until then it serves.
-    Worn { reason: String },
+    /// It is to be replaced, for this reason: start another in its slot, and tell it to drain when that one is ready. Until
+    /// then it serves. `broken`: because of a fatal error in PHP; otherwise it has served as much as it should
+    /// (`workers.max_requests`, `workers.max_memory`).
+    Worn { reason: String, broken: bool },
     /// How its pools are, as `Hearth\Internal\PoolReports::reportPools()` says it; empty if it cannot say.
     Pools { report: String },
     /// It could not start (an app that boots in each worker and failed there).

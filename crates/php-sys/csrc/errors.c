@@ -168,6 +168,14 @@ zend_string *hearth_fatal_error(void)
 	return known ? zend_string_copy(PG(last_error_message)) : ZSTR_EMPTY_ALLOC();
 }
 
+/* What a fatal error leaves behind is not freed: with so much of it another request would fail for that alone. */
+bool hearth_heap_is_full(void)
+{
+	zend_long limit = PG(memory_limit);
+
+	return limit > 0 && (zend_long) zend_memory_usage(false) > limit - limit / 4;
+}
+
 void hearth_watch_errors(void)
 {
 	report_error = zend_error_cb;

@@ -180,6 +180,7 @@ unsafe extern "C" {
     pub fn hearth_interrupt();
     pub fn hearth_time_out(limit: i64);
     pub fn hearth_is_unwinding() -> bool;
+    pub fn hearth_heap_is_full() -> bool;
     pub fn hearth_note_interrupted();
     pub fn hearth_throw(kind: c_int, message: hearth_str);
     pub fn hearth_release(retained: *mut c_void);

@@ -294,6 +294,12 @@ pub fn remove_temporary_files() {
     unsafe { sys::hearth_remove_temporary_files() }
 }
 
+/// Is too much of `memory_limit` in use for another request? Asked after a fatal error, which frees nothing.
+pub fn heap_is_full() -> bool {
+    // SAFETY: reads counters of the engine's allocator, on the engine's thread.
+    unsafe { sys::hearth_heap_is_full() }
+}
+
 /// May the code that runs now wait by leaving its task? False outside tasks and on other threads.
 pub fn can_wait() -> bool {
     // SAFETY: reads thread-local and engine flags.

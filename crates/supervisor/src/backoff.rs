@@ -18,9 +18,9 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// It died after this life: wait so long.
-    pub(crate) fn after(&mut self, life: Duration) -> Duration {
-        if life >= HEALTHY {
+    /// It died after this life: wait so long. What has served is no evidence that the next will not.
+    pub(crate) fn after(&mut self, life: Duration, has_served: bool) -> Duration {
+        if has_served || life >= HEALTHY {
             self.quick = 0;
         } else if life < QUICK {
             self.quick += 1;
@@ -40,13 +40,34 @@ mod tests {
     fn three_quick_deaths_are_free_then_it_doubles_to_a_limit_and_health_resets() {
         let mut backoff = Backoff::default();
         let quick = Duration::from_millis(10);
-        let waits: Vec<u128> = (0..12).map(|_| backoff.after(quick).as_millis()).collect();
+        let waits: Vec<u128> = (0..12)
+            .map(|_| backoff.after(quick, false).as_millis())
+            .collect();
         assert_eq!(
             waits,
             [0, 0, 0, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]
         );
-        assert_eq!(backoff.after(Duration::from_secs(5)).as_millis(), 5000);
-        assert_eq!(backoff.after(Duration::from_secs(11)), Duration::ZERO);
-        assert_eq!(backoff.after(quick), Duration::ZERO);
+        assert_eq!(
+            backoff.after(Duration::from_secs(5), false).as_millis(),
+            5000
+        );
+        assert_eq!(
+            backoff.after(Duration::from_secs(11), false),
+            Duration::ZERO
+        );
+        assert_eq!(backoff.after(quick, false), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_has_served_is_replaced_at_once_however_often() {
+        let mut backoff = Backoff::default();
+        let quick = Duration::from_millis(10);
+        for _ in 0..6 {
+            backoff.after(quick, false);
+        }
+        for _ in 0..100 {
+            assert_eq!(backoff.after(quick, true), Duration::ZERO);
+        }
+        assert_eq!(backoff.after(quick, false), Duration::ZERO);
     }
 }

@@ -21,6 +21,10 @@ pub(crate) struct ProcessHost {
     pub(crate) board: Option<Rc<Writer>>,
     /// A fatal error happened: the worker must be replaced.
     pub(crate) is_broken: Cell<bool>,
+    /// And it cannot begin another request.
+    pub(crate) is_unfit: Cell<bool>,
+    /// The app was made for several requests at once.
+    concurrent: bool,
     /// Why this worker is to be replaced although nothing broke.
     pub(crate) leaves: RefCell<Option<String>>,
     /// Wakes who looks at `is_broken` and `leaves`.
@@ -44,12 +48,15 @@ impl ProcessHost {
     pub(crate) fn install(
         board: Option<Writer>,
         (time_limit, grace): (Duration, Duration),
+        concurrent: bool,
         cli: bool,
     ) -> &'static ProcessHost {
         let host: &'static ProcessHost = Box::leak(Box::new(ProcessHost {
             timers: RefCell::default(),
             board: board.map(Rc::new),
             is_broken: Cell::new(false),
+            is_unfit: Cell::new(false),
+            concurrent,
             leaves: RefCell::default(),
             changed: Rc::default(),
             reported: RefCell::default(),
@@ -65,17 +72,14 @@ impl ProcessHost {
         host
     }
 
-    /// Why this worker has to be replaced, if so.
+    /// Why this worker has to be replaced although nothing broke, if so.
     pub(crate) fn why_it_leaves(&self) -> Option<String> {
-        if self.is_broken.get() {
-            return Some("a fatal error in PHP".to_owned());
-        }
         self.leaves.borrow().clone()
     }
 
     /// It is to get no further request.
     pub(crate) fn is_leaving(&self) -> bool {
-        self.is_broken.get() || self.leaves.borrow().is_some()
+        self.is_unfit.get() || self.leaves.borrow().is_some()
     }
 
     pub(crate) fn count(&self, counter: Counter) {
@@ -151,6 +155,11 @@ impl php::Host for ProcessHost {
     fn broken(&self) {
         self.count(Counter::Fatal);
         self.is_broken.set(true);
+        // No `finally` ran: an app for one request at a time may have left a transaction open, or a service half changed,
+        // and the next request would go on with that. One for several at once expects no such thing of another request.
+        if !self.concurrent || php::heap_is_full() {
+            self.is_unfit.set(true);
+        }
         self.changed.notify_waiters();
     }
 

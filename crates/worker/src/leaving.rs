@@ -17,6 +17,9 @@ const NO_END: Duration = Duration::from_secs(365 * 24 * 3600);
 /// What connections may take to end when they are cut off.
 const LAST: Duration = Duration::from_millis(100);
 
+/// Why a worker is replaced, for the log.
+const FATAL: &str = "a fatal error in PHP";
+
 /// How it leaves.
 #[derive(Clone, Copy)]
 pub(crate) struct Leaving {
@@ -44,7 +47,7 @@ impl Leaving {
     }
 }
 
-/// Serve until the supervisor says to drain or is gone, or a fatal error makes it necessary.
+/// Serve until the supervisor says to drain or is gone, or a fatal error has left nothing to serve with.
 pub(crate) async fn until_told(
     worker: &Worker,
     channel: &Rc<AsyncFd<Channel>>,
@@ -57,8 +60,8 @@ pub(crate) async fn until_told(
     loop {
         // Before the looks: what happens from here on is not missed, also when a message comes at the same moment.
         let changed = worker.host.changed.notified();
-        if worker.host.is_broken.get() {
-            let reason = "a fatal error in PHP".to_owned();
+        if worker.host.is_unfit.get() {
+            let reason = FATAL.to_owned();
             say(FromWorker::Leaving { reason })?;
             begin_drain(
                 worker,
@@ -69,11 +72,9 @@ pub(crate) async fn until_told(
             );
             return Ok(());
         }
-        // The end of a worker script is no failure: its successor starts at once.
-        let reason = worker.wear.reason().or_else(|| worker.host.why_it_leaves());
-        if let Some(reason) = reason.filter(|_| !is_worn) {
+        if let Some(worn) = why_replaced(worker).filter(|_| !is_worn) {
             is_worn = true;
-            say(FromWorker::Worn { reason })?;
+            say(worn)?;
         }
         let message = tokio::select! {
             message = receive(channel) => message?,
@@ -83,6 +84,16 @@ pub(crate) async fn until_told(
             return Ok(());
         }
     }
+}
+
+/// It serves until its successor does. The end of a worker script is no failure.
+fn why_replaced(worker: &Worker) -> Option<FromWorker> {
+    let broken = worker.host.is_broken.get();
+    let reason = match broken {
+        true => Some(FATAL.to_owned()),
+        false => worker.wear.reason().or_else(|| worker.host.why_it_leaves()),
+    };
+    reason.map(|reason| FromWorker::Worn { reason, broken })
 }
 
 fn begin_drain(worker: &Worker, drain: Drain) {

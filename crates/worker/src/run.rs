@@ -162,6 +162,7 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
         None,
         (std::time::Duration::ZERO, std::time::Duration::ZERO),
         true,
+        true,
     );
     crate::waiter::interruptible();
     let mut script = match Cli::start(run, &argv) {

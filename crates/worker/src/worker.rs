@@ -310,7 +310,8 @@ async fn serve(mut start: Start) -> Result<(), String> {
         .map_err(text)?;
     let limit = Duration::try_from_secs_f64(start.boot.request_timeout).unwrap_or_default();
     let grace = Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX);
-    let host = ProcessHost::install(Some(board), (limit, grace), false);
+    let concurrent = start.boot.concurrency.is_some_and(|number| number > 1);
+    let host = ProcessHost::install(Some(board), (limit, grace), concurrent, false);
     let classic = start.boot.classic.then(|| Classic::new(&start.boot));
     let classic = classic
         .transpose()

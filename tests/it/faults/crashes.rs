@@ -50,24 +50,37 @@ fn a_crash_leaves_the_other_workers_alone() {
 }
 
 #[test]
-fn workers_that_keep_dying_are_restarted_with_back_off() {
-    let server =
-        one_worker("return function () { posix_kill(getmypid(), SIGKILL); sleep(1); };").start();
-    let until = Instant::now() + Duration::from_secs(3);
-    let mut deaths = 0;
-    while Instant::now() < until {
-        let mut client = server.connect();
-        client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-        let _ = client
-            .stream()
-            .set_read_timeout(Some(Duration::from_secs(2)));
-        let _ = client.try_response(false);
-        deaths += 1;
+fn workers_that_die_before_they_serve_anything_are_restarted_with_back_off() {
+    let code =
+        "Hearth\\after(0.02, fn () => posix_kill(getmypid(), SIGKILL)); return fn () => 'never';";
+    let server = one_worker(code).start();
+    for pause in [100, 200, 400] {
+        server.expect_log(&format!(
+            "workers keep dying before they serve anything; the next starts in {pause} ms"
+        ));
     }
-    assert!(deaths < 60, "{deaths} deaths in three seconds: no back-off");
-    assert!(
-        testkit::in_session(server.pid()).contains(&server.pid()),
-        "the supervisor is gone"
-    );
     server.stop();
+}
+
+/// Requests, and not workers, are what is bad here: none that asks for something else waits.
+#[test]
+fn workers_that_served_are_replaced_at_once_however_often() {
+    let server = Server::script(APP).args(["--workers", "2"]).start();
+    let (mut longest, began) = (Duration::ZERO, Instant::now());
+    for n in 0..40 {
+        let mut client = server.connect();
+        client.send(format!("GET /segv?{n} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        assert!(client.try_response(false).is_err());
+        let asked = Instant::now();
+        assert_eq!(ok(&server.get("/")), "fine");
+        longest = longest.max(asked.elapsed());
+    }
+    assert!(longest < Duration::from_secs(1), "a visit took {longest:?}");
+    assert!(began.elapsed() < Duration::from_secs(18), "back-off");
+    let stopped = server.stop();
+    assert!(
+        !stopped.log.contains("workers keep dying"),
+        "{}",
+        stopped.log
+    );
 }

@@ -5,6 +5,7 @@ mod children;
 mod crashes;
 mod endings;
 mod errors;
+mod exhaustion;
 mod orphans;
 mod places;
 mod queues;
@@ -26,6 +27,7 @@ return function (Hearth\Request $request) {
         case '/exit-deep': array_map(function () { ob_start(); echo 'deep'; (new Fiber(fn () => exit))->start(); }, [1]);
         case '/fatal': usleep(1000); return (fn (): int => eval('class A {} class A {}'))();
         case '/memory': return strlen(str_repeat('x', 1 << 30));
+        case '/full': for ($all = [];; $all[] = str_repeat('x', 1000));
         case '/memory-shutdown': register_shutdown_function(fn () => str_repeat('x', 1 << 30)); return 'too early';
         case '/stack': $f = function () use (&$f) { return [$f(), 1]; }; return $f();
         case '/segv': usleep(1000); posix_kill(getmypid(), SIGSEGV); posix_kill(getmypid(), SIGSEGV); sleep(5); return 'survived';

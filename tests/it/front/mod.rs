@@ -54,7 +54,7 @@ fn under_both<const N: usize>(code: &str, words: [&str; N], test: impl Fn(Server
 }
 
 /// A number from the admin server's metrics.
-fn metric(server: &Server, name: &str) -> u64 {
+pub(crate) fn metric(server: &Server, name: &str) -> u64 {
     let page = ok(&admin(server, "/metrics"));
     let prefix = format!("{name} ");
     let value = page.lines().find_map(|line| line.strip_prefix(&prefix));

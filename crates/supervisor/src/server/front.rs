@@ -81,7 +81,7 @@ impl Server {
 
     /// After one that lived so long.
     fn front_later(&mut self, life: Duration) {
-        let pause = self.front_deaths.after(life);
+        let pause = self.front_deaths.after(life, false);
         self.events.later(pause, Timer::Front);
     }
 

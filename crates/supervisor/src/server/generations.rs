@@ -342,7 +342,7 @@ impl Server {
 
     /// After a zygote that lived so long.
     fn reboot_later(&mut self, life: Duration) {
-        let pause = self.reboots.after(life);
+        let pause = self.reboots.after(life, false);
         self.events.later(pause, Timer::Reboot);
     }
 

@@ -184,7 +184,7 @@ impl Server {
         match said {
             Said::Message(FromWorker::Ready) => self.ready(id),
             Said::Message(FromWorker::Leaving { reason }) => self.leaving(id, &reason),
-            Said::Message(FromWorker::Worn { reason }) => self.worn(id, &reason),
+            Said::Message(FromWorker::Worn { reason, broken }) => self.worn(id, &reason, broken),
             Said::Message(FromWorker::Pools { report }) => self.pools_reported(id, &report),
             Said::Message(FromWorker::Failed { message }) => self.failed(id, message),
             Said::Closed(mistake) => self.worker_closed(id, mistake),

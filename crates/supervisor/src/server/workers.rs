@@ -171,8 +171,8 @@ impl Server {
         self.rise(number);
     }
 
-    /// It has served enough: its successor starts, and it serves until that one does.
-    pub(super) fn worn(&mut self, id: WorkerId, reason: &str) {
+    /// It has served enough, or a fatal error in PHP broke it: its successor starts, and it serves until that one does.
+    pub(super) fn worn(&mut self, id: WorkerId, reason: &str, broken: bool) {
         let Some(worker) = self
             .workers
             .get_mut(&id)
@@ -186,6 +186,10 @@ impl Server {
             worker.slot,
             worker.pid.unwrap_or_default(),
         );
+        if broken {
+            log::warning!("worker is replaced: {reason} pid={pid} slot={slot} generation={number}");
+            return self.replace(id);
+        }
         log::info!("worker is replaced: {reason} pid={pid} slot={slot} generation={number}");
         self.recycled += 1;
         let place = self
@@ -304,13 +308,15 @@ impl Server {
         self.sweep();
     }
 
-    /// Start the successor of a worker that no longer accepts, after a pause if its predecessors died quickly too.
+    /// Start the successor of a worker that dies or breaks: at once if it has begun a request, which says that workers do
+    /// start; else after a pause, if its predecessors died quickly too.
     fn replace(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get(&id) else {
             return;
         };
         let (number, slot) = (worker.generation, worker.slot);
-        self.restarts[slot as usize] += 1;
+        let has_served = worker.board.snapshot().get(Counter::Requests) > 0;
+        let life = worker.since.elapsed();
         let Some(generation) = self.generations.get_mut(&number) else {
             return;
         };
@@ -318,12 +324,13 @@ impl Server {
         if place.worker != Some(id) {
             return;
         }
+        self.restarts[slot as usize] += 1;
         place.worker = None;
-        match place.backoff.after(worker.since.elapsed()) {
+        match place.backoff.after(life, has_served) {
             Duration::ZERO => self.fork_if_empty(number, slot),
             pause => {
                 log::error!(
-                    "workers keep dying; the next starts in {} ms slot={slot}",
+                    "workers keep dying before they serve anything; the next starts in {} ms slot={slot}",
                     pause.as_millis()
                 );
                 self.events.later(

@@ -1,0 +1,108 @@
+//! A page that runs out of memory, asked for again and again: a fatal error is no crash, and other visitors do not notice.
+
+use std::time::{Duration, Instant};
+
+use testkit::{Server, ServerBuilder};
+
+use super::APP;
+use crate::front::metric;
+use crate::load::{Done, meanwhile};
+use crate::support::{eventually, let_go, ok, until_handled};
+
+/// How long the page is asked for.
+const ATTACK: Duration = Duration::from_millis(700);
+/// A wait that a busy machine may cause; back-off takes seconds.
+const NOTICED: Duration = Duration::from_secs(1);
+
+/// One client asks for the page as fast as it is answered, another for an ordinary one. Answers 500, and the longest wait.
+fn attack(server: &Server, page: &str) -> (u32, Duration) {
+    let (mut attacks, mut longest) = (0, Duration::ZERO);
+    let visit = |_, done: &Done| {
+        while !done.yet() {
+            assert_eq!(server.get(page).status, 500);
+        }
+    };
+    meanwhile(1, visit, || {
+        let until = Instant::now() + ATTACK;
+        while Instant::now() < until {
+            let asked = Instant::now();
+            assert_eq!(ok(&server.get("/")), "fine");
+            longest = longest.max(asked.elapsed());
+            attacks += 1;
+        }
+    });
+    (attacks, longest)
+}
+
+#[track_caller]
+fn is_not_felt(server: ServerBuilder, page: &str) {
+    let server = server
+        .args(["--workers", "2", "--ini", "memory_limit=64M"])
+        .args(["--admin", "127.0.0.1:0"])
+        .start();
+    let (visits, longest) = attack(&server, page);
+    assert!(longest < NOTICED, "one of {visits} visits took {longest:?}");
+    let log = server.log().text();
+    assert!(!log.contains("workers keep dying"), "{log}");
+    server.stop();
+}
+
+#[test]
+fn memory_exhaustion_is_not_felt_by_others_in_a_concurrent_worker() {
+    is_not_felt(Server::script(APP), "/memory");
+}
+
+#[test]
+fn a_full_heap_is_not_felt_by_others_in_a_concurrent_worker() {
+    is_not_felt(Server::script(APP), "/full");
+}
+
+#[test]
+fn memory_exhaustion_is_not_felt_by_others_behind_the_front() {
+    is_not_felt(Server::script(APP).args(["--concurrency", "1"]), "/memory");
+}
+
+#[test]
+fn memory_exhaustion_is_not_felt_by_others_one_at_a_time_without_a_front() {
+    let server = Server::script(APP).args(["--concurrency", "1", "--dispatch", "direct"]);
+    is_not_felt(server, "/full");
+}
+
+#[test]
+fn memory_exhaustion_is_not_felt_by_others_of_a_classic_site() {
+    let site = || {
+        Server::app("www")
+            .file("www/index.php", "<?php echo 'fine';")
+            .file("www/memory.php", "<?php str_repeat('x', 1 << 30);")
+    };
+    for dispatch in ["balanced", "direct"] {
+        is_not_felt(site().args(["--dispatch", dispatch]), "/memory.php");
+    }
+}
+
+/// The broken worker serves until its successor does: with one worker there is never none.
+#[test]
+fn a_worker_that_a_fatal_error_broke_serves_until_its_successor_does() {
+    let server = Server::script(APP)
+        .args(["--workers", "1", "--ini", "memory_limit=64M"])
+        .args(["--admin", "127.0.0.1:0"])
+        .start();
+    let mut slow = server.connect();
+    slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    let before = ok(&server.get("/pid"));
+    for _ in 0..5 {
+        assert_eq!(server.get("/memory").status, 500);
+        assert_eq!(metric(&server, "hearth_healthy"), 1);
+        ok(&server.get("/pid"));
+    }
+    eventually("the worker is replaced", || {
+        ok(&server.get("/pid")) != before
+    });
+    let_go(&server);
+    assert_eq!(ok(&slow.response()), "slow done");
+    assert!(metric(&server, "hearth_worker_restarts_total") >= 1);
+    assert_eq!(metric(&server, "hearth_workers_recycled_total"), 0);
+    drop(slow);
+    server.stop();
+}

@@ -60,8 +60,9 @@ async fn passed_on(
     let upload = Upload::receive(body, || front.workers.glance())
         .await
         .map_err(not_stored)?;
-    let asked = Frame::new(front.next_request_id(), ends, &head, &upload).map_err(not_stored)?;
-    give(front, forward::is_repeatable(head.method()), &asked).await
+    let mut asked =
+        Frame::new(front.next_request_id(), ends, &head, &upload).map_err(not_stored)?;
+    give(front, forward::is_repeatable(head.method()), &mut asked).await
 }
 
 /// A request as workers get it.
@@ -103,6 +104,7 @@ impl Frame {
         let asked = Asked {
             id,
             is_http10: head.version == Version::Http10,
+            is_again: false,
             ends,
             head: head_part,
             body,
@@ -117,7 +119,7 @@ impl Frame {
 async fn give(
     front: &Rc<Front>,
     is_repeatable: bool,
-    asked: &Frame,
+    asked: &mut Frame,
 ) -> Result<Response<Reply>, Response<Reply>> {
     let mut again = false;
     loop {
@@ -144,6 +146,7 @@ async fn give(
             return Err(bad_gateway(front));
         }
         again = true;
+        Asked::mark_again(&mut asked.bytes);
         front.board.count(Counter::Retries, 1);
     }
 }

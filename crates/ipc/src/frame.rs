@@ -9,11 +9,18 @@ pub struct Asked<'a> {
     pub id: u64,
     /// The client speaks HTTP/1.0, whatever the head says.
     pub is_http10: bool,
+    /// A worker has died with it.
+    pub is_again: bool,
     /// For [`crate::Ends::parse`].
     pub ends: &'a str,
     pub head: Part<'a>,
     pub body: Part<'a>,
 }
+
+/// Where the flags stand, and what they are.
+const FLAGS: usize = 8;
+const HTTP10: u8 = 1;
+const AGAIN: u8 = 2;
 
 /// A part of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +51,9 @@ impl Part<'_> {
 impl<'a> Asked<'a> {
     pub fn write_to(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.id.to_le_bytes());
-        out.push(u8::from(self.is_http10));
+        let http10 = if self.is_http10 { HTTP10 } else { 0 };
+        let again = if self.is_again { AGAIN } else { 0 };
+        out.push(http10 | again);
         out.push(u8::try_from(self.ends.len()).expect("two addresses"));
         out.extend_from_slice(self.ends.as_bytes());
         for part in [&self.head, &self.body] {
@@ -55,14 +64,20 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// The same request for a second worker: `bytes` are of [`Asked::write_to`].
+    pub fn mark_again(bytes: &mut [u8]) {
+        bytes[FLAGS] |= AGAIN;
+    }
+
     /// `None` if a front did not write this.
     pub fn parse(bytes: &'a [u8]) -> Option<Asked<'a>> {
         let rest = &mut &*bytes;
         let id = u64::from_le_bytes(array(rest)?);
-        let [http10, ends] = array(rest)?;
+        let [flags, ends] = array(rest)?;
         Some(Asked {
             id,
-            is_http10: http10 != 0,
+            is_http10: flags & HTTP10 != 0,
+            is_again: flags & AGAIN != 0,
             ends: std::str::from_utf8(take(rest, ends.into())?).ok()?,
             head: part(rest)?,
             body: part(rest)?,
@@ -247,11 +262,11 @@ mod tests {
     proptest! {
         #[test]
         fn requests_come_back_as_they_went(
-            (id, is_http10, ends, head, body) in any::<(u64, bool, [u8; 8], Vec<u8>, Vec<u8>)>(),
+            (id, is_http10, is_again, ends, head, body) in any::<(u64, bool, bool, [u8; 8], Vec<u8>, Vec<u8>)>(),
             (h, b) in (0u8..3, 0u8..3),
         ) {
             let ends: String = ends.iter().map(|n| char::from(b'0' + n % 10)).collect();
-            let asked = Asked { id, is_http10, ends: &ends, head: a_part(h, &head), body: a_part(b, &body) };
+            let asked = Asked { id, is_http10, is_again, ends: &ends, head: a_part(h, &head), body: a_part(b, &body) };
             let mut out = Vec::new();
             asked.write_to(&mut out);
             prop_assert_eq!(Asked::parse(&out), Some(asked));

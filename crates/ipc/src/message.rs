@@ -60,7 +60,7 @@ pub struct Boot {
 pub enum ToZygote {
     /// Boot the engine and the app. Once, first.
     Boot(Box<Boot>),
-    /// Fork one worker. Descriptors: its control channel, its scoreboard, then the listening sockets; or, with `door`,
+    /// Fork one worker. Descriptors: its control channel, its scoreboard, the quarantine, then the listening sockets; or, with `door`,
     /// the one door through which the front gives it its seat; and at the end so many as `spread` says: the table of
     /// connections, its inbox, and the inboxes of the slots behind it ([`Handed`]).
     Fork {

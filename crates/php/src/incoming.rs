@@ -49,6 +49,14 @@ impl Incoming {
         self.fault
     }
 
+    /// What is here and unread, after a look for the first piece if it need not be waited for.
+    pub(crate) fn here(&mut self, is_whole: bool) -> Bytes {
+        if is_whole && self.piece.is_empty() && self.source.is_some() {
+            let _ = self.poll_more(&mut Context::from_waker(Waker::noop()));
+        }
+        self.piece.clone()
+    }
+
     /// What was left unread.
     pub(crate) fn take_source(&mut self) -> Option<Box<dyn BodySource>> {
         self.source.take()

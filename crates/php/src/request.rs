@@ -162,6 +162,11 @@ impl Request {
         self.response.borrow_mut().take()
     }
 
+    /// The beginning of the body, as far as it is here and unread. `is_whole`: no client has to be waited for.
+    pub fn body_here(&self, is_whole: bool) -> Bytes {
+        self.incoming.borrow_mut().here(is_whole)
+    }
+
     /// Why not all of the body came, if it was asked for.
     pub fn body_fault(&self) -> Option<BodyFault> {
         self.incoming.borrow().fault()

@@ -9,7 +9,17 @@ fn main() -> std::io::Result<()> {
     let n = 20_000_000u64;
     let start = Instant::now();
     for id in 0..n {
-        let ticket = writer.begin(black_box(b"GET"), black_box(b"/articles/17?page=2"), id);
+        let begins = scoreboard::Begins {
+            method: black_box(b"GET"),
+            target: black_box(b"/articles/17?page=2"),
+            id,
+            suspect: scoreboard::Suspect {
+                fingerprint: id,
+                epoch: 0,
+                again: false,
+            },
+        };
+        let ticket = writer.begin(begins);
         writer.end(black_box(ticket), 200);
     }
     println!(

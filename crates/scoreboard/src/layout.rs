@@ -1,17 +1,20 @@
 //! Where things are in a scoreboard, in words of 8 bytes.
 //!
 //! ```text
-//! header    0 magic and version   1 slots   2.. counters, in the order of `Counter`
+//! header    0 magic and version   1 slots   2 id of the request that computes, 0 if none does
+//!           8.. counters, in the order of `Counter`
 //! row       0 sequence: odd while the row is written   1 start in ns of CLOCK_MONOTONIC_COARSE, 0 if free
-//!           2 request id   3 lengths   4.. method   6.. target
+//!           2 request id   3 lengths   4.. method   6 fingerprint   7 epoch of the quarantine, twice; odd: tried again
+//!           8.. target
 //! ```
 
 /// "HSCORE", then the version of this layout.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HSCORE\x01\x00");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HSCORE\x02\x00");
 
 pub(crate) const HEADER: usize = 64;
 pub(crate) const AT_MAGIC: usize = 0;
 pub(crate) const AT_SLOTS: usize = 1;
+pub(crate) const AT_COMPUTES: usize = 2;
 pub(crate) const AT_COUNTERS: usize = 8;
 
 pub(crate) const ROW: usize = 32;
@@ -20,10 +23,12 @@ pub(crate) const ROW_START: usize = 1;
 pub(crate) const ROW_ID: usize = 2;
 pub(crate) const ROW_LENGTHS: usize = 3;
 pub(crate) const ROW_METHOD: usize = 4;
-pub(crate) const ROW_TARGET: usize = 6;
+pub(crate) const ROW_FINGERPRINT: usize = 6;
+pub(crate) const ROW_EPOCH: usize = 7;
+pub(crate) const ROW_TARGET: usize = 8;
 
 /// Bytes of a method that are kept.
-pub const MAX_METHOD: usize = (ROW_TARGET - ROW_METHOD) * 8;
+pub const MAX_METHOD: usize = (ROW_FINGERPRINT - ROW_METHOD) * 8;
 /// Bytes of a target that are kept.
 pub const MAX_TARGET: usize = (ROW - ROW_TARGET) * 8;
 /// The most requests in flight that a scoreboard can list.
@@ -89,6 +94,8 @@ counters! {
     Unavailable = "unavailable",
     /// Requests that were given to a second worker because the first had died.
     Retries = "retries",
+    /// Requests that were not run, because they had killed two workers.
+    Quarantined = "quarantined",
 }
 
 const _: () = assert!(AT_COUNTERS + Counter::ALL.len() <= HEADER);

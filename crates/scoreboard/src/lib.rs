@@ -11,6 +11,7 @@ mod budget;
 mod layout;
 mod loads;
 mod mapping;
+mod quarantine;
 mod reader;
 mod writer;
 
@@ -18,5 +19,6 @@ pub use budget::{Budgets, Holder};
 pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
 pub use loads::{Load, Loads};
 pub use mapping::{Mapping, create_file};
+pub use quarantine::{Quarantine, Suspect};
 pub use reader::{InFlight, Scoreboard, Snapshot};
-pub use writer::{Ticket, Writer};
+pub use writer::{Begins, Ticket, Writer};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::layout::*;
 use crate::mapping::{self, Mapping};
+use crate::quarantine::Suspect;
 use crate::writer::now;
 
 /// One worker's scoreboard. Its descriptor goes to the worker with `Fork`.
@@ -35,6 +36,17 @@ pub struct InFlight {
     /// The row was half-written, so its texts may mix two requests. In a living worker that is a moment; in a dead one
     /// it died while the request began.
     pub torn: bool,
+    pub suspect: Suspect,
+}
+
+impl InFlight {
+    /// The target without its query.
+    #[must_use]
+    pub fn route(&self) -> String {
+        let path = self.target.split('?').next().unwrap_or_default();
+        let is_cut = self.cut && path.len() == self.target.len();
+        format!("{path}{}", if is_cut { "…" } else { "" })
+    }
 }
 
 impl Scoreboard {
@@ -54,6 +66,13 @@ impl Scoreboard {
             *value = word.load(Ordering::Relaxed);
         }
         Snapshot(values)
+    }
+
+    /// The request whose code runs, or ran when the worker died; none where all waited.
+    pub fn computing(&self) -> Option<InFlight> {
+        let id = self.mapping[AT_COMPUTES].load(Ordering::Relaxed);
+        let mut requests = self.in_flight().into_iter();
+        requests.find(|request| request.id == id && id != 0)
     }
 
     /// Requests in flight, oldest first.
@@ -138,8 +157,14 @@ fn read_once(row: &[AtomicU64], now: u64) -> (bool, Option<InFlight>) {
     }
     let id = row[ROW_ID].load(Ordering::Relaxed);
     let lengths = row[ROW_LENGTHS].load(Ordering::Relaxed);
-    let method = load_bytes(&row[ROW_METHOD..ROW_TARGET], (lengths & 0xff) as usize);
+    let method = load_bytes(&row[ROW_METHOD..ROW_FINGERPRINT], (lengths & 0xff) as usize);
     let target = load_bytes(&row[ROW_TARGET..], (lengths >> 8 & 0xff) as usize);
+    let epoch = row[ROW_EPOCH].load(Ordering::Relaxed);
+    let suspect = Suspect {
+        fingerprint: row[ROW_FINGERPRINT].load(Ordering::Relaxed),
+        epoch: epoch >> 1,
+        again: epoch & 1 == 1,
+    };
     fence(Ordering::Acquire);
     let torn = half_written || row[ROW_SEQUENCE].load(Ordering::Relaxed) != before;
     // Half-written and not yet started: it was beginning just now.
@@ -158,6 +183,7 @@ fn read_once(row: &[AtomicU64], now: u64) -> (bool, Option<InFlight>) {
             cut: lengths >> 16 & 1 == 1,
             age,
             torn,
+            suspect,
         }),
     )
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::layout::*;
 use crate::mapping::Mapping;
+use crate::quarantine::Suspect;
 
 /// A request that was begun; [`Writer::end`] takes it back.
 #[derive(Debug)]
@@ -15,6 +16,17 @@ use crate::mapping::Mapping;
 pub struct Ticket(u32);
 
 const UNLISTED: u32 = u32::MAX;
+
+/// A request that begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Begins<'a> {
+    pub method: &'a [u8],
+    pub target: &'a [u8],
+    /// What the log names it by.
+    pub id: u64,
+    /// By which it is known again when its worker dies.
+    pub suspect: Suspect,
+}
 
 /// The one writer of a scoreboard: bound to one thread, because its stores are not read-modify-write.
 #[derive(Debug)]
@@ -38,9 +50,15 @@ impl Writer {
         })
     }
 
-    /// A request has begun. `id` is what the log names it by.
+    /// A request has begun.
     #[inline]
-    pub fn begin(&self, method: &[u8], target: &[u8], id: u64) -> Ticket {
+    pub fn begin(&self, begins: Begins<'_>) -> Ticket {
+        let Begins {
+            method,
+            target,
+            id,
+            suspect,
+        } = begins;
         self.count(Counter::Requests, 1);
         let Some(slot) = self.free.borrow_mut().pop() else {
             self.count(Counter::Unlisted, 1);
@@ -56,11 +74,36 @@ impl Writer {
         let cut = u64::from(kept.len() < target.len());
         let lengths = method.len() as u64 | (kept.len() as u64) << 8 | cut << 16;
         row[ROW_LENGTHS].store(lengths, Ordering::Relaxed);
-        store_bytes(&row[ROW_METHOD..ROW_TARGET], method);
+        row[ROW_FINGERPRINT].store(suspect.fingerprint, Ordering::Relaxed);
+        row[ROW_EPOCH].store(
+            suspect.epoch << 1 | u64::from(suspect.again),
+            Ordering::Relaxed,
+        );
+        store_bytes(&row[ROW_METHOD..ROW_FINGERPRINT], method);
         store_bytes(&row[ROW_TARGET..], kept);
         row[ROW_START].store(now(), Ordering::Relaxed);
         row[ROW_SEQUENCE].store((sequence | 1).wrapping_add(1), Ordering::Release);
         Ticket(slot)
+    }
+
+    /// The fingerprint that it was begun with; 0 if it found no row.
+    pub fn fingerprint(&self, ticket: &Ticket) -> u64 {
+        match ticket.0 {
+            UNLISTED => 0,
+            row => self.row(row)[ROW_FINGERPRINT].load(Ordering::Relaxed),
+        }
+    }
+
+    /// The request of this id computes now, until [`Writer::rests`].
+    #[inline]
+    pub fn computes(&self, id: u64) {
+        self.mapping[AT_COMPUTES].store(id, Ordering::Relaxed);
+    }
+
+    /// None does.
+    #[inline]
+    pub fn rests(&self) {
+        self.computes(0);
     }
 
     /// It has ended, with this status; 0 if no response was sent.

@@ -154,6 +154,10 @@ const COUNTERS: &[(Counter, &str)] = &[
         Counter::Retries,
         "Requests given to a second worker because the first had died.",
     ),
+    (
+        Counter::Quarantined,
+        "Requests answered 503: they had killed two workers.",
+    ),
 ];
 
 type Gauge = (&'static str, &'static str, fn(&WorkerStatus) -> u64);

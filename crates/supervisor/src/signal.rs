@@ -52,6 +52,28 @@ pub(crate) fn describe(status: i32) -> String {
     }
 }
 
+/// A signal that a process died of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Deadly(i32);
+
+/// The signal in a raw wait status.
+pub(crate) fn deadly(status: i32) -> Option<Deadly> {
+    Some(status & 0x7f)
+        .filter(|signal| *signal != 0)
+        .map(Deadly)
+}
+
+impl Deadly {
+    /// Processes send it to others, the kernel where memory runs out included; what PHP code does wrong raises another.
+    pub(crate) fn is_sent(self) -> bool {
+        ![4, 5, 6, 7, 8, 11, 31].contains(&self.0)
+    }
+
+    pub(crate) fn name(self) -> String {
+        name(self.0)
+    }
+}
+
 fn name(signal: i32) -> String {
     let known = match signal {
         1 => "SIGHUP",
@@ -78,6 +100,15 @@ fn name(signal: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn signals_of_faults_are_told_from_those_that_are_sent() {
+        assert_eq!(deadly(3 << 8), None);
+        let segv = deadly(11 | 0x80).expect("a signal");
+        let kill = deadly(9).expect("a signal");
+        assert_eq!((segv.is_sent(), kill.is_sent()), (false, true));
+        assert_eq!(segv.name(), "SIGSEGV");
+    }
 
     #[test]
     fn ends_are_described() {

@@ -1,5 +1,6 @@
 //! One worker, seen from here.
 
+use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,7 @@ pub(crate) struct Worker {
     /// The front's end of its door, for this front and the next.
     pub(crate) door: Option<OwnedFd>,
     link: Link<ToWorker>,
+    is_killed: Cell<bool>,
     /// Names the process and no later one of the same number.
     handle: Option<OwnedFd>,
 }
@@ -74,6 +76,7 @@ impl Worker {
             board,
             door,
             link,
+            is_killed: Cell::new(false),
             handle: None,
         }
     }
@@ -118,7 +121,13 @@ impl Worker {
         self.link.send(ToWorker::Pools, Vec::new());
     }
 
+    /// By us.
+    pub(crate) fn is_killed(&self) -> bool {
+        self.is_killed.get()
+    }
+
     pub(crate) fn kill(&self) {
+        self.is_killed.set(true);
         if let Some(handle) = &self.handle {
             // It may just have ended.
             let _ = pidfd_send_signal(handle, Signal::KILL);
@@ -138,16 +147,15 @@ pub(crate) fn resident(pid: u32) -> u64 {
     pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-/// For the log: what was being answered.
+/// For the log: what was being answered, without the queries, in which secrets may be.
 pub(crate) fn list(requests: &[InFlight]) -> String {
     const MOST: usize = 20;
     let one = |r: &InFlight| {
-        let cut = if r.cut { "…" } else { "" };
         let torn = if r.torn { " (just beginning)" } else { "" };
         format!(
-            "{} {}{cut} request={:016x} age={:.3}s{torn}",
+            "{} {} request={:016x} age={:.3}s{torn}",
             r.method,
-            r.target,
+            r.route(),
             r.id,
             r.age.as_secs_f64()
         )

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http1::{Refused, RequestHead};
 use php::{Body, BodyFault, BodySource, Cancel, Client, Request, Response, Script, Task};
-use scoreboard::Ticket;
+use scoreboard::{Begins, Counter, Suspect, Ticket};
 use tokio::task::spawn_local;
 
 use crate::answer::{Answer, convert, plain, send_file};
@@ -16,7 +16,7 @@ use crate::body::ResponseBody;
 use crate::classic::Plan;
 use crate::gate::Turn;
 use crate::link::Passage;
-use crate::watchdog;
+use crate::quarantine;
 use crate::worker::Worker;
 
 /// One request being answered. Dropping it means that the client is gone.
@@ -26,6 +26,7 @@ pub(crate) struct Answering {
     /// `None` before it has begun, once it has ended, or while it goes on elsewhere.
     task: Option<Task>,
     ticket: Option<Ticket>,
+    suspect: Suspect,
     watched: bool,
     phase: Phase,
     /// What it runs, in classic mode, until it begins.
@@ -101,11 +102,6 @@ impl Answering {
         passage: Option<Rc<Passage>>,
     ) -> Answering {
         prefer_target_host(&mut head);
-        let ticket = worker
-            .host
-            .board
-            .as_ref()
-            .map(|board| board.begin(head.method(), head.resource(), id));
         let plan = worker.classic.as_ref().map(|classic| classic.plan(&head));
         if let Some(Plan::Answer(answer)) = &plan
             && let Some(why) = why_refused(answer.head.status, &head)
@@ -118,12 +114,14 @@ impl Answering {
             worker,
             request,
             task: None,
-            ticket,
+            ticket: None,
+            suspect: Suspect::default(),
             watched: false,
             phase: Phase::Running,
             script: None,
             passage,
         };
+        this.announce();
         match plan {
             Some(Plan::Answer(answer)) => this.phase = Phase::Planned(Some(Box::new(answer))),
             Some(Plan::Run(script)) => {
@@ -133,6 +131,26 @@ impl Answering {
             None => this.enter(),
         }
         this
+    }
+
+    /// To the scoreboard.
+    fn announce(&mut self) {
+        // What the front gives is whole.
+        let body = self.request.body_here(self.passage.is_some());
+        let (id, head) = (self.request.id(), self.request.head());
+        let again = self
+            .passage
+            .as_ref()
+            .is_some_and(|passage| passage.again.get());
+        self.suspect = self.worker.quarantine.suspect(head, &body, again);
+        let begins = Begins {
+            method: head.method(),
+            target: head.resource(),
+            id,
+            suspect: self.suspect,
+        };
+        let board = self.worker.host.board.as_ref();
+        self.ticket = board.map(|board| board.begin(begins));
     }
 
     /// At once, or when it is its turn.
@@ -146,6 +164,12 @@ impl Answering {
 
     /// It is its turn: the time limit counts from here.
     fn begin(&mut self) {
+        if let Some(left) = self.worker.quarantine.refuses(self.suspect) {
+            self.worker.gate.leave();
+            self.worker.host.count(Counter::Quarantined);
+            self.phase = Phase::Planned(Some(Box::new(quarantine::refused(left))));
+            return;
+        }
         self.request.set_deadline(self.worker.deadline());
         let request = Rc::clone(&self.request);
         self.task = Some(match self.script.take() {
@@ -160,7 +184,7 @@ impl Answering {
         let Some(task) = &mut self.task else {
             return true;
         };
-        let ended = poll_watched(task, &self.request, context).is_ready();
+        let ended = poll_watched(task, &self.request, &self.worker, context).is_ready();
         if ended {
             let broken = task.is_broken();
             self.task = None;
@@ -266,7 +290,7 @@ impl Answering {
             Phase::Queued(turn) => {
                 ready!(Pin::new(turn).poll(context));
                 self.begin();
-                self.poll_answer(context)
+                self.poll_phase(context)
             }
             Phase::Running => self.poll_answer(context),
             Phase::Planned(answer) => {
@@ -279,10 +303,15 @@ impl Answering {
 }
 
 /// Run the task a bit, with the watchdog looking.
-fn poll_watched(task: &mut Task, request: &Request, context: &mut Context<'_>) -> Poll<()> {
-    watchdog::running_until(request.deadline());
+fn poll_watched(
+    task: &mut Task,
+    request: &Request,
+    worker: &Worker,
+    context: &mut Context<'_>,
+) -> Poll<()> {
+    worker.host.computes(request);
     let step = Pin::new(task).poll(context);
-    watchdog::stopped();
+    worker.host.rests();
     step
 }
 
@@ -327,7 +356,7 @@ async fn finish(
     (ticket, status): (Option<Ticket>, u16),
     passage: Option<Rc<Passage>>,
 ) {
-    std::future::poll_fn(|context| poll_watched(&mut task, &request, context)).await;
+    std::future::poll_fn(|context| poll_watched(&mut task, &request, &worker, context)).await;
     ended_request(&request, &worker, task.is_broken());
     worker.finished(ticket, status);
     worker.host.changed.notify_waiters();

@@ -82,6 +82,24 @@ impl ProcessHost {
         self.is_unfit.get() || self.leaves.borrow().is_some()
     }
 
+    /// This request's code runs from here on, as the watchdog sees, and the supervisor if this worker dies.
+    #[inline]
+    pub(crate) fn computes(&self, request: &Request) {
+        crate::watchdog::running_until(request.deadline());
+        if let Some(board) = &self.board {
+            board.computes(request.id());
+        }
+    }
+
+    /// Until here.
+    #[inline]
+    pub(crate) fn rests(&self) {
+        crate::watchdog::stopped();
+        if let Some(board) = &self.board {
+            board.rests();
+        }
+    }
+
     pub(crate) fn count(&self, counter: Counter) {
         if let Some(board) = &self.board {
             board.count(counter, 1);
@@ -226,12 +244,12 @@ impl php::Host for ProcessHost {
 
     fn resumes(&self, request: Option<&Request>) {
         if let Some(request) = request {
-            crate::watchdog::running_until(request.deadline());
+            self.computes(request);
         }
     }
 
     fn left(&self) {
-        crate::watchdog::stopped();
+        self.rests();
     }
 
     fn time_left(&self, request: &Request) -> Duration {

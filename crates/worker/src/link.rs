@@ -54,6 +54,8 @@ pub(crate) struct Link {
 #[derive(Default)]
 pub(crate) struct Passage {
     goes_on: Cell<bool>,
+    /// A worker has died with it.
+    pub(crate) again: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -226,11 +228,12 @@ impl Link {
         self.seat.read(order, &mut bytes);
         let request = self.request(order, &bytes).await;
         self.buffer.replace(bytes);
-        let Some((id, client, head, body)) = request else {
+        let Some((id, client, head, body, again)) = request else {
             self.tell(self.seat.end(order));
             return;
         };
         let passage = Rc::new(Passage::default());
+        passage.again.set(again);
         let is_head = head.is_head();
         let answer = match refused(worker, &client, &head) {
             Some(answer) => Some(answer),
@@ -250,12 +253,19 @@ impl Link {
         }
     }
 
-    /// Id, client, head and body of what the front wrote; `None` if nobody waits for it any more.
+    /// Id, client, head and body of what the front wrote, and whether a worker has died with it; `None` if nobody waits for
+    /// it any more.
     async fn request(
         &self,
         order: Order,
         bytes: &[u8],
-    ) -> Option<(u64, Rc<Client>, RequestHead, Option<Box<dyn BodySource>>)> {
+    ) -> Option<(
+        u64,
+        Rc<Client>,
+        RequestHead,
+        Option<Box<dyn BodySource>>,
+        bool,
+    )> {
         let Some(asked) = Asked::parse(bytes) else {
             log::alert("the front asked for something we do not understand");
             return None;
@@ -290,7 +300,13 @@ impl Link {
             Part::Here(bytes) => Some(Box::new(Whole(Bytes::copy_from_slice(bytes)))),
             Part::File(_) => Some(Box::new(Upload::new(files.next()?))),
         };
-        Some((asked.id, self.client(asked.ends)?, head, body))
+        Some((
+            asked.id,
+            self.client(asked.ends)?,
+            head,
+            body,
+            asked.is_again,
+        ))
     }
 
     /// Files of a request; `None` if nobody waits for it any more.

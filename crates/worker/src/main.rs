@@ -17,6 +17,7 @@ mod link;
 mod log;
 mod pools;
 mod probe;
+mod quarantine;
 mod run;
 mod spread;
 mod upload;

@@ -23,6 +23,7 @@ use crate::classic::Classic;
 use crate::gate::Gate;
 use crate::host::ProcessHost;
 use crate::leaving::{self, Leaving};
+use crate::quarantine::Quarantine;
 use crate::spread::Spread;
 use crate::wear::Wear;
 use crate::{accept, clock, descriptors, door, log, pools, probe, watchdog};
@@ -54,6 +55,7 @@ pub(crate) struct Worker {
     pub(crate) listening: RefCell<Vec<AbortHandle>>,
     next_id: Cell<u64>,
     pub(crate) wear: Wear,
+    pub(crate) quarantine: Quarantine,
     /// The front may still ask.
     has_door: Cell<bool>,
     /// With other workers to share connections with.
@@ -84,12 +86,12 @@ impl Worker {
         host: &'static ProcessHost,
         classic: Option<Classic>,
         spread: Option<Rc<Spread>>,
-    ) -> Worker {
+    ) -> std::io::Result<Worker> {
         // Ids differ between workers and between starts, and tell the order within one.
         let seed = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .unwrap_or_default();
-        Worker {
+        Ok(Worker {
             host,
             classic,
             body_limit: php::post_max_size(),
@@ -110,6 +112,7 @@ impl Worker {
             listening: RefCell::default(),
             gate: Gate::new(start.boot.concurrency.unwrap_or(1).max(1)),
             wear: Wear::new(start.boot.max_requests, start.boot.max_memory),
+            quarantine: Quarantine::map(&start.quarantine)?,
             has_door: Cell::new(start.door.is_some()),
             spread,
             serves: Cell::new(false),
@@ -117,12 +120,15 @@ impl Worker {
                 (u64::from(std::process::id()) << 40)
                     ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),
             ),
-        }
+        })
     }
 
     /// A request has ended, for the scoreboard.
     pub(crate) fn finished(&self, ticket: Option<Ticket>, status: u16) {
         if let (Some(board), Some(ticket)) = (&self.host.board, ticket) {
+            if status != 0 {
+                self.quarantine.survived(board, &ticket);
+            }
             board.end(ticket, status);
         }
     }
@@ -320,7 +326,8 @@ async fn serve(mut start: Start) -> Result<(), String> {
         hook::keep_opcache_lock();
     }
     let spread = Spread::new(start.slot, std::mem::take(&mut start.spread)).map_err(text)?;
-    let worker = Rc::new(Worker::new(&start, host, classic, spread.map(Rc::new)));
+    let worker = Worker::new(&start, host, classic, spread.map(Rc::new)).map_err(text)?;
+    let worker = Rc::new(worker);
     watchdog::start(grace).map_err(text)?;
     if let Some(path) = &start.boot.probe
         && let Err(message) = probe::ask(&worker, path).await

@@ -31,6 +31,8 @@ pub struct Start {
     /// To the supervisor.
     pub channel: Channel,
     pub scoreboard: OwnedFd,
+    /// Which requests killed workers.
+    pub quarantine: OwnedFd,
     pub listeners: Vec<OwnedFd>,
     /// Where the front sends connections, in place of listeners.
     pub door: Option<Channel>,
@@ -295,14 +297,15 @@ impl Zygote {
         mut fds: Vec<OwnedFd>,
         spread: Vec<OwnedFd>,
     ) -> Result<Option<ExitCode>, Fatal> {
-        if fds.len() < 2 {
+        if fds.len() < 3 {
             return Err(Fatal(format!("Fork came with {} descriptors", fds.len())));
         }
-        let mut listeners = fds.split_off(2);
+        let mut listeners = fds.split_off(3);
         let door = has_door
             .then(|| listeners.pop())
             .flatten()
             .map(Channel::from);
+        let quarantine = fds.pop().expect("three are left");
         let scoreboard = fds.pop().expect("two are left");
         let channel = Channel::from(fds.pop().expect("one is left"));
         match fork::fork() {
@@ -318,6 +321,7 @@ impl Zygote {
                     generation,
                     channel,
                     scoreboard,
+                    quarantine,
                     listeners,
                     door,
                     spread,

@@ -8,6 +8,7 @@ mod errors;
 mod exhaustion;
 mod orphans;
 mod places;
+mod quarantine;
 mod queues;
 mod sharing;
 mod stacks;

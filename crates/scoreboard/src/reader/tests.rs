@@ -5,6 +5,20 @@ use proptest::prelude::*;
 use super::*;
 use crate::Writer;
 
+fn request<'a>(method: &'a [u8], target: &'a [u8], id: u64) -> crate::Begins<'a> {
+    let suspect = crate::Suspect {
+        fingerprint: id,
+        epoch: id,
+        again: false,
+    };
+    crate::Begins {
+        method,
+        target,
+        id,
+        suspect,
+    }
+}
+
 fn pair(slots: u32) -> (Scoreboard, Writer) {
     let board = Scoreboard::create(slots).unwrap();
     let writer = Writer::attach(board.as_fd().try_clone_to_owned().unwrap()).unwrap();
@@ -14,8 +28,8 @@ fn pair(slots: u32) -> (Scoreboard, Writer) {
 #[test]
 fn a_request_is_listed_from_begin_to_end() {
     let (board, writer) = pair(4);
-    let first = writer.begin(b"GET", b"/slow?x=1", 17);
-    let second = writer.begin(b"POST", b"/", 18);
+    let first = writer.begin(request(b"GET", b"/slow?x=1", 17));
+    let second = writer.begin(request(b"POST", b"/", 18));
     let listed: Vec<_> = board
         .in_flight()
         .into_iter()
@@ -37,14 +51,14 @@ fn a_request_is_listed_from_begin_to_end() {
 #[test]
 fn more_requests_than_rows_are_counted_and_do_no_harm() {
     let (board, writer) = pair(1);
-    let listed = writer.begin(b"GET", b"/listed", 1);
-    let unlisted = writer.begin(b"GET", b"/unlisted", 2);
+    let listed = writer.begin(request(b"GET", b"/listed", 1));
+    let unlisted = writer.begin(request(b"GET", b"/unlisted", 2));
     assert_eq!(board.in_flight().len(), 1);
     assert_eq!(board.snapshot().get(Counter::Unlisted), 1);
     writer.end(unlisted, 200);
     assert_eq!(board.in_flight()[0].target, "/listed");
     writer.end(listed, 200);
-    let again = writer.begin(b"GET", b"/again", 3);
+    let again = writer.begin(request(b"GET", b"/again", 3));
     assert_eq!(board.in_flight()[0].target, "/again");
     writer.end(again, 200);
 }
@@ -52,7 +66,7 @@ fn more_requests_than_rows_are_counted_and_do_no_harm() {
 #[test]
 fn a_row_left_half_written_says_so() {
     let (board, writer) = pair(1);
-    let ticket = writer.begin(b"GET", b"/dies", 9);
+    let ticket = writer.begin(request(b"GET", b"/dies", 9));
     board.mapping[HEADER + ROW_SEQUENCE].fetch_add(1, Ordering::Relaxed);
     let found = board.in_flight();
     assert_eq!(found.len(), 1);
@@ -72,7 +86,7 @@ fn rows_read_while_they_are_written_are_whole_or_torn() {
             let mut n = 0u64;
             while !stop.load(Ordering::Relaxed) {
                 let text = [b'a' + (n % 26) as u8; MAX_TARGET];
-                let ticket = writer.begin(b"GET", &text, n);
+                let ticket = writer.begin(request(b"GET", &text, n));
                 // Or the two may keep in step, and the reader never finds a row in flight.
                 std::thread::yield_now();
                 writer.end(ticket, 200);
@@ -117,7 +131,7 @@ proptest! {
     #[test]
     fn any_bytes_round_trip(method in prop::collection::vec(0x20u8..0x7f, 0..40), target in prop::collection::vec(any::<u8>(), 0..500), id: u64) {
         let (board, writer) = pair(1);
-        let ticket = writer.begin(&method, &target, id);
+        let ticket = writer.begin(request(&method, &target, id));
         let found = board.in_flight().remove(0);
         prop_assert_eq!(found.id, id);
         prop_assert_eq!(found.method.as_bytes(), &method[..method.len().min(MAX_METHOD)]);

@@ -137,6 +137,7 @@ impl Server {
             self.announce();
         } else {
             self.reloads += 1;
+            self.quarantine.table.clear();
             self.retire_others(number);
             systemd::tell("READY=1");
         }

@@ -11,6 +11,7 @@ mod stopping;
 mod workers;
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::time::Instant;
 
 use config::{Dispatch, Settings};
 use ipc::{BUILD, FromWorker, FromZygote};
-use scoreboard::{Budgets, Snapshot};
+use scoreboard::{Budgets, Quarantine, Snapshot};
 
 use crate::backoff::Backoff;
 use crate::error::Error;
@@ -79,6 +80,7 @@ pub(crate) struct Server {
     last_worker: WorkerId,
     /// What the workers of all generations share, such as how many database connections they may have together.
     budgets: SharedBudgets,
+    quarantine: SharedQuarantine,
     pools: pools::Inquiries,
     started: Instant,
     ended: Option<Result<(), Error>>,
@@ -98,6 +100,21 @@ impl SharedBudgets {
     }
 }
 
+/// Which requests killed workers, and the descriptor that workers get of it.
+struct SharedQuarantine {
+    fd: OwnedFd,
+    table: Quarantine,
+}
+
+impl SharedQuarantine {
+    fn new() -> io::Result<SharedQuarantine> {
+        let random = |n: u32| RandomState::new().hash_one(n);
+        let fd = Quarantine::create([random(0), random(1)])?;
+        let table = Quarantine::map(&fd)?;
+        Ok(SharedQuarantine { fd, table })
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Starting,
@@ -112,7 +129,7 @@ impl Server {
         sockets: Sockets,
         slots: u32,
         events: Events,
-        budgets: SharedBudgets,
+        (budgets, quarantine): (SharedBudgets, SharedQuarantine),
     ) -> Server {
         Server {
             settings: Arc::new(settings),
@@ -144,6 +161,7 @@ impl Server {
             last_generation: 0,
             last_worker: 0,
             budgets,
+            quarantine,
             pools: pools::Inquiries::default(),
             started: Instant::now(),
             ended: None,

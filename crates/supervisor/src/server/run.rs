@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, WaitOptions};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::{Server, SharedBudgets};
+use super::{Server, SharedBudgets, SharedQuarantine};
 use crate::error::Error;
 use crate::event::{Event, Events};
 use crate::log;
@@ -55,8 +55,8 @@ async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
         false => None,
     };
     log::debug!("control socket path={}", control.path.display());
-    let budgets = SharedBudgets::new()?;
-    let mut server = Server::new(settings, reread, sockets, slots, events, budgets);
+    let shared = (SharedBudgets::new()?, SharedQuarantine::new()?);
+    let mut server = Server::new(settings, reread, sockets, slots, events, shared);
     server.begin()?;
     if let Some(address) = admin {
         server.announce_later(format!("hearth: admin on http://{address}"));

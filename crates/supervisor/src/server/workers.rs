@@ -11,7 +11,7 @@ use super::stopping::OBEYS;
 use crate::event::{Event, Timer};
 use crate::link::{Link, Said};
 use crate::log;
-use crate::signal::describe;
+use crate::signal::{deadly, describe};
 use crate::worker::{State, Worker, WorkerId, list};
 
 /// After a failure of our own to start a worker, not of the worker.
@@ -70,7 +70,11 @@ impl Server {
             .and_then(|g| g.booted.as_ref())
             .map_or(1, |booted| booted.concurrency);
         let board = Scoreboard::create(concurrency)?;
-        let mut fds = vec![OwnedFd::from(theirs), board.as_fd().try_clone_to_owned()?];
+        let mut fds = vec![
+            OwnedFd::from(theirs),
+            board.as_fd().try_clone_to_owned()?,
+            self.quarantine.fd.try_clone()?,
+        ];
         let mut door = None;
         if self.is_balanced() {
             let (front, worker) = Channel::pair()?;
@@ -292,6 +296,7 @@ impl Server {
         }
         let ended = status.map_or("ended".into(), describe);
         report(worker, status, &ended);
+        self.blame(worker, status);
         self.retired.add(&ended_counters(worker));
         if self.rising == Some(number) && matches!(state, State::Forking | State::Starting) {
             self.workers.remove(&id);
@@ -306,6 +311,26 @@ impl Server {
         self.workers.remove(&id);
         self.pools_left(id);
         self.sweep();
+    }
+
+    /// It may have died of the request that computed: one that two workers died of is not run again for a while.
+    fn blame(&self, worker: &Worker, status: Option<i32>) {
+        let Some(signal) = status.and_then(deadly).filter(|_| !worker.is_killed()) else {
+            return;
+        };
+        let Some(request) = worker.board.computing() else {
+            return;
+        };
+        let quarantine = &self.quarantine.table;
+        if quarantine.blame(request.suspect, signal.is_sent()) {
+            log::error!(
+                "request is refused for 60 s: it has killed two workers method={} route={} hash={:016x} signal={}",
+                request.method,
+                request.route(),
+                request.suspect.fingerprint,
+                signal.name()
+            );
+        }
     }
 
     /// Start the successor of a worker that dies or breaks: at once if it has begun a request, which says that workers do
@@ -371,13 +396,17 @@ fn report(worker: &Worker, status: Option<i32>, ended: &str) {
         worker.generation,
     );
     let requests = worker.board.in_flight();
+    let computing = worker.board.computing();
+    let computing = computing.map_or(String::new(), |request| {
+        format!(" computing={:016x}", request.id)
+    });
     let clean = status == Some(0) || (worker.state == State::Leaving && status.is_none());
     if worker.state == State::Leaving && clean && requests.is_empty() {
         log::debug!("worker has left pid={pid} slot={slot} generation={number}");
     } else {
         let requests = list(&requests);
         log::error!(
-            "worker {ended} pid={pid} slot={slot} generation={number} requests=[{requests}]"
+            "worker {ended} pid={pid} slot={slot} generation={number}{computing} requests=[{requests}]"
         );
     }
 }

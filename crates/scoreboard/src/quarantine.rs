@@ -1,0 +1,282 @@
+//! Requests that killed workers, in memory shared by the supervisor and all workers: a request that killed two is not run
+//! again for a while.
+//!
+//! A request is known by a fingerprint ([`Quarantine::fingerprint`]) that its worker writes to its scoreboard. When a
+//! worker dies of a signal, the supervisor looks which request computed there and notes its fingerprint
+//! ([`Quarantine::blame`]). Workers ask before they run a request ([`Quarantine::refuses`]), and take a fingerprint back
+//! when such a request has ended well ([`Quarantine::acquit`]): then the death had another cause, such as a signal from
+//! outside.
+//!
+//! Fingerprints are keyed with a secret of this server, so those in a log give nothing away of what was sent.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::mapping::{self, Mapping};
+use crate::writer::now;
+
+/// How long a death is remembered, and a request refused.
+const TIME: Duration = Duration::from_secs(60);
+/// As many requests are known at a time; the one noted first makes room.
+const ENTRIES: usize = 64;
+const AT_SECRET: usize = 1;
+/// Deaths noted so far.
+const AT_EPOCH: usize = 3;
+const AT_ENTRIES: usize = 8;
+/// Fingerprint, epoch of the first death, end of its time, deaths.
+const ENTRY: usize = 4;
+const MAGIC: u64 = u64::from_le_bytes(*b"HQUARA\x01\x00");
+/// After so many deaths it is refused.
+const DEATHS: u64 = 2;
+
+/// The shared table. One process writes all of it but what [`Quarantine::acquit`] does.
+#[derive(Debug)]
+pub struct Quarantine {
+    mapping: Mapping,
+}
+
+/// Of which request, and since which epoch: what a death is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Suspect {
+    pub fingerprint: u64,
+    /// [`Quarantine::epoch`] when it began.
+    pub epoch: u64,
+    /// It began after a worker had died with it.
+    pub again: bool,
+}
+
+impl Quarantine {
+    /// Memory for a table; [`Quarantine::map`] it in every process.
+    pub fn create(secret: [u64; 2]) -> io::Result<OwnedFd> {
+        let fd = mapping::create_file(c"hearth-quarantine", AT_ENTRIES + ENTRIES * ENTRY)?;
+        let mapping = Mapping::of(&fd)?;
+        mapping[AT_SECRET].store(secret[0], Ordering::Relaxed);
+        mapping[AT_SECRET + 1].store(secret[1] | 1, Ordering::Relaxed);
+        mapping[0].store(MAGIC, Ordering::Release);
+        Ok(fd)
+    }
+
+    pub fn map(fd: &OwnedFd) -> io::Result<Quarantine> {
+        let mapping = Mapping::of(fd)?;
+        let is_one = mapping.len() == AT_ENTRIES + ENTRIES * ENTRY
+            && mapping[0].load(Ordering::Acquire) == MAGIC;
+        is_one
+            .then_some(Quarantine { mapping })
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is not a quarantine"))
+    }
+
+    /// Of a request with these parts; never 0.
+    #[must_use]
+    pub fn fingerprint<'a>(&self, parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+        let (mut state, key) = (self.word(AT_SECRET), self.word(AT_SECRET + 1));
+        for part in parts {
+            for bytes in part.chunks(8) {
+                let mut word = [0; 8];
+                word[..bytes.len()].copy_from_slice(bytes);
+                state = mix(state ^ u64::from_le_bytes(word), key);
+            }
+            state = mix(state ^ part.len() as u64, key.rotate_left(32));
+        }
+        state.max(1)
+    }
+
+    /// Deaths noted so far: a request that begins now knows of so many.
+    #[inline]
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.word(AT_EPOCH)
+    }
+
+    /// How long it is not to be run yet.
+    #[must_use]
+    pub fn refuses(&self, fingerprint: u64) -> Option<Duration> {
+        let entry = self.find(fingerprint)?;
+        let is_refused = entry[3].load(Ordering::Acquire) >= DEATHS;
+        let left = entry[2].load(Ordering::Relaxed).saturating_sub(now());
+        is_refused.then(|| Duration::from_nanos(left))
+    }
+
+    /// It has ended, and its worker lives: one death that it was blamed for is forgotten, two are not.
+    pub fn acquit(&self, fingerprint: u64) {
+        if let Some(entry) = self.find(fingerprint) {
+            let _ = entry[3].compare_exchange(1, 0, Ordering::AcqRel, Ordering::Relaxed);
+        }
+    }
+
+    /// Its worker died of a signal while it computed. True if that makes it one that is refused from now on.
+    ///
+    /// `from_outside`: another process may have sent the signal, and to several workers at once. Then a second death says
+    /// nothing of a request that had begun before the first.
+    pub fn blame(&self, suspect: Suspect, from_outside: bool) -> bool {
+        let epoch = self.epoch() + 1;
+        let Some(entry) = self.find(suspect.fingerprint) else {
+            self.note(suspect, epoch);
+            return false;
+        };
+        let began_before = suspect.epoch < entry[1].load(Ordering::Relaxed) && !suspect.again;
+        if from_outside && began_before {
+            return false;
+        }
+        entry[2].store(end(), Ordering::Relaxed);
+        let deaths = entry[3].fetch_add(1, Ordering::AcqRel) + 1;
+        deaths == DEATHS
+    }
+
+    /// Nothing in it counts any more.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let now = now();
+        let mut entries = self.entries();
+        !entries.any(|entry| {
+            entry[3].load(Ordering::Relaxed) > 0 && entry[2].load(Ordering::Relaxed) > now
+        })
+    }
+
+    /// Other code runs from now on.
+    pub fn clear(&self) {
+        self.entries()
+            .for_each(|entry| entry[2].store(0, Ordering::Release));
+    }
+
+    fn note(&self, suspect: Suspect, epoch: u64) {
+        let oldest = self
+            .entries()
+            .min_by_key(|entry| entry[2].load(Ordering::Relaxed))
+            .expect("there are some");
+        oldest[3].store(0, Ordering::Release);
+        oldest[0].store(suspect.fingerprint, Ordering::Relaxed);
+        // The death before it may be heard of later.
+        let since = if suspect.again { 0 } else { epoch };
+        oldest[1].store(since, Ordering::Relaxed);
+        oldest[2].store(end(), Ordering::Relaxed);
+        oldest[3].store(1, Ordering::Release);
+        self.mapping[AT_EPOCH].store(epoch, Ordering::Release);
+    }
+
+    fn find(&self, fingerprint: u64) -> Option<&[AtomicU64]> {
+        let (now, mut entries) = (now(), self.entries());
+        entries.find(|entry| {
+            entry[0].load(Ordering::Relaxed) == fingerprint
+                && entry[3].load(Ordering::Acquire) > 0
+                && entry[2].load(Ordering::Relaxed) > now
+        })
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &[AtomicU64]> {
+        self.mapping[AT_ENTRIES..].chunks_exact(ENTRY)
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        self.mapping[at].load(Ordering::Relaxed)
+    }
+}
+
+fn end() -> u64 {
+    now().saturating_add(u64::try_from(TIME.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Both halves of a product: every bit of `a` changes about half of the result's.
+#[inline]
+fn mix(a: u64, key: u64) -> u64 {
+    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(key);
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Quarantine {
+        Quarantine::map(&Quarantine::create([7, 0x1234_5678_9abc_def1]).unwrap()).unwrap()
+    }
+
+    fn suspect(table: &Quarantine, target: &[u8]) -> Suspect {
+        Suspect {
+            fingerprint: table.fingerprint([&b"GET"[..], target]),
+            epoch: table.epoch(),
+            again: false,
+        }
+    }
+
+    #[test]
+    fn two_deaths_and_it_is_refused_and_no_other() {
+        let table = table();
+        for from_outside in [false, true] {
+            let target: &[u8] = if from_outside { b"/a" } else { b"/b" };
+            assert!(!table.blame(suspect(&table, target), from_outside));
+            let it = suspect(&table, target);
+            assert_eq!(table.refuses(it.fingerprint), None);
+            assert!(table.blame(it, from_outside));
+            let left = table.refuses(it.fingerprint).expect("it is refused");
+            assert!(left > TIME / 2 && left <= TIME);
+        }
+        assert_eq!(table.refuses(suspect(&table, b"/c").fingerprint), None);
+        assert!(!table.is_empty());
+        table.clear();
+        assert!(table.is_empty());
+        assert_eq!(table.refuses(suspect(&table, b"/a").fingerprint), None);
+    }
+
+    #[test]
+    fn one_that_ends_well_in_between_is_not_guilty() {
+        let table = table();
+        for _ in 0..10 {
+            let it = suspect(&table, b"/");
+            assert!(!table.blame(it, false));
+            table.acquit(it.fingerprint);
+        }
+        let it = suspect(&table, b"/");
+        table.blame(it, false);
+        assert!(table.blame(suspect(&table, b"/"), false));
+        table.acquit(it.fingerprint);
+        assert!(table.refuses(it.fingerprint).is_some());
+    }
+
+    #[test]
+    fn workers_that_are_killed_together_prove_nothing() {
+        let table = table();
+        let it = suspect(&table, b"/");
+        assert!(!(0..8).any(|_| table.blame(it, true)));
+        assert_eq!(table.refuses(it.fingerprint), None);
+        // Of a crash there is no such doubt, nor where the front gave it to a second worker.
+        assert!(table.blame(Suspect { again: true, ..it }, true));
+        // Whichever of the two deaths is heard of first.
+        let it = suspect(&table, b"/other");
+        assert!(!table.blame(Suspect { again: true, ..it }, true));
+        assert!(table.blame(it, true));
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let table = table();
+        for n in 0..1000_u32 {
+            table.blame(suspect(&table, &n.to_le_bytes()), false);
+        }
+        let known = (0..1000_u32).filter(|n| {
+            let fingerprint = suspect(&table, &n.to_le_bytes()).fingerprint;
+            table.find(fingerprint).is_some()
+        });
+        assert_eq!(known.count(), ENTRIES);
+    }
+
+    #[test]
+    fn fingerprints_tell_parts_apart_and_need_the_secret() {
+        let table = table();
+        let of = |parts: &[&'static [u8]]| table.fingerprint(parts.iter().copied());
+        assert_eq!(of(&[b"GET", b"/"]), of(&[b"GET", b"/"]));
+        let all = [
+            of(&[b"GET", b"/"]),
+            of(&[b"GET/"]),
+            of(&[b"GET", b"/", b""]),
+            of(&[b"GET", b"", b"/"]),
+            of(&[b"GET", b"/\0"]),
+            of(&[b"GET", b"/longer than a word"]),
+        ];
+        let different: std::collections::HashSet<_> = all.iter().collect();
+        assert_eq!(different.len(), all.len());
+        let other = Quarantine::map(&Quarantine::create([8, 9]).unwrap()).unwrap();
+        assert_ne!(other.fingerprint([&b"GET"[..], b"/"]), all[0]);
+    }
+}

@@ -194,9 +194,10 @@ pub const OPTIONS: &[Opt] = &[
         default: "",
         group: Group::Workers,
         short: "direct: workers accept; balanced: a front hands out requests",
-        long: "Balanced where a worker serves one request at a time: a process in front ends HTTP and gives each request \
-               to an idle worker, so neither a slow request nor a slow client holds up others. Direct where it serves \
-               many: nothing is between client and PHP.",
+        long: "Balanced: a process in front ends HTTP, and each request is taken by a worker in which nothing runs, so \
+               neither a request that computes nor a slow client delays others. Direct: each worker has connections of \
+               its own, nothing is between client and PHP. By default balanced where a worker serves one request at a \
+               time, direct where it serves many.",
     },
     Opt {
         key: "workers.queue",

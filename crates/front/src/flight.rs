@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -147,11 +148,17 @@ impl Flight {
         }
     }
 
-    /// Ready with true when there is room for more of its answer, with false when nobody wants it.
-    pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<bool> {
-        match &*self.store.borrow() {
-            Some(store) => store.poll_room(context),
-            None => Poll::Ready(true),
+    /// What of its answer the client has not read is as much as may be.
+    pub(crate) fn is_full(&self) -> bool {
+        let store = self.store.borrow();
+        store.as_ref().is_some_and(|store| store.is_full())
+    }
+
+    /// Until there is room for more of its answer, or its client has left.
+    pub(crate) async fn room(&self) {
+        let store = self.store.borrow().clone();
+        if let Some(store) = store {
+            poll_fn(|context| store.poll_room(context)).await;
         }
     }
 }

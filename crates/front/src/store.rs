@@ -100,8 +100,16 @@ impl Kept {
 
 impl Store {
     pub(crate) fn push(&self, piece: Bytes) {
+        if self.abandoned.get() {
+            return;
+        }
         self.kept.borrow_mut().push(piece);
         wake(&self.reader);
+    }
+
+    /// No more is to come for now.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.abandoned.get() && self.kept.borrow().is_full()
     }
 
     /// Nothing more comes.
@@ -116,16 +124,12 @@ impl Store {
         wake(&self.writer);
     }
 
-    /// Ready with true when there is room, with false when nobody reads any more.
-    pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<bool> {
-        if self.abandoned.get() {
-            return Poll::Ready(false);
-        }
+    /// Ready when there is room, or no client reads any more.
+    pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
         keep(&self.writer, context);
-        if self.kept.borrow().is_full() {
-            Poll::Pending
-        } else {
-            Poll::Ready(true)
+        match self.is_full() {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
         }
     }
 
@@ -228,11 +232,22 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_hears_that_nobody_reads() {
-        let store = Store::default();
-        let context = &mut Context::from_waker(Waker::noop());
-        assert_eq!(store.poll_room(context), Poll::Ready(true));
-        store.abandon();
-        assert_eq!(store.poll_room(context), Poll::Ready(false));
+    fn a_full_store_has_room_once_its_client_has_read_or_left() {
+        for leaves in [false, true] {
+            let store = Store::default();
+            let context = &mut Context::from_waker(Waker::noop());
+            store.kept.borrow_mut().no_file = true;
+            assert_eq!(store.poll_room(context), Poll::Ready(()));
+            store.push(vec![0; MEMORY].into());
+            assert!(store.is_full() && store.poll_room(context).is_pending());
+            if leaves {
+                store.abandon();
+                store.push("never kept".into());
+            } else {
+                assert!(next(&store).is_ready());
+            }
+            assert_eq!(store.poll_room(context), Poll::Ready(()));
+            assert_eq!(store.kept.borrow().memory.len(), usize::from(leaves));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What does not fit in a slot comes through a worker's stream; its end is the worker's end.
 
-use std::future::poll_fn;
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::rc::{Rc, Weak};
@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use ipc::frame::{PIECE_HEAD, Piece};
 use rustix::io::Errno;
+use tokio::task::spawn_local;
 
 use crate::flight::Flight;
 use crate::store::Broken;
@@ -41,6 +42,7 @@ pub(crate) async fn take(workers: Weak<Workers>, worker: Rc<Worker>) {
         worker,
         number: 0,
         flight: None,
+        open: HashMap::new(),
         left: 0,
     };
     // Whatever went wrong: what it had is lost.
@@ -50,12 +52,20 @@ pub(crate) async fn take(workers: Weak<Workers>, worker: Rc<Worker>) {
     }
 }
 
+/// The worker may go on when the client has read some, or has left.
+async fn release(workers: Rc<Workers>, flight: Rc<Flight>) {
+    flight.room().await;
+    workers.release(&flight);
+}
+
 struct Taker {
     workers: Weak<Workers>,
     worker: Rc<Worker>,
     /// Whose pieces come, and who waits for them.
     number: u32,
     flight: Option<Rc<Flight>>,
+    /// Those of which a piece has come and the end has not: pieces of several answers may alternate.
+    open: HashMap<u32, Rc<Flight>>,
     /// Of the piece that has begun.
     left: usize,
 }
@@ -89,7 +99,7 @@ impl Taker {
             if self.left > 0 && !buffer.is_empty() {
                 let length = buffer.len().min(self.left);
                 self.left -= length;
-                self.push(buffer.split_to(length).freeze()).await;
+                self.push(buffer.split_to(length).freeze());
             }
             if self.left > 0 || buffer.len() < PIECE_HEAD {
                 return Ok(());
@@ -108,24 +118,30 @@ impl Taker {
     }
 
     fn begin(&mut self, number: u32) {
-        // One that is still open has only asked for its files so far.
-        let is_known = self.flight.as_ref().is_some_and(|flight| !flight.is_open());
-        if !is_known || self.number != number {
-            self.number = number;
+        self.number = number;
+        self.flight = self.open.get(&number).cloned();
+        if self.flight.is_none() {
             let workers = self.workers.upgrade();
             self.flight = workers.and_then(|workers| workers.streaming(&self.worker, number));
         }
     }
 
-    async fn push(&mut self, piece: Bytes) {
-        if let Some(flight) = &self.flight
-            && poll_fn(|context| flight.poll_room(context)).await
+    fn push(&mut self, piece: Bytes) {
+        let Some(flight) = &self.flight else { return };
+        self.open
+            .entry(self.number)
+            .or_insert_with(|| Rc::clone(flight));
+        flight.push(piece);
+        if flight.is_full()
+            && let Some(workers) = self.workers.upgrade()
+            && workers.hold(flight)
         {
-            flight.push(piece);
+            spawn_local(release(workers, Rc::clone(flight)));
         }
     }
 
     fn end(&mut self, how: Result<(), Broken>) {
+        self.open.remove(&self.number);
         if let Some(flight) = self.flight.take() {
             flight.end_stream(how);
             if let Some(workers) = self.workers.upgrade() {

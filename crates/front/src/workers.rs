@@ -111,8 +111,8 @@ impl Workers {
     /// A slot for a request, in turn; `again` before all others, whatever the limit.
     pub(crate) async fn reserve(&self, again: bool) -> Result<Reserved, Full> {
         if !again && self.waiting() >= self.queue.get() {
-            let idle = self.desk.idle();
-            if self.waiting() >= self.queue.get() + idle {
+            let room = self.desk.room();
+            if self.waiting() >= self.queue.get() + room {
                 return Err(Full);
             }
         }
@@ -152,7 +152,7 @@ impl Workers {
         files: &[Rc<File>],
         again: bool,
     ) -> Rc<Flight> {
-        let waits = self.unclaimed.get() >= self.desk.idle();
+        let waits = self.unclaimed.get() >= self.desk.room();
         self.desk.write(&slot, asked);
         let order = self.desk.post(slot, lane(again));
         let flight = Rc::new(Flight::new(order, waits, files.to_vec()));
@@ -192,6 +192,21 @@ impl Workers {
             self.claimed(flight);
             self.forget(flight);
         } else if let Some(seat) = self.desk.cancel(flight.order) {
+            self.ring(seat);
+        }
+    }
+
+    /// So much of its answer was not read yet that its worker is to wait; false if it was told so before, or has ended.
+    pub(crate) fn hold(&self, flight: &Flight) -> bool {
+        let is_known = self.flight(flight.order).is_some();
+        is_known && self.desk.hold(flight.order, true).is_some()
+    }
+
+    /// Its worker may go on.
+    pub(crate) fn release(&self, flight: &Flight) {
+        if self.flight(flight.order).is_some()
+            && let Some(seat) = self.desk.hold(flight.order, false)
+        {
             self.ring(seat);
         }
     }
@@ -305,8 +320,8 @@ impl Workers {
     /// It is dead, or has left. What it had is lost.
     pub(crate) fn gone(&self, worker: &Rc<Worker>) {
         self.turn();
-        let after = self.desk.busy_for(worker.seat);
         for news in self.desk.held_by(worker.seat) {
+            let after = self.desk.claimed_for(news.order);
             let flight = self.flight(news.order);
             let ended = true;
             self.heard(News { ended, ..news }, after);

@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
 use crate::layout::state::{
-    ANSWERED, CANCELLED, CLAIMED, ENDED, LISTED, number, posted, seat as seat_of,
+    ANSWERED, CANCELLED, CLAIMED, ENDED, HELD, LISTED, number, posted, seat as seat_of,
 };
 use crate::layout::{
-    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, RING, SEAT_CLAIMS, SEAT_CLOSED, SEAT_SINCE, SEATS,
-    SLOT_NEXT, SLOTS,
+    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, RING, SEAT_CLAIMS, SEAT_CLOSED, SEAT_ROOM,
+    SEAT_SIGNALS, SEAT_SINCE, SEATS, SLOT_NEXT, SLOT_SINCE, SLOTS,
 };
 use crate::memory::{Memory, Order, now};
 
@@ -21,6 +21,8 @@ pub struct Desk {
     memory: Memory,
     /// Last used first: the memory of few slots is touched.
     free: RefCell<Vec<u16>>,
+    /// Slots from here on were never used: a look at them would give them memory.
+    used: Cell<u16>,
     /// How many are [`Reserved`].
     reserved: Cell<u64>,
     next: Cell<u32>,
@@ -84,6 +86,7 @@ impl Desk {
         let desk = Desk {
             memory,
             free: RefCell::new((0..slots).rev().collect()),
+            used: Cell::new(0),
             reserved: Cell::new(0),
             next: Cell::new(0),
             seen: Default::default(),
@@ -106,7 +109,13 @@ impl Desk {
         }
         let slot = self.free.borrow_mut().pop()?;
         self.reserved.set(reserved + 1);
+        self.used.set(self.used.get().max(slot + 1));
         Some(Reserved(slot))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn free_slots(&self) -> usize {
+        self.free.borrow().len()
     }
 
     /// At most [`crate::ROOM`] bytes.
@@ -141,7 +150,33 @@ impl Desk {
     /// Nobody waits for its answer. The worker that has it, to be woken; [`News`] come all the same.
     pub fn cancel(&self, order: Order) -> Option<u16> {
         let before = self.memory.state(order).fetch_or(CANCELLED, SeqCst);
-        (before & (CLAIMED | ENDED) == CLAIMED).then_some(seat_of(before))
+        self.signal(before)
+    }
+
+    /// The worker that has a request of this state, which has changed, is to look at it.
+    fn signal(&self, state: u64) -> Option<u16> {
+        let is_claimed = state & (CLAIMED | ENDED) == CLAIMED;
+        let seat = Some(seat_of(state)).filter(|seat| is_claimed && usize::from(*seat) < SEATS)?;
+        let signals = self.memory.seat(seat, SEAT_SIGNALS);
+        signals.store(signals.load(Relaxed).wrapping_add(1), SeqCst);
+        Some(seat)
+    }
+
+    /// Whether its client reads more slowly than the answer comes. If that is new, the worker that has it, to be woken.
+    pub fn hold(&self, order: Order, is_held: bool) -> Option<u16> {
+        let state = self.memory.state(order);
+        let before = match is_held {
+            true => state.fetch_or(HELD, SeqCst),
+            false => state.fetch_and(!HELD, SeqCst),
+        };
+        let is_news = (before & HELD != 0) != is_held;
+        is_news.then(|| self.signal(before)).flatten()
+    }
+
+    /// How long ago it was claimed.
+    pub fn claimed_for(&self, order: Order) -> Duration {
+        let since = self.memory.slot(order.slot)[SLOT_SINCE].load(Relaxed);
+        Duration::from_nanos(now().saturating_sub(since))
     }
 
     /// Who has it.
@@ -188,9 +223,9 @@ impl Desk {
 
     /// What the worker at this seat had when it died. Look at the news first.
     pub fn held_by(&self, seat: u16) -> Vec<News> {
-        let slots = u16::try_from(SLOTS).expect("a slot's number is 16 bits");
-        let states = (0..slots).map(|slot| (slot, self.memory.slot(slot)[0].load(SeqCst)));
-        states
+        let state = |slot| (slot, self.memory.slot(slot)[0].load(SeqCst));
+        (0..self.used.get())
+            .map(state)
             .filter(|(_, state)| state & CLAIMED != 0 && seat_of(*state) == seat)
             .map(|(slot, state)| News::of(slot, state))
             .collect()
@@ -246,7 +281,13 @@ impl Desk {
             seats[at] = taken;
         }
         let seat = u16::try_from(at).ok()?;
-        for at in [SEAT_CLOSED, SEAT_CLAIMS, SEAT_SINCE] {
+        for at in [
+            SEAT_CLOSED,
+            SEAT_CLAIMS,
+            SEAT_SINCE,
+            SEAT_ROOM,
+            SEAT_SIGNALS,
+        ] {
             self.memory.seat(seat, at).store(0, SeqCst);
         }
         Some(seat)
@@ -271,8 +312,9 @@ impl Desk {
         word.load(SeqCst) & bit != 0
     }
 
-    /// How many workers wait for something to do: those that sleep, and those that were woken and have not claimed yet.
-    pub fn idle(&self) -> usize {
+    /// How many requests can be begun at once: workers that sleep, and those that were woken and have not claimed yet, have
+    /// room for so many.
+    pub fn room(&self) -> usize {
         let seats = self.seats.borrow();
         let idle = seats
             .iter()
@@ -283,7 +325,12 @@ impl Desk {
                 }
                 _ => false,
             });
-        idle.count()
+        idle.map(|(seat, _)| self.room_of(seat)).sum()
+    }
+
+    fn room_of(&self, seat: usize) -> usize {
+        let room = self.memory.seat(seat as u16, SEAT_ROOM).load(Relaxed);
+        usize::try_from(room).unwrap_or(usize::MAX).min(SLOTS)
     }
 
     fn claims(&self, seat: usize) -> u64 {
@@ -308,26 +355,33 @@ impl Desk {
         (active, asleep)
     }
 
-    /// How long ago the worker at this seat has claimed what it claimed last.
-    pub fn busy_for(&self, seat: u16) -> Duration {
-        let since = self.memory.seat(seat, SEAT_SINCE).load(Relaxed);
-        Duration::from_nanos(now().saturating_sub(since))
+    /// A worker that sleeps, to be woken now: the one with the fewest requests, because one that computes delays all that
+    /// its worker has; among equals the first, so that few of them stay warm.
+    pub fn wake(&self) -> Option<u16> {
+        loop {
+            let seat = self.emptiest()?;
+            let (word, bit) = self.memory.sleeping(seat);
+            if word.fetch_and(!bit, SeqCst) & bit == 0 {
+                // It woke of itself meanwhile.
+                continue;
+            }
+            let claims = self.claims(usize::from(seat));
+            self.seats.borrow_mut()[usize::from(seat)] = Place::Taken {
+                woken: now(),
+                claims,
+            };
+            return Some(seat);
+        }
     }
 
-    /// A worker that sleeps, to be woken now: always the first, so that few of them stay warm.
-    pub fn wake(&self) -> Option<u16> {
-        let mut seats = self.seats.borrow_mut();
-        for seat in 0..seats.len() {
-            let Place::Taken { woken, claims } = &mut seats[seat] else {
-                continue;
-            };
-            let (word, bit) = self.memory.sleeping(seat as u16);
-            if word.load(SeqCst) & bit != 0 && word.fetch_and(!bit, SeqCst) & bit != 0 {
-                (*woken, *claims) = (now(), self.claims(seat));
-                return u16::try_from(seat).ok();
-            }
-        }
-        None
+    fn emptiest(&self) -> Option<u16> {
+        let seats = self.seats.borrow();
+        let asleep = (0..seats.len())
+            .rev()
+            .filter(|seat| matches!(seats[*seat], Place::Taken { .. }) && self.is_asleep(*seat));
+        // The last of the greatest, and so the first seat.
+        let seat = asleep.max_by_key(|seat| self.room_of(*seat))?;
+        u16::try_from(seat).ok()
     }
 
     // ---- sleep ----

@@ -4,27 +4,28 @@
 //! header  0 magic   8 the front: awake or asleep   16 last of the list of news
 //! lanes   two: head, tail, ring of entries (number << 32 | slot); the first lane goes before the second
 //! awake   bits of the seats whose workers sleep
-//! seats   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC
-//! slots   0 state   1 the next in the list of news   2 bytes that are written   8.. the bytes
+//! seats   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC   3 requests that it has room for
+//!         4 times that the front had something to say about requests that it has
+//! slots   0 state   1 the next in the list of news   2 bytes that are written   3 when it was claimed   8.. the bytes
 //! ```
 //!
 //! Words that different processes write are on different cache lines.
 
-/// Requests that are posted or being answered at the same time.
-pub const SLOTS: usize = 1024;
+/// Requests that are posted or being answered at the same time. Memory that is not used is not there.
+pub const SLOTS: usize = 16_384;
 /// Workers of one front at the same time.
 pub const SEATS: usize = 1024;
 /// Bytes of a request, or of its answer, that fit in a slot.
 pub const ROOM: usize = (SLOT - SLOT_HEADER) * 8;
 
 /// "HRELAY", then the version of this layout.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HRELAY\x01\x00");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HRELAY\x02\x00");
 pub(crate) const AT_MAGIC: usize = 0;
 pub(crate) const AT_FRONT: usize = 8;
 pub(crate) const AT_NEWS: usize = 16;
 
 /// Entries of a ring: more than slots, because those that were taken back stay in it until a worker passes them.
-pub(crate) const RING: usize = 4096;
+pub(crate) const RING: usize = 4 * SLOTS;
 pub(crate) const LANE: usize = 16 + RING;
 pub(crate) const LANE_HEAD: usize = 0;
 pub(crate) const LANE_TAIL: usize = 8;
@@ -39,6 +40,8 @@ pub(crate) const SEAT: usize = 8;
 pub(crate) const SEAT_CLOSED: usize = 0;
 pub(crate) const SEAT_CLAIMS: usize = 1;
 pub(crate) const SEAT_SINCE: usize = 2;
+pub(crate) const SEAT_ROOM: usize = 3;
+pub(crate) const SEAT_SIGNALS: usize = 4;
 pub(crate) const AT_SEATS: usize = AT_SLEEPING + SLEEPING;
 
 pub(crate) const SLOT: usize = 2048;
@@ -46,6 +49,7 @@ pub(crate) const SLOT_HEADER: usize = 8;
 pub(crate) const SLOT_STATE: usize = 0;
 pub(crate) const SLOT_NEXT: usize = 1;
 pub(crate) const SLOT_LENGTH: usize = 2;
+pub(crate) const SLOT_SINCE: usize = 3;
 pub(crate) const AT_SLOTS: usize = AT_SEATS + SEATS * SEAT;
 
 pub(crate) const WORDS: usize = AT_SLOTS + SLOTS * SLOT;
@@ -69,6 +73,8 @@ pub(crate) mod state {
     pub(crate) const LISTED: u64 = 16;
     /// Nobody waits for the answer any more.
     pub(crate) const CANCELLED: u64 = 32;
+    /// The client reads more slowly than the answer comes: no more of it for now.
+    pub(crate) const HELD: u64 = 64;
 
     pub(crate) fn posted(number: u32) -> u64 {
         u64::from(number) << 32 | POSTED

@@ -2,9 +2,9 @@
 //!
 //! A socket between front and worker costs both a system call for each direction, and the worker a sleep and a wake-up
 //! for each request: more than PHP needs for a small script. Here the front posts requests in one queue, and a worker
-//! that has nothing to do claims the next. Nobody is asked: a worker that is busy claims nothing, so a slow request
-//! holds up nobody, and under load workers go from one request to the next without sleeping. Only who sleeps is woken,
-//! by an eventfd.
+//! that has nothing to do claims the next. No worker is asked: one that computes claims nothing, so a slow request delays
+//! no other, and under load workers go from one request to the next without sleeping. Only a worker that sleeps is woken,
+//! by an eventfd. A worker may have several requests: it claims another while those that it has wait for something.
 //!
 //! ```text
 //! Desk (the front)                                  Seat (each worker)

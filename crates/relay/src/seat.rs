@@ -4,9 +4,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use crate::layout::state::{ANSWERED, CANCELLED, CLAIMED, ENDED, LISTED, claimed, posted};
+use crate::layout::state::{ANSWERED, CANCELLED, CLAIMED, ENDED, HELD, LISTED, claimed, posted};
 use crate::layout::{
-    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, SEAT_CLAIMS, SEAT_CLOSED, SEAT_SINCE, SEATS, SLOT_NEXT,
+    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, SEAT_CLAIMS, SEAT_CLOSED, SEAT_ROOM, SEAT_SIGNALS,
+    SEAT_SINCE, SEATS, SLOT_NEXT, SLOT_SINCE,
 };
 use crate::memory::{Memory, Order, now};
 
@@ -43,10 +44,10 @@ impl Seat {
             return None;
         }
         let order = (0..LANES).find_map(|lane| self.claim_of(lane))?;
+        let now = now();
+        self.memory.slot(order.slot)[SLOT_SINCE].store(now, Relaxed);
+        self.memory.seat(self.seat, SEAT_SINCE).store(now, Relaxed);
         let claims = self.memory.seat(self.seat, SEAT_CLAIMS);
-        self.memory
-            .seat(self.seat, SEAT_SINCE)
-            .store(now(), Relaxed);
         claims.store(claims.load(Relaxed).wrapping_add(1), SeqCst);
         Some(order)
     }
@@ -137,6 +138,22 @@ impl Seat {
     /// Nobody waits for the answer any more.
     pub fn is_cancelled(&self, order: Order) -> bool {
         self.memory.state(order).load(SeqCst) & (CLAIMED | CANCELLED) == CLAIMED | CANCELLED
+    }
+
+    /// No more of the answer is wanted for now: the client reads slowly.
+    pub fn is_held(&self, order: Order) -> bool {
+        self.memory.state(order).load(SeqCst) & (CLAIMED | HELD) == CLAIMED | HELD
+    }
+
+    /// How often the front has cancelled, held or released a request of this worker.
+    pub fn signals(&self) -> u64 {
+        self.memory.seat(self.seat, SEAT_SIGNALS).load(SeqCst)
+    }
+
+    /// So many requests this worker may take beside those that it has.
+    pub fn set_room(&self, room: u32) {
+        let word = self.memory.seat(self.seat, SEAT_ROOM);
+        word.store(u64::from(room), Relaxed);
     }
 
     /// No further request is for this worker.

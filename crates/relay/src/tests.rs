@@ -136,14 +136,16 @@ fn who_was_given_up_writes_nowhere() {
 fn who_sleeps_is_woken_and_who_is_closed_claims_nothing() {
     let (desk, memory) = Desk::open().unwrap();
     let ((_, a), (_, b)) = (worker(&desk, &memory), worker(&desk, &memory));
-    assert_eq!((desk.idle(), desk.wake()), (0, None));
+    a.set_room(1);
+    b.set_room(1);
+    assert_eq!((desk.room(), desk.wake()), (0, None));
     assert!(a.sleep() && b.sleep());
-    assert_eq!(desk.idle(), 2);
+    assert_eq!(desk.room(), 2);
     let order = post(&desk, Lane::Usual, b"x");
     assert_eq!(desk.wake(), Some(0));
-    assert_eq!(desk.idle(), 2, "woken, but it has claimed nothing yet");
+    assert_eq!(desk.room(), 2, "woken, but it has claimed nothing yet");
     assert_eq!(a.claim(), Some(order));
-    assert_eq!((desk.idle(), desk.active(u64::MAX)), (1, (1, 1)));
+    assert_eq!((desk.room(), desk.active(u64::MAX)), (1, (1, 1)));
     let then = a.answer(order, b"y", true);
     assert_eq!(then, Then::Nothing);
     post(&desk, Lane::Usual, b"z");
@@ -151,11 +153,55 @@ fn who_sleeps_is_woken_and_who_is_closed_claims_nothing() {
     desk.close(1);
     assert_eq!((desk.wake(), b.claim()), (None, None));
     assert!(b.is_closed() && b.sleep());
-    assert_eq!(desk.idle(), 0);
+    assert_eq!(desk.room(), 0);
     desk.leave(1);
     let (seat, b) = worker(&desk, &memory);
     assert_eq!(seat, 1, "used again");
     assert!(b.claim().is_some());
+}
+
+#[test]
+fn the_one_with_the_fewest_requests_is_woken_first() {
+    let (desk, memory) = Desk::open().unwrap();
+    let seats = [3, 8, 5, 8].map(|room| {
+        let (_, seat) = worker(&desk, &memory);
+        seat.set_room(room);
+        assert!(seat.sleep());
+        seat
+    });
+    assert_eq!(desk.room(), 24);
+    seats[1].rise();
+    assert_eq!(desk.room(), 16);
+    assert!(seats[1].sleep());
+    let woken: Vec<_> = std::iter::from_fn(|| desk.wake()).collect();
+    assert_eq!(woken, [1, 3, 2, 0]);
+}
+
+#[test]
+fn a_worker_with_several_requests_hears_of_each() {
+    let (desk, memory) = Desk::open().unwrap();
+    let (number, seat) = worker(&desk, &memory);
+    let orders = [1, 2, 3].map(|n| post(&desk, Lane::Usual, &[n]));
+    assert_eq!(orders.map(|_| seat.claim()), orders.map(Some));
+    let signals = seat.signals();
+    assert_eq!(desk.cancel(orders[1]), Some(number));
+    assert_ne!(seat.signals(), signals);
+    assert_eq!(
+        orders.map(|order| seat.is_cancelled(order)),
+        [false, true, false]
+    );
+    let signals = seat.signals();
+    assert_eq!(desk.hold(orders[2], true), Some(number));
+    assert_eq!(desk.hold(orders[2], true), None, "it is held already");
+    assert_eq!(
+        orders.map(|order| seat.is_held(order)),
+        [false, false, true]
+    );
+    assert_eq!(desk.hold(orders[2], false), Some(number));
+    assert!(!seat.is_held(orders[2]) && seat.signals() > signals);
+    let held = desk.held_by(number);
+    let held: HashSet<Order> = held.iter().map(|news| news.order).collect();
+    assert_eq!(held, HashSet::from(orders));
 }
 
 #[test]
@@ -206,10 +252,11 @@ enum Step {
     TakeBack(usize),
     Cancel(usize),
     Claim(usize),
-    /// Claim as one who dies before anything else: the queue's head still points there.
+    /// Claim as a worker that dies before anything else: the queue's head still points there.
     ClaimAndDie(usize),
-    Answer(usize),
-    End(usize),
+    /// A worker's request, of several.
+    Answer(usize, usize),
+    End(usize, usize),
     Die(usize),
     News,
 }
@@ -221,18 +268,21 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<usize>().prop_map(Step::Cancel),
         4 => (0usize..3).prop_map(Step::Claim),
         1 => (0usize..3).prop_map(Step::ClaimAndDie),
-        3 => (0usize..3).prop_map(Step::Answer),
-        3 => (0usize..3).prop_map(Step::End),
+        3 => (0usize..3, any::<usize>()).prop_map(|(n, which)| Step::Answer(n, which)),
+        3 => (0usize..3, any::<usize>()).prop_map(|(n, which)| Step::End(n, which)),
         1 => (0usize..3).prop_map(Step::Die),
         2 => Just(Step::News),
     ]
 }
 
+/// Requests that a worker of the model has at most.
+const MOST: usize = 3;
+
 /// What should be the case.
 struct Model {
     desk: Desk,
     memory: OwnedFd,
-    workers: Vec<(u16, Seat, Option<Order>)>,
+    workers: Vec<(u16, Seat, Vec<Order>)>,
     posted: Vec<Order>,
     claimed: HashMap<Order, bool>,
     ended: HashSet<Order>,
@@ -243,7 +293,9 @@ impl Model {
     fn new() -> Model {
         let (desk, memory) = Desk::open().unwrap();
         let workers = (0..3).map(|_| worker(&desk, &memory));
-        let workers = workers.map(|(number, seat)| (number, seat, None)).collect();
+        let workers = workers
+            .map(|(number, seat)| (number, seat, Vec::new()))
+            .collect();
         Model {
             desk,
             memory,
@@ -260,7 +312,7 @@ impl Model {
         self.posted
             .remove(at.expect("claimed once, and only what is posted"));
         self.claimed.insert(order, false);
-        self.workers[worker].2 = Some(order);
+        self.workers[worker].2.push(order);
     }
 
     fn news(&mut self) {
@@ -279,10 +331,10 @@ impl Model {
     fn die(&mut self, worker: usize) {
         self.news();
         let (number, _, has) = &mut self.workers[worker];
-        let (number, has) = (*number, has.take());
+        let (number, has) = (*number, std::mem::take(has));
         let held = self.desk.held_by(number);
-        let orders: Vec<Order> = held.iter().map(|news| news.order).collect();
-        assert_eq!(orders, has.into_iter().collect::<Vec<_>>());
+        let orders: HashSet<Order> = held.iter().map(|news| news.order).collect();
+        assert_eq!(orders, HashSet::from_iter(has));
         for news in held {
             assert_eq!(self.claimed.remove(&news.order), Some(news.answered));
             self.lost += 1;
@@ -290,7 +342,7 @@ impl Model {
         }
         self.desk.leave(number);
         let (number, seat) = self::worker(&self.desk, &self.memory);
-        self.workers[worker] = (number, seat, None);
+        self.workers[worker] = (number, seat, Vec::new());
     }
 
     fn step(&mut self, step: &Step) {
@@ -310,30 +362,29 @@ impl Model {
                     self.ended.contains(&order)
                 );
             }
-            Step::Claim(n) if self.workers[n].2.is_none() => match self.workers[n].1.claim() {
+            Step::Claim(n) if self.workers[n].2.len() < MOST => match self.workers[n].1.claim() {
                 Some(order) => self.take(order, n),
                 None => assert!(self.posted.is_empty(), "it missed some"),
             },
-            Step::ClaimAndDie(n) if self.workers[n].2.is_none() && !self.posted.is_empty() => {
+            Step::ClaimAndDie(n) if self.workers[n].2.len() < MOST && !self.posted.is_empty() => {
                 let order = self.posted[0];
                 assert!(self.workers[n].1.win(order));
                 self.take(order, n);
                 self.die(n);
             }
-            Step::Answer(n) => {
-                if let (_, seat, Some(order)) = &self.workers[n]
-                    && !self.claimed[order]
-                {
-                    let _ = seat.answer(*order, b"answer", false);
-                    self.claimed.insert(*order, true);
+            Step::Answer(n, which) if !self.workers[n].2.is_empty() => {
+                let (_, seat, has) = &self.workers[n];
+                let order = has[which % has.len()];
+                if !self.claimed[&order] {
+                    let _ = seat.answer(order, b"answer", false);
+                    self.claimed.insert(order, true);
                 }
             }
-            Step::End(n) => {
-                if let (_, seat, has @ Some(_)) = &mut self.workers[n] {
-                    let order = has.take().unwrap();
-                    let _ = seat.end(order);
-                    self.ended.insert(order);
-                }
+            Step::End(n, which) if !self.workers[n].2.is_empty() => {
+                let (_, seat, has) = &mut self.workers[n];
+                let order = has.swap_remove(which % has.len());
+                let _ = seat.end(order);
+                self.ended.insert(order);
             }
             Step::Die(n) => self.die(n),
             Step::News => self.news(),
@@ -347,21 +398,17 @@ proptest! {
     fn each_is_answered_once_or_lost_with_its_worker(steps in prop::collection::vec(step(), 1..300)) {
         let mut model = Model::new();
         steps.iter().for_each(|step| model.step(step));
-        for n in 0..3 {
-            model.step(&Step::End(n));
+        for n in (0..3).cycle().take(3 * MOST) {
+            model.step(&Step::End(n, 0));
         }
         model.news();
         while !model.posted.is_empty() {
             model.step(&Step::Claim(0));
-            model.step(&Step::End(0));
+            model.step(&Step::End(0, 0));
         }
         model.news();
         prop_assert!(model.claimed.is_empty());
-        let mut left = 0;
-        while model.desk.reserve().is_some() {
-            left += 1;
-        }
-        prop_assert_eq!(left, crate::SLOTS, "a slot is lost");
+        prop_assert_eq!(model.desk.free_slots(), crate::SLOTS, "a slot is lost");
     }
 }
 

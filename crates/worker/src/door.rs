@@ -46,7 +46,7 @@ fn serve(
     seat: u16,
     fds: Vec<OwnedFd>,
 ) -> Option<JoinHandle<()>> {
-    match Link::new(seat, fds) {
+    match Link::new(worker, seat, fds) {
         Ok(link) => Some(spawn_local(link::serve(Rc::clone(worker), link, before))),
         Err(error) => {
             // Out of memory or of descriptors: one that could not be asked anything would only be in the way.

@@ -1,56 +1,68 @@
-//! Serving a front: claim the next request at its desk, answer it, and sleep when there is none.
+//! Serving a front: claim the next request at its desk while this thread is idle, answer it, and sleep when there is none.
 //!
-//! One request after the other, each to its end, what it does after its response included: this worker is claimed for
-//! nothing else meanwhile, because it is it who claims.
+//! As many requests at a time as `workers.concurrency` says, each to its end, what it does after its response included.
 
 mod answer;
+mod claimers;
+mod request;
 
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http1::{Limits, RequestHead, Version};
-use ipc::Ends;
-use ipc::frame::{Asked, Part, Piece};
-use php::{BodyFault, BodySource, Client};
+use php::Client;
 use relay::{Order, Seat, Then};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
-use tokio::task::JoinHandle;
+use tokio::sync::Mutex;
+use tokio::task::{JoinHandle, yield_now};
 
+use self::claimers::{Claimer, Claimers};
+use self::request::Received;
 use crate::answer::Answer;
-use crate::connection::tcp_client;
 use crate::handler::{Answering, refused};
-use crate::upload::Upload;
+use crate::host::ProcessHost;
 use crate::worker::Worker;
 use crate::{descriptors, log};
-use http1::now_ms;
 
-/// After so many requests in a row, whatever else this thread has to do has its turn.
-const IN_A_ROW: u32 = 32;
+/// After so long without a look at the descriptors they are looked at before the next request is claimed: what becomes
+/// ready goes first. Where all requests wait for something of the front's only, seldom is enough.
+const LOOK: Duration = Duration::from_micros(100);
+const LOOK_ALONE: Duration = Duration::from_millis(1);
 
 /// What ties us to one front.
 pub(crate) struct Link {
+    host: &'static ProcessHost,
     seat: Seat,
-    /// Ends with the front; what does not fit in a slot goes through it.
+    /// Ends with the front; what does not fit in a slot goes through it, a piece at a time.
     stream: UnixStream,
+    writing: Mutex<()>,
     /// What wakes us, and the front.
     bell: AsyncFd<OwnedFd>,
     front: OwnedFd,
-    /// What came last of files, and for which request.
-    files: RefCell<Option<(u32, Vec<OwnedFd>)>>,
+    is_gone: Cell<bool>,
+    claimers: Claimers,
+    /// The leader, while there is nothing to claim.
+    waiting: RefCell<Option<Waker>>,
+    /// The front knows that we sleep.
+    is_asleep: Cell<bool>,
+    /// When the runtime has last looked at its descriptors.
+    looked: Cell<Instant>,
+    /// [`Seat::signals`] of the last look.
+    signals: Cell<u64>,
     /// The client of the request before, which is likely the same.
     client: RefCell<Option<(String, Rc<Client>)>>,
     buffer: RefCell<Vec<u8>>,
     answer: RefCell<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Between a request and who waits for its end.
+/// Between a request and what waits for its end.
 #[derive(Default)]
 pub(crate) struct Passage {
     goes_on: Cell<bool>,
@@ -74,7 +86,7 @@ impl Passage {
     }
 
     async fn until_ended(&self) {
-        std::future::poll_fn(|context| {
+        poll_fn(|context| {
             if !self.goes_on.get() {
                 return Poll::Ready(());
             }
@@ -85,82 +97,153 @@ impl Passage {
     }
 }
 
+thread_local! {
+    /// For what happens before and after this thread sleeps.
+    static LINK: RefCell<Option<Rc<Link>>> = const { RefCell::new(None) };
+}
+
+fn with_link(look: impl Fn(&Link)) {
+    LINK.with_borrow(|link| link.as_deref().map(look));
+}
+
+/// This thread is about to sleep.
+pub(crate) fn park() {
+    with_link(Link::park);
+}
+
+/// It has slept.
+pub(crate) fn unpark() {
+    with_link(Link::unpark);
+}
+
 /// Serve the front until it is gone, or wants no more of us.
 pub(crate) async fn serve(worker: Rc<Worker>, link: Link, before: Option<JoinHandle<()>>) {
     if let Some(before) = before {
         let _ = before.await;
     }
-    let (mut in_a_row, mut began) = (0, now_ms());
-    while let Some(order) = link.next(&worker).await {
-        worker.serves(true);
-        link.serve(&worker, order).await;
-        worker.serves(false);
-        in_a_row += 1;
-        if in_a_row >= IN_A_ROW || now_ms() != began {
-            tokio::task::yield_now().await;
-            if link.is_gone().await {
-                return;
-            }
-            (in_a_row, began) = (0, now_ms());
-        }
-    }
+    let link = Rc::new(link);
+    LINK.set(Some(Rc::clone(&link)));
+    claimers::promote(&link, &worker);
+    poll_fn(|context| link.poll_front(context)).await;
+    link.is_gone.set(true);
+    link.claimers.wake_all();
+    link.claimers.ended().await;
 }
 
 impl Link {
     /// `files`: those of [`ipc::ToDoor::Serve`].
-    pub(crate) fn new(seat: u16, files: Vec<OwnedFd>) -> io::Result<Link> {
+    pub(crate) fn new(worker: &Worker, seat: u16, files: Vec<OwnedFd>) -> io::Result<Link> {
         let Ok([memory, stream, bell, front]) = <[OwnedFd; 4]>::try_from(files) else {
             return Err(io::Error::other("a seat came without its descriptors"));
         };
         Ok(Link {
+            host: worker.host,
             seat: Seat::take(&memory, seat)?,
             stream: UnixStream::from_std(stream.into())?,
+            writing: Mutex::new(()),
             bell: descriptors::watch(bell, Interest::READABLE)?,
             front,
-            files: RefCell::default(),
+            is_gone: Cell::new(false),
+            claimers: Claimers::new(worker.concurrency),
+            waiting: RefCell::default(),
+            is_asleep: Cell::new(false),
+            looked: Cell::new(Instant::now()),
+            signals: Cell::new(0),
             client: RefCell::default(),
             buffer: RefCell::default(),
             answer: RefCell::default(),
         })
     }
 
-    /// The next request; `None` when there will be none.
-    async fn next(&self, worker: &Worker) -> Option<Order> {
+    // ---- the next request ----
+
+    /// The leader's next request; `None` when there will be none.
+    async fn next(&self) -> Option<Order> {
         loop {
-            if worker.host.is_leaving() {
-                self.gone().await;
+            self.give_way().await;
+            if self.is_gone.get() {
                 return None;
             }
-            if let Some(order) = self.seat.claim() {
+            if let Some(order) = self.claim() {
                 return Some(order);
             }
-            if !self.seat.sleep() {
-                continue;
-            }
-            let woken = std::future::poll_fn(|context| {
-                if self.poll_gone(context).is_ready() {
-                    return Poll::Ready(false);
-                }
-                self.poll_bell(context).map(|()| true)
-            });
-            let woken = woken.await;
-            self.seat.rise();
-            if !woken {
-                return None;
-            }
+            self.until_needed().await;
         }
+    }
+
+    fn claim(&self) -> Option<Order> {
+        match self.host.is_leaving() {
+            true => None,
+            false => self.seat.claim(),
+        }
+    }
+
+    /// What is ready, or becomes so by a look at the descriptors, has its turn before anything new is claimed.
+    async fn give_way(&self) {
+        let seldom = match self.claimers.is_serving() {
+            true => LOOK,
+            false => LOOK_ALONE,
+        };
+        if self.looked.get().elapsed() >= seldom {
+            yield_now().await;
+            self.looked.set(Instant::now());
+        }
+    }
+
+    async fn until_needed(&self) {
+        let mut waits = false;
+        poll_fn(|context| {
+            if waits && self.waiting.borrow().is_none() || self.is_gone.get() {
+                return Poll::Ready(());
+            }
+            waits = true;
+            self.waiting.replace(Some(context.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn wake_leader(&self) {
+        if let Some(waker) = self.waiting.take() {
+            waker.wake();
+        }
+    }
+
+    fn park(&self) {
+        let claims = self.waiting.borrow().is_some() && !self.host.is_leaving();
+        if !claims {
+            return;
+        }
+        if self.seat.sleep() {
+            self.is_asleep.set(true);
+        } else {
+            self.wake_leader();
+        }
+    }
+
+    fn unpark(&self) {
+        if self.is_asleep.replace(false) {
+            self.seat.rise();
+        }
+        self.looked.set(Instant::now());
     }
 
     // ---- the front ----
 
-    async fn gone(&self) {
-        std::future::poll_fn(|context| self.poll_gone(context)).await;
+    /// Ready when the front is gone.
+    fn poll_front(&self, context: &mut Context<'_>) -> Poll<()> {
+        if self.poll_bell(context) {
+            self.wake_leader();
+            self.look_at_signals();
+        }
+        self.poll_gone(context)
     }
 
-    /// Nobody waits for what is still in its queue, and whoever asks for it again asks another front. Known only after the
-    /// runtime has looked at its descriptors.
-    async fn is_gone(&self) -> bool {
-        std::future::poll_fn(|context| Poll::Ready(self.poll_gone(context).is_ready())).await
+    fn look_at_signals(&self) {
+        let signals = self.seat.signals();
+        if self.signals.replace(signals) != signals {
+            self.claimers.wake_all();
+        }
     }
 
     /// Ready when the front is gone. What it sends before are files.
@@ -186,26 +269,25 @@ impl Link {
             ));
             Vec::new()
         });
-        self.files.replace(Some((number, files)));
+        self.claimers.give_files(number, files);
     }
 
-    /// Ready when the front has rung since the last look.
-    fn poll_bell(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.bell.poll_read_ready(context).map(|ready| {
+    /// Whether the front has rung since the last look.
+    fn poll_bell(&self, context: &mut Context<'_>) -> bool {
+        let mut rang = false;
+        while let Poll::Ready(ready) = self.bell.poll_read_ready(context) {
+            rang = true;
             if let Ok(mut ready) = ready {
                 // It is not read: each ring is an event of its own.
                 ready.clear_ready();
             }
-        })
+        }
+        rang
     }
 
-    /// Ready when nobody waits for the answer any more.
-    fn poll_unwanted(&self, order: Order, context: &mut Context<'_>) -> Poll<()> {
-        while self.poll_bell(context).is_ready() {}
-        if self.seat.is_cancelled(order) {
-            return Poll::Ready(());
-        }
-        self.poll_gone(context)
+    /// No client waits for the answer any more.
+    fn is_unwanted(&self, order: Order) -> bool {
+        self.is_gone.get() || self.seat.is_cancelled(order)
     }
 
     fn ring(&self) {
@@ -222,18 +304,20 @@ impl Link {
 
     // ---- a request ----
 
-    async fn serve(&self, worker: &Rc<Worker>, order: Order) {
-        let mut bytes = self.buffer.take();
-        bytes.clear();
-        self.seat.read(order, &mut bytes);
-        let request = self.request(order, &bytes).await;
-        self.buffer.replace(bytes);
-        let Some((id, client, head, body, again)) = request else {
+    async fn serve(&self, worker: &Rc<Worker>, claimer: &Claimer, order: Order) {
+        let Some(received) = self.receive(claimer, order).await else {
             self.tell(self.seat.end(order));
             return;
         };
+        let Received {
+            id,
+            client,
+            head,
+            body,
+            is_again,
+        } = received;
         let passage = Rc::new(Passage::default());
-        passage.again.set(again);
+        passage.again.set(is_again);
         let is_head = head.is_head();
         let answer = match refused(worker, &client, &head) {
             Some(answer) => Some(answer),
@@ -253,114 +337,17 @@ impl Link {
         }
     }
 
-    /// Id, client, head and body of what the front wrote, and whether a worker has died with it; `None` if nobody waits for
-    /// it any more.
-    async fn request(
-        &self,
-        order: Order,
-        bytes: &[u8],
-    ) -> Option<(
-        u64,
-        Rc<Client>,
-        RequestHead,
-        Option<Box<dyn BodySource>>,
-        bool,
-    )> {
-        let Some(asked) = Asked::parse(bytes) else {
-            log::alert("the front asked for something we do not understand");
-            return None;
-        };
-        let in_files = [asked.head, asked.body].map(|part| matches!(part, Part::File(_)));
-        let mut files = match in_files {
-            [false, false] => Vec::new(),
-            _ => self.files(order).await?,
-        }
-        .into_iter();
-        let limits = Limits {
-            head: usize::MAX,
-            target: usize::MAX,
-            fields: 128,
-        };
-        let parsed = match asked.head {
-            Part::Here(text) => RequestHead::parse(text, limits),
-            Part::None | Part::File(_) => {
-                let text = Upload::new(files.next()?).read_all().ok()?;
-                RequestHead::parse(&text, limits)
-            }
-        };
-        let Ok(Some((mut head, _))) = parsed else {
-            log::alert("the front sent a head that is none");
-            return None;
-        };
-        if asked.is_http10 {
-            head.version = Version::Http10;
-        }
-        let body: Option<Box<dyn BodySource>> = match asked.body {
-            Part::None => None,
-            Part::Here(bytes) => Some(Box::new(Whole(Bytes::copy_from_slice(bytes)))),
-            Part::File(_) => Some(Box::new(Upload::new(files.next()?))),
-        };
-        Some((
-            asked.id,
-            self.client(asked.ends)?,
-            head,
-            body,
-            asked.is_again,
-        ))
-    }
-
-    /// Files of a request; `None` if nobody waits for it any more.
-    async fn files(&self, order: Order) -> Option<Vec<OwnedFd>> {
-        self.send_mark(order, Piece::Files).await.ok()?;
-        std::future::poll_fn(|context| {
-            let unwanted = self.poll_unwanted(order, context).is_ready();
-            match self.files.take() {
-                Some((number, files)) if number == order.number => Poll::Ready(Some(files)),
-                _ if unwanted => Poll::Ready(None),
-                _ => Poll::Pending,
-            }
-        })
-        .await
-    }
-
-    fn client(&self, ends: &str) -> Option<Rc<Client>> {
-        if let Some((text, client)) = &*self.client.borrow()
-            && text == ends
-        {
-            return Some(Rc::clone(client));
-        }
-        let parsed = Ends::parse(ends)?;
-        let client = match (parsed.peer, parsed.local) {
-            (Some(peer), Some(local)) => tcp_client(peer, local),
-            _ => Client::default(),
-        };
-        let client = Rc::new(Client {
-            secure: parsed.secure,
-            ..client
-        });
-        let known = (ends.to_owned(), Rc::clone(&client));
-        self.client.replace(Some(known));
-        Some(client)
-    }
-
-    /// Until it is answered; `None` if nobody waits for it any more.
+    /// Until it is answered; `None` if its client has left.
     async fn run(&self, order: Order, mut answering: Answering) -> Option<Answer> {
-        std::future::poll_fn(|context| {
+        poll_fn(|context| {
             if let Poll::Ready(answer) = Pin::new(&mut answering).poll(context) {
                 return Poll::Ready(Some(answer));
             }
-            self.poll_unwanted(order, context).map(|()| None)
+            match self.is_unwanted(order) {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
+            }
         })
         .await
-    }
-}
-
-/// A body that came with the request.
-struct Whole(Bytes);
-
-impl BodySource for Whole {
-    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>> {
-        let bytes = std::mem::take(&mut self.0);
-        Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))
     }
 }

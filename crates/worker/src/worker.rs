@@ -26,7 +26,7 @@ use crate::leaving::{self, Leaving};
 use crate::quarantine::Quarantine;
 use crate::spread::Spread;
 use crate::wear::Wear;
-use crate::{accept, clock, descriptors, door, log, pools, probe, watchdog};
+use crate::{accept, clock, descriptors, door, link, log, pools, probe, watchdog};
 use http1::now_ms;
 
 /// A request whose task waits, for the clock.
@@ -60,9 +60,10 @@ pub(crate) struct Worker {
     has_door: Cell<bool>,
     /// With other workers to share connections with.
     pub(crate) spread: Option<Rc<Spread>>,
-    /// It answers a request of the front's.
-    serves: Cell<bool>,
+    /// So many requests of the front's are answered here.
+    serves: Cell<u32>,
     /// How many requests may be in flight (workers.concurrency).
+    pub(crate) concurrency: u32,
     pub(crate) gate: Rc<Gate>,
 }
 
@@ -91,6 +92,7 @@ impl Worker {
         let seed = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .unwrap_or_default();
+        let concurrency = start.boot.concurrency.unwrap_or(1).max(1);
         Ok(Worker {
             host,
             classic,
@@ -110,12 +112,13 @@ impl Worker {
             refusals: Refusals::default(),
             waiting: RefCell::default(),
             listening: RefCell::default(),
-            gate: Gate::new(start.boot.concurrency.unwrap_or(1).max(1)),
+            gate: Gate::new(concurrency),
+            concurrency,
             wear: Wear::new(start.boot.max_requests, start.boot.max_memory),
             quarantine: Quarantine::map(&start.quarantine)?,
             has_door: Cell::new(start.door.is_some()),
             spread,
-            serves: Cell::new(false),
+            serves: Cell::new(0),
             next_id: Cell::new(
                 (u64::from(std::process::id()) << 40)
                     ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),
@@ -228,7 +231,7 @@ impl Worker {
     pub(crate) fn is_done(&self) -> bool {
         self.connections.is_empty()
             && !self.has_door.get()
-            && !self.serves.get()
+            && self.serves.get() == 0
             && !self.has_live_requests()
     }
 
@@ -239,9 +242,13 @@ impl Worker {
     }
 
     /// A request of the front's begins or has ended.
-    pub(crate) fn serves(&self, does: bool) {
-        self.serves.set(does);
-        if !does && !self.has_door.get() {
+    pub(crate) fn serves(&self, begins: bool) {
+        let serves = self.serves.get();
+        self.serves.set(match begins {
+            true => serves + 1,
+            false => serves - 1,
+        });
+        if !begins && !self.has_door.get() {
             self.host.changed.notify_waiters();
         }
     }
@@ -299,6 +306,8 @@ pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(LOOK_UPS)
+        .on_thread_park(link::park)
+        .on_thread_unpark(link::unpark)
         .build_local(LocalOptions::default())
 }
 

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod clients;
+mod concurrent;
 mod deaths;
 mod endings;
 mod queue;

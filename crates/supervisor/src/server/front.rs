@@ -37,11 +37,6 @@ impl Server {
             return;
         }
         self.dispatch = Some(wanted);
-        if wanted == Dispatch::Balanced && concurrency > 1 {
-            log::warning!(
-                "with balanced dispatch each worker gets one request at a time, not {concurrency} (workers.concurrency)"
-            );
-        }
         if wanted == Dispatch::Balanced {
             self.slots = settings.workers.number(concurrency);
             generation

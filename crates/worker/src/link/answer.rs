@@ -101,10 +101,14 @@ impl Link {
         }
         loop {
             let piece = std::future::poll_fn(|context| {
-                if self.poll_unwanted(order, context).is_ready() {
+                if self.is_unwanted(order) {
                     return Poll::Ready(Some(Err(io::ErrorKind::BrokenPipe.into())));
                 }
-                body.poll_piece(context)
+                match self.seat.is_held(order) {
+                    // The front signals when its client has read some.
+                    true => Poll::Pending,
+                    false => body.poll_piece(context),
+                }
             });
             match piece.await {
                 Some(Ok(piece)) => self.send(order, &piece).await?,
@@ -129,6 +133,7 @@ impl Link {
 
     /// All of it: the front could not tell where the next begins.
     async fn write(&self, mut head: &[u8], mut bytes: &[u8]) -> io::Result<()> {
+        let _alone = self.writing.lock().await;
         while !head.is_empty() || !bytes.is_empty() {
             self.stream.writable().await?;
             let pieces = [IoSlice::new(head), IoSlice::new(bytes)];

@@ -1,0 +1,125 @@
+//! A request as the front wrote it.
+
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http1::{Limits, RequestHead, Version};
+use ipc::Ends;
+use ipc::frame::{Asked, Part, Piece};
+use php::{BodyFault, BodySource, Client};
+use relay::Order;
+
+use super::Link;
+use super::claimers::Claimer;
+use crate::connection::tcp_client;
+use crate::log;
+use crate::upload::Upload;
+
+/// What a request consists of.
+pub(super) struct Received {
+    pub(super) id: u64,
+    pub(super) client: Rc<Client>,
+    pub(super) head: RequestHead,
+    pub(super) body: Option<Box<dyn BodySource>>,
+    /// A worker has died with it.
+    pub(super) is_again: bool,
+}
+
+impl Link {
+    /// What the front wrote; `None` if its client has left.
+    pub(super) async fn receive(&self, claimer: &Claimer, order: Order) -> Option<Received> {
+        let mut bytes = self.buffer.take();
+        bytes.clear();
+        self.seat.read(order, &mut bytes);
+        let received = self.parse(claimer, order, &bytes).await;
+        self.buffer.replace(bytes);
+        received
+    }
+
+    async fn parse(&self, claimer: &Claimer, order: Order, bytes: &[u8]) -> Option<Received> {
+        let Some(asked) = Asked::parse(bytes) else {
+            log::alert("the front asked for something we do not understand");
+            return None;
+        };
+        let in_files = [asked.head, asked.body].map(|part| matches!(part, Part::File(_)));
+        let mut files = match in_files {
+            [false, false] => Vec::new(),
+            _ => self.files(claimer, order).await?,
+        }
+        .into_iter();
+        let limits = Limits {
+            head: usize::MAX,
+            target: usize::MAX,
+            fields: 128,
+        };
+        let parsed = match asked.head {
+            Part::Here(text) => RequestHead::parse(text, limits),
+            Part::None | Part::File(_) => {
+                let text = Upload::new(files.next()?).read_all().ok()?;
+                RequestHead::parse(&text, limits)
+            }
+        };
+        let Ok(Some((mut head, _))) = parsed else {
+            log::alert("the front sent a head that is none");
+            return None;
+        };
+        if asked.is_http10 {
+            head.version = Version::Http10;
+        }
+        let body: Option<Box<dyn BodySource>> = match asked.body {
+            Part::None => None,
+            Part::Here(bytes) => Some(Box::new(Whole(Bytes::copy_from_slice(bytes)))),
+            Part::File(_) => Some(Box::new(Upload::new(files.next()?))),
+        };
+        Some(Received {
+            id: asked.id,
+            client: self.client(asked.ends)?,
+            head,
+            body,
+            is_again: asked.is_again,
+        })
+    }
+
+    /// Files of a request; `None` if its client has left.
+    async fn files(&self, claimer: &Claimer, order: Order) -> Option<Vec<OwnedFd>> {
+        self.send_mark(order, Piece::Files).await.ok()?;
+        std::future::poll_fn(|_| match claimer.take_files() {
+            Some(files) => Poll::Ready(Some(files)),
+            None if self.is_unwanted(order) => Poll::Ready(None),
+            None => Poll::Pending,
+        })
+        .await
+    }
+
+    fn client(&self, ends: &str) -> Option<Rc<Client>> {
+        if let Some((text, client)) = &*self.client.borrow()
+            && text == ends
+        {
+            return Some(Rc::clone(client));
+        }
+        let parsed = Ends::parse(ends)?;
+        let client = match (parsed.peer, parsed.local) {
+            (Some(peer), Some(local)) => tcp_client(peer, local),
+            _ => Client::default(),
+        };
+        let client = Rc::new(Client {
+            secure: parsed.secure,
+            ..client
+        });
+        let known = (ends.to_owned(), Rc::clone(&client));
+        self.client.replace(Some(known));
+        Some(client)
+    }
+}
+
+/// A body that came with the request.
+struct Whole(Bytes);
+
+impl BodySource for Whole {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>> {
+        let bytes = std::mem::take(&mut self.0);
+        Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))
+    }
+}

@@ -1,5 +1,7 @@
 //! What goes wrong in an app stays in its request.
 
+mod bad_day;
+mod beside_load;
 mod cancellation;
 mod children;
 mod crashes;

@@ -48,7 +48,7 @@ fn fields(table: &Table, scope: Scope, macro_name: &str) -> String {
     out + "\n"
 }
 
-/// The functions that release ranges, and `X(row, lvalue, size)` for each range.
+/// The functions that release ranges, and `X(row, lvalue, size)` for each range, each followed by `S(row, lvalue)` for its sentinels.
 fn ranges(table: &Table) -> String {
     let mut out = String::new();
     for state in &table.states {
@@ -58,7 +58,7 @@ fn ranges(table: &Table) -> String {
             }
         }
     }
-    out += "#define HEARTH_STATE_RANGES(X)";
+    out += "#define HEARTH_STATE_RANGES(X, S)";
     for (row, state) in table.states.iter().enumerate() {
         for (live, size) in &state.ranges {
             let size = if size.is_empty() {
@@ -71,6 +71,13 @@ fn ranges(table: &Table) -> String {
                 " \\\n\t{}",
                 versioned(state, &format!("X({row}, {live}, {size})"))
             );
+            for (_, sentinel) in state.sentinels.iter().filter(|(of, _)| of == live) {
+                let _ = write!(
+                    out,
+                    " \\\n\t\t{}",
+                    versioned(state, &format!("S({row}, {sentinel})"))
+                );
+            }
         }
     }
     out + "\n"

@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(crate) fields: Vec<(String, String, String)>,
     #[serde(default)]
     pub(crate) ranges: Vec<(String, String)>,
+    #[serde(default)]
+    pub(crate) sentinels: Vec<(String, String)>,
     pub(crate) release: Option<String>,
     pub(crate) apply: Option<String>,
     #[serde(default)]

@@ -117,6 +117,21 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_SINCE_8_4(...)
 #endif
 
+/* The globals of libxml; its header needs those of the library. */
+typedef struct {
+	zval stream_context;
+	smart_str error_buffer;
+	zend_llist *error_list;
+#if PHP_VERSION_ID >= 80400
+	zend_fcall_info_cache loader;
+# define HEARTH_LIBXML_LOADER loader.function_handler
+#else
+	struct { zval callback; zend_fcall_info fci; zend_fcall_info_cache fcc; } loader;
+# define HEARTH_LIBXML_LOADER loader.fci.size
+#endif
+	bool loader_disabled;
+} hearth_libxml_globals;
+
 /* http_get_last_response_headers(), since 8.4. */
 #if PHP_VERSION_ID >= 80400
 # define HEARTH_LAST_HTTP_HEADERS() (&BG(last_http_headers))

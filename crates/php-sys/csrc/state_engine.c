@@ -162,9 +162,10 @@ static uint32_t owner_of(uint32_t row)
 }
 
 #define HEARTH_ADD_RANGE(row, live, size) hearth_ranges_add(rows[row].scope, owner_of(row), &(live), size);
+#define HEARTH_ADD_SENTINEL(row, live) hearth_ranges_sentinel(rows[row].scope, &(live), sizeof(live));
 
 void hearth_engine_ranges_add(void)
 {
 	boot_ticks = PG(tick_functions).count;
-	HEARTH_STATE_RANGES(HEARTH_ADD_RANGE)
+	HEARTH_STATE_RANGES(HEARTH_ADD_RANGE, HEARTH_ADD_SENTINEL)
 }

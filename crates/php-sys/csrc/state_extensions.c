@@ -17,6 +17,7 @@ static uint32_t owner_of(const char *name, void (*release)(void))
 }
 
 #define HEARTH_ADD(scope, owner, lvalue) hearth_ranges_add(scope, owner, &(lvalue), sizeof(lvalue))
+#define HEARTH_SENTINEL(scope, lvalue) hearth_ranges_sentinel(scope, &(lvalue), sizeof(lvalue))
 /* From one field to the end of another. */
 #define HEARTH_ADD_SPAN(scope, owner, from, to) \
 	hearth_ranges_add(scope, owner, &(from), (size_t) ((char *) (&(to) + 1) - (char *) &(from)))
@@ -179,6 +180,8 @@ static void add_pgsql(void *globals)
 	}
 	release_pgsql();
 	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, pgsql_names[0], 2 * sizeof(HashTable));
+	HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, pgsql_names[0]->nNumUsed);
+	HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, pgsql_names[1]->nNumUsed);
 }
 
 /* ---- session ---- */
@@ -207,13 +210,37 @@ static void release_libxml(void)
 }
 
 /* Variables of libxml2, behind functions that return where they are. */
-static void add_library_variable(uint32_t owner, const char *accessor, size_t size)
+static const void *add_library_variable(uint32_t owner, const char *accessor, size_t size)
 {
 	void *(*place)(void);
 
 	*(void **) &place = dlsym(RTLD_DEFAULT, accessor);
-	if (place) {
-		hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, place(), size);
+	if (!place) {
+		return NULL;
+	}
+	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, place(), size);
+	return place();
+}
+
+static void add_libxml_globals(uint32_t owner, const hearth_libxml_globals *globals)
+{
+	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, (void *) globals, libxml->globals_size);
+	if (libxml->globals_size == sizeof *globals) {
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->stream_context);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->error_buffer);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->error_list);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->HEARTH_LIBXML_LOADER);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->loader_disabled);
+	}
+}
+
+/* libxml_get_last_error(): an xmlError, which owns its strings. It begins with the domain and the code. */
+static void add_last_error(uint32_t owner)
+{
+	const void *error = add_library_variable(owner, "__xmlLastError", 88);
+
+	if (error) {
+		hearth_ranges_sentinel(HEARTH_SCOPE_REQUEST, error, 2 * sizeof(int));
 	}
 }
 
@@ -223,12 +250,11 @@ static void add_libxml(void *globals)
 
 	libxml = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("libxml"));
 	release_libxml();
-	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, globals, libxml->globals_size);
+	add_libxml_globals(owner, globals);
 	/* libxml_use_internal_errors() */
 	add_library_variable(owner, "__xmlStructuredError", sizeof(void *));
 	add_library_variable(owner, "__xmlStructuredErrorContext", sizeof(void *));
-	/* libxml_get_last_error(): an xmlError, which owns its strings */
-	add_library_variable(owner, "__xmlLastError", 88);
+	add_last_error(owner);
 }
 
 /* ---- mbstring ---- */
@@ -316,6 +342,9 @@ static void add_mbstring_search(void)
 		release_mbstring_search();
 		regex->search_regs = NULL;
 		HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, regex->current_mbctype, regex->syntax);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, regex->current_mbctype);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, regex->cache.nNumUsed);
+		hearth_ranges_sentinel(HEARTH_SCOPE_REQUEST, &regex->search_str, (size_t) ((char *) (&regex->syntax + 1) - (char *) &regex->search_str));
 	}
 }
 

@@ -8,9 +8,15 @@ typedef struct {
 	char *first;                     /* what boot left */
 	uint32_t size;
 	uint32_t owner;
+	uint32_t sentinels;              /* how many; 0: all of it is compared */
 } range;
 
-/* What is compared, laid out for speed: whole blocks of 32 bytes, whole words of 8, and what is left as masked words. */
+typedef struct { const char *live; uint32_t size; } sentinel;
+
+/*
+ * What is compared, laid out to touch few cache lines: whole blocks of 32 bytes, whole words of 8 that are 0 at first, which
+ * most are, and what is left as masked words.
+ */
 typedef struct { const char *live, *first; uint32_t blocks; } block_run;
 typedef struct { const uint64_t *live; uint64_t first, mask; } masked_word;
 #define HEARTH_BLOCK 32
@@ -18,9 +24,11 @@ typedef struct { const uint64_t *live; uint64_t first, mask; } masked_word;
 typedef struct {
 	range *ranges;
 	block_run *runs;
+	const uint64_t **zeros;
 	masked_word *words;
-	/* The first `whole_count` words have no mask. */
-	uint32_t range_count, run_count, word_count, whole_count, capacity, word_capacity;
+	/* Those of all ranges, in the order of the ranges. */
+	sentinel *sentinels;
+	uint32_t range_count, run_count, zero_count, word_count, sentinel_count, capacity, word_capacity;
 } range_set;
 
 struct hearth_saved_ranges {
@@ -58,7 +66,16 @@ void hearth_ranges_add(hearth_scope scope, uint32_t owner, void *live, size_t si
 		set->capacity = set->capacity ? set->capacity * 2 : 64;
 		set->ranges = perealloc(set->ranges, set->capacity * sizeof *set->ranges, 1);
 	}
-	set->ranges[set->range_count++] = (range){live, NULL, (uint32_t) size, owner};
+	set->ranges[set->range_count++] = (range){live, NULL, (uint32_t) size, owner, 0};
+}
+
+void hearth_ranges_sentinel(hearth_scope scope, const void *live, size_t size)
+{
+	range_set *set = &sets[scope];
+
+	set->sentinels = perealloc(set->sentinels, (set->sentinel_count + 1) * sizeof *set->sentinels, 1);
+	set->sentinels[set->sentinel_count++] = (sentinel){live, (uint32_t) size};
+	set->ranges[set->range_count - 1].sentinels++;
 }
 
 /* ---- the seal ---- */
@@ -80,43 +97,67 @@ static void add_word(range_set *set, const char *live, size_t length)
 	}
 }
 
-static void seal_range(range_set *set, range *one)
+static void add_words(range_set *set, const char *live, size_t length)
 {
-	uint32_t blocks = one->size / HEARTH_BLOCK;
+	for (size_t done = 0; done < length; done += 8) {
+		add_word(set, live + done, MIN(8, length - done));
+	}
+}
+
+/* Returns the sentinels behind those of the range. */
+static const sentinel *seal_range(range_set *set, range *one, const sentinel *next)
+{
+	uint32_t blocks = one->sentinels ? 0 : one->size / HEARTH_BLOCK;
 
 	one->first = pemalloc(one->size, 1);
 	memcpy(one->first, one->live, one->size);
 	if (blocks) {
 		set->runs[set->run_count++] = (block_run){one->live, one->first, blocks};
 	}
-	for (uint32_t done = blocks * HEARTH_BLOCK; done < one->size; done += 8) {
-		add_word(set, one->live + done, MIN(8, one->size - done));
+	if (!one->sentinels) {
+		add_words(set, one->live + blocks * HEARTH_BLOCK, one->size % HEARTH_BLOCK);
 	}
+	for (uint32_t i = 0; i < one->sentinels; i++, next++) {
+		add_words(set, next->live, next->size);
+	}
+	return next;
 }
 
-/* Whole words first. */
-static void sort_words(range_set *set)
+static int by_address(const void *left, const void *right)
 {
-	for (uint32_t i = 0; i < set->word_count; i++) {
-		if (set->words[i].mask == ~UINT64_C(0)) {
-			masked_word whole = set->words[i];
+	const uint64_t *a = ((const masked_word *) left)->live, *b = ((const masked_word *) right)->live;
 
-			set->words[i] = set->words[set->whole_count];
-			set->words[set->whole_count++] = whole;
+	return (a > b) - (a < b);
+}
+
+/* Takes the whole words that are 0 out of the others. */
+static void take_zeros(range_set *set)
+{
+	uint32_t kept = 0;
+
+	qsort(set->words, set->word_count, sizeof *set->words, by_address);
+	set->zeros = safe_pemalloc(set->word_count, sizeof *set->zeros, 1, 1);
+	for (uint32_t i = 0; i < set->word_count; i++) {
+		if (set->words[i].mask == ~UINT64_C(0) && set->words[i].first == 0) {
+			set->zeros[set->zero_count++] = set->words[i].live;
+		} else {
+			set->words[kept++] = set->words[i];
 		}
 	}
+	set->word_count = kept;
 }
 
 void hearth_ranges_seal(void)
 {
 	for (size_t scope = 0; scope < 2; scope++) {
 		range_set *set = &sets[scope];
+		const sentinel *next = set->sentinels;
 
 		set->runs = safe_pemalloc(set->range_count, sizeof *set->runs, 1, 1);
 		for (uint32_t i = 0; i < set->range_count; i++) {
-			seal_range(set, &set->ranges[i]);
+			next = seal_range(set, &set->ranges[i], next);
 		}
-		sort_words(set);
+		take_zeros(set);
 	}
 }
 
@@ -138,15 +179,14 @@ static uint64_t compare_blocks(const range_set *set)
 
 static uint64_t compare_words(const range_set *set)
 {
-	const masked_word *word_at = set->words, *whole = word_at + set->whole_count, *end = word_at + set->word_count;
 	uint64_t difference = 0;
 
 #pragma GCC unroll 4
-	for (; word_at < whole; word_at++) {
-		difference |= *(const word *) word_at->live ^ word_at->first;
+	for (uint32_t i = 0; i < set->zero_count; i++) {
+		difference |= *(const word *) set->zeros[i];
 	}
-	for (; word_at < end; word_at++) {
-		difference |= (*(const word *) word_at->live ^ word_at->first) & word_at->mask;
+	for (uint32_t i = 0; i < set->word_count; i++) {
+		difference |= (*(const word *) set->words[i].live ^ set->words[i].first) & set->words[i].mask;
 	}
 	return difference;
 }
@@ -176,6 +216,13 @@ static void restore(const range *one)
 	}
 }
 
+static bool lies_in(const range *one, const uint64_t *word_at)
+{
+	const char *at = (const char *) word_at;
+
+	return at + 8 > one->live && at < one->live + one->size;
+}
+
 /* The globals of an unknown extension may turn out to be no request's. From then on they are left alone. */
 static bool is_left_alone(range_set *set, range *one)
 {
@@ -189,10 +236,13 @@ static bool is_left_alone(range_set *set, range *one)
 			set->runs[i].blocks = 0;
 		}
 	}
+	for (uint32_t i = 0; i < set->zero_count; i++) {
+		if (lies_in(one, set->zeros[i])) {
+			set->zeros[i] = &nothing;
+		}
+	}
 	for (uint32_t i = 0; i < set->word_count; i++) {
-		const char *at = (const char *) set->words[i].live;
-
-		if (at + 8 > one->live && at < one->live + one->size) {
+		if (lies_in(one, set->words[i].live)) {
 			set->words[i] = (masked_word){&nothing, 0, 0};
 		}
 	}

@@ -30,6 +30,8 @@ typedef struct hearth_saved_ranges hearth_saved_ranges;
 /* Up to the seal: the owner's index, for hearth_ranges_add(). `owner` is copied. */
 uint32_t hearth_ranges_owner(const hearth_state_owner *owner);
 void hearth_ranges_add(hearth_scope scope, uint32_t owner, void *live, size_t size);
+/* A part of the range that was added last: no code changes the range without it. Only the sentinels are compared then. */
+void hearth_ranges_sentinel(hearth_scope scope, const void *live, size_t size);
 /* What the ranges have in them now is what every request and every task begins with. */
 void hearth_ranges_seal(void);
 

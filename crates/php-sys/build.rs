@@ -26,6 +26,7 @@ const SOURCES: &[&str] = &[
     "form.c",
     "frankenphp.c",
     "functions.c",
+    "generator.c",
     "ground.c",
     "guard.c",
     "headers.c",

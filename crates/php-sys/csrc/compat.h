@@ -22,6 +22,7 @@
 #include <Zend/zend_exceptions.h>
 #include <Zend/zend_extensions.h>
 #include <Zend/zend_fibers.h>
+#include <Zend/zend_generators.h>
 #include <Zend/zend_interfaces.h>
 #include <Zend/zend_observer.h>
 #include <Zend/zend_smart_str.h>

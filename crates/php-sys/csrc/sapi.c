@@ -227,6 +227,7 @@ bool hearth_boot(const hearth_boot_args *args)
 		return false;
 	}
 	hearth_guard_fibers();
+	hearth_guard_generators();
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_guard_engine();

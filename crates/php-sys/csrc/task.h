@@ -192,6 +192,7 @@ void hearth_watch_interrupts(void);
 void hearth_guard_engine(void);
 void hearth_guard_sqlite(void);
 void hearth_guard_fibers(void);
+void hearth_guard_generators(void);
 /* A section of C code in whose middle a task must not be left: see guard.c. */
 typedef struct hearth_section {
 	const zend_fiber_context *context;

@@ -1,0 +1,42 @@
+/*
+ * The end of a suspended generator, which runs what is left of it (`finally`), in the middle of an exception.
+ *
+ * A function that is left by an exception destroys its variables in its caller's name, and the engine notes in the caller's frame
+ * where the exception is only afterwards. The destructor of an ordinary object has it noted first. PHP 8.2's of a generator does
+ * not: where its code throws, the caller looks for its catch blocks and live values at an opcode of the function that was left, and
+ * frees what it does not own. Under `php` it takes a `finally` that throws; here every wait in one may.
+ */
+#include "task.h"
+
+static zend_object *(*create_generator)(zend_class_entry *);
+static void (*destroy_generator)(zend_object *);
+
+static void on_destroy(zend_object *object)
+{
+	zend_execute_data *frame = EG(current_execute_data);
+
+	if (UNEXPECTED(EG(exception)) && frame && frame->func && ZEND_USER_CODE(frame->func->common.type)) {
+		zend_rethrow_exception(frame);
+	}
+	destroy_generator(object);
+}
+
+/* The handlers of all generators are one table of the engine's, which only a generator leads to. */
+static zend_object *on_first(zend_class_entry *ce)
+{
+	zend_object *object = create_generator(ce);
+	zend_object_handlers *handlers = (zend_object_handlers *) object->handlers;
+
+	destroy_generator = handlers->dtor_obj;
+	handlers->dtor_obj = on_destroy;
+	ce->create_object = create_generator;
+	return object;
+}
+
+void hearth_guard_generators(void)
+{
+	if (!create_generator) {
+		create_generator = zend_ce_generator->create_object;
+		zend_ce_generator->create_object = on_first;
+	}
+}

@@ -100,13 +100,14 @@ static void remove_body_file(hearth_request_state *state)
 	}
 }
 
-/* The engine says nowhere what tmpfile() opened; fopen() gives each stream a context. */
+/* The engine says nowhere what tmpfile() opened; fopen() gives each stream a context. How long the name is differs from one version
+ * of PHP to the next. */
 static bool is_of_tmpfile(const php_stream *stream)
 {
 	const char *name = stream->orig_path ? strrchr(stream->orig_path, '/') : NULL;
 
 	return stream->ops == &php_stream_stdio_ops && !stream->ctx && strcmp(stream->mode, "r+b") == 0
-		&& name && strncmp(name, "/php", 4) == 0 && strlen(name) == sizeof "/phpXXXXXX" - 1;
+		&& name && strncmp(name, "/php", 4) == 0 && strlen(name) >= sizeof "/phpXXXXXX" - 1;
 }
 
 static bool is_temporary(const php_stream *stream)

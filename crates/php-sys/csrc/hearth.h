@@ -14,19 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raised with every change of this file; compared with the Rust side at start. */
-#define HEARTH_ABI 8
-
 typedef struct { const char *ptr; size_t len; } hearth_str;
 typedef struct { hearth_str name, value; } hearth_header;
 
 typedef struct hearth_task hearth_task;
-
-typedef struct {
-	uint32_t abi;
-	uint32_t php_version_id;
-	hearth_str php_version;
-} hearth_abi_info;
 
 /* ---- engine ---- */
 
@@ -54,7 +45,8 @@ typedef struct {
 
 typedef enum { HEARTH_OK = 0, HEARTH_EXIT = 1, HEARTH_BAILOUT = 2, HEARTH_EXCEPTION = 3, HEARTH_REFUSED = 4 } hearth_outcome;
 
-hearth_abi_info hearth_abi(void);
+/* Of the engine, such as 8.2.36. */
+hearth_str hearth_php_version(void);
 bool hearth_boot(const hearth_boot_args *args);
 void hearth_library_register(const hearth_source *files, size_t count);
 hearth_outcome hearth_run_entry(const char *path);

@@ -150,9 +150,9 @@ zend_module_entry hearth_module = {
 	STANDARD_MODULE_PROPERTIES
 };
 
-hearth_abi_info hearth_abi(void)
+hearth_str hearth_php_version(void)
 {
-	return (hearth_abi_info){HEARTH_ABI, PHP_VERSION_ID, {ZEND_STRL(PHP_VERSION)}};
+	return (hearth_str){ZEND_STRL(PHP_VERSION)};
 }
 
 static void be_the_php_command(void)

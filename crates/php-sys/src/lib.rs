@@ -1,22 +1,16 @@
-//! Declarations of `csrc/hearth.h`, by hand: thirty functions and our own structs, no Zend type among them.
+//! Declarations of `csrc/hearth.h`, by hand: its functions, and in [`contract`] its structs and constants, no Zend type among them.
 //!
-//! The structs and the version of the contract are compared at start ([`hearth_abi`]). Only the crate `php` uses this.
+//! Only the crate `php` uses this.
 #![allow(unsafe_code, non_camel_case_types)]
+
+mod contract;
+
+pub use contract::*;
 
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-/// Raised with every change of `hearth.h`.
-pub const HEARTH_ABI: u32 = 8;
 /// The PHP release series that this build is for, such as `8.2`.
 pub const PHP_SERIES: &str = env!("HEARTH_PHP_VERSION");
-
-/// Bytes that somebody else owns; null means absent.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct hearth_str {
-    pub ptr: *const c_char,
-    pub len: usize,
-}
 
 impl hearth_str {
     pub const NONE: hearth_str = hearth_str {
@@ -43,96 +37,12 @@ impl hearth_str {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy)]
-pub struct hearth_header {
-    pub name: hearth_str,
-    pub value: hearth_str,
-}
-
-#[repr(C)]
 pub struct hearth_task {
     _opaque: [u8; 0],
 }
 
-#[repr(C)]
-pub struct hearth_abi_info {
-    pub abi: u32,
-    pub php_version_id: u32,
-    pub php_version: hearth_str,
-}
-
-#[repr(C)]
-pub struct hearth_boot_args {
-    pub ini_entries: *const c_char,
-    pub ini_path: *const c_char,
-    pub no_ini: bool,
-    pub mode: c_int,
-    pub argc: c_int,
-    pub argv: *mut *mut c_char,
-}
-
-#[repr(C)]
-pub struct hearth_source {
-    pub name: hearth_str,
-    pub source: hearth_str,
-    pub classes: *const hearth_str,
-    pub class_count: usize,
-}
-
-pub const HEARTH_RESIDENT: c_int = 0;
-pub const HEARTH_CLASSIC: c_int = 1;
-pub const HEARTH_CLI: c_int = 2;
-
-pub const HEARTH_OK: c_int = 0;
-pub const HEARTH_EXIT: c_int = 1;
-pub const HEARTH_BAILOUT: c_int = 2;
-pub const HEARTH_EXCEPTION: c_int = 3;
-pub const HEARTH_REFUSED: c_int = 4;
-
-pub const HEARTH_STEP_WAITING: c_int = 0;
-pub const HEARTH_STEP_DONE: c_int = 1;
-pub const HEARTH_STEP_BROKEN: c_int = 2;
-
-pub const HEARTH_THROW_TIMEOUT: c_int = 0;
-pub const HEARTH_THROW_CANCELLED: c_int = 1;
-pub const HEARTH_THROW_ERROR: c_int = 2;
-
-pub const HEARTH_BODY_FULL: c_int = 0;
-pub const HEARTH_BODY_STREAM: c_int = 1;
-pub const HEARTH_BODY_FILE: c_int = 2;
-
-#[repr(C)]
-pub struct hearth_request_head {
-    pub method: hearth_str,
-    pub target: hearth_str,
-    pub path: hearth_str,
-    pub query: hearth_str,
-    pub protocol: hearth_str,
-    pub protocol_number: c_int,
-}
-
-#[repr(C)]
-pub struct hearth_response {
-    pub status: c_int,
-    pub kind: c_int,
-    pub body: hearth_str,
-    pub retained: *mut c_void,
-    pub headers: *const hearth_header,
-    pub header_count: usize,
-    pub more: bool,
-    pub reason: hearth_str,
-}
-
-#[repr(C)]
-pub struct hearth_script {
-    pub filename: *const c_char,
-    pub name: hearth_str,
-    pub path_info: hearth_str,
-    pub document_root: hearth_str,
-}
-
 unsafe extern "C" {
-    pub fn hearth_abi() -> hearth_abi_info;
+    pub fn hearth_php_version() -> hearth_str;
     pub fn hearth_boot(args: *const hearth_boot_args) -> bool;
     pub fn hearth_library_register(files: *const hearth_source, count: usize);
     pub fn hearth_run_entry(path: *const c_char) -> c_int;

@@ -83,10 +83,8 @@ pub enum Level {
 
 /// The full version of the engine, such as `8.2.36`.
 pub fn version() -> String {
-    // SAFETY: hearth_abi takes nothing and returns a constant string that lives as long as the process.
-    let info = unsafe { sys::hearth_abi() };
-    // SAFETY: as above.
-    String::from_utf8_lossy(unsafe { info.php_version.bytes() }).into_owned()
+    // SAFETY: the text is a constant that lives as long as the process.
+    String::from_utf8_lossy(unsafe { sys::hearth_php_version().bytes() }).into_owned()
 }
 
 /// The release series that this binary was built for, such as `8.2`.
@@ -106,18 +104,6 @@ fn ini_text(boot: &Boot) -> Result<CString, BootError> {
         text.extend(ini_line(name.as_bytes(), value.as_bytes()));
     }
     CString::new(text).map_err(|_| BootError("a PHP setting contains a NUL byte".to_owned()))
-}
-
-fn check_abi() -> Result<(), BootError> {
-    // SAFETY: hearth_abi takes nothing and reads constants.
-    let abi = unsafe { sys::hearth_abi() }.abi;
-    if abi == sys::HEARTH_ABI {
-        return Ok(());
-    }
-    Err(BootError(format!(
-        "the C part of hearth-php has contract {abi}, the Rust part {}: rebuild it",
-        sys::HEARTH_ABI
-    )))
 }
 
 const SCAN_DIR: &str = "PHP_INI_SCAN_DIR";
@@ -156,7 +142,6 @@ fn executable() -> CString {
 
 /// Start the engine. Once per process, before any thread.
 pub fn boot(boot: &Boot) -> Result<(), BootError> {
-    check_abi()?;
     let is_cli = boot.mode == Mode::CommandLine;
     let borrowed = is_cli && !boot.no_ini && boot.ini_path.is_none() && read_cli_settings();
     // A path that is named is read even with -n.

@@ -110,3 +110,54 @@ fn a_connection_left_open_at_boot_is_named_and_the_app_booted_in_each_worker() {
     assert!(!line.is_empty());
     server.stop();
 }
+
+/// `hearth-php` with other digits in its build id: what a build of sources that differ in one byte is.
+fn of_another_build(program: &std::path::Path) -> Vec<u8> {
+    let version = std::process::Command::new(program)
+        .arg("--version")
+        .output()
+        .expect("the program runs");
+    let version = String::from_utf8(version.stdout).expect("text");
+    let id = version.split([' ', '+']).nth(2).expect("a build id");
+    assert_eq!(id.len(), 16, "{version}");
+    let other: String = id.chars().rev().collect();
+    let mut bytes = std::fs::read(program).expect("a program can be read");
+    let finder = regex::bytes::Regex::new(id).expect("digits");
+    let places: Vec<_> = finder
+        .find_iter(&bytes)
+        .map(|found| found.range())
+        .collect();
+    assert!(!places.is_empty(), "no {id} in {}", program.display());
+    for place in places {
+        bytes[place].copy_from_slice(other.as_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn programs_of_two_builds_refuse_each_other() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = testkit::temporary();
+    let place = |name: &str| directory.path().join(name);
+    let hearth = testkit::hearth();
+    std::fs::copy(&hearth, place("hearth")).expect("a program can be copied");
+    let other = of_another_build(&hearth.with_file_name("hearth-php"));
+    std::fs::write(place("hearth-php"), other).expect("a program can be written");
+    std::fs::set_permissions(place("hearth-php"), PermissionsExt::from_mode(0o755))
+        .expect("a mode can be set");
+    std::fs::write(place("app.php"), "<?php return fn () => 'ok';").expect("a file can be written");
+    for command in ["check", "serve"] {
+        let output = std::process::Command::new(place("hearth"))
+            .args([command, "app.php"])
+            .current_dir(directory.path())
+            .env("XDG_RUNTIME_DIR", directory.path())
+            .output()
+            .expect("hearth starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{command}: {text}");
+        assert!(
+            text.contains("were built from different sources: install both from the same release"),
+            "{command}: {text}"
+        );
+    }
+}

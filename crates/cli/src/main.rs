@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         // It reads its own words.
         Some("load") => load::main_from(words.into_iter().skip(2)),
         // The supervisor starts this.
-        Some("front") => front::main(),
+        Some("front") => front::main(build_id::BUILD_ID),
         Some("--version" | "-V") => serve::version(),
         _ => dispatch(arguments::command().get_matches_from(words)),
     }

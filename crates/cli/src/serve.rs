@@ -7,9 +7,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use build_id::BUILD_ID;
 use clap::ArgMatches;
 use config::{Raw, Settings, Source};
-use supervisor::Program;
+use supervisor::{BootFailure, Error, Program};
 
 use crate::advice;
 use crate::client::print;
@@ -36,24 +37,18 @@ pub(crate) fn serve(matches: &ArgMatches) -> ExitCode {
         Err(problems) => return fail(2, problems),
     };
     let again = matches.clone();
-    match supervisor::run(now, Box::new(move || settings(&again))) {
+    match supervisor::run(now, Box::new(move || settings(&again)), BUILD_ID) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => fail(1, e),
     }
 }
-
-/// How hearth-php says that a script is not one for resident mode, which is no mistake in it.
-const NO_HANDLER: [&str; 2] = [
-    "does not return a handler",
-    "called exit() while it was booted",
-];
 
 pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
     let settings = match settings(matches) {
         Ok(settings) => settings,
         Err(problems) => return fail(2, problems),
     };
-    match supervisor::check(&settings) {
+    match supervisor::check(&settings, BUILD_ID) {
         Ok(booted) => {
             let cold = booted.cold.as_ref().map_or(String::new(), |why| {
                 format!("; each worker boots it for itself: {why}")
@@ -70,9 +65,9 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
             ))
         }
         Err(e) => {
-            let why = e.to_string();
-            let code = fail(1, &why);
-            if NO_HANDLER.iter().any(|part| why.contains(part)) {
+            let code = fail(1, &e);
+            // No mistake in the script: it is one of a classic site.
+            if let Error::Boot(BootFailure::NoHandler(_)) = e {
                 let advice = advice::of_site(&settings.app, &Evidence::of(&settings.app));
                 eprint!("{advice}");
             }
@@ -147,7 +142,7 @@ pub(crate) fn version() -> ExitCode {
     let mut text = format!(
         "hearth {} (build {}, protocol {})\n",
         env!("CARGO_PKG_VERSION"),
-        ipc::BUILD,
+        BUILD_ID,
         ipc::PROTOCOL
     );
     let own = std::env::current_exe().unwrap_or_default();

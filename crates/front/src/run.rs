@@ -48,15 +48,16 @@ pub(crate) struct Front {
     next_id: Cell<u64>,
 }
 
-/// Be the front of the supervisor at the other end of standard input, until it says to drain or is gone.
-pub fn main() -> ExitCode {
+/// Be the front of the supervisor at the other end of standard input, until it says to drain or is gone. `build` is the build id of
+/// this program.
+pub fn main(build: &str) -> ExitCode {
     let _ = rustix::thread::set_name(c"hearth-front");
     let Ok(input) = std::io::stdin().as_fd().try_clone_to_owned() else {
         return misused();
     };
     let channel = Channel::from(input);
     let run = match channel.recv::<ToFront>() {
-        Ok(Some((ToFront::Start(start), fds))) => run(channel, *start, fds),
+        Ok(Some((ToFront::Start(start), fds))) => run(channel, *start, fds, build),
         Ok(None) => Ok(()),
         _ => return misused(),
     };
@@ -75,14 +76,14 @@ fn misused() -> ExitCode {
     ExitCode::from(2)
 }
 
-fn run(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result<(), String> {
+fn run(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>, build: &str) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .on_thread_park(|| with_workers(Workers::park))
         .on_thread_unpark(|| with_workers(Workers::unpark))
         .build_local(LocalOptions::default())
         .map_err(text)?;
-    runtime.block_on(serve(channel, start, fds))
+    runtime.block_on(serve(channel, start, fds, build))
 }
 
 thread_local! {
@@ -101,9 +102,14 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-async fn serve(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result<(), String> {
+async fn serve(
+    channel: Channel,
+    start: FrontStart,
+    fds: Vec<OwnedFd>,
+    build: &str,
+) -> Result<(), String> {
     let channel = channel::watch(channel).map_err(text)?;
-    let front = match prepare(&start, fds) {
+    let front = match prepare(&start, fds, build) {
         Ok((board, workers)) => {
             WORKERS.set(Some(Rc::clone(&workers)));
             Rc::new(Front::new(channel, board, workers, start.settings))
@@ -122,11 +128,14 @@ async fn serve(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>) -> Result
     Ok(())
 }
 
-fn prepare(start: &FrontStart, mut fds: Vec<OwnedFd>) -> Result<(Rc<Writer>, Rc<Workers>), String> {
-    if start.protocol != ipc::PROTOCOL || start.build != ipc::BUILD {
+fn prepare(
+    start: &FrontStart,
+    mut fds: Vec<OwnedFd>,
+    build: &str,
+) -> Result<(Rc<Writer>, Rc<Workers>), String> {
+    if start.protocol != ipc::PROTOCOL || start.build != build {
         return Err(format!(
-            "build {} (protocol {}) was started by build {} (protocol {}); restart the server",
-            ipc::BUILD,
+            "build {build} (protocol {}) was started by build {} (protocol {}); restart the server",
             ipc::PROTOCOL,
             start.build,
             start.protocol

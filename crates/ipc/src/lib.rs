@@ -20,10 +20,7 @@ mod origin;
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
 pub use files::{Received, recv_files, send_files};
 pub use message::{
-    Boot, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings, FrontSite,
-    FrontStart, Handed, PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
+    Boot, BootFailure, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,
+    FrontSite, FrontStart, Handed, PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
 };
 pub use origin::Ends;
-
-/// Build id, the same in every binary of one build: two halves of different releases refuse each other by it.
-pub const BUILD: &str = env!("CARGO_PKG_VERSION");

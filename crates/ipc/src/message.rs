@@ -71,6 +71,20 @@ pub enum ToZygote {
     },
 }
 
+/// Why an app is not up. Each text is for the user: what failed, file and line, what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum BootFailure {
+    /// The two programs were built from different sources.
+    #[error("{0}")]
+    OtherBuild(String),
+    /// The script ended without a handler; it may belong to a classic site.
+    #[error("{0}")]
+    NoHandler(String),
+    /// A setting, the engine or the app failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// Zygote → supervisor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromZygote {
@@ -87,9 +101,10 @@ pub enum FromZygote {
         /// The app's path without symbolic links: what this generation serves, whatever the links say later.
         app: PathBuf,
     },
-    /// The app is not up; the message is for the user: what failed, file and line, what to do.
-    BootFailed { message: String },
-    /// A worker exists; it says [`FromWorker::Ready`] itself when it accepts.
+    /// The app is not up.
+    BootFailed(BootFailure),
+    /// A worker exists; it says [`FromWorker::Ready`] itself when it accepts. Descriptor: its pidfd, opened before the zygote could
+    /// reap it, so it names this process even when the number is another's by the time it is read.
     Forked { slot: u32, pid: u32 },
     /// A worker that was asked for does not exist: `fork` failed.
     ForkFailed { slot: u32, message: String },

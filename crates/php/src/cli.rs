@@ -56,7 +56,9 @@ impl Cli {
         let pointers: &'static mut [*mut c_char] = Box::leak(pointers.into_boxed_slice());
         // SAFETY: the strings and the array were leaked and live as long as the process.
         if !unsafe { sys::hearth_cli_request_startup(script, count, pointers.as_mut_ptr()) } {
-            return Err(BootError("PHP could not start the request".to_owned()));
+            return Err(BootError::Failed(
+                "PHP could not start the request".to_owned(),
+            ));
         }
         let code = code.map_or(std::ptr::null(), leak);
         // SAFETY: script and code were leaked; the owner outlives the C task.

@@ -70,7 +70,20 @@ pub struct Boot {
 
 /// Why the app is not up. The text is for the user; empty where PHP itself has told the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BootError(pub String);
+pub enum BootError {
+    /// The script ended without a handler.
+    NoHandler(String),
+    /// A setting, the engine or the script failed.
+    Failed(String),
+}
+
+impl BootError {
+    pub fn message(&self) -> &str {
+        match self {
+            BootError::NoHandler(message) | BootError::Failed(message) => message,
+        }
+    }
+}
 
 /// Log level of what PHP reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,11 +112,12 @@ fn ini_text(boot: &Boot) -> Result<CString, BootError> {
     }
     for (name, value) in &boot.ini {
         if let Some(mistake) = ini_mistake(name, value) {
-            return Err(BootError(mistake));
+            return Err(BootError::Failed(mistake));
         }
         text.extend(ini_line(name.as_bytes(), value.as_bytes()));
     }
-    CString::new(text).map_err(|_| BootError("a PHP setting contains a NUL byte".to_owned()))
+    CString::new(text)
+        .map_err(|_| BootError::Failed("a PHP setting contains a NUL byte".to_owned()))
 }
 
 const SCAN_DIR: &str = "PHP_INI_SCAN_DIR";
@@ -175,9 +189,9 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
     if started {
         Ok(())
     } else if is_cli {
-        Err(BootError(String::new()))
+        Err(BootError::Failed(String::new()))
     } else {
-        Err(BootError(
+        Err(BootError::Failed(
             "the PHP engine did not start: run `hearth run -v` to see why".to_owned(),
         ))
     }
@@ -212,22 +226,22 @@ fn reported() -> String {
 pub fn run_entry(app: &Path) -> Result<(), BootError> {
     let shown = app.display();
     let path = CString::new(app.as_os_str().as_encoded_bytes())
-        .map_err(|_| BootError(format!("{shown}: a path cannot contain a NUL byte")))?;
+        .map_err(|_| BootError::Failed(format!("{shown}: a path cannot contain a NUL byte")))?;
     // The engine keeps pointing at the path of the script it runs.
     let path: &'static CString = Box::leak(Box::new(path));
     // SAFETY: the path lives as long as the process.
     let outcome: c_int = unsafe { sys::hearth_run_entry(path.as_ptr()) };
     match outcome {
         sys::HEARTH_OK => Ok(()),
-        sys::HEARTH_REFUSED => Err(BootError(format!(
+        sys::HEARTH_REFUSED => Err(BootError::NoHandler(format!(
             "{shown} does not return a handler: {}.\nhint: end it with `return function (Hearth\\Request $request) {{ … }};`, \
              or serve a classic site with --mode classic",
             reported()
         ))),
-        sys::HEARTH_EXIT => Err(BootError(format!(
+        sys::HEARTH_EXIT => Err(BootError::NoHandler(format!(
             "{shown} called exit() while it was booted, so there is no handler.\nhint: return a handler instead, or serve a classic site with --mode classic"
         ))),
-        _ => Err(BootError(format!(
+        _ => Err(BootError::Failed(format!(
             "{shown} failed while it was booted:\n{}",
             reported()
         ))),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use config::{Mode, Settings};
-use ipc::{BUILD, Boot, Channel, FromZygote, PROTOCOL, ToZygote};
+use ipc::{Boot, BootFailure, Channel, FromZygote, PROTOCOL, ToZygote};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::Error;
@@ -26,10 +26,10 @@ pub struct Booted {
     pub app: PathBuf,
 }
 
-pub(crate) fn message(settings: &Settings) -> ToZygote {
+pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
     ToZygote::Boot(Box::new(Boot {
         protocol: PROTOCOL,
-        build: BUILD.into(),
+        build: build.into(),
         app: settings.app.clone(),
         ini: settings.ini.clone(),
         follow: settings.follow.clone(),
@@ -70,8 +70,9 @@ impl Booted {
 pub(crate) fn handshake(
     program: &Program,
     settings: &Settings,
+    own: &str,
     answer: FromZygote,
-) -> Result<Booted, String> {
+) -> Result<Booted, BootFailure> {
     match answer {
         FromZygote::Booted {
             protocol,
@@ -82,14 +83,14 @@ pub(crate) fn handshake(
             handler,
             app,
         } => {
-            if protocol != PROTOCOL || build != BUILD {
-                return Err(format!(
-                    "hearth (build {BUILD}, protocol {PROTOCOL}) and {} (build {build}, protocol {protocol}) do not fit; \
-                     install both from the same release",
+            if protocol != PROTOCOL || build != own {
+                return Err(BootFailure::OtherBuild(format!(
+                    "hearth (build {own}, protocol {PROTOCOL}) and {} (build {build}, protocol {protocol}) were built from \
+                     different sources: install both from the same release; after an upgrade, restart the server",
                     program.path.display()
-                ));
+                )));
             }
-            Program::check_version(settings.php.as_deref(), &php)?;
+            Program::check_version(settings.php.as_deref(), &php).map_err(BootFailure::Failed)?;
             Ok(Booted {
                 php,
                 cold,
@@ -98,35 +99,35 @@ pub(crate) fn handshake(
                 app,
             })
         }
-        FromZygote::BootFailed { message } => Err(message),
-        other => Err(format!(
+        FromZygote::BootFailed(failure) => Err(failure),
+        other => Err(BootFailure::Failed(format!(
             "{} answered {other:?} before it had booted",
             program.path.display()
-        )),
+        ))),
     }
 }
 
 /// What a zygote that ended without an answer most likely lacks.
-pub(crate) fn ended(program: &Program, status: i32) -> String {
+pub(crate) fn ended(program: &Program, status: i32) -> BootFailure {
     let hint = match status >> 8 & 0xff {
         127 => {
             "; its message is above: is the PHP library it needs installed (libphp8.2-embed, libphp8.4-embed)?"
         }
         _ => "; what it said is above",
     };
-    format!(
+    BootFailure::Failed(format!(
         "{} {} before the app was up{hint}",
         program.path.display(),
         describe(status)
-    )
+    ))
 }
 
-pub(crate) fn too_slow(settings: &Settings) -> String {
+pub(crate) fn too_slow(settings: &Settings) -> BootFailure {
     let seconds = settings.boot_timeout.as_secs_f64();
-    format!(
+    BootFailure::Failed(format!(
         "the app was not up after {seconds} s (boot.timeout): {}",
         settings.app.display()
-    )
+    ))
 }
 
 /// A script, or in classic mode a folder.
@@ -134,15 +135,15 @@ pub(crate) fn app_exists(settings: &Settings) -> bool {
     settings.app.is_file() || (settings.mode == Mode::Classic && settings.app.is_dir())
 }
 
-/// Boot the app once, say how it went, and leave nothing running.
-pub fn check(settings: &Settings) -> Result<Booted, Error> {
+/// Boot the app once, say how it went, and leave nothing running. `build` is the build id of this program.
+pub fn check(settings: &Settings, build: &str) -> Result<Booted, Error> {
     if !app_exists(settings) {
         return Err(Error::NoApp(settings.app.clone()));
     }
     let program = Program::find(settings.php.as_deref())?;
     // In our own process group: Ctrl-C ends both.
     let (mut child, channel) = program.start_zygote(false)?;
-    let answer = ask(&channel, settings);
+    let answer = ask(&channel, settings, build);
     drop(channel);
     if matches!(answer, Ok(None)) || answer.is_err() {
         // It hangs or is gone already.
@@ -150,7 +151,7 @@ pub fn check(settings: &Settings) -> Result<Booted, Error> {
     }
     let status = child.wait()?;
     match answer? {
-        Some(answer) => handshake(&program, settings, answer).map_err(Error::Boot),
+        Some(answer) => handshake(&program, settings, build, answer).map_err(Error::Boot),
         None if status.code().is_some() => Err(Error::Boot(ended(
             &program,
             std::os::unix::process::ExitStatusExt::into_raw(status),
@@ -160,8 +161,8 @@ pub fn check(settings: &Settings) -> Result<Booted, Error> {
 }
 
 /// The answer; `None` if it did not come.
-fn ask(channel: &Channel, settings: &Settings) -> Result<Option<FromZygote>, Error> {
-    match channel.send(&message(settings), &[]) {
+fn ask(channel: &Channel, settings: &Settings, build: &str) -> Result<Option<FromZygote>, Error> {
+    match channel.send(&message(settings, build), &[]) {
         Err(e) if e.is_closed() => return Ok(None),
         sent => sent.map_err(std::io::Error::from)?,
     }

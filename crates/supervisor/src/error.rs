@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use ipc::BootFailure;
+
 use crate::holder::Holder;
 
 /// Each says what failed, on what, and what to do about it.
@@ -33,8 +35,8 @@ pub enum Error {
     },
     #[error("cannot start {}: {source}", program.display())]
     Spawn { program: PathBuf, source: io::Error },
-    #[error("{0}")]
-    Boot(String),
+    #[error(transparent)]
+    Boot(#[from] BootFailure),
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use config::{Mode, Settings};
 use ipc::{
-    BUILD, Channel, FromFront, FrontSettings, FrontSite, FrontStart, MAX_DESCRIPTORS, PROTOCOL,
-    ToFront,
+    Channel, FromFront, FrontSettings, FrontSite, FrontStart, MAX_DESCRIPTORS, PROTOCOL, ToFront,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use scoreboard::Scoreboard;
@@ -55,6 +54,7 @@ impl Front {
     pub(crate) fn start(
         settings: FrontSettings,
         sockets: Vec<OwnedFd>,
+        build: &str,
         events: &Events,
     ) -> Result<Front, Error> {
         let (ours, theirs) = Channel::pair()?;
@@ -66,7 +66,7 @@ impl Front {
         })?;
         let start = FrontStart {
             protocol: PROTOCOL,
-            build: BUILD.into(),
+            build: build.into(),
             settings,
         };
         link.send(

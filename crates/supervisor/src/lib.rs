@@ -34,6 +34,7 @@ mod worker;
 pub use boot::{Booted, check};
 pub use control::{Reply, Verb, ask};
 pub use error::Error;
+pub use ipc::BootFailure;
 pub use program::{Program, programs};
 pub use server::run::{Reread, run};
 pub use signal::{Signal, Signals};

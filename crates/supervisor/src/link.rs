@@ -14,7 +14,8 @@ use tokio::task::AbortHandle;
 /// What came from the other side.
 #[derive(Debug)]
 pub(crate) enum Said<In> {
-    Message(In),
+    /// With the descriptors that came along.
+    Message(In, Vec<OwnedFd>),
     /// Its end is closed, or it said something we do not understand; nothing more comes.
     Closed(Option<String>),
 }
@@ -70,7 +71,7 @@ async fn read<In: DeserializeOwned>(channel: Arc<AsyncFd<Channel>>, on: impl Fn(
         };
         match ready.try_io(|channel| channel.get_ref().try_recv().map_err(io::Error::from)) {
             Err(_would_block) => {}
-            Ok(Ok(Some((message, _)))) => on(Said::Message(message)),
+            Ok(Ok(Some((message, fds)))) => on(Said::Message(message, fds)),
             Ok(Ok(None)) => return on(Said::Closed(None)),
             Ok(Err(e)) => return on(Said::Closed(Some(e.to_string()))),
         }

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use ipc::{Drain, ToWorker};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Signal, pidfd_send_signal};
 use scoreboard::{InFlight, Scoreboard};
 
 use crate::event::{Event, Events};
@@ -81,18 +81,20 @@ impl Worker {
         }
     }
 
-    /// It exists. From now on its end is noticed, whatever its parent says.
-    pub(crate) fn forked(&mut self, id: WorkerId, pid: u32, events: &Events) {
+    /// It exists. `handle` is its pidfd; from now on its end is noticed, whatever its parent says.
+    pub(crate) fn forked(
+        &mut self,
+        id: WorkerId,
+        pid: u32,
+        handle: Option<OwnedFd>,
+        events: &Events,
+    ) {
         self.pid = Some(pid);
         if self.state == State::Forking {
             self.state = State::Starting;
         }
-        let handle = i32::try_from(pid)
-            .ok()
-            .and_then(Pid::from_raw)
-            .map(|pid| pidfd_open(pid, PidfdFlags::empty()));
-        // If there is no handle it is gone already, and its parent says so.
-        let Some(Ok(handle)) = handle else { return };
+        // Without one this process is out of descriptors; its parent still says how it ended.
+        let Some(handle) = handle else { return };
         let Ok(watched) = handle.try_clone().and_then(watch) else {
             return;
         };
@@ -170,4 +172,31 @@ pub(crate) fn list(requests: &[InFlight]) -> String {
         text.push_str(&format!("; and {} more", requests.len() - MOST));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use ipc::Channel;
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use crate::link::Said;
+
+    /// Its parent has reaped it by the time it is heard of, so its number may be another's.
+    #[tokio::test]
+    async fn the_end_of_a_worker_that_is_reaped_already_is_noticed() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        let handle = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
+        child.wait().unwrap();
+        let (sender, mut happened) = unbounded_channel();
+        let (ours, _theirs) = Channel::pair().unwrap();
+        let link = Link::open(ours, |_: Said<ipc::FromWorker>| {}).unwrap();
+        let board = Scoreboard::create(1).unwrap();
+        let mut worker = Worker::new(1, 0, board, link, None);
+        worker.forked(7, pid, Some(handle), &Events(sender));
+        assert!(matches!(happened.recv().await, Some(Event::Gone(7))));
+        worker.kill();
+    }
 }

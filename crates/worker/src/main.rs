@@ -30,6 +30,8 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
+use build_id::BUILD_ID;
+
 const USAGE: &str = "\
 hearth-php is started by hearth: use `hearth serve` or `hearth run`.
 It also understands what the php command does: `hearth-php [php options] SCRIPT [ARG…]`.";
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
             zygote::run(
                 zygote::inherited_channel(),
                 cold.map(str::to_owned),
+                BUILD_ID,
                 worker::main,
             )
         }
@@ -65,7 +68,7 @@ fn main() -> ExitCode {
         Some("--version") => {
             println!(
                 "hearth-php {} (protocol {}), PHP {}, built for PHP {}",
-                ipc::BUILD,
+                BUILD_ID,
                 ipc::PROTOCOL,
                 php::version(),
                 php::series()

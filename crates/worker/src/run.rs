@@ -130,8 +130,8 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         mode: php::Mode::CommandLine,
     }) {
         // PHP has said for itself why it does not start.
-        if !error.0.is_empty() {
-            eprintln!("hearth run: {}", error.0);
+        if !error.message().is_empty() {
+            eprintln!("hearth run: {}", error.message());
         }
         return ExitCode::FAILURE;
     }
@@ -168,7 +168,7 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
     let mut script = match Cli::start(run, &argv) {
         Ok(script) => script,
         Err(error) => {
-            eprintln!("hearth run: {}", error.0);
+            eprintln!("hearth run: {}", error.message());
             return 1;
         }
     };

@@ -281,7 +281,7 @@ pub(crate) fn main(start: Start) -> ExitCode {
     log::set_level(start.boot.log_level);
     if start.cold {
         if let Err(error) = php::run_entry(&start.boot.app) {
-            return failed(&start.channel, error.0);
+            return failed(&start.channel, error.message().to_owned());
         }
         php::seal();
     }

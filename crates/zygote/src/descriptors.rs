@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use ipc::{Boot, Channel};
+use ipc::{Boot, BootFailure, Channel};
 
 use crate::Fatal;
 
@@ -98,9 +98,9 @@ pub(crate) fn start_again(
     boot: &Boot,
     budgets: Option<&OwnedFd>,
     reason: &str,
-) -> php::BootError {
+) -> BootFailure {
     let failed = |error: &dyn std::fmt::Display| {
-        php::BootError(format!("cannot start again without the app: {error}"))
+        BootFailure::Failed(format!("cannot start again without the app: {error}"))
     };
     let message = match keep(boot) {
         Ok(file) => file,

@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ipc::{Boot, Channel, FromZygote, ToZygote};
+use ipc::{Boot, BootFailure, Channel, FromZygote, ToZygote};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
@@ -66,9 +66,15 @@ struct Zygote {
 }
 
 /// Serve the supervisor at the other end of `channel` until it hangs up. `worker` is what a forked process runs; the
-/// return value is that process's exit code then. `cold` is the reason when this is the second start, without the app.
-pub fn run(channel: Channel, cold: Option<String>, worker: fn(Start) -> ExitCode) -> ExitCode {
-    match serve(channel, cold, worker) {
+/// return value is that process's exit code then. `cold` is the reason when this is the second start, without the app. `build` is
+/// the build id of this program.
+pub fn run(
+    channel: Channel,
+    cold: Option<String>,
+    build: &str,
+    worker: fn(Start) -> ExitCode,
+) -> ExitCode {
+    match serve(channel, cold, build, worker) {
         Ok(code) => code,
         Err(Fatal(message)) => {
             eprintln!("ALERT zygote: {message}");
@@ -80,6 +86,7 @@ pub fn run(channel: Channel, cold: Option<String>, worker: fn(Start) -> ExitCode
 fn serve(
     channel: Channel,
     cold: Option<String>,
+    build: &str,
     worker: fn(Start) -> ExitCode,
 ) -> Result<ExitCode, Fatal> {
     let (mut boot, budgets) = match &cold {
@@ -93,13 +100,15 @@ fn serve(
     if let Some(fd) = &budgets {
         php::set_budgets(scoreboard::Budgets::map(fd)?);
     }
-    if let Err(error) = prepare(&channel, &mut boot, budgets.as_ref(), cold.as_deref()) {
-        channel.send(&FromZygote::BootFailed { message: error.0 }, &[])?;
+    let prepared = same_build(&boot, build)
+        .and_then(|()| prepare(&channel, &mut boot, budgets.as_ref(), cold.as_deref()));
+    if let Err(failure) = prepared {
+        channel.send(&FromZygote::BootFailed(failure), &[])?;
         return Ok(ExitCode::FAILURE);
     }
     let booted = FromZygote::Booted {
         protocol: ipc::PROTOCOL,
-        build: ipc::BUILD.to_owned(),
+        build: build.to_owned(),
         php: php::version(),
         cold: cold.clone(),
         concurrency: boot.concurrency.unwrap_or(1),
@@ -117,24 +126,36 @@ fn serve(
     .serve()
 }
 
+fn same_build(boot: &Boot, build: &str) -> Result<(), BootFailure> {
+    if boot.protocol == ipc::PROTOCOL && boot.build == build {
+        return Ok(());
+    }
+    Err(BootFailure::OtherBuild(format!(
+        "hearth (build {}, protocol {}) and hearth-php (build {build}, protocol {}) were built from different sources: install both \
+         from the same release; after an upgrade, restart the server",
+        boot.build,
+        boot.protocol,
+        ipc::PROTOCOL
+    )))
+}
+
+/// As the supervisor hears of it.
+fn failure(error: php::BootError) -> BootFailure {
+    match error {
+        php::BootError::NoHandler(message) => BootFailure::NoHandler(message),
+        php::BootError::Failed(message) => BootFailure::Failed(message),
+    }
+}
+
 /// Start the engine and, unless cold, the app.
 fn prepare(
     channel: &Channel,
     boot: &mut Boot,
     budgets: Option<&OwnedFd>,
     cold: Option<&str>,
-) -> Result<(), php::BootError> {
-    if boot.protocol != ipc::PROTOCOL || boot.build != ipc::BUILD {
-        return Err(php::BootError(format!(
-            "hearth {} (protocol {}) and hearth-php {} (protocol {}) are not of one build: install both from the same release",
-            boot.build,
-            boot.protocol,
-            ipc::BUILD,
-            ipc::PROTOCOL
-        )));
-    }
+) -> Result<(), BootFailure> {
     boot.app = followed(boot)
-        .map_err(|error| php::BootError(format!("{}: {error}", boot.app.display())))?;
+        .map_err(|error| BootFailure::Failed(format!("{}: {error}", boot.app.display())))?;
     if boot.classic {
         return prepare_classic(boot);
     }
@@ -142,14 +163,15 @@ fn prepare(
     php::boot(&php::Boot {
         ini: ini(boot),
         ..php::Boot::default()
-    })?;
+    })
+    .map_err(failure)?;
     if cold.is_some() {
         php::refuse_persistent(boot.concurrency.is_some_and(|number| number > 1));
         return Ok(());
     }
     php::refuse_persistent(boot.concurrency.is_some_and(|number| number > 1));
     let before = descriptors::open();
-    php::run_entry(&boot.app)?;
+    php::run_entry(&boot.app).map_err(failure)?;
     php::refuse_persistent(settle_concurrency(boot)? > 1);
     if let Some(reason) = descriptors::unshareable(&before) {
         return Err(descriptors::start_again(channel, boot, budgets, &reason));
@@ -170,7 +192,7 @@ fn followed(boot: &Boot) -> io::Result<PathBuf> {
 }
 
 /// As told, or as fits what the app turned out to be.
-fn settle_concurrency(boot: &mut Boot) -> Result<u32, php::BootError> {
+fn settle_concurrency(boot: &mut Boot) -> Result<u32, BootFailure> {
     boot.handler = php::handler_kind();
     let fitting = match boot.handler.as_str() {
         "callable" => ipc::CONCURRENT,
@@ -178,7 +200,7 @@ fn settle_concurrency(boot: &mut Boot) -> Result<u32, php::BootError> {
     };
     let concurrency = *boot.concurrency.get_or_insert(fitting);
     if boot.handler == "frankenphp" && concurrency > 1 {
-        return Err(php::BootError(format!(
+        return Err(BootFailure::Failed(format!(
             "{} asks for its requests with frankenphp_handle_request(), one after the other, so a worker cannot have {concurrency} in flight.\n\
              hint: leave workers.concurrency out, and raise workers.count instead",
             boot.app.display()
@@ -188,17 +210,17 @@ fn settle_concurrency(boot: &mut Boot) -> Result<u32, php::BootError> {
 }
 
 /// The working directory is the app's.
-fn enter_folder(boot: &Boot) -> Result<(), php::BootError> {
+fn enter_folder(boot: &Boot) -> Result<(), BootFailure> {
     let folder = match boot.app.is_dir() {
         true => &boot.app,
         false => boot.app.parent().unwrap_or(Path::new("/")),
     };
     std::env::set_current_dir(folder)
-        .map_err(|error| php::BootError(format!("{}: {error}", folder.display())))
+        .map_err(|error| BootFailure::Failed(format!("{}: {error}", folder.display())))
 }
 
 /// A classic site has nothing to boot but the engine.
-fn prepare_classic(boot: &mut Boot) -> Result<(), php::BootError> {
+fn prepare_classic(boot: &mut Boot) -> Result<(), BootFailure> {
     enter_folder(boot)?;
     boot.concurrency = Some(1);
     php::boot(&php::Boot {
@@ -206,6 +228,7 @@ fn prepare_classic(boot: &mut Boot) -> Result<(), php::BootError> {
         mode: php::Mode::Classic,
         ..php::Boot::default()
     })
+    .map_err(failure)
 }
 
 fn ini(boot: &Boot) -> Vec<(OsString, OsString)> {
@@ -340,14 +363,14 @@ impl Zygote {
 
     fn born(&mut self, slot: u32, pid: Pid) -> Result<(), Fatal> {
         let ended = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
-        self.children.push(Child { pid, ended });
         self.channel.send(
             &FromZygote::Forked {
                 slot,
                 pid: number(pid),
             },
-            &[],
+            &[ended.as_fd()],
         )?;
+        self.children.push(Child { pid, ended });
         Ok(())
     }
 

@@ -65,3 +65,17 @@ fn check_recommends_a_mode_and_says_why() {
         "{text}"
     );
 }
+
+/// Only the kind of a failure decides about the advice, whatever its text says.
+#[test]
+fn a_script_that_fails_is_not_taken_for_one_without_a_handler() {
+    let directory = testkit::temporary();
+    let script = directory.path().join("app.php");
+    let code = "<?php throw new Exception('the plugin does not return a handler');";
+    std::fs::write(&script, code).expect("a file can be written");
+    let (content, text) = check(&script);
+    assert!(
+        !content && text.contains("the plugin does not") && !text.contains("recommended"),
+        "{text}"
+    );
+}

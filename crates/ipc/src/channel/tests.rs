@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use rustix::io::FdFlags;
 
 use super::*;
-use crate::{Boot, Drain, FromWorker, FromZygote, ToWorker, ToZygote};
+use crate::{Boot, BootFailure, Drain, FromWorker, FromZygote, ToWorker, ToZygote};
 
 fn round_trip<T: Serialize + DeserializeOwned>(message: &T) -> T {
     let (a, b) = Channel::pair().unwrap();
@@ -74,7 +74,8 @@ fn from_zygote() -> impl Strategy<Value = FromZygote> {
                     handler,
                 }
             }),
-        "(?s).{0,200}".prop_map(|message| FromZygote::BootFailed { message }),
+        "(?s).{0,200}".prop_map(|why| FromZygote::BootFailed(BootFailure::NoHandler(why))),
+        "(?s).{0,200}".prop_map(|why| FromZygote::BootFailed(BootFailure::Failed(why))),
         (any::<u32>(), any::<u32>()).prop_map(|(slot, pid)| FromZygote::Forked { slot, pid }),
         (any::<u32>(), any::<i32>()).prop_map(|(pid, status)| FromZygote::Exited { pid, status }),
     ]

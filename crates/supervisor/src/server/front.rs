@@ -57,10 +57,9 @@ impl Server {
         if self.front.is_some() || self.stopping() {
             return;
         }
-        let started = sockets
-            .all()
-            .map_err(Into::into)
-            .and_then(|sockets| Front::start(self.front_settings(), sockets, &self.events));
+        let started = sockets.all().map_err(Into::into).and_then(|sockets| {
+            Front::start(self.front_settings(), sockets, self.build, &self.events)
+        });
         match started {
             Ok(front) => {
                 log::debug!("started the front pid={}", front.pid);
@@ -85,14 +84,14 @@ impl Server {
             return;
         };
         match said {
-            Said::Message(FromFront::Ready) => front.is_ready = true,
-            Said::Message(FromFront::Failed { message }) => {
+            Said::Message(FromFront::Ready, _) => front.is_ready = true,
+            Said::Message(FromFront::Failed { message }, _) => {
                 log::error!("the front cannot start: {message} pid={pid}")
             }
-            Said::Message(FromFront::Trouble { message }) => {
+            Said::Message(FromFront::Trouble { message }, _) => {
                 log::warning!("front: {message} pid={pid}")
             }
-            Said::Message(FromFront::Notice { message }) => {
+            Said::Message(FromFront::Notice { message }, _) => {
                 log::info!("front: {message} pid={pid}")
             }
             Said::Closed(mistake) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use config::Settings;
-use ipc::FromZygote;
+use ipc::{BootFailure, FromZygote};
 
 use super::{Phase, Server};
 use crate::error::Error;
@@ -37,7 +37,10 @@ impl Server {
         let link = Link::open(channel, move |said: Said<FromZygote>| {
             events.send(Event::Zygote(number, said))
         })?;
-        link.send(boot::message(&settings), vec![self.budgets.fd.try_clone()?]);
+        link.send(
+            boot::message(&settings, self.build),
+            vec![self.budgets.fd.try_clone()?],
+        );
         if !settings.boot_timeout.is_zero() {
             self.events
                 .later(settings.boot_timeout, Timer::BootDeadline(number));
@@ -73,7 +76,12 @@ impl Server {
         else {
             return;
         };
-        let booted = match boot::handshake(&generation.program, &generation.settings, answer) {
+        let booted = match boot::handshake(
+            &generation.program,
+            &generation.settings,
+            self.build,
+            answer,
+        ) {
             Ok(booted) => booted,
             Err(why) => return self.fall(number, why),
         };
@@ -164,7 +172,7 @@ impl Server {
     }
 
     /// The rising generation will not do: away with it. The current one, if there is one, does not notice.
-    pub(super) fn fall(&mut self, number: u32, why: String) {
+    pub(super) fn fall(&mut self, number: u32, why: BootFailure) {
         if self.rising != Some(number) {
             return;
         }
@@ -180,7 +188,7 @@ impl Server {
         log::error!("generation {number} failed and changes nothing: {why}");
         systemd::tell("READY=1");
         for done in self.waiting.drain(..) {
-            let _ = done.send(Err(why.clone()));
+            let _ = done.send(Err(why.to_string()));
         }
         let lost = self.current.is_some_and(|current| !self.can_fork(current));
         self.next_reload();
@@ -324,7 +332,7 @@ impl Server {
             .is_some_and(|zygote| zygote.link.is_none());
         let ended = match generation.booted {
             None => boot::ended(&generation.program, status),
-            Some(_) => format!("the zygote {}", describe(status)),
+            Some(_) => BootFailure::Failed(format!("the zygote {}", describe(status))),
         };
         // Workers it was asked for and did not fork never come.
         for id in std::mem::take(&mut generation.forking) {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use config::{Dispatch, Settings};
-use ipc::{BUILD, FromWorker, FromZygote};
+use ipc::{FromWorker, FromZygote};
 use scoreboard::{Budgets, Quarantine, Snapshot};
 
 use crate::backoff::Backoff;
@@ -40,6 +40,8 @@ pub(crate) struct Server {
     /// Of the current generation; a rising one has its own.
     settings: Arc<Settings>,
     reread: Reread,
+    /// The build id of this program.
+    build: &'static str,
     /// Closed when the server stops.
     sockets: Option<Sockets>,
     /// With direct dispatch to several slots.
@@ -126,6 +128,7 @@ impl Server {
     fn new(
         settings: Settings,
         reread: Reread,
+        build: &'static str,
         sockets: Sockets,
         slots: u32,
         events: Events,
@@ -134,6 +137,7 @@ impl Server {
         Server {
             settings: Arc::new(settings),
             reread,
+            build,
             addresses: sockets.addresses(),
             sockets: Some(sockets),
             spread: None,
@@ -188,23 +192,25 @@ impl Server {
 
     fn zygote_said(&mut self, generation: u32, said: Said<FromZygote>) {
         match said {
-            Said::Message(FromZygote::Forked { slot, pid }) => self.forked(generation, slot, pid),
-            Said::Message(FromZygote::ForkFailed { slot, message }) => {
+            Said::Message(FromZygote::Forked { slot, pid }, fds) => {
+                self.forked(generation, slot, pid, fds.into_iter().next())
+            }
+            Said::Message(FromZygote::ForkFailed { slot, message }, _) => {
                 self.fork_failed(generation, slot, &message)
             }
-            Said::Message(FromZygote::Exited { pid, status }) => self.process_ended(pid, status),
-            Said::Message(answer) => self.booted(generation, answer),
+            Said::Message(FromZygote::Exited { pid, status }, _) => self.process_ended(pid, status),
+            Said::Message(answer, _) => self.booted(generation, answer),
             Said::Closed(mistake) => self.zygote_closed(generation, mistake),
         }
     }
 
     fn worker_said(&mut self, id: WorkerId, said: Said<FromWorker>) {
         match said {
-            Said::Message(FromWorker::Ready) => self.ready(id),
-            Said::Message(FromWorker::Leaving { reason }) => self.leaving(id, &reason),
-            Said::Message(FromWorker::Worn { reason, broken }) => self.worn(id, &reason, broken),
-            Said::Message(FromWorker::Pools { report }) => self.pools_reported(id, &report),
-            Said::Message(FromWorker::Failed { message }) => self.failed(id, message),
+            Said::Message(FromWorker::Ready, _) => self.ready(id),
+            Said::Message(FromWorker::Leaving { reason }, _) => self.leaving(id, &reason),
+            Said::Message(FromWorker::Worn { reason, broken }, _) => self.worn(id, &reason, broken),
+            Said::Message(FromWorker::Pools { report }, _) => self.pools_reported(id, &report),
+            Said::Message(FromWorker::Failed { message }, _) => self.failed(id, message),
             Said::Closed(mistake) => self.worker_closed(id, mistake),
         }
     }
@@ -282,7 +288,7 @@ impl Server {
         let front = self.front_status();
         let reachable = front.as_ref().is_none_or(|front| front.state == "ready");
         Status {
-            version: BUILD.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
             pid: std::process::id(),
             app: self.settings.app.display().to_string(),
             listen: self.addresses.clone(),

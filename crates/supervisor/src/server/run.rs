@@ -19,11 +19,11 @@ use crate::{admin, boot, control, systemd};
 /// Reads the settings again, for a reload.
 pub type Reread = Box<dyn Fn() -> Result<Settings, String>>;
 
-/// Serve until told to stop.
+/// Serve until told to stop. `build` is the build id of this program.
 ///
 /// # Errors
 /// If it cannot start; then nothing is left running.
-pub fn run(settings: Settings, reread: Reread) -> Result<(), Error> {
+pub fn run(settings: Settings, reread: Reread, build: &'static str) -> Result<(), Error> {
     log::set_level(settings.log_level);
     if !boot::app_exists(&settings) {
         return Err(Error::NoApp(settings.app));
@@ -32,10 +32,10 @@ pub fn run(settings: Settings, reread: Reread) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(serve(settings, reread))
+    runtime.block_on(serve(settings, reread, build))
 }
 
-async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
+async fn serve(settings: Settings, reread: Reread, build: &'static str) -> Result<(), Error> {
     let (sender, mut happened) = unbounded_channel();
     let events = Events(sender);
     watch_signals(&events)?;
@@ -56,7 +56,7 @@ async fn serve(settings: Settings, reread: Reread) -> Result<(), Error> {
     };
     log::debug!("control socket path={}", control.path.display());
     let shared = (SharedBudgets::new()?, SharedQuarantine::new()?);
-    let mut server = Server::new(settings, reread, sockets, slots, events, shared);
+    let mut server = Server::new(settings, reread, build, sockets, slots, events, shared);
     server.begin()?;
     if let Some(address) = admin {
         server.announce_later(format!("hearth: admin on http://{address}"));

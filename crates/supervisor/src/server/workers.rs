@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use ipc::{Channel, FromWorker, ToZygote};
+use ipc::{BootFailure, Channel, FromWorker, ToZygote};
 use scoreboard::{Counter, Scoreboard, Snapshot};
 
 use super::Server;
@@ -106,7 +106,7 @@ impl Server {
         }
     }
 
-    pub(super) fn forked(&mut self, number: u32, slot: u32, pid: u32) {
+    pub(super) fn forked(&mut self, number: u32, slot: u32, pid: u32, handle: Option<OwnedFd>) {
         let Some(id) = self
             .generations
             .get_mut(&number)
@@ -123,7 +123,7 @@ impl Server {
                 worker.slot
             );
         }
-        worker.forked(id, pid, &self.events);
+        worker.forked(id, pid, handle, &self.events);
         log::debug!(
             "forked worker pid={pid} slot={} generation={number}",
             worker.slot
@@ -142,7 +142,7 @@ impl Server {
         }
         let why = format!("cannot fork a worker for slot {slot}: {message}");
         if self.rising == Some(number) {
-            return self.fall(number, why);
+            return self.fall(number, BootFailure::Failed(why));
         }
         log::error!("{why} generation={number}");
         self.events.later(
@@ -250,7 +250,7 @@ impl Server {
             return;
         };
         if self.rising == Some(worker.generation) {
-            self.fall(worker.generation, message);
+            self.fall(worker.generation, BootFailure::Failed(message));
         } else {
             let pid = worker.pid.unwrap_or_default();
             log::error!(
@@ -302,7 +302,9 @@ impl Server {
             self.workers.remove(&id);
             return self.fall(
                 number,
-                format!("a worker {ended} before it was ready; what it said is above"),
+                BootFailure::Failed(format!(
+                    "a worker {ended} before it was ready; what it said is above"
+                )),
             );
         }
         if state != State::Leaving {

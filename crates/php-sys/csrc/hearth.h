@@ -103,6 +103,8 @@ bool hearth_busy(bool busy);
 void hearth_interrupt(void);
 void hearth_time_out(int64_t limit);
 bool hearth_is_unwinding(void);
+/* ignore_user_abort() holds for its request. */
+bool hearth_task_ignores_client(const hearth_task *task);
 /* More than three quarters of memory_limit are in use. */
 bool hearth_heap_is_full(void);
 /* A wait of the running task on a descriptor was ended early; who asked to be called at its end is told. */

@@ -51,15 +51,45 @@ static void run_header_callback(void)
 	}
 }
 
+static bool is_typed(const hearth_header_list *headers)
+{
+	for (size_t i = 0; i < headers->count; i++) {
+		hearth_str name = headers->list[i].name;
+
+		if (name.len == 12 && strncasecmp(name.ptr, "content-type", 12) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The type that default_mimetype and default_charset make, unless it is the usual one, which needs not be said; to be freed. */
+static char *add_default_type(hearth_header_list *headers)
+{
+	const char *mimetype = SG(default_mimetype), *charset = SG(default_charset);
+	char *type;
+
+	if (EXPECTED(mimetype && charset && strcmp(charset, "UTF-8") == 0 && strcmp(mimetype, "text/html") == 0) || is_typed(headers)) {
+		return NULL;
+	}
+	type = sapi_get_default_content_type();
+	hearth_headers_add(headers, (hearth_str){"Content-Type", 12}, (hearth_str){type, strlen(type)});
+	return type;
+}
+
 static void send_head(hearth_request_state *state, hearth_response *response, zend_array *response_headers)
 {
 	hearth_header_list headers;
+	char *type = NULL;
 
 	run_header_callback();
 	hearth_headers_init(&headers);
 	hearth_headers_add_sapi(&headers, response_headers);
 	if (response_headers) {
 		add_response_headers(&headers, response_headers);
+	}
+	if (response->kind != HEARTH_BODY_FILE) {
+		type = add_default_type(&headers);
 	}
 	response->headers = headers.list;
 	response->header_count = headers.count;
@@ -68,6 +98,9 @@ static void send_head(hearth_request_state *state, hearth_response *response, ze
 	SG(request_info).no_headers = false;
 	hearth_on_respond(state->request, response);
 	hearth_headers_free(&headers);
+	if (UNEXPECTED(type)) {
+		efree(type);
+	}
 }
 
 static int sapi_status(void)
@@ -99,6 +132,7 @@ static void send_kept(hearth_request_state *state)
 	if (out.s) {
 		if (!state->gone && !hearth_on_write(state->request, (hearth_str){ZSTR_VAL(out.s), ZSTR_LEN(out.s)})) {
 			state->gone = true;
+			PG(connection_status) = PHP_CONNECTION_ABORTED;
 		}
 		smart_str_free(&out);
 	}

@@ -20,8 +20,8 @@ bool hearth_is_cli(void)
 
 /*
  * PHP's own timer counts the CPU time of the whole process and would end whichever task runs when it fires; and it costs
- * three system calls a request. In a server set_time_limit() moves the limits of this request instead, which the
- * process's watchdog looks after: that of the clock, and in classic mode, where there is one request, that of CPU time.
+ * three system calls a request. In a server set_time_limit() limits how long this request computes, which the process's
+ * watchdog looks after, and gives it as much more time by the clock as it asks for.
  */
 zend_long hearth_time_limit;
 
@@ -55,6 +55,7 @@ static void own_time_limit(void)
 void hearth_time_out(int64_t limit)
 {
 	EG(timeout_seconds) = limit;
+	PG(connection_status) |= PHP_CONNECTION_TIMEOUT;
 	zend_atomic_bool_store_ex(&EG(timed_out), true);
 	hearth_interrupt();
 }

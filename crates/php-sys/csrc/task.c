@@ -339,10 +339,19 @@ void hearth_task_park(hearth_task *task)
 	zend_fiber_transfer transfer = {0};
 
 	hearth_stack_rearm(&task->context);
+	if (task->request) {
+		task->request->ignores_client = PG(ignore_user_abort);
+	}
 	task->resume_at = EG(current_fiber_context);
 	transfer.context = task->resumer;
 	ZVAL_NULL(&transfer.value);
 	zend_fiber_switch_context(&transfer);
+}
+
+/* As it was when one of its request's tasks waited last; the ini setting itself is put away meanwhile. */
+bool hearth_task_ignores_client(const hearth_task *task)
+{
+	return task->request && task->request->ignores_client;
 }
 
 /* Only where hearth_can_wait said so. */

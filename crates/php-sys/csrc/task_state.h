@@ -62,6 +62,7 @@ typedef struct hearth_request_state {
 	bool continues;                  /* a loop: the script goes on after the response */
 	bool finished;                   /* the script said that this was all of it; what is echoed now goes nowhere */
 	bool gone;                       /* the client hung up */
+	bool ignores_client;             /* ignore_user_abort(), as of the last wait */
 	bool failed;                     /* the handler threw: its children are not wanted any more */
 	bool orphans;                    /* it has children that cannot be waited for, as in a process that PHP code forked */
 	bool broken;                     /* one of its tasks ended in a fatal error: its memory is not used again */

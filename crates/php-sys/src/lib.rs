@@ -90,6 +90,7 @@ unsafe extern "C" {
     pub fn hearth_interrupt();
     pub fn hearth_time_out(limit: i64);
     pub fn hearth_is_unwinding() -> bool;
+    pub fn hearth_task_ignores_client(task: *const hearth_task) -> bool;
     pub fn hearth_heap_is_full() -> bool;
     pub fn hearth_note_interrupted();
     pub fn hearth_throw(kind: c_int, message: hearth_str);

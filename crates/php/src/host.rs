@@ -42,7 +42,7 @@ pub trait Host {
     fn timer(&self, id: u64, time: Duration, repeat: bool);
     /// Stop that timer; false if there is none.
     fn timer_stop(&self, id: u64) -> bool;
-    /// `set_time_limit()`: the request that runs may take so long from now on; zero is no limit.
+    /// `set_time_limit()`: the code of the request that runs may run so long from now on, waits not counted; zero is no limit.
     fn time_limit(&self, request: &Request, limit: Duration);
     /// Classic mode: the script that runs may use so many seconds of CPU time from now on; zero is no limit.
     fn cpu_limit(&self, seconds: u32);
@@ -60,7 +60,7 @@ pub trait Host {
     /// A task of this request, if it is one of a request, is about to run on a runner's poll.
     fn resumes(&self, request: Option<&Request>);
     /// It waits again, or has ended.
-    fn left(&self);
+    fn left(&self, request: Option<&Request>);
     /// How long until this request's time is over; [`Duration::MAX`] without a limit.
     fn time_left(&self, request: &Request) -> Duration;
     /// Has the request that runs used up its time? Asked at the VM's interrupts.

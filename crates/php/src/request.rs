@@ -58,10 +58,27 @@ pub struct Request {
     deadline: Cell<u64>,
     /// It was told that its time is over.
     overdue: Cell<bool>,
+    /// How long its code may run, waits not counted, if it has said so.
+    computing: Cell<Option<Computing>>,
     /// Nobody waits for the answer any more.
     abandoned: Cell<bool>,
     /// In classic mode.
     script: OnceCell<Rc<Script>>,
+}
+
+/// Milliseconds of the host's clock.
+#[derive(Debug, Clone, Copy)]
+struct Computing {
+    limit: u64,
+    used: u64,
+    since: Option<u64>,
+}
+
+impl Computing {
+    fn used_at(self, now: u64) -> u64 {
+        let running = self.since.map_or(0, |since| now.saturating_sub(since));
+        self.used.saturating_add(running)
+    }
 }
 
 impl fmt::Debug for Request {
@@ -120,6 +137,7 @@ impl Request {
             joined: RefCell::default(),
             deadline: Cell::new(u64::MAX),
             overdue: Cell::new(false),
+            computing: Cell::new(None),
             abandoned: Cell::new(false),
             script: OnceCell::new(),
         })
@@ -142,6 +160,51 @@ impl Request {
     pub fn tell_overdue(&self, deadline: u64) -> bool {
         self.deadline.set(deadline);
         !self.overdue.replace(true)
+    }
+
+    /// How long its code may run from here on, `limit` of milliseconds; `None` is for ever. Called while it runs.
+    pub fn limit_computing(&self, limit: Option<u64>, now: u64) {
+        let limited = |limit| Computing {
+            limit,
+            used: 0,
+            since: Some(now),
+        };
+        self.computing.set(limit.map(limited));
+    }
+
+    /// Its code runs from here on: until when it may, at the latest.
+    #[inline]
+    pub fn resumes_computing(&self, now: impl FnOnce() -> u64) -> u64 {
+        let Some(computing) = self.computing.get() else {
+            return self.deadline();
+        };
+        let now = now();
+        let since = Some(now);
+        self.computing.set(Some(Computing { since, ..computing }));
+        let left = computing.limit.saturating_sub(computing.used);
+        self.deadline().min(now.saturating_add(left))
+    }
+
+    /// Until here.
+    #[inline]
+    pub fn pauses_computing(&self, now: impl FnOnce() -> u64) {
+        if let Some(computing) = self.computing.get() {
+            let used = computing.used_at(now());
+            let since = None;
+            let paused = Computing {
+                used,
+                since,
+                ..computing
+            };
+            self.computing.set(Some(paused));
+        }
+    }
+
+    /// The limit, while it runs and has used that up.
+    pub fn computed_too_long(&self, now: u64) -> Option<u64> {
+        let computing = self.computing.get()?;
+        let is_over = computing.since.is_some() && computing.used_at(now) >= computing.limit;
+        is_over.then_some(computing.limit)
     }
 
     /// What it runs; kept for as long as the request.

@@ -60,8 +60,8 @@ impl Future for Run {
             return Poll::Pending;
         };
         host().resumes(task.request_of().map(Rc::as_ref));
-        let step = Pin::new(task).poll(context);
-        host().left();
+        let step = Pin::new(&mut *task).poll(context);
+        host().left(task.request_of().map(Rc::as_ref));
         ready!(step);
         *place = None;
         host().task_ended();

@@ -132,10 +132,20 @@ impl TaskCell {
 
     /// Only the first reason counts, until it was delivered.
     pub(crate) fn cancel(&self, why: Cancel) {
+        if why == Cancel::ClientGone && self.ignores_client() {
+            return;
+        }
         if !self.ended.get() && self.cancel.get().is_none() {
             self.cancel.set(Some(why));
             self.wake();
         }
+    }
+
+    /// Whether its request goes on without its client (`ignore_user_abort()`).
+    fn ignores_client(&self) -> bool {
+        let c = self.c.get();
+        // SAFETY: null once it has ended; until then the C task that this cell was made with.
+        !c.is_null() && unsafe { sys::hearth_task_ignores_client(c) }
     }
 
     /// Run it until it waits or ends; true when it has ended.
@@ -298,6 +308,11 @@ impl Task {
     /// End its current wait, or the next one, with an exception.
     pub fn cancel(&self, why: Cancel) {
         self.0.cancel(why);
+    }
+
+    /// Whether its request goes on without its client (`ignore_user_abort()`).
+    pub fn ignores_client(&self) -> bool {
+        self.0.ignores_client()
     }
 
     /// Whether a fatal error ended it.

@@ -16,6 +16,8 @@ use crate::task::{TaskCell, current};
 pub enum Cancel {
     /// The request took longer than it may.
     Timeout(Duration),
+    /// It has computed for longer than it may (`set_time_limit()`).
+    Computed(Duration),
     /// The client hung up.
     ClientGone,
     /// `Task::cancel()`, or the request of this child has ended.
@@ -30,6 +32,12 @@ impl Cancel {
             Cancel::Timeout(limit) => {
                 format!(
                     "The request took longer than its time limit of {} s (request.timeout)",
+                    limit.as_secs_f64()
+                )
+            }
+            Cancel::Computed(limit) => {
+                format!(
+                    "Maximum execution time of {} s exceeded (set_time_limit())",
                     limit.as_secs_f64()
                 )
             }
@@ -84,7 +92,7 @@ fn take_cancel(cell: &TaskCell) -> bool {
     let Some(why) = cell.cancel.take() else {
         return false;
     };
-    let kind = if matches!(why, Cancel::Timeout(_)) {
+    let kind = if matches!(why, Cancel::Timeout(_) | Cancel::Computed(_)) {
         sys::HEARTH_THROW_TIMEOUT
     } else {
         sys::HEARTH_THROW_CANCELLED

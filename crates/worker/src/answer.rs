@@ -35,11 +35,16 @@ fn take_framing(fields: &mut Fields, whole: bool) {
     }
 }
 
-/// `complete`: PHP has said all that the head is to say, the type too.
-pub(crate) fn convert(mut response: Response, complete: bool) -> Answer {
+/// `complete`: PHP has said all that the head is to say, the type too. `is_head`: to a HEAD request, to which a script may say
+/// the length without the body.
+pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> Answer {
     let head = &mut response.head;
     if response.known.framing {
-        take_framing(&mut head.fields, matches!(response.body, Body::Full(_)));
+        let is_whole = match &response.body {
+            Body::Full(bytes) => !(is_head && bytes.is_empty()),
+            Body::Stream(_) | Body::File(_) => false,
+        };
+        take_framing(&mut head.fields, is_whole);
     }
     if !(100..=999).contains(&head.status) {
         head.status = 500;
@@ -51,6 +56,9 @@ pub(crate) fn convert(mut response: Response, complete: bool) -> Answer {
         } else {
             head.fields.push(HTML.name(), HTML.value());
         }
+    }
+    if (complete || response.known.content_type) && is_untyped(head) {
+        head.fields.remove("Content-Type");
     }
     let body = match response.body {
         body if !has_body => {
@@ -68,6 +76,11 @@ pub(crate) fn convert(mut response: Response, complete: bool) -> Answer {
         head: response.head,
         body,
     }
+}
+
+/// As nginx answers for php-fpm: a 304 is of no type, and `header('Content-Type:')` says that there is none.
+fn is_untyped(head: &ResponseHead) -> bool {
+    head.status == 304 || head.fields.get("Content-Type") == Some(b"")
 }
 
 /// `Response::file()`: what the handler says of it comes last, but for its length: what is sent may be a part.

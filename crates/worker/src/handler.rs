@@ -222,7 +222,10 @@ impl Answering {
     fn answer(&mut self, response: Response) -> Answer {
         let mut answer = match self.request.body_fault() {
             Some(fault) => self.refuse(fault),
-            None => convert(response, self.worker.classic.is_some()),
+            None => {
+                let is_head = self.request.head().is_head();
+                convert(response, self.worker.classic.is_some(), is_head)
+            }
         };
         self.name_writer(&mut answer);
         self.settle(&mut answer);
@@ -311,7 +314,7 @@ fn poll_watched(
 ) -> Poll<()> {
     worker.host.computes(request);
     let step = Pin::new(task).poll(context);
-    worker.host.rests();
+    worker.host.rests(Some(request));
     step
 }
 
@@ -376,7 +379,7 @@ impl Future for Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
-            if self.worker.classic.is_some() {
+            if self.worker.classic.is_some() || task.ignores_client() {
                 // As under php-fpm: the script learns of it when it sends something.
                 self.request.abandon();
             } else {

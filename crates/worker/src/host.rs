@@ -23,6 +23,8 @@ pub(crate) struct ProcessHost {
     pub(crate) is_broken: Cell<bool>,
     /// And it cannot begin another request.
     pub(crate) is_unfit: Cell<bool>,
+    /// A request is a life of the engine, whose own time limit counts.
+    pub(crate) is_classic: Cell<bool>,
     /// The app was made for several requests at once.
     concurrent: bool,
     /// Why this worker is to be replaced although nothing broke.
@@ -56,6 +58,7 @@ impl ProcessHost {
             board: board.map(Rc::new),
             is_broken: Cell::new(false),
             is_unfit: Cell::new(false),
+            is_classic: Cell::new(false),
             concurrent,
             leaves: RefCell::default(),
             changed: Rc::default(),
@@ -85,7 +88,7 @@ impl ProcessHost {
     /// This request's code runs from here on, as the watchdog sees, and the supervisor if this worker dies.
     #[inline]
     pub(crate) fn computes(&self, request: &Request) {
-        crate::watchdog::running_until(request.deadline());
+        crate::watchdog::running_until(request.resumes_computing(now_ms));
         if let Some(board) = &self.board {
             board.computes(request.id());
         }
@@ -93,8 +96,11 @@ impl ProcessHost {
 
     /// Until here.
     #[inline]
-    pub(crate) fn rests(&self) {
+    pub(crate) fn rests(&self, request: Option<&Request>) {
         crate::watchdog::stopped();
+        if let Some(request) = request {
+            request.pauses_computing(now_ms);
+        }
         if let Some(board) = &self.board {
             board.rests();
         }
@@ -208,13 +214,19 @@ impl php::Host for ProcessHost {
     }
 
     fn time_limit(&self, request: &Request, limit: Duration) {
-        let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        request.set_deadline(if limit.is_zero() {
-            u64::MAX
-        } else {
-            now_ms().saturating_add(millis)
+        let (now, millis) = (
+            now_ms(),
+            u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
+        );
+        // Under php-fpm nothing else ends what asks for more time. What asks for less does not say how long it waits.
+        request.set_deadline(match limit.is_zero() {
+            true => u64::MAX,
+            false => request.deadline().max(now.saturating_add(millis)),
         });
-        crate::watchdog::running_until(request.deadline());
+        if !self.is_classic.get() {
+            request.limit_computing((!limit.is_zero()).then_some(millis), now);
+        }
+        crate::watchdog::running_until(request.resumes_computing(now_ms));
     }
 
     fn cpu_limit(&self, seconds: u32) {
@@ -248,8 +260,8 @@ impl php::Host for ProcessHost {
         }
     }
 
-    fn left(&self) {
-        self.rests();
+    fn left(&self, request: Option<&Request>) {
+        self.rests(request);
     }
 
     fn time_left(&self, request: &Request) -> Duration {
@@ -261,13 +273,20 @@ impl php::Host for ProcessHost {
     }
 
     fn overdue(&self, request: &Request) -> Option<Cancel> {
-        if now_ms() < request.deadline() {
+        let now = now_ms();
+        if let Some(limit) = request.computed_too_long(now) {
+            let grace = u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX);
+            request.limit_computing(Some(grace), now);
+            self.count(Counter::Timeouts);
+            return Some(Cancel::Computed(Duration::from_millis(limit)));
+        }
+        if now < request.deadline() {
             return None;
         }
         // What the handler does about it may take until the grace is over; then the wait that it is in ends too, and so on: one
         // that catches everything must come to its end all the same.
         let grace = u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX);
-        if request.tell_overdue(now_ms().saturating_add(grace)) {
+        if request.tell_overdue(now.saturating_add(grace)) {
             self.count(Counter::Timeouts);
         }
         Some(Cancel::Timeout(self.time_limit))

@@ -332,6 +332,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
         .transpose()
         .map_err(|error| format!("{}: {error}", start.boot.app.display()))?;
     if classic.is_some() {
+        host.is_classic.set(true);
         hook::keep_opcache_lock();
     }
     let spread = Spread::new(start.slot, std::mem::take(&mut start.spread)).map_err(text)?;

@@ -41,6 +41,7 @@ const SOURCES: &[&str] = &[
     "guard.c",
     "headers.c",
     "histogram.c",
+    "interrupted.c",
     "ledger.c",
     "library.c",
     "library_functions.c",

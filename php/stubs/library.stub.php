@@ -474,6 +474,7 @@ final class Pool
      * @param float $connectTimeout seconds after which an attempt to connect is given up
      * @param 'lifo'|'fifo' $order which idle connection is lent: the one used last, so that the others can be closed, or first
      * @param string|null $name for logs, metrics and $total; pools with the same name share the budget
+     * @param float $validationTimeout seconds after which a connection that was asked whether it works counts as broken
      * @throws \ValueError that names all options that make no sense
      */
     public function __construct(
@@ -483,7 +484,7 @@ final class Pool
         float $idleTimeout = 30.0,
         float $maxLifetime = 300.0,
         float $borrowTimeout = 1.0,
-        float $returnTimeout = 0.1,
+        float $returnTimeout = 1.0,
         float $reserveTimeout = 0.5,
         bool $bindToTask = true,
         bool $autoReturn = true,
@@ -501,6 +502,7 @@ final class Pool
         float $connectTimeout = 5.0,
         string $order = 'lifo',
         ?string $name = null,
+        float $validationTimeout = 1.0,
     ) {}
 
     /**
@@ -566,12 +568,19 @@ final class Pool
     public function stats(): array {}
 
     public function name(): string {}
+
+    /** @return array<string, mixed> without the factory, which knows the password */
+    public function __debugInfo(): array {}
+
+    public function __serialize(): array {}
 }
 
 /**
  * A statement of `Hearth\Pool\Pdo`: a real `PDOStatement` that refuses to touch its connection when that went back to the pool.
+ *
+ * A statement class of an app (`PDO::ATTR_STATEMENT_CLASS`) extends this one; a connection with statements of any other is closed after its loan.
  */
-final class Statement extends \PDOStatement
+class Statement extends \PDOStatement
 {
 
     /** @return array{queryString: string} as that of a PDOStatement */
@@ -676,6 +685,11 @@ final class Pdo extends \PDO
     public function __destruct() {}
 
     public function __clone() {}
+
+    /** @return array<string, mixed> without the address and the password */
+    public function __debugInfo(): array {}
+
+    public function __serialize(): array {}
 }
 
 /** A \Redis whose commands go to the connection that the current task has. */

@@ -443,12 +443,26 @@ namespace Hearth\Internal {
     {
     }
 
-    /** @internal sends COM_RESET_CONNECTION; false: it failed, or it is no connection to MySQL */
-    function mysqlReset(object $connection): bool
+    /**
+     * @internal sends COM_RESET_CONNECTION and statements without rows, in one round trip
+     * @param list<string> $statements
+     * @return bool false: it failed, or it is no connection to MySQL
+     */
+    function mysqlReset(object $connection, array $statements = []): bool
     {
     }
 
-    /** @internal whether something has come on a connection to MySQL that should be idle: then it is of no more use */
+    /** @internal the number by which MySQL can be told to kill this connection; 0: it is none of PDO or mysqli */
+    function mysqlThread(object $connection): int
+    {
+    }
+
+    /** @internal whether a wait for an answer on it was ended early, in that task if only a task's waits are known of it */
+    function isInterrupted(object $connection, int $task): bool
+    {
+    }
+
+    /** @internal whether something has come on a connection to MySQL or PostgreSQL that should be idle */
     function hasInput(object $connection): bool
     {
     }

@@ -17,9 +17,11 @@ ZEND_FUNCTION(Hearth_Internal_after);
 ZEND_FUNCTION(Hearth_Internal_every);
 ZEND_FUNCTION(Hearth_Internal_stopTimer);
 ZEND_FUNCTION(Hearth_Internal_mysqlReset);
+ZEND_FUNCTION(Hearth_Internal_mysqlThread);
 ZEND_FUNCTION(Hearth_Internal_hasInput);
 ZEND_FUNCTION(Hearth_Internal_disconnect);
 ZEND_FUNCTION(Hearth_Internal_hasLeft);
+ZEND_FUNCTION(Hearth_Internal_isInterrupted);
 
 /* ---- requests ---- */
 
@@ -347,6 +349,18 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_connection, 0, 1, _IS_BOOL, 0)
 	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_mysql_reset, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, statements, IS_ARRAY, 0, "[]")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_mysql_thread, 0, 1, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_interrupted, 0, 2, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
+	ZEND_ARG_TYPE_INFO(0, task, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_parallel, 0, 1, IS_ARRAY, 0)
 	ZEND_ARG_TYPE_INFO(0, callables, IS_ARRAY, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, limit, IS_LONG, 1, "null")
@@ -391,9 +405,11 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth\\Internal", budgetRelease, ZEND_FN(Hearth_Internal_budgetRelease), arginfo_budget_release)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", budgetUsed, ZEND_FN(Hearth_Internal_budgetUsed), arginfo_budget_used)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", report, ZEND_FN(Hearth_Internal_report), arginfo_report)
-	ZEND_NS_NAMED_FE("Hearth\\Internal", mysqlReset, ZEND_FN(Hearth_Internal_mysqlReset), arginfo_connection)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", mysqlReset, ZEND_FN(Hearth_Internal_mysqlReset), arginfo_mysql_reset)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", mysqlThread, ZEND_FN(Hearth_Internal_mysqlThread), arginfo_mysql_thread)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", hasInput, ZEND_FN(Hearth_Internal_hasInput), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", disconnect, ZEND_FN(Hearth_Internal_disconnect), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", hasLeft, ZEND_FN(Hearth_Internal_hasLeft), arginfo_connection)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", isInterrupted, ZEND_FN(Hearth_Internal_isInterrupted), arginfo_interrupted)
 	ZEND_FE_END
 };

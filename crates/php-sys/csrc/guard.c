@@ -230,6 +230,19 @@ void hearth_bail_out_if_doomed(void)
 	}
 }
 
+/* Code of the PHP library; what it was given to call is the app's. */
+static bool is_library(const zend_execute_data *frame)
+{
+	const zend_op_array *code = frame && frame->func && ZEND_USER_CODE(frame->func->type) ? &frame->func->op_array : NULL;
+
+	return code && code->scope && code->filename && *ZSTR_VAL(code->filename) != '/'
+		&& zend_string_starts_with_literal(code->scope->name, "Hearth\\");
+}
+
+/*
+ * The library hands connections and places in queues from one list to another: an exception between two of its lines would lose
+ * what is on the way. It comes at the first check outside.
+ */
 static void on_interrupt(zend_execute_data *frame)
 {
 	if (interrupt) {
@@ -238,6 +251,10 @@ static void on_interrupt(zend_execute_data *frame)
 	hearth_stack_check();
 	if (hearth_current && !hearth_current->busy) {
 		hearth_bail_out_if_doomed();
+		if (is_library(frame)) {
+			hearth_interrupt();
+			return;
+		}
 		hearth_on_interrupt();
 		hearth_bail_out_if_doomed();
 	}

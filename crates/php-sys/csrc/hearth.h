@@ -107,8 +107,10 @@ bool hearth_is_unwinding(void);
 bool hearth_task_ignores_client(const hearth_task *task);
 /* More than three quarters of memory_limit are in use. */
 bool hearth_heap_is_full(void);
-/* A wait of the running task on a descriptor was ended early; who asked to be called at its end is told. */
-void hearth_note_interrupted(void);
+/* A wait of the running task on a descriptor was ended early: see interrupted.c. */
+void hearth_note_interrupted(int fd);
+/* It is closed: nothing comes there any more. */
+void hearth_descriptor_closed(int fd);
 
 typedef enum { HEARTH_THROW_TIMEOUT = 0, HEARTH_THROW_CANCELLED = 1, HEARTH_THROW_ERROR = 2 } hearth_throwable;
 void hearth_throw(hearth_throwable kind, hearth_str message);

@@ -5,6 +5,7 @@
  * A loan is noted at its task, so that one look finds it and the task's end gives it back. In `timeout()`, which runs its
  * function in a task of its own, that is the calling task.
  */
+#include "interrupted.h"
 #include "pool_entry.h"
 
 typedef struct {
@@ -100,7 +101,7 @@ static bool note_return(ledger *self, zend_object *entry)
 	double now = hearth_monotonic();
 
 	hearth_histogram_record(self->use_time, hearth_pool_entry_return(entry, now));
-	return hearth_pool_entry_is_sound(entry, now) && (!self->resets || (self->shows && hearth_pool_entry_is_unchanged(entry)));
+	return !hearth_pool_entry_is_interrupted(entry) && hearth_pool_entry_is_sound(entry, now) && (!self->resets || (self->shows && hearth_pool_entry_is_unchanged(entry)));
 }
 
 static bool hand_on(ledger *self, zend_object *entry)
@@ -111,14 +112,13 @@ static bool hand_on(ledger *self, zend_object *entry)
 	return self->hands_on && hearth_waiters_serve(self->waiters, &value, NULL) != NULL;
 }
 
-static void call_returned(ledger *self, zend_object *entry, bool in_order, bool interrupted)
+static void call_returned(ledger *self, zend_object *entry, bool in_order)
 {
-	zval arguments[3], result;
+	zval arguments[2], result;
 
 	ZVAL_OBJ(&arguments[0], entry);
 	ZVAL_BOOL(&arguments[1], in_order);
-	ZVAL_BOOL(&arguments[2], interrupted);
-	hearth_call(&self->returned, &result, 3, arguments);
+	hearth_call(&self->returned, &result, 2, arguments);
 	zval_ptr_dtor(&result);
 	if (EG(exception)) {
 		hearth_report_exception();
@@ -135,10 +135,10 @@ void hearth_ledger_return_all(hearth_task *task)
 		GC_ADDREF(&self->std);
 		entry = end_loan(&task->loans);
 		if (self->auto_return && self->process == hearth_process_id()) {
-			bool in_order = note_return(self, entry) && !task->interrupted;
+			bool in_order = note_return(self, entry);
 
 			if (!in_order || !hand_on(self, entry)) {
-				call_returned(self, entry, in_order, task->interrupted);
+				call_returned(self, entry, in_order);
 			}
 		}
 		OBJ_RELEASE(entry);

@@ -2,6 +2,7 @@
  * The class Hearth\Pool\Entry is PHP (php/src/Pool/Entry.php). What happens to it at every loan is written here without the
  * engine's help: each property named below has its place in the object, which is looked up when the library is loaded.
  */
+#include "interrupted.h"
 #include "pool_entry.h"
 
 #define PROPERTIES(X) X(connection) X(state) X(owner) X(depth) X(lease) X(borrowedAt) X(usedAt) X(wornOutAt) X(doomed) X(watched) \
@@ -71,6 +72,12 @@ double hearth_pool_entry_return(zend_object *entry, double now)
 zend_long hearth_pool_entry_owner(zend_object *entry)
 {
 	return Z_LVAL_P(property(entry, at.owner));
+}
+
+bool hearth_pool_entry_is_interrupted(zend_object *entry)
+{
+	return UNEXPECTED(hearth_interruptions)
+		&& hearth_is_interrupted(property(entry, at.connection), (uint64_t) Z_LVAL_P(property(entry, at.owner)));
 }
 
 bool hearth_pool_entry_is_sound(zend_object *entry, double now)

@@ -431,13 +431,6 @@ void hearth_interrupt(void)
 	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
 }
 
-void hearth_note_interrupted(void)
-{
-	if (hearth_current) {
-		hearth_current->interrupted = true;
-	}
-}
-
 bool hearth_is_unwinding(void)
 {
 	return EG(exception) != NULL;

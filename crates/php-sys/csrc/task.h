@@ -245,6 +245,17 @@ void hearth_pool_entry_prepare(void);
 void hearth_ledger_return_all(hearth_task *task);
 /* Whether the object is a PDO with a transaction open. */
 bool hearth_in_transaction(zval *object);
+/* The socket of such a connection, -1 if it is closed; false if there is none, or it is not known where. */
+bool hearth_socket_of(zval *object, php_socket_t *fd);
+/* The mysqlnd connection of a mysqli object, NULL if it is none or has none: see use.c. */
+MYSQLND_CONN_DATA *hearth_mysqli_connection(zend_object *object);
+/* The same for what stands for a PDO connection: see use.c. */
+bool hearth_socket_of_pgsql(const void *pdo, php_socket_t *fd);
+void hearth_throw_pdo(const char *state, const char *message);
+/* What the call is made on, NULL if nothing that another could use: see use.c. */
+const void *hearth_used_by(zend_execute_data *call);
+/* Does only a call on an object of this class wait for what it is connected to? */
+bool hearth_waits_in_its_calls(const zend_class_entry *ce);
 zend_long hearth_process_id(void);
 void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
 /* Seconds, of a clock that is never set. */

@@ -2,6 +2,7 @@
  * Connections and streams that a task waits in. Another task's call on one of them is refused before the extension is
  * entered: it would mix up two conversations, or free what the first one goes on to use.
  */
+#include "interrupted.h"
 #include "watch.h"
 
 #include <ext/mysqli/php_mysqli_structs.h>
@@ -35,6 +36,19 @@ static const void *of_mysqli(zend_object *object, const zend_class_entry *ce)
 		return statement->stmt && statement->stmt->data ? (const void *) statement->stmt->data->conn : object;
 	}
 	return ((const MYSQL_RES *) resource->ptr)->conn;
+}
+
+MYSQLND_CONN_DATA *hearth_mysqli_connection(zend_object *object)
+{
+	const MYSQLI_RESOURCE *resource;
+	const MY_MYSQL *link;
+
+	if (!mysqli || !instanceof_function(object->ce, mysqli)) {
+		return NULL;
+	}
+	resource = php_mysqli_fetch_object(object)->ptr;
+	link = resource ? resource->ptr : NULL;
+	return link && link->mysql ? link->mysql->data : NULL;
 }
 
 static bool is_a(const zend_class_entry *ce, const zend_class_entry *of)
@@ -105,6 +119,13 @@ static uint32_t collect(zend_execute_data *call, const void *found[HEARTH_MOST_U
 		found[count++] = second;
 	}
 	return count;
+}
+
+const void *hearth_used_by(zend_execute_data *call)
+{
+	const void *found[HEARTH_MOST_USED];
+
+	return collect(call, found) ? found[0] : NULL;
 }
 
 /* ---- in use ---- */
@@ -252,6 +273,9 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 			return;
 		}
 	}
+	if (UNEXPECTED(hearth_interruptions) && hearth_interrupted_refuses(call)) {
+		return;
+	}
 	if ((watch->use & HEARTH_CLOSES) && closes_what_is_waited_on(call)) {
 		return;
 	}
@@ -317,6 +341,11 @@ static bool is_listed(const zend_module_entry *module)
 		}
 	}
 	return false;
+}
+
+bool hearth_waits_in_its_calls(const zend_class_entry *ce)
+{
+	return ce->type == ZEND_INTERNAL_CLASS && is_listed(ce->info.internal.module);
 }
 
 static void use_all(HashTable *all)

@@ -92,7 +92,8 @@ unsafe extern "C" {
     pub fn hearth_is_unwinding() -> bool;
     pub fn hearth_task_ignores_client(task: *const hearth_task) -> bool;
     pub fn hearth_heap_is_full() -> bool;
-    pub fn hearth_note_interrupted();
+    pub fn hearth_note_interrupted(fd: c_int);
+    pub fn hearth_descriptor_closed(fd: c_int);
     pub fn hearth_throw(kind: c_int, message: hearth_str);
     pub fn hearth_release(retained: *mut c_void);
     pub fn hearth_remove_temporary_files();

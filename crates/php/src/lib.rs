@@ -39,6 +39,6 @@ pub use task::{
     timer_task, times_resumed,
 };
 pub use wait::{
-    Cancel, Cancelled, interrupt, is_unwinding, note_interrupted, refuse_wait, stayed_too_long,
-    stays, throw_error, wait,
+    Cancel, Cancelled, descriptor_closed, interrupt, is_unwinding, note_interrupted, refuse_wait,
+    stayed_too_long, stays, throw_error, wait,
 };

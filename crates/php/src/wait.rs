@@ -58,11 +58,17 @@ pub fn is_unwinding() -> bool {
     unsafe { sys::hearth_is_unwinding() }
 }
 
-/// A wait of the running task on a descriptor was ended early: on that, the answer to a question may still come. The
-/// library is told at the task's end, because C code that asked does not always say so: the end of a statement cannot.
-pub fn note_interrupted() {
-    // SAFETY: sets a flag of the current task, if any.
-    unsafe { sys::hearth_note_interrupted() }
+/// A wait of the running task on this descriptor was ended early: the answer to a question may still come there. C code
+/// that asked does not always say so (the end of a statement cannot), so a connection pool looks here.
+pub fn note_interrupted(fd: c_int) {
+    // SAFETY: called on the engine's thread, in a wait of the current task.
+    unsafe { sys::hearth_note_interrupted(fd) }
+}
+
+/// Nothing comes on this descriptor any more.
+pub fn descriptor_closed(fd: c_int) {
+    // SAFETY: called on the engine's thread; a list of C's is looked at.
+    unsafe { sys::hearth_descriptor_closed(fd) }
 }
 
 /// Marks that Rust runs on the task's stack, so that libc hooks let its calls pass.

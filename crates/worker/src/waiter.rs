@@ -155,8 +155,10 @@ fn fail(errno: i32) -> i32 {
     -1
 }
 
-fn interrupted() -> i32 {
-    php::note_interrupted();
+fn interrupted(fds: &[pollfd]) -> i32 {
+    for entry in fds.iter().filter(|entry| entry.fd >= 0) {
+        php::note_interrupted(entry.fd);
+    }
     fail(libc::ECANCELED)
 }
 
@@ -253,7 +255,7 @@ impl Waiter for Tokio {
             Ok(Some(Some(n))) => n,
             Ok(Some(None)) => 0,
             Ok(None) => fail(libc::EINTR),
-            Err(php::Cancelled) => interrupted(),
+            Err(php::Cancelled) => interrupted(fds),
         }
     }
 
@@ -290,7 +292,7 @@ impl Waiter for Tokio {
                 entry.revents = 0;
                 Some(0)
             }
-            Err(php::Cancelled) => Some(interrupted()),
+            Err(php::Cancelled) => Some(interrupted(std::slice::from_ref(entry))),
         }
     }
 
@@ -329,6 +331,7 @@ impl Waiter for Tokio {
         if php::on_engine_thread() {
             self.unlocked(fd);
             descriptors::closing(fd);
+            php::descriptor_closed(fd);
         }
     }
 

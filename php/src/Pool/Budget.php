@@ -6,39 +6,72 @@ namespace Hearth\Pool;
 
 use Hearth\Internal;
 
+use function Hearth\Internal\monotonic;
+
 /**
  * This worker's part of the connections that all workers together may have.
  *
- * A worker that needs one and gets none raises a flag that the others see; one that has an idle connection closes it then.
+ * All that have or want connections have an equal share of the total. A worker that wants one and gets none says so to the others, and
+ * whether it has less than its share. Then one that has more gives up a connection, also while its own borrowers wait; one that has its
+ * share or less, only a connection that it does not use.
  *
  * @internal
  */
 final class Budget
 {
-    /** How often one that starves tries again, and one with idle connections looks for those that starve; seconds. */
+    /** How often one that starves tries again, and the others look for those that starve; seconds. */
     public const INTERVAL = 0.015;
 
+    /** A connection that was used so recently is in use, to its worker; seconds. */
+    private const IN_USE = 0.25;
+
+    /** In the counter of workers: one that has or wants any, one that wants more, one that wants more and has less than its share. */
+    private const PRESENT = 1;
+    private const WANTS = 1 << 20;
+    private const POOR = 1 << 40;
+
     private int $handle;
-    private int $flags;
-    private bool $flagged = false;
+    private int $counter;
+
+    /** What this worker adds to the counter. */
+    private int $shown = 0;
+
+    private bool $starves = false;
+
+    /** How many connections this worker has. */
+    private int $held = 0;
 
     /** What will be given back in a moment. */
     private int $leaving = 0;
 
+    /** Until then what comes free is for others. */
+    private float $resignsUntil = 0.0;
+
+    private float $acquiredAt = 0.0;
+
     public function __construct(string $pool, private readonly int $total)
     {
         $this->handle = Internal\budget("pool $pool", $total);
-        $this->flags = Internal\budget("pool $pool: starving", 1 << 20);
+        $this->counter = Internal\budget("pool $pool: workers", 1 << 60);
     }
 
     public function acquire(): bool
     {
-        return Internal\budgetAcquire($this->handle);
+        if ($this->isForOthers() || !Internal\budgetAcquire($this->handle)) {
+            return false;
+        }
+        ++$this->held;
+        $this->acquiredAt = monotonic();
+        $this->show();
+
+        return true;
     }
 
     public function release(int $count = 1): void
     {
+        $this->held -= $count;
         Internal\budgetRelease($this->handle, $count);
+        $this->show();
     }
 
     /** Gives back the places of connections that were closed, once the database has had time to read that they were. */
@@ -59,18 +92,61 @@ final class Budget
     /** Tells the other workers whether this one needs a connection and cannot make one. */
     public function starve(bool $starving): void
     {
-        if ($starving !== $this->flagged) {
-            $this->flagged = $starving;
-            $starving ? Internal\budgetAcquire($this->flags) : Internal\budgetRelease($this->flags);
+        $this->starves = $starving;
+        $this->show();
+    }
+
+    private function show(): void
+    {
+        $poor = $this->starves && $this->held < $this->share();
+        $shown = ($this->held > 0 || $this->starves ? self::PRESENT : 0) | ($this->starves ? self::WANTS : 0) | ($poor ? self::POOR : 0);
+        if ($shown !== $this->shown) {
+            $shown > $this->shown ? Internal\budgetAcquire($this->counter, $shown - $this->shown)
+                : Internal\budgetRelease($this->counter, $this->shown - $shown);
+            $this->shown = $shown;
         }
     }
 
-    /** Whether another worker starves, and nothing is left or about to come free. */
-    public function othersStarve(): bool
+    /** What the other workers show, together. */
+    private function others(): int
     {
-        return $this->leaving === 0
-            && \function_exists('Hearth\Internal\budgetUsed')
-            && Internal\budgetUsed($this->flags) > ($this->flagged ? 1 : 0)
-            && Internal\budgetUsed($this->handle) >= $this->total;
+        return Internal\budgetUsed($this->counter) - $this->shown;
+    }
+
+    private function share(): int
+    {
+        return \max(1, \intdiv($this->total, 1 + $this->others() % self::WANTS));
+    }
+
+    /** Whether a place is not this worker's to take, though one is free: others have less than their share. */
+    private function isForOthers(): bool
+    {
+        return $this->others() >= self::POOR && ($this->held >= $this->share() || monotonic() < $this->resignsUntil);
+    }
+
+    /**
+     * Whether a connection is to be closed for another worker: one that is idle, or, where there is none, the next that comes back.
+     *
+     * @param Entry|null $idle the one that has been idle for longest
+     */
+    public function yields(?Entry $idle, float $now): bool
+    {
+        $others = $this->others();
+        if ($this->held === 0 || $this->leaving > 0 || $others < self::WANTS || Internal\budgetUsed($this->handle) < $this->total) {
+            return false;
+        }
+        if ($idle !== null && $now - $idle->usedAt > self::IN_USE) {
+            return true;
+        }
+        if ($others < self::POOR) {
+            return false;
+        }
+        // With more workers than connections they take turns.
+        $takesTurns = 1 + $others % self::WANTS > $this->total && $now - $this->acquiredAt > self::IN_USE;
+        if ($takesTurns) {
+            $this->resignsUntil = $now + 4 * self::INTERVAL;
+        }
+
+        return $takesTurns || $this->held > $this->share();
     }
 }

@@ -4,86 +4,163 @@ declare(strict_types=1);
 
 namespace Hearth\Pool;
 
-use Hearth\CancelledError;
 use Hearth\Internal;
-use Hearth\Internal\Group;
-use Hearth\TimeoutError;
 
+use function Hearth\background;
 use function Hearth\Internal\monotonic;
 
 /**
- * Finds out whether a connection works before it is lent.
+ * Finds out whether idle connections work, before they are lent.
+ *
+ * Each is asked in a task of its own, so that borrowers take the first that answers, or a new one, and wait no longer than they may.
  *
  * @internal
  */
 final class Check
 {
-    /** A connection that was made or used so recently is taken to work. */
+    /** A connection that was made, used or asked so recently is taken to work. */
     public const RECENT = 0.005;
 
-    /** Longest time that the other side may take to say that it is there. */
-    private const LONGEST = 1.0;
+    /** After so long without an answer others are asked too, and a new connection is made; seconds. */
+    private const PATIENCE = 0.05;
 
-    /** @param \Closure(Entry, string): void $destroy */
+    /**
+     * @param \Closure(Entry, string): void $destroy
+     * @param \Closure(Entry): void $settle
+     */
     public function __construct(
         private readonly Options $options,
+        private readonly Store $store,
         private readonly Connector $connector,
         private readonly Statistics $statistics,
         private readonly Reporter $reporter,
         private readonly \Closure $destroy,
+        private readonly \Closure $settle,
     ) {
     }
 
     /**
-     * Whether a connection may be lent; one that may not is closed.
-     *
-     * @throws CancelledError|TimeoutError when the borrower's time is up meanwhile
+     * Whether a connection that the pool has in its hands may be lent: true, null = it must be asked, false = it was closed.
      */
-    public function passes(Entry $entry, float $now): bool
+    public function known(Entry $entry, float $now): ?bool
     {
-        if ($now - $entry->usedAt < self::RECENT && !$entry->suspect && ($this->options->check === null || $now - $entry->createdAt < self::RECENT)) {
+        $proven = \max($entry->usedAt, $entry->provenAt);
+        $asks = $this->options->check !== null;
+        if (!$entry->suspect && $now - ($asks ? \max($entry->createdAt, $entry->provenAt) : $proven) < self::RECENT) {
             return true;
         }
-        try {
-            $works = !$this->connector->driver()->isClosed($entry) && (!$this->isDue($entry, $now) || $this->ask($entry));
-        } catch (CancelledError | TimeoutError $ending) {
-            ($this->destroy)($entry, 'cancelled');
-            throw $ending;
-        } catch (\Throwable $error) {
-            $works = false;
-            $this->reporter->report('info', 'check', "a connection was found broken: {$error->getMessage()}", ['exception' => $error]);
-        }
-        if (!$works) {
-            ++$this->statistics->failedChecks;
-        }
-        $reason = $works ? $entry->doomed : 'broken';
-        if ($reason !== null) {
-            ($this->destroy)($entry, $reason);
+        if ($this->connector->driver()->isClosed($entry)) {
+            $this->failed($entry, null);
+
+            return false;
         }
 
-        return $reason === null;
+        return $asks || $entry->suspect || $now - $proven > $this->options->checkAfter ? null : true;
     }
 
-    private function isDue(Entry $entry, float $now): bool
+    /** Asks a connection that the pool has in its hands, and lets those who wait have it, or closes it. Returns at once. */
+    public function start(Entry $entry): void
     {
-        return ($this->options->check !== null && $now - $entry->createdAt >= self::RECENT)
-            || $entry->suspect
-            || $now - \max($entry->usedAt, $entry->provenAt) > $this->options->checkAfter;
+        ++$this->store->asked;
+        $open = true;
+        $patience = $watchdog = null;
+        // Until it is over, or takes long, borrowers count on this connection.
+        $counted = function () use (&$open): void {
+            if ($open) {
+                $open = false;
+                --$this->store->asked;
+            }
+        };
+        $task = background(function () use ($entry, $counted, &$patience, &$watchdog): void {
+            $works = false;
+            $why = null;
+            Internal\onTaskEnd(Internal\taskId(), function () use ($entry, $counted, &$works, &$why, &$patience, &$watchdog): void {
+                $counted();
+                foreach ([$patience, $watchdog] as $timer) {
+                    $timer === null || Internal\stopTimer($timer);
+                }
+                $this->ended($entry, $works, $why);
+            });
+            try {
+                $works = $this->ask($entry);
+            } catch (\Throwable $error) {
+                $why = $error;
+            }
+        });
+        if (!$task->isDone()) {
+            $watchdog = Internal\after($this->options->validationTimeout, static fn () => $task->cancel());
+            $patience = Internal\after(self::PATIENCE, function () use ($counted): void {
+                $counted();
+                $this->askAll();
+            });
+        }
+    }
+
+    /** Asks a connection and waits for the answer; where no task runs. */
+    public function passes(Entry $entry): bool
+    {
+        try {
+            $works = $this->ask($entry);
+        } catch (\Throwable $error) {
+            $works = false;
+        }
+        $works || $this->failed($entry, $error ?? null);
+
+        return $works;
     }
 
     private function ask(Entry $entry): bool
     {
         $check = $this->options->check;
-        $driver = $this->connector->driver();
-        $ask = $check === null ? static fn () => $driver->check($entry) : static fn () => $check($entry->connection);
-        if (Internal\taskId() === 0) {
-            $answer = $ask();
-        } elseif (!(new Group())->within(self::LONGEST, $ask, $answer)) {
-            $answer = false;
-        }
+        $works = $check === null ? $this->connector->driver()->check($entry) : $check($entry->connection) !== false;
         $entry->provenAt = monotonic();
         $entry->suspect = false;
 
-        return $answer !== false;
+        return $works;
+    }
+
+    private function ended(Entry $entry, bool $works, ?\Throwable $why): void
+    {
+        if ($works) {
+            ($this->settle)($entry);
+
+            return;
+        }
+        $this->failed($entry, $why);
+        // Where one is broken, others may be.
+        $this->askAll();
+    }
+
+    private function failed(Entry $entry, ?\Throwable $why): void
+    {
+        ++$this->statistics->failedChecks;
+        $this->reporter->report('info', 'check', 'a connection was found broken' . ($why === null ? '' : ": {$why->getMessage()}"), ['exception' => $why]);
+        ($this->destroy)($entry, 'broken');
+    }
+
+    /** Has as many idle connections asked as tasks wait, and $more. */
+    public function askFor(int $more): void
+    {
+        while ($this->store->open && $this->store->idle !== [] && $this->store->asked < $this->store->waiters->count() + $more) {
+            $this->look($this->store->takeIdle($this->options->order));
+        }
+    }
+
+    /** While somebody waits, all that are idle are of use. */
+    private function askAll(): void
+    {
+        for ($count = \count($this->store->idle); $count > 0 && $this->store->open && $this->store->idle !== [] && $this->store->waiters->count() > 0; --$count) {
+            $this->look($this->store->takeIdle($this->options->order));
+        }
+        $this->connector->ensure();
+    }
+
+    private function look(Entry $entry): void
+    {
+        match ($this->known($entry, monotonic())) {
+            true => ($this->settle)($entry),
+            null => $this->start($entry),
+            false => null,
+        };
     }
 }

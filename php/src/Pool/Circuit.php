@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * When to try to connect again after a failure: later and later, and after three failures nobody is kept waiting for it.
+ * When to try to connect again after a failure: later and later, but while borrowers wait soon enough for them to see a short outage out.
  *
  * @internal
  */
@@ -16,6 +16,10 @@ final class Circuit
     private const OPENS_AFTER = 3;
 
     private int $failures = 0;
+    /** While borrowers wait, no attempt is put off for longer; seconds. */
+    private const LONGEST_URGENT = 0.25;
+
+    private float $failedAt = 0.0;
     private float $nextAttempt = 0.0;
     private ?\Throwable $cause = null;
 
@@ -30,17 +34,24 @@ final class Circuit
     {
         ++$this->failures;
         $this->cause = $cause;
+        $this->failedAt = $now;
         $delay = \min(self::LONGEST, self::FIRST * 2 ** \min(10, $this->failures - 1));
         $this->nextAttempt = $now + $delay * \random_int(750, 1250) / 1000;
     }
 
-    /** Seconds until the next attempt may be made. */
-    public function delay(float $now): float
+    /**
+     * Seconds until the next attempt may be made.
+     *
+     * @param bool $isUrgent whether borrowers wait for it
+     */
+    public function delay(float $now, bool $isUrgent): float
     {
-        return \max(0.0, $this->nextAttempt - $now);
+        $next = $isUrgent ? \min($this->nextAttempt, $this->failedAt + self::LONGEST_URGENT) : $this->nextAttempt;
+
+        return \max(0.0, $next - $now);
     }
 
-    /** Whether so many attempts have failed that it is not worth waiting for the next. */
+    /** Whether so many attempts have failed that one at a time is enough. */
     public function isOpen(): bool
     {
         return $this->failures >= self::OPENS_AFTER;

@@ -63,7 +63,7 @@ final class Connector
 
                 return;
             }
-            $delay = $this->circuit->delay(monotonic());
+            $delay = $this->circuit->delay(monotonic(), $this->store->waiters->count() + $more > 0);
             if ($delay > 0) {
                 $this->tryAgainAfter($delay);
 
@@ -84,7 +84,7 @@ final class Connector
         }
         $made = $this->store->total() - $this->store->connecting;
         $needed = \max(
-            $this->store->waiters->count() + $more - \count($this->store->idle),
+            $this->store->waiters->count() + $more - \count($this->store->idle) - $this->store->asked,
             $this->options->minimumIdle - $made,
             $this->successors,
         );
@@ -205,9 +205,6 @@ final class Connector
         ++$this->statistics->failedConnects;
         $this->circuit->failed($error, monotonic());
         $this->reporter->report('warning', 'connect', "could not connect: {$error->getMessage()}", ['exception' => $error]);
-        if ($this->circuit->isOpen() && $this->store->entries === []) {
-            $this->store->failWaiters($error);
-        }
     }
 
     /** PDO says that the server has gone away; the cancelled wait is what that came from. */
@@ -275,6 +272,8 @@ final class Connector
     {
         return match (true) {
             $connection instanceof \PDO => new PdoDriver((string) $connection->getAttribute(\PDO::ATTR_DRIVER_NAME), $transactionOnly),
+            $connection instanceof \mysqli => new MysqliDriver($transactionOnly),
+            $connection instanceof \PgSql\Connection => new PgsqlDriver($transactionOnly),
             $connection instanceof \Redis => new RedisDriver($transactionOnly),
             default => new AnyDriver(),
         };

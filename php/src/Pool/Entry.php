@@ -66,6 +66,12 @@ final class Entry
 
     public bool $leakReported = false;
 
+    /** The number by which its server can be told to stop what it does for it; 0: none. */
+    public int $session = 0;
+
+    /** @var list<string> names of settings that the factory has made, where the server does not list them */
+    public array $settings = [];
+
     /** What a driver keeps about the connection. */
     public mixed $memo = null;
 

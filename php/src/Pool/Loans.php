@@ -34,8 +34,12 @@ final class Loans
     /** Whether an idle connection may be lent without further ado. */
     private readonly bool $quick;
 
+    /** @var \WeakMap<object, int> connections that broke in the hands of a task and were replaced, with that task */
+    private readonly \WeakMap $replaced;
+
     private Supply $supply;
     private Reset $reset;
+    private Check $check;
 
     /**
      * @param \Closure(): void $prepare called before the first loan in a process, and where the pool is closed
@@ -50,6 +54,7 @@ final class Loans
         private readonly \Closure $prepare,
         private readonly \Closure $destroy,
     ) {
+        $this->replaced = new \WeakMap();
         $this->resets = $options->reset !== 'none';
         $this->traces = $options->leakThreshold > 0;
         $this->quick = $options->order === 'lifo' && $options->check === null && !$this->traces;
@@ -57,11 +62,13 @@ final class Loans
             $store->waiters, $statistics->borrowTime, $statistics->useTime, $this->returned(...), $options->bindToTask, $options->autoReturn,
         );
         $this->ledger->know($this->resets, false);
+        $this->serve(true);
     }
 
     /** What they stand on in this process. What was lent in another is not known here. */
-    public function begin(Supply $supply, Reset $reset): void
+    public function begin(Supply $supply, Reset $reset, Check $check): void
     {
+        $this->check = $check;
         $this->supply = $supply;
         $this->reset = $reset;
         $this->ledger->begin();
@@ -75,7 +82,7 @@ final class Loans
         }
         $this->driver = $driver;
         $this->resets = $this->options->reset !== 'none' && !$driver instanceof AnyDriver;
-        $this->ledger->know($this->resets, true);
+        $this->ledger->know($this->resets, !($driver instanceof PdoDriver && $driver->resetsAlways));
     }
 
     /** The connection of the current task, null if it has none. */
@@ -112,6 +119,7 @@ final class Loans
     /** Another connection for the current task, instead of one that broke. */
     public function renew(Entry $entry): Entry
     {
+        $this->replaced[$entry->connection] = $entry->owner;
         $this->takeBack($entry);
 
         return $this->ofTask();
@@ -142,7 +150,8 @@ final class Loans
     /** Whether those who wait are served: not while the pool is paused. */
     public function serve(bool $open): void
     {
-        $this->ledger->handOn($open);
+        // With a check of the app's, none goes from hand to hand.
+        $this->ledger->handOn($open && $this->options->check === null);
     }
 
     /** @throws NotBorrowed */
@@ -150,6 +159,9 @@ final class Loans
     {
         $entry = $this->store->entries[\spl_object_id($connection)] ?? null;
         if ($entry === null || $entry->connection !== $connection || !$this->ledger->has($entry)) {
+            if ($this->isReplaced($connection)) {
+                return;
+            }
             ++$this->statistics->staleReturns;
             throw new NotBorrowed($this->whyNotBorrowed($this->store->find($connection), Scope::id()));
         }
@@ -177,6 +189,12 @@ final class Loans
         }
     }
 
+    /** Whether it broke in the hands of this task, which has had another since. */
+    private function isReplaced(object $connection): bool
+    {
+        return isset($this->replaced[$connection]) && $this->replaced[$connection] === Scope::id();
+    }
+
     /** All that is lent comes back. */
     public function takeBackAll(): void
     {
@@ -188,11 +206,21 @@ final class Loans
     }
 
     /**
-     * A wait for an answer was ended early in this task: what it has is not used again.
+     * A wait for an answer was ended early in this task: the connection that was waited for is not used again.
      *
-     * Who called what waited knows in most cases; but where PDO asks the server at the end of a statement, nobody hears of it.
+     * The caller of what waited knows in most cases; but where PDO asks the server at the end of a statement, there is no caller.
      */
     public function interrupt(int $task): void
+    {
+        foreach ($this->store->entries as $entry) {
+            if ($entry->owner === $task && $entry->state === State::Lent && Internal\isInterrupted($entry->connection, $task)) {
+                $entry->doomed = 'broken';
+            }
+        }
+    }
+
+    /** A fatal error ended what ran for this task: all that it has may be in the middle of anything. */
+    public function breakAll(int $task): void
     {
         foreach ($this->store->entries as $entry) {
             if ($entry->owner === $task && $entry->state === State::Lent) {
@@ -211,20 +239,23 @@ final class Loans
      * A connection came back, and was not handed on at once to who waits.
      *
      * @param bool $inOrder whether it can be lent again as it is
-     * @param bool $interrupted whether a wait for an answer was ended early in the task that had it
      */
-    private function returned(Entry $entry, bool $inOrder, bool $interrupted = false): void
+    private function returned(Entry $entry, bool $inOrder): void
     {
         if ($inOrder) {
-            $this->store->release($entry);
+            $this->release($entry);
 
             return;
         }
-        if ($interrupted) {
+        if (Internal\isInterrupted($entry->connection, $entry->owner)) {
             $entry->doomed = 'broken';
         }
         if ($entry->trace !== null) {
             $this->endTrace($entry);
+        }
+        if ($entry->statements > 0 && $entry->doomed === null) {
+            // It may be garbage that only the collector finds.
+            \gc_collect_cycles();
         }
         $reason = $entry->doomed ?? ($entry->statements > 0 || $entry->wornOutAt <= $entry->usedAt ? $this->wornOut($entry) : null);
         if ($reason !== null) {
@@ -237,7 +268,17 @@ final class Loans
         } catch (\Throwable) {
             $changed = true;
         }
-        $changed ? $this->reset->start($entry) : $this->store->release($entry);
+        $changed ? $this->reset->start($entry) : $this->release($entry);
+    }
+
+    /** Those who wait get it, after the app's check if there is one. */
+    private function release(Entry $entry): void
+    {
+        if ($this->options->check !== null && $this->store->waiters->count() > 0) {
+            $this->check->start($entry);
+        } else {
+            $this->store->release($entry);
+        }
     }
 
     private function endTrace(Entry $entry): void

@@ -36,6 +36,7 @@ final class Options
         public readonly int $maxConnecting,
         public readonly float $connectTimeout,
         public readonly string $order,
+        public readonly float $validationTimeout,
     ) {
         $cores = $size === null || $minimumIdle === null ? self::cores() : 1;
         $this->size = $size ?? 4 * $cores;
@@ -80,7 +81,7 @@ final class Options
     {
         $problems = [];
         $atLeastZero = ['borrowTimeout', 'reserveTimeout', 'leakThreshold', 'checkAfter'];
-        foreach (['idleTimeout', 'maxLifetime', 'returnTimeout', 'keepaliveInterval', 'connectTimeout', ...$atLeastZero] as $name) {
+        foreach (['idleTimeout', 'maxLifetime', 'returnTimeout', 'keepaliveInterval', 'connectTimeout', 'validationTimeout', ...$atLeastZero] as $name) {
             $seconds = $this->$name;
             if (!($seconds > 0 || ($seconds == 0 && \in_array($name, $atLeastZero, true)))) {
                 $problems[] = "$name must be " . (\in_array($name, $atLeastZero, true) ? '0 or more' : 'more than 0') . " seconds, $seconds given";

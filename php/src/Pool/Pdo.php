@@ -60,11 +60,27 @@ final class Pdo extends \PDO
             throw new \PDOException("could not find driver: \"$this->driverName\", in the DSN; there are " . \implode(', ', \PDO::getAvailableDrivers()));
         }
         $attributes = &$this->attributes;
-        $pool['factory'] = static function () use ($dsn, $username, $password, $options, &$attributes): \PDO {
-            return new \PDO($dsn, $username, $password instanceof \Closure ? $password() : $password, $attributes + ($options ?? []));
+        $secret = new \SensitiveParameterValue([$dsn, $username, $password]);
+        $pool['factory'] = static function () use ($secret, $options, &$attributes): \PDO {
+            [$dsn, $username, $password] = $secret->getValue();
+            try {
+                return new \PDO($dsn, $username, $password instanceof \Closure ? $password() : $password, $attributes + ($options ?? []));
+            } catch (\PDOException $error) {
+                throw self::withoutTrace($error);
+            }
         };
         $this->pool = new Pool(...$pool);
         $this->loans = $this->pool->loans();
+    }
+
+    /** The same error, without the arguments in whose trace is the address, and maybe a password. */
+    private static function withoutTrace(\PDOException $error): \PDOException
+    {
+        $same = new \PDOException($error->getMessage());
+        $same->errorInfo = $error->errorInfo;
+        (new \ReflectionProperty(\PDOException::class, 'code'))->setValue($same, $error->getCode());
+
+        return $same;
     }
 
     /** The DSN itself where it was given by alias (php.ini) or URI. */
@@ -104,11 +120,18 @@ final class Pdo extends \PDO
     {
         $entry = $this->loans->ofTask();
         if ($entry->doomed === 'broken') {
+            $set = [];
+            foreach ($entry->attributes as $attribute => $before) {
+                $set[$attribute] = self::attributeOf($entry->connection, $attribute);
+            }
             $entry = $this->pool->renewed($entry);
             if ($entry->doomed === 'broken') {
                 // Not for PDO to say: after an interrupted question libpq takes the answer to that for the answer to the next.
                 throw new \PDOException('the connection broke, and with it what this task had begun on it (a transaction, or settings of the session); '
-                    . 'after rollBack() a transaction can be begun again, on another connection');
+                    . 'after rollBack() or release() the next statement gets another connection');
+            }
+            foreach ($set as $attribute => $value) {
+                $this->setAttribute($attribute, $value);
             }
         }
         if (!$entry->watched) {
@@ -125,8 +148,15 @@ final class Pdo extends \PDO
         $class = $entry->connection->getAttribute(\PDO::ATTR_STATEMENT_CLASS);
         if ($class === null || $class[0] === \PDOStatement::class) {
             $entry->connection->setAttribute(\PDO::ATTR_STATEMENT_CLASS, [Statement::class]);
-        } else {
-            $entry->statementsUseIt = false;
+        }
+        $this->mindClass($entry, $class[0] ?? \PDOStatement::class);
+    }
+
+    /** A statement of another class does not know the loan, and could run in somebody else's: its connection is lent once. */
+    private function mindClass(Entry $entry, string $class): void
+    {
+        if ($class !== \PDOStatement::class && !\is_a($class, Statement::class, true)) {
+            $entry->doomed ??= 'statement class';
         }
     }
 
@@ -168,11 +198,27 @@ final class Pdo extends \PDO
     private function judged(Entry $entry, string $sql): bool
     {
         $changes = Sql::changesSession($sql);
+        if (Sql::recalls($sql)) {
+            $this->forget($entry);
+            $this->pool->resetAlways();
+        }
         if (!$changes && $this->driverName === 'pgsql' && Sql::isTransactional($sql)) {
             $entry->unsettled = $entry->lease;
         }
 
         return $changes;
+    }
+
+    /** Where this loan has run nothing yet, what its session remembers is of an earlier one. */
+    private function forget(Entry $entry): void
+    {
+        if ($entry->ran !== $entry->lease) {
+            match ($this->driverName) {
+                'mysql' => $entry->connection->exec('DO LAST_INSERT_ID(0)'),
+                'pgsql' => $entry->connection->exec('DISCARD SEQUENCES'),
+                default => null,
+            };
+        }
     }
 
     /** Notes whether a transaction is open, while the connection can tell. */
@@ -235,6 +281,9 @@ final class Pdo extends \PDO
     {
         $before = $entry->statementsUseIt;
         $entry->statementsUseIt = true;
+        if (isset($options[\PDO::ATTR_STATEMENT_CLASS])) {
+            $this->mindClass($entry, (string) ($options[\PDO::ATTR_STATEMENT_CLASS][0] ?? ''));
+        }
         try {
             return $this->made($entry, $this->call($entry, 'prepare', $query, $options));
         } finally {
@@ -325,6 +374,9 @@ final class Pdo extends \PDO
             // What the connection remembers is of an earlier borrower.
             return '0';
         }
+        if ($name === null && $this->driverName === 'pgsql') {
+            $this->forget($entry);
+        }
 
         return $this->call($entry, 'lastInsertId', $name);
     }
@@ -374,7 +426,15 @@ final class Pdo extends \PDO
             }
         }
         $entry = $this->entry();
+        if ($attribute === \PDO::ATTR_STATEMENT_CLASS) {
+            $this->mindClass($entry, (string) ($value[0] ?? ''));
+            // PDO's own class means the pool's.
+            $value = ($value[0] ?? null) === \PDOStatement::class ? [Statement::class] : $value;
+        }
         $before = self::attributeOf($entry->connection, $attribute);
+        if ($before === $value) {
+            return true;
+        }
         $succeeded = $this->call($entry, 'setAttribute', $attribute, $value);
         if ($succeeded && !\array_key_exists($attribute, $entry->attributes) && \Hearth\Internal\taskId() !== 0) {
             $entry->attributes[$attribute] = $before;
@@ -421,5 +481,16 @@ final class Pdo extends \PDO
     public function __clone()
     {
         throw new \Error('a Hearth\Pool\Pdo cannot be cloned');
+    }
+
+    /** @return array<string, mixed> without the address and the password */
+    public function __debugInfo(): array
+    {
+        return ['driver' => $this->driverName, 'pool' => $this->pool];
+    }
+
+    public function __serialize(): array
+    {
+        throw new \Exception('a Hearth\Pool\Pdo cannot be serialized');
     }
 }

@@ -15,16 +15,18 @@ use Hearth\Internal;
  */
 final class PdoDriver implements Driver
 {
-    private const LEARN_MYSQL = 'SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.SESSION_VARIABLES';
-    private const LEARN_MYSQL8 = 'SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.session_variables';
-    private const LEARN_PGSQL = "SELECT name, setting FROM pg_settings WHERE source = 'session'";
+    /** What can be read of a connection and set again, besides what its driver adds. */
+    private const ATTRIBUTES = [\PDO::ATTR_ERRMODE, \PDO::ATTR_CASE, \PDO::ATTR_ORACLE_NULLS, \PDO::ATTR_STRINGIFY_FETCHES, \PDO::ATTR_DEFAULT_FETCH_MODE,
+        \PDO::ATTR_STATEMENT_CLASS];
 
-    /** Session variables of MySQL that change by themselves, or that cannot be set. */
-    private const NOT_STATE = '/^(timestamp|insert_id|last_insert_id|rand_seed\d|gtid_.*|identity|warning_count|error_count|pseudo_thread_id'
-        . '|last_gtid|in_transaction|in_predicate.*|proxy_user|external_user|tx_.*read_only.*|skip_replication|rand_.*)$/i';
+    /** @var list<string>|string|null what resets a session: for MySQL what to run after its own reset; null = not learnt yet */
+    private array|string|null $again = null;
 
-    /** @var array<string>|null what to run after a reset, null = not learnt yet */
-    private ?array $again = null;
+    /** The app asks for what its sessions remember: what the last statement has inserted, its warnings. */
+    public bool $resetsAlways = false;
+
+    /** @var list<int> attributes that can be read of such a connection */
+    private array $readable = [];
 
     /** SQLite's driver knows only of transactions that were begun with beginTransaction(), until PHP 8.4. */
     private readonly bool $beginsUnseen;
@@ -46,13 +48,77 @@ final class PdoDriver implements Driver
             throw new \LogicException('a pool cannot hold persistent connections (PDO::ATTR_PERSISTENT): two tasks would share one');
         }
         $entry->statementsUseIt = $this->statementsUseConnection($pdo);
-        if ($this->transactionOnly || $this->again !== null) {
+        $entry->session = $this->numberOf($pdo);
+        if ($this->transactionOnly) {
             return;
         }
-        $this->again = match ($this->name) {
-            'mysql' => \function_exists('Hearth\Internal\mysqlReset') ? $this->learnMysql($pdo) : [],
-            'pgsql' => $this->learnPgsql($pdo),
+        if ($this->again === null) {
+            $this->readable = \array_keys($this->readAttributes($pdo, [...self::ATTRIBUTES, ...$this->attributesOfDriver()]));
+            $this->again = match ($this->name) {
+                'mysql' => \function_exists('Hearth\Internal\mysqlReset') ? MysqlSession::learn($pdo, self::rows($pdo), $this->run($pdo), $pdo->quote(...)) : [],
+                'pgsql' => PostgresqlSession::learn(self::rows($pdo), $this->run($pdo), $pdo->quote(...), $entry->settings),
+                default => '',
+            };
+        }
+        $entry->memo = [$this->readAttributes($pdo, $this->readable), $this->name === 'sqlite' ? SqliteSession::fingerprint($pdo) : ''];
+    }
+
+    /** @return list<int> */
+    private function attributesOfDriver(): array
+    {
+        return match ($this->name) {
+            'mysql' => [\PDO::ATTR_AUTOCOMMIT, \PDO::ATTR_EMULATE_PREPARES, \PDO::MYSQL_ATTR_USE_BUFFERED_QUERY, \PDO::ATTR_DEFAULT_STR_PARAM],
+            'pgsql' => [\PDO::ATTR_EMULATE_PREPARES, \PDO::PGSQL_ATTR_DISABLE_PREPARES],
             default => [],
+        };
+    }
+
+    /**
+     * @param list<int> $attributes
+     * @return array<int, mixed> without those that cannot be read
+     */
+    private function readAttributes(\PDO $pdo, array $attributes): array
+    {
+        $values = [];
+        foreach ($attributes as $attribute) {
+            try {
+                $value = @$pdo->getAttribute($attribute);
+                if ($value !== null) {
+                    $values[$attribute] = $value;
+                }
+            } catch (\PDOException) {
+            }
+        }
+
+        return $values;
+    }
+
+    /** The number by which the server can be told to stop what it does for this connection; 0: none. */
+    private function numberOf(\PDO $pdo): int
+    {
+        return match (true) {
+            $this->name === 'mysql' && \function_exists('Hearth\Internal\mysqlThread') => Internal\mysqlThread($pdo),
+            $this->name === 'pgsql' && \method_exists($pdo, 'getPid') => $pdo->getPid(),
+            $this->name === 'pgsql' => $pdo->pgsqlGetPid(),
+            default => 0,
+        };
+    }
+
+    /** @return \Closure(string): list<list<?string>> */
+    private static function rows(\PDO $pdo): \Closure
+    {
+        return static function (string $sql) use ($pdo): array {
+            $statement = $pdo->query($sql, \PDO::FETCH_NUM);
+
+            return $statement === false ? throw Pdo::silentError($pdo->errorInfo()) : $statement->fetchAll(\PDO::FETCH_NUM);
+        };
+    }
+
+    /** @return \Closure(string): void */
+    private function run(\PDO $pdo): \Closure
+    {
+        return static function (string $sql) use ($pdo): void {
+            $pdo->exec($sql) !== false || throw Pdo::silentError($pdo->errorInfo());
         };
     }
 
@@ -68,7 +134,13 @@ final class PdoDriver implements Driver
 
     public function isClosed(Entry $entry): bool
     {
-        return $this->name === 'mysql' && \function_exists('Hearth\Internal\hasInput') && Internal\hasInput($entry->connection);
+        if (!\function_exists('Hearth\Internal\hasInput') || !Internal\hasInput($entry->connection)) {
+            return false;
+        }
+        // PostgreSQL also says what its administrator has changed: only an answer tells.
+        $entry->suspect = $this->name === 'pgsql';
+
+        return !$entry->suspect;
     }
 
     public function check(Entry $entry): bool
@@ -82,7 +154,7 @@ final class PdoDriver implements Driver
 
     public function holdsState(Entry $entry): bool
     {
-        return $entry->dirty || $entry->attributes !== [] || $this->holdsTransaction($entry);
+        return $entry->resigned !== $entry->lease && ($entry->dirty || $this->holdsTransaction($entry));
     }
 
     /**
@@ -95,7 +167,7 @@ final class PdoDriver implements Driver
         if ($entry->resigned === $entry->lease) {
             return false;
         }
-        if ($this->name === 'pgsql') {
+        if ($this->name === 'pgsql' && $entry->watched) {
             return $entry->begun === $entry->lease || $entry->unsettled === $entry->lease;
         }
 
@@ -104,28 +176,47 @@ final class PdoDriver implements Driver
 
     public function needsReset(Entry $entry): bool
     {
-        return (($this->hasSession || $this->beginsUnseen) && ($entry->dirty || !$entry->watched))
+        return (($this->hasSession || $this->beginsUnseen) && $this->isUnknown($entry))
             || $entry->attributes !== [] || $entry->connection->inTransaction();
+    }
+
+    /** Whether the session may be in another state than a new one's. */
+    private function isUnknown(Entry $entry): bool
+    {
+        return $entry->dirty || !$entry->watched || $this->resetsAlways;
     }
 
     public function reset(Entry $entry): bool
     {
         $pdo = self::pdo($entry);
         $open = $pdo->inTransaction();
-        if ($open) {
+        $all = !$this->transactionOnly && $this->isUnknown($entry);
+        // The reset of a session rolls back, too.
+        if ($open && !($all && $this->hasSession && \is_array($this->again))) {
             $this->must($pdo->rollBack());
         } elseif ($this->beginsUnseen && ($entry->dirty || !$entry->watched)) {
-            $open = self::rollBackUnseen($pdo);
+            $open = self::rollBackUnseen($pdo) || $open;
         }
-        foreach ($entry->attributes as $attribute => $value) {
+        if ($all) {
+            $this->resetSession($entry, $pdo);
+        }
+        $this->resetAttributes($entry, $pdo);
+
+        return $open;
+    }
+
+    /** Of a connection whose calls are not seen, all that can be read is compared. */
+    private function resetAttributes(Entry $entry, \PDO $pdo): void
+    {
+        $changed = $entry->attributes;
+        if (!$entry->watched && !$this->transactionOnly) {
+            $now = $this->readAttributes($pdo, $this->readable);
+            $changed = \array_filter($entry->memo[0], static fn (mixed $value, int $attribute) => $value !== ($now[$attribute] ?? null), \ARRAY_FILTER_USE_BOTH);
+        }
+        foreach ($changed as $attribute => $value) {
             $this->must($pdo->setAttribute($attribute, $value));
         }
         $entry->attributes = [];
-        if (!$this->transactionOnly && (!$entry->watched || $entry->dirty)) {
-            $this->resetSession($entry, $pdo);
-        }
-
-        return $open;
     }
 
     /** Whether there was a transaction, though PDO knows of none. */
@@ -140,34 +231,32 @@ final class PdoDriver implements Driver
 
     private function resetSession(Entry $entry, \PDO $pdo): void
     {
-        if ($this->name === 'pgsql') {
-            $this->must($pdo->exec('DISCARD ALL') !== false);
-        } elseif ($this->name === 'mysql') {
-            if (!\function_exists('Hearth\Internal\mysqlReset')) {
-                // Without the server's help the session cannot be reset, only replaced, if its state is known to have changed.
-                $this->must(!$entry->watched);
+        match ($this->name) {
+            'pgsql' => $this->must($pdo->exec($this->again . PostgresqlSession::reseed()) !== false),
+            'mysql' => $this->resetMysql($entry, $pdo),
+            'sqlite' => $this->must($entry->memo[1] === SqliteSession::fingerprint($pdo), 'a PRAGMA, ATTACH, temporary table or function'),
+            default => null,
+        };
+    }
 
-                return;
+    private function resetMysql(Entry $entry, \PDO $pdo): void
+    {
+        if (!\function_exists('Hearth\Internal\mysqlReset')) {
+            // Without the server's help the session cannot be reset, only replaced, if its state is known to have changed.
+            $this->must(!$entry->watched);
+            if ($pdo->inTransaction()) {
+                $this->must($pdo->rollBack());
             }
-            $this->must(Internal\mysqlReset($pdo));
-        } else {
+
             return;
         }
-        $this->run($pdo, $this->again ?? []);
+        $this->must(Internal\mysqlReset($pdo, $this->again));
     }
 
-    /** @param array<string> $statements */
-    private function run(\PDO $pdo, array $statements): void
-    {
-        foreach ($statements as $statement) {
-            $this->must($pdo->exec($statement) !== false);
-        }
-    }
-
-    private function must(bool $succeeded): void
+    private function must(bool $succeeded, string $left = ''): void
     {
         if (!$succeeded) {
-            throw new \RuntimeException('the session could not be reset');
+            throw new \RuntimeException('the session could not be reset' . ($left === '' ? '' : ": $left was left in it"));
         }
     }
 
@@ -198,7 +287,7 @@ final class PdoDriver implements Driver
             return true;
         }
         if ($this->name === 'mysql') {
-            return \in_array($code, [2002, 2003, 2006, 2012, 2013, 2014, 2055, 1053, 1927, 1152, 1159, 1160, 1161, 1184, 4031], true);
+            return \in_array($code, [2002, 2003, 2006, 2012, 2013, 2055, 1053, 1927, 1152, 1159, 1160, 1161, 1184, 4031], true);
         }
 
         return $this->name === 'pgsql' && \preg_match(
@@ -206,52 +295,6 @@ final class PdoDriver implements Driver
             . '|could not (receive|send) data|lost synchronization|another command is already in progress/',
             $error->getMessage(),
         ) === 1;
-    }
-
-    /**
-     * What makes a connection that was reset like one of the factory: the session variables in which they differ, and the database.
-     *
-     * @return list<string>
-     */
-    private function learnMysql(\PDO $pdo): array
-    {
-        $mine = $this->mysqlVariables($pdo);
-        $this->must(Internal\mysqlReset($pdo));
-        $settings = [];
-        foreach (\array_diff_assoc($mine, $this->mysqlVariables($pdo)) as $name => $value) {
-            if (\preg_match(self::NOT_STATE, $name) === 0) {
-                $settings[] = "SESSION `$name` = " . (\is_numeric($value) || $value === null ? $value ?? 'NULL' : $pdo->quote($value));
-            }
-        }
-        $database = $pdo->query('SELECT DATABASE()')->fetchColumn();
-        $again = \array_filter([
-            $settings === [] ? '' : 'SET ' . \implode(', ', $settings),
-            // A reset leaves the session in the database it has gone to.
-            \is_string($database) ? 'USE `' . \strtr($database, ['`' => '``']) . '`' : '',
-        ]);
-        $this->run($pdo, $again);
-
-        return $again;
-    }
-
-    /** @return array<string, string|null> */
-    private function mysqlVariables(\PDO $pdo): array
-    {
-        $maria = \stripos((string) $pdo->getAttribute(\PDO::ATTR_SERVER_VERSION), 'maria') !== false;
-        $statement = $pdo->query($maria ? self::LEARN_MYSQL : self::LEARN_MYSQL8);
-
-        return $statement === false ? [] : $statement->fetchAll(\PDO::FETCH_KEY_PAIR);
-    }
-
-    /** @return list<string> */
-    private function learnPgsql(\PDO $pdo): array
-    {
-        $settings = [];
-        foreach ($pdo->query(self::LEARN_PGSQL)->fetchAll(\PDO::FETCH_KEY_PAIR) as $name => $value) {
-            $settings[] = 'pg_catalog.set_config(' . $pdo->quote($name) . ', ' . $pdo->quote($value) . ', false)';
-        }
-
-        return $settings === [] ? [] : ['SELECT ' . \implode(', ', $settings)];
     }
 
     private static function pdo(Entry $entry): \PDO

@@ -69,6 +69,7 @@ final class Pool
      * @param float $connectTimeout seconds after which an attempt to connect is given up
      * @param 'lifo'|'fifo' $order which idle connection is lent: the one used last, so that the others can be closed, or first
      * @param string|null $name for logs, metrics and $total; pools with the same name share the budget
+     * @param float $validationTimeout seconds after which a connection that was asked whether it works counts as broken
      * @throws \ValueError that names all options that make no sense
      */
     public function __construct(
@@ -78,7 +79,7 @@ final class Pool
         float $idleTimeout = 30.0,
         float $maxLifetime = 300.0,
         float $borrowTimeout = 1.0,
-        float $returnTimeout = 0.1,
+        float $returnTimeout = 1.0,
         float $reserveTimeout = 0.5,
         bool $bindToTask = true,
         bool $autoReturn = true,
@@ -96,6 +97,7 @@ final class Pool
         float $connectTimeout = 5.0,
         string $order = 'lifo',
         ?string $name = null,
+        float $validationTimeout = 1.0,
     ) {
         $closure = static fn (?callable $callable): ?\Closure => $callable === null ? null : \Closure::fromCallable($callable);
         $isWord = \in_array($reset, ['auto', 'transaction', 'none'], true) || (\is_string($reset) && !\is_callable($reset));
@@ -103,6 +105,7 @@ final class Pool
             $size, $minimumIdle, $idleTimeout, $maxLifetime, $borrowTimeout, $returnTimeout, $reserveTimeout, $bindToTask, $autoReturn,
             $leakThreshold, $closure($keepalive), $keepaliveInterval, $closure($check), $checkAfter,
             $isWord ? $reset : \Closure::fromCallable($reset), $closure($init), $total, $maxWaiters, $maxConnecting, $connectTimeout, $order,
+            $validationTimeout,
         );
         $this->factory = \Closure::fromCallable($factory);
         $this->name = $name ?? Pools::nextName();
@@ -142,7 +145,7 @@ final class Pool
         try {
             return $fn($connection);
         } catch (\Throwable $error) {
-            if (self::interrupted($error) || $this->connector->driver()->isBroken($error)) {
+            if ($this->broke($connection, $error)) {
                 $this->evict($connection);
             }
             throw $error;
@@ -151,7 +154,14 @@ final class Pool
         }
     }
 
-    /** Whether $error comes from a wait that was ended: what was waited for may still come, on the same connection. */
+    /** Whether $error shows that the connection is of no more use. */
+    private function broke(object $connection, \Throwable $error): bool
+    {
+        return Internal\isInterrupted($connection, Internal\Scope::id())
+            || (!self::interrupted($error) && $this->connector->driver()->isBroken($error));
+    }
+
+    /** Whether $error comes from a wait that was ended early; which connection was waited for it does not say. */
     private static function interrupted(?\Throwable $error): bool
     {
         while ($error !== null && !$error instanceof \Hearth\CancelledError && !$error instanceof \Hearth\TimeoutError) {
@@ -170,7 +180,9 @@ final class Pool
      */
     public function borrow(?float $timeout = null): object
     {
-        return $this->loans->borrow($timeout)->connection;
+        $entry = $this->loans->borrow($timeout);
+
+        return ($entry->doomed === 'broken' ? $this->renewed($entry) : $entry)->connection;
     }
 
     /** @internal for `Pdo` and `Redis`: the connection of the current task, null if it has none */
@@ -249,6 +261,8 @@ final class Pool
         }
         if ($this->loans->process !== $process && Internal\taskId() !== 0 && !$this->store->closed) {
             $this->loans->process = $process;
+            // What was borrowed at boot comes back when the first task runs.
+            $this->loans->takeBackOf(0);
             $this->connector->ensure();
             $this->upkeep->start();
         }
@@ -270,10 +284,10 @@ final class Pool
         $this->upkeep = new Upkeep(
             $this->options, $this->store, $this->connector, $this->statistics, $budget, $this->reporter, $destroy, $settle,
         );
-        $check = new Check($this->options, $this->connector, $this->statistics, $this->reporter, $destroy);
+        $check = new Check($this->options, $this->store, $this->connector, $this->statistics, $this->reporter, $destroy, $settle);
         $reset = new Reset($this->options, $this->connector, $this->statistics, $this->reporter, $destroy, $settle);
         $supply = new Supply($this->name, $this->options, $this->store, $this->connector, $check, $this->circuit, $this->statistics, $settle);
-        $this->loans->begin($supply, $reset);
+        $this->loans->begin($supply, $reset, $check);
     }
 
     private function connected(Entry $entry): void
@@ -293,18 +307,19 @@ final class Pool
             throw new PoolClosed("pool \"$this->name\" is closed");
         }
         $this->start();
-        if (Internal\taskId() !== 0) {
-            $this->loans->takeBackOf(0);
-        }
     }
 
     /** After a fork the connections are the parent's: they are kept, so that nothing is sent on them, and never used. */
     private function leaveToParent(): void
     {
+        foreach ($this->store->entries as $entry) {
+            // What was made on it, a statement at boot say, is the parent's too.
+            ++$entry->lease;
+        }
         static $parents = [];
         $parents[] = [$this->store->entries, \array_map(static fn (Entry $entry) => $entry->connection, $this->store->entries)];
         $this->store->entries = $this->store->idle = [];
-        $this->store->connecting = 0;
+        $this->store->connecting = $this->store->asked = 0;
     }
 
     /** Borrowers wait until `resume()`, as if all connections were in use; what is lent comes back as ever. */
@@ -393,7 +408,7 @@ final class Pool
      */
     public function taskBroke(int $task, int $owner): void
     {
-        $this->loans->interrupt($owner);
+        $this->loans->breakAll($owner);
         if ($owner === $task) {
             $this->loans->takeBackOf($task);
         }
@@ -417,6 +432,27 @@ final class Pool
     public function name(): string
     {
         return $this->name;
+    }
+
+    /** @return array<string, mixed> without the factory, which knows the password */
+    public function __debugInfo(): array
+    {
+        return ['name' => $this->name, 'size' => $this->options->size] + $this->statistics->toArray();
+    }
+
+    public function __serialize(): array
+    {
+        throw new \Exception('a pool cannot be serialized');
+    }
+
+    /** @internal each connection is reset after each loan from now on: its session remembers something that the app asks for */
+    public function resetAlways(): void
+    {
+        $driver = $this->connector->driver();
+        if ($driver instanceof PdoDriver && !$driver->resetsAlways) {
+            $driver->resetsAlways = true;
+            $this->loans->learn($driver);
+        }
     }
 
     /** @internal what knows the connections of this pool */

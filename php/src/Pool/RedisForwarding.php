@@ -16,7 +16,8 @@ trait RedisForwarding
     /** @var array<string, mixed> */
     private array $poolOptions;
 
-    private mixed $auth;
+    /** Password, or user and password. */
+    private ?\SensitiveParameterValue $secret = null;
     private int $database;
 
     /** @var array<int, mixed> */
@@ -47,7 +48,7 @@ trait RedisForwarding
             }
         }
         $this->poolOptions = $pool;
-        $this->auth = $auth;
+        $this->secret = $auth === null ? null : new \SensitiveParameterValue($auth);
         $this->database = $database;
         $this->options = $options;
         if ($host !== null) {
@@ -98,8 +99,8 @@ trait RedisForwarding
     {
         $redis = new \Redis();
         $redis->connect(...$arguments);
-        if ($this->auth !== null && !$redis->auth($this->auth)) {
-            throw new \RedisException('authentication failed: ' . $redis->getLastError());
+        if ($this->secret !== null) {
+            $this->authenticate($redis);
         }
         foreach ($this->options as $option => $value) {
             $redis->setOption($option, $value);
@@ -111,6 +112,33 @@ trait RedisForwarding
         return $redis;
     }
 
+    private function authenticate(\Redis $redis): void
+    {
+        $failure = null;
+        try {
+            if (!$redis->auth($this->secret->getValue())) {
+                $failure = (string) $redis->getLastError();
+            }
+        } catch (\RedisException $error) {
+            // The trace of that one has the password.
+            $failure = $error->getMessage();
+        }
+        if ($failure !== null) {
+            throw new \RedisException("authentication failed: $failure");
+        }
+    }
+
+    /** @return array<string, mixed> without the password */
+    public function __debugInfo(): array
+    {
+        return ['pool' => $this->pool, 'database' => $this->database, 'options' => $this->options];
+    }
+
+    public function __serialize(): array
+    {
+        throw new \Exception('a Hearth\Pool\Redis cannot be serialized');
+    }
+
     /** The pool behind it, for its statistics and its operations. */
     public function pool(): Pool
     {
@@ -118,10 +146,10 @@ trait RedisForwarding
     }
 
     /** Outside a task: for all connections. Inside one: for this task's, which is replaced afterwards. */
-    public function auth($credentials): \Redis|bool
+    public function auth(#[\SensitiveParameter] $credentials): \Redis|bool
     {
         if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {
-            $this->auth = $credentials;
+            $this->secret = new \SensitiveParameterValue($credentials);
             $this->pool?->recycle();
 
             return true;

@@ -10,8 +10,10 @@ if (!\class_exists(\PDOStatement::class, false)) {
 
 /**
  * A statement of `Hearth\Pool\Pdo`: a real `PDOStatement` that refuses to touch its connection when that went back to the pool.
+ *
+ * A statement class of an app (`PDO::ATTR_STATEMENT_CLASS`) extends this one; a connection with statements of any other is closed after its loan.
  */
-final class Statement extends \PDOStatement
+class Statement extends \PDOStatement
 {
     /** The loan in which it was made; null until `adopt()`, which is before anybody else sees it. */
     private ?Entry $entry = null;
@@ -25,7 +27,7 @@ final class Statement extends \PDOStatement
     private ?OpenStatement $open = null;
 
     /** @internal called for each statement that PDO has made; a constructor would cost more, and be called for those that fail too */
-    public function adopt(Pdo $pdo, Entry $entry): void
+    final public function adopt(Pdo $pdo, Entry $entry): void
     {
         $this->pdo = $pdo;
         $this->entry = $entry;

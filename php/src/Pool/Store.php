@@ -11,8 +11,8 @@ use function Hearth\Internal\monotonic;
 /**
  * The connections of a pool and those who wait for one.
  *
- * A connection is in `entries` from its making to its removal, and in `idle` exactly while anybody may take it. While one is idle,
- * nobody waits (unless the pool is paused).
+ * A connection is in `entries` from its making to its removal, and in `idle` exactly while any task may take it. While one is idle,
+ * no task waits, unless the pool is paused, or those idle are to be asked first whether they work.
  *
  * @internal
  */
@@ -34,6 +34,9 @@ final class Store
 
     /** Connections being made. */
     public int $connecting = 0;
+
+    /** Connections that are being asked whether they work, and will say so in a moment. */
+    public int $asked = 0;
 
     /** Waiters are served, and idle connections lent. */
     public bool $open = true;
@@ -88,6 +91,15 @@ final class Store
                 $this->idle[] = $entry;
             }
         }
+    }
+
+    /** Takes the idle connection that is lent next, for the pool itself. There must be one. */
+    public function takeIdle(string $order): Entry
+    {
+        $entry = $order === 'lifo' ? \array_pop($this->idle) : \array_shift($this->idle);
+        $entry->state = State::Reserved;
+
+        return $entry;
     }
 
     /** Takes an idle connection for the pool itself; false if somebody has it. */

@@ -53,14 +53,20 @@ final class Supply
         return Internal\taskId() === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $since);
     }
 
-    /** An idle connection that works, null if there is none, or if others wait. */
+    /** An idle connection that works, null if there is none that is known to, or if others wait. */
     private function takeIdle(float $now): ?Entry
     {
         while ($this->store->idle !== [] && $this->store->open && $this->store->waiters->count() === 0) {
-            $entry = $this->options->order === 'lifo' ? \array_pop($this->store->idle) : \array_shift($this->store->idle);
-            $entry->state = State::Reserved;
-            if ($this->check->passes($entry, $now)) {
+            $entry = $this->store->takeIdle($this->options->order);
+            $works = $this->check->known($entry, $now);
+            if ($works === true || ($works === null && Internal\taskId() === 0 && $this->check->passes($entry))) {
                 return $entry;
+            }
+            if ($works === null && Internal\taskId() !== 0) {
+                $this->check->start($entry);
+                if ($entry->state !== State::Idle) {
+                    return null;
+                }
             }
             $now = monotonic();
         }
@@ -68,13 +74,13 @@ final class Supply
         return null;
     }
 
-    /** Waits for the first connection that becomes free, new or returned. */
+    /** Waits for the first connection that becomes free, new, returned, or found to work. */
     private function await(float $timeout, float $since): Entry
     {
         $store = $this->store;
         while (true) {
             $connections = \count($store->entries);
-            if ($store->closed || $connections === 0 || $this->options->maxWaiters !== null) {
+            if ($store->closed || $this->options->maxWaiters !== null) {
                 $this->mayWait();
             }
             // While all that may be are there, and none is idle, there is nothing to ask for.
@@ -86,34 +92,43 @@ final class Supply
             }
             $entry = $store->waiters->wait($timeout, $this->passOn, null, $since);
             if ($entry === null) {
-                ++$this->statistics->timeouts;
-                throw BorrowTimeout::of($this->name, "no connection came free within $timeout s", $this->statistics, $this->circuit->cause());
+                $this->tooLate($timeout);
             }
             if ($entry instanceof \Throwable) {
-                throw $entry instanceof PoolException ? $entry
-                    : BorrowTimeout::of($this->name, 'the database cannot be reached', $this->statistics, $entry);
+                throw $entry;
             }
-            if ($entry->doomed !== null) {
-                // Between its hand-over and now.
-                ($this->settle)($entry);
-            } elseif ($this->options->check === null || $this->check->passes($entry, monotonic())) {
+            if ($entry->doomed === null) {
                 $statistics = $this->statistics;
                 ++$statistics->servedWaiters;
 
                 return $entry;
             }
+            // Between its hand-over and now.
+            ($this->settle)($entry);
         }
     }
 
-    /** Has a connection made, and takes it if that needed no wait, or any that has become idle. */
+    private function tooLate(float $timeout): never
+    {
+        ++$this->statistics->timeouts;
+        $cause = $this->circuit->cause();
+        $why = $cause !== null && $this->store->entries === [] ? "the database cannot be reached; waited $timeout s"
+            : "no connection came free within $timeout s" . ($this->store->open ? '' : ', because the pool is paused');
+        throw BorrowTimeout::of($this->name, $why, $this->statistics, $cause);
+    }
+
+    /** Has a connection made or asked, and takes it if that needed no wait, or any that has become idle. */
     private function takeNew(): ?Entry
     {
         do {
             $this->connector->ensure(1);
             $entry = $this->takeIdle(monotonic());
+        } while ($entry === null && $this->store->asked === 0 && $this->store->idle !== [] && $this->store->open && $this->store->waiters->count() === 0);
+        if ($entry === null) {
+            $this->check->askFor(1);
             // Those that were idle may all have been broken: then one more must be made.
-            $this->connector->ensure($entry === null ? 1 : 0);
-        } while ($entry === null && $this->store->idle !== [] && $this->store->open && $this->store->waiters->count() === 0);
+            $this->connector->ensure(1);
+        }
 
         return $entry;
     }
@@ -126,9 +141,6 @@ final class Supply
         }
         if ($this->options->maxWaiters !== null && $this->store->waiters->count() >= $this->options->maxWaiters) {
             throw BorrowTimeout::of($this->name, "as many wait as may (maxWaiters = {$this->options->maxWaiters})", $this->statistics, $this->circuit->cause());
-        }
-        if ($this->store->entries === [] && $this->circuit->isOpen() && $this->circuit->delay(monotonic()) > 0) {
-            throw BorrowTimeout::of($this->name, 'the database cannot be reached', $this->statistics, $this->circuit->cause());
         }
     }
 }

@@ -75,7 +75,7 @@ final class Upkeep
         $now = monotonic();
         $this->store->sweep();
         $this->watchClocks($now);
-        $this->yieldToOthers();
+        $this->yieldToOthers($now);
         $this->closeIdle($now);
         $this->replaceWornOut($now);
         $this->keepAlive($now);
@@ -98,11 +98,29 @@ final class Upkeep
         $this->clocks = $clocks;
     }
 
-    /** Closes an idle connection if another worker needs its place. */
-    private function yieldToOthers(): void
+    /** Closes an idle connection if another worker needs its place; if this one has more than its share, a busy one on its return. */
+    private function yieldToOthers(float $now): void
     {
-        if ($this->budget !== null && $this->store->idle !== [] && $this->budget->othersStarve()) {
-            ($this->destroy)($this->store->idle[0], 'yielded');
+        $idle = $this->store->idle[0] ?? null;
+        if ($this->budget === null || !$this->budget->yields($idle, $now)) {
+            return;
+        }
+        if ($idle !== null) {
+            ($this->destroy)($idle, 'yielded');
+
+            return;
+        }
+        foreach ($this->store->entries as $entry) {
+            if ($entry->state === State::Lent) {
+                if ($entry->doomed === null) {
+                    $entry->doomed = 'yielded';
+
+                    return;
+                }
+                if ($entry->doomed === 'yielded') {
+                    return;
+                }
+            }
         }
     }
 
@@ -159,7 +177,7 @@ final class Upkeep
     private function keepOneAlive(Entry $entry, \Closure $keepalive): void
     {
         try {
-            $alive = \Hearth\timeout(\max(1.0, $this->options->returnTimeout), static fn () => $keepalive($entry->connection)) !== false;
+            $alive = \Hearth\timeout($this->options->validationTimeout, static fn () => $keepalive($entry->connection)) !== false;
         } catch (\Throwable $error) {
             $alive = false;
             $this->reporter->report('warning', 'keepalive', "keepalive failed: {$error->getMessage()}", ['exception' => $error]);

@@ -13,7 +13,7 @@ final class FakeConnection
 
     public readonly int $number;
     /** Where it leads, if that matters. */
-    public string $address = '';
+    public mixed $address = '';
     public bool $broken = false;
     public bool $inUse = false;
 

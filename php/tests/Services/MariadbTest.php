@@ -26,6 +26,11 @@ final class MariadbTest extends PdoTestCase
         return "KILL $session";
     }
 
+    protected static function sleeping(float $seconds): string
+    {
+        return "SELECT 1 + SLEEP($seconds)";
+    }
+
     protected static function sessionChanges(): array
     {
         return [
@@ -74,6 +79,72 @@ final class MariadbTest extends PdoTestCase
                 $pdo->exec('INSERT INTO numbered (n) VALUES (1)');
                 self::assertSame('2', $pdo->lastInsertId());
             })->await();
+        });
+    }
+
+    /** It asks in SQL for what an insert of another task has left. */
+    public function testWhatASessionRemembersStaysWithItsTask(): void
+    {
+        self::plain()->exec('CREATE OR REPLACE TABLE remembered (id INT AUTO_INCREMENT PRIMARY KEY, n INT)');
+        $this->needsNative();
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 1);
+            for ($n = 0; $n < 3; ++$n) {
+                async(fn () => $pdo->exec('INSERT INTO remembered (n) VALUES (1)'))->await();
+                self::assertSame(0, (int) async(fn () => $pdo->query('SELECT LAST_INSERT_ID()')->fetchColumn())->await());
+                async(fn () => $pdo->query("SELECT 'a' + 1")->fetchAll())->await();
+                self::assertSame([], async(fn () => $pdo->query('SHOW WARNINGS')->fetchAll())->await());
+            }
+            self::assertSame(1, $pdo->pool()->stats()['created']);
+        });
+    }
+
+    public function testAMistakeOfTheAppCostsNoTransaction(): void
+    {
+        self::table('mistaken');
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(attributes: [\PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false]);
+            $pdo->beginTransaction();
+            $pdo->exec('INSERT INTO mistaken VALUES (1, 1)');
+            $open = $pdo->query('SELECT 1 UNION SELECT 2');
+            $error = $this->thrown(\PDOException::class, fn () => $pdo->query('SELECT 3'));
+            self::assertSame(2014, $error->errorInfo[1]);
+            $open->closeCursor();
+            $pdo->exec('INSERT INTO mistaken VALUES (2, 2)');
+            $pdo->commit();
+            self::assertSame(2, (int) self::plain()->query('SELECT COUNT(*) FROM mistaken')->fetchColumn());
+        });
+    }
+
+    /** Some session variables are the account's, and cannot be set. */
+    public function testAnAccountWithALimitOfConnections(): void
+    {
+        [$dsn] = self::database();
+        self::plain()->exec('CREATE OR REPLACE USER limited@localhost WITH MAX_USER_CONNECTIONS 5');
+        self::plain()->exec('GRANT ALL ON test.* TO limited@localhost');
+        $this->inTask(function () use ($dsn): void {
+            $pdo = new \Hearth\Pool\Pdo($dsn, 'limited', '', size: 1, minimumIdle: 0, borrowTimeout: 10.0, returnTimeout: 10.0, logger: $this->logger);
+            async(fn () => $pdo->exec('SET time_zone = \'+01:00\''))->await();
+            self::assertSame('SYSTEM', async(fn () => $pdo->query('SELECT @@time_zone')->fetchColumn())->await());
+            $pdo->pool()->close();
+        });
+    }
+
+    public function testACollationOfTheInitCommandIsSetAgain(): void
+    {
+        $this->needsNative();
+        [$dsn, $user, $password] = self::database();
+        $this->inTask(function () use ($dsn, $user, $password): void {
+            foreach (['SET NAMES utf8mb4 COLLATE utf8mb4_unicode_520_ci', "SET collation_connection = 'latin1_german2_ci'"] as $init) {
+                $pdo = new \Hearth\Pool\Pdo(\str_replace(';charset=utf8mb4', '', $dsn), $user, $password, [\PDO::MYSQL_ATTR_INIT_COMMAND => $init],
+                    size: 1, minimumIdle: 0, borrowTimeout: 10.0, returnTimeout: 10.0, logger: $this->logger);
+                $looks = static fn () => \implode(' ', $pdo->query('SELECT @@character_set_client, @@character_set_connection, @@collation_connection')->fetch(\PDO::FETCH_NUM));
+                $before = async($looks)->await();
+                async(fn () => $pdo->exec('SET NAMES latin1'))->await();
+                self::assertSame($before, async($looks)->await());
+                self::assertSame(1, $pdo->pool()->stats()['created']);
+                $pdo->pool()->close();
+            }
         });
     }
 
@@ -202,7 +273,7 @@ final class MariadbTest extends PdoTestCase
                 ++$asked;
 
                 return $secret;
-            }, size: 1, minimumIdle: 0, borrowTimeout: 10.0, returnTimeout: 10.0, logger: $this->logger);
+            }, size: 1, minimumIdle: 0, borrowTimeout: 2.0, returnTimeout: 10.0, logger: $this->logger);
             $user = fn () => async(fn () => $pdo->query('SELECT USER()')->fetchColumn())->await();
             self::assertSame('rotating@localhost', $user());
             $admin->exec("ALTER USER rotating@localhost IDENTIFIED BY 'second secret'");

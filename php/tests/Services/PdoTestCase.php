@@ -17,6 +17,8 @@ use function Hearth\parallel;
 abstract class PdoTestCase extends TestCase
 {
     use HandOver;
+    use Interruptions;
+    use Leftovers;
 
     protected ListLogger $logger;
 

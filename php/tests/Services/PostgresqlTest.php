@@ -26,6 +26,11 @@ final class PostgresqlTest extends PdoTestCase
         return "SELECT pg_terminate_backend($session)";
     }
 
+    protected static function sleeping(float $seconds): string
+    {
+        return "SELECT 1 FROM (SELECT pg_sleep($seconds)) s";
+    }
+
     protected static function sessionChanges(): array
     {
         return [
@@ -140,6 +145,66 @@ final class PostgresqlTest extends PdoTestCase
             self::assertSame($expected, $pool->with($show));
             self::assertSame(1, $pool->stats()['created']);
             $pool->close();
+        });
+    }
+
+    /** It asks for the value of a sequence that another task has drawn. */
+    public function testWhatASessionRemembersStaysWithItsTask(): void
+    {
+        self::plain()->exec('DROP TABLE IF EXISTS remembered');
+        self::plain()->exec('CREATE TABLE remembered (id SERIAL PRIMARY KEY, n INT)');
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 1);
+            foreach ([static fn () => $pdo->lastInsertId(), static fn () => $pdo->query('SELECT lastval()'), static fn () => $pdo->query('SELECT lastval()')] as $ask) {
+                async(static function () use ($pdo): void {
+                    $pdo->exec('INSERT INTO remembered (n) VALUES (1)');
+                    self::assertGreaterThan(0, (int) $pdo->lastInsertId());
+                })->await();
+                $error = $this->thrown(\PDOException::class, static fn () => async($ask)->await());
+                self::assertStringContainsString('lastval is not yet defined', $error->getMessage());
+            }
+        });
+    }
+
+    public function testTheRandomSequenceOfATaskEndsWithIt(): void
+    {
+        $expected = static function (): string {
+            $plain = self::plain();
+            $plain->exec('SELECT setseed(0.5)');
+
+            return (string) $plain->query('SELECT random()')->fetchColumn();
+        };
+        $this->inTask(function () use ($expected): void {
+            $pdo = $this->pdo(size: 1);
+            async(fn () => $pdo->exec('SELECT setseed(0.5)'))->await();
+            self::assertNotSame($expected(), (string) async(fn () => $pdo->query('SELECT random()')->fetchColumn())->await());
+            self::assertSame(1, $pdo->pool()->stats()['created']);
+        });
+    }
+
+    /** Killed while idle: the server has said so, and no time needs to pass. */
+    public function testAConnectionKilledWhileIdleIsReplacedAtOnce(): void
+    {
+        $this->needsNative();
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 4);
+            $pids = \Hearth\parallel(\array_fill(0, 4, static function () use ($pdo): int {
+                $pid = (int) $pdo->query(static::sessionId())->fetchColumn();
+                self::pause(0.01);
+
+                return $pid;
+            }));
+            $plain = self::plain();
+            foreach ($pids as $pid) {
+                $plain->exec("SELECT pg_terminate_backend($pid)");
+            }
+            self::until(static fn () => 0 === (int) $plain->query('SELECT COUNT(*) FROM pg_stat_activity WHERE pid IN (' . \implode(', ', $pids) . ')')->fetchColumn());
+            self::assertSame([1, 1, 1, 1], \array_map('intval', \Hearth\parallel(\array_fill(0, 4, static fn () => $pdo->query('SELECT 1')->fetchColumn()))));
+            // What an administrator changes is told to all, and no reason to close them.
+            self::pause(0.01);
+            $plain->exec('SELECT pg_reload_conf()');
+            self::pause(0.1);
+            self::assertSame(1, (int) async(static fn () => $pdo->query('SELECT 1')->fetchColumn())->await());
         });
     }
 

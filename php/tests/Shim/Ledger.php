@@ -72,7 +72,7 @@ final class Ledger
     private function taskEnded(int $task): void
     {
         while ($this->autoReturn && ($entry = $this->of($task)) !== null) {
-            ($this->returned)($entry, $this->takeBack($entry), false);
+            ($this->returned)($entry, $this->takeBack($entry));
         }
         unset($this->loans[$task], $this->watched[$task]);
     }

@@ -120,6 +120,12 @@ namespace Hearth\Internal {
         return Loop::current()->locals();
     }
 
+    /** A shim's task waits for no descriptor. */
+    function isInterrupted(object $connection, int $task): bool
+    {
+        return false;
+    }
+
     function onTaskEnd(int $taskId, callable $callback): void
     {
         Loop::current()->onTaskEnd($taskId, $callback);

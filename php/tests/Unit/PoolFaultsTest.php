@@ -89,7 +89,7 @@ final class PoolFaultsTest extends PoolTestCase
         });
     }
 
-    public function testAttemptsComeLaterAndLaterAndFailFast(): void
+    public function testAttemptsComeLaterAndLater(): void
     {
         $this->inTask(function (): void {
             $attempts = new \ArrayObject();
@@ -97,12 +97,89 @@ final class PoolFaultsTest extends PoolTestCase
                 $attempts[] = monotonic();
                 throw new \RuntimeException('refused');
             }, minimumIdle: 1, borrowTimeout: 0.5);
-            $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
-            self::assertLessThanOrEqual(5, \count($attempts));
-            $began = monotonic();
-            $error = $this->thrown(BorrowTimeout::class, fn () => $pool->borrow(30.0));
+            $error = $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
             self::assertStringContainsString('the database cannot be reached', $error->getMessage());
-            self::assertLessThan(10.0, monotonic() - $began, 'it waited though the database is known to be down');
+            self::assertStringContainsString('refused', $error->getMessage());
+            self::assertLessThanOrEqual(5, \count($attempts));
+            $before = \count($attempts);
+            $this->thrown(BorrowTimeout::class, fn () => $pool->borrow(2.0));
+            self::assertLessThanOrEqual(10, \count($attempts) - $before, 'a pause of 0.25 s between two attempts while a borrower waits');
+        });
+    }
+
+    /** A restart of the database takes a second or two: borrowers that may wait so long see nothing of it. */
+    public function testAShortOutageIsWaitedOut(): void
+    {
+        $this->inTask(function (): void {
+            $down = true;
+            $pool = $this->pool(factory: function () use (&$down): FakeConnection {
+                return $down ? throw new \RuntimeException('down') : new FakeConnection();
+            }, borrowTimeout: 0.02);
+            for ($i = 0; $i < 12; ++$i) {
+                $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+            }
+            $began = monotonic();
+            $borrowers = \array_map(fn () => async(fn () => $pool->with(fn () => true, 5.0)), \range(1, 5));
+            self::pause(1.0);
+            $down = false;
+            foreach ($borrowers as $borrower) {
+                self::assertTrue($borrower->await());
+            }
+            self::assertLessThan(2.0, monotonic() - $began);
+        });
+    }
+
+    /** Ten idle connections behind a black hole: one deadline bounds checks, connects and the wait, all together. */
+    public function testADeadlineBoundsBorrowingWhole(): void
+    {
+        $this->inTask(function (): void {
+            $hole = false;
+            $swallow = function () use (&$hole): bool {
+                $hole && self::pause(100.0);
+
+                return true;
+            };
+            $pool = $this->pool(factory: function () use ($swallow): FakeConnection {
+                $swallow();
+
+                return new FakeConnection();
+            }, size: 10, minimumIdle: 10, check: $swallow, borrowTimeout: 1.0, bindToTask: false);
+            $pool->start();
+            self::until(fn () => $pool->stats()['idle'] === 10);
+            self::pause(0.01);
+            $hole = true;
+            $began = monotonic();
+            $this->thrown(BorrowTimeout::class, fn () => $pool->borrow());
+            self::assertEqualsWithDelta(1.0, monotonic() - $began, 0.4);
+            $began = monotonic();
+            $this->thrown(BorrowTimeout::class, fn () => $pool->borrow(0.1));
+            self::assertLessThan(0.5, monotonic() - $began);
+            $hole = false;
+            self::until(fn () => $this->serves($pool));
+        });
+    }
+
+    /** Idle connections that answer nothing hold nobody up where the database answers new ones. */
+    public function testDeadConnectionsDoNotHoldUpABorrower(): void
+    {
+        $this->inTask(function (): void {
+            $dead = new \SplObjectStorage();
+            $pool = $this->pool(size: 10, minimumIdle: 10, check: function (FakeConnection $connection) use ($dead): bool {
+                isset($dead[$connection]) && self::pause(100.0);
+
+                return true;
+            }, borrowTimeout: 5.0, bindToTask: false, factory: function () use ($dead): FakeConnection {
+                $connection = new FakeConnection();
+                \count($dead) < 9 && $dead->attach($connection);
+
+                return $connection;
+            });
+            $pool->start();
+            self::until(fn () => $pool->stats()['idle'] === 10);
+            self::pause(0.01);
+            $began = monotonic();
+            self::assertFalse(isset($dead[$pool->borrow()]));
+            self::assertLessThan(0.5, monotonic() - $began);
         });
     }
 
@@ -153,7 +230,7 @@ final class PoolFaultsTest extends PoolTestCase
             self::assertSame(1, $pool->stats()['failedChecks']);
             $hang = true;
             self::assertSame(3, $pool->with(fn (FakeConnection $connection) => $connection->number));
-            self::assertSame(2, $pool->stats()['failedChecks']);
+            self::until(fn () => $pool->stats()['failedChecks'] === 2);
         });
     }
 
@@ -166,8 +243,8 @@ final class PoolFaultsTest extends PoolTestCase
             $borrower = async(fn () => $pool->borrow());
             $borrower->cancel();
             $this->thrown(\Hearth\CancelledError::class, fn () => $borrower->await());
-            self::assertSame(['cancelled' => 1], $pool->stats()['destroyed']);
-            self::assertSame(0, $pool->stats()['total']);
+            self::until(fn () => $pool->stats()['idle'] === 1);
+            self::assertSame([[], 1], [$pool->stats()['destroyed'], $pool->stats()['total']]);
         });
     }
 
@@ -370,10 +447,20 @@ final class PoolFaultsTest extends PoolTestCase
     /** Whatever kind it is: the answer to what was asked may still come, and the next borrower would take it for its own. */
     public function testAConnectionWhoseUseWasInterruptedIsNotLentAgain(): void
     {
+        if (!$this->native()) {
+            self::markTestSkipped('a shim has no waits that can be ended early');
+        }
         $this->inTask(function (): void {
-            $pool = $this->pool(size: 1);
-            $this->thrown(\Hearth\TimeoutError::class, fn () => \Hearth\timeout(0.01, fn () => $pool->with(fn () => self::pause(1))));
+            $pool = $this->pool(size: 1, factory: static function (): FakeConnection {
+                $connection = new FakeConnection();
+                $connection->address = \stream_socket_pair(\STREAM_PF_UNIX, \STREAM_SOCK_STREAM, 0);
+
+                return $connection;
+            });
+            $this->thrown(\Hearth\TimeoutError::class, fn () => \Hearth\timeout(0.01, fn () => $pool->with(fn ($connection) => \fgets($connection->address[0]))));
             self::assertSame(['broken' => 1], $pool->stats()['destroyed']);
+            $this->thrown(\Hearth\TimeoutError::class, fn () => \Hearth\timeout(0.01, fn () => $pool->with(fn () => self::pause(1))));
+            self::assertSame(['broken' => 1], $pool->stats()['destroyed'], 'it was not waited for');
             self::assertInstanceOf(FakeConnection::class, $pool->borrow());
         });
     }

@@ -104,7 +104,7 @@ final class PoolGuideTest extends TestCase
             'leakThreshold' => ['leakDetectionThresholdSec', 'leakDetectionThreshold'],
             'keepalive' => ['KeepaliveChecker', 'keepaliveTime'],
             'check' => ['ConnectionChecker', 'connectionTestQuery'],
-            'how' => ['validationTimeout'],
+            'validationTimeout' => ['validationTimeout'],
             'reset' => ['ConnectionResetHook'],
             'init' => ['connectionInitSql'],
             'logger' => ['setLogger()'],

@@ -1,0 +1,113 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+use Hearth\Internal;
+
+/**
+ * Connections of mysqli. What runs on them is not seen, so each is reset after each loan.
+ *
+ * @internal
+ */
+final class MysqliDriver implements Driver
+{
+    private const BROKEN = [1053, 1152, 1159, 1160, 1161, 1184, 1927, 2002, 2003, 2006, 2012, 2013, 2055, 4031];
+
+    /** @var list<string>|null what to run after a session was reset, null = not learnt yet */
+    private ?array $again = null;
+
+    public function __construct(private readonly bool $transactionOnly)
+    {
+    }
+
+    public function adopt(Entry $entry): void
+    {
+        $mysqli = self::mysqli($entry);
+        $entry->session = (int) $mysqli->thread_id;
+        $entry->memo = $mysqli->character_set_name();
+        if (!$this->transactionOnly && \function_exists('Hearth\Internal\mysqlReset')) {
+            $this->again ??= MysqlSession::learn(
+                $mysqli,
+                static fn (string $sql): array => self::done($mysqli, $mysqli->query($sql))->fetch_all(\MYSQLI_NUM),
+                static fn (string $sql): mixed => self::done($mysqli, $mysqli->query($sql)),
+                static fn (string $text): string => "'" . $mysqli->real_escape_string($text) . "'",
+            );
+        }
+    }
+
+    /** What a query returned; a failure is an exception, also with MYSQLI_REPORT_OFF. */
+    private static function done(\mysqli $mysqli, \mysqli_result|bool $result): \mysqli_result|bool
+    {
+        return $result === false ? throw new \RuntimeException($mysqli->error) : $result;
+    }
+
+    public function isClosed(Entry $entry): bool
+    {
+        return \function_exists('Hearth\Internal\hasInput') && Internal\hasInput($entry->connection);
+    }
+
+    public function check(Entry $entry): bool
+    {
+        return self::mysqli($entry)->query('DO 1') !== false;
+    }
+
+    public function holdsState(Entry $entry): bool
+    {
+        return true;
+    }
+
+    public function needsReset(Entry $entry): bool
+    {
+        return true;
+    }
+
+    public function reset(Entry $entry): bool
+    {
+        $mysqli = self::mysqli($entry);
+        if ($this->transactionOnly) {
+            $this->must($mysqli->rollback());
+
+            return false;
+        }
+        // Without the server's help a session cannot be reset, only replaced.
+        $this->must($this->again !== null);
+        if ($mysqli->character_set_name() !== $entry->memo) {
+            // What it escapes for must be what the session will have.
+            $this->must($mysqli->set_charset($entry->memo));
+        }
+        $this->must(Internal\mysqlReset($mysqli, $this->again));
+
+        return false;
+    }
+
+    private function must(bool $succeeded): void
+    {
+        if (!$succeeded) {
+            throw new \RuntimeException('the session could not be reset');
+        }
+    }
+
+    public function disconnect(object $connection): bool
+    {
+        return \function_exists('Hearth\Internal\disconnect') && Internal\disconnect($connection);
+    }
+
+    public function hasLeft(object $connection): bool
+    {
+        return Internal\hasLeft($connection);
+    }
+
+    public function isBroken(\Throwable $error): bool
+    {
+        return $error instanceof \mysqli_sql_exception && \in_array($error->getCode(), self::BROKEN, true);
+    }
+
+    private static function mysqli(Entry $entry): \mysqli
+    {
+        \assert($entry->connection instanceof \mysqli);
+
+        return $entry->connection;
+    }
+}

@@ -1,0 +1,112 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+/**
+ * Connections of ext/pgsql. What runs on them is not seen, so each is reset after each loan.
+ *
+ * @internal
+ */
+final class PgsqlDriver implements Driver
+{
+    /** What resets a session, null = not learnt yet. */
+    private ?string $reset = null;
+
+    public function __construct(private readonly bool $transactionOnly)
+    {
+    }
+
+    public function adopt(Entry $entry): void
+    {
+        $link = self::link($entry);
+        $entry->session = \pg_get_pid($link);
+        if (!$this->transactionOnly) {
+            $this->reset ??= PostgresqlSession::learn(
+                static fn (string $sql): array => \pg_fetch_all(self::query($link, $sql), \PGSQL_NUM),
+                static fn (string $sql): mixed => self::query($link, $sql),
+                static fn (string $text): string => (string) \pg_escape_literal($link, $text),
+                $entry->settings,
+            );
+        }
+    }
+
+    private static function query(\PgSql\Connection $link, string $sql): \PgSql\Result
+    {
+        $result = @\pg_query($link, $sql);
+
+        return $result === false ? throw new \RuntimeException(\pg_last_error($link)) : $result;
+    }
+
+    public function isClosed(Entry $entry): bool
+    {
+        $link = self::link($entry);
+        if (\pg_connection_status($link) !== \PGSQL_CONNECTION_OK) {
+            return true;
+        }
+        $socket = \pg_socket($link);
+        [$read, $none] = [[$socket], []];
+        // What comes unasked may be that the server leaves, or what its administrator has changed: only an answer tells.
+        $entry->suspect = $socket === false || \stream_select($read, $none, $none, 0) !== 0;
+
+        return false;
+    }
+
+    public function check(Entry $entry): bool
+    {
+        return @\pg_query(self::link($entry), 'SELECT 1') !== false;
+    }
+
+    public function holdsState(Entry $entry): bool
+    {
+        return $entry->resigned !== $entry->lease && \pg_transaction_status(self::link($entry)) !== \PGSQL_TRANSACTION_IDLE;
+    }
+
+    public function needsReset(Entry $entry): bool
+    {
+        return !$this->transactionOnly || \pg_transaction_status(self::link($entry)) !== \PGSQL_TRANSACTION_IDLE;
+    }
+
+    public function reset(Entry $entry): bool
+    {
+        $link = self::link($entry);
+        $status = \pg_transaction_status($link);
+        if (\pg_connection_busy($link) || $status === \PGSQL_TRANSACTION_ACTIVE || $status === \PGSQL_TRANSACTION_UNKNOWN) {
+            throw new \RuntimeException('the connection is closed, or in the middle of a query');
+        }
+        $open = $status !== \PGSQL_TRANSACTION_IDLE;
+        if (!$this->transactionOnly || $open) {
+            self::query($link, ($open ? 'ROLLBACK; ' : '') . ($this->transactionOnly ? '' : $this->reset . PostgresqlSession::reseed()));
+        }
+        \pg_set_error_verbosity($link, \PGSQL_ERRORS_DEFAULT);
+
+        return $open;
+    }
+
+    /** The extension remembers a connection beyond all variables that hold it. */
+    public function disconnect(object $connection): bool
+    {
+        \assert($connection instanceof \PgSql\Connection);
+        \pg_close($connection);
+
+        return true;
+    }
+
+    public function hasLeft(object $connection): bool
+    {
+        return true;
+    }
+
+    public function isBroken(\Throwable $error): bool
+    {
+        return false;
+    }
+
+    private static function link(Entry $entry): \PgSql\Connection
+    {
+        \assert($entry->connection instanceof \PgSql\Connection);
+
+        return $entry->connection;
+    }
+}

@@ -26,6 +26,7 @@ mod opcache;
 mod parity;
 mod pool_hangups;
 mod pool_load;
+mod pool_shares;
 mod pools;
 mod processes;
 mod profiler;

@@ -241,7 +241,7 @@ static bool is_library(const zend_execute_data *frame)
 
 /*
  * The library hands connections and places in queues from one list to another: an exception between two of its lines would lose
- * what is on the way. It comes at the first check outside.
+ * what is on the way. The watchdog asks again in a moment.
  */
 static void on_interrupt(zend_execute_data *frame)
 {
@@ -251,8 +251,7 @@ static void on_interrupt(zend_execute_data *frame)
 	hearth_stack_check();
 	if (hearth_current && !hearth_current->busy) {
 		hearth_bail_out_if_doomed();
-		if (is_library(frame)) {
-			hearth_interrupt();
+		if (hearth_current->request && is_library(frame)) {
 			return;
 		}
 		hearth_on_interrupt();

@@ -14,6 +14,8 @@ use http1::now_ms;
 /// How often it looks while requests come in, and how many quiet looks send it to sleep.
 const LOOK: Duration = Duration::from_millis(100);
 const QUIET_LOOKS: u32 = 20;
+/// How often it interrupts a task that is overdue: where the PHP library runs, the interrupt is not taken.
+const AGAIN: Duration = Duration::from_millis(2);
 
 /// When the task that runs now must be done; 0 while none runs.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
@@ -78,7 +80,7 @@ fn watch(grace: u64) {
     let (mut quiet, mut interrupted) = (0, None);
     let mut meter = CpuMeter::default();
     loop {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(if interrupted.is_some() { AGAIN } else { LOOK });
         let deadline = DEADLINE.load(Ordering::Relaxed);
         quiet = if deadline == 0 { quiet + 1 } else { 0 };
         if deadline == 0 {

@@ -1,5 +1,6 @@
 //! One client connection: what it asks goes to a worker.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
@@ -7,6 +8,7 @@ use http1::{Incoming, Life, Options, Refused, RequestHead, Response, Stream};
 use ipc::{Ends, FromFront};
 use scoreboard::Counter;
 
+use crate::departure::Departure;
 use crate::exchange;
 use crate::reply::{self, Reply};
 use crate::run::Front;
@@ -15,6 +17,8 @@ use crate::run::Front;
 struct Service {
     front: Rc<Front>,
     ends: Rc<str>,
+    /// Of the request that is answered.
+    departure: RefCell<Rc<Departure>>,
 }
 
 impl http1::Service for Service {
@@ -25,7 +29,14 @@ impl http1::Service for Service {
         head: RequestHead,
         body: Option<Incoming>,
     ) -> impl Future<Output = Response<Reply>> {
-        exchange::answer(Rc::clone(&self.front), Rc::clone(&self.ends), head, body)
+        let departure = Rc::new(Departure::new(head.method()));
+        self.departure.replace(Rc::clone(&departure));
+        let (front, ends) = (Rc::clone(&self.front), Rc::clone(&self.ends));
+        exchange::answer(front, (ends, departure), head, body)
+    }
+
+    fn outlasts_sending(&self) -> bool {
+        self.departure.borrow().goes_on(&self.front.workers)
     }
 
     fn refused(&self, refused: &Refused<'_>) {
@@ -66,6 +77,7 @@ pub(crate) async fn serve(front: Rc<Front>, stream: impl Stream, ends: Ends) {
     let service = Service {
         front: Rc::clone(&front),
         ends: ends.to_string().into(),
+        departure: RefCell::default(),
     };
     let options = Options {
         body: front.max_body.get(),

@@ -9,6 +9,7 @@ use http1::{Incoming, RequestHead, Response, Version};
 use ipc::frame::{Asked, Part};
 use scoreboard::Counter;
 
+use crate::departure::Departure;
 use crate::flight::{Outcome, Waiting};
 use crate::reply::{self, Reply, plain};
 use crate::run::Front;
@@ -23,11 +24,11 @@ const FRAME: usize = 256;
 /// The answer to a request of the client with these [`ipc::Ends`].
 pub(crate) async fn answer(
     front: Rc<Front>,
-    ends: Rc<str>,
+    (ends, departure): (Rc<str>, Rc<Departure>),
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Response<Reply> {
-    let mut response = match passed_on(&front, &ends, head, body).await {
+    let mut response = match passed_on(&front, (&ends, &departure), head, body).await {
         Ok(response) => response,
         Err(own) => front.answered(own),
     };
@@ -40,7 +41,7 @@ pub(crate) async fn answer(
 /// A worker's answer, or one of our own as the error.
 async fn passed_on(
     front: &Rc<Front>,
-    ends: &str,
+    (ends, departure): (&str, &Departure),
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Result<Response<Reply>, Response<Reply>> {
@@ -62,7 +63,8 @@ async fn passed_on(
         .map_err(not_stored)?;
     let mut asked =
         Frame::new(front.next_request_id(), ends, &head, &upload).map_err(not_stored)?;
-    give(front, forward::is_repeatable(head.method()), &mut asked).await
+    let is_repeatable = forward::is_repeatable(head.method());
+    give(front, is_repeatable, &mut asked, departure).await
 }
 
 /// A request as workers get it.
@@ -120,6 +122,7 @@ async fn give(
     front: &Rc<Front>,
     is_repeatable: bool,
     asked: &mut Frame,
+    departure: &Departure,
 ) -> Result<Response<Reply>, Response<Reply>> {
     let mut again = false;
     loop {
@@ -135,6 +138,7 @@ async fn give(
             flight: front.workers.post(slot, &asked.bytes, &asked.files, again),
             is_done: Cell::new(false),
         };
+        departure.posted(&waiting.flight);
         let after = match (&waiting).await {
             Outcome::Answer(answer, store) => {
                 let passed = reply::pass_on(&answer, store, waiting);
@@ -142,6 +146,10 @@ async fn give(
             }
             Outcome::Lost(after) => after,
         };
+        if departure.is_end() {
+            // The connection is closed without an answer.
+            return std::future::pending().await;
+        }
         if again || !is_repeatable || after > REPEATABLE {
             return Err(bad_gateway(front));
         }

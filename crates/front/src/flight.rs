@@ -67,6 +67,11 @@ impl Flight {
         !self.claimed.replace(true)
     }
 
+    /// No worker was idle when it was posted.
+    pub(crate) fn waits(&self) -> bool {
+        self.waits
+    }
+
     /// How long it had to wait, if it had to.
     pub(crate) fn waited(&self) -> Option<Duration> {
         self.waits.then(|| self.posted.elapsed())

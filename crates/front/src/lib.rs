@@ -11,6 +11,7 @@
 mod channel;
 mod clock;
 mod connection;
+mod departure;
 mod exchange;
 mod files;
 mod flight;

@@ -196,6 +196,20 @@ impl Workers {
         }
     }
 
+    /// A worker has it, or had it.
+    pub(crate) fn is_claimed(&self, flight: &Flight) -> bool {
+        self.flight(flight.order).is_none() || self.desk.holder(flight.order).is_some()
+    }
+
+    /// Its client has left; only if it is claimed.
+    pub(crate) fn cancel(&self, flight: &Flight) {
+        if self.flight(flight.order).is_some()
+            && let Some(seat) = self.desk.cancel(flight.order)
+        {
+            self.ring(seat);
+        }
+    }
+
     /// So much of its answer was not read yet that its worker is to wait; false if it was told so before, or has ended.
     pub(crate) fn hold(&self, flight: &Flight) -> bool {
         let is_known = self.flight(flight.order).is_some();

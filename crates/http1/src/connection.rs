@@ -3,8 +3,8 @@
 //! **When a client hangs up.** Whether the end of what a client sends means that it left or only that it has no more to
 //! say (`shutdown(SHUT_WR)`, `nc -N`), TCP does not tell before a write fails. As nginx does in front of php-fpm, the end
 //! counts as leaving as soon as an answer has to be waited for: its request is cancelled. An answer that is there at
-//! once is sent all the same. The look costs nothing per request: it is one question about readiness, asked only when
-//! nothing else is left to do.
+//! once is sent all the same. A service may go on without its client ([`Service::outlasts_sending`]). The look costs nothing
+//! per request: it is one question about readiness, asked only when nothing else is left to do.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -33,6 +33,12 @@ pub trait Service {
         head: RequestHead,
         body: Option<Incoming>,
     ) -> impl Future<Output = Response<Self::Body>>;
+
+    /// The client has ended its sending while it waits for its answer, and has left for all that is known: whether the request
+    /// goes on, and an answer to it is sent. Asked whenever the connection is looked at.
+    fn outlasts_sending(&self) -> bool {
+        false
+    }
 
     /// A request was answered, or its connection closed, without it.
     fn refused(&self, _: &Refused<'_>) {}
@@ -69,7 +75,10 @@ pub async fn serve<S: Stream>(stream: S, life: Rc<Life>, service: &impl Service,
             if requests.as_mut().poll(context).is_ready() || wire.life.is_cut_off() {
                 return Poll::Ready(());
             }
-            wire.poll_hung_up(context)
+            match wire.poll_hung_up(context) {
+                Poll::Ready(()) if service.outlasts_sending() => Poll::Pending,
+                hung_up => hung_up,
+            }
         })
         .await;
     }

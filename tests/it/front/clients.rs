@@ -1,13 +1,14 @@
 //! Clients that are slow, leave, or bring much.
 
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use testkit::http::Client;
 use testkit::{Server, cpu_time, descriptors};
 
-use super::{balanced, busy_worker, metric, status, under_both, until_made};
+use super::{balanced, busy_worker, busy_worker_of, metric, status, under_both, until_made};
 use crate::support::{eventually, let_go, ok, one_of_three, resident};
 
 #[test]
@@ -110,6 +111,71 @@ fn a_client_that_hangs_up_cancels_its_request_and_frees_its_worker() {
     until_made(&server, "ended");
     ok(&server.get("/"));
     server.stop();
+}
+
+/// Behind the front too an end of sending is no reason not to answer, unless the answer has to be waited for.
+#[test]
+fn a_client_that_ends_its_sending_gets_its_answer() {
+    let site = Server::app("www")
+        .args(["--workers", "1", "--admin", "127.0.0.1:0"])
+        .file("www/index.php", "<?php echo 'classic';");
+    for server in [balanced(1), site] {
+        let server = server.start();
+        for method in ["GET", "POST"] {
+            for _ in 0..10 {
+                let mut client = server.connect();
+                client.send(format!(
+                    "{method} / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+                ));
+                let _ = client.stream().shutdown(Shutdown::Write);
+                ok(&client.response());
+                assert!(client.is_closed_by_server());
+            }
+        }
+        server.stop();
+    }
+}
+
+/// Sends and does not wait: how WordPress starts its cron jobs.
+fn fire_and_forget(server: &Server) {
+    let mut client = server.connect();
+    client.send("POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+}
+
+#[test]
+fn what_a_client_does_not_wait_for_is_run() {
+    let site = Server::app("www")
+        .args(["--workers", "1", "--admin", "127.0.0.1:0"])
+        .file(
+            "www/index.php",
+            "<?php chdir('..'); match ($_SERVER['REQUEST_URI']) {
+                '/count' => file_put_contents('count', 'x', FILE_APPEND),
+                '/until' => (function () { while (!file_exists('go')) { usleep(5000); clearstatcache(); } })(),
+                default => print('fine'),
+            };",
+        );
+    for (server, app) in [(balanced(1), "app.php"), (site, "www")] {
+        let server = server.start();
+        let counted = || {
+            let text = std::fs::read_to_string(server.directory().join("count"));
+            text.map_or(0, |text| text.len())
+        };
+        for _ in 0..20 {
+            fire_and_forget(&server);
+        }
+        eventually("those that found the worker idle ran", || counted() == 20);
+        let mut first = server.connect();
+        first.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
+        busy_worker_of(&server, app);
+        for _ in 0..10 {
+            fire_and_forget(&server);
+        }
+        eventually("all wait", || metric(&server, "hearth_queue_length") == 10);
+        let_go(&server);
+        ok(&first.response());
+        eventually("those that waited ran", || counted() == 30);
+        server.stop();
+    }
 }
 
 #[test]

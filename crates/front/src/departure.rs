@@ -1,0 +1,68 @@
+//! A client that has ended its sending before its answer: it has left, or it only has no more to say. Which of the two, TCP
+//! does not tell before a write fails.
+//!
+//! Under php-fpm a request that nginx has passed on is run, whatever its client does meanwhile, and clients count on that:
+//! they send a request and do not wait for the answer. So what is not safe to leave out is run when its turn comes. A request
+//! that a worker has is told that its client has left, and what it answers all the same is sent.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use crate::flight::Flight;
+use crate::workers::Workers;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// No worker had the request yet.
+    Early,
+    /// Its worker was told.
+    Late,
+}
+
+/// Of one request.
+#[derive(Default)]
+pub(crate) struct Departure {
+    /// RFC 9110 §9.2.1: its client loses nothing if it is not run.
+    is_safe: bool,
+    flight: RefCell<Option<Rc<Flight>>>,
+    left: Cell<Option<Left>>,
+    /// Nothing of the request goes on.
+    is_over: Cell<bool>,
+}
+
+impl Departure {
+    pub(crate) fn new(method: &[u8]) -> Departure {
+        Departure {
+            is_safe: matches!(method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE"),
+            ..Departure::default()
+        }
+    }
+
+    pub(crate) fn posted(&self, flight: &Rc<Flight>) {
+        self.flight.replace(Some(Rc::clone(flight)));
+    }
+
+    /// Its worker has given it up, or has died: true if there is no client to be told.
+    pub(crate) fn is_end(&self) -> bool {
+        let is_end = self.left.get() == Some(Left::Late);
+        self.is_over.set(is_end);
+        is_end
+    }
+
+    /// The client has ended its sending: whether the request goes on, and its answer may still be wanted.
+    pub(crate) fn goes_on(&self, workers: &Workers) -> bool {
+        if self.left.get().is_some() {
+            return !self.is_over.get();
+        }
+        let flight = self.flight.borrow();
+        if let Some(flight) = flight.as_ref().filter(|flight| workers.is_claimed(flight)) {
+            self.left.set(Some(Left::Late));
+            workers.cancel(flight);
+            return true;
+        }
+        self.left.set(Some(Left::Early));
+        // A worker that was idle has it at once: the answer to a client that only has no more to say comes soon.
+        let waits = flight.as_ref().is_none_or(|flight| flight.waits());
+        !(self.is_safe && waits)
+    }
+}

@@ -10,6 +10,7 @@
 
 static zend_object *(*create_generator)(zend_class_entry *);
 static void (*destroy_generator)(zend_object *);
+static zend_object_handlers handlers;
 
 static void on_destroy(zend_object *object)
 {
@@ -21,15 +22,16 @@ static void on_destroy(zend_object *object)
 	destroy_generator(object);
 }
 
-/* The handlers of all generators are one table of the engine's, which only a generator leads to. */
-static zend_object *on_first(zend_class_entry *ce)
+static zend_object *on_create(zend_class_entry *ce)
 {
 	zend_object *object = create_generator(ce);
-	zend_object_handlers *handlers = (zend_object_handlers *) object->handlers;
 
-	destroy_generator = handlers->dtor_obj;
-	handlers->dtor_obj = on_destroy;
-	ce->create_object = create_generator;
+	if (UNEXPECTED(!destroy_generator)) {
+		handlers = *object->handlers;
+		destroy_generator = handlers.dtor_obj;
+		handlers.dtor_obj = on_destroy;
+	}
+	object->handlers = &handlers;
 	return object;
 }
 
@@ -37,6 +39,6 @@ void hearth_guard_generators(void)
 {
 	if (!create_generator) {
 		create_generator = zend_ce_generator->create_object;
-		zend_ce_generator->create_object = on_first;
+		zend_ce_generator->create_object = on_create;
 	}
 }

@@ -20,30 +20,31 @@ static const hearth_state_row rows[] = {HEARTH_STATE_ROWS};
 
 /* ---- tick functions ---- */
 
-typedef void (*tick_function)(int, void *);
-/* How many of extensions the engine calls at each tick, and the one that calls those of PHP code. */
-static size_t boot_ticks;
-static tick_function user_ticks;
+/* That of an app whose entry script has some is the worker's. */
+static zend_llist no_ticks;
+static zend_llist *ticks;
+
+/*
+ * Those of PHP code. With the first of them the engine adds a function of its own to those of extensions, which counts on there
+ * being a list. A tick function may begin background work, another request, while the engine is in the middle of both lists, so the
+ * outer one must not change either: the list is there from the seal on, empty, and what is exchanged is its contents.
+ */
+static zend_llist *tick_functions(void)
+{
+	zval name, result;
+
+	if (!BG(user_tick_functions)) {
+		ZVAL_STRING(&name, "time");
+		hearth_call_function("register_tick_function", &name, &result);
+		hearth_call_function("unregister_tick_function", &name, &result);
+		zval_ptr_dtor(&name);
+	}
+	return BG(user_tick_functions) && !BG(user_tick_functions)->count ? BG(user_tick_functions) : &no_ticks;
+}
 
 void hearth_release_tick_functions(void)
 {
-	zend_llist *functions = BG(user_tick_functions);
-
-	BG(user_tick_functions) = NULL;
-	zend_llist_destroy(functions);
-	efree(functions);
-}
-
-/* The engine's own list has an entry for those of PHP code, which counts on there being some. */
-void hearth_apply_tick_functions(void)
-{
-	while (!BG(user_tick_functions) && PG(tick_functions).count > boot_ticks) {
-		memcpy(&user_ticks, PG(tick_functions).tail->data, sizeof user_ticks);
-		zend_llist_remove_tail(&PG(tick_functions));
-	}
-	if (BG(user_tick_functions) && user_ticks && PG(tick_functions).count == boot_ticks) {
-		php_add_tick_function(user_ticks, NULL);
-	}
+	zend_llist_clean(ticks);
 }
 
 /* ---- what else is freed ---- */
@@ -166,6 +167,6 @@ static uint32_t owner_of(uint32_t row)
 
 void hearth_engine_ranges_add(void)
 {
-	boot_ticks = PG(tick_functions).count;
+	ticks = tick_functions();
 	HEARTH_STATE_RANGES(HEARTH_ADD_RANGE, HEARTH_ADD_SENTINEL)
 }

@@ -84,11 +84,6 @@ static void add(hearth_state_row row)
 	X(pcre_globals.unmatched_null_pair, "made once") \
 	X(pcre_globals.unmatched_empty_pair, "made once")
 
-/* Put back at a switch; the owner finds something equal after a wait. */
-#define HEARTH_RESET_FIELDS(X) \
-	X(PG(tick_functions), "holds the engine's own function while there are any of PHP code")
-
-#define HEARTH_RESET_ROW(live, why) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_RESET, why});
 #define HEARTH_KEPT_ROW(live, why) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_KEPT, why});
 
 static void add_engine(void)
@@ -96,7 +91,6 @@ static void add_engine(void)
 	const virtual_cwd_globals *cwd = (const void *) ((char *) realpath_cache_get_buckets() - offsetof(virtual_cwd_globals, realpath_cache));
 
 	HEARTH_KEPT_FIELDS(HEARTH_KEPT_ROW)
-	HEARTH_RESET_FIELDS(HEARTH_RESET_ROW)
 	add((hearth_state_row){"CWDG(realpath_cache)", "engine", &cwd->realpath_cache_size,
 		sizeof *cwd - offsetof(virtual_cwd_globals, realpath_cache_size), HEARTH_STATE_KEPT, "a cache with a time limit"});
 }

@@ -75,6 +75,7 @@ const SOURCES: &[&str] = &[
     "timers.c",
     "upload_progress.c",
     "use.c",
+    "use_functions.c",
     "user_ini.c",
     "waiters.c",
     "watch.c",

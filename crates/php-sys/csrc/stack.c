@@ -144,6 +144,7 @@ static void on_destroy(zend_fiber_context *context)
 	hearth_stack *stack = context->reserved[handle];
 
 	hearth_sections_forget(context);
+	hearth_use_forget_stack(context);
 	if (!stack) {
 		return;
 	}

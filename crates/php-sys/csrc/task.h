@@ -274,6 +274,8 @@ void hearth_use_begins(hearth_task *task);
 void hearth_use_ends(hearth_task *task);
 /* It broke: what it used is free. */
 void hearth_use_forget(hearth_task *task);
+/* The stack of `context` is no more. */
+void hearth_use_forget_stack(const zend_fiber_context *context);
 size_t hearth_read_post(char *buffer, size_t length);
 bool hearth_form_is_due(void);
 bool hearth_form_is_readable(hearth_request_state *state, bool wanted);

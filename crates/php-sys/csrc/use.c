@@ -180,18 +180,64 @@ void hearth_use_ends(hearth_task *task)
 	}
 }
 
-void hearth_use_forget(hearth_task *task)
+/*
+ * A call in which PHP code may run and wait, until it returns. It is noted elsewhere than on its stack: a fatal error leaves the call
+ * without an end, and a Fiber's stack goes with it.
+ */
+typedef struct nested_call {
+	hearth_used used[HEARTH_MOST_USED];
+	uint32_t count;
+	const hearth_task *task;
+	const zend_fiber_context *context;
+	struct nested_call *next;
+} nested_call;
+
+static nested_call *nested_calls, *spare_calls;
+
+static nested_call *begin_nested(const void *const *what, uint32_t count, const hearth_watch *watch)
 {
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (hearth_used **place = &buckets[i]; *place;) {
-			if ((*place)->task == task) {
-				*place = (*place)->next;
-				in_use--;
-			} else {
-				place = &(*place)->next;
-			}
+	nested_call *call = spare_calls;
+
+	if (call) {
+		spare_calls = call->next;
+	} else {
+		call = pemalloc(sizeof *call, 1);
+	}
+	call->count = count;
+	call->task = hearth_current;
+	call->context = EG(current_fiber_context);
+	call->next = nested_calls;
+	nested_calls = call;
+	add(call->used, what, count, hearth_current, watch);
+	return call;
+}
+
+/* Those of `task`, or on the stack of `context`, or the one. */
+static void end_nested(const hearth_task *task, const zend_fiber_context *context, const nested_call *one)
+{
+	for (nested_call **place = &nested_calls; *place;) {
+		nested_call *call = *place;
+
+		if (call == one || (task && call->task == task) || call->context == context) {
+			remove_all(call->used, call->count);
+			*place = call->next;
+			call->next = spare_calls;
+			spare_calls = call;
+		} else {
+			place = &call->next;
 		}
 	}
+}
+
+void hearth_use_forget(hearth_task *task)
+{
+	hearth_use_ends(task);
+	end_nested(task, NULL, NULL);
+}
+
+void hearth_use_forget_stack(const zend_fiber_context *context)
+{
+	end_nested(NULL, context, NULL);
 }
 
 /* The other task that uses one of these. */
@@ -261,9 +307,9 @@ static bool closes_what_is_waited_on(zend_execute_data *call)
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
-	hearth_used used[HEARTH_MOST_USED];
 	uint32_t count = 0;
 	hearth_task *other;
+	nested_call *nested;
 
 	if (in_use) {
 		count = collect(call, what);
@@ -284,112 +330,22 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 		return;
 	}
 	count = collect(call, what);
-	add(used, what, count, hearth_current, watch);
+	nested = begin_nested(what, count, watch);
 	watch->original(call, return_value);
-	remove_all(used, count);
+	end_nested(NULL, NULL, nested);
 }
 
-/* ---- which functions ---- */
-
-/* All functions and methods of these extensions. */
-static const char *const modules[] = {
-	"pdo", "mysqli", "pgsql", "redis", "memcached", "memcache", "sqlite3", "curl", "sockets", "ldap", "odbc", "imap", "ftp", "ssh2",
-	"amqp", "oci8", "interbase", "mongodb",
-};
-
-/* Others, and those of the extensions above that call PHP code. */
-static const struct {
-	const char *name;
-	uint8_t use;
-} functions[] = {
-	{"fclose", HEARTH_CLOSES},
-	{"pclose", HEARTH_CLOSES},
-	{"stream_socket_shutdown", HEARTH_CLOSES},
-	{"flock", HEARTH_IN_USE_SHARED},
-	{"fread", HEARTH_IN_USE_NESTED},
-	{"fwrite", HEARTH_IN_USE_NESTED},
-	{"fgets", HEARTH_IN_USE_NESTED},
-	{"fgetc", HEARTH_IN_USE_NESTED},
-	{"fgetcsv", HEARTH_IN_USE_NESTED},
-	{"fputcsv", HEARTH_IN_USE_NESTED},
-	{"fscanf", HEARTH_IN_USE_NESTED},
-	{"fpassthru", HEARTH_IN_USE_NESTED},
-	{"fflush", HEARTH_IN_USE_NESTED},
-	{"fseek", HEARTH_IN_USE_NESTED},
-	{"rewind", HEARTH_IN_USE_NESTED},
-	{"feof", HEARTH_IN_USE_NESTED},
-	{"ftruncate", HEARTH_IN_USE_NESTED},
-	{"stream_get_contents", HEARTH_IN_USE_NESTED},
-	{"stream_get_line", HEARTH_IN_USE_NESTED},
-	{"stream_copy_to_stream", HEARTH_IN_USE_NESTED},
-	{"stream_socket_accept", HEARTH_IN_USE},
-	{"stream_socket_recvfrom", HEARTH_IN_USE},
-	{"stream_socket_sendto", HEARTH_IN_USE},
-	{"stream_socket_enable_crypto", HEARTH_IN_USE},
-	{"curl_exec", HEARTH_IN_USE_NESTED},
-	{"curl_multi_exec", HEARTH_IN_USE_NESTED},
-};
-
-static bool is_listed(const zend_module_entry *module)
-{
-	if (module && strncasecmp(module->name, "pdo_", 4) == 0) {
-		return true;
-	}
-	for (size_t i = 0; module && i < sizeof modules / sizeof *modules; i++) {
-		if (strcasecmp(module->name, modules[i]) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-bool hearth_waits_in_its_calls(const zend_class_entry *ce)
-{
-	return ce->type == ZEND_INTERNAL_CLASS && is_listed(ce->info.internal.module);
-}
-
-static void use_all(HashTable *all)
-{
-	static const zend_module_entry *last;
-	static bool listed;
-	zend_function *function;
-
-	ZEND_HASH_FOREACH_PTR(all, function) {
-		if (function->type != ZEND_INTERNAL_FUNCTION) {
-			continue;
-		}
-		if (function->internal_function.module != last) {
-			last = function->internal_function.module;
-			listed = is_listed(last);
-		}
-		if (listed && !(function->common.fn_flags & ZEND_ACC_ABSTRACT)) {
-			hearth_watch_of(function)->use |= HEARTH_IN_USE;
-		}
-	} ZEND_HASH_FOREACH_END();
-}
+/* ---- setup ---- */
 
 static zend_class_entry *class_named(const char *name)
 {
 	return zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
 }
 
-void hearth_watch_use(void)
+void hearth_use_learn(void)
 {
-	zend_class_entry *ce;
-	zend_function *function;
-
 	stream_kind = php_file_le_stream();
 	persistent_stream_kind = php_file_le_pstream();
-	use_all(CG(function_table));
-	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
-		use_all(&ce->function_table);
-	} ZEND_HASH_FOREACH_END();
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
-		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-			hearth_watch_of(function)->use |= functions[i].use;
-		}
-	}
 	pdo = class_named("pdo");
 	pdo_statement = class_named("pdostatement");
 	mysqli = class_named("mysqli");

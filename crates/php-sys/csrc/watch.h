@@ -41,6 +41,8 @@ void hearth_watch_use(void);
 void hearth_watch_no_suspend(void);
 /* Is the call refused or done? */
 bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
+/* The classes and resources that use.c tells apart. */
+void hearth_use_learn(void);
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
 
 /* The argument with that number, from 1; NULL if it is not given. */

@@ -2,6 +2,7 @@
 
 mod bad_day;
 mod beside_load;
+mod callbacks;
 mod cancellation;
 mod children;
 mod crashes;

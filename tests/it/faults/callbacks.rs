@@ -1,0 +1,75 @@
+//! PHP code that C code calls in the middle of a list or a stream: it begins others there, or breaks, and they go on.
+
+use testkit::Server;
+
+use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
+
+const APP: &str = r#"
+final class Calls extends php_user_filter {
+    public function filter($in, $out, &$consumed, bool $closing): int {
+        ($this->params)();
+        while ($bucket = stream_bucket_make_writeable($in)) { $consumed += $bucket->datalen; stream_bucket_append($out, $bucket); }
+        return PSFS_PASS_ON;
+    }
+}
+stream_filter_register('calls', Calls::class);
+function filtered(Closure $fn) {
+    $stream = fopen('php://memory', 'w+');
+    stream_filter_append($stream, 'calls', STREAM_FILTER_WRITE, $fn);
+    fwrite($stream, 'text');
+}
+return function (Hearth\Request $request) {
+    switch ($request->path) {
+        case '/ticks':
+            // What runs on top is of another request. It takes memory as large as an entry of the engine's list.
+            $started = 0;
+            $tick = function () use (&$started) {
+                $started++;
+                Hearth\background(function () { for ($n = 0; $n < 50; $n++) { putenv("TICKS_$n=a text of some length"); } });
+            };
+            register_tick_function($tick);
+            declare(ticks=1) { $a = 1; $b = 2; $c = 3; }
+            if ($request->query('leave') === null) { unregister_tick_function($tick); }
+            return "$started started";
+        case '/no-ticks': declare(ticks=1) { $a = 1; } return 'none';
+        case '/break-in-fiber':
+            (new Fiber(fn () => filtered(function () { usleep(1000); trigger_error('in a filter', E_USER_ERROR); })))->start();
+            return 'not reached';
+        case '/break': filtered(function () { usleep(1000); trigger_error('in a filter', E_USER_ERROR); }); return 'not reached';
+        case '/slow': UNTIL_GO return 'slow done';
+        default: filtered(fn () => usleep(1000)); return 'fine';
+    }
+};
+"#;
+
+fn app() -> Server {
+    one_worker(&APP.replace("UNTIL_GO", UNTIL_GO)).start()
+}
+
+#[test]
+fn a_tick_function_may_begin_background_work() {
+    let server = app();
+    let worker = server.workers();
+    for target in ["/ticks", "/ticks?leave", "/ticks", "/ticks?leave"] {
+        assert_eq!(ok(&server.get(target)), "3 started", "{target}");
+        assert_eq!(ok(&server.get("/no-ticks")), "none", "after {target}");
+    }
+    assert_eq!(server.workers(), worker, "the worker was replaced");
+    server.stop();
+}
+
+/// What its call had in use is forgotten with it: the stack on which it was, a Fiber's, is no more.
+#[test]
+fn a_fatal_error_in_a_call_that_nests_ends_one_request() {
+    for path in ["/break", "/break-in-fiber"] {
+        let server = app();
+        let mut slow = server.connect();
+        slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+        until_handled(&server, 1);
+        assert_eq!(server.get(path).status, 500, "{path}");
+        let_go(&server);
+        assert_eq!(ok(&slow.response()), "slow done", "{path}");
+        assert_eq!(ok(&server.get("/")), "fine", "{path}");
+        server.stop();
+    }
+}

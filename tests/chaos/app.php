@@ -5,6 +5,8 @@ final class Context
 {
     public readonly string $token;
     public readonly string $id;
+    /** What makes the pieces of the answer. */
+    public ?Closure $body = null;
 
     public function __construct(public readonly Hearth\Request $request)
     {
@@ -169,6 +171,28 @@ function body(Context $c): void
     }
 }
 
+function bodyStream(Context $c): void
+{
+    if (home($c)) {
+        $text = '';
+        foreach ($c->request->stream() as $piece) {
+            $text .= $piece;
+        }
+        own($c, $text);
+    }
+}
+
+function files(Context $c): void
+{
+    if (home($c)) {
+        $file = $_FILES['f'] ?? null;
+        if (is_array($file) && is_string($file['tmp_name']) && is_file($file['tmp_name'])) {
+            own($c, file_get_contents($file['tmp_name']));
+            own($c, $file['name']);
+        }
+    }
+}
+
 function local(Context $c, Closure $fn): void
 {
     static $local = new Hearth\Local();
@@ -241,6 +265,8 @@ function revive(mixed $thing, int $n = 0): void
         $n % 3 === 2 ? $thing->throw(new Own('revived')) : $thing->resume();
     } elseif ($thing instanceof Generator) {
         quietly(fn () => $thing->next());
+    } elseif ($thing instanceof Hearth\Task) {
+        $n % 2 ? $thing->cancel() : quietly(fn () => $thing->await(0.005));
     }
 }
 

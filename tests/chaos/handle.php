@@ -10,6 +10,9 @@ spl_autoload_register(function (string $class) {
 /** What a handler returns: sometimes of another kind. */
 function answer(Context $c, int $how): mixed
 {
+    if ($c->body !== null) {
+        return $how % 2 ? Hearth\Response::stream(($c->body)()) : ($c->body)();
+    }
     return match ($how) {
         0 => "$c->token\n",
         1 => ['t' => $c->token],

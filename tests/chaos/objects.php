@@ -68,6 +68,11 @@ final class Speaks implements IteratorAggregate, ArrayAccess, Countable, JsonSer
     public function __set(string $name, mixed $value): void { ($this->fn)(); }
     public function __isset(string $name): bool { ($this->fn)(); return true; }
     public function __call(string $name, array $args): mixed { return ($this->fn)(); }
+    public function __unset(string $name): void { ($this->fn)(); }
+    public function __invoke(): mixed { return ($this->fn)(); }
+    public static ?Closure $next = null;
+    public static function __callStatic(string $name, array $args): mixed { [$fn, self::$next] = [self::$next, null]; return $fn ? $fn() : null; }
+    public function __debugInfo(): array { ($this->fn)(); return []; }
     public function __clone() { ($this->fn)(); }
     public function __serialize(): array { ($this->fn)(); return []; }
     public function __unserialize(array $data): void { nothing(); }
@@ -85,6 +90,17 @@ function nothing(): void
     usleep(200);
 }
 
+function more(int $n, Speaks $speaks): void
+{
+    unset($speaks->missing);
+    $speaks();
+    Speaks::$next = $speaks->fn;
+    Speaks::missing();
+    print_r($speaks, true);
+    in_array('a', [$speaks], false);
+    implode(',', [$speaks, $speaks]);
+}
+
 function magic(Context $c, int $n, Closure $fn): void
 {
     $speaks = new Speaks($fn);
@@ -100,6 +116,7 @@ function magic(Context $c, int $n, Closure $fn): void
         8 => $speaks['a'],
         9 => count($speaks),
         10 => json_encode([$speaks]),
+        11 => more($n, $speaks),
         default => implode(',', [$speaks, $speaks]),
     };
     see($c);

@@ -13,9 +13,10 @@ use crate::traffic::{self, Echo, Traffic};
 
 const HANDLERS: u64 = 120;
 /// The text of one script, in its order.
-const LIBRARY: [&str; 3] = [
+const LIBRARY: [&str; 4] = [
     include_str!("app.php"),
     include_str!("objects.php"),
+    include_str!("callbacks.php"),
     include_str!("handle.php"),
 ];
 /// Compiling it is a fatal error.

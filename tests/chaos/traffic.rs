@@ -1,7 +1,7 @@
 //! Clients: some wait, some leave, some send the next request before the answer; and the server that handlers ask.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -95,17 +95,26 @@ impl Traffic {
         let token = format!("T{:x}{number:06x}T", self.seed & 0xfff);
         let target = format!("/h/{handler}?t={token}&how={}", random.below(10));
         let common = format!("Host: x\r\nX-Token: {token}\r\nCookie: t={token}\r\n");
-        let bytes = if random.is(25) {
-            let body = format!(
-                "t={token}&more={}",
-                "x".repeat(usize::try_from(random.below(3000)).unwrap_or(0))
-            );
+        let more = "x".repeat(usize::try_from(random.below(3000)).unwrap_or(0));
+        let (kind, body) = match random.below(100) {
+            0..25 => (
+                "application/x-www-form-urlencoded",
+                format!("t={token}&more={more}"),
+            ),
+            25..33 => ("multipart/form-data; boundary=B", multipart(&token, &more)),
+            _ => ("", String::new()),
+        };
+        let length = body.len();
+        let bytes = if kind.is_empty() {
+            format!("GET {target} HTTP/1.1\r\n{common}\r\n")
+        } else if random.is(20) {
             format!(
-                "POST {target} HTTP/1.1\r\n{common}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
-                body.len()
+                "POST {target} HTTP/1.1\r\n{common}Content-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\r\n{body}\r\n0\r\n\r\n"
             )
         } else {
-            format!("GET {target} HTTP/1.1\r\n{common}\r\n")
+            format!(
+                "POST {target} HTTP/1.1\r\n{common}Content-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}"
+            )
         };
         Asked {
             token,
@@ -155,6 +164,9 @@ impl Traffic {
                 .then(|| usize::try_from(random.below(bytes.len() as u64)).unwrap_or(0));
             let sent = send(&client, &bytes, torn);
             if leaves {
+                if random.is(20) {
+                    let _ = client.stream().shutdown(Shutdown::Write);
+                }
                 thread::sleep(Duration::from_micros(random.below(6000)));
                 return true;
             }
@@ -190,6 +202,14 @@ impl Traffic {
         }
         true
     }
+}
+
+/// A form with a field and a file.
+fn multipart(token: &str, more: &str) -> String {
+    format!(
+        "--B\r\nContent-Disposition: form-data; name=\"t\"\r\n\r\n{token}\r\n\
+         --B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"{token}\"\r\n\r\n{token}{more}\r\n--B--\r\n"
+    )
 }
 
 /// Everything, or in two parts.

@@ -22,4 +22,4 @@ pub use problem::{Problem, Problems};
 pub use raw::{Given, Raw, Source};
 pub use reference::reference;
 pub use resolve::{Effective, control_paths, effective, resolve};
-pub use settings::{Dispatch, Level, Listen, Mode, Settings, Workers};
+pub use settings::{Dispatch, Level, Listen, MOST_WORKERS, Mode, Settings, Workers};

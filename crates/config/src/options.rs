@@ -175,6 +175,41 @@ pub const OPTIONS: &[Opt] = &[
                starts four per CPU that this process may use.",
     },
     Opt {
+        key: "workers.min",
+        flag: Some("workers-min"),
+        value: "N",
+        kind: Kind::Count { min: 1, max: 1024 },
+        default: "",
+        group: Group::Workers,
+        short: "The least number of workers, instead of a fixed one",
+        long: "One per CPU where only workers.max is given. With either of the two the number of workers follows the load: \
+               another is forked when requests wait, the workers wait too, and a processor has nothing to do. That takes \
+               balanced dispatch.",
+    },
+    Opt {
+        key: "workers.max",
+        flag: Some("workers-max"),
+        value: "N|auto",
+        kind: Kind::Workers,
+        default: "auto",
+        group: Group::Workers,
+        short: "The greatest number of workers; auto: by memory",
+        long: "Holds where workers.min or workers.max is given. `auto`: as long as a tenth of the memory (of the machine, or \
+               of the control group) stays free after another worker, which is taken to cost what one costs now: its \
+               proportional set size. Never more than 1024.",
+    },
+    Opt {
+        key: "workers.idle_timeout",
+        flag: Some("idle-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds { zero: None },
+        default: "30",
+        group: Group::Workers,
+        short: "A worker above workers.min leaves after so long without a request",
+        long: "It finishes what it has, so no request is lost. The front asks the same few workers first while little is \
+               asked, so the others become idle.",
+    },
+    Opt {
         key: "workers.concurrency",
         flag: Some("concurrency"),
         value: "N",
@@ -211,6 +246,20 @@ pub const OPTIONS: &[Opt] = &[
         group: Group::Workers,
         short: "Balanced: requests that may wait for an idle worker",
         long: "First come, first served. A request beyond it is answered 503 with Retry-After.",
+    },
+    Opt {
+        key: "workers.queue_timeout",
+        flag: Some("queue-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("no limit"),
+        },
+        default: "10",
+        group: Group::Workers,
+        short: "Balanced: time that a request may wait for a worker",
+        long: "After that it is answered 503 with Retry-After. While the queue has not been empty for that long, a tenth of \
+               the time is the limit: then more comes than the workers can do, and a queue in which each request waits to \
+               the limit serves none of them better than a short one.",
     },
     Opt {
         key: "workers.max_requests",
@@ -476,7 +525,7 @@ mod tests {
             );
         }
         assert!(
-            OPTIONS.len() <= 30,
+            OPTIONS.len() <= 45,
             "a new option must say what it replaces"
         );
     }

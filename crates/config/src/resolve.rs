@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::options::{Kind, OPTIONS, Opt, option};
 use crate::problem::{Problem, Problems};
 use crate::raw::{Given, Raw, Source};
-use crate::settings::{Dispatch, Listen, Mode, Settings, Workers};
+use crate::settings::{Dispatch, Listen, Mode, Settings, Workers, cpus};
 use crate::value;
 
 /// All settings, or all mistakes.
@@ -27,12 +27,12 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         listen: r.listen(),
         follow: r.follow(),
         deny: r.deny(),
-        workers: r
-            .one("workers.count", value::workers)
-            .unwrap_or(Workers::Auto),
+        workers: r.workers(),
         concurrency: r.concurrency(mode),
         dispatch: r.dispatch(),
         queue: r.count("workers.queue"),
+        queue_timeout: r.seconds("workers.queue_timeout"),
+        idle_timeout: r.seconds("workers.idle_timeout"),
         max_requests: r.count("workers.max_requests"),
         max_memory: r
             .one("workers.max_memory", value::bytes)
@@ -247,6 +247,55 @@ impl Resolver<'_> {
         match mode {
             Mode::Classic => Some(1),
             Mode::Resident => number,
+        }
+    }
+
+    /// A fixed number, or between two.
+    fn workers(&mut self) -> Workers {
+        let count = self
+            .one("workers.count", value::workers)
+            .unwrap_or(Workers::Auto);
+        let least = self.raw.winner("workers.min").cloned();
+        let most = self.raw.winner("workers.max").cloned();
+        let Some(given) = most.as_ref().or(least.as_ref()) else {
+            return count;
+        };
+        let place = given.source.to_string();
+        if let Workers::Count(n) = count {
+            let what = format!(
+                "workers.count = {n} is a fixed number; leave it out where workers.min and workers.max are given"
+            );
+            self.problems.push(Problem { place, what });
+            return count;
+        }
+        let most = match self.one("workers.max", value::workers) {
+            Some(Workers::Count(n)) => Some(n),
+            _ => None,
+        };
+        let least = match least {
+            Some(_) => self.count("workers.min"),
+            None => cpus().min(most.unwrap_or(u32::MAX)),
+        };
+        if let Some(what) = self.contradiction(least, most) {
+            self.problems.push(Problem { place, what });
+        }
+        match most {
+            Some(most) if most <= least => Workers::Count(least),
+            _ => Workers::Between { least, most },
+        }
+    }
+
+    fn contradiction(&self, least: u32, most: Option<u32>) -> Option<String> {
+        let dispatch = self.raw.winner("workers.dispatch");
+        match most {
+            Some(most) if most < least => Some(format!(
+                "workers.min = {least} is more than workers.max = {most}"
+            )),
+            Some(most) if most == least => None,
+            _ if dispatch.is_some_and(|given| given.text == "direct") => Some(
+                "with direct dispatch the number of workers is fixed; set workers.count, or workers.dispatch = \"balanced\"".into(),
+            ),
+            _ => None,
         }
     }
 

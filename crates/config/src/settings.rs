@@ -44,24 +44,32 @@ pub enum Dispatch {
 pub enum Workers {
     Auto,
     Count(u32),
+    /// As many as are needed. `most` is `None` where memory is the limit.
+    Between {
+        least: u32,
+        most: Option<u32>,
+    },
 }
+
+/// The most workers that there can be.
+pub const MOST_WORKERS: u32 = 1024;
 
 /// With `auto`, workers that serve one request at a time: one waits for its database while others compute.
 const PER_CPU: u32 = 4;
 
+/// CPUs that this process may use.
+pub(crate) fn cpus() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+}
+
 impl Workers {
-    /// The number: `auto` is one per CPU that this process may use, several where a worker serves one request at a time.
+    /// The number at the start: `auto` is one per CPU that this process may use, several where a worker serves one request
+    /// at a time.
     pub fn number(self, concurrency: u32) -> u32 {
         match self {
-            Workers::Count(n) => n,
-            Workers::Auto => {
-                let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-                if concurrency == 1 {
-                    cpus * PER_CPU
-                } else {
-                    cpus
-                }
-            }
+            Workers::Count(n) | Workers::Between { least: n, .. } => n,
+            Workers::Auto if concurrency == 1 => cpus() * PER_CPU,
+            Workers::Auto => cpus(),
         }
     }
 }
@@ -95,6 +103,10 @@ pub struct Settings {
     pub dispatch: Option<Dispatch>,
     /// Requests that may wait for a worker when dispatch is balanced.
     pub queue: u32,
+    /// How long one may wait.
+    pub queue_timeout: Duration,
+    /// How long a worker above the least number has nothing to do before it leaves.
+    pub idle_timeout: Duration,
     /// Requests after which a worker is replaced; 0 is never.
     pub max_requests: u32,
     /// Bytes of its own memory above which a worker is replaced; 0 is never.
@@ -126,7 +138,8 @@ pub struct Settings {
 impl Settings {
     /// Who accepts, for workers with so many requests in flight.
     pub fn dispatch(&self, concurrency: u32) -> Dispatch {
-        self.dispatch.unwrap_or(if concurrency == 1 {
+        let is_elastic = matches!(self.workers, Workers::Between { .. });
+        self.dispatch.unwrap_or(if concurrency == 1 || is_elastic {
             Dispatch::Balanced
         } else {
             Dispatch::Direct

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::settings::{Dispatch, Level, Listen, Mode, Workers};
+use crate::settings::{Dispatch, Level, Listen, MOST_WORKERS, Mode, Workers};
 
 /// The kernel's limit for the path of a Unix socket.
 const MAX_SOCKET_PATH: usize = 107;
@@ -33,7 +33,7 @@ pub(crate) fn workers(text: &str) -> Result<Workers, String> {
     if text == "auto" {
         return Ok(Workers::Auto);
     }
-    match count(text, 1, 1024) {
+    match count(text, 1, MOST_WORKERS) {
         Ok(n) => Ok(Workers::Count(n)),
         Err(what) => Err(format!("{what}, nor \"auto\"")),
     }

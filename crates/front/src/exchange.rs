@@ -14,6 +14,7 @@ use crate::flight::{Outcome, Waiting};
 use crate::reply::{self, Reply, plain};
 use crate::run::Front;
 use crate::upload::{self, Upload};
+use crate::workers::Refused;
 use crate::{files, forward};
 
 /// A request that ran for longer than this when its worker died is not given to another: it may well be the reason.
@@ -126,13 +127,8 @@ async fn give(
 ) -> Result<Response<Reply>, Response<Reply>> {
     let mut again = false;
     loop {
-        let Ok(slot) = front.workers.reserve(again).await else {
-            front.board.count(Counter::Unavailable, 1);
-            let mut response = plain(503, "Service Unavailable\n");
-            // Seconds after which a client may try again.
-            response.head.fields.push("Retry-After", "1");
-            return Err(response);
-        };
+        let slot = front.workers.reserve(again).await;
+        let slot = slot.map_err(|why| unavailable(front, why))?;
         let waiting = Waiting {
             workers: Rc::clone(&front.workers),
             flight: front.workers.post(slot, &asked.bytes, &asked.files, again),
@@ -145,6 +141,7 @@ async fn give(
                 return passed.ok_or_else(|| bad_gateway(front));
             }
             Outcome::Lost(after) => after,
+            Outcome::Expired => return Err(unavailable(front, Refused::Expired)),
         };
         if departure.is_end() {
             // The connection is closed without an answer.
@@ -157,6 +154,17 @@ async fn give(
         Asked::mark_again(&mut asked.bytes);
         front.board.count(Counter::Retries, 1);
     }
+}
+
+fn unavailable(front: &Front, why: Refused) -> Response<Reply> {
+    front.board.count(Counter::Unavailable, 1);
+    if why == Refused::Expired {
+        front.board.count(Counter::QueueTimeouts, 1);
+    }
+    let mut response = plain(503, "Service Unavailable\n");
+    // Seconds after which a client may try again.
+    response.head.fields.push("Retry-After", "1");
+    response
 }
 
 fn bad_gateway(front: &Front) -> Response<Reply> {

@@ -45,6 +45,8 @@ pub(crate) enum Outcome {
     Answer(Bytes, Option<Rc<Store>>),
     /// Its worker is gone, so long after it had claimed it.
     Lost(Duration),
+    /// No worker has claimed it in time.
+    Expired,
 }
 
 impl Flight {
@@ -113,6 +115,16 @@ impl Flight {
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
+    }
+
+    /// It has waited for a worker for as long as it may.
+    pub(crate) fn expire(&self) {
+        self.settle(Outcome::Expired);
+    }
+
+    /// It waits for a worker for longer than this.
+    pub(crate) fn waits_for(&self, time: Duration) -> bool {
+        !self.claimed.get() && self.posted.elapsed() >= time
     }
 
     /// Its worker is gone, or has done with it without an answer.

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::connection;
 use crate::reply::Reply;
-use crate::workers::Workers;
+use crate::workers::{self, Workers};
 use crate::{channel, clock, files};
 
 /// How long it goes on when the supervisor has gone without a word.
@@ -122,6 +122,8 @@ async fn serve(
         }
     };
     spawn_local(clock::run(Rc::clone(&front)));
+    spawn_local(workers::watch_queue(Rc::clone(&front.workers)));
+    spawn_local(workers::ask_for_more(Rc::clone(&front)));
     front.say(&FromFront::Ready);
     let deadline = front.until_told().await?;
     front.drain(deadline).await;
@@ -203,7 +205,7 @@ impl Front {
         });
         self.keepalive_timeout
             .set(milliseconds(settings.keepalive_timeout));
-        self.workers.set_queue(settings.queue as usize);
+        self.workers.change(&settings);
         let site = settings.site.map(|place| files::site(&place)).transpose();
         let site = site.unwrap_or_else(|error| {
             self.trouble(format!(

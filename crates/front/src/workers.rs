@@ -3,6 +3,8 @@
 //! Nothing is given to a certain worker: whoever is idle claims what was posted first (the crate `relay`). What is
 //! decided here is whom to wake ([`waking`]).
 
+mod queue;
+mod shortage;
 mod waking;
 
 use std::cell::{Cell, RefCell};
@@ -13,7 +15,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
-use ipc::{Channel, ToDoor};
+use ipc::{Channel, FrontSettings, ToDoor};
 use relay::{Desk, Lane, News, Order, Reserved};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -28,6 +30,11 @@ use crate::flight::Flight;
 use crate::line::Line;
 use crate::store::Broken;
 use crate::streamed;
+
+use self::queue::{Queue, waited};
+pub(crate) use self::queue::{Refused, run as watch_queue};
+use self::shortage::Shortage;
+pub(crate) use self::shortage::ask_for_more;
 
 /// Requests are posted, and answers left where they are, so often at most before both are looked at.
 const IN_A_ROW: u32 = 32;
@@ -56,8 +63,8 @@ pub(crate) struct Workers {
     unclaimed: Cell<usize>,
     /// Who waits for a slot.
     line: Rc<Line<Reserved>>,
-    /// How many may wait for a worker.
-    queue: Cell<usize>,
+    queue: Queue,
+    shortage: Shortage,
     pub(crate) board: Rc<Writer>,
 }
 
@@ -71,10 +78,6 @@ pub(crate) struct Worker {
     pub(crate) stream: UnixStream,
     listener: RefCell<Option<AbortHandle>>,
 }
-
-/// As many wait as may.
-#[derive(Debug)]
-pub(crate) struct Full;
 
 impl Workers {
     pub(crate) fn new(board: Rc<Writer>) -> io::Result<Rc<Workers>> {
@@ -97,31 +100,20 @@ impl Workers {
             flights: RefCell::default(),
             unclaimed: Cell::new(0),
             line: Line::new(),
-            queue: Cell::new(0),
+            queue: Queue::new(),
+            shortage: Shortage::default(),
             board,
         }))
     }
 
-    pub(crate) fn set_queue(&self, limit: usize) {
-        self.queue.set(limit);
+    pub(crate) fn change(&self, settings: &FrontSettings) {
+        let timeout = Duration::try_from_secs_f64(settings.queue_timeout);
+        let timeout = timeout.unwrap_or(Duration::ZERO);
+        self.queue.set_limits(settings.queue as usize, timeout);
+        self.shortage.set_elastic(settings.is_elastic);
     }
 
     // ---- requests ----
-
-    /// A slot for a request, in turn; `again` before all others, whatever the limit.
-    pub(crate) async fn reserve(&self, again: bool) -> Result<Reserved, Full> {
-        if !again && self.waiting() >= self.queue.get() {
-            let room = self.desk.room();
-            if self.waiting() >= self.queue.get() + room {
-                return Err(Full);
-            }
-        }
-        if let Some(slot) = self.slot() {
-            return Ok(slot);
-        }
-        let _waits = Waits::new(&self.board);
-        Ok(self.line.line_up(again).await)
-    }
 
     fn slot(&self) -> Option<Reserved> {
         if self.line.is_waited_for() {
@@ -157,6 +149,7 @@ impl Workers {
         let order = self.desk.post(slot, lane(again));
         let flight = Rc::new(Flight::new(order, waits, files.to_vec()));
         self.unclaimed.set(self.unclaimed.get() + 1);
+        self.queue.enter(flight.posted, self.unclaimed.get());
         if waits {
             self.board.count(Counter::Queued, 1);
         }
@@ -235,6 +228,14 @@ impl Workers {
         }
     }
 
+    /// A worker has taken it.
+    fn taken(&self, flight: &Flight) {
+        self.claimed(flight);
+        if self.unclaimed.get() == 0 {
+            self.queue.emptied();
+        }
+    }
+
     /// Its slot is free.
     fn forget(&self, flight: &Flight) {
         self.flights.borrow_mut()[usize::from(flight.order.slot)] = None;
@@ -248,7 +249,7 @@ impl Workers {
         self.posted.set(0);
         self.desk.passed(|order| {
             if let Some(flight) = self.flight(order) {
-                self.claimed(&flight);
+                self.taken(&flight);
             }
         });
         self.desk.news(|news| self.heard(news, Duration::ZERO));
@@ -263,7 +264,7 @@ impl Workers {
             // Nobody asked for it: a worker writes where it should not.
             return;
         };
-        self.claimed(&flight);
+        self.taken(&flight);
         if news.answered && flight.is_open() {
             let mut bytes = Vec::new();
             self.desk.read(news.order, &mut bytes);
@@ -361,33 +362,6 @@ impl Workers {
             .map(|flight| flight.files.clone())
             .unwrap_or_default()
     }
-}
-
-/// Counts one who waits, until he does not.
-struct Waits<'a> {
-    board: &'a Writer,
-    since: Instant,
-}
-
-impl<'a> Waits<'a> {
-    fn new(board: &'a Writer) -> Waits<'a> {
-        board.count(Counter::Queued, 1);
-        let since = Instant::now();
-        Waits { board, since }
-    }
-}
-
-impl Drop for Waits<'_> {
-    fn drop(&mut self) {
-        waited(self.board, self.since.elapsed());
-    }
-}
-
-/// One waits no more.
-fn waited(board: &Writer, time: Duration) {
-    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    board.count(Counter::Unqueued, 1);
-    board.count(Counter::QueuedMicroseconds, micros);
 }
 
 fn lane(again: bool) -> Lane {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = 256;
@@ -169,6 +169,10 @@ pub struct FrontSettings {
     pub max_body: u64,
     /// Requests that may wait for a worker.
     pub queue: u32,
+    /// Seconds that one may wait; 0 is no limit.
+    pub queue_timeout: f64,
+    /// There may be more workers: [`FromFront::Short`] is wanted.
+    pub is_elastic: bool,
 }
 
 /// Everything a front needs: the first message it gets.
@@ -213,6 +217,8 @@ pub enum FromFront {
     Ready,
     /// It cannot start.
     Failed { message: String },
+    /// Requests wait, no worker can take one, and processors have nothing to do: so many more workers would help.
+    Short { workers: u32 },
     /// Something went wrong that somebody should read.
     Trouble { message: String },
     /// Nothing did, but somebody may want to read it.

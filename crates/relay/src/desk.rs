@@ -10,7 +10,7 @@ use crate::layout::state::{
     ANSWERED, CANCELLED, CLAIMED, ENDED, HELD, LISTED, number, posted, seat as seat_of,
 };
 use crate::layout::{
-    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, RING, SEAT_CLAIMS, SEAT_CLOSED, SEAT_ROOM,
+    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, RING, SEAT_CLAIMS, SEAT_CLOSED, SEAT_ROOM, SEAT_RUNS,
     SEAT_SIGNALS, SEAT_SINCE, SEATS, SLOT_NEXT, SLOT_SINCE, SLOTS,
 };
 use crate::memory::{Memory, Order, now};
@@ -353,6 +353,17 @@ impl Desk {
             }
         }
         (active, asleep)
+    }
+
+    /// How many workers compute.
+    pub fn computing(&self) -> usize {
+        let seats = self.seats.borrow();
+        let runs = |seat: usize| self.memory.seat(seat as u16, SEAT_RUNS).load(Relaxed) != 0;
+        let taken = |seat: &usize| !matches!(seats[*seat], Place::Free);
+        (0..seats.len())
+            .filter(taken)
+            .filter(|seat| runs(*seat))
+            .count()
     }
 
     /// A worker that sleeps, to be woken now: the one with the fewest requests, because one that computes delays all that

@@ -5,7 +5,7 @@
 //! lanes   two: head, tail, ring of entries (number << 32 | slot); the first lane goes before the second
 //! awake   bits of the seats whose workers sleep
 //! seats   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC   3 requests that it has room for
-//!         4 times that the front had something to say about requests that it has
+//!         4 times that the front had something to say about requests that it has   5 whether its thread runs
 //! slots   0 state   1 the next in the list of news   2 bytes that are written   3 when it was claimed   8.. the bytes
 //! ```
 //!
@@ -19,7 +19,7 @@ pub const SEATS: usize = 1024;
 pub const ROOM: usize = (SLOT - SLOT_HEADER) * 8;
 
 /// "HRELAY", then the version of this layout.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HRELAY\x02\x00");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HRELAY\x03\x00");
 pub(crate) const AT_MAGIC: usize = 0;
 pub(crate) const AT_FRONT: usize = 8;
 pub(crate) const AT_NEWS: usize = 16;
@@ -42,6 +42,7 @@ pub(crate) const SEAT_CLAIMS: usize = 1;
 pub(crate) const SEAT_SINCE: usize = 2;
 pub(crate) const SEAT_ROOM: usize = 3;
 pub(crate) const SEAT_SIGNALS: usize = 4;
+pub(crate) const SEAT_RUNS: usize = 5;
 pub(crate) const AT_SEATS: usize = AT_SLEEPING + SLEEPING;
 
 pub(crate) const SLOT: usize = 2048;

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::layout::state::{ANSWERED, CANCELLED, CLAIMED, ENDED, HELD, LISTED, claimed, posted};
 use crate::layout::{
-    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, SEAT_CLAIMS, SEAT_CLOSED, SEAT_ROOM, SEAT_SIGNALS,
-    SEAT_SINCE, SEATS, SLOT_NEXT, SLOT_SINCE,
+    ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, SEAT_CLAIMS, SEAT_CLOSED, SEAT_ROOM, SEAT_RUNS,
+    SEAT_SIGNALS, SEAT_SINCE, SEATS, SLOT_NEXT, SLOT_SINCE,
 };
 use crate::memory::{Memory, Order, now};
 
@@ -154,6 +154,12 @@ impl Seat {
     pub fn set_room(&self, room: u32) {
         let word = self.memory.seat(self.seat, SEAT_ROOM);
         word.store(u64::from(room), Relaxed);
+    }
+
+    /// Whether this worker computes, or waits for something.
+    pub fn set_runs(&self, runs: bool) {
+        let word = self.memory.seat(self.seat, SEAT_RUNS);
+        word.store(u64::from(runs), Relaxed);
     }
 
     /// No further request is for this worker.

@@ -169,7 +169,9 @@ fn the_one_with_the_fewest_requests_is_woken_first() {
         assert!(seat.sleep());
         seat
     });
-    assert_eq!(desk.room(), 24);
+    assert_eq!((desk.room(), desk.computing()), (24, 0));
+    seats[2].set_runs(true);
+    assert_eq!(desk.computing(), 1);
     seats[1].rise();
     assert_eq!(desk.room(), 16);
     assert!(seats[1].sleep());

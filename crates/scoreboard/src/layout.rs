@@ -92,6 +92,8 @@ counters! {
     /// Answers that the front gave in place of a worker: 502, 503.
     BadGateway = "bad_gateway",
     Unavailable = "unavailable",
+    /// Of those answered 503: they had waited for as long as they may.
+    QueueTimeouts = "queue_timeouts",
     /// Requests that were given to a second worker because the first had died.
     Retries = "retries",
     /// Requests that were not run, because they had killed two workers.

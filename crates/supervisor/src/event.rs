@@ -56,6 +56,8 @@ pub(crate) enum Timer {
     Kill(WorkerId),
     /// A zygote that is still there by now is killed.
     KillZygote(u32),
+    /// Look for workers that have nothing to do.
+    Idle,
     /// Start another front.
     Front,
     /// A front that is still there by now is killed.

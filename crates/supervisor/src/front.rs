@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use config::{Mode, Settings};
+use config::{Mode, Settings, Workers};
 use ipc::{
     Channel, FromFront, FrontSettings, FrontSite, FrontStart, MAX_DESCRIPTORS, PROTOCOL, ToFront,
 };
@@ -46,6 +46,8 @@ pub(crate) fn settings(settings: &Settings, app: &Path) -> FrontSettings {
         stall_timeout: settings.stall_timeout.as_secs_f64(),
         max_body: settings.max_body,
         queue: settings.queue,
+        queue_timeout: settings.queue_timeout.as_secs_f64(),
+        is_elastic: matches!(settings.workers, Workers::Between { .. }),
     }
 }
 

@@ -19,6 +19,7 @@ mod generation;
 mod holder;
 mod link;
 mod log;
+mod memory;
 mod metrics;
 mod pool;
 mod program;

@@ -4,9 +4,10 @@ mod pools;
 
 use std::fmt::{Display, Write};
 
+use config::MOST_WORKERS;
 use scoreboard::Counter;
 
-use crate::status::{FrontStatus, Status, WorkerStatus};
+use crate::status::{ElasticStatus, FrontStatus, Status, WorkerStatus};
 
 /// The page `/metrics`.
 pub(crate) fn page(status: &Status) -> String {
@@ -77,6 +78,9 @@ fn whole(page: &mut Page, status: &Status) {
         help,
         status.recycled,
     );
+    if let Some(elastic) = &status.elastic {
+        the_number(page, elastic);
+    }
     let begun = status.total(Counter::Tasks);
     let tasks = begun.saturating_sub(status.total(Counter::TasksFinished));
     page.one(
@@ -85,6 +89,23 @@ fn whole(page: &mut Page, status: &Status) {
         "Tasks running beside the requests' own.",
         tasks,
     );
+}
+
+/// Only where the number of workers follows the load.
+fn the_number(page: &mut Page, elastic: &ElasticStatus) {
+    let help = "The least number of workers.";
+    page.one("hearth_workers_min", "gauge", help, elastic.min);
+    let help = "The greatest number of workers; memory may be the limit before.";
+    let max = elastic.max.unwrap_or(MOST_WORKERS);
+    page.one("hearth_workers_max", "gauge", help, max);
+    let help = "Workers forked because requests waited.";
+    page.one("hearth_workers_added_total", "counter", help, elastic.added);
+    let help = "Workers that left because they had nothing to do.";
+    let name = "hearth_workers_retired_total";
+    page.one(name, "counter", help, elastic.retired);
+    let help = "What a worker costs, its share of shared memory included; 0: not measured yet.";
+    let cost = elastic.worker_bytes.unwrap_or(0);
+    page.one("hearth_worker_cost_bytes", "gauge", help, cost);
 }
 
 /// Only with balanced dispatch.
@@ -148,7 +169,11 @@ const COUNTERS: &[(Counter, &str)] = &[
     ),
     (
         Counter::Unavailable,
-        "Requests answered 503: the queue was full.",
+        "Requests answered 503: too many waited, or for too long.",
+    ),
+    (
+        Counter::QueueTimeouts,
+        "Requests answered 503: they had waited for workers.queue_timeout.",
     ),
     (
         Counter::Retries,

@@ -27,6 +27,9 @@ pub struct Status {
     /// Why the app is booted in each worker, if it is.
     pub cold: Option<String>,
     pub slots: u32,
+    /// Where the number of workers follows the load.
+    #[serde(default)]
+    pub elastic: Option<ElasticStatus>,
     pub reloads: u64,
     /// Workers that had to be replaced outside of reloads.
     pub restarts: u64,
@@ -54,6 +57,19 @@ pub struct FrontStatus {
     pub waiting: u64,
     pub resident_bytes: u64,
     pub restarts: u64,
+}
+
+/// Between which numbers of workers, and what was done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ElasticStatus {
+    pub min: u32,
+    /// `None`: by memory.
+    pub max: Option<u32>,
+    /// Workers that were added, and that have left because they had nothing to do.
+    pub added: u64,
+    pub retired: u64,
+    /// What one costs, its share of shared memory included, once that was looked at.
+    pub worker_bytes: Option<u64>,
 }
 
 /// One worker.
@@ -122,6 +138,9 @@ impl fmt::Display for Status {
             "reloads     {}, worker restarts {}, workers recycled {}",
             self.reloads, self.restarts, self.recycled
         )?;
+        if let Some(elastic) = &self.elastic {
+            self.write_elastic(elastic, f)?;
+        }
         if let Some(front) = &self.front {
             self.write_front(front, f)?;
         }
@@ -151,6 +170,18 @@ impl fmt::Display for Status {
 }
 
 impl Status {
+    fn write_elastic(&self, elastic: &ElasticStatus, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = elastic.max.map_or("auto".into(), |max| max.to_string());
+        let cost = elastic.worker_bytes.map_or(String::new(), |bytes| {
+            format!("; a worker costs {:.1} MB", bytes as f64 / 1e6)
+        });
+        writeln!(
+            f,
+            "workers     {}, of {} to {most}; {} added, {} retired{cost}",
+            self.slots, elastic.min, elastic.added, elastic.retired
+        )
+    }
+
     fn write_front(&self, front: &FrontStatus, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pid = front.pid.map_or("-".into(), |pid| pid.to_string());
         let queued = self.total(Counter::Queued);
@@ -166,9 +197,10 @@ impl Status {
         )?;
         writeln!(
             f,
-            "queue       {} waiting; {queued} have waited, {waited:.1} ms on average; {} answered 503, {} 502, {} retried",
+            "queue       {} waiting; {queued} have waited, {waited:.1} ms on average; {} answered 503 ({} after workers.queue_timeout), {} 502, {} retried",
             front.waiting,
             self.total(Counter::Unavailable),
+            self.total(Counter::QueueTimeouts),
             self.total(Counter::BadGateway),
             self.total(Counter::Retries),
         )
@@ -226,6 +258,7 @@ pub(crate) mod tests {
             php: "8.2.36".into(),
             cold: None,
             slots: 2,
+            elastic: None,
             reloads: 2,
             restarts: 4,
             recycled: 7,
@@ -261,6 +294,8 @@ slot  generation      pid  state     requests  in flight  connections       RSS 
                 "queued" => *value = 50,
                 "queued_microseconds" => *value = 125_000,
                 "retries" => *value = 3,
+                "unavailable" => *value = 7,
+                "queue_timeouts" => *value = 5,
                 _ => {}
             }
         }
@@ -275,12 +310,31 @@ slot  generation      pid  state     requests  in flight  connections       RSS 
         });
         let expected = "\
 front       ready, pid 101, up 5.0s, 12 connections, 6.3 MB, restarts 1
-queue       4 waiting; 50 have waited, 2.5 ms on average; 0 answered 503, 0 502, 3 retried
+queue       4 waiting; 50 have waited, 2.5 ms on average; 7 answered 503 (5 after workers.queue_timeout), 0 502, 3 retried
 
 slot";
         assert!(status.to_string().contains(expected), "{status}");
         let text = serde_json::to_string(&status).unwrap();
         assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
+    }
+
+    #[test]
+    fn a_number_of_workers_that_follows_the_load_has_a_line() {
+        let mut status = sample();
+        let mut elastic = ElasticStatus {
+            min: 1,
+            max: Some(8),
+            added: 3,
+            retired: 2,
+            worker_bytes: None,
+        };
+        status.elastic = Some(elastic.clone());
+        let expected = "\nworkers     2, of 1 to 8; 3 added, 2 retired\n";
+        assert!(status.to_string().contains(expected), "{status}");
+        (elastic.max, elastic.worker_bytes) = (None, Some(3_400_000));
+        status.elastic = Some(elastic);
+        let expected = "\nworkers     2, of 1 to auto; 3 added, 2 retired; a worker costs 3.4 MB\n";
+        assert!(status.to_string().contains(expected), "{status}");
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub(crate) struct Worker {
     pub(crate) door: Option<OwnedFd>,
     link: Link<ToWorker>,
     is_killed: Cell<bool>,
+    /// Since when it has begun no request, and how many it had begun then.
+    quiet: (Instant, u64),
     /// Names the process and no later one of the same number.
     handle: Option<OwnedFd>,
 }
@@ -77,8 +79,17 @@ impl Worker {
             door,
             link,
             is_killed: Cell::new(false),
+            quiet: (since, 0),
             handle: None,
         }
+    }
+
+    /// How long it has had nothing to do; `begun` are the requests that it has begun by now, of which some may be in flight.
+    pub(crate) fn idle_for(&mut self, begun: u64, in_flight: u64) -> Duration {
+        if in_flight > 0 || begun != self.quiet.1 {
+            self.quiet = (Instant::now(), begun);
+        }
+        self.quiet.0.elapsed()
     }
 
     /// It exists. `handle` is its pidfd; from now on its end is noticed, whatever its parent says.

@@ -123,6 +123,7 @@ pub(crate) async fn serve(worker: Rc<Worker>, link: Link, before: Option<JoinHan
     }
     let link = Rc::new(link);
     LINK.set(Some(Rc::clone(&link)));
+    link.seat.set_runs(true);
     claimers::promote(&link, &worker);
     poll_fn(|context| link.poll_front(context)).await;
     link.is_gone.set(true);
@@ -210,6 +211,7 @@ impl Link {
     }
 
     fn park(&self) {
+        self.seat.set_runs(false);
         let claims = self.waiting.borrow().is_some() && !self.host.is_leaving();
         if !claims {
             return;
@@ -222,6 +224,7 @@ impl Link {
     }
 
     fn unpark(&self) {
+        self.seat.set_runs(true);
         if self.is_asleep.replace(false) {
             self.seat.rise();
         }

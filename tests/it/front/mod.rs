@@ -4,6 +4,7 @@ mod bodies;
 mod clients;
 mod concurrent;
 mod deaths;
+mod elastic;
 mod endings;
 mod queue;
 mod refusals;

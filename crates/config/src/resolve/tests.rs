@@ -52,6 +52,56 @@ fn defaults_are_enough() {
 }
 
 #[test]
+fn a_number_of_workers_is_fixed_or_between_two() {
+    let workers = |flags: &[&str]| {
+        let mut words = vec!["app.php"];
+        words.extend(flags);
+        said(None, &[], &words).settings()
+    };
+    let elastic = workers(&["--workers-min", "2"]);
+    let (least, most) = (2, None);
+    assert_eq!(elastic.workers, Workers::Between { least, most });
+    assert_eq!(elastic.dispatch(256), Dispatch::Balanced);
+    let (least, most) = (2, Some(9));
+    let both = workers(&["--workers-min", "2", "--workers-max", "9"]);
+    assert_eq!(both.workers, Workers::Between { least, most });
+    let one = workers(&["--workers-max", "1"]);
+    assert_eq!(one.workers, Workers::Count(1), "fewer than processors");
+    let same = workers(&[
+        "--workers-min",
+        "3",
+        "--workers-max",
+        "3",
+        "--dispatch",
+        "direct",
+    ]);
+    assert_eq!(same.workers, Workers::Count(3));
+}
+
+#[test]
+fn what_is_said_of_workers_must_not_contradict() {
+    for (flags, expected) in [
+        (
+            ["--workers", "4", "--workers-max", "8"].as_slice(),
+            "workers.count = 4 is a fixed number",
+        ),
+        (
+            &["--workers-min", "9", "--workers-max", "8"],
+            "workers.min = 9 is more than workers.max = 8",
+        ),
+        (
+            &["--workers-max", "auto", "--dispatch", "direct"],
+            "with direct dispatch the number of workers is fixed",
+        ),
+    ] {
+        let mut words = vec!["app.php"];
+        words.extend(flags);
+        let problems = said(None, &[], &words).problems();
+        assert!(problems.contains(expected), "{problems}");
+    }
+}
+
+#[test]
 fn flags_win_over_environment_and_that_over_the_file() {
     let file =
         "app = 'from/file.php'\n[workers]\ncount = 2\nconcurrency = 10\n[request]\ntimeout = 1.5\n";

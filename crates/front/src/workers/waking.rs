@@ -12,6 +12,9 @@ use super::Workers;
 /// For so long a worker that does not sleep is expected to claim the next request soon.
 const PATIENCE: Duration = Duration::from_micros(200);
 
+/// How often all is looked at while no worker sleeps and there may be more of them.
+const SHORT: Duration = Duration::from_millis(2);
+
 /// What goes on for longer than this looks in between.
 const LATE: Duration = Duration::from_micros(100);
 
@@ -48,10 +51,12 @@ impl Workers {
         let unclaimed = self.unclaimed.get();
         if unclaimed == 0 {
             self.rings.set(0);
+            self.shortage.over();
             return;
         }
         let patience = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
         let (active, asleep) = self.desk.active(patience);
+        self.look_at_shortage(unclaimed, asleep);
         let wanted = unclaimed.min(self.parallel << self.rings.get().min(16));
         for _ in 0..wanted.saturating_sub(active).min(asleep) {
             match self.desk.wake() {
@@ -66,8 +71,12 @@ impl Workers {
     pub(crate) fn park(&self) {
         loop {
             self.turn();
-            if self.unclaimed.get() > 0 && self.desk.active(0).1 > 0 {
-                self.set_timer();
+            if self.unclaimed.get() > 0 {
+                match self.desk.active(0).1 > 0 {
+                    true => self.set_timer(PATIENCE),
+                    false if self.shortage.is_elastic() => self.set_timer(SHORT),
+                    false => {}
+                }
             }
             if self.desk.sleep() {
                 return;
@@ -81,7 +90,7 @@ impl Workers {
     }
 
     /// Sets the timer, if it is not set.
-    fn set_timer(&self) {
+    fn set_timer(&self, patience: Duration) {
         if self.timed.get().is_some() {
             return;
         }
@@ -89,7 +98,7 @@ impl Workers {
         let nothing = Timespec::default();
         let patience = Itimerspec {
             it_interval: nothing,
-            it_value: Timespec::try_from(PATIENCE).unwrap_or(nothing),
+            it_value: Timespec::try_from(patience).unwrap_or(nothing),
         };
         let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &patience);
     }

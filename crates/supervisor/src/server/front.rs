@@ -1,5 +1,6 @@
 //! Balanced dispatch: the front's life, and which workers it has.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use config::Dispatch;
@@ -23,10 +24,10 @@ impl Server {
 
     /// How requests are dispatched is known when the app is: the first that boots decides.
     pub(super) fn decide_dispatch(&mut self, number: u32, concurrency: u32) {
-        let Some(generation) = self.generations.get_mut(&number) else {
+        let Some(generation) = self.generations.get(&number) else {
             return;
         };
-        let settings = &generation.settings;
+        let settings = Arc::clone(&generation.settings);
         let wanted = settings.dispatch(concurrency);
         if let Some(decided) = self.dispatch {
             if decided != wanted {
@@ -38,14 +39,12 @@ impl Server {
         }
         self.dispatch = Some(wanted);
         if wanted == Dispatch::Balanced {
-            self.slots = settings.workers.number(concurrency);
-            generation
-                .slots
-                .resize(self.slots as usize, Default::default());
-            self.restarts.resize(self.slots as usize, 0);
+            self.slots = (0..settings.workers.number(concurrency)).collect();
+            self.make_room_for_slots();
             self.start_front();
-        } else if self.slots > 1 {
-            match Spread::new(self.slots) {
+            self.watch_idle();
+        } else if self.slots.len() > 1 {
+            match Spread::new(self.slots.len() as u32) {
                 Ok(spread) => self.spread = Some(spread),
                 Err(e) => log::warning!("connections are left where the kernel deals them: {e}"),
             }
@@ -85,6 +84,7 @@ impl Server {
         };
         match said {
             Said::Message(FromFront::Ready, _) => front.is_ready = true,
+            Said::Message(FromFront::Short { workers }, _) => self.grow(workers),
             Said::Message(FromFront::Failed { message }, _) => {
                 log::error!("the front cannot start: {message} pid={pid}")
             }

@@ -59,7 +59,7 @@ impl Server {
                 link: Some(link),
             }),
             booted: None,
-            slots: vec![Slot::default(); self.slots as usize],
+            slots: vec![Slot::default(); self.restarts.len()],
             forking: VecDeque::new(),
         };
         self.generations.insert(number, generation);
@@ -112,7 +112,7 @@ impl Server {
         let concurrency = booted.concurrency;
         generation.booted = Some(booted);
         self.decide_dispatch(number, concurrency);
-        for slot in 0..self.slots {
+        for slot in self.slots.clone() {
             self.fork(number, slot);
         }
     }
@@ -126,7 +126,7 @@ impl Server {
         else {
             return;
         };
-        if !(0..self.slots).all(|slot| self.is_served(number, slot)) {
+        if !self.slots.iter().all(|slot| self.is_served(number, *slot)) {
             return;
         }
         let took = generation.began.elapsed().as_millis();
@@ -138,7 +138,7 @@ impl Server {
         self.hand_over_all();
         log::info!(
             "serving generation={number} workers={} ms={took}",
-            self.slots
+            self.slots.len()
         );
         if first {
             self.phase = Phase::Running;
@@ -267,7 +267,7 @@ impl Server {
         let (new, old) = ((self.reread)()?, &*self.settings);
         let fixed = [
             ("listen", new.listen != old.listen),
-            ("workers.count", new.workers != old.workers),
+            ("workers.count, min or max", new.workers != old.workers),
             ("workers.dispatch", new.dispatch != old.dispatch),
             ("mode", new.mode != old.mode),
             ("admin", new.admin != old.admin),

@@ -3,6 +3,7 @@
 //! One generation is `current` and serves; one may be `rising`: it boots, forks and becomes current when every slot
 //! has a worker that accepts. All others are being retired: their workers leave, then their zygotes.
 
+mod elastic;
 mod front;
 mod generations;
 mod pools;
@@ -10,7 +11,7 @@ pub(crate) mod run;
 mod stopping;
 mod workers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -36,6 +37,8 @@ use crate::spread::Spread;
 use crate::status::{Status, WorkerStatus, totals};
 use crate::worker::{State, Worker, WorkerId};
 
+use self::elastic::Elastic;
+
 pub(crate) struct Server {
     /// Of the current generation; a rising one has its own.
     settings: Arc<Settings>,
@@ -50,7 +53,9 @@ pub(crate) struct Server {
     addresses: Vec<String>,
     /// Lines to print when everything serves for the first time.
     announcements: Vec<String>,
-    slots: u32,
+    slots: BTreeSet<u32>,
+    /// With `workers.min` and `workers.max`.
+    elastic: Option<Elastic>,
     /// Decided when the app is up for the first time.
     dispatch: Option<Dispatch>,
     front: Option<Front>,
@@ -134,6 +139,7 @@ impl Server {
         events: Events,
         (budgets, quarantine): (SharedBudgets, SharedQuarantine),
     ) -> Server {
+        let elastic = Elastic::of(settings.workers);
         Server {
             settings: Arc::new(settings),
             reread,
@@ -142,7 +148,8 @@ impl Server {
             sockets: Some(sockets),
             spread: None,
             announcements: Vec::new(),
-            slots,
+            elastic,
+            slots: (0..slots).collect(),
             dispatch: None,
             front: None,
             front_restarts: 0,
@@ -222,6 +229,7 @@ impl Server {
             Timer::CutOff(id) => self.cut_off(id),
             Timer::Kill(id) => self.kill_late(id),
             Timer::KillZygote(generation) => self.kill_zygote(generation),
+            Timer::Idle => self.retire_idle(),
             Timer::Front => self.start_front(),
             Timer::KillFront(pid) => self.kill_front(pid),
             Timer::Reboot => self.reboot(),
@@ -282,8 +290,10 @@ impl Server {
             sum.add(&front.board.snapshot());
         }
         let number = self.current.or(self.rising).unwrap_or_default();
-        let filled = (0..self.slots)
-            .filter(|slot| self.is_served(number, *slot))
+        let filled = self
+            .slots
+            .iter()
+            .filter(|slot| self.is_served(number, **slot))
             .count();
         let front = self.front_status();
         let reachable = front.as_ref().is_none_or(|front| front.state == "ready");
@@ -293,13 +303,14 @@ impl Server {
             app: self.settings.app.display().to_string(),
             listen: self.addresses.clone(),
             state: self.state().into(),
-            healthy: filled == self.slots as usize && reachable && !self.stopping(),
+            healthy: filled == self.slots.len() && reachable && !self.stopping(),
             ready: filled > 0 && reachable && !self.stopping() && self.phase != Phase::Starting,
             uptime_seconds: self.started.elapsed().as_secs_f64(),
             generation: number,
             php: booted.map(|booted| booted.php.clone()).unwrap_or_default(),
             cold: booted.and_then(|booted| booted.cold.clone()),
-            slots: self.slots,
+            slots: self.slots.len() as u32,
+            elastic: self.elastic_status(),
             reloads: self.reloads,
             restarts: self.restarts.iter().sum(),
             recycled: self.recycled,

@@ -101,7 +101,7 @@ impl Server {
             .generations
             .get(&number)
             .is_some_and(|g| g.slots[slot as usize].worker.is_none());
-        if serves && empty && !self.stopping() {
+        if serves && empty && self.slots.contains(&slot) && !self.stopping() {
             self.fork(number, slot);
         }
     }

@@ -1,0 +1,110 @@
+//! When more workers would help: requests wait, no worker can take one, and processors have nothing to do.
+//!
+//! More workers that compute than there are processors would only slow each other down, so while all processors are busy
+//! requests wait instead. The supervisor decides whether there may be more.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use ipc::FromFront;
+use tokio::sync::Notify;
+
+use super::Workers;
+use crate::run::Front;
+
+/// For so long a request waits before more workers are asked for, and so often they are asked for again at first.
+const PATIENCE: Duration = Duration::from_millis(1);
+const AGAIN: Duration = Duration::from_millis(5);
+/// So seldom when nothing comes of it.
+const SELDOM: Duration = Duration::from_millis(100);
+
+#[derive(Default)]
+pub(super) struct Shortage {
+    /// There may be more workers than there are.
+    is_elastic: Cell<bool>,
+    /// When to ask, and how long after that again.
+    next: Cell<Option<(Instant, Duration)>>,
+    workers: Cell<u32>,
+    told: Notify,
+}
+
+impl Shortage {
+    pub(super) fn set_elastic(&self, is_elastic: bool) {
+        self.is_elastic.set(is_elastic);
+    }
+
+    pub(super) fn is_elastic(&self) -> bool {
+        self.is_elastic.get()
+    }
+
+    /// There is none, or is none any more.
+    pub(super) fn over(&self) {
+        self.next.set(None);
+    }
+
+    /// So many more workers would help now.
+    fn short(&self, workers: usize, now: Instant) {
+        let Some((next, pause)) = self.next.get() else {
+            self.next.set(Some((now + PATIENCE, AGAIN)));
+            return;
+        };
+        if now >= next {
+            self.next.set(Some((now + pause, (pause * 2).min(SELDOM))));
+            self.workers.set(u32::try_from(workers).unwrap_or(u32::MAX));
+            self.told.notify_one();
+        }
+    }
+}
+
+impl Workers {
+    /// `asleep` workers can take something.
+    pub(super) fn look_at_shortage(&self, waiting: usize, asleep: usize) {
+        if !self.shortage.is_elastic() {
+            return;
+        }
+        let idle = self.parallel.saturating_sub(self.desk.computing());
+        match asleep {
+            0 if idle > 0 => self.shortage.short(waiting.min(idle), Instant::now()),
+            0 => {}
+            _ => self.shortage.over(),
+        }
+    }
+}
+
+/// The supervisor forks more where it may.
+pub(crate) async fn ask_for_more(front: Rc<Front>) {
+    let shortage = &front.workers.shortage;
+    loop {
+        shortage.told.notified().await;
+        let workers = shortage.workers.get();
+        front.say(&FromFront::Short { workers });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_asks_after_a_moment_and_then_ever_more_seldom() {
+        let (shortage, began) = (Shortage::default(), Instant::now());
+        let mut asked = Vec::new();
+        for millisecond in 0..400 {
+            shortage.workers.set(0);
+            shortage.short(2, began + Duration::from_millis(millisecond));
+            if shortage.workers.get() == 2 {
+                asked.push(millisecond);
+            }
+        }
+        assert_eq!(asked, [1, 6, 16, 36, 76, 156, 256, 356]);
+        shortage.over();
+        shortage.workers.set(0);
+        shortage.short(2, began + Duration::from_secs(1));
+        assert_eq!(
+            shortage.workers.get(),
+            0,
+            "a new shortage begins with patience"
+        );
+    }
+}

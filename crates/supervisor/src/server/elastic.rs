@@ -1,0 +1,217 @@
+//! As many workers as are needed, between `workers.min` and `workers.max`.
+//!
+//! The front says when more would help; a worker that has had nothing to do for a while leaves. A slot is forked into in
+//! milliseconds, so nothing is forked in advance.
+
+use std::time::{Duration, Instant};
+
+use config::{MOST_WORKERS, Workers};
+use scoreboard::Counter;
+
+use super::Server;
+use crate::event::Timer;
+use crate::log;
+use crate::memory::{Memory, proportional};
+use crate::status::ElasticStatus;
+use crate::worker::{State, WorkerId};
+
+/// Workers are looked at so many times while they could be idle for long enough to leave.
+const LOOKS: u32 = 10;
+/// So often at most the log says that there can be no more workers.
+const SAY_AGAIN: Duration = Duration::from_secs(60);
+/// For so long a worker is taken to cost what one has cost.
+const COST_HOLDS: Duration = Duration::from_secs(5);
+
+/// The limits, and what was done.
+#[derive(Debug)]
+pub(super) struct Elastic {
+    least: u32,
+    /// `None`: memory is the limit.
+    most: Option<u32>,
+    added: u64,
+    retired: u64,
+    /// What a worker costs in bytes, and when that was measured.
+    cost: Option<(u64, Instant)>,
+    said: Option<Instant>,
+}
+
+impl Elastic {
+    /// `None` for a fixed number.
+    pub(super) fn of(workers: Workers) -> Option<Elastic> {
+        let Workers::Between { least, most } = workers else {
+            return None;
+        };
+        Some(Elastic {
+            least,
+            most,
+            added: 0,
+            retired: 0,
+            cost: None,
+            said: None,
+        })
+    }
+
+    /// That there can be no more workers is for the log, not too often.
+    fn say(&mut self, why: &str) {
+        if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {
+            self.said = Some(Instant::now());
+            log::warning!("requests wait, and there can be no more workers: {why}");
+        }
+    }
+}
+
+impl Server {
+    /// Requests wait and processors have nothing to do: so many more workers would help.
+    pub(super) fn grow(&mut self, wanted: u32) {
+        let Some(number) = self.current else { return };
+        if self.elastic.is_none() || self.rising.is_some() || self.stopping() {
+            return;
+        }
+        let coming = self.workers.values().filter(|worker| {
+            worker.generation == number && matches!(worker.state, State::Forking | State::Starting)
+        });
+        let coming = coming.count() as u32;
+        for _ in coming..wanted {
+            if let Some(why) = self.why_no_more() {
+                if let Some(elastic) = &mut self.elastic {
+                    elastic.say(&why);
+                }
+                return;
+            }
+            self.add_slot(number);
+        }
+    }
+
+    fn add_slot(&mut self, number: u32) {
+        let Some(slot) = (0..MOST_WORKERS).find(|slot| !self.slots.contains(slot)) else {
+            return;
+        };
+        self.slots.insert(slot);
+        if let Some(elastic) = &mut self.elastic {
+            elastic.added += 1;
+        }
+        self.make_room_for_slots();
+        log::debug!(
+            "another worker slot={slot} generation={number} workers={}",
+            self.slots.len()
+        );
+        self.fork_if_empty(number, slot);
+    }
+
+    /// Vectors by slot reach as far as slots do.
+    pub(super) fn make_room_for_slots(&mut self) {
+        let Some(last) = self.slots.last() else {
+            return;
+        };
+        let length = *last as usize + 1;
+        if self.restarts.len() < length {
+            self.restarts.resize(length, 0);
+        }
+        for generation in self.generations.values_mut() {
+            if generation.slots.len() < length {
+                generation.slots.resize(length, Default::default());
+            }
+        }
+    }
+
+    fn why_no_more(&mut self) -> Option<String> {
+        let workers = self.slots.len() as u32;
+        let most = self.elastic.as_ref()?.most;
+        if workers >= most.unwrap_or(MOST_WORKERS) {
+            return Some(format!("workers.max = {workers}"));
+        }
+        if most.is_some() {
+            return None;
+        }
+        let (memory, cost) = (Memory::now()?, self.cost()?);
+        (!memory.has_room(cost)).then(|| {
+            format!(
+                "{} MB of memory are available, of {} MB, and a worker costs {:.1} MB",
+                memory.available >> 20,
+                memory.total >> 20,
+                cost as f64 / 1e6
+            )
+        })
+    }
+
+    /// What a worker costs: the dearest, looked at not too often, because the kernel takes a while to say it.
+    fn cost(&mut self) -> Option<u64> {
+        let known = self.elastic.as_ref()?.cost;
+        if let Some((cost, _)) = known.filter(|(_, at)| at.elapsed() < COST_HOLDS) {
+            return Some(cost);
+        }
+        let ready = self
+            .workers
+            .values()
+            .filter(|worker| worker.state == State::Ready);
+        let oldest = ready.min_by_key(|worker| worker.since)?;
+        let cost = proportional(oldest.pid?)?;
+        self.elastic.as_mut()?.cost = Some((cost, Instant::now()));
+        Some(cost)
+    }
+
+    // ---- fewer ----
+
+    /// Look at once in a while whether workers have nothing to do.
+    pub(super) fn watch_idle(&self) {
+        if self.elastic.is_some() {
+            let pause = self.settings.idle_timeout / LOOKS;
+            self.events.later(pause, Timer::Idle);
+        }
+    }
+
+    /// Those that had nothing to do for long enough leave.
+    pub(super) fn retire_idle(&mut self) {
+        if self.stopping() {
+            return;
+        }
+        self.watch_idle();
+        let (Some(number), None) = (self.current, self.rising) else {
+            return;
+        };
+        let timeout = self.settings.idle_timeout;
+        let mut idle: Vec<(Duration, WorkerId, u32)> = Vec::new();
+        for (id, worker) in &mut self.workers {
+            let is_one = worker.generation == number && worker.state == State::Ready;
+            let counters = worker.board.snapshot();
+            let begun = counters.get(Counter::Requests);
+            let time = worker.idle_for(begun, counters.in_flight());
+            if is_one && time >= timeout {
+                idle.push((time, *id, worker.slot));
+            }
+        }
+        idle.sort_unstable_by(|a, b| b.cmp(a));
+        let least = self.elastic.as_ref().map_or(u32::MAX, |e| e.least) as usize;
+        let spare = self.slots.len().saturating_sub(least);
+        for (_, id, slot) in idle.into_iter().take(spare) {
+            self.retire(number, id, slot);
+        }
+    }
+
+    fn retire(&mut self, number: u32, id: WorkerId, slot: u32) {
+        self.slots.remove(&slot);
+        if let Some(elastic) = &mut self.elastic {
+            elastic.retired += 1;
+        }
+        if let Some(generation) = self.generations.get_mut(&number) {
+            generation.slots[slot as usize].worker = None;
+        }
+        log::debug!(
+            "a worker with nothing to do leaves slot={slot} generation={number} workers={}",
+            self.slots.len()
+        );
+        let deadline = self.settings.reload_timeout;
+        self.drain(id, true, deadline);
+    }
+
+    pub(super) fn elastic_status(&self) -> Option<ElasticStatus> {
+        let elastic = self.elastic.as_ref()?;
+        Some(ElasticStatus {
+            min: elastic.least,
+            max: elastic.most,
+            added: elastic.added,
+            retired: elastic.retired,
+            worker_bytes: elastic.cost.map(|(cost, _)| cost),
+        })
+    }
+}

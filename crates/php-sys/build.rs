@@ -24,6 +24,7 @@ const SOURCES: &[&str] = &[
     "class.c",
     "classic.c",
     "cli.c",
+    "connection.c",
     "contract.c",
     "cookies.c",
     "cycle.c",

@@ -175,6 +175,46 @@ fn a_socket_that_a_task_reads_from() {
 }
 
 #[test]
+fn a_socket_that_a_task_selects() {
+    let server = shared(
+        "socket_create_pair(AF_UNIX, SOCK_STREAM, 0, $pair); [$c, $far] = $pair; $statement = [$c];",
+        "$none = null; return socket_select($statement, $none, $none, 20) . ' ' . socket_read($c, 10);",
+        &[
+            ("/close", "socket_close($c); return 'closed';"),
+            // The array is by reference: the one that waits goes on with what stood in it.
+            ("/drop", "$statement = []; return 'dropped';"),
+            ("/answer", "socket_write($far, '5'); return 'answered';"),
+        ],
+    )
+    .start();
+    let answer = first_with(&server, &["/close"], || {
+        assert_eq!(ok(&server.get("/drop")), "dropped");
+        assert_eq!(ok(&server.get("/answer")), "answered");
+    });
+    assert_eq!(answer, "1 5");
+    server.stop();
+}
+
+#[test]
+fn a_stream_that_is_a_socket_too() {
+    let server = shared(
+        "[$c, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); $statement = socket_import_stream($c);",
+        "return 'got ' . fgets($c);",
+        &[
+            ("/close", "socket_close($statement); return 'closed';"),
+            ("/read", "return 'got ' . socket_read($statement, 10);"),
+            ("/answer", "fwrite($far, \"5\\n\"); return 'answered';"),
+        ],
+    )
+    .start();
+    let answer = first_with(&server, &["/close", "/read"], || {
+        assert_eq!(ok(&server.get("/answer")), "answered");
+    });
+    assert_eq!(answer, "got 5\n");
+    server.stop();
+}
+
+#[test]
 fn a_lock_on_a_file_that_a_task_waits_for() {
     let server = shared(
         "file_put_contents('locked', ''); $far = fopen('locked', 'r'); flock($far, LOCK_EX); $c = fopen('locked', 'w');",
@@ -279,6 +319,41 @@ fn a_mysqli_object_and_its_statements() {
     ];
     assert_eq!(first_with(&server, &refused, || {}), "mine");
     assert_eq!(ok(&server.get("/query")), "2");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
+#[test]
+fn a_mysqli_object_that_a_task_polls() {
+    let server = shared(
+        "$c = mysqli_connect('127.0.0.1', 'hearth', 'hearth', 'hearth', (int) getenv('PORT'));",
+        "$c->query(\"SELECT SLEEP(0.5), 'mine'\", MYSQLI_ASYNC);
+        $read = $none = $never = [$c];
+        return mysqli_poll($read, $none, $never, 20) . ' ' . $c->reap_async_query()->fetch_row()[1];",
+        &[
+            ("/query", "return $c->query('SELECT 2')->fetch_row()[0];"),
+            ("/close", "$c->close(); return 'closed';"),
+        ],
+    )
+    .env("PORT", MariaDb::shared().port.to_string())
+    .start();
+    assert_eq!(first_with(&server, &["/query", "/close"], || {}), "1 mine");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
+/// The stream of `pg_socket()` is the connection's.
+#[test]
+fn a_connection_of_ext_pgsql_whose_socket_a_task_selects() {
+    let server = shared(
+        "$c = pg_connect('host=127.0.0.1 user=postgres dbname=postgres port=' . getenv('PORT')); $far = pg_socket($c);",
+        "pg_send_query($c, \"SELECT 'mine' FROM pg_sleep(0.5)\"); $read = [$far]; $none = null;
+        return stream_select($read, $none, $none, 20) . ' ' . pg_fetch_result(pg_get_result($c), 0, 0);",
+        &[("/close", "pg_close($c); return 'closed';")],
+    )
+    .env("PORT", Postgres::shared().port.to_string())
+    .start();
+    assert_eq!(first_with(&server, &["/close"], || {}), "1 mine");
     assert_eq!(ok(&server.get("/close")), "closed");
     server.stop();
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libc::{FILE, c_char, c_int, c_void};
 
-use crate::{inherit, installed, owners, real, waiter};
+use crate::{inherit, installed, owners, real, severed, waiter};
 
 /// Longest pause between two looks at a lock that another process holds.
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
@@ -49,6 +49,7 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
 
 fn closing(fd: c_int) {
     owners::closing(fd);
+    severed::forget(fd);
     inherit::closing(fd);
     if let Some(waiter) = installed() {
         waiter.closing(fd);
@@ -57,7 +58,11 @@ fn closing(fd: c_int) {
 
 #[unsafe(no_mangle)]
 extern "C" fn close(fd: c_int) -> c_int {
+    let is_waited_on = severed::is_waited_on(fd);
     closing(fd);
+    if is_waited_on && severed::sever(fd) {
+        return 0;
+    }
     // SAFETY: as close(2); whose descriptor it is, is the caller's promise.
     unsafe { libc::syscall(libc::SYS_close, fd) as c_int }
 }
@@ -83,8 +88,15 @@ extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
 unsafe extern "C" fn fclose(file: *mut FILE) -> c_int {
     // SAFETY: fclose(3) and pclose(3) have this type, and a valid FILE is the caller's promise.
     unsafe {
-        closing(libc::fileno(file));
-        real::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"fclose")(file)
+        let fd = libc::fileno(file);
+        let is_waited_on = severed::is_waited_on(fd);
+        closing(fd);
+        let ended = real::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"fclose")(file);
+        if is_waited_on {
+            // The number is free since a moment, and nothing of PHP has run.
+            severed::sever(fd);
+        }
+        ended
     }
 }
 

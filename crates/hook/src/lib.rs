@@ -19,6 +19,7 @@ mod poll;
 mod process;
 mod real;
 mod resolver;
+mod severed;
 mod sleep;
 mod sockets;
 mod stay;

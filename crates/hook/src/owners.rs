@@ -57,6 +57,12 @@ pub fn disown(fd: i32) {
     }
 }
 
+/// The task that waits on `fd`.
+pub(crate) fn owner(fd: c_int) -> Option<u64> {
+    let owner = slot(fd)?.owner.load(Relaxed);
+    (owner != 0 && owner != POISONED).then_some(owner)
+}
+
 /// Is the owner of the next answer on `fd` unknown?
 pub fn is_poisoned(fd: i32) -> bool {
     slot(fd).is_some_and(|slot| slot.owner.load(Relaxed) == POISONED)

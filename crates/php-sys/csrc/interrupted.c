@@ -119,7 +119,7 @@ bool hearth_is_interrupted(zval *connection, uint64_t task)
 		return has_descriptor(fd);
 	}
 	if (hearth_waits_in_its_calls(internal_root(Z_OBJ_P(connection)))) {
-		return has_call_on(Z_OBJ_P(connection));
+		return has_call_on(hearth_connection_of_object(Z_OBJ_P(connection)));
 	}
 	return has_task(task);
 }

@@ -64,6 +64,8 @@ struct hearth_task {
 	hearth_place place;
 	hearth_used used[HEARTH_MOST_USED]; /* by the call that it waits in */
 	uint32_t used_count;
+	hearth_used *used_in_arrays;     /* and what stands in the arrays of that call */
+	uint32_t used_in_arrays_count;
 	struct hearth_loan *loans;       /* what it has of connection pools: see ledger.c */
 	uint64_t acts_for;               /* the task that it runs a function for, which waits meanwhile; 0 = none */
 	const char *script, *code;

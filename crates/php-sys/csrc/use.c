@@ -5,100 +5,14 @@
 #include "interrupted.h"
 #include "watch.h"
 
-#include <ext/mysqli/php_mysqli_structs.h>
-#include <ext/pdo/php_pdo_driver.h>
-
 #define BUCKETS 256
 
 static hearth_used *buckets[BUCKETS];
-static zend_class_entry *pdo, *pdo_statement, *mysqli, *mysqli_statement, *mysqli_result_class;
+static int stream_kind, persistent_stream_kind;
 
 static hearth_used **bucket_of(const void *what)
 {
 	return &buckets[((uintptr_t) what >> 4 ^ (uintptr_t) what >> 12) % BUCKETS];
-}
-
-/* ---- what stands for a connection ---- */
-
-static const void *of_mysqli(zend_object *object, const zend_class_entry *ce)
-{
-	const MYSQLI_RESOURCE *resource = php_mysqli_fetch_object(object)->ptr;
-
-	if (!resource || !resource->ptr) {
-		return object;
-	}
-	if (ce == mysqli) {
-		const MY_MYSQL *link = resource->ptr;
-		return link->mysql ? (const void *) link->mysql->data : object;
-	}
-	if (ce == mysqli_statement) {
-		const MY_STMT *statement = resource->ptr;
-		return statement->stmt && statement->stmt->data ? (const void *) statement->stmt->data->conn : object;
-	}
-	return ((const MYSQL_RES *) resource->ptr)->conn;
-}
-
-MYSQLND_CONN_DATA *hearth_mysqli_connection(zend_object *object)
-{
-	const MYSQLI_RESOURCE *resource;
-	const MY_MYSQL *link;
-
-	if (!mysqli || !instanceof_function(object->ce, mysqli)) {
-		return NULL;
-	}
-	resource = php_mysqli_fetch_object(object)->ptr;
-	link = resource ? resource->ptr : NULL;
-	return link && link->mysql ? link->mysql->data : NULL;
-}
-
-static bool is_a(const zend_class_entry *ce, const zend_class_entry *of)
-{
-	for (; ce; ce = ce->parent) {
-		if (ce == of) {
-			return of != NULL;
-		}
-	}
-	return false;
-}
-
-/* The objects of one connection have the same; NULL if there is none. */
-static const void *of_object(zend_object *object)
-{
-	const zend_class_entry *ce = object->ce;
-
-	while (ce->type == ZEND_USER_CLASS && ce->parent) {
-		ce = ce->parent;
-	}
-	if (is_a(ce, pdo)) {
-		return php_pdo_dbh_fetch_inner(object);
-	}
-	if (ce == pdo_statement) {
-		return php_pdo_stmt_fetch_object(object)->dbh;
-	}
-	if (ce == mysqli || ce == mysqli_statement || ce == mysqli_result_class) {
-		return mysqli ? of_mysqli(object, ce) : NULL;
-	}
-	return object;
-}
-
-static const void *of_value(zval *value)
-{
-	if (!value) {
-		return NULL;
-	}
-	switch (Z_TYPE_P(value)) {
-		case IS_OBJECT:
-			return of_object(Z_OBJ_P(value));
-		case IS_RESOURCE:
-			return Z_RES_VAL_P(value);
-		default:
-			return NULL;
-	}
-}
-
-static const void *of_stream(zval *value)
-{
-	return value && Z_TYPE_P(value) == IS_RESOURCE ? Z_RES_VAL_P(value) : NULL;
 }
 
 /*
@@ -108,8 +22,8 @@ static const void *of_stream(zval *value)
 static uint32_t collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
 {
 	bool method = Z_TYPE(call->This) == IS_OBJECT;
-	const void *first = method ? of_object(Z_OBJ(call->This)) : of_value(hearth_argument(call, 1));
-	const void *second = method ? NULL : of_stream(hearth_argument(call, 2));
+	const void *first = method ? hearth_connection_of_object(Z_OBJ(call->This)) : hearth_connection_of_value(hearth_argument(call, 1));
+	const void *second = method ? NULL : hearth_connection_of_stream(hearth_argument(call, 2));
 	uint32_t count = 0;
 
 	if (first) {
@@ -133,14 +47,20 @@ const void *hearth_used_by(zend_execute_data *call)
 /* How many entries the buckets have. */
 static uint32_t in_use;
 
+static void enter(hearth_used *used)
+{
+	hearth_used **bucket = bucket_of(used->what);
+
+	used->next = *bucket;
+	*bucket = used;
+	in_use++;
+}
+
 static void add(hearth_used *used, const void *const *what, uint32_t count, hearth_task *task, const hearth_watch *watch)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		hearth_used **bucket = bucket_of(what[i]);
-
-		used[i] = (hearth_used){what[i], task, (watch->use & HEARTH_IN_USE_SHARED) != 0, *bucket};
-		*bucket = &used[i];
-		in_use++;
+		used[i] = (hearth_used){.what = what[i], .task = task, .shared = (watch->use & HEARTH_IN_USE_SHARED) != 0};
+		enter(&used[i]);
 	}
 }
 
@@ -159,6 +79,57 @@ static void remove_all(hearth_used *used, uint32_t count)
 	}
 }
 
+static HashTable *array_of(zend_execute_data *call, uint32_t number)
+{
+	zval *value = hearth_argument(call, number);
+
+	return value && Z_TYPE_P(value) == IS_ARRAY ? Z_ARRVAL_P(value) : NULL;
+}
+
+#define ARRAYS 3
+
+/* What select-like functions wait for. */
+static void add_arrays(zend_execute_data *call, hearth_task *task, const hearth_watch *watch)
+{
+	uint32_t most = 0;
+	zval *value;
+
+	for (uint32_t i = 1; i <= ARRAYS; i++) {
+		most += array_of(call, i) ? zend_hash_num_elements(array_of(call, i)) : 0;
+	}
+	task->used_in_arrays = most ? pemalloc(most * sizeof *task->used_in_arrays, 1) : NULL;
+	for (uint32_t i = 1; i <= ARRAYS; i++) {
+		HashTable *array = array_of(call, i);
+
+		if (!array) {
+			continue;
+		}
+		ZEND_HASH_FOREACH_VAL(array, value) {
+			const void *what;
+
+			ZVAL_DEREF(value);
+			what = hearth_connection_of_value(value);
+			if (what) {
+				hearth_used *used = &task->used_in_arrays[task->used_in_arrays_count++];
+
+				*used = (hearth_used){.what = what, .task = task, .shared = (watch->use & HEARTH_IN_USE_SHARED) != 0};
+				enter(used);
+			}
+		} ZEND_HASH_FOREACH_END();
+	}
+}
+
+static void forget_arrays(hearth_task *task)
+{
+	hearth_used *used = task->used_in_arrays;
+	uint32_t count = task->used_in_arrays_count;
+
+	task->used_in_arrays = NULL;
+	task->used_in_arrays_count = 0;
+	remove_all(used, count);
+	pefree(used, 1);
+}
+
 void hearth_use_begins(hearth_task *task)
 {
 	zend_execute_data *call = EG(current_execute_data);
@@ -169,6 +140,9 @@ void hearth_use_begins(hearth_task *task)
 
 		task->used_count = collect(call, what);
 		add(task->used, what, task->used_count, task, watch);
+		if (watch->use & HEARTH_IN_USE_ARRAYS) {
+			add_arrays(call, task, watch);
+		}
 	}
 }
 
@@ -177,6 +151,9 @@ void hearth_use_ends(hearth_task *task)
 	if (task->used_count) {
 		remove_all(task->used, task->used_count);
 		task->used_count = 0;
+	}
+	if (UNEXPECTED(task->used_in_arrays)) {
+		forget_arrays(task);
 	}
 }
 
@@ -254,8 +231,6 @@ static hearth_task *user_of(const void *const *what, uint32_t count, const heart
 	return NULL;
 }
 
-static int stream_kind, persistent_stream_kind;
-
 /* Has it a wrapper or a filter written in PHP, or is it no stream at all? */
 static bool may_run_php(zval *value)
 {
@@ -304,6 +279,25 @@ static bool closes_what_is_waited_on(zend_execute_data *call)
 		&& hearth_on_refuses(fd);
 }
 
+/* The function goes on with what stands in its arrays when another task has long changed them: they are by reference. */
+static void call_with_arrays(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+{
+	HashTable *held[ARRAYS];
+
+	for (uint32_t i = 0; i < ARRAYS; i++) {
+		held[i] = array_of(call, i + 1);
+		if (held[i]) {
+			GC_TRY_ADDREF(held[i]);
+		}
+	}
+	watch->original(call, return_value);
+	for (uint32_t i = 0; i < ARRAYS; i++) {
+		if (held[i]) {
+			zend_array_release(held[i]);
+		}
+	}
+}
+
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
@@ -325,6 +319,10 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 	if ((watch->use & HEARTH_CLOSES) && closes_what_is_waited_on(call)) {
 		return;
 	}
+	if (watch->use & HEARTH_IN_USE_ARRAYS) {
+		call_with_arrays(call, return_value, watch);
+		return;
+	}
 	if (EXPECTED(!nests(call, watch))) {
 		watch->original(call, return_value);
 		return;
@@ -337,18 +335,9 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 
 /* ---- setup ---- */
 
-static zend_class_entry *class_named(const char *name)
-{
-	return zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
-}
-
 void hearth_use_learn(void)
 {
 	stream_kind = php_file_le_stream();
 	persistent_stream_kind = php_file_le_pstream();
-	pdo = class_named("pdo");
-	pdo_statement = class_named("pdostatement");
-	mysqli = class_named("mysqli");
-	mysqli_statement = class_named("mysqli_stmt");
-	mysqli_result_class = class_named("mysqli_result");
+	hearth_connections_find();
 }

@@ -21,6 +21,7 @@ enum {
 	HEARTH_IN_USE_NESTED = 2, /* also while PHP code that it calls waits */
 	HEARTH_IN_USE_SHARED = 4, /* others may use it meanwhile, only not close it */
 	HEARTH_CLOSES = 8,
+	HEARTH_IN_USE_ARRAYS = 16, /* what is in the arrays that it is called with has a user while it waits */
 };
 
 struct hearth_watch {
@@ -44,6 +45,12 @@ bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const h
 /* The classes and resources that use.c tells apart. */
 void hearth_use_learn(void);
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
+
+/* connection.c: the same address for all that belongs to one connection; NULL for what is none. */
+const void *hearth_connection_of_object(zend_object *object);
+const void *hearth_connection_of_value(zval *value);
+const void *hearth_connection_of_stream(zval *value);
+void hearth_connections_find(void);
 
 /* The argument with that number, from 1; NULL if it is not given. */
 zval *hearth_argument(zend_execute_data *call, uint32_t number);

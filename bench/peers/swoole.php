@@ -2,10 +2,12 @@
 
 declare(strict_types=1);
 
-// The same apps on Swoole's fastest mode. usage: php -d extension=SWOOLE_SO swoole.php hello|plain|mysql|wait10ms WORKERS
+// The same apps on Swoole, in its fastest mode unless told otherwise. usage: php -d extension=SWOOLE_SO swoole.php hello|plain|mysql|wait10ms|mixed WORKERS [process]
 // `plain` is `hello` without a coroutine per request. The pool of connections is as Swoole's own library has it.
 
 [, $app, $workers] = $argv;
+$mode = ($argv[3] ?? 'base') === 'process' ? SWOOLE_PROCESS : SWOOLE_BASE;
+require __DIR__ . '/../apps/burn.php';
 
 /** At most $size connections, made when they are needed first; who needs one more waits. */
 final class Pool
@@ -35,7 +37,7 @@ final class Pool
     }
 }
 
-$server = new Swoole\Http\Server('127.0.0.1', 0, SWOOLE_BASE);
+$server = new Swoole\Http\Server('127.0.0.1', 0, $mode);
 $server->set([
     'worker_num' => (int) $workers,
     'log_level' => SWOOLE_LOG_ERROR,
@@ -49,6 +51,12 @@ $server->on('workerStart', static function () use (&$pool, $app): void {
 });
 $server->on('request', match ($app) {
     'hello', 'plain' => static fn ($request, $response) => $response->end('ok'),
+    'mixed' => static function ($request, $response): void {
+        if (isset($request->get['burn'])) {
+            burn(30_000);
+        }
+        $response->end('ok');
+    },
     'mysql' => static function ($request, $response) use (&$pool): void {
         $db = $pool->get();
         $row = $db->query('SELECT id, name, price FROM items WHERE id = ' . mt_rand(1, 10000))->fetch(PDO::FETCH_ASSOC);

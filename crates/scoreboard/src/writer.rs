@@ -53,37 +53,46 @@ impl Writer {
     /// A request has begun.
     #[inline]
     pub fn begin(&self, begins: Begins<'_>) -> Ticket {
-        let Begins {
-            method,
-            target,
-            id,
-            suspect,
-        } = begins;
         self.count(Counter::Requests, 1);
-        let Some(slot) = self.free.borrow_mut().pop() else {
+        let mut ticket = Ticket(UNLISTED);
+        self.list(&mut ticket, begins);
+        if ticket.0 == UNLISTED {
             self.count(Counter::Unlisted, 1);
-            return Ticket(UNLISTED);
-        };
+        }
+        ticket
+    }
+
+    /// It has found no row, and its turn has come: there may be one now.
+    #[inline]
+    pub fn list(&self, ticket: &mut Ticket, begins: Begins<'_>) {
+        if ticket.0 == UNLISTED
+            && let Some(slot) = self.free.borrow_mut().pop()
+        {
+            self.write(slot, begins);
+            *ticket = Ticket(slot);
+        }
+    }
+
+    #[inline]
+    fn write(&self, slot: u32, begins: Begins<'_>) {
         let row = self.row(slot);
         let sequence = row[ROW_SEQUENCE].load(Ordering::Relaxed);
         row[ROW_SEQUENCE].store(sequence | 1, Ordering::Relaxed);
         fence(Ordering::Release);
-        row[ROW_ID].store(id, Ordering::Relaxed);
-        let method = &method[..method.len().min(MAX_METHOD)];
-        let kept = &target[..target.len().min(MAX_TARGET)];
-        let cut = u64::from(kept.len() < target.len());
+        row[ROW_ID].store(begins.id, Ordering::Relaxed);
+        let method = &begins.method[..begins.method.len().min(MAX_METHOD)];
+        let kept = &begins.target[..begins.target.len().min(MAX_TARGET)];
+        let cut = u64::from(kept.len() < begins.target.len());
         let lengths = method.len() as u64 | (kept.len() as u64) << 8 | cut << 16;
         row[ROW_LENGTHS].store(lengths, Ordering::Relaxed);
+        let suspect = begins.suspect;
         row[ROW_FINGERPRINT].store(suspect.fingerprint, Ordering::Relaxed);
-        row[ROW_EPOCH].store(
-            suspect.epoch << 1 | u64::from(suspect.again),
-            Ordering::Relaxed,
-        );
+        let epoch = suspect.epoch << 1 | u64::from(suspect.again);
+        row[ROW_EPOCH].store(epoch, Ordering::Relaxed);
         store_bytes(&row[ROW_METHOD..ROW_FINGERPRINT], method);
         store_bytes(&row[ROW_TARGET..], kept);
         row[ROW_START].store(now(), Ordering::Relaxed);
         row[ROW_SEQUENCE].store((sequence | 1).wrapping_add(1), Ordering::Release);
-        Ticket(slot)
     }
 
     /// The fingerprint that it was begun with; 0 if it found no row.

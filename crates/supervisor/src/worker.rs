@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ipc::{Drain, ToWorker};
 use rustix::process::{Signal, pidfd_send_signal};
-use scoreboard::{InFlight, Scoreboard};
+use scoreboard::{Counter, InFlight, Scoreboard};
 
 use crate::event::{Event, Events};
 use crate::link::{Link, watch};
@@ -49,6 +49,8 @@ pub(crate) struct Worker {
     pub(crate) state: State,
     pub(crate) pid: Option<u32>,
     pub(crate) since: Instant,
+    /// Requests that it had begun when it was ready: its own, if there is a `boot.probe`.
+    pub(crate) probes: Option<u64>,
     pub(crate) board: Scoreboard,
     /// The front's end of its door, for this front and the next.
     pub(crate) door: Option<OwnedFd>,
@@ -75,6 +77,7 @@ impl Worker {
             state,
             pid: None,
             since,
+            probes: None,
             board,
             door,
             link,
@@ -132,6 +135,22 @@ impl Worker {
 
     pub(crate) fn ask_for_pools(&self) {
         self.link.send(ToWorker::Pools, Vec::new());
+    }
+
+    /// It is ready to serve.
+    pub(crate) fn ready(&mut self) {
+        self.state = State::Ready;
+        self.since = Instant::now();
+        self.probes = Some(self.begun());
+    }
+
+    fn begun(&self) -> u64 {
+        self.board.snapshot().get(Counter::Requests)
+    }
+
+    /// It has begun a request of a client.
+    pub(crate) fn has_served(&self) -> bool {
+        self.probes.is_some_and(|probes| self.begun() > probes)
     }
 
     /// By us.

@@ -137,20 +137,33 @@ impl Answering {
     fn announce(&mut self) {
         // What the front gives is whole.
         let body = self.request.body_here(self.passage.is_some());
-        let (id, head) = (self.request.id(), self.request.head());
+        let head = self.request.head();
         let again = self
             .passage
             .as_ref()
             .is_some_and(|passage| passage.again.get());
         self.suspect = self.worker.quarantine.suspect(head, &body, again);
-        let begins = Begins {
+        let board = self.worker.host.board.as_ref();
+        self.ticket = board.map(|board| board.begin(self.begins()));
+    }
+
+    fn begins(&self) -> Begins<'_> {
+        let head = self.request.head();
+        Begins {
             method: head.method(),
             target: head.resource(),
-            id,
+            id: self.request.id(),
             suspect: self.suspect,
-        };
-        let board = self.worker.host.board.as_ref();
-        self.ticket = board.map(|board| board.begin(begins));
+        }
+    }
+
+    /// It had to wait for its turn, when more requests waited than the scoreboard has rows.
+    fn list(&mut self) {
+        let mut ticket = self.ticket.take();
+        if let (Some(board), Some(ticket)) = (&self.worker.host.board, &mut ticket) {
+            board.list(ticket, self.begins());
+        }
+        self.ticket = ticket;
     }
 
     /// At once, or when it is its turn.
@@ -292,6 +305,7 @@ impl Answering {
         match &mut self.phase {
             Phase::Queued(turn) => {
                 ready!(Pin::new(turn).poll(context));
+                self.list();
                 self.begin();
                 self.poll_phase(context)
             }

@@ -17,6 +17,8 @@ pub(crate) struct Quarantine {
     table: scoreboard::Quarantine,
     /// The epoch in which nothing in it counts any more.
     quiet: Cell<u64>,
+    /// While the worker asks itself (`boot.probe`), which back-off slows down.
+    is_off: Cell<bool>,
 }
 
 /// Fields that make two requests of one target different, beside their bodies.
@@ -30,7 +32,13 @@ impl Quarantine {
         Ok(Quarantine {
             table: scoreboard::Quarantine::map(fd)?,
             quiet: Cell::new(0),
+            is_off: Cell::new(true),
         })
+    }
+
+    /// This worker serves clients from here on.
+    pub(crate) fn begin(&self) {
+        self.is_off.set(false);
     }
 
     /// `body`: the beginning of it, as far as it is here. `again`: a worker has died with it.
@@ -50,7 +58,7 @@ impl Quarantine {
     /// How long this request is not to be run yet.
     #[inline]
     pub(crate) fn refuses(&self, suspect: Suspect) -> Option<Duration> {
-        match self.is_quiet() {
+        match self.is_quiet() || self.is_off.get() {
             true => None,
             false => self.table.refuses(suspect.fingerprint),
         }

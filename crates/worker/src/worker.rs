@@ -348,6 +348,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
             .map_err(|error| error.to_string())?;
         hook::exit_now(1)
     }
+    worker.quarantine.begin();
     open(&worker, start.listeners, start.door).map_err(text)?;
     spawn_local(clock::run(Rc::clone(&worker)));
     let channel = Rc::new(descriptors::watch(start.channel, Interest::READABLE).map_err(text)?);

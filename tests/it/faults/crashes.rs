@@ -62,6 +62,23 @@ fn workers_that_die_before_they_serve_anything_are_restarted_with_back_off() {
     server.stop();
 }
 
+#[test]
+fn a_probe_is_not_what_workers_are_there_for() {
+    let code = "return function ($request) {
+        if (file_exists('dies') && $request->path === '/probe') { posix_kill(getmypid(), SIGKILL); }
+        return 'fine';
+    };";
+    let server = one_worker(code)
+        .file("hearth.toml", "[boot]\nprobe = \"/probe\"\n")
+        .start();
+    std::fs::write(server.directory().join("dies"), "").expect("a file can be written");
+    testkit::kill(server.workers()[0], Signal::KILL);
+    server.expect_log("workers keep dying before they serve anything; the next starts in 200 ms");
+    std::fs::remove_file(server.directory().join("dies")).expect("it was made");
+    assert_eq!(ok(&server.get("/")), "fine");
+    server.stop();
+}
+
 /// Requests, and not workers, are what is bad here: none that asks for something else waits.
 #[test]
 fn workers_that_served_are_replaced_at_once_however_often() {

@@ -120,6 +120,34 @@ fn behind_the_front_another_body_is_another_request() {
     server.stop();
 }
 
+#[test]
+fn a_request_that_waited_for_its_turn_is_known_all_the_same() {
+    let server = app()
+        .args([
+            "--workers",
+            "1",
+            "--concurrency",
+            "1",
+            "--dispatch",
+            "direct",
+        ])
+        .start();
+    for _ in 0..2 {
+        let mut first = server.connect();
+        first.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+        until_handled(&server, 1);
+        let mut waits = server.connect();
+        waits.send("GET /segv HTTP/1.1\r\nHost: x\r\n\r\n");
+        until_handled(&server, 2);
+        let_go(&server);
+        assert_eq!(ok(&first.response()), "slow done");
+        assert!(waits.try_response(false).is_err());
+        std::fs::remove_file(server.directory().join("go")).expect("it was made");
+    }
+    server.expect_log("it has killed two workers method=GET route=/segv hash=");
+    server.stop();
+}
+
 /// A signal from outside hits what happens to compute: one that ends well after that was not the reason.
 #[test]
 fn a_request_that_ends_well_between_two_deaths_is_not_to_blame() {

@@ -56,8 +56,12 @@ fn more_requests_than_rows_are_counted_and_do_no_harm() {
     assert_eq!(board.in_flight().len(), 1);
     assert_eq!(board.snapshot().get(Counter::Unlisted), 1);
     writer.end(unlisted, 200);
+    let mut waits = writer.begin(request(b"GET", b"/waits", 4));
     assert_eq!(board.in_flight()[0].target, "/listed");
     writer.end(listed, 200);
+    writer.list(&mut waits, request(b"GET", b"/waits", 4));
+    assert_eq!(board.in_flight()[0].target, "/waits");
+    writer.end(waits, 200);
     let again = writer.begin(request(b"GET", b"/again", 3));
     assert_eq!(board.in_flight()[0].target, "/again");
     writer.end(again, 200);

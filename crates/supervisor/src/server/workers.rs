@@ -1,7 +1,7 @@
 //! Workers: fork, ready, leave, die, and the successor of each.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ipc::{BootFailure, Channel, FromWorker, ToZygote};
 use scoreboard::{Counter, Scoreboard, Snapshot};
@@ -162,10 +162,9 @@ impl Server {
         if worker.state == State::Leaving {
             return;
         }
-        worker.state = State::Ready;
         let (number, slot, took) = (worker.generation, worker.slot, worker.since.elapsed());
         let pid = worker.pid.unwrap_or_default();
-        worker.since = Instant::now();
+        worker.ready();
         log::debug!(
             "ready worker pid={pid} slot={slot} generation={number} ms={:.1}",
             took.as_secs_f64() * 1e3
@@ -317,7 +316,10 @@ impl Server {
 
     /// It may have died of the request that computed: one that two workers died of is not run again for a while.
     fn blame(&self, worker: &Worker, status: Option<i32>) {
-        let Some(signal) = status.and_then(deadly).filter(|_| !worker.is_killed()) else {
+        let Some(signal) = status
+            .and_then(deadly)
+            .filter(|_| worker.has_served() && !worker.is_killed())
+        else {
             return;
         };
         let Some(request) = worker.board.computing() else {
@@ -342,7 +344,7 @@ impl Server {
             return;
         };
         let (number, slot) = (worker.generation, worker.slot);
-        let has_served = worker.board.snapshot().get(Counter::Requests) > 0;
+        let has_served = worker.has_served();
         let life = worker.since.elapsed();
         let Some(generation) = self.generations.get_mut(&number) else {
             return;

@@ -55,6 +55,7 @@ const SOURCES: &[&str] = &[
     "response.c",
     "sapi.c",
     "server_variables.c",
+    "session.c",
     "stack.c",
     "state_boot.c",
     "state_check.c",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use testkit::Server;
 
-use crate::support::{at_once, ok, one_worker, same};
+use crate::support::{UNTIL_GO, at_once, let_go, ok, one_worker, same, until_handled};
 
 /// Sets everything a request may call its own, waits at random points, and checks that all of it is still its own.
 const IDENTITY: &str = r#"
@@ -215,6 +215,35 @@ fn requests_on_one_session_follow_each_other_and_do_not_deadlock() {
     numbers.sort_unstable();
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert!(took < Duration::from_secs(10), "{took:?}");
+    server.stop();
+}
+
+/// PHP goes on without a lock that it did not get; only a request that waited for it in vain comes so far.
+#[test]
+fn a_session_whose_lock_does_not_come_in_time_is_not_opened() {
+    let server = one_worker(&format!(
+        "return function ($request) {{
+            session_id('shared');
+            if ($request->path === '/holds') {{ session_start(); {UNTIL_GO} $_SESSION['by'] = 'holder'; return 'held'; }}
+            if ($request->path === '/late') {{
+                try {{ Hearth\\timeout(0.1, fn () => session_start()); }} catch (Hearth\\TimeoutError) {{}}
+                $seen = [session_status() === PHP_SESSION_ACTIVE, $_SESSION ?? []];
+                $_SESSION['by'] = 'intruder';
+                return $seen;
+            }}
+            session_start();
+            return ['by' => $_SESSION['by'] ?? 'nothing'];
+        }};"
+    ))
+    .args(["--ini", "session.save_path=.", "--ini", "session.use_strict_mode=0"])
+    .start();
+    let mut holder = server.connect();
+    holder.send("GET /holds HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/late")), "[false,[]]");
+    let_go(&server);
+    assert_eq!(ok(&holder.response()), "held");
+    assert_eq!(ok(&server.get("/")), r#"{"by":"holder"}"#);
     server.stop();
 }
 

@@ -203,6 +203,11 @@ void hearth_register_errors(void)
 	zend_register_internal_class_ex(&ce, spl_ce_RuntimeException)->ce_flags |= ZEND_ACC_FINAL;
 }
 
+bool hearth_is_cut_off(const zend_object *exception)
+{
+	return exception->ce == timeout_ce || exception->ce == cancelled_ce || zend_is_unwind_exit(exception);
+}
+
 /*
  * Rust frames are between here and PHP, with waits in them that are to be dropped. So a fatal error while the exception is
  * made, such as the memory limit, is put off until they have returned.

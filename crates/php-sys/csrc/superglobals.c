@@ -272,6 +272,7 @@ static int on_fetch(zend_execute_data *frame)
 /* Functions of PHP that read superglobals without an opcode. The first few want nothing of the body. */
 #define HEADER_READERS 2
 #define READERS 7
+#define SESSION_READER 0
 #define BODY_READER (READERS - 1)
 static const char *const readers[READERS] = {
 	"session_start", "phpinfo", "filter_input", "filter_input_array", "filter_has_var", "mb_http_input", "request_parse_body",
@@ -284,11 +285,15 @@ static void read_input(int i, INTERNAL_FUNCTION_PARAMETERS)
 	hearth_request_state *state = hearth_current_request();
 	/* It reads what is left of the body, which may be all of it. */
 	bool locks = i == BODY_READER && state && state->request && state->body_reader != hearth_current;
+	bool opens = i == SESSION_READER && !hearth_session_is_open();
 
 	if (locks && !hearth_body_lock(state)) {
 		return;
 	}
 	reader_handlers[i](INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (opens) {
+		hearth_session_begun();
+	}
 	if (locks) {
 		hearth_body_unlock(state);
 	}

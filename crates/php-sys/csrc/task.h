@@ -274,6 +274,11 @@ void hearth_connections_end(void);
 /* The task that runs is about to be left: what its call uses is in use until hearth_use_ends. */
 void hearth_use_begins(hearth_task *task);
 void hearth_use_ends(hearth_task *task);
+/* session.c: is a session open, and what became of the one that session_start() has just opened. */
+bool hearth_session_is_open(void);
+void hearth_session_begun(void);
+/* errors.c: does this exception, or exit(), end what the task does from outside? */
+bool hearth_is_cut_off(const zend_object *exception);
 /* It broke: what it used is free. */
 void hearth_use_forget(hearth_task *task);
 /* The stack of `context` is no more. */

@@ -174,11 +174,7 @@ function body(Context $c): void
 function bodyStream(Context $c): void
 {
     if (home($c)) {
-        $text = '';
-        foreach ($c->request->stream() as $piece) {
-            $text .= $piece;
-        }
-        own($c, $text);
+        own($c, stream_get_contents($c->request->stream()));
     }
 }
 

@@ -57,3 +57,32 @@ fn an_error_handler_that_is_replaced_while_it_waits_stays_replaced() {
     }
     server.stop();
 }
+
+/// As in plain PHP: an error inside the handler is not for the handler, also where that began a task.
+#[test]
+fn an_error_of_a_task_that_the_error_handler_began_does_not_come_back_to_it() {
+    let server = one_worker(
+        "return function () {
+            $seen = [];
+            set_error_handler(function ($n, $message) use (&$seen) {
+                $seen[] = $message;
+                Hearth\\async(fn () => @trigger_error('of a task', E_USER_WARNING))->await();
+                Hearth\\parallel([function () {
+                    usleep(500);
+                    @trigger_error('after a wait', E_USER_WARNING);
+                    Hearth\\async(fn () => @trigger_error('of a grandchild', E_USER_WARNING))->await();
+                }, fn () => usleep(1000)]);
+                return true;
+            });
+            Hearth\\parallel([fn () => trigger_error('one', E_USER_WARNING), function () { usleep(700); trigger_error('two', E_USER_WARNING); }]);
+            Hearth\\async(fn () => trigger_error('three', E_USER_WARNING))->await();
+            restore_error_handler();
+            return $seen;
+        };",
+    )
+    .start();
+    for _ in 0..3 {
+        assert_eq!(ok(&server.get("/")), r#"["one","two","three"]"#);
+    }
+    server.stop();
+}

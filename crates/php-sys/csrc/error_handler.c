@@ -1,6 +1,6 @@
 /*
  * set_error_handler() while the handler waits. The engine takes it away for as long as it runs, so that its own errors do not
- * come back to it; a request's other tasks, which run meanwhile, still have it.
+ * come back to it; a request's other tasks, which run meanwhile, still have it, but for those that the handler began.
  */
 #include "task.h"
 
@@ -47,6 +47,19 @@ void hearth_error_handler_hidden(hearth_task *task)
 		ZVAL_UNDEF(now);
 	}
 	ZVAL_UNDEF(shown);
+}
+
+/*
+ * A task that begins inside the handler is inside it too: its errors would come back to a handler that runs, which begins the
+ * next task.
+ */
+void hearth_error_handler_inherit(hearth_task *task)
+{
+	const zval *known = &task->request->known_error_handler;
+
+	if (UNEXPECTED(Z_TYPE(EG(user_error_handler)) == IS_UNDEF) && Z_TYPE_P(known) != IS_UNDEF) {
+		ZVAL_COPY_VALUE(&task->shown_error_handler, known);
+	}
 }
 
 static void on_change(zif_handler original, INTERNAL_FUNCTION_PARAMETERS)

@@ -171,6 +171,7 @@ void hearth_watch_errors(void);
 void hearth_error_handler_watch(void);
 void hearth_error_handler_begin(hearth_request_state *state);
 void hearth_error_handler_end(hearth_request_state *state);
+void hearth_error_handler_inherit(hearth_task *task);
 void hearth_error_handler_shown(hearth_task *task);
 void hearth_error_handler_hidden(hearth_task *task);
 /* A task is left: it may be inside the error handler. */

@@ -97,6 +97,9 @@ static void start(zval *callable, zval *args, uint32_t argc, bool child, zval *r
 	}
 	task = hearth_task_new(HEARTH_JOB_CALL, request);
 	task->background = request != parent->request;
+	if (!task->background) {
+		hearth_error_handler_inherit(task);
+	}
 	ZVAL_COPY(&task->callable, callable);
 	task->argc = argc;
 	task->args = argc ? safe_emalloc(argc, sizeof(zval), 0) : NULL;

@@ -210,9 +210,12 @@ final class Resource
 
     public function __construct(private bool $dies = false) { usleep(500); }
 
-    /** One at a time. */
+    /** One at a time. A piece that another request runs may get what that one has. */
     public function use(Context $c): void
     {
+        if (!home($c)) {
+            return;
+        }
         if ($this->by !== null && $this->by !== $c) {
             error_log("CHAOS a connection of {$this->by->token} was lent to $c->token");
         }

@@ -5,7 +5,7 @@ use testkit::Server;
 use testkit::http::Client;
 use testkit::service::Fpm;
 
-use crate::support::{let_go, ok, one_worker, until_handled};
+use crate::support::{large_form, let_go, ok, one_worker, until_handled};
 
 /// Everything that ext/filter keeps of a request.
 const INPUTS: &str = r"
@@ -148,21 +148,17 @@ fn input_env_stays_while_forms_are_parsed() {
     .args(["--dispatch", "direct", "--ini", "variables_order=EGPCS"])
     .env("OWN", "own")
     .start();
-    let head = |length: usize| {
-        format!(
-            "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n"
-        )
-    };
     for _ in 0..3 {
         let (mut first, mut second) = (server.connect(), server.connect());
-        first.send(head(3) + "a");
+        let (begin, end) = large_form("/", "a=1");
+        first.send(&begin);
         until_handled(&server, 1);
-        second.send(head(3) + "b");
+        second.send(&begin);
         until_handled(&server, 2);
-        first.send("=1");
-        assert_eq!(ok(&first.response()), r#"["own","own",1]"#);
-        second.send("=2");
-        assert_eq!(ok(&second.response()), r#"["own","own",1]"#);
+        first.send(&end);
+        assert_eq!(ok(&first.response()), r#"["own","own",2]"#);
+        second.send(&end);
+        assert_eq!(ok(&second.response()), r#"["own","own",2]"#);
     }
     server.stop();
 }

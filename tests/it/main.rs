@@ -20,6 +20,7 @@ mod input;
 mod isolation;
 mod library;
 mod lifecycle;
+mod limits;
 mod load;
 mod locks;
 mod opcache;

@@ -144,6 +144,17 @@ pub(crate) fn in_flight(server: &Server) -> u64 {
     counts.sum()
 }
 
+/// A POST of a form that is so large that its handler begins before all of it has come: with what comes before `end`, and
+/// that.
+pub(crate) fn large_form(path: &str, end: &str) -> (String, String) {
+    let first = format!("pad={}&", "x".repeat(70_000));
+    let length = first.len() + end.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n"
+    );
+    (head + &first, end.to_owned())
+}
+
 /// Makes the file that a request with [`UNTIL_GO`] waits for.
 pub(crate) fn let_go(server: &Server) {
     std::fs::write(server.directory().join("go"), "").expect("a file can be written");

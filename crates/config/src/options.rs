@@ -55,7 +55,7 @@ impl Group {
             Group::Server => "Server",
             Group::Workers => "Workers",
             Group::Php => "PHP",
-            Group::Limits => "Time limits (seconds)",
+            Group::Limits => "Limits (times in seconds)",
             Group::Operation => "Operation",
         }
     }
@@ -369,16 +369,40 @@ pub const OPTIONS: &[Opt] = &[
         long: "Longer than the proxy's own limit in front, if there is one, so that the proxy closes first.",
     },
     Opt {
-        key: "http.stall_timeout",
-        flag: Some("stall-timeout"),
+        key: "http.body_timeout",
+        flag: Some("body-timeout"),
         value: "SECONDS",
         kind: Kind::Seconds {
             zero: Some("no limit"),
         },
         default: "60",
         group: Group::Limits,
-        short: "Longest a client may stop sending a body or reading a response",
-        long: "Counted anew with each byte that moves, so a slow client that goes on is not cut off.",
+        short: "Longest a client may send nothing of a body; 0: no limit",
+        long: "Counted anew with each piece that comes, and only while the server waits for it. The request is answered 408; a handler \
+               that reads the body gets an exception there.",
+    },
+    Opt {
+        key: "http.send_timeout",
+        flag: Some("send-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("no limit"),
+        },
+        default: "60",
+        group: Group::Limits,
+        short: "Longest a client may read nothing of a response; 0: no limit",
+        long: "Counted anew with each piece that it takes. Its connection is closed.",
+    },
+    Opt {
+        key: "http.min_rate",
+        flag: Some("min-rate"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "500",
+        group: Group::Limits,
+        short: "Least bytes per second of a body or a response; 0: no limit",
+        long: "After the first 20 seconds that the server waits for a client within one body or response. A client that moves a byte \
+               now and then is cut off as one that moves none: a body is answered 408, a response ends.",
     },
     Opt {
         key: "http.max_body",
@@ -388,8 +412,81 @@ pub const OPTIONS: &[Opt] = &[
         default: "1G",
         group: Group::Limits,
         short: "Largest request body, larger ones get 413; 0: no limit",
-        long: "Bodies that PHP refuses (post_max_size, 8M unless set) are smaller; this keeps clients from filling the disk \
-               that uploads are kept on until PHP has them.",
+        long: "Bodies that a resident app refuses (post_max_size, 8M unless set) are smaller and are answered 413 before a byte of \
+               them is kept; this is the bound where PHP has none, and of classic sites.",
+    },
+    Opt {
+        key: "http.max_header_size",
+        flag: Some("max-header-size"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "32K",
+        group: Group::Limits,
+        short: "Largest header of a request, larger ones get 431; 0: no limit",
+        long: "The request line and all fields together.",
+    },
+    Opt {
+        key: "http.max_headers",
+        flag: Some("max-headers"),
+        value: "N",
+        kind: Kind::Count { min: 0, max: 128 },
+        default: "100",
+        group: Group::Limits,
+        short: "Most fields of a request's header, more get 431; 0: 128",
+        long: "Fields of one name are counted one by one. No request may have more than 128.",
+    },
+    Opt {
+        key: "http.max_requests",
+        flag: Some("max-requests-per-connection"),
+        value: "N",
+        kind: Kind::Count {
+            min: 0,
+            max: 1_000_000_000,
+        },
+        default: "10000",
+        group: Group::Limits,
+        short: "Requests after which a connection is closed; 0: never",
+        long: "The answer to the last one has `Connection: close`. New connections are spread over the workers anew.",
+    },
+    Opt {
+        key: "http.max_connections",
+        flag: Some("max-connections"),
+        value: "N",
+        kind: Kind::Count {
+            min: 0,
+            max: 10_000_000,
+        },
+        default: "16384",
+        group: Group::Limits,
+        short: "Most open connections; 0: as many as descriptors allow",
+        long: "In all workers together, or in the front. At the limit the connections that have been idle for longest are closed; if \
+               none is idle, a new one is answered 503. No process takes more than its descriptors allow, less those that PHP \
+               needs.",
+    },
+    Opt {
+        key: "http.max_connections_per_address",
+        flag: Some("max-connections-per-address"),
+        value: "N",
+        kind: Kind::Count {
+            min: 0,
+            max: 10_000_000,
+        },
+        default: "0",
+        group: Group::Limits,
+        short: "Most open connections from one address; 0: no limit",
+        long: "One more is answered 503. Counted in the front, or with direct dispatch in each worker. Leave it at 0 behind a proxy, \
+               whose address is that of all clients.",
+    },
+    Opt {
+        key: "http.max_spool",
+        flag: Some("max-spool"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "4G",
+        group: Group::Limits,
+        short: "Most bytes in temporary files, in one process; 0: no limit",
+        long: "Large bodies that are not complete yet, and answers that their clients have not read yet, lie in files without a name in \
+               $TMPDIR. A body for which there is no room is answered 507; an answer waits in its worker.",
     },
     Opt {
         key: "boot.timeout",
@@ -525,7 +622,7 @@ mod tests {
             );
         }
         assert!(
-            OPTIONS.len() <= 45,
+            OPTIONS.len() <= 55,
             "a new option must say what it replaces"
         );
     }

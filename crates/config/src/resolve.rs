@@ -34,9 +34,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         queue_timeout: r.seconds("workers.queue_timeout"),
         idle_timeout: r.seconds("workers.idle_timeout"),
         max_requests: r.count("workers.max_requests"),
-        max_memory: r
-            .one("workers.max_memory", value::bytes)
-            .unwrap_or_default(),
+        max_memory: r.bytes("workers.max_memory"),
         php: r.one("php.version", value::version).flatten(),
         ini: r.ini(),
         display_errors: match raw.winner("php.display_errors") {
@@ -47,8 +45,16 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         request_grace: r.seconds("request.grace"),
         header_timeout: r.seconds("http.header_timeout"),
         keepalive_timeout: r.seconds("http.keepalive_timeout"),
-        stall_timeout: r.seconds("http.stall_timeout"),
-        max_body: r.one("http.max_body", value::bytes).unwrap_or_default(),
+        body_timeout: r.seconds("http.body_timeout"),
+        send_timeout: r.seconds("http.send_timeout"),
+        min_rate: r.bytes("http.min_rate"),
+        max_body: r.bytes("http.max_body"),
+        max_header_size: r.bytes("http.max_header_size"),
+        max_headers: r.count("http.max_headers"),
+        max_requests_per_connection: r.count("http.max_requests"),
+        max_connections: r.count("http.max_connections"),
+        max_connections_per_address: r.count("http.max_connections_per_address"),
+        max_spool: r.bytes("http.max_spool"),
         boot_timeout: r.seconds("boot.timeout"),
         probe: r.one("boot.probe", value::probe).flatten(),
         stop_timeout: r.seconds("stop.timeout"),
@@ -170,6 +176,10 @@ impl Resolver<'_> {
         };
         self.one(key, |text| value::count(text, min, max))
             .unwrap_or(min)
+    }
+
+    fn bytes(&mut self, key: &'static str) -> u64 {
+        self.one(key, value::bytes).unwrap_or_default()
     }
 
     fn seconds(&mut self, key: &'static str) -> Duration {

@@ -119,10 +119,26 @@ pub struct Settings {
     pub request_grace: Duration,
     pub header_timeout: Duration,
     pub keepalive_timeout: Duration,
-    /// How long a client may stop sending a body, or reading a response.
-    pub stall_timeout: Duration,
+    /// How long a client may send nothing of a body.
+    pub body_timeout: Duration,
+    /// How long a client may read nothing of a response.
+    pub send_timeout: Duration,
+    /// Least bytes per second of a body or a response; 0 is no limit.
+    pub min_rate: u64,
     /// Bytes of the largest request body; 0 is no limit.
     pub max_body: u64,
+    /// Bytes of a request's header; 0 is no limit.
+    pub max_header_size: u64,
+    /// Fields of a request's header; 0 is the most there can be.
+    pub max_headers: u32,
+    /// Requests after which a connection is closed; 0 is never.
+    pub max_requests_per_connection: u32,
+    /// Connections in all; 0 is no limit.
+    pub max_connections: u32,
+    /// Connections from one address to one process; 0 is no limit.
+    pub max_connections_per_address: u32,
+    /// Bytes of temporary files for bodies and responses, of one process; 0 is no limit.
+    pub max_spool: u64,
     pub boot_timeout: Duration,
     /// A path that each worker must answer well before it gets requests.
     pub probe: Option<String>,

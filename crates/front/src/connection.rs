@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
-use http1::{Incoming, Life, Options, Refused, RequestHead, Response, Stream};
+use http1::{Admission, Incoming, Life, Options, Refused, RequestHead, Response, Stream};
 use ipc::{Ends, FromFront};
 use scoreboard::Counter;
+use tokio::task::spawn_local;
 
 use crate::departure::Departure;
 use crate::exchange;
@@ -69,20 +70,30 @@ impl Front {
     }
 }
 
-/// Answer requests on `stream` until either side has had enough.
-pub(crate) async fn serve(front: Rc<Front>, stream: impl Stream, ends: Ends) {
+/// Answer requests on `stream`, if one more connection may be opened.
+pub(crate) fn open(front: Rc<Front>, stream: impl Stream, ends: Ends) {
+    let address = ends.peer.map(|peer| peer.ip());
+    let admission = Admission::new(&front.http.get());
+    let in_all = front.connections.count() as u64 + 1;
+    if let Err(full) = front.connections.admit(&admission, in_all, address) {
+        front.board.answered(503);
+        front.tell(&Refused::connection(503, full.why()), &ends.to_string());
+        return http1::turn_away(stream);
+    }
     let life = Rc::new(Life::default());
-    let key = front.opened(&life);
+    let key = front.opened(&life, address);
     front.board.count(Counter::ConnectionsOpened, 1);
+    spawn_local(serve(front, stream, ends, (life, key)));
+}
+
+/// Until either side has had enough.
+async fn serve(front: Rc<Front>, stream: impl Stream, ends: Ends, (life, key): (Rc<Life>, usize)) {
     let service = Service {
         front: Rc::clone(&front),
         ends: ends.to_string().into(),
         departure: RefCell::default(),
     };
-    let options = Options {
-        body: front.max_body.get(),
-        ..Options::default()
-    };
+    let options = Options::from(&front.http.get());
     http1::serve(stream, life, &service, options).await;
     front.closed(key);
     front.board.count(Counter::ConnectionsClosed, 1);

@@ -1,11 +1,10 @@
 //! One request: take it whole, have it answered, pass the answer on.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::rc::Rc;
 use std::time::Duration;
 
-use http1::{Incoming, RequestHead, Response, Version};
+use http1::{BodyError, Incoming, RequestHead, Response, Spool, Version};
 use ipc::frame::{Asked, Part};
 use scoreboard::Counter;
 
@@ -59,7 +58,11 @@ async fn passed_on(
         return Err(file);
     }
     let not_stored = |failed| not_received(front, failed, &head, ends);
-    let upload = Upload::receive(body, || front.workers.glance())
+    let limit = front.post_limit.get();
+    if limit > 0 && announced(&head) > limit {
+        return Err(not_stored(BodyError::OverPostLimit.into()));
+    }
+    let upload = Upload::receive(body, limit, || front.workers.glance())
         .await
         .map_err(not_stored)?;
     let mut asked =
@@ -68,11 +71,17 @@ async fn passed_on(
     give(front, is_repeatable, &mut asked, departure).await
 }
 
+/// Bytes of its body, as its head says.
+fn announced(head: &RequestHead) -> u64 {
+    let length = head.fields.text("Content-Length");
+    length.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
 /// A request as workers get it.
 struct Frame {
     bytes: Vec<u8>,
     /// What of it did not fit.
-    files: Vec<Rc<File>>,
+    files: Vec<Rc<Spool>>,
 }
 
 impl Frame {
@@ -99,9 +108,9 @@ impl Frame {
                 files.push(upload::file_of(bytes)?);
                 Part::File(bytes.len() as u64)
             }
-            Upload::File(file, length) => {
+            Upload::File(file) => {
                 files.push(Rc::clone(file));
-                Part::File(*length)
+                Part::File(file.len())
             }
         };
         let asked = Asked {
@@ -180,14 +189,13 @@ fn not_received(
 ) -> Response<Reply> {
     let refuse = |status, why| front.refuse(status, why, head, ends);
     let mut response = match failed {
-        upload::Failed::Client => refuse(400, "The request body is malformed.\n"),
-        upload::Failed::TooLarge => refuse(413, "The request body is too large (http.max_body).\n"),
+        upload::Failed::Body(error) => refuse(error.status(), error.text()),
         upload::Failed::Storage(error) => {
             front.trouble(format!(
                 "cannot keep a request's body in a temporary file ({}): {error}",
                 std::env::temp_dir().display()
             ));
-            plain(507, "The request body cannot be stored.\n")
+            plain(BodyError::Storage.status(), BodyError::Storage.text())
         }
     };
     response.head.fields.push("Connection", "close");

@@ -1,7 +1,6 @@
 //! A request that was posted, until its worker has done with it.
 
 use std::cell::{Cell, RefCell};
-use std::fs::File;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -9,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
+use http1::Spool;
 use ipc::frame::{AnswerBody, Answered};
 use relay::Order;
 
@@ -19,7 +19,7 @@ use crate::workers::Workers;
 pub(crate) struct Flight {
     pub(crate) order: Order,
     /// What its worker may ask for.
-    pub(crate) files: Vec<Rc<File>>,
+    pub(crate) files: Vec<Rc<Spool>>,
     pub(crate) posted: Instant,
     /// No worker was idle when it was posted.
     waits: bool,
@@ -50,7 +50,7 @@ pub(crate) enum Outcome {
 }
 
 impl Flight {
-    pub(crate) fn new(order: Order, waits: bool, files: Vec<Rc<File>>) -> Flight {
+    pub(crate) fn new(order: Order, waits: bool, files: Vec<Rc<Spool>>) -> Flight {
         Flight {
             order,
             files,

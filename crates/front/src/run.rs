@@ -1,7 +1,7 @@
 //! The process: what the supervisor tells it, what it accepts, and its end.
 
 use std::cell::{Cell, RefCell};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -32,10 +32,9 @@ const LAST: Duration = Duration::from_millis(100);
 pub(crate) struct Front {
     pub(crate) workers: Rc<Workers>,
     pub(crate) board: Rc<Writer>,
-    header_timeout: Cell<u64>,
-    stall_timeout: Cell<u64>,
-    pub(crate) max_body: Cell<u64>,
-    keepalive_timeout: Cell<u64>,
+    pub(crate) http: Cell<http1::Settings>,
+    /// Bytes of the largest body that the app takes (`post_max_size`); 0 is no limit.
+    pub(crate) post_limit: Cell<u64>,
     site: RefCell<Option<Rc<Site>>>,
     /// Wakes the clock.
     pub(crate) awake: Notify,
@@ -149,20 +148,6 @@ fn prepare(
     Ok((board, workers))
 }
 
-fn milliseconds(seconds: f64) -> u64 {
-    Duration::try_from_secs_f64(seconds).map_or(u64::MAX, |time| {
-        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-    })
-}
-
-/// The same where 0 is none.
-fn limit(seconds: f64) -> u64 {
-    match milliseconds(seconds) {
-        0 => u64::MAX,
-        time => time,
-    }
-}
-
 impl Front {
     fn new(
         channel: AsyncFd<Channel>,
@@ -177,10 +162,8 @@ impl Front {
         let front = Front {
             workers,
             board,
-            header_timeout: Cell::new(0),
-            stall_timeout: Cell::new(0),
-            max_body: Cell::new(0),
-            keepalive_timeout: Cell::new(0),
+            http: Cell::default(),
+            post_limit: Cell::new(0),
             site: RefCell::default(),
             awake: Notify::new(),
             channel,
@@ -197,14 +180,9 @@ impl Front {
     }
 
     fn change(&self, settings: FrontSettings) {
-        self.header_timeout.set(limit(settings.header_timeout));
-        self.stall_timeout.set(limit(settings.stall_timeout));
-        self.max_body.set(match settings.max_body {
-            0 => u64::MAX,
-            most => most,
-        });
-        self.keepalive_timeout
-            .set(milliseconds(settings.keepalive_timeout));
+        self.http.set(settings.http);
+        http1::set_spool_limit(settings.http.max_spool);
+        self.post_limit.set(settings.post_limit);
         self.workers.change(&settings);
         let site = settings.site.map(|place| files::site(&place)).transpose();
         let site = site.unwrap_or_else(|error| {
@@ -245,11 +223,11 @@ impl Front {
 
     // ---- connections ----
 
-    pub(crate) fn opened(&self, life: &Rc<Life>) -> usize {
+    pub(crate) fn opened(&self, life: &Rc<Life>, address: Option<IpAddr>) -> usize {
         if self.is_quiet() {
             self.awake.notify_one();
         }
-        self.connections.opened(life)
+        self.connections.opened(life, address)
     }
 
     pub(crate) fn closed(&self, key: usize) {
@@ -264,12 +242,7 @@ impl Front {
     }
 
     pub(crate) fn patience(&self) -> Patience {
-        Patience {
-            header: self.header_timeout.get(),
-            idle: self.keepalive_timeout.get(),
-            stall: self.stall_timeout.get(),
-            leaving: self.draining.get().then_some(0),
-        }
+        Patience::new(&self.http.get(), self.draining.get().then_some(0))
     }
 
     // ---- the supervisor ----
@@ -362,7 +335,7 @@ async fn accept_tcp(front: Rc<Front>, listener: TcpListener) {
                     peer: Some(plain(peer)),
                     local: Some(plain(local)),
                 };
-                spawn_local(connection::serve(Rc::clone(&front), stream, ends));
+                connection::open(Rc::clone(&front), stream, ends);
             }
             Err(error) => cannot_accept(&front, &error).await,
         }
@@ -383,7 +356,7 @@ async fn accept_unix(front: Rc<Front>, listener: UnixListener) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                spawn_local(connection::serve(Rc::clone(&front), stream, NOWHERE));
+                connection::open(Rc::clone(&front), stream, NOWHERE);
             }
             Err(error) => cannot_accept(&front, &error).await,
         }
@@ -393,6 +366,9 @@ async fn accept_unix(front: Rc<Front>, listener: UnixListener) {
 /// Out of descriptors or memory: the queue keeps who knocks; try again when something may have been freed.
 async fn cannot_accept(front: &Front, error: &std::io::Error) {
     if error.kind() != std::io::ErrorKind::ConnectionAborted {
+        if http1::is_out_of_descriptors(error) {
+            front.connections.end_idle();
+        }
         front.trouble(format!("cannot accept a connection: {error}"));
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

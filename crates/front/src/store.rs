@@ -3,16 +3,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use http1::Spool;
 
 use crate::upload::read_piece;
 
 /// More than this goes to a file.
-const MEMORY: usize = 256 << 10;
+const MEMORY: usize = 64 << 10;
 /// More than this is not taken from the worker before the client has read some: a response without end would fill the
 /// disk.
 const MOST: u64 = 1 << 30;
@@ -36,7 +35,7 @@ struct Kept {
     memory: VecDeque<Bytes>,
     bytes: usize,
     /// What came after that: this part of the file.
-    file: Option<File>,
+    file: Option<Spool>,
     in_file: std::ops::Range<u64>,
     /// There is no room on the disk.
     no_file: bool,
@@ -55,16 +54,16 @@ impl Kept {
     /// To the file; false if there can be none and nothing is in it.
     fn append(&mut self, piece: &[u8]) -> bool {
         if self.file.is_none() {
-            self.file = tempfile::tempfile().ok();
+            self.file = Spool::create().ok();
         }
         let written = self
             .file
-            .as_ref()
-            .is_some_and(|file| file.write_all_at(piece, self.in_file.end).is_ok());
+            .as_mut()
+            .is_some_and(|file| file.append(piece).is_ok());
         if written {
             self.in_file.end += piece.len() as u64;
         } else if self.in_file.is_empty() {
-            self.no_file = true;
+            (self.no_file, self.file) = (true, None);
         } else {
             // Order would be lost: the response cannot be completed.
             self.end = Some(Err(Broken));
@@ -81,20 +80,24 @@ impl Kept {
         if self.in_file.is_empty() {
             return None;
         }
-        let file = self.file.as_ref()?;
-        let Ok(piece) = read_piece(file, self.in_file.start, self.in_file.end) else {
+        let file = self.file.as_mut()?;
+        let Ok(piece) = read_piece(file.file(), self.in_file.start, self.in_file.end) else {
             return Some(Err(Broken));
         };
         self.in_file.start += piece.len() as u64;
         if self.in_file.is_empty() {
             self.in_file = 0..0;
-            let _ = file.set_len(0);
+            // Of no more use if that fails: then nothing more fits.
+            self.no_file |= file.clear().is_err();
         }
         Some(Ok(piece))
     }
 
     fn is_full(&self) -> bool {
-        self.in_file.end >= MOST || self.no_file && self.bytes >= MEMORY
+        self.in_file.end >= MOST
+            || self.no_file && self.bytes >= MEMORY
+            // Half of an answer in a file cannot go on in memory.
+            || !self.in_file.is_empty() && !Spool::has_room()
     }
 }
 

@@ -112,7 +112,11 @@ impl Taker {
                 Piece::Bytes(length) => self.left = length as usize,
                 Piece::End => self.end(Ok(())),
                 Piece::Broken => self.end(Err(Broken)),
-                Piece::Files => self.send_files().await?,
+                Piece::Files => {
+                    self.send_files().await?;
+                    // Kept here, its files would stay on the disk until the worker's next request.
+                    self.flight = None;
+                }
             }
         }
     }

@@ -5,13 +5,13 @@
 
 use std::fs::File;
 use std::future::poll_fn;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use http1::Incoming;
+use http1::{BodyError, Incoming, Spool};
 
 /// More than this goes to a file.
 const MEMORY: usize = 64 << 10;
@@ -23,24 +23,28 @@ const PIECE: usize = 64 << 10;
 pub(crate) enum Upload {
     None,
     Memory(Bytes),
-    File(Rc<File>, u64),
+    File(Rc<Spool>),
 }
 
 /// Why a body has not come in.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The client broke off or sent something malformed.
-    Client,
-    /// It is larger than bodies may be.
-    TooLarge,
+    Body(BodyError),
     /// There is no room for it.
     Storage(io::Error),
 }
 
+impl From<BodyError> for Failed {
+    fn from(error: BodyError) -> Failed {
+        Failed::Body(error)
+    }
+}
+
 impl Upload {
-    /// `is_long` says now and then that others should have their turn.
+    /// Up to `limit` bytes. `is_long` says now and then that others should have their turn.
     pub(crate) async fn receive(
         body: Option<Incoming>,
+        limit: u64,
         is_long: impl Fn() -> bool,
     ) -> Result<Upload, Failed> {
         let Some(mut body) = body else {
@@ -48,22 +52,20 @@ impl Upload {
         };
         let next = |context: &mut Context<'_>| {
             let next = body.poll_piece(context);
-            next.map(|piece| {
-                piece.map(|piece| {
-                    piece.map_err(|_| match body.is_too_large() {
-                        true => Failed::TooLarge,
-                        false => Failed::Client,
-                    })
-                })
-            })
+            next.map(|piece| piece.map(|piece| piece.map_err(Failed::from)))
         };
-        Upload::collect(next, is_long).await
+        Upload::collect(next, limit, is_long).await
     }
 
     async fn collect(
         mut next: impl FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>>,
+        limit: u64,
         is_long: impl Fn() -> bool,
     ) -> Result<Upload, Failed> {
+        let within = |length: u64| match limit > 0 && length > limit {
+            true => Err(Failed::Body(BodyError::OverPostLimit)),
+            false => Ok(()),
+        };
         let mut memory = BytesMut::new();
         while memory.len() <= MEMORY {
             match poll_fn(&mut next).await.transpose()? {
@@ -73,21 +75,20 @@ impl Upload {
                 None if memory.is_empty() => return Ok(Upload::None),
                 None => return Ok(Upload::Memory(memory.freeze())),
             }
+            within(memory.len() as u64)?;
         }
-        // The page cache takes it; a disk that is slower than the clients holds up this process, as it does others.
-        let mut file = tempfile::tempfile().map_err(Failed::Storage)?;
-        let mut length = memory.len() as u64;
-        file.write_all(&memory).map_err(Failed::Storage)?;
+        let mut file = Spool::create().map_err(Failed::Storage)?;
+        file.append(&memory).map_err(Failed::Storage)?;
         drop(memory);
         while let Some(piece) = poll_fn(&mut next).await.transpose()? {
-            length += piece.len() as u64;
-            file.write_all(&piece).map_err(Failed::Storage)?;
+            file.append(&piece).map_err(Failed::Storage)?;
+            within(file.len())?;
             // One that comes as fast as it is taken never waits by itself.
             if is_long() {
                 tokio::task::yield_now().await;
             }
         }
-        Ok(Upload::File(Rc::new(file), length))
+        Ok(Upload::File(Rc::new(file)))
     }
 
     /// `None` if there is no body.
@@ -95,15 +96,15 @@ impl Upload {
         match self {
             Upload::None => None,
             Upload::Memory(bytes) => Some(bytes.len() as u64),
-            Upload::File(_, length) => Some(*length),
+            Upload::File(file) => Some(file.len()),
         }
     }
 }
 
 /// Bytes that do not fit in a slot, in a file.
-pub(crate) fn file_of(bytes: &[u8]) -> Result<Rc<File>, Failed> {
-    let mut file = tempfile::tempfile().map_err(Failed::Storage)?;
-    file.write_all(bytes).map_err(Failed::Storage)?;
+pub(crate) fn file_of(bytes: &[u8]) -> Result<Rc<Spool>, Failed> {
+    let mut file = Spool::create().map_err(Failed::Storage)?;
+    file.append(bytes).map_err(Failed::Storage)?;
     Ok(Rc::new(file))
 }
 
@@ -124,7 +125,7 @@ mod tests {
     fn received(pieces: &[Vec<u8>]) -> Upload {
         let mut pieces = pieces.iter().map(|piece| Ok(piece.clone().into()));
         let mut collected =
-            std::pin::pin!(Upload::collect(|_| Poll::Ready(pieces.next()), || false));
+            std::pin::pin!(Upload::collect(|_| Poll::Ready(pieces.next()), 0, || false));
         match collected
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()))
@@ -138,9 +139,11 @@ mod tests {
         match upload {
             Upload::None => Bytes::new(),
             Upload::Memory(bytes) => bytes.clone(),
-            Upload::File(file, length) => {
-                let mut bytes = vec![0; usize::try_from(*length).expect("small")];
-                file.read_exact_at(&mut bytes, 0).expect("it is there");
+            Upload::File(file) => {
+                let mut bytes = vec![0; usize::try_from(file.len()).expect("small")];
+                file.file()
+                    .read_exact_at(&mut bytes, 0)
+                    .expect("it is there");
                 bytes.into()
             }
         }

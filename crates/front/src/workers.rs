@@ -9,12 +9,12 @@ mod waking;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
+use http1::Spool;
 use ipc::{Channel, FrontSettings, ToDoor};
 use relay::{Desk, Lane, News, Order, Reserved};
 use rustix::event::{EventfdFlags, eventfd};
@@ -141,7 +141,7 @@ impl Workers {
         &self,
         slot: Reserved,
         asked: &[u8],
-        files: &[Rc<File>],
+        files: &[Rc<Spool>],
         again: bool,
     ) -> Rc<Flight> {
         let waits = self.unclaimed.get() >= self.desk.room();
@@ -356,7 +356,7 @@ impl Workers {
     }
 
     /// What of this request is in files; nothing if nobody waits for it any more.
-    pub(crate) fn files(&self, worker: &Worker, number: u32) -> Vec<Rc<File>> {
+    pub(crate) fn files(&self, worker: &Worker, number: u32) -> Vec<Rc<Spool>> {
         let flight = self.streaming(worker, number);
         flight
             .map(|flight| flight.files.clone())

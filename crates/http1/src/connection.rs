@@ -18,8 +18,10 @@ use crate::framing::Asked;
 use crate::head::{RequestHead, Response};
 use crate::incoming::Incoming;
 use crate::life::{Life, Phase};
+use crate::output::Output;
 use crate::parse::{Limits, Refusal};
 use crate::refused::{self, Refused};
+use crate::settings::{Settings, or_most};
 use crate::stream::Stream;
 use crate::wire::{NoHead, Wire};
 
@@ -50,17 +52,26 @@ pub struct Options {
     pub limits: Limits,
     /// The most bytes of a body.
     pub body: u64,
+    /// Requests until it is closed.
+    pub requests: u64,
     /// Answers have a Date field.
     pub date: bool,
 }
 
-impl Default for Options {
-    fn default() -> Options {
+impl From<&Settings> for Options {
+    fn from(settings: &Settings) -> Options {
         Options {
-            limits: Limits::default(),
-            body: u64::MAX,
+            limits: settings.limits(),
+            body: or_most(settings.max_body),
+            requests: or_most(settings.max_requests.into()),
             date: true,
         }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options::from(&Settings::default())
     }
 }
 
@@ -72,6 +83,9 @@ pub async fn serve<S: Stream>(stream: S, life: Rc<Life>, service: &impl Service,
         let mut requests = pin!(requests(&wire, service, options));
         poll_fn(|context| {
             wire.life.set_waker(context.waker());
+            if wire.life.take_body_timed_out() {
+                wire.body_timed_out();
+            }
             if requests.as_mut().poll(context).is_ready() || wire.life.is_cut_off() {
                 return Poll::Ready(());
             }
@@ -96,6 +110,7 @@ pub async fn serve<S: Stream>(stream: S, life: Rc<Life>, service: &impl Service,
 }
 
 async fn requests<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, options: Options) {
+    let mut left = options.requests;
     loop {
         let head = match poll_fn(|context| wire.poll_head(context, options.limits)).await {
             Ok(head) => head,
@@ -106,7 +121,7 @@ async fn requests<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, options
                 return refuse(wire, refusal).await;
             }
         };
-        let asked = match Asked::of(&head).and_then(|asked| asked.up_to(options.body)) {
+        let mut asked = match Asked::of(&head).and_then(|asked| asked.up_to(options.body)) {
             Ok(asked) => asked,
             Err(refusal) => {
                 let request = refused::beginning(&head);
@@ -114,6 +129,8 @@ async fn requests<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, options
                 return refuse(wire, refusal).await;
             }
         };
+        left -= 1;
+        asked.keep_alive &= left > 0;
         let body = wire.begin_body(&asked, options.body);
         wire.life.work(Phase::Busy);
         let response = service.call(head, body).await;
@@ -192,7 +209,11 @@ impl<B: Body> Sending<B> {
     ) -> Poll<io::Result<()>> {
         loop {
             let waits = self.fill(wire, context).is_pending();
-            ready!(wire.poll_flush(context))?;
+            if wire.poll_flush(context)?.is_pending() {
+                self.body.as_mut().map(Body::stalled);
+                wire.with_output(Output::detach);
+                return Poll::Pending;
+            }
             if self.body.is_none() {
                 return Poll::Ready(self.failed.take().map_or(Ok(()), Err));
             }

@@ -1,15 +1,32 @@
 //! All connections of a process, for the one clock that closes those that nothing comes from.
 
 use std::cell::RefCell;
+use std::net::IpAddr;
 use std::rc::Rc;
 
+use crate::admission::{Addresses, Admission, NotAdmitted};
 use crate::life::{LEAVING, Life, Phase, now_ms};
+use crate::pace::MinPace;
+use crate::settings::{Settings, or_longest};
+
+/// One part in so many of the idle ones ends at a time.
+const IDLE_PART: usize = 64;
+
+/// Milliseconds in which a request may be on its way on a connection that looks idle.
+const MOMENT: u64 = 250;
 
 /// Those that are open.
 #[derive(Debug, Default)]
 pub struct Connections {
-    places: RefCell<Vec<Option<Rc<Life>>>>,
+    places: RefCell<Vec<Option<Place>>>,
     free: RefCell<Vec<usize>>,
+    addresses: Addresses,
+}
+
+#[derive(Debug)]
+struct Place {
+    life: Rc<Life>,
+    address: Option<IpAddr>,
 }
 
 /// For how long, in milliseconds, a client may be silent.
@@ -19,10 +36,29 @@ pub struct Patience {
     pub header: u64,
     /// Between requests.
     pub idle: u64,
-    /// While more of a body is waited for, or room for more of an answer.
-    pub stall: u64,
+    /// While more of a body is waited for.
+    pub body: MinPace,
+    /// While room for more of an answer is waited for.
+    pub send: MinPace,
     /// If this process is about to leave: with a client that has asked for nothing.
     pub leaving: Option<u64>,
+}
+
+impl Patience {
+    #[must_use]
+    pub fn new(settings: &Settings, leaving: Option<u64>) -> Patience {
+        let pace = |silence| MinPace {
+            silence: or_longest(silence),
+            rate: settings.min_rate,
+        };
+        Patience {
+            header: or_longest(settings.header_timeout),
+            idle: u64::try_from(settings.keepalive_timeout.as_millis()).unwrap_or(u64::MAX),
+            body: pace(settings.body_timeout),
+            send: pace(settings.send_timeout),
+            leaving,
+        }
+    }
 }
 
 impl Patience {
@@ -41,19 +77,65 @@ impl Patience {
 
 impl Connections {
     /// One more is open; its key is for [`Connections::closed`].
-    pub fn opened(&self, life: &Rc<Life>) -> usize {
+    pub fn opened(&self, life: &Rc<Life>, address: Option<IpAddr>) -> usize {
         let mut places = self.places.borrow_mut();
         let key = self.free.borrow_mut().pop().unwrap_or_else(|| {
             places.push(None);
             places.len() - 1
         });
-        places[key] = Some(Rc::clone(life));
+        places[key] = Some(Place {
+            life: Rc::clone(life),
+            address,
+        });
+        self.addresses.opened(address);
         key
     }
 
     pub fn closed(&self, key: usize) {
-        self.places.borrow_mut()[key] = None;
+        if let Some(place) = self.places.borrow_mut()[key].take() {
+            self.addresses.closed(place.address);
+        }
         self.free.borrow_mut().push(key);
+    }
+
+    /// Whether one more may be opened, with which there are `in_all` in all processes.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn admit(
+        &self,
+        admission: &Admission,
+        in_all: u64,
+        address: Option<IpAddr>,
+    ) -> Result<(), NotAdmitted> {
+        if admission.is_full_of(self.addresses.of(address) + 1) {
+            return Err(NotAdmitted::FullOfAddress);
+        }
+        let here = self.count() as u64 + 1;
+        if admission.is_full(in_all, here) && !self.end_idle() {
+            return Err(NotAdmitted::Full);
+        }
+        Ok(())
+    }
+
+    /// End some of those that have been idle for longest; false if there is none.
+    pub fn end_idle(&self) -> bool {
+        let places = self.places.borrow();
+        let lives = places.iter().flatten().map(|place| &place.life);
+        let before = now_ms().saturating_sub(MOMENT);
+        let is_idle = |life: &&Rc<Life>| {
+            matches!(life.phase(), Phase::New | Phase::Idle)
+                && life.since() <= before
+                && !life.is_ending()
+        };
+        let mut idle: Vec<_> = lives.filter(is_idle).collect();
+        // A look at all of them makes room for several.
+        let some = idle.len().div_ceil(IDLE_PART);
+        if some < idle.len() {
+            idle.select_nth_unstable_by_key(some, |life| life.since());
+        }
+        idle[..some].iter().for_each(|life| life.end());
+        some > 0
     }
 
     /// How many are open.
@@ -69,11 +151,9 @@ impl Connections {
     pub fn close_silent(&self, patience: &Patience) {
         let now = now_ms();
         let is_over = |since: u64, limit| now.saturating_sub(since) >= limit;
-        for life in self.places.borrow().iter().flatten() {
-            let stalled = life.stalled_since();
-            if stalled.is_some_and(|since| is_over(since, patience.stall)) {
-                life.give_up();
-            } else if patience
+        for Place { life, .. } in self.places.borrow().iter().flatten() {
+            life.look_at_pace(&patience.body, &patience.send, now);
+            if patience
                 .with(life.phase())
                 .is_some_and(|limit| is_over(life.since(), limit))
             {
@@ -88,34 +168,68 @@ impl Connections {
             .borrow()
             .iter()
             .flatten()
-            .for_each(|life| life.cut_off());
+            .for_each(|place| place.life.cut_off());
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn a_place_is_used_again() {
         let connections = Connections::default();
         let life = Rc::new(Life::default());
-        let keys = [0, 1, 2].map(|_| connections.opened(&life));
+        let keys = [0, 1, 2].map(|_| connections.opened(&life, None));
         assert_eq!((keys, connections.count()), ([0, 1, 2], 3));
         connections.closed(1);
-        assert_eq!((connections.count(), connections.opened(&life)), (2, 1));
+        assert_eq!(
+            (connections.count(), connections.opened(&life, None)),
+            (2, 1)
+        );
         keys.into_iter().for_each(|key| connections.closed(key));
         assert!(connections.is_empty());
     }
 
     #[test]
-    fn who_leaves_waits_only_for_what_was_asked() {
-        let patience = |leaving| Patience {
-            header: 1,
-            idle: 2,
-            stall: 3,
-            leaving,
+    fn at_the_limit_the_longest_idle_ends_and_else_nothing_is_admitted() {
+        let settings = Settings {
+            max_connections: 3,
+            max_connections_per_address: 2,
+            ..Settings::default()
         };
+        let admission = Admission::new(&settings);
+        let connections = Connections::default();
+        let [one, two, three] = [1, 2, 3].map(|n| Some(IpAddr::from([192, 0, 2, n])));
+        let admit =
+            |address| connections.admit(&admission, connections.count() as u64 + 1, address);
+        let open = |address, phase| {
+            assert_eq!(admit(address), Ok(()));
+            let life = Rc::new(Life::default());
+            life.enter(phase);
+            life.set_since(now_ms() - MOMENT);
+            (connections.opened(&life, address), life)
+        };
+        let (busy, idle) = (open(one, Phase::Busy), open(one, Phase::Idle));
+        assert_eq!(admit(one), Err(NotAdmitted::FullOfAddress));
+        let other = open(two, Phase::Header);
+        assert_eq!(admit(three), Ok(()), "an idle one ends");
+        assert!(idle.1.is_ending() && !busy.1.is_ending() && !other.1.is_ending());
+        assert_eq!(admit(three), Err(NotAdmitted::Full));
+        connections.closed(idle.0);
+        assert_eq!((admit(three), admit(one)), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn who_leaves_waits_only_for_what_was_asked() {
+        let settings = Settings {
+            header_timeout: Duration::from_millis(1),
+            keepalive_timeout: Duration::from_millis(2),
+            ..Settings::default()
+        };
+        let patience = |leaving| Patience::new(&settings, leaving);
         for (phase, limit, when_leaving) in [
             (Phase::New, Some(1), Some(7)),
             (Phase::Header, Some(1), Some(1)),

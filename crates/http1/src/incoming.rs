@@ -9,17 +9,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-/// No more of the body comes: it is malformed or too large, or its sender is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cut;
-
-impl fmt::Display for Cut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the body is malformed, or its sender is gone")
-    }
-}
-
-impl std::error::Error for Cut {}
+use crate::body::BodyError;
 
 /// The body of a request, for one who reads it piece by piece.
 pub struct Incoming(pub(crate) Rc<dyn Source>);
@@ -31,21 +21,17 @@ impl fmt::Debug for Incoming {
 }
 
 pub(crate) trait Source {
-    fn poll_piece(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>>;
+    fn poll_piece(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>>;
     fn let_go(&self);
-    fn is_too_large(&self) -> bool;
 }
 
 impl Incoming {
     /// The next piece, never empty; `None` at the end.
-    pub fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
+    pub fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BodyError>>> {
         self.0.poll_piece(context)
-    }
-
-    /// Whether it was [`Cut`] because it is larger than bodies may be.
-    #[must_use]
-    pub fn is_too_large(&self) -> bool {
-        self.0.is_too_large()
     }
 }
 

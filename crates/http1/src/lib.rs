@@ -9,8 +9,11 @@ mod body;
 mod fields;
 mod head;
 mod parse;
+mod settings;
 mod target;
 
+#[cfg(feature = "server")]
+mod admission;
 #[cfg(feature = "server")]
 mod chunked;
 #[cfg(feature = "server")]
@@ -32,23 +35,31 @@ mod life;
 #[cfg(feature = "server")]
 mod output;
 #[cfg(feature = "server")]
+mod pace;
+#[cfg(feature = "server")]
 mod refused;
+#[cfg(feature = "server")]
+mod spool;
 #[cfg(feature = "server")]
 mod stream;
 #[cfg(feature = "server")]
 mod wire;
 
-pub use body::Body;
+pub use body::{Body, BodyError};
 pub use fields::{Fields, Fixed, Malformed};
 pub use head::{RequestHead, RequestParts, Response, ResponseHead, Version};
 pub use parse::{Limits, Refusal};
+pub use settings::Settings;
 
 #[cfg(feature = "server")]
 pub use {
+    admission::{Admission, NotAdmitted, RESERVED_DESCRIPTORS, is_out_of_descriptors, turn_away},
     connection::{Options, Service, serve},
     connections::{Connections, Patience},
-    incoming::{Cut, Incoming},
+    incoming::Incoming,
     life::{Life, Phase, now_ms},
+    pace::MinPace,
     refused::{Refusals, Refused},
+    spool::{Spool, set_spool_limit},
     stream::Stream,
 };

@@ -7,6 +7,8 @@ use std::task::Waker;
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::pace::{MinPace, Pace};
+
 /// Milliseconds of the kernel's coarse monotonic clock: cheap to read, precise to a tick (4 ms at most).
 #[must_use]
 pub fn now_ms() -> u64 {
@@ -21,9 +23,11 @@ pub struct Life {
     since: Cell<u64>,
     phase: Cell<Phase>,
     close: Cell<Close>,
-    /// Since when it waits for the client: for more of a body, for room for more of an answer; 0 if it does not.
-    reads: Cell<u64>,
-    writes: Cell<u64>,
+    /// Of the body that comes, and of the answer that goes.
+    reads: Pace,
+    writes: Pace,
+    /// The client is too slow with its body, which the connection does not know yet.
+    body_timed_out: Cell<bool>,
     /// Of the connection's task; set once, it is always the same.
     waker: RefCell<Option<Waker>>,
 }
@@ -66,8 +70,9 @@ impl Default for Life {
             since: Cell::new(now_ms()),
             phase: Cell::new(Phase::New),
             close: Cell::new(Close::No),
-            reads: Cell::new(0),
-            writes: Cell::new(0),
+            reads: Pace::default(),
+            writes: Pace::default(),
+            body_timed_out: Cell::new(false),
             waker: RefCell::new(None),
         }
     }
@@ -95,18 +100,22 @@ impl Life {
         self.wake();
     }
 
-    /// Since when the client has done nothing about what is waited for, if anything is.
-    pub fn stalled_since(&self) -> Option<u64> {
-        let waits = [self.reads.get(), self.writes.get()];
-        waits.into_iter().filter(|since| *since > 0).min()
+    /// End it if its client is too slow: with an answer at once; with a body by telling its reader, which answers.
+    pub(crate) fn look_at_pace(&self, body: &MinPace, send: &MinPace, now: u64) {
+        if self.writes.is_below(send, now) {
+            self.close.set(Close::GivenUp(
+                "it did not read its answer in time (http.send_timeout, http.min_rate)",
+            ));
+            self.wake();
+        } else if self.reads.is_below(body, now) {
+            self.body_timed_out.set(true);
+            self.wake();
+        }
     }
 
-    /// The same, of one whose client is waited for.
-    pub(crate) fn give_up(&self) {
-        self.close.set(Close::GivenUp(
-            "it sent no more of a body, or read no more of an answer (http.stall_timeout)",
-        ));
-        self.wake();
+    /// Once.
+    pub(crate) fn take_body_timed_out(&self) -> bool {
+        self.body_timed_out.get() && self.body_timed_out.replace(false)
     }
 
     pub(crate) fn why_given_up(&self) -> Option<&'static str> {
@@ -122,18 +131,22 @@ impl Life {
         self.wake();
     }
 
-    /// More of a body is waited for, or has come.
-    pub(crate) fn reads(&self, waits: bool) {
-        self.reads.set(if waits { now_ms() } else { 0 });
+    pub(crate) fn begin_body(&self) {
+        self.reads.begin();
     }
 
-    /// Not all of an answer could be written; `some`: a part was.
-    pub(crate) fn writes(&self, waits: bool, some: bool) {
-        if !waits {
-            self.writes.set(0);
-        } else if some || self.writes.get() == 0 {
-            self.writes.set(now_ms());
-        }
+    pub(crate) fn begin_answer(&self) {
+        self.writes.begin();
+    }
+
+    /// So many bytes of a body have come; `waits`: more are waited for.
+    pub(crate) fn reads(&self, waits: bool, came: usize) {
+        self.reads.moved(came, waits);
+    }
+
+    /// So many bytes of an answer were written; `waits`: there was no room for all.
+    pub(crate) fn writes(&self, waits: bool, moved: usize) {
+        self.writes.moved(moved, waits);
     }
 
     pub(crate) fn wake(&self) {
@@ -161,6 +174,11 @@ impl Life {
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.set(phase);
         self.since.set(now_ms());
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_since(&self, since: u64) {
+        self.since.set(since);
     }
 
     /// Into one that has none.

@@ -28,8 +28,10 @@ pub(crate) struct Output {
     sent: usize,
     piece: Bytes,
     tail: &'static [u8],
-    /// Whether anything was sent since this was last taken.
-    pub(crate) moved: bool,
+    /// The piece is in memory of its own.
+    detached: bool,
+    /// Bytes sent since this was last taken.
+    pub(crate) moved: usize,
 }
 
 impl Output {
@@ -64,6 +66,15 @@ impl Output {
         } else {
             self.piece = piece;
             self.tail = tail;
+            self.detached = false;
+        }
+    }
+
+    /// The client takes no more for now: what is kept for it is not to hold what it is a part of, such as a string of PHP's.
+    pub(crate) fn detach(&mut self) {
+        if !self.piece.is_empty() && !self.detached {
+            self.piece = Bytes::copy_from_slice(&self.piece);
+            self.detached = true;
         }
     }
 
@@ -78,7 +89,7 @@ impl Output {
             if count == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            self.moved = true;
+            self.moved += count;
             self.advance(count);
         }
         Poll::Ready(Ok(()))

@@ -21,14 +21,15 @@ pub struct Limits {
     pub fields: usize,
 }
 
+impl Limits {
+    /// Positions in a head are kept in few bits.
+    pub const LONGEST_TARGET: usize = 65_534;
+    pub const MOST_FIELDS: usize = 128;
+}
+
 impl Default for Limits {
-    /// As generous as hyper.
     fn default() -> Limits {
-        Limits {
-            head: 8 * 1024 + 100 * 4 * 1024,
-            target: 65_534,
-            fields: 100,
-        }
+        crate::Settings::default().limits()
     }
 }
 
@@ -84,8 +85,8 @@ impl std::error::Error for Refusal {}
 
 /// Nearly every request has fewer fields.
 const USUAL: usize = 16;
-/// More than any limit.
-const MOST: usize = 128;
+/// With any limit.
+const MOST: usize = Limits::MOST_FIELDS;
 
 impl RequestHead {
     /// The head at the beginning of `bytes`, and how long it is there; `None` if more must come.
@@ -376,13 +377,25 @@ mod tests {
             Some(Refusal::TooManyFields)
         );
         let long = |length: usize| format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(length - 1));
-        assert_eq!(head(long(65_534).as_bytes()).target().len(), 65_534);
+        let most = 32 * 1024;
+        let fits = long(most - "GET  HTTP/1.1\r\n\r\n".len());
+        assert_eq!(head(fits.as_bytes()).target().len(), fits.len() - 17);
         assert_eq!(
-            parse(long(65_535).as_bytes()).err(),
+            parse(long(most + 1).as_bytes()).err(),
             Some(Refusal::TargetTooLong)
         );
-        let large = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(420_000));
+        let large = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(most));
         assert_eq!(parse(large.as_bytes()).err(), Some(Refusal::TooLarge));
+        let unlimited = crate::Settings {
+            max_header_size: 0,
+            max_headers: 0,
+            ..crate::Settings::default()
+        };
+        let of = |text: String| RequestHead::parse(text.as_bytes(), unlimited.limits());
+        assert!(matches!(of(long(65_534)), Ok(Some(_))));
+        assert_eq!(of(long(65_535)).err(), Some(Refusal::TargetTooLong));
+        assert!(matches!(of(many(128)), Ok(Some(_))));
+        assert_eq!(of(many(129)).err(), Some(Refusal::TooManyFields));
         let method = format!("{} / HTTP/1.1\r\n\r\n", "A".repeat(65));
         assert_eq!(parse(method.as_bytes()).err(), Some(Refusal::NoRequest));
     }

@@ -37,6 +37,16 @@ impl<'a> Refused<'a> {
         }
     }
 
+    /// A connection, before anything came on it.
+    #[must_use]
+    pub fn connection(status: u16, why: &'a str) -> Refused<'a> {
+        Refused {
+            status: Some(status),
+            why: why.into(),
+            request: Vec::new().into(),
+        }
+    }
+
     pub(crate) fn of(refusal: Refusal, options: &Options, request: Vec<u8>) -> Refused<'static> {
         Refused {
             status: Some(refusal.status()),

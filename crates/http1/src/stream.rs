@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -24,6 +24,9 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
 
     /// Whether there is something to read now, whatever [`Stream::poll_readable`] knows.
     fn has_unread(&self) -> bool;
+
+    /// Send this, as far as there is room.
+    fn say(&self, bytes: &[u8]);
 
     /// Make the coming close one that cannot be taken for a proper end.
     fn break_off(&self);
@@ -48,6 +51,10 @@ macro_rules! streams {
 
             fn has_unread(&self) -> bool {
                 peek_at(self).is_ok_and(|length| length > 0)
+            }
+
+            fn say(&self, bytes: &[u8]) {
+                let _ = send(self, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
             }
 
             fn break_off(&self) {

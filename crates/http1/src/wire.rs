@@ -11,10 +11,11 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::Bytes;
 use tokio::io::ReadBuf;
 
+use crate::body::BodyError;
 use crate::chunked::Decoder;
 use crate::framing::Asked;
 use crate::head::RequestHead;
-use crate::incoming::{Cut, Incoming, Source};
+use crate::incoming::{Incoming, Source};
 use crate::input::{Input, with_buffer};
 use crate::life::{Life, Phase};
 use crate::output::Output;
@@ -48,7 +49,8 @@ struct Inner<S> {
     body: Decoder,
     /// So many bytes of it may come.
     room: u64,
-    too_large: bool,
+    /// Why no more of it comes.
+    failed: Option<BodyError>,
     /// Somebody holds that body.
     held: bool,
     /// And waits for more of it.
@@ -113,11 +115,14 @@ impl<S: Stream> Inner<S> {
     }
 
     /// All of the body that is in `bytes`; what is behind its end is kept.
-    fn decode(&mut self, bytes: &[u8]) -> Result<Bytes, Cut> {
+    fn decode(&mut self, bytes: &[u8]) -> Result<Bytes, BodyError> {
         let mut data = Vec::new();
         let mut at = 0;
         while at < bytes.len() && self.body != Decoder::Done {
-            let found = self.body.decode(&bytes[at..]).map_err(|_| Cut)?;
+            let found = self
+                .body
+                .decode(&bytes[at..])
+                .map_err(|_| BodyError::Malformed)?;
             data.extend_from_slice(&bytes[at..][found.data]);
             at += found.taken;
         }
@@ -126,16 +131,19 @@ impl<S: Stream> Inner<S> {
     }
 
     /// The next piece of the body, `None` at its end.
-    fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
+    fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             if self.body == Decoder::Done {
                 return Poll::Ready(None);
+            }
+            if let Some(error) = self.failed {
+                return Poll::Ready(Some(Err(error)));
             }
             let step = if self.input.is_empty() {
                 self.say_continue(context);
                 match ready!(self.poll_read(context, Inner::take_body)) {
                     Ok(step) => step,
-                    Err(_) => Err(Cut),
+                    Err(_) => Err(BodyError::Closed),
                 }
             } else {
                 let input = std::mem::take(&mut self.input);
@@ -147,18 +155,20 @@ impl<S: Stream> Inner<S> {
                     self.room -= piece.len() as u64;
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                step => {
-                    self.too_large = step.is_ok();
-                    self.body = Decoder::Broken;
-                    return Poll::Ready(Some(Err(Cut)));
-                }
+                step => self.fail(step.err().unwrap_or(BodyError::TooLarge)),
             }
         }
     }
 
-    fn take_body(&mut self, bytes: &[u8]) -> Result<Bytes, Cut> {
+    /// No more of the body comes.
+    fn fail(&mut self, error: BodyError) {
+        self.body = Decoder::Broken;
+        self.failed.get_or_insert(error);
+    }
+
+    fn take_body(&mut self, bytes: &[u8]) -> Result<Bytes, BodyError> {
         if bytes.is_empty() {
-            return Err(Cut);
+            return Err(BodyError::Closed);
         }
         self.decode(bytes)
     }
@@ -183,7 +193,7 @@ impl<S: Stream> Wire<S> {
             output: Output::default(),
             body: Decoder::Done,
             room: 0,
-            too_large: false,
+            failed: None,
             held: false,
             reader: None,
             awaited: false,
@@ -241,19 +251,24 @@ impl<S: Stream> Wire<S> {
     /// The body of the request whose head has come, if it has one.
     pub(crate) fn begin_body(self: &Rc<Self>, asked: &Asked, most: u64) -> Option<Incoming> {
         let mut inner = self.inner.borrow_mut();
-        (inner.room, inner.too_large) = (most, false);
+        (inner.room, inner.failed) = (most, None);
         inner.answers = false;
         inner.body = Decoder::new(asked.body);
         inner.expects = asked.expects && inner.input.is_empty();
         inner.held = inner.body != Decoder::Done;
+        if inner.held {
+            self.life.begin_body();
+        }
         inner.held.then(|| Incoming(Rc::<Wire<S>>::clone(self)))
     }
 
-    /// The answer begins: no 100 any more. False if the client waits for one, and may or may not send its body now.
+    /// The answer begins: no 100 any more. False if nothing can follow it: the client waits for a 100, and may or may not send
+    /// its body now, or that body broke off.
     pub(crate) fn begin_answer(&self) -> bool {
         let inner = &mut *self.inner.borrow_mut();
         inner.answers = true;
-        !std::mem::take(&mut inner.expects)
+        self.life.begin_answer();
+        !std::mem::take(&mut inner.expects) && inner.failed.is_none()
     }
 
     pub(crate) fn with_output<T>(&self, add: impl FnOnce(&mut Output) -> T) -> T {
@@ -285,7 +300,7 @@ impl<S: Stream> Wire<S> {
             match inner.poll_body(context) {
                 Poll::Ready(None) => return Poll::Ready(true),
                 Poll::Ready(Some(Ok(piece))) => read += piece.len(),
-                Poll::Ready(Some(Err(Cut))) | Poll::Pending => break,
+                Poll::Ready(Some(Err(_))) | Poll::Pending => break,
             }
         }
         Poll::Ready(false)
@@ -356,7 +371,7 @@ impl<S: Stream> Wire<S> {
                 stream.break_off();
             }
             if inner.body != Decoder::Done {
-                inner.body = Decoder::Broken;
+                inner.fail(BodyError::Closed);
             }
             inner.reader.take()
         };
@@ -364,13 +379,29 @@ impl<S: Stream> Wire<S> {
             reader.wake();
         }
     }
+
+    /// The client has not sent the body in time: the reader is told.
+    pub(crate) fn body_timed_out(&self) {
+        let inner = &mut *self.inner.borrow_mut();
+        if inner.body != Decoder::Done {
+            inner.fail(BodyError::TimedOut);
+        }
+        self.life.reads(false, 0);
+        if let Some(reader) = inner.reader.take() {
+            reader.wake();
+        }
+    }
 }
 
 impl<S: Stream> Source for Wire<S> {
-    fn poll_piece(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
+    fn poll_piece(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let inner = &mut *self.inner.borrow_mut();
         let step = inner.poll_body(context);
-        self.life.reads(step.is_pending());
+        let came = match &step {
+            Poll::Ready(Some(Ok(piece))) => piece.len(),
+            _ => 0,
+        };
+        self.life.reads(step.is_pending(), came);
         if step.is_pending() {
             inner.reader = Some(context.waker().clone());
         } else {
@@ -382,15 +413,11 @@ impl<S: Stream> Source for Wire<S> {
         step
     }
 
-    fn is_too_large(&self) -> bool {
-        self.inner.borrow().too_large
-    }
-
     fn let_go(&self) {
         let inner = &mut *self.inner.borrow_mut();
         inner.held = false;
         inner.reader = None;
-        self.life.reads(false);
+        self.life.reads(false, 0);
         if inner.awaited {
             self.life.wake();
         }

@@ -282,7 +282,7 @@ fn a_body_may_be_read_after_the_answer() {
         while read.borrow().is_none() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(read.take(), Some(Err(http1::Cut)));
+        assert_eq!(read.take(), Some(Err(http1::BodyError::Closed)));
     });
 }
 

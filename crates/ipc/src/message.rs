@@ -39,14 +39,8 @@ pub struct Boot {
     pub request_timeout: f64,
     /// Seconds between that error and the end of its worker, for code that does not let go.
     pub request_grace: f64,
-    /// Seconds an idle keep-alive connection is kept.
-    pub keepalive_timeout: f64,
-    /// Seconds a client may take to send a request's header.
-    pub header_timeout: f64,
-    /// Seconds a client may stop sending a body, or reading a response.
-    pub stall_timeout: f64,
-    /// Bytes of the largest request body; 0 is no limit.
-    pub max_body: u64,
+    /// What clients may.
+    pub http: http1::Settings,
     /// A path that a worker must answer well before it gets requests.
     pub probe: Option<String>,
     /// The least important log lines that are written: 0 debug, 1 info, 2 warnings, 3 errors.
@@ -98,6 +92,8 @@ pub enum FromZygote {
         concurrency: u32,
         /// What the app is: `callable`, `psr-15`, `symfony`, `laravel`, `slim`, `frankenphp`; empty for a classic site.
         handler: String,
+        /// `post_max_size` in bytes, where more is refused; 0 is no limit.
+        post_limit: u64,
         /// The app's path without symbolic links: what this generation serves, whatever the links say later.
         app: PathBuf,
     },
@@ -160,13 +156,10 @@ pub struct Handed {
 pub struct FrontSettings {
     /// In classic mode: the site, whose files need no worker.
     pub site: Option<FrontSite>,
-    /// Seconds an idle keep-alive connection is kept.
-    pub keepalive_timeout: f64,
-    /// Seconds a client may take to send a request's header.
-    pub header_timeout: f64,
     /// As in [`Boot`].
-    pub stall_timeout: f64,
-    pub max_body: u64,
+    pub http: http1::Settings,
+    /// Bytes of a body that the app takes (`post_max_size` of a resident app); 0 is no limit.
+    pub post_limit: u64,
     /// Requests that may wait for a worker.
     pub queue: u32,
     /// Seconds that one may wait; 0 is no limit.

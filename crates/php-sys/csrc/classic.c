@@ -27,6 +27,7 @@ static hearth_script script;
 static smart_str output;
 /* The head is out and the body is a stream; the client has all it will get; the client is gone; the engine is going down. */
 static bool streaming, finished, gone, ending;
+bool hearth_classic_body_failed;
 
 /* NULL in the other modes. */
 const hearth_script *hearth_classic_script(void)
@@ -291,7 +292,7 @@ static void begin(void)
 	memset(&SG(request_info), 0, sizeof SG(request_info));
 	SG(server_context) = request;
 	SG(sapi_headers).http_response_code = 200;
-	streaming = finished = gone = ending = false;
+	streaming = finished = gone = ending = hearth_classic_body_failed = false;
 	output.s = NULL;
 	status_line = NULL; /* the engine's memory of the last request is gone */
 	hearth_request_info_need();
@@ -316,8 +317,11 @@ static void serve(void)
 	begin();
 	if (php_request_startup() == SUCCESS) {
 		HEARTH_SET_STACK_LIMITS(&task.context, hearth_stack_limit(&task.context));
+		/* With a part of the body in $_POST the script does not run: the answer says what is wrong. */
 		zend_try {
-			run_script();
+			if (!hearth_classic_body_failed) {
+				run_script();
+			}
 		} zend_end_try();
 	} else {
 		SG(sapi_headers).http_response_code = 500;

@@ -7,7 +7,7 @@
 /* ---- one reader at a time ---- */
 
 /* Why a read, which the engine takes for the last, gave less than there is. */
-typedef enum { COMPLETE = 0, TASK_ENDED, BROKEN_OFF, TOO_LARGE } end_of_read;
+typedef enum { COMPLETE = 0, TASK_ENDED, FAILED } end_of_read;
 
 static end_of_read cut;
 
@@ -20,16 +20,15 @@ void hearth_body_mend(void)
 	}
 }
 
-static void throw_unreadable(end_of_read why)
+static void throw_unreadable(void *request, end_of_read why)
 {
-	static const char *const messages[] = {
-		[TASK_ENDED] = "The body of the request cannot be read: the task that parsed it was ended in the middle",
-		[BROKEN_OFF] = "The body of the request is incomplete: the client ended it early, or it is malformed",
-		[TOO_LARGE] = "The body of the request is larger than it may be",
-	};
+	static const char ended[] = "The body of the request cannot be read: the task that parsed it was ended in the middle";
 
-	hearth_throw(why == TASK_ENDED ? HEARTH_THROW_ERROR : HEARTH_THROW_CANCELLED,
-		(hearth_str){messages[why], strlen(messages[why])});
+	if (why == TASK_ENDED) {
+		hearth_throw(HEARTH_THROW_ERROR, (hearth_str){ended, sizeof ended - 1});
+	} else {
+		hearth_throw(HEARTH_THROW_CANCELLED, hearth_on_body_error(request));
+	}
 }
 
 static bool wait_for_reader(hearth_request_state *state)
@@ -38,7 +37,7 @@ static bool wait_for_reader(hearth_request_state *state)
 	int woken;
 
 	if (state->body_reader->broken) {
-		throw_unreadable(TASK_ENDED);
+		throw_unreadable(state->request, TASK_ENDED);
 		return false;
 	}
 	if (!hearth_may_leave()) {
@@ -78,15 +77,30 @@ void hearth_body_unlock(hearth_request_state *state)
 /* ---- reading ---- */
 
 /* The end of the body, or an exception: PHP code must not take a part of it for all. */
-void hearth_body_read_ended(ptrdiff_t n)
+void hearth_body_read_ended(void *request, ptrdiff_t n)
 {
 	if (n == 0) {
 		return;
 	}
-	cut = EG(exception) ? TASK_ENDED : n == -2 ? TOO_LARGE : BROKEN_OFF;
+	cut = EG(exception) ? TASK_ENDED : FAILED;
 	if (cut != TASK_ENDED) {
-		throw_unreadable(cut);
+		hearth_request_state *state = hearth_current_request();
+
+		if (state) {
+			state->body_broken = true;
+			/* php://input is at no end either, whatever of the body it has, or stream() has read. */
+			SG(read_post_bytes) = INT64_MIN / 2;
+		}
+		throw_unreadable(request, cut);
 	}
+}
+
+bool hearth_body_is_broken(hearth_request_state *state)
+{
+	if (UNEXPECTED(state->body_broken)) {
+		throw_unreadable(state->request, FAILED);
+	}
+	return state->body_broken;
 }
 
 static size_t read_fully(void *request, char *buffer, size_t length, ptrdiff_t *last)
@@ -112,7 +126,12 @@ size_t hearth_read_post(char *buffer, size_t length)
 		return 0;
 	}
 	if (!state) {
-		return read_fully(SG(server_context), buffer, length, &last);
+		done = read_fully(SG(server_context), buffer, length, &last);
+		if (last < 0) {
+			hearth_classic_body_failed = true;
+			throw_unreadable(SG(server_context), FAILED);
+		}
+		return done;
 	}
 	if (parsing && state->body_failed) {
 		/* The parser of uploads asks again. */
@@ -124,7 +143,7 @@ size_t hearth_read_post(char *buffer, size_t length)
 	}
 	done = read_fully(SG(server_context), buffer, length, &last);
 	if (last <= 0) {
-		hearth_body_read_ended(last);
+		hearth_body_read_ended(SG(server_context), last);
 	}
 	if (parsing) {
 		state->body_failed = (unsigned char) cut;
@@ -161,7 +180,7 @@ bool hearth_form_is_readable(hearth_request_state *state, bool wanted)
 
 	if (state->body_failed) {
 		if (wanted) {
-			throw_unreadable((end_of_read) state->body_failed);
+			throw_unreadable(state->request, (end_of_read) state->body_failed);
 		}
 		return false;
 	}

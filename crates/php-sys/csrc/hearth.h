@@ -150,6 +150,8 @@ void hearth_on_request_id(void *request, char buffer[16]);
 /* Bytes of the body, 0 at its end, -1 when the client is gone, -2 when it is larger than the limit. Waits. */
 ptrdiff_t hearth_on_body_read(void *request, char *buffer, size_t length);
 /* Whether that would not wait, up to the end of the body. */
+/* Why the last hearth_on_body_read() gave -1; empty if the task was ended in its wait. */
+hearth_str hearth_on_body_error(void *request);
 bool hearth_on_body_arrived(void *request);
 void hearth_on_respond(void *request, const hearth_response *response);
 /* The last piece of a streamed body, though the task may go on. Never waits. */

@@ -24,7 +24,7 @@ static zend_string *read_body(zval *object)
 	php_stream *input;
 	zend_string *text;
 
-	if (!hearth_request_is_running(request_of(object))) {
+	if (!hearth_request_is_running(request_of(object)) || hearth_body_is_broken(hearth_current_request())) {
 		return NULL;
 	}
 	input = php_stream_open_wrapper("php://input", "rb", REPORT_ERRORS, NULL);
@@ -89,7 +89,7 @@ static ssize_t body_stream_read(php_stream *stream, char *buffer, size_t count)
 	hearth_body_unlock(state);
 	stream->eof = n == 0;
 	if (n <= 0) {
-		hearth_body_read_ended(n);
+		hearth_body_read_ended(stream->abstract, n);
 	} else {
 		SG(read_post_bytes) += n;
 	}
@@ -119,7 +119,7 @@ ZEND_METHOD(Hearth_Request, stream)
 	php_stream *stream;
 
 	ZEND_PARSE_PARAMETERS_NONE();
-	if (!hearth_request_is_running(request)) {
+	if (!hearth_request_is_running(request) || hearth_body_is_broken(hearth_current_request())) {
 		return;
 	}
 	if (SG(request_info).request_body || SG(read_post_bytes)) {

@@ -16,6 +16,7 @@ void hearth_run_shutdown_functions(void)
 		return;
 	}
 	CG(unclean_shutdown) = false;
+	hearth_body_mend();
 	php_call_shutdown_functions();
 	if (UNEXPECTED(CG(unclean_shutdown)) || UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || UNEXPECTED(hearth_current->doomed)) {
 		/* None is called twice. They may hold what the error left half done. */

@@ -223,7 +223,13 @@ void hearth_superglobals_need(bool form)
 {
 	hearth_request_state *state = hearth_current_request();
 
-	if (!state || !state->request || (live_state == state && !state->body_due)) {
+	if (!state || !state->request) {
+		return;
+	}
+	if (live_state == state && !state->body_due) {
+		if (form) {
+			hearth_body_is_broken(state);
+		}
 		return;
 	}
 	if (live_state != state) {
@@ -231,6 +237,8 @@ void hearth_superglobals_need(bool form)
 	}
 	if (state->body_due) {
 		need_form(state, form);
+	} else if (form) {
+		hearth_body_is_broken(state);
 	}
 }
 
@@ -266,6 +274,14 @@ static int on_fetch(zend_execute_data *frame)
 			}
 		}
 	}
+	return ZEND_USER_OPCODE_DISPATCH;
+}
+
+/* Code that catches what a read of the body threw may read again: the engine takes that read for the end. */
+static int on_caught(zend_execute_data *frame)
+{
+	(void) frame;
+	hearth_body_mend();
 	return ZEND_USER_OPCODE_DISPATCH;
 }
 
@@ -338,6 +354,8 @@ static void hook_opcodes(void)
 	for (size_t i = 0; i < sizeof opcodes; i++) {
 		zend_set_user_opcode_handler(opcodes[i], on_fetch);
 	}
+	zend_set_user_opcode_handler(ZEND_CATCH, on_caught);
+	zend_set_user_opcode_handler(ZEND_FAST_CALL, on_caught); /* finally */
 }
 
 static void hook_functions(void)

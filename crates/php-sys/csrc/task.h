@@ -269,7 +269,11 @@ bool hearth_body_lock(hearth_request_state *state);
 void hearth_body_unlock(hearth_request_state *state);
 void hearth_body_mend(void);
 /* What hearth_on_body_read() returned last, not above 0: throw where that is not the end of the body. */
-void hearth_body_read_ended(ptrdiff_t n);
+void hearth_body_read_ended(void *request, ptrdiff_t n);
+/* Throws if a part of the body was read that is all there will be. */
+bool hearth_body_is_broken(hearth_request_state *state);
+/* A classic script: not all of its body could be read. */
+extern bool hearth_classic_body_failed;
 void hearth_watch_install(void);
 void hearth_connections_end(void);
 /* The task that runs is about to be left: what its call uses is in use until hearth_use_ends. */

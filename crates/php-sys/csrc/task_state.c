@@ -204,6 +204,7 @@ void hearth_request_state_free(hearth_request_state *state)
 	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = false;
 	state->continues = state->finished = state->orphans = state->body_due = state->ignores_client = false;
 	state->body_failed = 0;
+	state->body_broken = false;
 	state->body_reader = NULL;
 	state->body_waiters = 0;
 	state->next_free = free_states;

@@ -35,6 +35,7 @@ typedef struct hearth_request_state {
 	/* Superglobals are made at first use (see superglobals.c); only then are they exchanged. */
 	bool superglobals_live;
 	bool body_due;                   /* what is in the body is still to be parsed */
+	bool body_broken;                /* no more of the body comes, and it is not at its end */
 	unsigned char body_failed;       /* why the parser of an upload ended in the middle; 0: it did not */
 	bool records_progress;           /* of the upload that is parsed: see upload_progress.c */
 	struct hearth_task *body_reader; /* the task that reads the body, and how many wait for it to be done */

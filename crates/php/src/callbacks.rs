@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http1::{Fields, ResponseHead, Version};
+use http1::{BodyError, Fields, ResponseHead, Version};
 use php_sys::{self as sys, hearth_header, hearth_request_head, hearth_response, hearth_str};
 
 use crate::budget;
@@ -260,6 +260,13 @@ callbacks! {
     fn hearth_on_body_read(request: *mut c_void, buffer: *mut c_char, length: usize) -> isize {
         // SAFETY: C passes a live request and `length` bytes of room.
         unsafe { request_of(request).read_body(std::slice::from_raw_parts_mut(buffer.cast(), length)) }
+    }
+
+    fn hearth_on_body_error(request: *mut c_void) -> hearth_str {
+        // SAFETY: C passes a live request.
+        let error = unsafe { request_of(request) }.body_error();
+        let text = error.map_or("", BodyError::text);
+        hearth_str::new(text.trim_end_matches(['.', '\n']).as_bytes())
     }
 
     fn hearth_on_body_arrived(request: *mut c_void) -> bool {

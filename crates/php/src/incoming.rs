@@ -3,22 +3,12 @@
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Buf, Bytes};
+use http1::BodyError;
 
 /// The rest of a request's body, piece by piece.
 pub trait BodySource {
     /// The next piece, `None` at the end.
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>>;
-}
-
-/// Why no more of a request's body comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyFault {
-    /// It is malformed, or the client is gone.
-    Broken,
-    /// It is larger than the server takes, whatever PHP's limit.
-    TooLarge,
-    /// It is larger than PHP's limit.
-    OverLimit,
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>>;
 }
 
 /// What has arrived, and what is still to come.
@@ -26,11 +16,13 @@ pub(crate) struct Incoming {
     source: Option<Box<dyn BodySource>>,
     /// Arrived and not read by PHP yet.
     piece: Bytes,
+    /// What arrived before anything was read, of several pieces.
+    joined: Vec<u8>,
     /// Bytes arrived and bytes read so far, and how many there may be (0 is no limit).
     arrived: u64,
     read: u64,
     limit: u64,
-    fault: Option<BodyFault>,
+    error: Option<BodyError>,
 }
 
 impl Incoming {
@@ -38,15 +30,16 @@ impl Incoming {
         Incoming {
             source,
             piece: Bytes::new(),
+            joined: Vec::new(),
             arrived: 0,
             read: 0,
             limit,
-            fault: None,
+            error: None,
         }
     }
 
-    pub(crate) fn fault(&self) -> Option<BodyFault> {
-        self.fault
+    pub(crate) fn error(&self) -> Option<BodyError> {
+        self.error
     }
 
     /// What is here and unread, after a look for the first piece if it need not be waited for.
@@ -62,6 +55,17 @@ impl Incoming {
         self.source.take()
     }
 
+    /// The whole body, in place of what has arrived and was still to come.
+    pub(crate) fn replace(&mut self, source: Box<dyn BodySource>) {
+        self.source = Some(source);
+        (self.piece, self.arrived) = (Bytes::new(), 0);
+    }
+
+    fn fail(&mut self, error: BodyError) {
+        self.error = Some(error);
+        self.source = None;
+    }
+
     /// Ready when there is more to read, or its end. What is there has been read.
     pub(crate) fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(source) = &mut self.source else {
@@ -72,13 +76,39 @@ impl Incoming {
                 self.arrived += piece.len() as u64;
                 self.piece = piece;
             }
-            Some(Err(fault)) => {
-                self.fault = Some(fault);
-                self.source = None;
-            }
+            Some(Err(error)) => self.fail(error),
             None => self.source = None,
         }
         Poll::Ready(())
+    }
+
+    /// Before anything is read: ready when so many bytes are here, or all of the body.
+    pub(crate) fn poll_first(
+        &mut self,
+        most: u64,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), BodyError>> {
+        while self.source.is_some() && self.arrived < most {
+            let before = std::mem::take(&mut self.piece);
+            if !before.is_empty() {
+                self.joined.extend_from_slice(&before);
+            }
+            ready!(self.poll_more(context));
+            if self.is_beyond(self.arrived) {
+                self.fail(BodyError::OverPostLimit);
+            }
+        }
+        if !self.joined.is_empty() {
+            let mut joined = std::mem::take(&mut self.joined);
+            joined.extend_from_slice(&self.piece);
+            self.piece = joined.into();
+        }
+        Poll::Ready(self.error.map_or(Ok(()), Err))
+    }
+
+    /// What is here and was not read.
+    pub(crate) fn take_piece(&mut self) -> Bytes {
+        std::mem::take(&mut self.piece)
     }
 
     /// Take what is here; whether that is all, or more than will be read of it.
@@ -102,13 +132,13 @@ impl Incoming {
         self.limit > 0 && bytes > self.limit
     }
 
-    /// 0: the end; -1: the client is gone; -2: larger than the limit; `None` when only the client can tell.
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Option<isize> {
-        if self.fault == Some(BodyFault::OverLimit) {
-            return Some(-2);
+    /// 0 is the end; `None` when only the client can tell.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Option<Result<usize, BodyError>> {
+        if self.error == Some(BodyError::OverPostLimit) {
+            return Some(Err(BodyError::OverPostLimit));
         }
         if self.piece.is_empty() {
-            let end = if self.fault.is_some() { -1 } else { 0 };
+            let end = self.error.map_or(Ok(0), Err);
             return self.source.is_none().then_some(end);
         }
         let n = self.piece.len().min(buffer.len());
@@ -116,10 +146,97 @@ impl Incoming {
         self.piece.advance(n);
         self.read += n as u64;
         if self.is_beyond(self.read) {
-            self.fault = Some(BodyFault::OverLimit);
-            self.source = None;
-            return Some(-2);
+            self.fail(BodyError::OverPostLimit);
+            return Some(Err(BodyError::OverPostLimit));
         }
-        isize::try_from(n).ok()
+        Some(Ok(n))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pieces, each after one look in vain.
+    struct Slow(Vec<Option<Result<Bytes, BodyError>>>, bool);
+
+    impl BodySource for Slow {
+        fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+            self.1 = !self.1;
+            if self.1 || self.0.is_empty() {
+                return Poll::Pending;
+            }
+            Poll::Ready(self.0.remove(0))
+        }
+    }
+
+    fn slow(
+        pieces: &[&'static str],
+        end: Option<Result<Bytes, BodyError>>,
+        limit: u64,
+    ) -> Incoming {
+        let mut pieces: Vec<_> = pieces
+            .iter()
+            .map(|piece| Some(Ok((*piece).into())))
+            .collect();
+        pieces.push(end);
+        Incoming::new(Some(Box::new(Slow(pieces, false))), limit)
+    }
+
+    /// How often it was pending, and the outcome.
+    fn first(incoming: &mut Incoming, most: u64) -> (usize, Result<(), BodyError>) {
+        let mut context = Context::from_waker(Waker::noop());
+        for times in 0..10 {
+            if let Poll::Ready(outcome) = incoming.poll_first(most, &mut context) {
+                return (times, outcome);
+            }
+        }
+        panic!("never ready");
+    }
+
+    fn read(incoming: &mut Incoming) -> Option<Result<Vec<u8>, BodyError>> {
+        let mut buffer = [0; 100];
+        let step = incoming.read(&mut buffer)?;
+        Some(step.map(|n| buffer[..n].to_vec()))
+    }
+
+    #[test]
+    fn a_small_body_is_waited_for_and_a_large_one_only_at_its_beginning() {
+        let mut small = slow(&["ab", "cd", "e"], None, 0);
+        assert_eq!(first(&mut small, 100), (4, Ok(())));
+        assert!(small.source.is_none());
+        assert_eq!(read(&mut small), Some(Ok(b"abcde".to_vec())));
+        assert_eq!(read(&mut small), Some(Ok(Vec::new())));
+        let mut large = slow(&["ab", "cd", "e"], None, 0);
+        assert_eq!(first(&mut large, 3), (2, Ok(())));
+        assert!(large.source.is_some());
+        assert_eq!(read(&mut large), Some(Ok(b"abcd".to_vec())));
+        assert_eq!(read(&mut large), None);
+    }
+
+    #[test]
+    fn what_broke_off_is_never_at_its_end() {
+        for error in [BodyError::Closed, BodyError::Malformed, BodyError::TimedOut] {
+            let mut broken = slow(&["ab"], Some(Err(error)), 0);
+            assert_eq!(first(&mut broken, 100), (2, Err(error)));
+            let mut later = slow(&["ab"], Some(Err(error)), 0);
+            assert_eq!(first(&mut later, 1), (1, Ok(())));
+            assert_eq!(read(&mut later), Some(Ok(b"ab".to_vec())));
+            let mut context = Context::from_waker(Waker::noop());
+            while later.poll_more(&mut context).is_pending() {}
+            for _ in 0..3 {
+                assert_eq!(read(&mut later), Some(Err(error)));
+            }
+        }
+    }
+
+    #[test]
+    fn more_than_the_limit_is_refused_before_it_is_read() {
+        let mut long = slow(&["ab", "cd", "e"], None, 3);
+        assert_eq!(
+            first(&mut long, 100),
+            (2, Err(BodyError::OverPostLimit)),
+            "the rest is not waited for"
+        );
     }
 }

@@ -31,7 +31,7 @@ pub use engine::{
 };
 pub use holder::{Holder, throw_two_tasks};
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
-pub use incoming::{BodyFault, BodySource};
+pub use incoming::BodySource;
 pub use ini::{ini_mistake, ini_setting};
 pub use request::{Body, Client, Pipe, Request, Response, Script};
 pub use task::{

@@ -10,10 +10,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http1::{RequestHead, ResponseHead};
+use http1::{BodyError, RequestHead, ResponseHead};
 use php_sys::hearth_str;
 
-use crate::incoming::{BodyFault, BodySource, Incoming};
+use crate::incoming::{BodySource, Incoming};
 use crate::wait::{may_leave, wait};
 
 /// Who is at the other end, and at which of our addresses.
@@ -231,8 +231,29 @@ impl Request {
     }
 
     /// Why not all of the body came, if it was asked for.
-    pub fn body_fault(&self) -> Option<BodyFault> {
-        self.incoming.borrow().fault()
+    pub fn body_error(&self) -> Option<BodyError> {
+        self.incoming.borrow().error()
+    }
+
+    /// Before the request runs: ready when so many bytes of its body are here, or all.
+    pub fn poll_first_of_body(
+        &self,
+        most: u64,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), BodyError>> {
+        self.incoming.borrow_mut().poll_first(most, context)
+    }
+
+    /// What has come of its body, and the rest, if more is to come: for who keeps it elsewhere.
+    pub fn take_body(&self) -> Option<(Bytes, Box<dyn BodySource>)> {
+        let mut incoming = self.incoming.borrow_mut();
+        let rest = incoming.take_source()?;
+        Some((incoming.take_piece(), rest))
+    }
+
+    /// All of its body.
+    pub fn put_body(&self, whole: Box<dyn BodySource>) {
+        self.incoming.borrow_mut().replace(whole);
     }
 
     /// Wait for the response without running the task: for who handed it to somebody else.
@@ -325,11 +346,14 @@ impl Request {
         pipe.push(piece)
     }
 
-    /// 0: the end; -1: the client is gone; -2: larger than the limit. Waits for the client.
+    /// Bytes read, 0 at the end, -1 if there will be none. Waits for the client.
     pub(crate) fn read_body(&self, buffer: &mut [u8]) -> isize {
         loop {
-            if let Some(n) = self.incoming.borrow_mut().read(buffer) {
-                return n;
+            if let Some(step) = self.incoming.borrow_mut().read(buffer) {
+                return match step {
+                    Ok(count) => isize::try_from(count).unwrap_or(0),
+                    Err(_) => -1,
+                };
             }
             let more =
                 std::future::poll_fn(|context| self.incoming.borrow_mut().poll_more(context));

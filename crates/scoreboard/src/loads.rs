@@ -130,6 +130,12 @@ impl Loads {
         (word != 0).then_some(Load { word })
     }
 
+    /// Connections of all slots.
+    pub fn total(&self) -> u64 {
+        let loads = (0..self.slots()).filter_map(|slot| self.load(slot));
+        loads.map(|load| u64::from(load.connections())).sum()
+    }
+
     /// Count one more for a slot in which nothing has changed since `seen`; false if something has.
     pub fn give(&self, slot: u32, seen: Load) -> bool {
         self.word(slot)
@@ -164,6 +170,9 @@ mod tests {
         table.take(1, 7);
         table.leave(1, 7);
         assert_eq!(table.load(1).map(Load::pid), Some(8));
+        table.enter(0, 9);
+        table.add(0, 9);
+        assert_eq!(table.total(), 2);
         table.take(1, 8);
         assert_eq!(table.load(1).map(Load::connections), Some(0));
         table.leave(1, 8);

@@ -22,8 +22,28 @@ pub struct Booted {
     pub concurrency: u32,
     /// What the app is, as [`FromZygote::Booted`] says it.
     pub handler: String,
+    /// `post_max_size` in bytes, where more is refused; 0 is no limit.
+    pub post_limit: u64,
     /// Its path without symbolic links.
     pub app: PathBuf,
+}
+
+/// What clients may.
+pub(crate) fn http(settings: &Settings) -> http1::Settings {
+    http1::Settings {
+        header_timeout: settings.header_timeout,
+        keepalive_timeout: settings.keepalive_timeout,
+        body_timeout: settings.body_timeout,
+        send_timeout: settings.send_timeout,
+        min_rate: settings.min_rate,
+        max_body: settings.max_body,
+        max_header_size: settings.max_header_size,
+        max_headers: settings.max_headers,
+        max_requests: settings.max_requests_per_connection,
+        max_connections: settings.max_connections,
+        max_connections_per_address: settings.max_connections_per_address,
+        max_spool: settings.max_spool,
+    }
 }
 
 pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
@@ -41,10 +61,7 @@ pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
         max_memory: settings.max_memory,
         request_timeout: settings.request_timeout.as_secs_f64(),
         request_grace: settings.request_grace.as_secs_f64(),
-        keepalive_timeout: settings.keepalive_timeout.as_secs_f64(),
-        header_timeout: settings.header_timeout.as_secs_f64(),
-        stall_timeout: settings.stall_timeout.as_secs_f64(),
-        max_body: settings.max_body,
+        http: http(settings),
         probe: settings.probe.clone(),
         log_level: settings.log_level as u8,
         display_errors: settings.display_errors,
@@ -81,6 +98,7 @@ pub(crate) fn handshake(
             cold,
             concurrency,
             handler,
+            post_limit,
             app,
         } => {
             if protocol != PROTOCOL || build != own {
@@ -96,6 +114,7 @@ pub(crate) fn handshake(
                 cold,
                 concurrency,
                 handler,
+                post_limit,
                 app,
             })
         }

@@ -13,6 +13,7 @@ use ipc::{
 use rustix::process::{Pid, Signal, kill_process};
 use scoreboard::Scoreboard;
 
+use crate::boot;
 use crate::error::Error;
 use crate::event::{Event, Events};
 use crate::link::{Link, Said};
@@ -33,7 +34,7 @@ pub(crate) struct Front {
 }
 
 /// `app`: its path without symbolic links, as the generation that serves has it.
-pub(crate) fn settings(settings: &Settings, app: &Path) -> FrontSettings {
+pub(crate) fn settings(settings: &Settings, app: &Path, post_limit: u64) -> FrontSettings {
     let site = || FrontSite {
         app: app.to_owned(),
         follow: settings.follow.clone(),
@@ -41,10 +42,8 @@ pub(crate) fn settings(settings: &Settings, app: &Path) -> FrontSettings {
     };
     FrontSettings {
         site: (settings.mode == Mode::Classic).then(site),
-        keepalive_timeout: settings.keepalive_timeout.as_secs_f64(),
-        header_timeout: settings.header_timeout.as_secs_f64(),
-        stall_timeout: settings.stall_timeout.as_secs_f64(),
-        max_body: settings.max_body,
+        http: boot::http(settings),
+        post_limit,
         queue: settings.queue,
         queue_timeout: settings.queue_timeout.as_secs_f64(),
         is_elastic: matches!(settings.workers, Workers::Between { .. }),

@@ -1,68 +1,91 @@
 //! Accepting connections where no front does.
+//!
+//! Clients' descriptors are kept above those that `select()` can look at: PHP's `stream_select()` and many libraries refuse
+//! higher ones, or write beyond their sets, so the low ones are PHP's however many clients there are.
 
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
+use http1::{RESERVED_DESCRIPTORS, is_out_of_descriptors};
 use php::Client;
-use tokio::net::{TcpListener, UnixListener};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::net::{SocketFlags, accept_with};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::task::{AbortHandle, spawn_local};
 
+use crate::spread::Seat;
 use crate::worker::Worker;
-use crate::{connection, log, spread};
+use crate::{connection, descriptors, log, spread};
 
 /// Accept on a socket that the supervisor opened, TCP or Unix.
-pub(crate) fn listen(worker: Rc<Worker>, fd: OwnedFd) -> std::io::Result<AbortHandle> {
-    let socket = socket2::Socket::from(fd);
-    socket.set_nonblocking(true)?;
-    let handle = if socket.local_addr()?.is_unix() {
-        let listener = UnixListener::from_std(OwnedFd::from(socket).into())?;
-        spawn_local(accept_unix(worker, listener))
-    } else {
-        let listener = TcpListener::from_std(OwnedFd::from(socket).into())?;
-        spawn_local(accept_tcp(worker, listener))
-    };
-    Ok(handle.abort_handle())
+pub(crate) fn listen(worker: Rc<Worker>, fd: OwnedFd) -> io::Result<AbortHandle> {
+    rustix::io::ioctl_fionbio(&fd, true)?;
+    let listener = descriptors::watch(fd, Interest::READABLE)?;
+    Ok(spawn_local(accept(worker, listener)).abort_handle())
 }
 
-async fn accept_tcp(worker: Rc<Worker>, listener: TcpListener) {
+async fn accept(worker: Rc<Worker>, listener: AsyncFd<OwnedFd>) {
     loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let local = stream.local_addr().unwrap_or(peer);
-                // Small answers must not wait for an acknowledgement.
-                let _ = stream.set_nodelay(true);
-                let Some((stream, seat)) = spread::keep(&worker, stream) else {
-                    continue;
-                };
-                let client = connection::tcp_client(peer, local);
-                let served = connection::serve(Rc::clone(&worker), stream, client, seat);
-                spawn_local(served);
+        match next(&listener).await {
+            Ok(stream) => {
+                if let Some((stream, seat)) = spread::keep(&worker, stream) {
+                    // If that fails, the client has hung up meanwhile.
+                    let _ = serve(&worker, stream, seat);
+                }
             }
-            Err(error) => cannot_accept(&error).await,
+            Err(error) => cannot_accept(&worker, &error).await,
         }
     }
 }
 
-async fn accept_unix(worker: Rc<Worker>, listener: UnixListener) {
+async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<OwnedFd> {
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let Some((stream, seat)) = spread::keep(&worker, stream) else {
-                    continue;
-                };
-                let served = connection::serve(Rc::clone(&worker), stream, Client::default(), seat);
-                spawn_local(served);
-            }
-            Err(error) => cannot_accept(&error).await,
+        let mut ready = listener.readable().await?;
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        if let Ok(accepted) = ready.try_io(|fd| Ok(accept_with(fd, flags)?)) {
+            return accepted;
         }
+    }
+}
+
+/// Serve a connection that was accepted, here or by another worker.
+pub(crate) fn serve(worker: &Rc<Worker>, fd: OwnedFd, seat: Option<Seat>) -> io::Result<()> {
+    let fd = above_reserved(fd)?;
+    let worker = Rc::clone(worker);
+    let socket = socket2::SockRef::from(&fd);
+    if socket.local_addr()?.is_unix() {
+        let stream = UnixStream::from_std(fd.into())?;
+        connection::open(worker, stream, Client::default(), seat);
+    } else {
+        // Small answers must not wait for an acknowledgement.
+        let _ = socket.set_tcp_nodelay(true);
+        let stream = TcpStream::from_std(fd.into())?;
+        let client = connection::tcp_client(stream.peer_addr()?, stream.local_addr()?);
+        connection::open(worker, stream, client, seat);
+    }
+    Ok(())
+}
+
+/// The same connection under a higher number, where this process may have such.
+fn above_reserved(fd: OwnedFd) -> io::Result<OwnedFd> {
+    match fcntl_dupfd_cloexec(fd.as_fd(), RESERVED_DESCRIPTORS as i32) {
+        Err(Errno::INVAL) => Ok(fd),
+        high => Ok(high?),
     }
 }
 
 /// Out of descriptors or memory: the queue keeps who knocks; try again when something may have been freed.
-async fn cannot_accept(error: &std::io::Error) {
-    if !matches!(error.raw_os_error(), Some(libc::ECONNABORTED)) {
-        log::error(format_args!("cannot accept a connection: {error}"));
-        tokio::time::sleep(Duration::from_millis(100)).await;
+async fn cannot_accept(worker: &Worker, error: &io::Error) {
+    if error.kind() == io::ErrorKind::ConnectionAborted {
+        return;
     }
+    if is_out_of_descriptors(error) {
+        worker.connections.end_idle();
+    }
+    log::error(format_args!("cannot accept a connection: {error}"));
+    tokio::time::sleep(Duration::from_millis(100)).await;
 }

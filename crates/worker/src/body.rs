@@ -5,33 +5,26 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http1::{Body, Incoming};
-use php::{BodyFault, BodySource, Cancel, Pipe};
+use http1::{Body, BodyError, Incoming};
+use php::{BodySource, Cancel, Pipe};
 use site::FileBody;
+
+use crate::gate::Gate;
+use crate::unread::{PIECE, Unread};
 
 /// A request's body on its way to PHP.
 pub(crate) struct RequestBody(pub(crate) Incoming);
 
-impl RequestBody {
-    fn fault(&self) -> BodyFault {
-        if self.0.is_too_large() {
-            BodyFault::TooLarge
-        } else {
-            BodyFault::Broken
-        }
-    }
-}
-
 impl BodySource for RequestBody {
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>> {
-        let step = self.0.poll_piece(context);
-        step.map(|piece| piece.map(|piece| piece.map_err(|_| self.fault())))
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        self.0.poll_piece(context)
     }
 }
 
 /// A response's body on its way to the client.
 pub(crate) enum ResponseBody {
     Full(Option<Bytes>),
+    Large(Box<Unread>),
     Stream(Hanging),
     File(Box<FileBody>),
 }
@@ -72,6 +65,16 @@ impl ResponseBody {
         ResponseBody::File(Box::new(file))
     }
 
+    /// The same; what is large leaves PHP's memory if its client is slow.
+    pub(crate) fn bounded(self, gate: &Rc<Gate>) -> ResponseBody {
+        match self {
+            ResponseBody::Full(Some(bytes)) if bytes.len() > PIECE => {
+                ResponseBody::Large(Box::new(Unread::new(bytes, gate)))
+            }
+            body => body,
+        }
+    }
+
     pub(crate) fn full(bytes: Bytes) -> ResponseBody {
         ResponseBody::Full((!bytes.is_empty()).then_some(bytes))
     }
@@ -81,6 +84,7 @@ impl Body for ResponseBody {
     fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         match self {
             ResponseBody::Full(bytes) => Poll::Ready(bytes.take().map(Ok)),
+            ResponseBody::Large(unread) => Poll::Ready(unread.next()),
             ResponseBody::Stream(hanging) => {
                 let next = hanging.pipe.poll_next(context);
                 next.map(|next| next.map(|piece| piece.map_err(io::Error::other)))
@@ -92,8 +96,15 @@ impl Body for ResponseBody {
     fn length(&self) -> Option<u64> {
         match self {
             ResponseBody::Full(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            ResponseBody::Large(unread) => Some(unread.length()),
             ResponseBody::Stream(_) => None,
             ResponseBody::File(file) => file.length(),
+        }
+    }
+
+    fn stalled(&mut self) {
+        if let ResponseBody::Large(unread) = self {
+            unread.stalled();
         }
     }
 

@@ -77,10 +77,6 @@ pub(crate) async fn run(worker: Rc<Worker>) {
 
 fn patience(worker: &Worker) -> Patience {
     let leaving = worker.leaving.get();
-    Patience {
-        header: worker.header_timeout,
-        idle: worker.keepalive_timeout,
-        stall: worker.stall_timeout,
-        leaving: leaving.map(|leaving| if leaving.linger { LINGER } else { 0 }),
-    }
+    let leaving = leaving.map(|leaving| if leaving.linger { LINGER } else { 0 });
+    Patience::new(&worker.http, leaving)
 }

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use http1::{Incoming, Life, Options, Refused, RequestHead, Stream};
 use php::{BodySource, Client};
 use scoreboard::Counter;
+use tokio::task::spawn_local;
 
 use crate::answer;
 use crate::body::{RequestBody, ResponseBody};
@@ -87,24 +88,47 @@ impl Future for Answer {
     }
 }
 
-/// Answer requests on `stream` until either side has had enough; it counts as open here so long.
-pub(crate) async fn serve(
+/// Answer requests on `stream`, if one more connection may be opened; it counts as open here until it ends.
+pub(crate) fn open(worker: Rc<Worker>, stream: impl Stream, client: Client, seat: Option<Seat>) {
+    let in_all = match &worker.spread {
+        // This one is among them.
+        Some(spread) => spread.total(),
+        None => worker.connections.count() as u64 + 1,
+    };
+    let connections = &worker.connections;
+    if let Err(full) = connections.admit(&worker.admission, in_all, client.address) {
+        worker.count(503);
+        worker.tell(&Refused::connection(503, full.why()), &client);
+        return http1::turn_away(stream);
+    }
+    spawn_local(serve(worker, stream, client, seat));
+}
+
+/// Until either side has had enough. It counts as open before the first step.
+pub(crate) fn serve(
     worker: Rc<Worker>,
     stream: impl Stream,
     client: Client,
     seat: Option<Seat>,
-) {
+) -> impl Future<Output = ()> {
     let life = Rc::new(Life::default());
-    let key = worker.opened(&life);
+    let key = worker.opened(&life, client.address);
     worker.host.count(Counter::ConnectionsOpened);
+    answer_requests(worker, stream, client, (life, key), seat)
+}
+
+async fn answer_requests(
+    worker: Rc<Worker>,
+    stream: impl Stream,
+    client: Client,
+    (life, key): (Rc<Life>, usize),
+    seat: Option<Seat>,
+) {
     let service = Service {
         worker: Rc::clone(&worker),
         client: Rc::new(client),
     };
-    let options = Options {
-        body: worker.max_body,
-        ..Options::default()
-    };
+    let options = Options::from(&worker.http);
     http1::serve(stream, life, &service, options).await;
     worker.closed(key);
     worker.host.count(Counter::ConnectionsClosed);

@@ -18,6 +18,22 @@ pub(crate) struct Gate {
     line: RefCell<VecDeque<Rc<Place>>>,
     /// How many in it have left.
     left: Cell<usize>,
+    /// Places that are taken away as soon as they are free.
+    owed: Cell<u32>,
+}
+
+/// A place that is kept without a request, until this is dropped.
+pub(crate) struct Held(Rc<Gate>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let owed = self.0.owed.get();
+        if owed > 0 {
+            self.0.owed.set(owed - 1);
+        } else {
+            self.0.leave();
+        }
+    }
 }
 
 #[derive(Default)]
@@ -40,6 +56,7 @@ impl Gate {
             free: Cell::new(capacity),
             line: RefCell::default(),
             left: Cell::new(0),
+            owed: Cell::new(0),
         })
     }
 
@@ -64,7 +81,20 @@ impl Gate {
         }
     }
 
+    /// Keep a place: a free one, or the next that is left.
+    pub(crate) fn hold(self: &Rc<Self>) -> Held {
+        if !self.try_enter() {
+            self.owed.set(self.owed.get() + 1);
+        }
+        Held(Rc::clone(self))
+    }
+
     pub(crate) fn leave(&self) {
+        let owed = self.owed.get();
+        if owed > 0 {
+            self.owed.set(owed - 1);
+            return;
+        }
         let mut line = self.line.borrow_mut();
         while let Some(next) = line.pop_front() {
             if next.left.get() {

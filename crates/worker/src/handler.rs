@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http1::{Refused, RequestHead};
-use php::{Body, BodyFault, BodySource, Cancel, Client, Request, Response, Script, Task};
+use http1::{BodyError, Refused, RequestHead};
+use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task};
 use scoreboard::{Begins, Counter, Suspect, Ticket};
 use tokio::task::spawn_local;
 
@@ -17,6 +17,7 @@ use crate::classic::Plan;
 use crate::gate::Turn;
 use crate::link::Passage;
 use crate::quarantine;
+use crate::receive;
 use crate::worker::Worker;
 
 /// One request being answered. Dropping it means that the client is gone.
@@ -36,6 +37,8 @@ pub(crate) struct Answering {
 }
 
 enum Phase {
+    /// Its body, or the beginning of that, is still to come.
+    Body(Receiving),
     /// As many requests are running as may (workers.concurrency).
     Queued(Turn),
     Running,
@@ -43,9 +46,7 @@ enum Phase {
     Planned(Option<Box<Answer>>),
 }
 
-const TOO_LARGE: &str = "The request body is larger than this server accepts (post_max_size).\n";
-
-const OVER_MAX_BODY: &str = "The request body is too large (http.max_body).\n";
+type Receiving = Pin<Box<dyn Future<Output = Result<(), BodyError>>>>;
 
 const NO_HOST: &str = "An HTTP/1.1 request has one Host field.\n";
 
@@ -80,7 +81,10 @@ fn refusal(worker: &Worker, head: &RequestHead) -> Option<(u16, &'static str)> {
         return None;
     }
     let length: u64 = head.fields.text("Content-Length")?.parse().ok()?;
-    (worker.body_limit > 0 && length > worker.body_limit).then_some((413, TOO_LARGE))
+    (worker.body_limit > 0 && length > worker.body_limit).then(|| {
+        let error = BodyError::OverPostLimit;
+        (error.status(), error.text())
+    })
 }
 
 /// What a site has no answer to; what is not there, or not for all, is an answer.
@@ -109,6 +113,8 @@ impl Answering {
             worker.tell(&Refused::new(answer.head.status, why, &head), &client);
         }
         let limit = if plan.is_some() { 0 } else { worker.body_limit };
+        // What comes from a front is complete.
+        let comes = body.is_some() && passage.is_none();
         let request = Request::new(head, id, client, body, limit);
         let mut this = Answering {
             worker,
@@ -121,16 +127,26 @@ impl Answering {
             script: None,
             passage,
         };
-        this.announce();
         match plan {
-            Some(Plan::Answer(answer)) => this.phase = Phase::Planned(Some(Box::new(answer))),
-            Some(Plan::Run(script)) => {
-                this.script = Some(script);
-                this.enter();
+            Some(Plan::Answer(answer)) => {
+                this.announce();
+                this.phase = Phase::Planned(Some(Box::new(answer)));
+                return this;
             }
-            None => this.enter(),
+            Some(Plan::Run(script)) => this.script = Some(script),
+            None => {}
+        }
+        if comes {
+            this.phase = Phase::Body(this.receive());
+        } else {
+            this.enter();
         }
         this
+    }
+
+    fn receive(&self) -> Receiving {
+        let whole = self.worker.concurrency == 1;
+        Box::pin(receive::body(Rc::clone(&self.request), whole))
     }
 
     /// To the scoreboard.
@@ -168,6 +184,7 @@ impl Answering {
 
     /// At once, or when it is its turn.
     fn enter(&mut self) {
+        self.announce();
         if self.worker.gate.try_enter() {
             self.begin();
         } else {
@@ -233,28 +250,29 @@ impl Answering {
     }
 
     fn answer(&mut self, response: Response) -> Answer {
-        let mut answer = match self.request.body_fault() {
-            Some(fault) => self.refuse(fault),
+        let mut answer = match self.request.body_error() {
+            Some(error) => self.refuse(error),
             None => {
                 let is_head = self.request.head().is_head();
                 convert(response, self.worker.classic.is_some(), is_head)
             }
         };
+        if self.passage.is_none() {
+            answer = answer.map(|body| body.bounded(&self.worker.gate));
+        }
         self.name_writer(&mut answer);
         self.settle(&mut answer);
         answer
     }
 
     /// Whatever PHP made of what came of the body: it is not what was sent.
-    fn refuse(&self, fault: BodyFault) -> Answer {
-        let (status, why) = match fault {
-            BodyFault::OverLimit => (413, TOO_LARGE),
-            BodyFault::TooLarge => (413, OVER_MAX_BODY),
-            BodyFault::Broken => (400, "The request body is malformed.\n"),
-        };
+    fn refuse(&self, error: BodyError) -> Answer {
+        let (status, why) = (error.status(), error.text());
         let refused = Refused::new(status, why, self.request.head());
         self.worker.tell(&refused, self.request.client());
-        plain(status, why)
+        let mut answer = plain(status, why);
+        answer.head.fields.push("Connection", "close");
+        answer
     }
 
     /// Whom a streamed answer ends when its client leaves: nobody where it was for HEAD, because then its body is
@@ -303,6 +321,14 @@ impl Answering {
 
     fn poll_phase(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
         match &mut self.phase {
+            Phase::Body(receiving) => {
+                if let Err(error) = ready!(receiving.as_mut().poll(context)) {
+                    self.worker.count(error.status());
+                    return Poll::Ready(self.refuse(error));
+                }
+                self.enter();
+                self.poll_phase(context)
+            }
             Phase::Queued(turn) => {
                 ready!(Pin::new(turn).poll(context));
                 self.list();

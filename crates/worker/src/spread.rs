@@ -14,16 +14,13 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use ipc::{Channel, Handed};
-use php::Client;
 use scoreboard::{Load, Loads};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::net::{TcpStream, UnixStream};
 use tokio::task::{AbortHandle, spawn_local};
 
-use crate::connection::{self, tcp_client};
 use crate::worker::{Worker, receive};
-use crate::{descriptors, log};
+use crate::{accept, descriptors, log};
 use http1::now_ms;
 
 /// One worker's part in it.
@@ -128,6 +125,11 @@ impl Spread {
         }
     }
 
+    /// Connections of all workers.
+    pub(crate) fn total(&self) -> u64 {
+        self.table.total()
+    }
+
     /// Count one more of ours; how many that makes, if anybody counts.
     fn count(self: &Rc<Self>) -> (Seat, Option<u32>) {
         self.taken.set(self.taken.get() + 1);
@@ -205,7 +207,7 @@ async fn listen(worker: Rc<Worker>, spread: Rc<Spread>, inbox: AsyncFd<Channel>)
             Ok(Some((Handed { pid }, mut fds))) => {
                 let seat = spread.arrived(pid);
                 // If that fails, the client has hung up meanwhile.
-                let _ = fds.pop().map(|fd| serve(&worker, fd, seat));
+                let _ = fds.pop().map(|fd| accept::serve(&worker, fd, Some(seat)));
             }
             // The supervisor has gone, and all other workers.
             Ok(None) => return,
@@ -217,21 +219,6 @@ async fn listen(worker: Rc<Worker>, spread: Rc<Spread>, inbox: AsyncFd<Channel>)
             }
         }
     }
-}
-
-fn serve(worker: &Rc<Worker>, fd: OwnedFd, seat: Seat) -> std::io::Result<()> {
-    let worker = Rc::clone(worker);
-    if socket2::SockRef::from(&fd).local_addr()?.is_unix() {
-        let stream = UnixStream::from_std(fd.into())?;
-        let served = connection::serve(worker, stream, Client::default(), Some(seat));
-        spawn_local(served);
-    } else {
-        let stream = TcpStream::from_std(fd.into())?;
-        let client = tcp_client(stream.peer_addr()?, stream.local_addr()?);
-        let served = connection::serve(worker, stream, client, Some(seat));
-        spawn_local(served);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A request's body that the front keeps in a file.
+//! A request's body that the front, or this worker, keeps in a file.
 
 use std::fs::File;
 use std::io;
@@ -7,26 +7,41 @@ use std::os::unix::fs::FileExt;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use php::{BodyFault, BodySource};
+use http1::{BodyError, Spool};
+use php::BodySource;
 
 /// How much is read at a time: through the page cache, which has just been written to.
 const PIECE: usize = 64 << 10;
 
 /// The file, and up to where it was read. Its own position is shared with the front.
 pub(crate) struct Upload {
-    file: File,
+    file: Kept,
     at: u64,
+}
+
+enum Kept {
+    ByFront(File),
+    Here(Spool),
 }
 
 impl Upload {
     pub(crate) fn new(file: OwnedFd) -> Upload {
-        let file = file.into();
+        let file = Kept::ByFront(file.into());
+        Upload { file, at: 0 }
+    }
+
+    pub(crate) fn spooled(spool: Spool) -> Upload {
+        let file = Kept::Here(spool);
         Upload { file, at: 0 }
     }
 
     fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut piece = vec![0; PIECE];
-        let length = self.file.read_at(&mut piece, self.at)?;
+        let file = match &self.file {
+            Kept::ByFront(file) => file,
+            Kept::Here(spool) => spool.file(),
+        };
+        let length = file.read_at(&mut piece, self.at)?;
         piece.truncate(length);
         self.at += length as u64;
         Ok(piece)
@@ -44,13 +59,13 @@ impl Upload {
 }
 
 impl BodySource for Upload {
-    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>> {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         Poll::Ready(match self.read() {
             Ok(piece) if piece.is_empty() => None,
             Ok(piece) => Some(Ok(piece.into())),
             Err(error) => {
                 crate::log::error(format_args!("cannot read a request's body: {error}"));
-                Some(Err(BodyFault::Broken))
+                Some(Err(BodyError::Storage))
             }
         })
     }

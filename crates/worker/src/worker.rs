@@ -1,13 +1,13 @@
 //! One worker: accepts, answers, drains, leaves.
 
 use std::cell::{Cell, RefCell};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use http1::{Connections, Life, Refusals, Refused};
+use http1::{Admission, Connections, Life, Refusals, Refused};
 use ipc::{Channel, FromWorker};
 use php::{Cancel, Client, Host as _, Request};
 use scoreboard::{Ticket, Writer};
@@ -41,10 +41,8 @@ pub(crate) struct Worker {
     /// The site, in classic mode.
     pub(crate) classic: Option<Classic>,
     pub(crate) body_limit: u64,
-    pub(crate) keepalive_timeout: u64,
-    pub(crate) header_timeout: u64,
-    pub(crate) stall_timeout: u64,
-    pub(crate) max_body: u64,
+    pub(crate) http: http1::Settings,
+    pub(crate) admission: Admission,
     pub(crate) request_timeout: Duration,
     /// Wakes the clock.
     pub(crate) awake: Notify,
@@ -67,20 +65,6 @@ pub(crate) struct Worker {
     pub(crate) gate: Rc<Gate>,
 }
 
-fn milliseconds(seconds: f64) -> u64 {
-    Duration::try_from_secs_f64(seconds).map_or(u64::MAX, |time| {
-        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-    })
-}
-
-/// The same where 0 is none.
-fn limit(seconds: f64) -> u64 {
-    match milliseconds(seconds) {
-        0 => u64::MAX,
-        time => time,
-    }
-}
-
 impl Worker {
     fn new(
         start: &Start,
@@ -88,6 +72,7 @@ impl Worker {
         classic: Option<Classic>,
         spread: Option<Rc<Spread>>,
     ) -> std::io::Result<Worker> {
+        http1::set_spool_limit(start.boot.http.max_spool);
         // Ids differ between workers and between starts, and tell the order within one.
         let seed = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -97,13 +82,8 @@ impl Worker {
             host,
             classic,
             body_limit: php::post_max_size(),
-            keepalive_timeout: milliseconds(start.boot.keepalive_timeout),
-            header_timeout: limit(start.boot.header_timeout),
-            stall_timeout: limit(start.boot.stall_timeout),
-            max_body: match start.boot.max_body {
-                0 => u64::MAX,
-                most => most,
-            },
+            http: start.boot.http,
+            admission: Admission::new(&start.boot.http),
             request_timeout: Duration::try_from_secs_f64(start.boot.request_timeout)
                 .unwrap_or_default(),
             awake: Notify::new(),
@@ -172,11 +152,11 @@ impl Worker {
 
     // ---- connections ----
 
-    pub(crate) fn opened(&self, life: &Rc<Life>) -> usize {
+    pub(crate) fn opened(&self, life: &Rc<Life>, address: Option<IpAddr>) -> usize {
         if self.connections.is_empty() {
             self.awake.notify_one();
         }
-        self.connections.opened(life)
+        self.connections.opened(life, address)
     }
 
     pub(crate) fn closed(&self, key: usize) {

@@ -113,6 +113,12 @@ fn serve(
         cold: cold.clone(),
         concurrency: boot.concurrency.unwrap_or(1),
         handler: boot.handler.clone(),
+        // A classic script is run without a body that is too large, and its folder may have a limit of its own.
+        post_limit: if boot.classic {
+            0
+        } else {
+            php::post_max_size()
+        },
         app: boot.app.clone(),
     };
     channel.send(&booted, &[])?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use testkit::service::MariaDb;
 
-use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
+use crate::support::{UNTIL_GO, large_form, let_go, ok, one_worker, until_handled};
 
 #[test]
 fn a_request_over_its_time_gets_a_timeout_error_inside_a_database_read() {
@@ -63,9 +63,7 @@ fn a_request_over_its_time_gets_a_timeout_error_where_it_names_the_form() {
     .start();
     for path in ["/read", "/write", "/empty", "/each", "/unset"] {
         let mut client = server.connect();
-        client.send(format!(
-            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 6\r\n\r\n"
-        ));
+        client.send(large_form(path, "a=1").0);
         assert_eq!(ok(&client.response()), "cut off", "{path}");
     }
     server.stop();

@@ -289,7 +289,7 @@ fn what_does_not_fit_in_a_slot_arrives_all_the_same() {
             return new Hearth\Response($request->body(), 200, ['X-Long' => $request->header('x-long')]);
         };"#,
     )
-    .args(["--concurrency", "1", "--workers", "1"])
+    .args(["--concurrency", "1", "--workers", "1", "--max-header-size", "64K"])
     .start();
     let mut client = server.connect();
     for size in [
@@ -314,7 +314,12 @@ fn what_does_not_fit_in_a_slot_arrives_all_the_same() {
 fn who_stops_sending_or_reading_is_cut_off_and_who_is_slow_is_not() {
     for dispatch in ["balanced", "direct"] {
         let server = balanced(1)
-            .args(["--dispatch", dispatch, "--stall-timeout", "3"])
+            .args([
+                "--dispatch",
+                dispatch,
+                "--body-timeout=3",
+                "--send-timeout=3",
+            ])
             .start();
         let mut stalled = server.connect();
         stalled.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
@@ -329,6 +334,7 @@ fn who_stops_sending_or_reading_is_cut_off_and_who_is_slow_is_not() {
             slow.send("x");
         }
         assert_eq!(ok(&slow.response()), "10", "{dispatch}");
+        assert_eq!(stalled.response().status, 408, "{dispatch}");
         assert!(stalled.is_closed_by_server(), "{dispatch}");
         let mut read = 0;
         while let Ok(chunk) = unread.chunk()

@@ -28,11 +28,11 @@ fn stopped(server: Server) -> Duration {
 #[test]
 fn an_answer_whose_end_is_the_connections_never_looks_complete_when_it_is_cut_off() {
     // HTTP/1.0 knows no chunks: nothing but a reset can tell.
-    under_both(APP, ["--stall-timeout", "1"], |server, dispatch| {
+    under_both(APP, ["--send-timeout", "1"], |server, dispatch| {
         let mut unread = server.connect();
         unread.send("GET /big HTTP/1.0\r\n\r\n");
         unread.head().expect("a head");
-        server.expect_log("http.stall_timeout");
+        server.expect_log("http.send_timeout");
         let rest = unread.take_rest().map(|bytes| bytes.len());
         assert!(matches!(rest, Err(Broken::Io(_))), "{dispatch}: {rest:?}");
         server.stop();

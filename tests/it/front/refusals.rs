@@ -53,7 +53,7 @@ fn a_refused_request_is_logged_with_its_client_and_the_reason() {
             (
                 &format!("GET /{long} HTTP/1.1\r\nHost: h\r\n\r\n"),
                 [
-                    "target is longer than 65534 bytes",
+                    "target is longer than 32768 bytes",
                     "status=414",
                     "request=\"GET /xxx",
                 ],

@@ -106,6 +106,11 @@ impl Client {
         &self.stream
     }
 
+    /// What has come and was not read yet.
+    pub fn buffered(&self) -> &[u8] {
+        &self.buffer
+    }
+
     /// Sends bytes as they are.
     ///
     /// # Panics

@@ -70,7 +70,7 @@ pub(crate) fn streamed(pieces: &[&'static str]) -> Response<Pieces> {
     )
 }
 
-pub(crate) async fn read_all(body: Option<Incoming>) -> Result<Vec<u8>, http1::Cut> {
+pub(crate) async fn read_all(body: Option<Incoming>) -> Result<Vec<u8>, http1::BodyError> {
     let mut all = Vec::new();
     if let Some(mut body) = body {
         while let Some(piece) = poll_fn(|context| body.poll_piece(context)).await {

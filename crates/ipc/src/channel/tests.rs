@@ -1,5 +1,6 @@
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use rustix::io::FdFlags;
@@ -42,10 +43,11 @@ fn boot() -> impl Strategy<Value = Boot> {
                 max_memory: u64::from(protocol) * 5,
                 request_timeout: seconds,
                 request_grace: seconds / 3.0,
-                keepalive_timeout: seconds * 1.5,
-                header_timeout: seconds,
-                stall_timeout: seconds,
-                max_body: u64::from(protocol) * 7,
+                http: http1::Settings {
+                    body_timeout: Duration::from_secs_f64(seconds),
+                    max_body: u64::from(protocol) * 7,
+                    ..http1::Settings::default()
+                },
                 probe: display_errors.then(|| "/health?a".to_owned()),
                 log_level: 2,
                 display_errors,
@@ -70,6 +72,7 @@ fn from_zygote() -> impl Strategy<Value = FromZygote> {
                     php,
                     cold,
                     concurrency,
+                    post_limit: u64::from(protocol) << 20,
                     app: format!("/{handler}").into(),
                     handler,
                 }

@@ -153,7 +153,8 @@ impl Server {
             .and_then(|number| self.generations.get(&number))
             .and_then(|generation| generation.booted.as_ref());
         let app = booted.map_or(&self.settings.app, |booted| &booted.app);
-        settings(&self.settings, app)
+        let post_limit = booted.map_or(0, |booted| booted.post_limit);
+        settings(&self.settings, app, post_limit)
     }
 
     /// A new generation serves.

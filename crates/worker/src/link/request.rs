@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http1::{Limits, RequestHead, Version};
+use http1::{BodyError, Limits, RequestHead, Version};
 use ipc::Ends;
 use ipc::frame::{Asked, Part, Piece};
-use php::{BodyFault, BodySource, Client};
+use php::{BodySource, Client};
 use relay::Order;
 
 use super::Link;
@@ -118,7 +118,7 @@ impl Link {
 struct Whole(Bytes);
 
 impl BodySource for Whole {
-    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyFault>>> {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let bytes = std::mem::take(&mut self.0);
         Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))
     }

@@ -1,0 +1,126 @@
+//! How many connections there may be: in all, in this process, from one address.
+//!
+//! At the limit those that have been idle for longest end, as under nginx: a client that keeps connections for later keeps
+//! no other out.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Ipv6Addr};
+
+use rustix::process::{Resource, getrlimit};
+
+use crate::settings::{Settings, or_most};
+use crate::stream::Stream;
+
+/// Descriptors below this are left to PHP and its libraries, of which `select()` takes no others.
+pub const RESERVED_DESCRIPTORS: u32 = 1024;
+
+/// So many, of those that this process may have; fewer where there are few.
+fn most_descriptors() -> u64 {
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let reserved = u64::from(RESERVED_DESCRIPTORS);
+    most.saturating_sub(reserved).max(most / 2)
+}
+
+/// What one process admits.
+#[derive(Debug, Clone, Copy)]
+pub struct Admission {
+    in_all: u64,
+    here: u64,
+    per_address: u64,
+}
+
+impl Admission {
+    #[must_use]
+    pub fn new(settings: &Settings) -> Admission {
+        Admission {
+            in_all: or_most(settings.max_connections.into()),
+            here: most_descriptors(),
+            per_address: or_most(settings.max_connections_per_address.into()),
+        }
+    }
+
+    /// With one more there are `in_all` in all processes and `here` in this one.
+    pub(crate) fn is_full(&self, in_all: u64, here: u64) -> bool {
+        in_all > self.in_all || here > self.here
+    }
+
+    pub(crate) fn is_full_of(&self, from_address: u64) -> bool {
+        from_address > self.per_address
+    }
+}
+
+/// Why a connection is not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotAdmitted {
+    Full,
+    FullOfAddress,
+}
+
+impl NotAdmitted {
+    #[must_use]
+    pub fn why(self) -> &'static str {
+        match self {
+            NotAdmitted::Full => {
+                "there are as many connections as there may be (http.max_connections)"
+            }
+            NotAdmitted::FullOfAddress => {
+                "its address has as many connections as it may have (http.max_connections_per_address)"
+            }
+        }
+    }
+}
+
+const UNAVAILABLE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
+
+/// Tell a client that is not admitted, and close its connection.
+pub fn turn_away(stream: impl Stream) {
+    stream.say(UNAVAILABLE);
+}
+
+/// How many connections each address has.
+#[derive(Debug, Default)]
+pub(crate) struct Addresses(RefCell<HashMap<IpAddr, u64>>);
+
+/// Of IPv6 a client has a network of 64 bits, of which it takes any address.
+fn client_of(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+    }
+}
+
+impl Addresses {
+    pub(crate) fn of(&self, address: Option<IpAddr>) -> u64 {
+        let counted = |address| self.0.borrow().get(&client_of(address)).copied();
+        address.and_then(counted).unwrap_or(0)
+    }
+
+    pub(crate) fn opened(&self, address: Option<IpAddr>) {
+        if let Some(address) = address {
+            *self.0.borrow_mut().entry(client_of(address)).or_default() += 1;
+        }
+    }
+
+    pub(crate) fn closed(&self, address: Option<IpAddr>) {
+        let mut counts = self.0.borrow_mut();
+        if let Some(address) = address.map(client_of)
+            && let Some(count) = counts.get_mut(&address)
+        {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&address);
+            }
+        }
+    }
+}
+
+/// Whether there can be no descriptor now.
+#[must_use]
+pub fn is_out_of_descriptors(error: &io::Error) -> bool {
+    let number = error.raw_os_error();
+    [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE]
+        .iter()
+        .any(|errno| number == Some(errno.raw_os_error()))
+}

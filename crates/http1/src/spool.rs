@@ -1,0 +1,129 @@
+//! Temporary files without a name, for bodies and answers that wait: so many bytes in all, in this process.
+
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::io::fcntl_dupfd_cloexec;
+
+use crate::admission::RESERVED_DESCRIPTORS;
+use crate::settings::or_most;
+
+static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+static USED: AtomicU64 = AtomicU64::new(0);
+
+/// No piece is larger.
+const PIECE: u64 = 1 << 20;
+
+/// From now on; 0 is no limit.
+pub fn set_spool_limit(bytes: u64) {
+    LIMIT.store(or_most(bytes), Ordering::Relaxed);
+}
+
+/// One file. What was written to it counts until it is dropped.
+#[derive(Debug)]
+pub struct Spool {
+    file: File,
+    length: u64,
+}
+
+impl Spool {
+    /// # Errors
+    /// If there can be no file in the temporary directory.
+    pub fn create() -> io::Result<Spool> {
+        let file = tempfile::tempfile()?;
+        // The low numbers are PHP's, as with connections.
+        let file = match fcntl_dupfd_cloexec(&file, RESERVED_DESCRIPTORS as i32) {
+            Ok(high) => File::from(high),
+            Err(_) => file,
+        };
+        Ok(Spool { file, length: 0 })
+    }
+
+    /// Whether a piece more can be written within `http.max_spool`.
+    #[must_use]
+    pub fn has_room() -> bool {
+        let used = USED.load(Ordering::Relaxed);
+        used.saturating_add(PIECE) <= LIMIT.load(Ordering::Relaxed)
+    }
+
+    /// Write at the end. The page cache takes it; a disk that is slower than the clients holds up this process, as it does
+    /// others.
+    ///
+    /// # Errors
+    /// If there is no room on the disk, or within `http.max_spool`. Then the file is of no more use.
+    pub fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let more = bytes.len() as u64;
+        let used = USED.fetch_add(more, Ordering::Relaxed) + more;
+        self.length += more;
+        if used > LIMIT.load(Ordering::Relaxed) {
+            return Err(io::Error::new(
+                io::ErrorKind::StorageFull,
+                "temporary files have the size that they may have (http.max_spool)",
+            ));
+        }
+        self.file.write_all(bytes)
+    }
+
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Begin anew.
+    ///
+    /// # Errors
+    /// If the file cannot be made empty.
+    pub fn clear(&mut self) -> io::Result<()> {
+        USED.fetch_sub(self.length, Ordering::Relaxed);
+        self.length = 0;
+        self.file.rewind()?;
+        self.file.set_len(0)
+    }
+}
+
+impl AsFd for Spool {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        USED.fetch_sub(self.length, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_files_together_have_a_limit() {
+        set_spool_limit(100);
+        let mut first = Spool::create().expect("a file");
+        first.append(&[0; 60]).expect("there is room");
+        let mut second = Spool::create().expect("a file");
+        let error = second.append(&[0; 60]).expect_err("there is none");
+        assert!(error.to_string().contains("http.max_spool"), "{error}");
+        drop(second);
+        first.append(&[0; 40]).expect("there is room again");
+        first.clear().expect("it is emptied");
+        assert!(first.is_empty());
+        first.append(&[0; 100]).expect("there is room again");
+        assert_eq!(first.file().metadata().expect("it is there").len(), 100);
+        drop(first);
+        assert_eq!(USED.load(Ordering::Relaxed), 0);
+    }
+}

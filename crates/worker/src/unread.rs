@@ -1,0 +1,156 @@
+//! A large answer that its client reads slowly: it leaves PHP's memory.
+//!
+//! `memory_limit` is one for all requests of a worker, and an answer is PHP's string until it is sent. So what clients have not
+//! read is bounded there, in all; beyond that it goes to a file without a name, and where there is no room for one, it keeps the
+//! place that its request had among those that run.
+
+use std::cell::Cell;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http1::Spool;
+
+use crate::gate::{Gate, Held};
+
+/// Bytes of large answers that may stay where they are, in this worker.
+const IN_MEMORY: u64 = 8 << 20;
+/// How much of an answer is sent at a time; what is not larger never comes here.
+pub(crate) const PIECE: usize = 64 << 10;
+
+thread_local! {
+    static KEPT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// What is left of an answer.
+pub(crate) struct Unread {
+    kept: Kept,
+    gate: Rc<Gate>,
+}
+
+enum Kept {
+    Memory {
+        rest: Bytes,
+        counted: u64,
+        /// There is no room elsewhere.
+        held: Option<Held>,
+    },
+    File {
+        spool: Spool,
+        at: u64,
+    },
+}
+
+impl Unread {
+    pub(crate) fn new(answer: Bytes, gate: &Rc<Gate>) -> Unread {
+        let counted = answer.len() as u64;
+        KEPT.set(KEPT.get() + counted);
+        Unread {
+            kept: Kept::Memory {
+                rest: answer,
+                counted,
+                held: None,
+            },
+            gate: Rc::clone(gate),
+        }
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        match &self.kept {
+            Kept::Memory { rest, .. } => rest.len() as u64,
+            Kept::File { spool, at } => spool.len() - at,
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<io::Result<Bytes>> {
+        let length = self.length().min(PIECE as u64) as usize;
+        if length == 0 {
+            return None;
+        }
+        Some(match &mut self.kept {
+            Kept::Memory { rest, .. } => Ok(rest.split_to(length)),
+            Kept::File { spool, at } => {
+                let mut piece = vec![0; length];
+                let read = spool.file().read_exact_at(&mut piece, *at);
+                *at += length as u64;
+                read.map(|()| piece.into())
+            }
+        })
+    }
+
+    /// The client takes no more for now.
+    pub(crate) fn stalled(&mut self) {
+        let Kept::Memory { rest, held, .. } = &mut self.kept else {
+            return;
+        };
+        if KEPT.get() <= IN_MEMORY || rest.is_empty() {
+            return;
+        }
+        let moved = Spool::create().and_then(|mut spool| spool.append(rest).map(|()| spool));
+        match moved {
+            Ok(spool) => self.keep(Kept::File { spool, at: 0 }),
+            Err(_) => {
+                held.get_or_insert_with(|| self.gate.hold());
+            }
+        }
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        if let Kept::Memory { counted, .. } = std::mem::replace(&mut self.kept, kept) {
+            KEPT.set(KEPT.get() - counted);
+        }
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.keep(Kept::Memory {
+            rest: Bytes::new(),
+            counted: 0,
+            held: None,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(unread: &mut Unread) -> Vec<u8> {
+        std::iter::from_fn(|| unread.next())
+            .flat_map(|piece| piece.expect("a piece"))
+            .collect()
+    }
+
+    #[test]
+    fn more_than_may_stay_in_memory_goes_to_files_or_keeps_a_place() {
+        let gate = Gate::new(1);
+        let answer = Bytes::from(vec![7; 3 << 20]);
+        let mut unread: Vec<_> = (0..4).map(|_| Unread::new(answer.clone(), &gate)).collect();
+        let first = unread[0].next().expect("some").expect("a piece");
+        assert_eq!(first.len(), PIECE);
+        for one in &mut unread {
+            one.stalled();
+        }
+        let in_files = unread
+            .iter()
+            .filter(|one| matches!(one.kept, Kept::File { .. }));
+        assert_eq!(in_files.count(), 2, "until the others fit");
+        assert_eq!(KEPT.get(), 6 << 20);
+        assert_eq!(all(&mut unread[0]).len(), (3 << 20) - PIECE);
+        assert_eq!(all(&mut unread[3]), answer);
+        drop(unread);
+        assert_eq!(KEPT.get(), 0);
+        // Where there is no room, it keeps the place of its request.
+        http1::set_spool_limit(1 << 20);
+        let mut unread = Unread::new(vec![7; 9 << 20].into(), &gate);
+        unread.stalled();
+        unread.stalled();
+        http1::set_spool_limit(0);
+        assert!(!gate.try_enter(), "its place is taken");
+        assert_eq!(all(&mut unread).len(), 9 << 20);
+        drop(unread);
+        assert!(gate.try_enter() && !gate.try_enter());
+    }
+}

@@ -72,12 +72,20 @@ impl Quarantine {
     pub fn fingerprint<'a>(&self, parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
         let (mut state, key) = (self.word(AT_SECRET), self.word(AT_SECRET + 1));
         for part in parts {
-            for bytes in part.chunks(8) {
-                let mut word = [0; 8];
-                word[..bytes.len()].copy_from_slice(bytes);
+            let words = part.chunks_exact(8);
+            let rest = words.remainder();
+            for word in words {
+                let word = word.try_into().expect("eight bytes");
                 state = mix(state ^ u64::from_le_bytes(word), key);
             }
-            state = mix(state ^ part.len() as u64, key.rotate_left(32));
+            // Seven bytes at most, and the length above them.
+            let tail = rest
+                .iter()
+                .fold(0, |tail, byte| tail << 8 | u64::from(*byte));
+            state = mix(
+                state ^ tail ^ (part.len() as u64) << 56,
+                key.rotate_left(32),
+            );
         }
         state.max(1)
     }

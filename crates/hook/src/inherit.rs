@@ -123,12 +123,26 @@ pub(crate) fn forked() {
     };
     BEFORE_EXEC.store(true, Relaxed);
     hand_on_nothing();
-    // Each is replaced by a copy, unless it is the right one already.
-    let mut index = 0;
-    while let Some(fd) = (forking.handed_on)(index) {
-        set_close_on_exec(fd, false);
-        index += 1;
-    }
+    hand_on(forking, true);
+}
+
+/// What `proc_open()` hands on: each number is replaced by a copy, unless it is the right one already.
+fn hand_on(forking: &Forking, on: bool) {
+    let numbers = (0..).map_while(|index| (forking.handed_on)(index));
+    numbers.for_each(|fd| set_close_on_exec(fd, !on));
+}
+
+/// `spawn` starts a program by posix_spawn(3), which makes its copy of this process itself.
+fn spawning(spawn: impl FnOnce() -> c_int) -> c_int {
+    hand_on_nothing();
+    // SAFETY: null, or what `when_forked` was given.
+    let forking = unsafe { FORKING.load(Acquire).as_ref() };
+    forking.inspect(|forking| hand_on(forking, true));
+    let result = spawn();
+    let error = real::errno();
+    forking.inspect(|forking| hand_on(forking, false));
+    real::set_errno(error);
+    result
 }
 
 /// dup2(2) of a descriptor to itself: for the program it is one of those that are handed on.
@@ -177,11 +191,10 @@ unsafe extern "C" fn posix_spawn(
     arguments: *const *mut c_char,
     environment: *const *mut c_char,
 ) -> c_int {
-    hand_on_nothing();
     // SAFETY: the type of posix_spawn(3); all arguments are the caller's promise.
-    unsafe {
+    spawning(|| unsafe {
         real::next::<Spawn>(c"posix_spawn")(pid, path, actions, attributes, arguments, environment)
-    }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -193,9 +206,60 @@ unsafe extern "C" fn posix_spawnp(
     arguments: *const *mut c_char,
     environment: *const *mut c_char,
 ) -> c_int {
-    hand_on_nothing();
     // SAFETY: as posix_spawn.
-    unsafe {
+    spawning(|| unsafe {
         real::next::<Spawn>(c"posix_spawnp")(pid, file, actions, attributes, arguments, environment)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+    use std::ptr::{null, null_mut};
+
+    use super::*;
+
+    static HANDED_ON: AtomicI32 = AtomicI32::new(NONE);
+    static TEST: Forking = Forking {
+        goes_on: || false,
+        handed_on: |index| Some(HANDED_ON.load(Relaxed)).filter(|fd| index == 0 && *fd >= 0),
+    };
+
+    /// Whether a program that posix_spawn(3) starts has this descriptor.
+    fn has(fd: c_int) -> bool {
+        let words = ["sh", "-c", &format!(": <&{fd}")].map(|word| CString::new(word).unwrap());
+        let mut arguments: Vec<_> = words.iter().map(|word| word.as_ptr().cast_mut()).collect();
+        arguments.push(null_mut());
+        let (mut pid, mut status) = (0, -1);
+        // SAFETY: strings and arrays live during the calls; the list of arguments ends with a null pointer.
+        unsafe {
+            let (program, none) = (c"/bin/sh".as_ptr(), null());
+            let environment = [null_mut()];
+            let started = posix_spawn(
+                &mut pid,
+                program,
+                none,
+                none,
+                arguments.as_ptr(),
+                environment.as_ptr(),
+            );
+            assert_eq!(started, 0);
+            libc::waitpid(pid, &mut status, 0);
+        }
+        status == 0
+    }
+
+    /// Then PHP asks for no copy, which would not have the flag.
+    #[test]
+    fn what_is_handed_on_may_have_its_number_already() {
+        when_forked(&TEST);
+        let (one, other) = (File::open("/").unwrap(), File::open("/").unwrap());
+        HANDED_ON.store(one.as_raw_fd(), Relaxed);
+        assert!(has(one.as_raw_fd()));
+        assert!(!has(other.as_raw_fd()));
+        HANDED_ON.store(NONE, Relaxed);
+        assert!(!has(one.as_raw_fd()));
     }
 }

@@ -33,6 +33,7 @@ static void add_response_headers(hearth_header_list *headers, zend_array *set)
 	} ZEND_HASH_FOREACH_END();
 }
 
+/* It may echo, set the status, and wait while other tasks of the request echo: what is sent is looked at afterwards. */
 static void run_header_callback(void)
 {
 	zval callback, result;
@@ -115,11 +116,16 @@ static int sapi_status(void)
 /* Send the head now and go on streaming: what flush() and a lot of output do. */
 void hearth_commit_head(hearth_request_state *state)
 {
-	hearth_response response = { .status = sapi_status(), .kind = HEARTH_BODY_STREAM, .more = true };
+	hearth_response response = { .kind = HEARTH_BODY_STREAM, .more = true };
 
 	if (state->responded || !state->request) {
 		return;
 	}
+	run_header_callback();
+	if (state->responded) {
+		return;
+	}
+	response.status = sapi_status();
 	send_head(state, &response, NULL);
 	state->committed = true;
 }
@@ -222,15 +228,20 @@ static void respond_string(hearth_request_state *state, zend_string *body, zend_
 
 static void respond_echoed(hearth_request_state *state)
 {
-	hearth_response response = { .status = sapi_status(), .kind = HEARTH_BODY_FULL, .more = has_after_work(state) };
+	hearth_response response = { .kind = HEARTH_BODY_FULL };
 
 	if (state->finished) {
 		return;
+	}
+	if (!state->committed) {
+		run_header_callback();
 	}
 	if (state->committed) {
 		send_kept(state);
 		return;
 	}
+	response.status = sapi_status();
+	response.more = has_after_work(state);
 	if (state->out.s) {
 		smart_str_0(&state->out);
 		response.body = (hearth_str){ZSTR_VAL(state->out.s), ZSTR_LEN(state->out.s)};

@@ -32,6 +32,13 @@ return function (Hearth\Request $request) {
             if ($request->query('leave') === null) { unregister_tick_function($tick); }
             return "$started started";
         case '/no-ticks': declare(ticks=1) { $a = 1; } return 'none';
+        case '/head':
+            echo 'before ';
+            header_register_callback(function () {
+                Hearth\async(function () { usleep(500); echo str_repeat('x', 9000); })->await();
+                http_response_code(201);
+            });
+            return null;
         case '/break-in-fiber':
             (new Fiber(fn () => filtered(function () { usleep(1000); trigger_error('in a filter', E_USER_ERROR); })))->start();
             return 'not reached';
@@ -55,6 +62,18 @@ fn a_tick_function_may_begin_background_work() {
         assert_eq!(ok(&server.get("/no-ticks")), "none", "after {target}");
     }
     assert_eq!(server.workers(), worker, "the worker was replaced");
+    server.stop();
+}
+
+/// The callback is called when the head is due; what was echoed is sent as it is then.
+#[test]
+fn a_header_callback_may_wait_while_a_task_echoes() {
+    let server = app();
+    for _ in 0..3 {
+        let answer = server.get("/head");
+        assert_eq!(answer.status, 201);
+        assert_eq!(answer.text(), format!("before {}", "x".repeat(9000)));
+    }
     server.stop();
 }
 

@@ -37,9 +37,13 @@ fn requests_wait_in_order_and_beyond_the_queue_get_503() {
     let mut clients: Vec<Client> = (0..3).map(|_| server.connect()).collect();
     for (n, client) in clients.iter_mut().enumerate() {
         client.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
-        eventually("it waits", || {
-            metric(&server, "hearth_queued_total") == n as u64
-        });
+        match n {
+            // On a busy machine it may come before the worker has said that it is idle, and counts as queued then.
+            0 => drop(busy_worker(&server)),
+            _ => eventually("it waits", || {
+                metric(&server, "hearth_queue_length") == n as u64
+            }),
+        }
     }
     let refused = server.get("/");
     assert_eq!(refused.status, 503);

@@ -17,6 +17,8 @@ use crate::worker::{State, WorkerId};
 
 /// Workers are looked at so many times while they could be idle for long enough to leave.
 const LOOKS: u32 = 10;
+/// And not more often than this.
+const LEAST_PAUSE: Duration = Duration::from_millis(10);
 /// So often at most the log says that there can be no more workers.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
 /// For so long a worker is taken to cost what one has cost.
@@ -63,7 +65,9 @@ impl Elastic {
 impl Server {
     /// Requests wait and processors have nothing to do: so many more workers would help.
     pub(super) fn grow(&mut self, wanted: u32) {
-        let Some(number) = self.current else { return };
+        let Some(number) = self.current.filter(|number| self.can_fork(*number)) else {
+            return;
+        };
         if self.elastic.is_none() || self.rising.is_some() || self.stopping() {
             return;
         }
@@ -155,7 +159,7 @@ impl Server {
     /// Look at once in a while whether workers have nothing to do.
     pub(super) fn watch_idle(&self) {
         if self.elastic.is_some() {
-            let pause = self.settings.idle_timeout / LOOKS;
+            let pause = (self.settings.idle_timeout / LOOKS).max(LEAST_PAUSE);
             self.events.later(pause, Timer::Idle);
         }
     }

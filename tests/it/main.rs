@@ -28,6 +28,7 @@ mod parity;
 mod pool_hangups;
 mod pool_load;
 mod pool_shares;
+mod pool_soak;
 mod pools;
 mod processes;
 mod profiler;

@@ -31,6 +31,9 @@ final class Loans
     /** Whether it is noted where a connection was borrowed. */
     private readonly bool $traces;
 
+    /** Whether the app's check is asked before each loan. */
+    private readonly bool $asks;
+
     /** Whether an idle connection may be lent without further ado. */
     private readonly bool $quick;
 
@@ -57,6 +60,7 @@ final class Loans
         $this->replaced = new \WeakMap();
         $this->resets = $options->reset !== 'none';
         $this->traces = $options->leakThreshold > 0;
+        $this->asks = $options->check !== null;
         $this->quick = $options->order === 'lifo' && $options->check === null && !$this->traces;
         $this->ledger = new Ledger(
             $store->waiters, $statistics->borrowTime, $statistics->useTime, $this->returned(...), $options->bindToTask, $options->autoReturn,
@@ -101,6 +105,12 @@ final class Loans
         if ($entry === null) {
             return $this->lend($timeout);
         }
+        if ($entry->doomed === 'broken') {
+            $renewed = $this->renewed($entry);
+            if ($renewed !== $entry) {
+                return $renewed;
+            }
+        }
         ++$entry->depth;
 
         return $entry;
@@ -116,11 +126,18 @@ final class Loans
         return $this->ledger->current() ?? $this->lend(null);
     }
 
-    /** Another connection for the current task, instead of one that broke. */
-    public function renew(Entry $entry): Entry
+    /**
+     * Another connection for the current task, instead of one that broke.
+     *
+     * It stays, and fails, while its task would not see that what it had begun is lost: a transaction, or what it set in the session.
+     */
+    public function renewed(Entry $broken): Entry
     {
-        $this->replaced[$entry->connection] = $entry->owner;
-        $this->takeBack($entry);
+        if ($this->driver === null || $this->driver->holdsState($broken)) {
+            return $broken;
+        }
+        $this->replaced[$broken->connection] = $broken->owner;
+        $this->takeBack($broken);
 
         return $this->ofTask();
     }
@@ -151,7 +168,7 @@ final class Loans
     public function serve(bool $open): void
     {
         // With a check of the app's, none goes from hand to hand.
-        $this->ledger->handOn($open && $this->options->check === null);
+        $this->ledger->handOn($open && !$this->asks);
     }
 
     /** @throws NotBorrowed */
@@ -243,7 +260,7 @@ final class Loans
     private function returned(Entry $entry, bool $inOrder): void
     {
         if ($inOrder) {
-            $this->release($entry);
+            $this->asks ? $this->release($entry) : $this->store->release($entry);
 
             return;
         }
@@ -274,7 +291,7 @@ final class Loans
     /** Those who wait get it, after the app's check if there is one. */
     private function release(Entry $entry): void
     {
-        if ($this->options->check !== null && $this->store->waiters->count() > 0) {
+        if ($this->asks && $this->store->waiters->count() > 0) {
             $this->check->start($entry);
         } else {
             $this->store->release($entry);

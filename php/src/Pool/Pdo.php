@@ -124,7 +124,7 @@ final class Pdo extends \PDO
             foreach ($entry->attributes as $attribute => $before) {
                 $set[$attribute] = self::attributeOf($entry->connection, $attribute);
             }
-            $entry = $this->pool->renewed($entry);
+            $entry = $this->loans->renewed($entry);
             if ($entry->doomed === 'broken') {
                 // Not for PDO to say: after an interrupted question libpq takes the answer to that for the answer to the next.
                 throw new \PDOException('the connection broke, and with it what this task had begun on it (a transaction, or settings of the session); '

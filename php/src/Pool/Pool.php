@@ -180,9 +180,7 @@ final class Pool
      */
     public function borrow(?float $timeout = null): object
     {
-        $entry = $this->loans->borrow($timeout);
-
-        return ($entry->doomed === 'broken' ? $this->renewed($entry) : $entry)->connection;
+        return $this->loans->borrow($timeout)->connection;
     }
 
     /** @internal for `Pdo` and `Redis`: the connection of the current task, null if it has none */
@@ -195,16 +193,6 @@ final class Pool
     public function loans(): Loans
     {
         return $this->loans;
-    }
-
-    /**
-     * @internal for `Pdo` and `Redis`: another connection for the current task, instead of one that broke
-     *
-     * It stays, and fails, while its task would not see that what it had begun is lost: a transaction, or what it set in the session.
-     */
-    public function renewed(Entry $broken): Entry
-    {
-        return $this->connector->driver($broken->connection)->holdsState($broken) ? $broken : $this->loans->renew($broken);
     }
 
     /**

@@ -205,7 +205,7 @@ trait RedisForwarding
     {
         $entry = $this->pool()->loans()->ofTask();
         if ($entry->doomed === 'broken') {
-            $entry = $this->pool->renewed($entry);
+            $entry = $this->pool->loans()->renewed($entry);
         }
         $entry->watched = true;
 

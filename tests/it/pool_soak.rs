@@ -1,0 +1,95 @@
+//! Loans with faults, cancellations and exits: no place, no waiter and no healthy transaction is lost.
+//!
+//! `SOAK_LOANS=1000000 cargo test -p it -- pool_soak` makes so many; `SOAK_SEED=7` begins with another seed.
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use testkit::Server;
+use testkit::service::MariaDb;
+
+use crate::support::{eventually, ok};
+
+/// Loans of the usual run.
+const LOANS: u64 = 4_000;
+const CLIENTS: u64 = 4;
+const REST: &str = "[[0,0,0],[0,0,0],2,0,false]";
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Every so many requests there is one whose client leaves.
+fn ask(server: &Server, seeds: &AtomicU64, loans: u64) -> (u64, Vec<String>) {
+    let (mut committed, mut problems) = (0, Vec::new());
+    let mut client = server.connect();
+    while problems.is_empty() {
+        let seed = seeds.fetch_add(1, Ordering::Relaxed);
+        client.send(format!("GET /?seed={seed} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        if seed.is_multiple_of(9) {
+            std::thread::sleep(Duration::from_micros(seed * 7919 % 9_000));
+            client = server.connect();
+            continue;
+        }
+        let answer = ok(&client.response());
+        match answer
+            .strip_prefix("ok ")
+            .and_then(|n| n.parse::<u64>().ok())
+        {
+            Some(n) => committed += n,
+            None => problems.push(format!("SOAK_SEED={seed}: {answer}")),
+        }
+        if server_loans(server) >= loans {
+            break;
+        }
+    }
+    (committed, problems)
+}
+
+fn server_loans(server: &Server) -> u64 {
+    ok(&server.get("/loans")).parse().expect("a number")
+}
+
+#[test]
+fn loans_lose_no_place_no_waiter_and_no_healthy_transaction() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let database = MariaDb::start();
+    let server = Server::script(include_str!("pool_soak.php").trim_start_matches("<?php"))
+        .args(["--workers", "1"])
+        .env("DSN", database.dsn())
+        .env("SILENT", silent.local_addr().expect("bound").to_string())
+        .start();
+    ok(&server.get("/open"));
+    let seeds = AtomicU64::new(setting("SOAK_SEED").unwrap_or(1));
+    let loans = setting("SOAK_LOANS").unwrap_or(LOANS);
+    let (committed, problems) = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| scope.spawn(|| ask(&server, &seeds, loans)))
+            .collect();
+        clients
+            .into_iter()
+            .map(|client| client.join().expect("it ends"))
+            .fold((0, Vec::new()), |(sum, mut all), (n, problems)| {
+                all.extend(problems);
+                (sum + n, all)
+            })
+    });
+    assert!(problems.is_empty(), "{problems:#?}");
+    eventually("all comes to rest", || ok(&server.get("/rest")) == REST);
+    assert_eq!(ok(&server.get("/all")), "all");
+    let rows = ok(&server.get("/rows"));
+    let there: u64 = rows
+        .trim_matches(|c: char| !c.is_ascii_digit())
+        .rsplit(|c: char| !c.is_ascii_digit())
+        .next()
+        .and_then(|n| n.parse().ok())
+        .expect("a number");
+    assert!(
+        rows.starts_with("[1,") || rows.starts_with("[\"1\""),
+        "half a transaction: {rows}"
+    );
+    // Those whose clients have left were not told.
+    assert!(there >= committed, "{there} of {committed} committed");
+    server.stop();
+}

@@ -624,7 +624,7 @@ final class Pdo extends \PDO
     /**
      * @param string|\Closure(): ?string|null $password a function is asked before each connection is made: for secrets that change
      * @param array<int, mixed>|null $options PDO's attributes, as for `new PDO`
-     * @param mixed ...$pool options of `Pool`, by name
+     * @param mixed ...$pool options of `Pool`, by name, and `queryTimeout`: seconds after which the database ends a statement
      * @throws \ValueError on wrong options of the pool
      */
     public function __construct(

@@ -50,6 +50,10 @@ final class AnyDriver implements Driver
         return true;
     }
 
+    public function cancel(object $connection, int $session): void
+    {
+    }
+
     public function isBroken(\Throwable $error): bool
     {
         return false;

@@ -46,6 +46,9 @@ interface Driver
     /** Whether the server has closed its side too: not before it is done with what it was asked. */
     public function hasLeft(object $connection): bool;
 
+    /** Tells the server over this connection to stop what it does for the session with that number. */
+    public function cancel(object $connection, int $session): void;
+
     /** Whether the error means that the connection is of no more use. */
     public function isBroken(\Throwable $error): bool;
 }

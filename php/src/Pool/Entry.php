@@ -69,6 +69,9 @@ final class Entry
     /** The number by which its server can be told to stop what it does for it; 0: none. */
     public int $session = 0;
 
+    /** The database was told to stop what it does for it. */
+    public bool $cancelled = false;
+
     /** @var list<string> names of settings that the factory has made, where the server does not list them */
     public array $settings = [];
 

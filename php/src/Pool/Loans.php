@@ -43,6 +43,7 @@ final class Loans
     private Supply $supply;
     private Reset $reset;
     private Check $check;
+    private QueryCancel $cancel;
 
     /**
      * @param \Closure(): void $prepare called before the first loan in a process, and where the pool is closed
@@ -70,8 +71,9 @@ final class Loans
     }
 
     /** What they stand on in this process. What was lent in another is not known here. */
-    public function begin(Supply $supply, Reset $reset, Check $check): void
+    public function begin(Supply $supply, Reset $reset, Check $check, QueryCancel $cancel): void
     {
+        $this->cancel = $cancel;
         $this->check = $check;
         $this->supply = $supply;
         $this->reset = $reset;
@@ -232,6 +234,7 @@ final class Loans
         foreach ($this->store->entries as $entry) {
             if ($entry->owner === $task && $entry->state === State::Lent && Internal\isInterrupted($entry->connection, $task)) {
                 $entry->doomed = 'broken';
+                $this->cancel->start($entry);
             }
         }
     }
@@ -266,6 +269,7 @@ final class Loans
         }
         if (Internal\isInterrupted($entry->connection, $entry->owner)) {
             $entry->doomed = 'broken';
+            $this->cancel->start($entry);
         }
         if ($entry->trace !== null) {
             $this->endTrace($entry);

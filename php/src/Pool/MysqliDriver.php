@@ -99,6 +99,12 @@ final class MysqliDriver implements Driver
         return Internal\hasLeft($connection);
     }
 
+    public function cancel(object $connection, int $session): void
+    {
+        \assert($connection instanceof \mysqli);
+        $connection->query("KILL QUERY $session");
+    }
+
     public function isBroken(\Throwable $error): bool
     {
         return $error instanceof \mysqli_sql_exception && \in_array($error->getCode(), self::BROKEN, true);

@@ -33,7 +33,7 @@ final class Pdo extends \PDO
     /**
      * @param string|\Closure(): ?string|null $password a function is asked before each connection is made: for secrets that change
      * @param array<int, mixed>|null $options PDO's attributes, as for `new PDO`
-     * @param mixed ...$pool options of `Pool`, by name
+     * @param mixed ...$pool options of `Pool`, by name, and `queryTimeout`: seconds after which the database ends a statement
      * @throws \ValueError on wrong options of the pool
      */
     public function __construct(
@@ -60,17 +60,45 @@ final class Pdo extends \PDO
             throw new \PDOException("could not find driver: \"$this->driverName\", in the DSN; there are " . \implode(', ', \PDO::getAvailableDrivers()));
         }
         $attributes = &$this->attributes;
+        $queryTimeout = (float) ($pool['queryTimeout'] ?? 0.0);
+        unset($pool['queryTimeout']);
+        $limit = self::limitOfQueries($this->driverName, $queryTimeout);
         $secret = new \SensitiveParameterValue([$dsn, $username, $password]);
-        $pool['factory'] = static function () use ($secret, $options, &$attributes): \PDO {
+        $pool['factory'] = static function () use ($secret, $options, &$attributes, $limit): \PDO {
             [$dsn, $username, $password] = $secret->getValue();
             try {
-                return new \PDO($dsn, $username, $password instanceof \Closure ? $password() : $password, $attributes + ($options ?? []));
+                $pdo = new \PDO($dsn, $username, $password instanceof \Closure ? $password() : $password, $attributes + ($options ?? []));
+                $limit === null || $pdo->exec($limit($pdo));
+
+                return $pdo;
             } catch (\PDOException $error) {
                 throw self::withoutTrace($error);
             }
         };
         $this->pool = new Pool(...$pool);
         $this->loans = $this->pool->loans();
+    }
+
+    /**
+     * Makes the statement that limits the time of queries.
+     *
+     * @return (\Closure(\PDO): string)|null
+     */
+    private static function limitOfQueries(string $driver, float $seconds): ?\Closure
+    {
+        if ($seconds === 0.0) {
+            return null;
+        }
+        if (!($seconds >= 0.001) || !\in_array($driver, ['mysql', 'pgsql'], true)) {
+            throw new \ValueError("queryTimeout must be 0.001 or more seconds, of a connection to MySQL, MariaDB or PostgreSQL; $seconds of $driver given");
+        }
+        $milliseconds = (int) \round($seconds * 1000);
+
+        return static fn (\PDO $pdo): string => match (true) {
+            $driver === 'pgsql' => "SET statement_timeout = $milliseconds",
+            \stripos((string) $pdo->getAttribute(\PDO::ATTR_SERVER_VERSION), 'maria') !== false => "SET SESSION max_statement_time = $seconds",
+            default => "SET SESSION max_execution_time = $milliseconds",
+        };
     }
 
     /** The same error, without the arguments in whose trace is the address, and maybe a password. */

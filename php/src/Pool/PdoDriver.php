@@ -276,6 +276,16 @@ final class PdoDriver implements Driver
         return Internal\hasLeft($connection);
     }
 
+    public function cancel(object $connection, int $session): void
+    {
+        \assert($connection instanceof \PDO);
+        match ($this->name) {
+            'mysql' => $connection->exec("KILL QUERY $session"),
+            'pgsql' => $connection->exec("SELECT pg_catalog.pg_cancel_backend($session)"),
+            default => null,
+        };
+    }
+
     public function isBroken(\Throwable $error): bool
     {
         if (!$error instanceof \PDOException) {

@@ -72,7 +72,7 @@ final class PgsqlDriver implements Driver
     {
         $link = self::link($entry);
         $status = \pg_transaction_status($link);
-        if (\pg_connection_busy($link) || $status === \PGSQL_TRANSACTION_ACTIVE || $status === \PGSQL_TRANSACTION_UNKNOWN) {
+        if (\pg_connection_status($link) !== \PGSQL_CONNECTION_OK || @\pg_connection_busy($link) || $status === \PGSQL_TRANSACTION_ACTIVE || $status === \PGSQL_TRANSACTION_UNKNOWN) {
             throw new \RuntimeException('the connection is closed, or in the middle of a query');
         }
         $open = $status !== \PGSQL_TRANSACTION_IDLE;
@@ -96,6 +96,12 @@ final class PgsqlDriver implements Driver
     public function hasLeft(object $connection): bool
     {
         return true;
+    }
+
+    public function cancel(object $connection, int $session): void
+    {
+        \assert($connection instanceof \PgSql\Connection);
+        @\pg_query($connection, "SELECT pg_catalog.pg_cancel_backend($session)");
     }
 
     public function isBroken(\Throwable $error): bool

@@ -275,7 +275,8 @@ final class Pool
         $check = new Check($this->options, $this->store, $this->connector, $this->statistics, $this->reporter, $destroy, $settle);
         $reset = new Reset($this->options, $this->connector, $this->statistics, $this->reporter, $destroy, $settle);
         $supply = new Supply($this->name, $this->options, $this->store, $this->connector, $check, $this->circuit, $this->statistics, $settle);
-        $this->loans->begin($supply, $reset, $check);
+        $cancel = new QueryCancel($this->factory, $this->options, $this->store, $this->connector, $this->circuit, $budget, $this->reporter, $settle);
+        $this->loans->begin($supply, $reset, $check, $cancel);
     }
 
     private function connected(Entry $entry): void

@@ -31,6 +31,10 @@ final class RedisDriver implements Driver
             throw new \RedisException('the server does not answer: ' . $redis->getLastError());
         }
         $redis->clearLastError();
+        if ((float) $redis->getOption(\Redis::OPT_READ_TIMEOUT) === 0.0) {
+            // Set again, 0 would mean no time at all, and not that of php.ini.
+            $redis->setOption(\Redis::OPT_READ_TIMEOUT, (float) \ini_get('default_socket_timeout'));
+        }
         $entry->memo = [$redis->getDBNum(), self::options($redis), $this->transactionOnly ? null : self::place($redis)];
     }
 
@@ -151,6 +155,10 @@ final class RedisDriver implements Driver
     public function hasLeft(object $connection): bool
     {
         return true;
+    }
+
+    public function cancel(object $connection, int $session): void
+    {
     }
 
     public function isBroken(\Throwable $error): bool

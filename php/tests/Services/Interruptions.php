@@ -163,4 +163,56 @@ trait Interruptions
             }
         });
     }
+
+    /** SQL that counts the queries of others that sleep. */
+    abstract protected static function asleep(): string;
+
+    /** The database would go on with it, and hold its locks, until it is done. */
+    public function testTheQueryOfAnInterruptedTaskIsCancelledInTheDatabase(): void
+    {
+        $this->needsNative();
+        $this->inTask(function (): void {
+            $watch = self::plain();
+            $asleep = static fn () => (int) $watch->query(static::asleep())->fetchColumn();
+            foreach ([null, 3] as $total) {
+                $pdo = $this->pdo(size: 3, total: $total, name: 'cancels ' . \random_int(0, \PHP_INT_MAX));
+                $raw = new Pool(fn () => self::plain(), size: 3, minimumIdle: 0, borrowTimeout: 10, returnTimeout: 10, logger: $this->logger);
+                $tasks = [
+                    async(static fn () => $pdo->query(static::sleeping(30))->fetchAll()),
+                    async(static fn () => $raw->with(static fn (\PDO $db) => $db->query(static::sleeping(30))->fetchAll())),
+                ];
+                self::until(static fn () => $asleep() === 2);
+                $tasks[0]->cancel();
+                $tasks[1]->cancel();
+                \array_map(fn ($task) => $this->thrown(\Throwable::class, static fn () => $task->await()), $tasks);
+                self::until(static fn () => $asleep() === 0);
+                $late = async(static fn () => timeout(0.1, static fn () => $pdo->query(static::sleeping(30))->fetchAll()));
+                $this->thrown(TimeoutError::class, static fn () => $late->await());
+                self::until(static fn () => $asleep() === 0);
+                self::until(static fn () => $pdo->pool()->stats()['lingering'] === 0);
+                $raw->close();
+            }
+        });
+    }
+
+    public function testADatabaseEndsAStatementThatTakesTooLong(): void
+    {
+        $this->inTask(function (): void {
+            $pdo = $this->pdo(size: 1, queryTimeout: 0.05);
+            for ($n = 0; $n < 2; ++$n) {
+                async(function () use ($pdo): void {
+                    $began = \microtime(true);
+                    $this->thrown(\PDOException::class, static fn () => $pdo->query(static::sleeping(10))->fetchAll());
+                    self::assertLessThan(5.0, \microtime(true) - $began);
+                    self::assertSame(1, (int) $pdo->query('SELECT 1')->fetchColumn());
+                    // What a task changes holds for its loan only.
+                    $pdo->exec(static::unlimited());
+                    self::assertSame(1, (int) $pdo->query(static::sleeping(0.1))->fetchColumn());
+                })->await();
+            }
+        });
+    }
+
+    /** SQL that takes the limit of a session's queries away. */
+    abstract protected static function unlimited(): string;
 }

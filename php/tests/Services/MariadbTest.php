@@ -31,6 +31,16 @@ final class MariadbTest extends PdoTestCase
         return "SELECT 1 + SLEEP($seconds)";
     }
 
+    protected static function asleep(): string
+    {
+        return "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User sleep'";
+    }
+
+    protected static function unlimited(): string
+    {
+        return 'SET max_statement_time = 0';
+    }
+
     protected static function sessionChanges(): array
     {
         return [

@@ -31,6 +31,16 @@ final class PostgresqlTest extends PdoTestCase
         return "SELECT 1 FROM (SELECT pg_sleep($seconds)) s";
     }
 
+    protected static function asleep(): string
+    {
+        return "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    }
+
+    protected static function unlimited(): string
+    {
+        return 'SET statement_timeout = 0';
+    }
+
     protected static function sessionChanges(): array
     {
         return [

@@ -112,6 +112,32 @@ final class RedisTest extends TestCase
         });
     }
 
+    /** A proxy accepts although there is no server behind it. */
+    public function testAServerThatAcceptsAndDropsIsTriedLessAndLess(): void
+    {
+        if (!$this->native()) {
+            self::markTestSkipped('a shim cannot accept while it connects');
+        }
+        $this->inTask(function (): void {
+            $server = \stream_socket_server('tcp://127.0.0.1:0');
+            $accepted = 0;
+            $proxy = async(function () use ($server, &$accepted): void {
+                while (($client = \stream_socket_accept($server, 60)) !== false) {
+                    ++$accepted;
+                    \fclose($client);
+                }
+            });
+            [$host, $port] = \explode(':', \stream_socket_get_name($server, false));
+            $redis = $this->redis = new Redis($host, (int) $port, size: 4, minimumIdle: 0, borrowTimeout: 1.0, logger: $this->logger);
+            $until = \microtime(true) + 1.0;
+            while (\microtime(true) < $until) {
+                $this->thrown(\RedisException::class, static fn () => async(static fn () => $redis->get('a'))->await());
+            }
+            self::assertLessThan(20, $accepted);
+            $proxy->cancel();
+        });
+    }
+
     public function testUnreachableIsARedisException(): void
     {
         $this->inTask(function (): void {

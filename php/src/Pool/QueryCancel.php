@@ -1,0 +1,105 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+use Hearth\Internal;
+
+use function Hearth\background;
+
+/**
+ * Has the database stop what it does for tasks that do not wait for it any more.
+ *
+ * It goes on with a query although its client has hung up, and holds locks so long. It is told over another connection: an idle one,
+ * or a new one if there may be one more. Where there is none, the query takes its time.
+ *
+ * @internal
+ */
+final class QueryCancel
+{
+    /** @var list<int> the numbers of sessions whose query is to be cancelled */
+    private array $sessions = [];
+
+    private bool $runs = false;
+
+    /**
+     * @param \Closure(): object $factory
+     * @param \Closure(Entry): void $settle
+     */
+    public function __construct(
+        private readonly \Closure $factory,
+        private readonly Options $options,
+        private readonly Store $store,
+        private readonly Connector $connector,
+        private readonly Circuit $circuit,
+        private readonly ?Budget $budget,
+        private readonly Reporter $reporter,
+        private readonly \Closure $settle,
+    ) {
+    }
+
+    /** Returns at once. */
+    public function start(Entry $entry): void
+    {
+        if ($entry->session === 0 || $entry->cancelled || $this->circuit->isOpen() || Internal\taskId() === 0 || $this->isAnswered($entry)) {
+            return;
+        }
+        $entry->cancelled = true;
+        $this->sessions[] = $entry->session;
+        if ($this->runs) {
+            return;
+        }
+        $this->runs = true;
+        $task = background(function (): void {
+            Internal\onTaskEnd(Internal\taskId(), function (): void {
+                $this->runs = false;
+            });
+            $this->run();
+        });
+        if (!$task->isDone()) {
+            Internal\after($this->options->connectTimeout + $this->options->validationTimeout, static fn () => $task->cancel());
+        }
+    }
+
+    private function isAnswered(Entry $entry): bool
+    {
+        return \function_exists('Hearth\Internal\hasInput') && Internal\hasInput($entry->connection);
+    }
+
+    private function run(): void
+    {
+        try {
+            if ($this->store->idle !== []) {
+                $this->over($this->store->takeIdle($this->options->order));
+            } elseif ($this->budget === null || $this->budget->acquire()) {
+                try {
+                    $this->cancelAll(($this->factory)());
+                } finally {
+                    $this->budget?->releaseSoon(1);
+                }
+            }
+        } catch (\Throwable $error) {
+            $this->reporter->report('info', 'cancel', "a query could not be cancelled: {$error->getMessage()}", ['exception' => $error]);
+        }
+        $this->sessions = [];
+    }
+
+    private function over(Entry $entry): void
+    {
+        $entry->suspect = true;
+        try {
+            $this->cancelAll($entry->connection);
+            $entry->suspect = false;
+        } finally {
+            ($this->settle)($entry);
+        }
+    }
+
+    private function cancelAll(object $connection): void
+    {
+        while ($this->sessions !== []) {
+            $this->connector->driver($connection)->cancel($connection, \array_shift($this->sessions));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Tests\Services;
+
+use Hearth\Pool\Pool;
+use Hearth\Tests\Fixtures\ListLogger;
+use Hearth\Tests\Services;
+use Hearth\Tests\TestCase;
+
+use function Hearth\async;
+
+/** Pools of mysqli and of ext/pgsql. What a loan leaves in a session is StatesTest's. */
+final class OtherDriversTest extends TestCase
+{
+    /** @return array<string, array{\Closure(): \Closure(): object, \Closure(object): int, \Closure(int): mixed}> a factory, the session's number, and its end */
+    public static function drivers(): array
+    {
+        return [
+            'mysqli' => [
+                static function (): \Closure {
+                    \preg_match('/unix_socket=([^;]+)/', Services::mariadb()[0], $found);
+
+                    return static fn () => new \mysqli('localhost', 'root', '', 'test', 0, $found[1]);
+                },
+                static fn (\mysqli $mysqli) => (int) $mysqli->query('SELECT CONNECTION_ID()')->fetch_row()[0],
+                static fn (int $number) => (new \PDO(...Services::mariadb()))->exec("KILL $number"),
+            ],
+            'pgsql' => [
+                static function (): \Closure {
+                    $string = \strtr(\substr(Services::postgresql()[0], 6), ';', ' ') . ' user=test';
+
+                    return static fn () => \pg_connect($string, \PGSQL_CONNECT_FORCE_NEW);
+                },
+                static fn (\PgSql\Connection $link) => (int) \pg_fetch_result(\pg_query($link, 'SELECT pg_backend_pid()'), 0, 0),
+                static fn (int $number) => (new \PDO(...Services::postgresql()))->exec("SELECT pg_terminate_backend($number)"),
+            ],
+        ];
+    }
+
+    /** @dataProvider drivers */
+    public function testAKilledConnectionIsReplacedUnseen(\Closure $factory, \Closure $number, \Closure $kill): void
+    {
+        $factory = $factory();
+        $this->inTask(function () use ($factory, $number, $kill): void {
+            $pool = new Pool($factory, size: 1, minimumIdle: 0, borrowTimeout: 10, returnTimeout: 10, checkAfter: 0.0, logger: new ListLogger());
+            $seen = [];
+            for ($n = 0; $n < 3; ++$n) {
+                $seen[] = $killed = async(static fn () => $pool->with($number))->await();
+                self::until(static fn () => $pool->stats()['idle'] === 1 || !\function_exists('Hearth\Internal\mysqlReset'));
+                $kill($killed);
+                self::pause(0.05);
+            }
+            self::assertCount(3, \array_unique($seen));
+            $pool->close();
+        });
+    }
+
+    /** @dataProvider drivers */
+    public function testAConnectionThatIsKilledInUseIsReplaced(\Closure $factory, \Closure $number, \Closure $kill): void
+    {
+        $factory = $factory();
+        $this->inTask(function () use ($factory, $number, $kill): void {
+            $pool = new Pool($factory, size: 1, minimumIdle: 0, borrowTimeout: 10, returnTimeout: 10, logger: new ListLogger());
+            $killed = async(static function () use ($pool, $number, $kill): int {
+                $connection = $pool->borrow();
+                $mine = $number($connection);
+                $kill($mine);
+                \usleep(50_000);
+                try {
+                    @$number($connection);
+                } catch (\Throwable) {
+                }
+                $pool->giveBack($connection);
+
+                return $mine;
+            })->await();
+            self::assertNotSame($killed, async(static fn () => $pool->with($number))->await());
+            $pool->close();
+        });
+    }
+
+    /** The extension remembers the connection that was opened last, and so its place was never free. */
+    public function testAReplacedConnectionGivesItsPlaceFree(): void
+    {
+        [$make, $number] = self::drivers()['pgsql'];
+        $factory = $make();
+        $this->inTask(function () use ($factory, $number): void {
+            $pool = new Pool($factory, size: 1, minimumIdle: 0, borrowTimeout: 2, returnTimeout: 10, logger: new ListLogger());
+            $first = $pool->with($number);
+            $pool->recycle();
+            self::assertNotSame($first, $pool->with($number));
+            $pool->close();
+        });
+    }
+}

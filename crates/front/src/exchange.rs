@@ -49,8 +49,10 @@ async fn passed_on(
         return Err(front.refuse(405, "This is no proxy.\n", &head, ends));
     }
     if !head.names_one_host() {
-        let why = "An HTTP/1.1 request has one Host field.\n";
-        return Err(front.refuse(400, why, &head, ends));
+        let why = "An HTTP/1.1 request has one Host field, with a valid host.\n";
+        let mut refused = front.refuse(400, why, &head, ends);
+        refused.head.fields.push("Connection", "close");
+        return Err(refused);
     }
     if let Some(site) = front.site()
         && let Some(file) = files::answer(&site, &head)

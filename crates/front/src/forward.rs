@@ -52,7 +52,11 @@ fn line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
 /// Does `Connection` name this field? What the message cannot do without is not up to the other end.
 fn names(fields: &Fields, name: &[u8]) -> bool {
     let named = |name| fields.has_token("Connection", name);
-    !is(name, "Host") && std::str::from_utf8(name).is_ok_and(named)
+    // A proxy may pass on its client's Connection, which must not take the proxy's own word away.
+    let is_forwarded = name.len() >= 9
+        && (name[..9].eq_ignore_ascii_case(b"forwarded")
+            || name[..9].eq_ignore_ascii_case(b"x-forward"));
+    !is(name, "Host") && !is_forwarded && std::str::from_utf8(name).is_ok_and(named)
 }
 
 /// Make a worker's fields the client's.

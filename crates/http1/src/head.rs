@@ -124,6 +124,31 @@ impl RequestHead {
     }
 }
 
+/// The name of a host or an address, and perhaps a port. Of the characters that RFC 3986 allows in names only those that occur:
+/// PHP code prints what it finds here.
+fn is_host(bytes: &[u8]) -> bool {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(byte);
+    let (name, port, is_fine) = match bytes.strip_prefix(b"[") {
+        Some(rest) => {
+            let Some(end) = rest.iter().position(|byte| *byte == b']') else {
+                return false;
+            };
+            let fine = rest[..end]
+                .iter()
+                .all(|byte| is_name(byte) || *byte == b':');
+            (&rest[..end], &rest[end + 1..], fine)
+        }
+        None => {
+            let end = bytes.iter().position(|byte| *byte == b':');
+            let (name, port) = bytes.split_at(end.unwrap_or(bytes.len()));
+            (name, port, name.iter().all(is_name))
+        }
+    };
+    let is_port = port.is_empty()
+        || port[0] == b':' && port.len() <= 6 && port[1..].iter().all(u8::is_ascii_digit);
+    !name.is_empty() && is_fine && is_port
+}
+
 impl RequestParts {
     /// As it was sent: methods are told apart by case.
     #[must_use]
@@ -138,7 +163,11 @@ impl RequestParts {
         let mut hosts = self.fields.get_all("Host");
         let first = hosts.next();
         let may_lack = self.version == Version::Http10;
-        hosts.next().is_none() && (may_lack || first.is_some_and(|host| !host.is_empty()))
+        hosts.next().is_none()
+            && first.map_or(may_lack, |host| {
+                is_host(host) || may_lack && host.is_empty()
+            })
+            && self.authority().is_none_or(is_host)
     }
 
     #[must_use]
@@ -241,6 +270,33 @@ impl<B> Response<B> {
         Response {
             head: self.head,
             body: map(self.body),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_host;
+
+    #[test]
+    fn hosts() {
+        for host in [
+            "a",
+            "a.example",
+            "A_b-c.example.:80",
+            "127.0.0.1:8080",
+            "[::1]",
+            "[::1]:80",
+            "a:",
+        ] {
+            assert!(is_host(host.as_bytes()), "{host}");
+        }
+        for host in [
+            "", ":80", "a:b", "a:-1", "a:800000", "u@a", "a/b", "a b", "a\tb", "a,b", "http://a",
+            "a?b", "a#b", "a\\b", "a\"b", "a'b", "<script>", "a\u{e9}", "a::80", "[::1", "[::1]x",
+            "[]", "a:80:80",
+        ] {
+            assert!(!is_host(host.as_bytes()), "{host}");
         }
     }
 }

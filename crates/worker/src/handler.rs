@@ -48,7 +48,7 @@ enum Phase {
 
 type Receiving = Pin<Box<dyn Future<Output = Result<(), BodyError>>>>;
 
-const NO_HOST: &str = "An HTTP/1.1 request has one Host field.\n";
+const NO_HOST: &str = "An HTTP/1.1 request has one Host field, with a valid host.\n";
 
 /// RFC 9112 §3.2.2: the host in an absolute target is the one that counts, whatever the Host field says.
 fn prefer_target_host(head: &mut RequestHead) {
@@ -63,7 +63,7 @@ pub(crate) fn refused(worker: &Worker, client: &Client, head: &RequestHead) -> O
     worker.count(status);
     worker.tell(&Refused::new(status, why, head), client);
     let mut answer = plain(status, why);
-    if status == 413 {
+    if matches!(status, 400 | 413) {
         answer.head.fields.push("Connection", "close");
     }
     Some(answer)

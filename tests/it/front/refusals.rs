@@ -47,6 +47,14 @@ fn a_refused_request_is_logged_with_its_client_and_the_reason() {
                 ["one Host field", "status=400", "request=\"GET /\""],
             ),
             (
+                "GET / HTTP/1.1\r\nHost: a\"><script>\r\n\r\n",
+                ["valid host", "status=400", "request=\"GET /\""],
+            ),
+            (
+                "GET http://u@:80/ HTTP/1.1\r\nHost: a\r\n\r\n",
+                ["valid host", "status=400", "request=\"GET http://u@:80/\""],
+            ),
+            (
                 "CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n",
                 ["no proxy", "status=405", "request=\"CONNECT h:1\""],
             ),

@@ -41,6 +41,7 @@ mod services;
 mod shared_connections;
 mod sites;
 mod sites_guide;
+mod soap;
 mod spin;
 mod spread;
 mod state;

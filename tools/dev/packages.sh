@@ -55,7 +55,7 @@ packages_of() {
 # Debian's Xdebug switches itself on, and the others are there for single tests.
 private_packages_of() {
     case $1 in
-        test) v=$(machine_php) && echo "php$v-xdebug php$v-ldap php$v-memcache" ;;
+        test) v=$(machine_php) && echo "php$v-xdebug php$v-ldap php$v-memcache php$v-soap" ;;
     esac
 }
 

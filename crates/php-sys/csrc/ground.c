@@ -3,6 +3,7 @@
  * calls. With many requests in flight these are shared, and docs say so. One at a time, each request begins with them as
  * boot left them.
  */
+#include "ground_process.h"
 #include "task.h"
 
 #include <locale.h>
@@ -98,6 +99,15 @@ static void restore_env_superglobal(void)
 	}
 }
 
+/* ---- what functions say before they change it ---- */
+
+void hearth_ground_note(void)
+{
+	if (alone && hearth_current) {
+		hearth_process_note();
+	}
+}
+
 /* ---- all of it ---- */
 
 /* Boot is over. */
@@ -153,6 +163,7 @@ void hearth_ground_restore(void)
 	}
 	restore_environment();
 	restore_env_superglobal();
+	hearth_process_restore();
 	hearth_connections_end();
 	HEARTH_RESEED_RANDOM();
 	zend_memory_reset_peak_usage();

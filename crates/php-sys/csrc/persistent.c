@@ -2,7 +2,7 @@
  * Calls that hand out a connection of the process. With several requests in flight all of them would share one; so while
  * that is so, such a call is refused with the reason, or given a connection of its own. The table says which.
  */
-#include "watch.h"
+#include "soap.h"
 
 /* Several requests are in flight in this process. */
 static bool several;
@@ -221,9 +221,20 @@ static const hearth_sharing pg_default_link = {
 	NULL, NULL, default_link, "A function of ext/pgsql without its connection argument, which means the connection opened last,", NULL
 };
 
+/* Requests would share a WSDL in memory. */
+static bool soap_wsdl(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+{
+	if (several) {
+		hearth_soap_without_memory_cache(hearth_argument(call, 2));
+	}
+	return false;
+}
+
 /* ---- the table ---- */
 
 static const hearth_sharing table[] = {
+	{"soapclient", "__construct", NULL, "WSDL_CACHE_MEMORY", soap_wsdl},
+	{"soapserver", "__construct", NULL, "WSDL_CACHE_MEMORY", soap_wsdl},
 	{"pdo", "__construct", pdo_options, "PDO::ATTR_PERSISTENT", NULL},
 	{"pdo", "connect", pdo_options, "PDO::ATTR_PERSISTENT", NULL},
 	{NULL, "pfsockopen", NULL, "pfsockopen()", NULL},

@@ -263,6 +263,7 @@ void hearth_boot_settings_seal(void)
 	seal_mbstring();
 	seal_assert();
 	hearth_text_domain_seal();
+	hearth_assert_callback_seal();
 }
 
 /* In a task, before the first code of a request runs. */

@@ -165,8 +165,10 @@ static HashTable *pgsql_names[2];
 static void release_pgsql(void)
 {
 	for (size_t i = 0; i < 2; i++) {
+		dtor_func_t release_name = pgsql_names[i]->pDestructor;
+
 		zend_hash_destroy(pgsql_names[i]);
-		zend_hash_init(pgsql_names[i], 0, NULL, NULL, 0);
+		zend_hash_init(pgsql_names[i], 0, NULL, release_name, 0);
 	}
 }
 

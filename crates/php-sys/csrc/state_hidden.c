@@ -24,6 +24,29 @@ void hearth_release_assert_callback(void)
 	ZVAL_UNDEF(hearth_assert_callback());
 }
 
+static int (*assert_callback_on_modify)(zend_ini_entry *, zend_string *, void *, void *, void *, int);
+
+/*
+ * The setting's own code, outside of a function, makes its value the callback of all that have none: it takes the moment for the
+ * start of the process. What follows the setting is exchanged by itself.
+ */
+static ZEND_INI_MH(on_assert_callback)
+{
+	return stage == ZEND_INI_STAGE_DEACTIVATE ? SUCCESS
+		: assert_callback_on_modify(entry, new_value, mh_arg1, mh_arg2, mh_arg3, stage);
+}
+
+/* Boot is over. */
+void hearth_assert_callback_seal(void)
+{
+	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("assert.callback"));
+
+	if (entry && entry->on_modify != on_assert_callback) {
+		assert_callback_on_modify = entry->on_modify;
+		entry->on_modify = on_assert_callback;
+	}
+}
+
 /* ---- directories ---- */
 
 typedef struct { const void *value; void **found; } search;

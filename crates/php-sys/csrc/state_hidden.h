@@ -11,5 +11,6 @@ zend_string **hearth_autoload_suffixes(void);
 /* The domain of textdomain(), if it is not boot's. */
 extern char *hearth_text_domain;
 void hearth_text_domain_seal(void);
+void hearth_assert_callback_seal(void);
 
 #endif

@@ -140,6 +140,8 @@ void hearth_entry_left(void);
 void hearth_ground_seal(void);
 void hearth_ground_restores(bool one_at_a_time);
 void hearth_ground_restore(void);
+/* A function is about to change what the process has. */
+void hearth_ground_note(void);
 hearth_task *hearth_loop_request(hearth_request_state *state, void *owner);
 void hearth_loop_end_request(hearth_task *task);
 void hearth_loop_script_ended(hearth_task *task);

@@ -3,7 +3,8 @@
  * aliases, and the copies that classes inherit. What belongs to it stands in a slot that the engine has for extensions and
  * copies along, into closures too.
  */
-#include "watch.h"
+#include "ground_process.h"
+#include "soap.h"
 
 static HashTable watches;
 static int slot = -1;
@@ -20,11 +21,16 @@ zval *hearth_argument(zend_execute_data *call, uint32_t number)
 	return Z_TYPE_P(argument) == IS_UNDEF ? NULL : argument;
 }
 
-static void on_watched(INTERNAL_FUNCTION_PARAMETERS)
+static void call_watched(INTERNAL_FUNCTION_PARAMETERS, const hearth_watch *watch)
 {
-	const hearth_watch *watch = EX(func)->internal_function.reserved[slot];
-
 	if (watch->sharing && hearth_sharing_refuses(execute_data, return_value, watch)) {
+		return;
+	}
+	if (watch->of_process) {
+		hearth_ground_note();
+	}
+	if (watch->bails_out) {
+		hearth_soap_call(execute_data, return_value, watch->original);
 		return;
 	}
 	if (watch->no_suspend) {
@@ -40,6 +46,21 @@ static void on_watched(INTERNAL_FUNCTION_PARAMETERS)
 		return;
 	}
 	hearth_use(execute_data, return_value, watch);
+}
+
+static void on_watched(INTERNAL_FUNCTION_PARAMETERS)
+{
+	const hearth_watch *watch = EX(func)->internal_function.reserved[slot];
+
+	if (UNEXPECTED(watch->keeps)) {
+		hearth_process_state before;
+
+		hearth_process_keep(&before, watch->keeps);
+		call_watched(INTERNAL_FUNCTION_PARAM_PASSTHRU, watch);
+		hearth_process_put_back(&before);
+		return;
+	}
+	call_watched(INTERNAL_FUNCTION_PARAM_PASSTHRU, watch);
 }
 
 const hearth_watch *hearth_watch_known(const zend_function *function)
@@ -98,6 +119,8 @@ void hearth_watch_install(void)
 	hearth_watch_sharing();
 	hearth_watch_use();
 	hearth_watch_no_suspend();
+	hearth_watch_process();
+	hearth_watch_soap();
 	replace(CG(function_table));
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		replace(&ce->function_table);

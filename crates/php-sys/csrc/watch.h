@@ -24,11 +24,17 @@ enum {
 	HEARTH_IN_USE_ARRAYS = 16, /* what is in the arrays that it is called with has a user while it waits */
 };
 
+/* What a library changes for the process without being asked. */
+enum { HEARTH_KEEPS_LOCALE = 1, HEARTH_KEEPS_SIGNALS = 2, HEARTH_KEEPS_MASK = 4 };
+
 struct hearth_watch {
 	zif_handler original;
 	const hearth_sharing *sharing;
 	uint8_t use;
 	bool no_suspend;          /* the task is not left in it: see no_suspend.c */
+	uint8_t keeps;            /* of the process, what a library behind it changes: see ground_process.c */
+	bool bails_out;           /* see soap.c */
+	bool of_process;          /* it changes what the process has: see ground_process.c */
 };
 
 /* The watch of this function and of all others with the same handler; made if there is none. */
@@ -40,6 +46,8 @@ void hearth_watch_install(void);
 void hearth_watch_sharing(void);
 void hearth_watch_use(void);
 void hearth_watch_no_suspend(void);
+void hearth_watch_process(void);
+void hearth_watch_soap(void);
 /* Is the call refused or done? */
 bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
 /* The classes and resources that use.c tells apart. */

@@ -1,0 +1,91 @@
+//! ext/soap in a worker of many requests.
+
+use testkit::{Server, ServerBuilder};
+
+use crate::support::ok;
+
+fn server(code: &str) -> ServerBuilder {
+    let library = testkit::unpacked_extension("soap");
+    Server::script(code)
+        .args(["--workers", "1", "--ini"])
+        .arg(format!("extension={}", library.display()))
+}
+
+#[test]
+fn a_soap_server_answers_what_is_no_soap_with_a_fault_and_its_worker_goes_on() {
+    let server = server(
+        "class Service { public function refuse() { $GLOBALS['soap']->fault('Client', 'refused'); } }
+         return function (Hearth\\Request $request) {
+             if ($request->method === 'GET') { return (string) getmypid(); }
+             $GLOBALS['soap'] = $soap = new SoapServer(null, ['uri' => 'urn:x']);
+             $soap->setClass('Service');
+             $soap->handle((string) $request->body());
+         };",
+    )
+    .start();
+    let process = ok(&server.get("/"));
+    let envelope = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
+                    <p:refuse xmlns:p=\"urn:x\"/></s:Body></s:Envelope>";
+    for (sent, fault) in [("<no soap", "Bad Request"), (envelope, "refused")] {
+        let answer = server.connect().post("/", "text/xml", sent);
+        assert_eq!(answer.status, 500, "{}", answer.text());
+        assert!(answer.text().contains(fault), "{}", answer.text());
+    }
+    assert_eq!(ok(&server.get("/")), process);
+    server.stop();
+}
+
+#[test]
+fn a_wsdl_that_cannot_be_read_takes_finally_from_no_other_request() {
+    let server = server(
+        "function steps(array &$said): Generator { try { yield 1; } finally { $said[] = 'finally'; } }
+         return function (Hearth\\Request $request) {
+             if ($request->path === '/fault') {
+                 try { new SoapClient('/nowhere.wsdl'); } catch (SoapFault) { return 'fault'; }
+             }
+             $said = [];
+             $steps = steps($said);
+             $steps->current();
+             unset($steps);
+             return $said[0] ?? 'nothing';
+         };",
+    )
+    .start();
+    assert_eq!(ok(&server.get("/")), "finally");
+    assert_eq!(ok(&server.get("/fault")), "fault");
+    assert_eq!(ok(&server.get("/")), "finally");
+    server.stop();
+}
+
+/// Whether a client that asks for the cache in memory leaves a file of the cache on disk.
+fn leaves_a_file(concurrency: &str) -> bool {
+    let cache = testkit::temporary();
+    let wsdl = "<definitions targetNamespace=\"urn:x\" xmlns=\"http://schemas.xmlsoap.org/wsdl/\" \
+                xmlns:t=\"urn:x\" xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap/\"><portType name=\"P\"/>\
+                <binding name=\"B\" type=\"t:P\"><soap:binding transport=\"http://schemas.xmlsoap.org/soap/http\"/></binding>\
+                <service name=\"S\"><port name=\"Q\" binding=\"t:B\"><soap:address location=\"http://127.0.0.1:1/\"/></port>\
+                </service></definitions>";
+    let server = server(
+        "return function () {
+             ini_set('soap.wsdl_cache', '3');
+             new SoapClient(__DIR__ . '/x.wsdl', ['cache_wsdl' => WSDL_CACHE_MEMORY]);
+             return 'made';
+         };",
+    )
+    .file("x.wsdl", wsdl)
+    .args(["--concurrency", concurrency, "--ini"])
+    .arg(format!("soap.wsdl_cache_dir={}", cache.path().display()))
+    .start();
+    assert_eq!(ok(&server.get("/")), "made");
+    server.stop();
+    std::fs::read_dir(cache.path())
+        .expect("it is there")
+        .count()
+        > 0
+}
+
+#[test]
+fn requests_at_the_same_time_share_no_wsdl_in_memory() {
+    assert!(leaves_a_file("64"));
+    assert!(!leaves_a_file("1"));
+}

@@ -68,6 +68,7 @@ const SOURCES: &[&str] = &[
     "state_look.c",
     "state_map.c",
     "state_modules.c",
+    "state_process.c",
     "state_ranges.c",
     "state_rows.c",
     "state_statics.c",

@@ -32,7 +32,7 @@ fn memory_that_a_request_changes_is_named_by_its_symbol() {
     let findings = check("FFI::cdef('extern int php_optidx;')->php_optidx = 42;");
     assert_eq!(
         seen(&findings, "libphp.so symbol php_optidx"),
-        [Moment::Waiting, Moment::Ended],
+        [Moment::Waiting, Moment::Ended, Moment::Next],
         "{findings:#?}"
     );
 }
@@ -76,7 +76,52 @@ fn a_resource_that_outlives_its_request_is_found() {
     );
     assert_eq!(
         seen(&findings, "resources"),
-        [Moment::Ended],
+        [Moment::Ended, Moment::Next],
+        "{findings:#?}"
+    );
+}
+
+#[test]
+fn memory_of_the_process_that_a_variable_points_to_is_compared() {
+    let findings =
+        check("FFI::cdef('extern char *php_ini_scanned_files;')->php_ini_scanned_files[9] = 'X';");
+    assert_eq!(
+        seen(&findings, "libphp.so content php_ini_scanned_files"),
+        [Moment::Waiting, Moment::Ended, Moment::Next],
+        "{findings:#?}"
+    );
+}
+
+#[test]
+fn what_the_process_has_is_put_back_one_at_a_time() {
+    // Behind PHP's back.
+    let findings = check(
+        "FFI::cdef('int setenv(const char *, const char *, int);')->setenv('PROBE', '1', 1);",
+    );
+    assert_eq!(
+        seen(&findings, "process environment PROBE"),
+        [Moment::Next],
+        "{findings:#?}"
+    );
+    let findings = check(
+        "pcntl_signal(SIGTERM, fn () => null);
+         pcntl_sigprocmask(SIG_BLOCK, [SIGUSR2]);
+         pcntl_alarm(1000);
+         proc_nice(1);
+         setlocale(LC_ALL, 'C.UTF-8');
+         chdir('/');
+         umask(0);
+         putenv('PROBE=1');",
+    );
+    assert_eq!(findings, []);
+}
+
+#[test]
+fn a_descriptor_that_a_request_leaves_is_found() {
+    let findings = check("FFI::cdef('int open(const char *, int, ...);')->open('/dev/null', 0);");
+    assert_eq!(
+        seen(&findings, "process descriptor"),
+        [Moment::Ended, Moment::Next],
         "{findings:#?}"
     );
 }

@@ -13,7 +13,7 @@ until_it() {
         kill -0 "$service" 2>/dev/null || break
         sleep 0.1
     done
-    echo "php-src: a database did not start; its log:" >&2
+    echo "a server of the tests did not start; the logs:" >&2
     cat "$out"/*.service >&2
     return 1
 }

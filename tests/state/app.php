@@ -4,7 +4,7 @@
 //
 // /process          the worker's process id
 // /take?name=N      a snapshot, under that name
-// /run?file=F       runs F, with ?ini[NAME]=VALUE; then waits for /release and says what changed for it meanwhile
+// /run?file=F       runs F, with ?ini[NAME]=VALUE; then waits for /release and says what changed for it meanwhile; ?alone=1: ends
 // /settled          answers when that request waits or has ended, or that it runs still
 // /changes?name=N   what differs from the snapshot, as JSON
 // /release          lets that request go on
@@ -21,6 +21,8 @@ return new class {
     private int $waiting = 0;
     private bool $ended = false;
     private int $watcher = 0;
+    /** One request runs at a time: none would let go another that waits. */
+    private bool $alone = false;
 
     public function __invoke(Hearth\Request $request): string
     {
@@ -28,7 +30,7 @@ return new class {
             '/process' => (string) getmypid(),
             '/take' => $this->take((string) $request->query('name')),
             '/changes' => self::json(stateChanges((string) $request->query('name'))),
-            '/run' => $this->run((string) $request->query('file'), (array) $request->query('ini', [])),
+            '/run' => $this->run((bool) $request->query('alone'), (string) $request->query('file'), (array) $request->query('ini', [])),
             '/settled' => $this->settled(),
             '/release' => $this->waiting !== 0 && unpark($this->waiting) ? 'released' : 'none waits',
             default => throw new RuntimeException("no such page: {$request->path}"),
@@ -44,13 +46,17 @@ return new class {
     }
 
     /** @param array<string, string> $settings */
-    private function run(string $file, array $settings): string
+    private function run(bool $alone, string $file, array $settings): string
     {
+        $this->alone = $alone;
         $report = ['end' => 'exit', 'changes' => null];
         // What the script prints goes nowhere. One that calls exit() waits in the shutdown functions.
         ob_start(static fn (): string => '');
         register_shutdown_function(function () use (&$report): void {
-            $report['changes'] ?? $this->wait();
+            if ($report['changes'] === null) {
+                $report['changes'] = $this->wait();
+                echo self::line($report);
+            }
         });
         foreach ($settings as $name => $value) {
             @ini_set($name, $value);
@@ -64,15 +70,16 @@ return new class {
             $report['end'] = $thrown::class;
         }
         $report['changes'] = $this->wait();
-        while (ob_get_level() > 0 && @ob_end_clean()) {
-        }
 
-        return self::json($report);
+        return self::line($report);
     }
 
     /** @return list<array<string, mixed>> what others changed of this request's own state while it waited */
     private function wait(): array
     {
+        if ($this->alone) {
+            return [];
+        }
         stateTake('own');
         $this->waiting = taskId();
         unpark($this->watcher);
@@ -92,6 +99,16 @@ return new class {
         }
 
         return $this->waiting !== 0 || $this->ended ? 'settled' : 'runs';
+    }
+
+    /** The report as the last line of the answer, whatever the script has sent of it. */
+    private static function line(array $report): string
+    {
+        while (ob_get_level() > 0 && @ob_end_clean()) {
+        }
+        http_response_code(200);
+
+        return "\n" . self::json($report);
     }
 
     private static function json(mixed $value): string

@@ -1,11 +1,11 @@
-/* Snapshots of the writable memory of libphp and the extensions, and what of it differs from now. */
+/* Snapshots of the writable memory of libphp and the extensions, and of what the process has, and what differs from now. */
 #include "compat.h"
 #include "state_check.h"
 
 /* Of what a pointer leads to, no more than this. */
-#define HEARTH_CONTENT 512
+#define HEARTH_CONTENT 2048
 
-/* Memory of the engine's heap that a variable points to. */
+/* Memory of the engine's heap, or of the process's, that a variable points to. */
 typedef struct { uintptr_t from; const void *block; size_t size; size_t at; } pointed;
 
 struct hearth_snapshot {
@@ -15,12 +15,49 @@ struct hearth_snapshot {
 	char *contents;
 	size_t content_size, content_capacity;
 	hearth_table_snapshot *tables;
+	HashTable process;
 };
 
 /* ---- taking ---- */
 
-/* How much can be read from `pointer` on, if it leads into the engine's heap; else 0. */
-static size_t readable_from(const void *pointer)
+/* Where malloc() has its memory; what other threads and large blocks have is not looked at. */
+static uintptr_t heap_start(void)
+{
+	static uintptr_t start;
+	char line[512];
+	FILE *maps;
+
+	if (start || !(maps = fopen("/proc/self/maps", "re"))) {
+		return start;
+	}
+	while (fgets(line, sizeof line, maps)) {
+		if (strstr(line, "[heap]")) {
+			start = (uintptr_t) strtoull(line, NULL, 16);
+		}
+	}
+	fclose(maps);
+	return start;
+}
+
+/* How much of a block of malloc() can be read, if `pointer` is one: its size stands before it, and behind it is the next one. */
+static size_t readable_of_process(uintptr_t pointer)
+{
+	uintptr_t start = heap_start(), end = (uintptr_t) sbrk(0);
+	size_t size, next;
+
+	if (!start || (pointer & 15) || pointer < start + 16 || pointer + 32 > end) {
+		return 0;
+	}
+	size = ((const size_t *) pointer)[-1] & ~(size_t) 7;
+	if (size < 32 || (size & 15) || size > end - pointer) {
+		return 0;
+	}
+	next = *(const size_t *) (pointer + size - 8);
+	return (next & 1) && (next & ~(size_t) 7) >= 32 ? size - 8 : 0;
+}
+
+/* How much of the engine's heap can be read from `pointer` on, if it leads there. */
+static size_t readable_of_engine(const void *pointer)
 {
 	size_t in_chunk = ZEND_MM_CHUNK_SIZE - ((uintptr_t) pointer & (ZEND_MM_CHUNK_SIZE - 1)), size;
 
@@ -29,15 +66,35 @@ static size_t readable_from(const void *pointer)
 		return 0;
 	}
 	size = zend_mem_block_size((void *) pointer);
-	size = size > HEARTH_CONTENT ? HEARTH_CONTENT : size;
 	return size > in_chunk ? in_chunk : size;
+}
+
+static size_t readable_from(const void *pointer)
+{
+	size_t size = readable_of_process((uintptr_t) pointer);
+
+	size = size ? size : readable_of_engine(pointer);
+	return size > HEARTH_CONTENT ? HEARTH_CONTENT : size;
+}
+
+/* What the loader knows of a library changes with the functions that it finds. */
+static bool is_of_loader(const void *block)
+{
+	zend_module_entry *module;
+
+	ZEND_HASH_FOREACH_PTR(&module_registry, module) {
+		if (module->handle == block) {
+			return true;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return false;
 }
 
 static void keep_content(hearth_snapshot *snapshot, uintptr_t from, const void *block)
 {
 	size_t size = readable_from(block);
 
-	if (!size) {
+	if (!size || is_of_loader(block)) {
 		return;
 	}
 	if (snapshot->block_count == snapshot->block_capacity) {
@@ -78,6 +135,7 @@ hearth_snapshot *hearth_snapshot_take(void)
 		keep_contents_of(snapshot, &segments[i]);
 	}
 	snapshot->tables = hearth_tables_take();
+	hearth_process_take(&snapshot->process);
 	for (size_t i = 0; i < count; at += segments[i++].size) {
 		memcpy(snapshot->bytes + at, (const void *) segments[i].start, segments[i].size);
 	}
@@ -87,6 +145,7 @@ hearth_snapshot *hearth_snapshot_take(void)
 void hearth_snapshot_free(hearth_snapshot *snapshot)
 {
 	hearth_tables_free(snapshot->tables);
+	zend_hash_destroy(&snapshot->process);
 	pefree(snapshot->bytes, 1);
 	if (snapshot->blocks) { pefree(snapshot->blocks, 1); }
 	if (snapshot->contents) { pefree(snapshot->contents, 1); }
@@ -109,7 +168,7 @@ typedef struct {
 } finding;
 
 typedef struct {
-	void (*report)(void *, const hearth_state_change *);
+	hearth_state_listener report;
 	void *context;
 	finding now;
 } comparison;
@@ -174,13 +233,26 @@ static void flush(comparison *compare)
 	now->words = 0;
 }
 
+static bool is_of_thread(uintptr_t address)
+{
+	size_t count;
+	const hearth_segment *segments = hearth_segments(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (segments[i].of_thread && address - segments[i].start < segments[i].size) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void name_static(finding *now, uintptr_t address)
 {
 	hearth_static found = hearth_static_at(now->library, address, now->text, sizeof now->text);
 
 	now->kind = "static";
 	now->is_static = true;
-	now->name = *now->text ? now->text : "no code refers to it";
+	now->name = *now->text ? now->text : is_of_thread(address) ? "of the thread" : "no code refers to it";
 	now->start = found.start;
 	now->end = found.end;
 }
@@ -254,25 +326,43 @@ static void compare_segment(comparison *compare, const hearth_segment *segment, 
 	flush(compare);
 }
 
-/* What the same pointer leads to, but for the count of references, the first word of everything that is counted. */
+/*
+ * Half a word of content, without what changes by itself in everything that is counted: the references, and behind the type what
+ * the garbage collector has noted.
+ */
+static bool half_differs(const char *then, const char *now, size_t at)
+{
+	uint32_t before, after;
+
+	memcpy(&before, then + at, sizeof before);
+	memcpy(&after, now + at, sizeof after);
+	return ((before ^ after) & (at == 4 ? (UINT32_C(1) << GC_INFO_SHIFT) - 1 : UINT32_MAX)) != 0;
+}
+
+static bool content_is_accepted(const hearth_state_row *row)
+{
+	return row && row->treatment != HEARTH_STATE_UNTREATED && row->treatment != HEARTH_STATE_RESTORED && row->treatment != HEARTH_STATE_RESET;
+}
+
+/* What the same pointer leads to. */
 static void compare_content(comparison *compare, const pointed *block, const char *contents, hearth_library *library)
 {
 	const hearth_state_row *row = row_at(block->from);
-	hearth_state_change change = {.object = library->name, .kind = "content", .row = row};
+	hearth_state_change change = {.object = library->name, .kind = "content", .row = row, .accepted = content_is_accepted(row)};
 	const char *then = contents + block->at, *now = block->block;
 	char before[32], after[32];
 	finding named = {.library = library};
 
-	if (*(const void *const *) block->from != block->block || readable_from(block->block) != block->size
-			|| memcmp(then + 4, now + 4, block->size - 4) == 0) {
+	if (*(const void *const *) block->from != block->block || readable_from(block->block) != block->size) {
 		return;
 	}
 	for (size_t at = 4; at + 4 <= block->size; at += 4) {
-		if (memcmp(then + at, now + at, 4) != 0) {
-			if (!change.words++) {
-				change.offset = at;
-			}
+		if (half_differs(then, now, at) && !change.words++) {
+			change.offset = at;
 		}
+	}
+	if (!change.words) {
+		return;
 	}
 	name_variable(&named, block->from);
 	snprintf(before, sizeof before, "%#x", *(const uint32_t *) (then + change.offset));
@@ -281,12 +371,10 @@ static void compare_content(comparison *compare, const pointed *block, const cha
 	change.from = block->from - named.start;
 	change.before = before;
 	change.after = after;
-	change.accepted = row && row->treatment != HEARTH_STATE_UNTREATED && row->treatment != HEARTH_STATE_RESTORED
-		&& row->treatment != HEARTH_STATE_RESET;
 	compare->report(compare->context, &change);
 }
 
-void hearth_snapshot_compare(const hearth_snapshot *before, void (*report)(void *context, const hearth_state_change *change), void *context)
+void hearth_snapshot_compare(const hearth_snapshot *before, hearth_state_listener report, void *context)
 {
 	comparison compare = {.report = report, .context = context};
 	size_t count, at = 0, block = 0;
@@ -299,4 +387,5 @@ void hearth_snapshot_compare(const hearth_snapshot *before, void (*report)(void 
 		}
 	}
 	hearth_tables_compare(before->tables, report, context);
+	hearth_process_compare(&before->process, report, context);
 }

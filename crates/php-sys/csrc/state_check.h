@@ -2,6 +2,7 @@
 #ifndef HEARTH_STATE_CHECK_H
 #define HEARTH_STATE_CHECK_H
 
+#include "compat.h"
 #include "state_map.h"
 #include "state_rows.h"
 
@@ -11,7 +12,7 @@ typedef struct hearth_snapshot hearth_snapshot;
 typedef struct {
 	const char *object;              /* the library's file, or "engine" for what is compared by meaning */
 	const char *name;                /* the row, the symbol, or the functions that use an unnamed variable */
-	const char *kind;                /* "row", "symbol", "static", "content", "table" or "setting" */
+	const char *kind;                /* "row", "symbol", "static", "content", "table", "setting" or "process" */
 	size_t offset;                   /* within that */
 	size_t from;                     /* of content: where in the variable the pointer is */
 	size_t words;                    /* that differ */
@@ -20,16 +21,22 @@ typedef struct {
 	bool accepted;                   /* the row says that it may differ so */
 } hearth_state_change;
 
+typedef void (*hearth_state_listener)(void *context, const hearth_state_change *change);
+
 hearth_snapshot *hearth_snapshot_take(void);
 void hearth_snapshot_free(hearth_snapshot *snapshot);
 /* Compares with now. */
-void hearth_snapshot_compare(const hearth_snapshot *before, void (*report)(void *context, const hearth_state_change *change), void *context);
+void hearth_snapshot_compare(const hearth_snapshot *before, hearth_state_listener report, void *context);
 
 /* state_tables.c: tables and settings, by meaning rather than by memory. */
 typedef struct hearth_table_snapshot hearth_table_snapshot;
 hearth_table_snapshot *hearth_tables_take(void);
 void hearth_tables_free(hearth_table_snapshot *snapshot);
-void hearth_tables_compare(const hearth_table_snapshot *before, void (*report)(void *context, const hearth_state_change *change), void *context);
+void hearth_tables_compare(const hearth_table_snapshot *before, hearth_state_listener report, void *context);
+
+/* state_process.c: what the system keeps for the process. */
+void hearth_process_take(HashTable *into);
+void hearth_process_compare(const HashTable *before, hearth_state_listener report, void *context);
 
 void hearth_register_state_check(void);
 

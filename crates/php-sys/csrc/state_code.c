@@ -227,17 +227,18 @@ static const hearth_symbol *last_before(const hearth_symbol *list, size_t count,
 	return low ? &list[low - 1] : NULL;
 }
 
-static bool is_writable(const hearth_library *library, uintptr_t address)
+/* Where the writable segment of that address ends; 0 if there is none. */
+static uintptr_t end_of_segment(const hearth_library *library, uintptr_t address)
 {
 	size_t count;
 	const hearth_segment *segments = hearth_segments(&count);
 
 	for (size_t i = 0; i < count; i++) {
 		if (segments[i].library == library && address - segments[i].start < segments[i].size) {
-			return true;
+			return segments[i].start + segments[i].size;
 		}
 	}
-	return false;
+	return 0;
 }
 
 /* The function that a place in the code belongs to; behind an exported one, of which the end is known, there may be others. */
@@ -258,7 +259,7 @@ static const char *function_at(const hearth_library *library, uintptr_t place)
 
 static void add_reference(const hearth_library *library, symbols *to, uintptr_t place, uintptr_t target)
 {
-	if (is_writable(library, target) && !hearth_variable_at((hearth_library *) library, target)) {
+	if (end_of_segment(library, target) && !hearth_variable_at((hearth_library *) library, target)) {
 		add(to, target, 0, function_at(library, place));
 	}
 }
@@ -297,7 +298,7 @@ static void add_name(char *text, size_t size, const char *name)
 hearth_static hearth_static_at(hearth_library *library, uintptr_t address, char *text, size_t size)
 {
 	const hearth_symbol *reference, *next, *named, *next_named;
-	hearth_static found = {address, address + 8};
+	hearth_static found = {address, end_of_segment(library, address)};
 
 	text[0] = '\0';
 	hearth_references(library);

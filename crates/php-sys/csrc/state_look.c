@@ -42,7 +42,7 @@ static ZEND_FUNCTION(Hearth_Internal_stateTake)
 
 static const char *word_of(int treatment)
 {
-	static const char *const words[] = {"untreated", "task", "request", "reset", "open", "restored", "kept", "refused"};
+	static const char *const words[] = {"untreated", "task", "request", "reset", "open", "restored", "kept", "refused", "persistent", "shared"};
 
 	return words[treatment];
 }

@@ -57,13 +57,13 @@ static void find_libraries(void)
 	zend_llist_apply(&zend_extensions, add_extension);
 }
 
-static void add_segment(hearth_library *library, uintptr_t start, uintptr_t end)
+static void add_segment(hearth_library *library, uintptr_t start, uintptr_t end, bool of_thread)
 {
 	if (start >= end) {
 		return;
 	}
 	segments = perealloc(segments, (segment_count + 1) * sizeof *segments, 1);
-	segments[segment_count++] = (hearth_segment){.library = library, .start = start, .size = end - start};
+	segments[segment_count++] = (hearth_segment){.library = library, .start = start, .size = end - start, .of_thread = of_thread};
 }
 
 /* The end of what the loader made read-only, which lies at the beginning of the writable segment. */
@@ -101,7 +101,10 @@ static int read_headers(struct dl_phdr_info *info, size_t size, void *context)
 			library->text_size = part->p_memsz;
 		}
 		if (part->p_type == PT_LOAD && (part->p_flags & PF_W)) {
-			add_segment(library, start < sealed ? sealed : start, start + part->p_memsz);
+			add_segment(library, start < sealed ? sealed : start, start + part->p_memsz, false);
+		}
+		if (part->p_type == PT_TLS && info->dlpi_tls_data) {
+			add_segment(library, (uintptr_t) info->dlpi_tls_data, (uintptr_t) info->dlpi_tls_data + part->p_memsz, true);
 		}
 	}
 	return 0;

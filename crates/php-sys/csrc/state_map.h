@@ -32,6 +32,7 @@ typedef struct {
 	hearth_library *library;
 	uintptr_t start;
 	size_t size;
+	bool of_thread;                  /* what the library has once for each thread */
 } hearth_segment;
 
 /* The name of what the loader fills at the first call of each function of another library. */

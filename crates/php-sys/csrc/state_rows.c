@@ -34,6 +34,12 @@ static void add(hearth_state_row row)
 	X(EG(regular_list), "numbers of resources go on; which there are is compared by meaning") \
 	X(EG(persistent_list), "compared by meaning") \
 	X(EG(symbol_table), "compared by meaning") \
+	X(EG(function_table), "definitions stay") \
+	X(EG(class_table), "definitions stay") \
+	X(EG(zend_constants), "definitions stay") \
+	X(EG(ini_directives), "compared by meaning") \
+	X(CG(function_table), "definitions stay") \
+	X(CG(class_table), "definitions stay") \
 	X(BG(putenv_ht), "compared by meaning") \
 	X(EG(objects_store), "numbers of objects go on") \
 	X(EG(error_reporting_ini_entry), "where the setting is; looked up once") \
@@ -70,6 +76,7 @@ static void add(hearth_state_row row)
 	X(BG(url_adapt_output_hosts_ht), "follows the setting") \
 	X(EG(in_autoload), "empty where a task can be left") \
 	X(CG(delayed_variance_obligations), "empty where a task can be left") \
+	X(CG(delayed_autoloads), "empty where a task can be left") \
 	X(CG(arena), "the compiler's; it is never left") \
 	X(CG(short_circuiting_opnums), "the compiler's; it is never left") \
 	X(CG(ini_parser_unbuffered_errors), "the parser's; it is never left") \
@@ -84,6 +91,11 @@ static void add(hearth_state_row row)
 	X(pcre_globals.unmatched_null_pair, "made once") \
 	X(pcre_globals.unmatched_empty_pair, "made once")
 
+#define HEARTH_KEPT_FIELDS_SINCE_8_4(X) HEARTH_SINCE_8_4( \
+	X(EG(stack_base), "saved with the stack") \
+	X(EG(stack_limit), "saved with the stack") \
+	X(EG(strtod_state), "memory to use again"))
+
 #define HEARTH_KEPT_ROW(live, why) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_KEPT, why});
 
 static void add_engine(void)
@@ -91,6 +103,7 @@ static void add_engine(void)
 	const virtual_cwd_globals *cwd = (const void *) ((char *) realpath_cache_get_buckets() - offsetof(virtual_cwd_globals, realpath_cache));
 
 	HEARTH_KEPT_FIELDS(HEARTH_KEPT_ROW)
+	HEARTH_KEPT_FIELDS_SINCE_8_4(HEARTH_KEPT_ROW)
 	add((hearth_state_row){"CWDG(realpath_cache)", "engine", &cwd->realpath_cache_size,
 		sizeof *cwd - offsetof(virtual_cwd_globals, realpath_cache_size), HEARTH_STATE_KEPT, "a cache with a time limit"});
 }

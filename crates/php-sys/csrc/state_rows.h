@@ -13,6 +13,8 @@ typedef enum {
 	HEARTH_STATE_RESTORED,           /* put away where it differs from what boot left, which is put back: it never differs */
 	HEARTH_STATE_KEPT,               /* the worker's, on purpose */
 	HEARTH_STATE_REFUSED,            /* what would change it is refused */
+	HEARTH_STATE_PERSISTENT,         /* no request's while requests run at the same time; kept for the next one at a time */
+	HEARTH_STATE_SHARED,             /* the process's while requests run at the same time; put back after each one at a time */
 } hearth_row_treatment;
 
 typedef struct {

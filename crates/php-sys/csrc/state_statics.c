@@ -7,6 +7,7 @@
 #include "compat.h"
 #include "state_map.h"
 #include "state_rows.h"
+#include "task.h"
 
 typedef struct { const char *name, *library, *functions, *why; } kept_static;
 
@@ -20,12 +21,15 @@ static const kept_static kept[] = {
 		"follows the working directory and include_path, and what was loaded last"},
 	{"array_multisort()", "libphp", "array_multisort()", "written at the start of a call, which is not left"},
 	{"iptcembed()", "libphp", "iptcembed()", "written and used in one call"},
-	{"pcre", "libphp", "pcre_get_compiled_regex_cache_ex", "tables of characters, one for each locale"},
+	{"pcre", "libphp", "pcre_get_compiled_regex_cache_ex php_pcre_create_match_data", "tables of characters, one for each locale, and memory to use again"},
 	{"autoloaders", "libphp", "spl_autoload_functions()", "what a request registers stays"},
 	{"observers", "libphp", "zend_observer_fiber_switch_notify zend_observer_fcall_end_all", "saved with the stack"},
 	{"MongoDB", "mongodb", "_mongoc_handshake_get bson_context_get_default mongoc_shared_ptr_reset one_behind__siphash", "the driver's, made once"},
 	{"XML-RPC", "xmlrpc", "xmlrpc_str_as_vector_type xmlrpc_str_as_type xmlrpc_type_as_str", "tables that are made once"},
-	{"readline", "readline", "RSHUTDOWN_of_readline readline_completion_function() readline_callback_handler_install()",
+	{"RedisSentinel", "redis", "create_sentinel_object", "handlers of objects, made once"},
+	{"excimer's timers", "excimer", "excimer_timer_thread_init excimer_timer_init", "timers of the process"},
+	{"kinds of ancillary data", "sockets", "socket_cmsg_space() socket_import_stream()", "made once"},
+	{"readline", "readline", "RSHUTDOWN_of_readline readline_info() readline_completion_function() readline_callback_handler_install()",
 		"a process has one terminal, and workers have none"},
 	{"fileinfo", "fileinfo", "get_module one_behind_get_module", "handlers of objects, and a database that is read once"},
 };
@@ -93,9 +97,8 @@ static void call_crypt(const char *salt)
 	zval_ptr_dtor(&function);
 }
 
-static void add_changed(const hearth_segment *segment, const char *before)
+static void add_changed(const kept_static *one, const hearth_segment *segment, const char *before)
 {
-	static const kept_static crypt = {"crypt()", "libphp", "", "constant tables, and results that the next call overwrites"};
 	uintptr_t end = segment->start + segment->size;
 	char names[64];
 
@@ -106,24 +109,76 @@ static void add_changed(const hearth_segment *segment, const char *before)
 			continue;
 		}
 		found = hearth_static_at(segment->library, at, names, sizeof names);
-		add_row(&crypt, found.start, found.end);
+		add_row(one, found.start, found.end);
 		at = found.end > at + 1 ? found.end - 1 : at;
 	}
 }
 
-static void find_crypt(const hearth_segment *segment)
+static void call_all_crypts(void)
+{
+	for (size_t i = 0; i < sizeof crypt_salts / sizeof *crypt_salts; i++) {
+		call_crypt(crypt_salts[i]);
+	}
+}
+
+/* A comparison that says no more than whether: that this is deprecated is said once in each call. */
+static void call_usort(void)
+{
+	zval function, arguments[2], result;
+	int reporting = EG(error_reporting);
+
+	ZVAL_STRING(&function, "usort");
+	array_init(&arguments[0]);
+	add_next_index_string(&arguments[0], "a");
+	add_next_index_string(&arguments[0], "b");
+	ZVAL_MAKE_REF(&arguments[0]);
+	ZVAL_STRING(&arguments[1], "str_contains");
+	EG(error_reporting) = 0;
+	if (call_user_function(NULL, NULL, &function, &result, 2, arguments) == SUCCESS) {
+		zval_ptr_dtor(&result);
+	}
+	EG(error_reporting) = reporting;
+	if (hearth_call_function("error_clear_last", NULL, &result)) {
+		zval_ptr_dtor(&result);
+	}
+	zval_ptr_dtor(&arguments[0]);
+	zval_ptr_dtor(&arguments[1]);
+	zval_ptr_dtor(&function);
+}
+
+static const struct { kept_static row; void (*call)(void); } called[] = {
+	{{"crypt()", "libphp", "", "constant tables, and results that the next call overwrites"}, call_all_crypts},
+	{{"usort()", "libphp", "", "whether this call has said something; written at the start of each"}, call_usort},
+};
+
+static void find_called(const hearth_segment *segment)
 {
 	char *before = pemalloc(segment->size, 1);
 
 	/* The second time round nothing else is done for the first time. */
 	hearth_static_at(segment->library, segment->start, before, 1);
 	call_crypt("$5$saltstring");
-	memcpy(before, (const char *) segment->start, segment->size);
-	for (size_t i = 0; i < sizeof crypt_salts / sizeof *crypt_salts; i++) {
-		call_crypt(crypt_salts[i]);
+	for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
+		memcpy(before, (const char *) segment->start, segment->size);
+		called[i].call();
+		add_changed(&called[i].row, segment, before);
 	}
-	add_changed(segment, before);
 	pefree(before, 1);
+}
+
+/* Of C++: whether a variable of a function is made, which is once. */
+static void find_guards(hearth_library *library)
+{
+	static const kept_static guard = {"variables of functions", "", "", "made at the first call"};
+
+	hearth_read_symbols(library);
+	for (size_t i = 0; i < library->variable_count; i++) {
+		const hearth_symbol *one = &library->variables[i];
+
+		if (strncmp(one->name, "_ZGV", 4) == 0) {
+			add_row(&guard, one->address, one->address + one->size);
+		}
+	}
 }
 
 static void find_symbol(const kept_static *one, hearth_library *library)
@@ -170,8 +225,9 @@ const hearth_state_row *hearth_static_rows(size_t *count)
 		for (size_t k = 0; k < sizeof kept_symbols / sizeof *kept_symbols; k++) {
 			if (is_of(&kept_symbols[k], library)) { find_symbol(&kept_symbols[k], library); }
 		}
+		find_guards(library);
 		if (strncmp(library->name, "libphp", 6) == 0) {
-			find_crypt(&segment[i]);
+			find_called(&segment[i]);
 		}
 	}
 	ready = true;

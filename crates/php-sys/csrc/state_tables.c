@@ -25,7 +25,7 @@ static size_t list_tables(named_table *list)
 		{"EG(zend_constants): constants", EG(zend_constants), HEARTH_STATE_KEPT},
 		{"EG(included_files)", &EG(included_files), HEARTH_STATE_KEPT},
 		{"EG(regular_list): resources", &EG(regular_list), HEARTH_STATE_OPEN},
-		{"EG(persistent_list): persistent resources", &EG(persistent_list), HEARTH_STATE_RESTORED},
+		{"EG(persistent_list): persistent resources", &EG(persistent_list), HEARTH_STATE_PERSISTENT},
 		{"module_registry", &module_registry, HEARTH_STATE_RESTORED},
 		{"stream wrappers of all", php_stream_get_url_stream_wrappers_hash_global(), HEARTH_STATE_RESTORED},
 		{"FG(stream_wrappers): stream wrappers", FG(stream_wrappers), HEARTH_STATE_RESTORED},
@@ -125,7 +125,7 @@ void hearth_tables_free(hearth_table_snapshot *snapshot)
 }
 
 typedef struct {
-	void (*report)(void *, const hearth_state_change *);
+	hearth_state_listener report;
 	void *context;
 } listener;
 
@@ -137,15 +137,28 @@ static void tell(const listener *to, const char *kind, const named_table *table,
 	to->report(to->context, &change);
 }
 
+/* A key; of a resource also what it is. */
+static void describe(const named_table *table, const char *key, char *text, size_t size)
+{
+	const zend_resource *resource = table->table == &EG(regular_list) && *key == '#' ? zend_hash_index_find_ptr(table->table, ZEND_STRTOUL(key + 1, NULL, 10)) : NULL;
+	const char *kind = resource ? zend_rsrc_list_get_rsrc_type((zend_resource *) resource) : NULL;
+	const php_stream *stream = kind && strcmp(kind, "stream") == 0 ? resource->ptr : NULL;
+
+	snprintf(text, size, "%s%s%s%s%s", key, kind ? " " : "", kind ? kind : "", stream && stream->orig_path ? " of " : "",
+		stream && stream->orig_path ? stream->orig_path : "");
+}
+
 static void compare_table(const listener *to, const named_table *now, const table_keys *before)
 {
 	table_keys current;
 	zend_string *key;
+	char text[256];
 
 	keep_table(&current, now->table);
 	ZEND_HASH_FOREACH_STR_KEY(&current.keys, key) {
 		if (!zend_hash_exists(&before->keys, key)) {
-			tell(to, "table", now, "", ZSTR_VAL(key));
+			describe(now, ZSTR_VAL(key), text, sizeof text);
+			tell(to, "table", now, "", text);
 		}
 	} ZEND_HASH_FOREACH_END();
 	ZEND_HASH_FOREACH_STR_KEY((HashTable *) &before->keys, key) {
@@ -173,7 +186,7 @@ static void compare_settings(const listener *to, const HashTable *before)
 	} ZEND_HASH_FOREACH_END();
 }
 
-void hearth_tables_compare(const hearth_table_snapshot *before, void (*report)(void *context, const hearth_state_change *change), void *context)
+void hearth_tables_compare(const hearth_table_snapshot *before, hearth_state_listener report, void *context)
 {
 	const listener to = {report, context};
 	named_table list[HEARTH_MOST_TABLES];

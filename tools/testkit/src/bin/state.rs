@@ -1,4 +1,4 @@
-//! `state [--jobs N] [--ini NAME=VALUE]... PATH...`: what scripts and `.phpt` files leave in the engine's memory.
+//! `state [--jobs N] [--known FILE] [--ini NAME=VALUE]... PATH...`: what scripts and `.phpt` files leave in the engine's memory.
 //!
 //! A path is a PHP file, a `.phpt` or a folder of them. Closes with the line that cargo's test binaries close with, so that
 //! one counter reads them all.
@@ -26,29 +26,74 @@ struct Report {
     passed: usize,
     failed: usize,
     skipped: usize,
+    known: usize,
     places: BTreeMap<String, Place>,
 }
 
 struct Arguments {
     jobs: usize,
     serve: Vec<String>,
+    known: Vec<Known>,
     files: Vec<PathBuf>,
+}
+
+/// A line of `tests/state/known`.
+struct Known {
+    /// The end of the test's path, or a folder in it.
+    test: String,
+    place: String,
+}
+
+impl Known {
+    /// All lines of the file; `None` if it cannot be read.
+    fn read_all(path: &str) -> Option<Vec<Self>> {
+        let text = std::fs::read_to_string(path).ok()?;
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        Some(
+            lines
+                .filter_map(|line| {
+                    let mut words = line.split_whitespace();
+                    Some(Self {
+                        test: words.next()?.to_owned(),
+                        place: words.next()?.to_owned(),
+                    })
+                })
+                .collect(),
+        )
+    }
+
+    fn is(&self, file: &Path, finding: &Finding) -> bool {
+        let path = file.to_string_lossy();
+        let same = if self.test.ends_with('/') {
+            path.contains(&self.test)
+        } else {
+            path.ends_with(&self.test)
+        };
+        same && finding.place.contains(&self.place)
+    }
 }
 
 fn arguments() -> Option<Arguments> {
     let mut jobs = 2;
     let mut serve = Vec::new();
+    let mut known = Vec::new();
     let mut files = Vec::new();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--jobs" => jobs = words.next()?.parse().ok()?,
+            "--known" => known = Known::read_all(&words.next()?)?,
             "--ini" => serve.extend(["--ini".to_owned(), words.next()?]),
             path => gather(Path::new(path), &mut files),
         }
     }
     files.sort();
-    (!files.is_empty()).then_some(Arguments { jobs, serve, files })
+    (!files.is_empty()).then_some(Arguments {
+        jobs,
+        serve,
+        known,
+        files,
+    })
 }
 
 fn gather(path: &Path, files: &mut Vec<PathBuf>) {
@@ -68,8 +113,14 @@ fn gather(path: &Path, files: &mut Vec<PathBuf>) {
 }
 
 fn main() -> ExitCode {
-    let Some(Arguments { jobs, serve, files }) = arguments() else {
-        eprintln!("usage: state [--jobs N] [--ini NAME=VALUE]... PATH...");
+    let Some(Arguments {
+        jobs,
+        serve,
+        known,
+        files,
+    }) = arguments()
+    else {
+        eprintln!("usage: state [--jobs N] [--known FILE] [--ini NAME=VALUE]... PATH...");
         return ExitCode::from(2);
     };
     let next = AtomicUsize::new(0);
@@ -79,7 +130,7 @@ fn main() -> ExitCode {
             scope.spawn(|| {
                 let mut checker = Checker::new(serve.clone());
                 while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    run(&mut checker, file, &report);
+                    run(&mut checker, file, &known, &report);
                 }
             });
         }
@@ -91,7 +142,7 @@ fn main() -> ExitCode {
     )
 }
 
-fn run(checker: &mut Checker, file: &Path, report: &Mutex<Report>) {
+fn run(checker: &mut Checker, file: &Path, known: &[Known], report: &Mutex<Report>) {
     let script = if file
         .extension()
         .is_some_and(|extension| extension == "phpt")
@@ -106,6 +157,12 @@ fn run(checker: &mut Checker, file: &Path, report: &Mutex<Report>) {
     let mut report = report
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let outcome = outcome.map(|mut findings| {
+        let all = findings.len();
+        findings.retain(|finding| !known.iter().any(|one| one.is(file, finding)));
+        report.known += all - findings.len();
+        findings
+    });
     match outcome {
         Ok(findings) if findings.is_empty() => report.passed += 1,
         Ok(findings) => {
@@ -153,6 +210,9 @@ fn tell(report: &Report) -> ExitCode {
                 .collect::<Vec<_>>()
                 .join(" ")
         );
+    }
+    if report.known > 0 {
+        println!("{} findings are known", report.known);
     }
     let word = if report.failed == 0 { "ok" } else { "FAILED" };
     println!(

@@ -20,9 +20,16 @@ const TRIES: usize = 400;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unchecked(pub String);
 
-/// Runs scripts in workers of its own.
+/// Runs scripts in workers of its own: first while another request looks on, then one at a time.
 #[derive(Debug)]
 pub struct Checker {
+    together: Looker,
+    alone: Looker,
+}
+
+/// Runs scripts in one server.
+#[derive(Debug)]
+struct Looker {
     arguments: Vec<String>,
     server: Option<Server>,
     /// The worker of the script before.
@@ -32,6 +39,29 @@ pub struct Checker {
 impl Checker {
     /// `arguments` are more words for `hearth serve`.
     pub fn new(arguments: Vec<String>) -> Self {
+        let mut one_at_a_time = arguments.clone();
+        one_at_a_time.extend(["--concurrency", "1", "--dispatch", "direct"].map(str::to_owned));
+        Self {
+            together: Looker::new(arguments),
+            alone: Looker::new(one_at_a_time),
+        }
+    }
+
+    /// Runs a script in fresh workers; whatever no row of the table stands for.
+    ///
+    /// # Errors
+    /// When the script takes the worker with it or does not end.
+    pub fn check(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
+        let mut findings = self.together.check(script, Looker::look)?;
+        findings.extend(self.alone.check(script, Looker::look_alone)?);
+        Ok(findings)
+    }
+}
+
+type Findings = Result<Vec<Finding>, Unchecked>;
+
+impl Looker {
+    fn new(arguments: Vec<String>) -> Self {
         Self {
             arguments,
             server: None,
@@ -39,32 +69,44 @@ impl Checker {
         }
     }
 
-    /// Runs a script in a fresh worker; whatever no row of the table stands for.
-    ///
-    /// # Errors
-    /// When the script takes the worker with it or does not end.
-    pub fn check(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
-        let outcome = self.look(script);
+    fn check(&mut self, script: &Script, look: fn(&mut Self, &Script) -> Findings) -> Findings {
+        let outcome = look(self, script);
         if outcome.is_err() {
             self.restart();
         }
         outcome
     }
 
-    fn look(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
+    /// Two connections to a fresh worker: one to look, one for the script.
+    fn connections(&mut self) -> Result<(Client, Client), Unchecked> {
         let arguments = &self.arguments;
         let server = self.server.get_or_insert_with(|| start(arguments));
-        let mut watch = connection(server, |process| process != self.process)?;
-        get(&mut watch.0, "/take?name=before")?;
-        self.process = watch.1;
+        let (watch, process) = connection(server, |process| process != self.process)?;
+        self.process = process;
         // While one worker follows another, both accept connections.
-        let (mut own, _) = connection(server, |process| process == self.process)?;
-        let mut watch = watch.0;
-        own.send(request(script));
+        let (own, _) = connection(server, |process| process == self.process)?;
+        Ok((watch, own))
+    }
+
+    /// What the next request finds when the script's has ended.
+    fn look_alone(&mut self, script: &Script) -> Findings {
+        let (mut watch, mut own) = self.connections()?;
+        get(&mut watch, "/take?name=before")?;
+        own.send(request(script, "&alone=1"));
+        report(&mut own)?;
+        let next = json(&get(&mut watch, "/changes?name=before")?)?;
+        wear_out(&mut watch);
+        Ok(Finding::read_all(&next, Moment::Next))
+    }
+
+    fn look(&mut self, script: &Script) -> Findings {
+        let (mut watch, mut own) = self.connections()?;
+        get(&mut watch, "/take?name=before")?;
+        own.send(request(script, ""));
         settle(&mut watch, &own)?;
         let waiting = json(&get(&mut watch, "/changes?name=before")?)?;
         get(&mut watch, "/release")?;
-        let report = json(&answer(&mut own)?)?;
+        let report = report(&mut own)?;
         let ended = json(&get(&mut watch, "/changes?name=before")?)?;
         wear_out(&mut watch);
         let mut findings = Finding::read_all(&waiting, Moment::Waiting);
@@ -85,16 +127,18 @@ impl Checker {
     }
 }
 
-impl Drop for Checker {
+impl Drop for Looker {
     fn drop(&mut self) {
         self.restart();
     }
 }
 
 fn start(arguments: &[String]) -> Server {
-    let app = crate::checkout().join("tests/state/app.php");
-    // From a file of the server's own folder, which is where scripts leave files.
-    let mut builder = Server::script(&format!("return require '{}';", app.display()))
+    let app = std::fs::read_to_string(crate::checkout().join("tests/state/app.php"))
+        .expect("the app of the check can be read");
+    // In the server's own folder, which is where scripts leave files.
+    let mut builder = Server::app("app.php")
+        .file("app.php", app)
         .args(["--workers", "1", "--max-requests"])
         .arg(REQUESTS.to_string())
         .args(["--ini", "hearth.state_check=1", "--ini", "log_errors=0"]);
@@ -104,8 +148,8 @@ fn start(arguments: &[String]) -> Server {
     builder.start()
 }
 
-fn request(script: &Script) -> String {
-    let target = script.target();
+fn request(script: &Script, more: &str) -> String {
+    let target = script.target() + more;
     let cookie = script.cookie.as_ref().map_or(String::new(), |cookie| {
         format!("Cookie: {}\r\n", cookie.replace(['\r', '\n'], " "))
     });
@@ -179,10 +223,16 @@ fn answer(client: &mut Client) -> Result<String, Unchecked> {
         .try_response(false)
         .map_err(|broken| Unchecked(format!("the worker did not answer: {broken:?}")))?;
     // Scripts may set the status of their own answer, but none of ours is that.
-    if response.status == 500 && !response.body.starts_with(b"{") {
+    if response.status == 500 {
         return Err(Unchecked("the script ended in an error".to_owned()));
     }
     Ok(response.text())
+}
+
+/// What the script's request says: the last line of its answer.
+fn report(own: &mut Client) -> Result<Value, Unchecked> {
+    let text = answer(own)?;
+    json(text.rsplit('\n').next().unwrap_or_default())
 }
 
 fn json(text: &str) -> Result<Value, Unchecked> {

@@ -21,6 +21,8 @@ pub enum Moment {
     Ended,
     /// By the script's own request, after it had waited.
     Resumed,
+    /// By the next request, where one runs at a time.
+    Next,
 }
 
 impl Moment {
@@ -30,6 +32,7 @@ impl Moment {
             Self::Waiting => "while it waits",
             Self::Ended => "after its end",
             Self::Resumed => "to itself",
+            Self::Next => "by the next, one at a time",
         }
     }
 }
@@ -51,14 +54,19 @@ impl Finding {
         let accepted = entry["accepted"].as_bool() == Some(true)
             || matches!(
                 (text("treatment"), moment),
-                ("reset", Moment::Resumed) | ("open", Moment::Waiting | Moment::Resumed)
-            );
+                ("reset", Moment::Resumed)
+                    | ("open", Moment::Waiting | Moment::Resumed)
+                    | ("persistent", Moment::Next)
+                    | ("shared", Moment::Waiting | Moment::Ended | Moment::Resumed)
+            )
+            // Where a request's own pointer leads may have been freed long since.
+            || (text("kind") == "content" && moment == Moment::Resumed);
         if accepted {
             return None;
         }
         let (kind, name) = (text("kind"), text("name"));
         let offset = match kind {
-            "table" | "setting" => String::new(),
+            "table" | "setting" | "process" => String::new(),
             "content" => format!("+{:#x} →", entry["from"].as_u64().unwrap_or(0)),
             _ => format!("+{:#x}", entry["offset"].as_u64().unwrap_or(0)),
         };

@@ -3,9 +3,9 @@
 
 passed=0
 failed=0
-# Only when they are named. phpsrc, phpquick and state fetch PHP's source: the one takes long, the other is the part of it that does
-# not. asan and memcheck build the programs again; chaos takes hours.
-more_checks='phpsrc phpquick state chaos asan memcheck'
+# Only when they are named. phpsrc and state fetch PHP's source and take long; phpquick and statequick are the parts that do not.
+# asan and memcheck build the programs again; chaos takes hours.
+more_checks='phpsrc phpquick state statequick chaos asan memcheck'
 all_checks='format lint arrows generated rust phpt phpunit'
 
 target_dir() {
@@ -92,7 +92,7 @@ check() {
         format) one format cargo fmt --all --check ;;
         lint)
             one lint cargo clippy ${CI:+--locked} --workspace --all-targets -- -D warnings
-            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/classic bench/upload bench/load/* bench/apps/pool/experiment bench/lib.sh bench/classic.sh tests/php-src/run tests/php-src/services.sh tests/php-src/source.sh tests/state/run tools/dev/*.sh'
+            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/classic bench/upload bench/load/* bench/apps/pool/experiment bench/lib.sh bench/classic.sh tests/php-src/run tests/php-src/services.sh tests/php-src/source.sh tests/state/run tests/state/services.sh tools/dev/*.sh'
             ;;
         arrows) one arrows cargo run -q -p xtask -- check-arrows ;;
         generated) one generated cargo run -q -p xtask -- gen --check ;;
@@ -121,6 +121,7 @@ check() {
             packages_install phpsrc
             libtest state tests/state/run
             ;;
+        statequick) libtest statequick tests/state/run --probes ;;
     esac
 }
 
@@ -134,7 +135,12 @@ run_checks() {
         case $name in *::*) continue ;; esac
         case " $all_checks $more_checks " in *" $name "*) ;; *) fail "no check called $name: there are $all_checks $more_checks, and black-box tests by a part of their name with ::" 2 ;; esac
     done
-    packages_install build serve test
+    # A tree that has all extensions has them instead of those that the tests name.
+    if [ "${EXTENSIONS:-}" = all ]; then
+        packages_install build extensions
+    else
+        packages_install build serve test
+    fi
     if ! build; then
         printf '0 passed, 1 failed\n'
         exit 1

@@ -47,8 +47,27 @@ packages_of() {
         memcheck) echo 'valgrind' ;;
         phpsrc) echo "dpkg-dev xz-utils php$v-cgi" ;;
         tree) echo 'debootstrap debian-archive-keyring' ;;
-        *) fail "no package group called $1: there are build, serve, test, bench, memcheck and phpsrc" 2 ;;
+        extensions) extension_packages && echo 'php-cli procps' && echo "$servers_of_extensions" ;;
+        *) fail "no package group called $1: there are build, serve, test, bench, memcheck, phpsrc and extensions" 2 ;;
     esac
+}
+
+# What the probes of extensions talk to.
+servers_of_extensions='mariadb-server-core mariadb-client-core postgresql redis-server memcached rabbitmq-server openssh-server snmpd libsqliteodbc'
+
+# Every package that has an extension for the PHP of this release. Left out:
+#   cgi cli dev fpm phpdbg uwsgi-plugin-php   no extensions, but PHP as a program
+#   xdebug                                    it watches and replaces what the engine does for all code of the process
+#   uopz                                      it takes exit() away from all code of the process
+#   gmagick yac                               Debian installs them in place of imagick and apcu, not beside them
+extension_packages() {
+    v=$(machine_php)
+    [ -n "$(apt-cache pkgnames "php$v-common")" ] || as_root apt-get -q update >&2
+    api=$(apt-cache show "libphp$v-embed" | sed -n 's/^Provides:.*\(phpapi-[0-9]*\).*/\1/p' | head -n 1)
+    {
+        apt-cache pkgnames "php$v-"
+        apt-cache showpkg "${api:?}" | sed -n '/^Reverse Depends/,/^Dependencies/s/^  \([^,]*\),.*/\1/p'
+    } | sort -u | grep -vxE "php$v-(cgi|cli|dev|fpm|phpdbg|xdebug|uopz|gmagick|yac)|uwsgi-plugin-php"
 }
 
 # Packages that are unpacked beside the machine's own, because installing them would change every PHP of the machine:

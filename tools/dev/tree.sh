@@ -41,16 +41,18 @@ tree_make() {
     as_root touch "$root/.ready"
 }
 
-# tree_run VERSION VERB ARG...: ./dev VERB inside the tree of that PHP version.
+# tree_run VERSION EXTENSIONS VERB ARG...: ./dev VERB inside the tree of that PHP version. EXTENSIONS is `all`, for the tree that
+# has every extension of the release, or empty.
 tree_run() {
     codename=$(tree_codename "$1")
-    root=${XDG_CACHE_HOME:-$HOME/.cache}/hearth/$codename
+    root=${XDG_CACHE_HOME:-$HOME/.cache}/hearth/$codename${2:+-extensions}
     target=$here/target-php$1
-    shift
+    extensions=$2
+    shift 2
     [ -e "$root/.ready" ] || tree_make
     cargo fetch -q ${CI:+--locked}
     mkdir -p "$target"
     # Mounts and processes end with their name spaces.
-    as_root unshare --mount --pid --fork --kill-child \
+    as_root env EXTENSIONS="$extensions" unshare --mount --pid --fork --kill-child \
         sh "$here/tools/dev/enter.sh" "$root" "$here" "$target" "$(rustc --print sysroot)" "${CARGO_HOME:-$HOME/.cargo}" "$@"
 }

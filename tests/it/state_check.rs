@@ -83,10 +83,17 @@ fn a_resource_that_outlives_its_request_is_found() {
 
 #[test]
 fn memory_of_the_process_that_a_variable_points_to_is_compared() {
-    let findings =
-        check("FFI::cdef('extern char *php_ini_scanned_files;')->php_ini_scanned_files[9] = 'X';");
+    // A hook that this interface does not have.
+    let findings = check(
+        "$address = FFI::new('long');
+         $address->cdata = FFI::cdef('extern long zend_ce_countable;')->zend_ce_countable;
+         $entry = FFI::cast('long *', $address);
+         for ($word = 40; $entry[$word] !== 0; $word++) {
+         }
+         $entry[$word] = 42;",
+    );
     assert_eq!(
-        seen(&findings, "libphp.so content php_ini_scanned_files"),
+        seen(&findings, "libphp.so content zend_ce_countable"),
         [Moment::Waiting, Moment::Ended, Moment::Next],
         "{findings:#?}"
     );

@@ -13,7 +13,10 @@ declare(strict_types=1);
 
 use function Hearth\Internal\{park, stateChanges, stateTake, taskId, unpark};
 
-// What is found once is found before there are workers.
+// What is found, or made, once is so before there are workers.
+// The handlers of generators:
+foreach ((static function () { yield 1; })() as $ignored) {
+}
 stateTake('boot');
 
 return new class {

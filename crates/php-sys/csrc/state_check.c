@@ -31,7 +31,8 @@ static uintptr_t heap_start(void)
 		return start;
 	}
 	while (fgets(line, sizeof line, maps)) {
-		if (strstr(line, "[heap]")) {
+		/* It may be several pieces, one behind another. */
+		if (!start && strstr(line, "[heap]")) {
 			start = (uintptr_t) strtoull(line, NULL, 16);
 		}
 	}

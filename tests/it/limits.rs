@@ -79,10 +79,10 @@ fn at_the_limit_of_connections_idle_ones_make_room() {
         }
         // Idle for more than a moment, in which a request may be on its way.
         std::thread::sleep(Duration::from_millis(400));
+        let mut open = Vec::new();
         for _ in 0..4 {
             // Each opened after the others, and left open.
-            let one = server.connect();
-            std::mem::forget(one);
+            open.push(server.connect());
         }
         assert!(kept.is_closed_by_server(), "{dispatch}: idle for longest");
         let_go(&server);

@@ -172,6 +172,7 @@ fn is_stricter(text: &str) -> bool {
     let count = |what: &str| lower.matches(what).count();
     count("content-length:") + count("transfer-encoding:") > 1
         || lower.contains("gzip")
+        || count("\n") != count("\r\n")
         || ["get * ", "get h:80 ", "content-length: 3, 3"]
             .iter()
             .any(|what| lower.contains(what))

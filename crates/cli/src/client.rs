@@ -42,11 +42,17 @@ fn answer(reply: Reply, matches: &ArgMatches) -> ExitCode {
             }
         }
         Reply::Status(status) if flag(matches, "pools") => {
-            format!("{status}{}", status.pools.leases())
+            printable(&format!("{status}{}", status.pools.leases()))
         }
-        Reply::Status(status) => status.to_string(),
+        Reply::Status(status) => printable(&status.to_string()),
     };
     print(&text)
+}
+
+/// What clients and PHP code named may have control characters: they are not the terminal's.
+fn printable(text: &str) -> String {
+    let lines = text.split('\n').map(ipc::escaped);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn flag(matches: &ArgMatches, name: &str) -> bool {

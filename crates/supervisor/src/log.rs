@@ -20,9 +20,11 @@ pub(crate) fn write(level: &str, rank: u8, message: fmt::Arguments<'_>) {
     if rank < LEAST.load(Ordering::Relaxed) {
         return;
     }
+    let message = message.to_string();
     let line = format!(
-        "{} {level} supervisor: {message}\n",
-        timestamp(SystemTime::now())
+        "{} {level} supervisor: {}\n",
+        timestamp(SystemTime::now()),
+        ipc::escaped(&message)
     );
     // Nobody can be told that standard error is gone.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());

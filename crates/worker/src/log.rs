@@ -67,7 +67,7 @@ pub(crate) fn line(level: &str, request: u64, message: impl Display) {
     }
     text.push_str(": ");
     // One event, one line: a stack trace is folded.
-    text.push_str(&message.to_string().trim_end().replace('\n', "\\n"));
+    text.push_str(&ipc::escaped(message.to_string().trim_end()));
     if request != 0 {
         text.push_str(&format!(" request={request:016x}"));
     }

@@ -127,6 +127,17 @@ fn lines_below_the_log_level_are_not_written() {
     }
 }
 
+#[test]
+fn control_characters_do_not_reach_the_log() {
+    let app = r#"return function () { error_log("begun\r\x1b[31m\n2026-01-01 ERROR forged\x7f\u{9b}2J end"); return 'ok'; };"#;
+    let server = one_worker(app).start();
+    ok(&server.get("/"));
+    let line = server.expect_log("begun");
+    let expected = r"begun\r\x1b[31m\n2026-01-01 ERROR forged\x7f\u{9b}2J end";
+    assert!(line.contains(expected), "{line}");
+    server.stop();
+}
+
 /// What nobody catches outside of the handler's own code: in tasks that nobody awaits, and in timers.
 const UNCAUGHT: &str = r#"
 class Own extends Exception { function __toString(): string { usleep(1000); return 'described by itself'; } }

@@ -57,6 +57,20 @@ impl StaticFile {
         Ok(StaticFile::new(fd, &stat, path.to_owned()))
     }
 
+    /// Does it begin as PHP code does? A first line for the shell and blanks may stand before that.
+    pub(crate) fn is_php_code(&self) -> bool {
+        let mut first = [0; 128];
+        let length = rustix::io::pread(&self.file, &mut first, 0).unwrap_or(0);
+        let mut text = &first[..length];
+        if text.starts_with(b"#!") {
+            let line = text.iter().position(|byte| *byte == b'\n');
+            text = &text[line.unwrap_or(length)..];
+        }
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let text = text.trim_ascii_start().get(..5).unwrap_or_default();
+        text.eq_ignore_ascii_case(b"<?php") || text.starts_with(b"<?=")
+    }
+
     /// What it was found as: absolute for a site's files.
     #[must_use]
     pub fn path(&self) -> &Path {

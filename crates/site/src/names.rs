@@ -38,6 +38,13 @@ const COPY: [&[u8]; 22] = [
     b"dpkg-new",
 ];
 
+/// Extensions of what browsers load. Such a file is sent whatever stands before its extension, and is not looked into.
+const WEB: [&[u8]; 26] = [
+    b"html", b"htm", b"css", b"js", b"mjs", b"map", b"json", b"xml", b"svg", b"png", b"jpg",
+    b"jpeg", b"gif", b"webp", b"avif", b"ico", b"woff", b"woff2", b"ttf", b"otf", b"eot", b"pdf",
+    b"mp3", b"mp4", b"webm", b"wasm",
+];
+
 /// Settings that may lie in a document root and are nobody else's business.
 const SETTINGS: [&[u8]; 2] = [b"hearth.toml", b"php.ini"];
 
@@ -52,14 +59,40 @@ pub(crate) fn is_script(path: &[u8]) -> bool {
     path.ends_with(b".php")
 }
 
+/// The last part of the path, in small letters.
+fn file_name(path: &[u8]) -> Vec<u8> {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    name.to_ascii_lowercase()
+}
+
+/// Does a browser load files of this name? Others are looked into before they are sent.
+pub(crate) fn is_web(path: &[u8]) -> bool {
+    let name = file_name(path);
+    let dot = name.iter().rposition(|byte| *byte == b'.');
+    dot.is_some_and(|dot| WEB.contains(&&name[dot + 1..]))
+}
+
+/// `.php`, or `.hphp`, and then anything but a letter: `.php.new`, `.php_old`, `.php-bak`, `.php2`, `.php copy`.
+fn names_php(name: &[u8]) -> bool {
+    [&b".php"[..], b".hphp"].iter().any(|php| {
+        let mut places = name.windows(php.len()).enumerate();
+        places.any(|(at, part)| {
+            part == *php
+                && !name
+                    .get(at + php.len())
+                    .is_some_and(u8::is_ascii_alphabetic)
+        })
+    })
+}
+
 /// Must a file of this name never be sent: PHP code, a copy of it, or settings?
 pub(crate) fn is_source(path: &[u8]) -> bool {
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    let name = name.to_ascii_lowercase();
-    if SETTINGS.contains(&name.as_slice()) {
-        return true;
-    }
-    let mut name = name.as_slice();
+    let name = file_name(path);
+    SETTINGS.contains(&name.as_slice()) || is_copy(&name) || (names_php(&name) && !is_web(&name))
+}
+
+/// Is it named as PHP code, or as editors and package managers name a copy of it?
+fn is_copy(mut name: &[u8]) -> bool {
     loop {
         name = name.trim_ascii();
         let without = name.strip_suffix(b"~").or_else(|| name.strip_suffix(b"#"));
@@ -115,6 +148,17 @@ mod tests {
             "a.bak.php",
             "a.php..",
             "a.php.20240101",
+            "b.php.new",
+            "c.php_old",
+            "d.php-bak",
+            "e.php2",
+            "f.php.txt",
+            "g.php.zip",
+            "h.php copy",
+            "k.hphp",
+            "l.php.swx",
+            "m.php.bk",
+            "n.php.tar.gz",
         ] {
             assert!(is_source(format!("/dir.d/{name}").as_bytes()), "{name}");
         }

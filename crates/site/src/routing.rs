@@ -235,6 +235,9 @@ impl Site {
         if runs || is_source || self.is_front_controller(real) {
             return Route::Forbidden;
         }
+        if !names::is_web(real) && file.is_php_code() {
+            return Route::Forbidden;
+        }
         Route::File(file)
     }
 

@@ -45,6 +45,34 @@ fn files_and_scripts_that_are_there() {
     ]);
 }
 
+#[test]
+fn files_that_begin_as_php_code_are_not_sent() {
+    let fixture = Fixture::new();
+    let site = fixture.site();
+    for (name, content, is_sent) in [
+        ("config", "<?php return ['password' => 'x'];", false),
+        ("config.txt", "\u{feff}\n <?PHP return [];", false),
+        ("config.copied", "<?= 1 ?>", false),
+        ("console", "#!/usr/bin/env php\n<?php run();", false),
+        ("notes.txt", "to begin PHP code, write <?php", true),
+        ("feed", "<?xml version=\"1.0\"?>", true),
+        ("empty", "", true),
+        ("script", "#!/bin/sh", true),
+        ("page.html", "<?php shown as it is", true),
+    ] {
+        fs::write(site.root().join(name), content).unwrap();
+        let expected = match is_sent {
+            true => format!("file {name}"),
+            false => show(&site, &Route::Forbidden),
+        };
+        assert_eq!(
+            show(&site, &site.route(&format!("/{name}"))),
+            expected,
+            "{name}"
+        );
+    }
+}
+
 /// Most files are found without a look at the scripts; what is not, `route` finds.
 #[test]
 fn files_alone() {

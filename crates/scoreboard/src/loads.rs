@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(table.load(1).map(Load::pid), Some(8));
         table.enter(0, 9);
         table.add(0, 9);
-        assert_eq!(table.total(), 2);
+        assert_eq!(table.total(), 1);
         table.take(1, 8);
         assert_eq!(table.load(1).map(Load::connections), Some(0));
         table.leave(1, 8);

@@ -66,7 +66,7 @@ fn files_that_begin_as_php_code_are_not_sent() {
             false => show(&site, &Route::Forbidden),
         };
         assert_eq!(
-            show(&site, &site.route(&format!("/{name}"))),
+            show(&site, &site.route(format!("/{name}"))),
             expected,
             "{name}"
         );

@@ -71,6 +71,31 @@ void hearth_report_exception(void)
 	OBJ_RELEASE(exception);
 }
 
+/* The frame goes on at what was noted when the exception was thrown; one that is thrown meanwhile would note another place. */
+void hearth_exception_put_aside(hearth_pending *pending)
+{
+	zend_execute_data *frame = EG(current_execute_data);
+
+	*pending = (hearth_pending){EG(exception), EG(opline_before_exception), frame, frame ? frame->opline : NULL};
+	EG(exception) = NULL;
+}
+
+/* What was thrown meanwhile is dropped, if one was put aside. */
+void hearth_exception_take_back(const hearth_pending *pending)
+{
+	if (!pending->exception) {
+		return;
+	}
+	if (EG(exception)) {
+		OBJ_RELEASE(EG(exception));
+	}
+	EG(exception) = pending->exception;
+	EG(opline_before_exception) = pending->before;
+	if (pending->frame) {
+		pending->frame->opline = pending->opline;
+	}
+}
+
 /*
  * The same for what a task ended with, as a line of that task's request. It happens wherever the last reference goes, so an
  * exception may be under way there: that one stays. The other's class may describe itself, in PHP code.
@@ -78,17 +103,14 @@ void hearth_report_exception(void)
 void hearth_report_unseen(zend_object *exception, void *owner)
 {
 	static const char where[] = "\n  thrown in a task that nobody awaited";
-	zend_object *pending = EG(exception);
-	const zend_op *before = EG(opline_before_exception);
-	zend_execute_data *frame = EG(current_execute_data);
-	const zend_op *opline = frame ? frame->opline : NULL;
 	zend_string *text, *line;
 	hearth_section section;
+	hearth_pending pending;
 
 	if (!is_worth_a_report(exception)) {
 		return;
 	}
-	EG(exception) = NULL;
+	hearth_exception_put_aside(&pending);
 	hearth_section_enter(&section);
 	text = hearth_describe_exception(exception);
 	hearth_section_leave(&section);
@@ -96,11 +118,7 @@ void hearth_report_unseen(zend_object *exception, void *owner)
 	hearth_on_task_log(owner, HEARTH_LOG_ERROR, (hearth_str){ZSTR_VAL(line), ZSTR_LEN(line)});
 	zend_string_release(line);
 	zend_string_release(text);
-	EG(exception) = pending;
-	EG(opline_before_exception) = before;
-	if (pending && frame) {
-		frame->opline = opline;
-	}
+	hearth_exception_take_back(&pending);
 }
 
 /* Our sapi_module.log_message. */

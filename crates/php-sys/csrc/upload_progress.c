@@ -9,17 +9,12 @@ static zend_result (*record)(unsigned int event, void *data, void **extra);
 /* Where the parser ends early, an exception is under way; with that, serialize() would write an empty session. */
 static zend_result record_in_peace(unsigned int event, void *data, void **extra)
 {
-	zend_object *pending = EG(exception);
+	hearth_pending pending;
 	zend_result result;
 
-	EG(exception) = NULL;
+	hearth_exception_put_aside(&pending);
 	result = record(event, data, extra);
-	if (pending) {
-		if (EG(exception)) {
-			OBJ_RELEASE(EG(exception));
-		}
-		EG(exception) = pending;
-	}
+	hearth_exception_take_back(&pending);
 	return result;
 }
 

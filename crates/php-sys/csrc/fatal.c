@@ -9,12 +9,24 @@
 
 typedef void (*step)(hearth_request_state *state);
 
+/*
+ * The error may have been that an output callback began a buffer: then the engine has freed the stack of buffers, and the next
+ * ob_start() would write to it.
+ */
+static void mend_output(void)
+{
+	if (!(OG(flags) & PHP_OUTPUT_ACTIVATED)) {
+		php_output_activate();
+	}
+}
+
 /* Each step may meet a fatal error of its own; the next one follows all the same. */
 static void attempt(hearth_task *task, step run)
 {
 	EG(current_execute_data) = NULL;
 	EG(active_fiber) = NULL;
 	EG(exception) = NULL;
+	mend_output();
 	zend_try {
 		run(task->request);
 		hearth_bail_out_of_memory();

@@ -43,6 +43,12 @@ return function (Hearth\Request $request) {
             (new Fiber(fn () => filtered(function () { usleep(1000); trigger_error('in a filter', E_USER_ERROR); })))->start();
             return 'not reached';
         case '/break': filtered(function () { usleep(1000); trigger_error('in a filter', E_USER_ERROR); }); return 'not reached';
+        case '/buffer-in-callback':
+            register_shutdown_function(function () { ob_start(); echo 'lost'; ob_end_clean(); });
+            ob_start(function (string $text) { ob_start(); return $text; });
+            echo 'text';
+            ob_end_flush();
+            return 'not reached';
         case '/slow': UNTIL_GO return 'slow done';
         default: filtered(fn () => usleep(1000)); return 'fine';
     }
@@ -74,6 +80,20 @@ fn a_header_callback_may_wait_while_a_task_echoes() {
         assert_eq!(answer.status, 201);
         assert_eq!(answer.text(), format!("before {}", "x".repeat(9000)));
     }
+    server.stop();
+}
+
+/// The engine frees the stack of buffers before it raises this error.
+#[test]
+fn a_shutdown_function_may_begin_a_buffer_after_an_output_callback_did() {
+    let server = app();
+    let mut slow = server.connect();
+    slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(server.get("/buffer-in-callback").status, 500);
+    let_go(&server);
+    assert_eq!(ok(&slow.response()), "slow done");
+    assert_eq!(ok(&server.get("/")), "fine");
     server.stop();
 }
 

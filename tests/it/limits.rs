@@ -265,7 +265,7 @@ fn temporary_files_have_a_limit_together() {
     }
 }
 
-/// S31: `post_max_size` is asked before a byte is stored, whoever serves.
+/// S31: `post_max_size` is asked before a byte is stored, in both dispatches.
 #[test]
 fn a_body_larger_than_the_app_takes_is_refused_at_once() {
     for dispatch in ["balanced", "direct"] {

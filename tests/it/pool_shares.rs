@@ -97,7 +97,7 @@ fn ask(client: &mut Client, path: &str) -> String {
     ok(&client.response())
 }
 
-/// So many clients of one worker and so many of the other.
+/// The numbers of clients of one worker and of the other.
 fn clients(server: &Server, counts: [usize; 2]) -> Vec<(Client, usize)> {
     let mut by_worker: HashMap<String, usize> = HashMap::new();
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! Loans with faults, cancellations and exits: no place, no waiter and no healthy transaction is lost.
 //!
-//! `SOAK_LOANS=1000000 cargo test -p it -- pool_soak` makes so many; `SOAK_SEED=7` begins with another seed.
+//! `SOAK_LOANS=1000000 cargo test -p it -- pool_soak` makes that many loans; `SOAK_SEED=7` begins with another seed.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Every so many requests there is one whose client leaves.
+/// Sends requests until one shows a problem or `loans` were made; every ninth client leaves.
 fn ask(server: &Server, seeds: &AtomicU64, loans: u64) -> (u64, Vec<String>) {
     let (mut committed, mut problems) = (0, Vec::new());
     let mut client = server.connect();

@@ -12,7 +12,7 @@ use libc::c_int;
 
 use crate::{installed, owners};
 
-/// So many numbers stay taken; then the oldest is let go, whose task has long gone on.
+/// The most numbers that stay taken. One more frees the oldest, whose task has long gone on.
 const MOST: usize = 64;
 
 static SEVERED: Mutex<VecDeque<c_int>> = Mutex::new(VecDeque::new());

@@ -16,7 +16,7 @@ use crate::stream::Stream;
 /// Descriptors below this are left to PHP and its libraries, of which `select()` takes no others.
 pub const RESERVED_DESCRIPTORS: u32 = 1024;
 
-/// So many, of those that this process may have; fewer where there are few.
+/// The most descriptors that connections may take: those of this process without the ones reserved for PHP, at least half.
 fn most_descriptors() -> u64 {
     let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let reserved = u64::from(RESERVED_DESCRIPTORS);

@@ -9,7 +9,7 @@ use crate::life::{LEAVING, Life, Phase, now_ms};
 use crate::pace::MinPace;
 use crate::settings::{Settings, or_longest};
 
-/// One part in so many of the idle ones ends at a time.
+/// The fraction of the idle connections, as its denominator, that ends at a time.
 const IDLE_PART: usize = 64;
 
 /// Milliseconds in which a request may be on its way on a connection that looks idle.

@@ -139,12 +139,12 @@ impl Life {
         self.writes.begin();
     }
 
-    /// So many bytes of a body have come; `waits`: more are waited for.
+    /// Counts bytes of a body that have come; `waits`: more are waited for.
     pub(crate) fn reads(&self, waits: bool, came: usize) {
         self.reads.moved(came, waits);
     }
 
-    /// So many bytes of an answer were written; `waits`: there was no room for all.
+    /// Counts bytes of an answer that were written; `waits`: there was no room for all.
     pub(crate) fn writes(&self, waits: bool, moved: usize) {
         self.writes.moved(moved, waits);
     }

@@ -36,7 +36,7 @@ impl Pace {
         self.moved.set(0);
     }
 
-    /// So many bytes have moved, and more are waited for or not.
+    /// Counts bytes that have moved; `waits`: more are waited for.
     pub(crate) fn moved(&self, bytes: usize, waits: bool) {
         let since = self.since.get();
         if since == 0 {

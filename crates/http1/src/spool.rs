@@ -1,4 +1,4 @@
-//! Temporary files without a name, for bodies and answers that wait: so many bytes in all, in this process.
+//! Temporary files without a name, for bodies and answers that wait. Their bytes in all are bounded, per process.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};

@@ -210,7 +210,7 @@ pub enum FromFront {
     Ready,
     /// It cannot start.
     Failed { message: String },
-    /// Requests wait, no worker can take one, and processors have nothing to do: so many more workers would help.
+    /// Requests wait, no worker can take one, and processors have nothing to do. The number is that of further workers that would help.
     Short { workers: u32 },
     /// Something went wrong that somebody should read.
     Trouble { message: String },

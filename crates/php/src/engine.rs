@@ -6,6 +6,7 @@ use std::path::Path;
 
 use php_sys as sys;
 
+use crate::host::on_engine_thread;
 use crate::ini::{ini_line, ini_mistake};
 
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
@@ -295,8 +296,8 @@ pub fn remove_temporary_files() {
 
 /// Is too much of `memory_limit` in use for another request? Asked after a fatal error, which frees nothing.
 pub fn heap_is_full() -> bool {
-    // SAFETY: reads counters of the engine's allocator, on the engine's thread.
-    unsafe { sys::hearth_heap_is_full() }
+    // SAFETY: it reads counters of the engine's allocator, and this is the engine's thread.
+    on_engine_thread() && unsafe { sys::hearth_heap_is_full() }
 }
 
 /// May the code that runs now wait by leaving its task? False outside tasks and on other threads.

@@ -82,7 +82,7 @@ impl Incoming {
         Poll::Ready(())
     }
 
-    /// Before anything is read: ready when so many bytes are here, or all of the body.
+    /// Before anything is read: ready when that many bytes are here, or all of the body.
     pub(crate) fn poll_first(
         &mut self,
         most: u64,

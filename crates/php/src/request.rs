@@ -235,7 +235,7 @@ impl Request {
         self.incoming.borrow().error()
     }
 
-    /// Before the request runs: ready when so many bytes of its body are here, or all.
+    /// Before the request runs: ready when that many bytes of its body are here, or all.
     pub fn poll_first_of_body(
         &self,
         most: u64,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use php_sys as sys;
 
-use crate::host::{host, is_forked};
+use crate::host::{host, is_forked, on_engine_thread};
 use crate::task::{TaskCell, current};
 
 /// Why a wait ends early.
@@ -61,14 +61,18 @@ pub fn is_unwinding() -> bool {
 /// A wait of the running task on this descriptor was ended early: the answer to a question may still come there. C code
 /// that asked does not always say so (the end of a statement cannot), so a connection pool looks here.
 pub fn note_interrupted(fd: c_int) {
-    // SAFETY: called on the engine's thread, in a wait of the current task.
-    unsafe { sys::hearth_note_interrupted(fd) }
+    if on_engine_thread() {
+        // SAFETY: this is the engine's thread, which alone has the list and the current task.
+        unsafe { sys::hearth_note_interrupted(fd) }
+    }
 }
 
-/// Nothing comes on this descriptor any more.
+/// Nothing comes on this descriptor any more. What other threads close was never asked a question by a task.
 pub fn descriptor_closed(fd: c_int) {
-    // SAFETY: called on the engine's thread; a list of C's is looked at.
-    unsafe { sys::hearth_descriptor_closed(fd) }
+    if on_engine_thread() {
+        // SAFETY: this is the engine's thread, which alone has the list.
+        unsafe { sys::hearth_descriptor_closed(fd) }
+    }
 }
 
 /// Marks that Rust runs on the task's stack, so that libc hooks let its calls pass.

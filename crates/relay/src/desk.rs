@@ -312,8 +312,8 @@ impl Desk {
         word.load(SeqCst) & bit != 0
     }
 
-    /// How many requests can be begun at once: workers that sleep, and those that were woken and have not claimed yet, have
-    /// room for so many.
+    /// How many requests can be begun at once: the room of workers that sleep, and of those that were woken and have not
+    /// claimed yet.
     pub fn room(&self) -> usize {
         let seats = self.seats.borrow();
         let idle = seats

@@ -150,7 +150,7 @@ impl Seat {
         self.memory.seat(self.seat, SEAT_SIGNALS).load(SeqCst)
     }
 
-    /// So many requests this worker may take beside those that it has.
+    /// Publishes how many requests this worker may take beside those that it has.
     pub fn set_room(&self, room: u32) {
         let word = self.memory.seat(self.seat, SEAT_ROOM);
         word.store(u64::from(room), Relaxed);

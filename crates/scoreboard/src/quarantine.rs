@@ -28,7 +28,7 @@ const AT_ENTRIES: usize = 8;
 /// Fingerprint, epoch of the first death, end of its time, deaths.
 const ENTRY: usize = 4;
 const MAGIC: u64 = u64::from_le_bytes(*b"HQUARA\x01\x00");
-/// After so many deaths it is refused.
+/// The number of deaths after which a request is refused.
 const DEATHS: u64 = 2;
 
 /// The shared table. One process writes all of it but what [`Quarantine::acquit`] does.
@@ -90,7 +90,7 @@ impl Quarantine {
         state.max(1)
     }
 
-    /// Deaths noted so far: a request that begins now knows of so many.
+    /// Deaths noted so far, as a request that begins now remembers them.
     #[inline]
     #[must_use]
     pub fn epoch(&self) -> u64 {

@@ -20,7 +20,7 @@ impl Memory {
             .min_by_key(|memory| memory.available)
     }
 
-    /// Whether a tenth of it stays free when so many bytes more are used.
+    /// Whether a tenth of the memory stays free when that many further bytes are used.
     pub(crate) fn has_room(self, bytes: u64) -> bool {
         self.available.saturating_sub(bytes) >= self.total / 10
     }

@@ -58,7 +58,7 @@ pub(crate) struct Worker {
     has_door: Cell<bool>,
     /// With other workers to share connections with.
     pub(crate) spread: Option<Rc<Spread>>,
-    /// So many requests of the front's are answered here.
+    /// How many requests of the front are being answered here.
     serves: Cell<u32>,
     /// How many requests may be in flight (workers.concurrency).
     pub(crate) concurrency: u32,

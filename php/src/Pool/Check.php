@@ -146,7 +146,7 @@ final class Check
         }
     }
 
-    /** While somebody waits, all that are idle are of use. */
+    /** While a task waits for a connection, all idle ones are of use. */
     private function askAll(): void
     {
         for ($count = \count($this->store->idle); $count > 0 && $this->store->open && $this->store->idle !== [] && $this->store->waiters->count() > 0; --$count) {

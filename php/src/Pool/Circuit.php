@@ -51,7 +51,7 @@ final class Circuit
         return \max(0.0, $next - $now);
     }
 
-    /** Whether so many attempts have failed that one at a time is enough. */
+    /** Whether enough attempts have failed for one at a time to do. */
     public function isOpen(): bool
     {
         return $this->failures >= self::OPENS_AFTER;

@@ -180,7 +180,7 @@ final class Pdo extends \PDO
         $this->mindClass($entry, $class[0] ?? \PDOStatement::class);
     }
 
-    /** A statement of another class does not know the loan, and could run in somebody else's: its connection is lent once. */
+    /** A statement of another class does not know the loan, and could run in another task's: its connection is lent once. */
     private function mindClass(Entry $entry, string $class): void
     {
         if ($class !== \PDOStatement::class && !\is_a($class, Statement::class, true)) {

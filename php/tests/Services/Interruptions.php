@@ -23,7 +23,7 @@ trait Interruptions
         return \stream_socket_get_name(self::$silent, false);
     }
 
-    /** SQL that takes so many seconds and then says 1. */
+    /** SQL that takes that many seconds and then answers 1. */
     abstract protected static function sleeping(float $seconds): string;
 
     /** @return array<string, array{\Closure(self): mixed}> waits for something else than the pool's connection */

@@ -159,7 +159,7 @@ final class PoolFaultsTest extends PoolTestCase
         });
     }
 
-    /** Idle connections that answer nothing hold nobody up where the database answers new ones. */
+    /** Idle connections that answer nothing delay no borrower where the database answers new ones. */
     public function testDeadConnectionsDoNotHoldUpABorrower(): void
     {
         $this->inTask(function (): void {

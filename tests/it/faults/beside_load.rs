@@ -144,7 +144,7 @@ fn a_page_that_runs_out_of_memory_fifty_times_a_second_costs_the_others_nothing(
     }
 }
 
-/// So many of each kind, and the server's processes have two of each connection's descriptors at most.
+/// To the greatest that is allowed: this test has all the connections open, and the server's processes inherit the limit.
 fn raise_descriptor_limit() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     let raised = Rlimit {

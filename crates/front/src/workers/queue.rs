@@ -54,7 +54,7 @@ impl Queue {
         });
     }
 
-    /// A request waits, so many with it.
+    /// A request waits: with it `waiting` do.
     pub(super) fn enter(&self, now: Instant, waiting: usize) {
         if self.filled.get().is_none() {
             self.filled.set(Some(now));

@@ -43,7 +43,7 @@ impl Shortage {
         self.next.set(None);
     }
 
-    /// So many more workers would help now.
+    /// `workers` further workers would help now.
     fn short(&self, workers: usize, now: Instant) {
         let Some((next, pause)) = self.next.get() else {
             self.next.set(Some((now + PATIENCE, AGAIN)));

@@ -15,13 +15,13 @@ use crate::memory::{Memory, proportional};
 use crate::status::ElasticStatus;
 use crate::worker::{State, WorkerId};
 
-/// Workers are looked at so many times while they could be idle for long enough to leave.
+/// How many times workers are looked at within the time after which an idle one leaves.
 const LOOKS: u32 = 10;
 /// And not more often than this.
 const LEAST_PAUSE: Duration = Duration::from_millis(10);
-/// So often at most the log says that there can be no more workers.
+/// How often the log says at most that there can be no more workers.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
-/// For so long a worker is taken to cost what one has cost.
+/// How long the cost of a worker that was measured is taken to hold.
 const COST_HOLDS: Duration = Duration::from_secs(5);
 
 /// The limits, and what was done.
@@ -63,7 +63,7 @@ impl Elastic {
 }
 
 impl Server {
-    /// Requests wait and processors have nothing to do: so many more workers would help.
+    /// Requests wait and processors have nothing to do: `wanted` further workers would help.
     pub(super) fn grow(&mut self, wanted: u32) {
         let Some(number) = self.current.filter(|number| self.can_fork(*number)) else {
             return;

@@ -289,7 +289,9 @@ fn as_other_user(words: &[&str]) -> bool {
 
 #[test]
 fn a_worker_that_cannot_be_forked_is_tried_again_and_the_others_serve() {
-    if !as_other_user(&[&testkit::hearth().display().to_string(), "--version"]) {
+    // That user may not be let into the folder of this checkout.
+    let program = testkit::hearth().with_file_name("hearth-php");
+    if !as_other_user(&["test", "-x", &program.display().to_string()]) {
         eprintln!("skipped: no server can be started as another user here");
         return;
     }

@@ -164,6 +164,8 @@ static void run(zend_op_array *main)
 	frame->symbol_table = &variables;
 	frame->prev_execute_data = EG(current_execute_data);
 	zend_init_code_execute_data(frame, main, &unused);
+	/* As zend_execute() does: Xdebug 3.4 observes calls, and begins with the first. */
+	ZEND_OBSERVER_FCALL_BEGIN(frame);
 	zend_execute_ex(frame);
 	zend_vm_stack_free_call_frame(frame);
 	zend_hash_destroy(&variables);

@@ -7,6 +7,7 @@ mod boot;
 mod classic;
 mod classic_site;
 mod concurrency;
+mod control;
 mod deploy;
 mod error_handler;
 mod examples;

@@ -69,6 +69,36 @@ pub(crate) fn hearth(server: &Server, words: &[&str]) -> Output {
         .expect("hearth starts")
 }
 
+/// A user of no other process, for whom limits hold.
+pub(crate) const OTHER_USER: [&str; 6] = [
+    "setpriv",
+    "--reuid",
+    "54321",
+    "--regid",
+    "54321",
+    "--clear-groups",
+];
+
+pub(crate) fn as_other_user(words: &[&str]) -> bool {
+    let mut command = Command::new(OTHER_USER[0]);
+    let status = command.args(&OTHER_USER[1..]).args(words).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// What `sh -c` is told to start a server as that user; `None` where that cannot be.
+pub(crate) fn start_as_other_user() -> Option<String> {
+    // That user may not be let into the folder of this checkout.
+    let program = testkit::hearth().with_file_name("hearth-php");
+    if !as_other_user(&["test", "-x", &program.display().to_string()]) {
+        eprintln!("skipped: no server can be started as another user here");
+        return None;
+    }
+    Some(format!(
+        r#"chown -R 54321 "$TMPDIR" && exec {} "$@""#,
+        OTHER_USER.join(" ")
+    ))
+}
+
 /// A page of the admin server.
 pub(crate) fn admin(server: &Server, path: &str) -> Response {
     let line = server.expect_log("hearth: admin on http://");

@@ -1,11 +1,12 @@
 //! `reload`, `stop`, `status`: find the running server and ask it.
 
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use supervisor::{Reply, Verb};
+use supervisor::{Reply, Trust, Verb};
 
 use crate::fail;
 use crate::serve::gather;
@@ -19,12 +20,15 @@ pub(crate) fn ask(matches: &ArgMatches, verb: Verb) -> ExitCode {
         Ok(paths) => paths,
         Err(problems) => return fail(2, problems),
     };
-    let paths = match (control, &app) {
-        (Some(control), _) => vec![control],
-        (None, Some(app)) => config::control_candidates(app, &directories()),
+    let (paths, trust) = match (control, &app) {
+        (Some(control), _) => (vec![control], Trust::Named),
+        (None, Some(app)) => {
+            let paths = config::control_candidates(app, &directories());
+            (paths, Trust::Own)
+        }
         (None, None) => return fail(2, nobody_named(verb)),
     };
-    match supervisor::ask(&paths, verb) {
+    match supervisor::ask(&paths, trust, verb) {
         Ok(Some(reply)) => answer(reply, matches),
         Ok(None) => fail(1, nobody_there(&paths, app)),
         Err(e) => fail(1, format_args!("cannot talk to the server: {e}")),
@@ -88,8 +92,13 @@ fn nobody_there(paths: &[PathBuf], app: Option<PathBuf>) -> String {
 
 /// What there is to choose from, when nothing was named.
 fn nobody_named(verb: Verb) -> String {
+    let own = rustix::process::geteuid().as_raw();
     let sockets = directories()
         .into_iter()
+        .filter(|dir| {
+            dir.symlink_metadata()
+                .is_ok_and(|found| found.is_dir() && found.uid() == own)
+        })
         .filter_map(|dir| std::fs::read_dir(dir).ok())
         .flatten();
     let found: Vec<String> = sockets

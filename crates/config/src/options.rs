@@ -568,7 +568,8 @@ pub const OPTIONS: &[Opt] = &[
         group: Group::Operation,
         short: "The control socket of reload, stop and status",
         long: "Made from the path of the app below $XDG_RUNTIME_DIR/hearth, /run/hearth or /tmp/hearth-UID unless set. \
-               Mode 0600: only the same user may use it.",
+               Mode 0600: only the same user may use it. The server makes it in no directory that another user can write in, and \
+               reload, stop and status ask no server of another user; root does where this names the socket.",
     },
     Opt {
         key: "log.level",

@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Uid;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
@@ -43,11 +44,23 @@ pub enum Reply {
     Status(Box<Status>),
 }
 
-/// Ask the server that listens at the first of these paths where one does. `None`: nobody answers at any.
-pub fn ask(paths: &[PathBuf], verb: Verb) -> io::Result<Option<Reply>> {
+/// Whose servers are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// This user's and root's: for default paths, one of which is in `/tmp`, where every user can listen.
+    Own,
+    /// For root those of all users: for a path that was named.
+    Named,
+}
+
+/// Ask the server that listens at the first of these paths where one does. `None`: no server answers at any.
+pub fn ask(paths: &[PathBuf], trust: Trust, verb: Verb) -> io::Result<Option<Reply>> {
     for path in paths {
         match UnixStream::connect(path) {
-            Ok(stream) => return converse(stream, verb).map(Some),
+            Ok(stream) => {
+                check_owner(&stream, path, trust)?;
+                return converse(stream, verb).map(Some);
+            }
             Err(e)
                 if matches!(
                     e.kind(),
@@ -57,6 +70,26 @@ pub fn ask(paths: &[PathBuf], verb: Verb) -> io::Result<Option<Reply>> {
         }
     }
     Ok(None)
+}
+
+/// The kernel says which user listens; nothing is sent to another user's process, and nothing of it is shown.
+fn check_owner(stream: &UnixStream, path: &Path, trust: Trust) -> io::Result<()> {
+    let listener = rustix::net::sockopt::socket_peercred(stream)?.uid;
+    if is_trusted(listener, rustix::process::geteuid(), trust) {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        format!(
+            "{}: a process of user {} listens there, so nothing was asked; run this command as that user, or name the server's control socket with --control",
+            path.display(),
+            listener.as_raw()
+        ),
+    ))
+}
+
+fn is_trusted(listener: Uid, own: Uid, trust: Trust) -> bool {
+    listener == own || listener.is_root() || (own.is_root() && trust == Trust::Named)
 }
 
 fn converse(mut stream: UnixStream, verb: Verb) -> io::Result<Reply> {
@@ -107,21 +140,28 @@ fn bind(path: &Path) -> Result<UnixSocket, Error> {
     })
 }
 
-/// A directory that is ours alone; in `/tmp` somebody else may have made it before us.
+/// Make this directory for this user alone. In `/tmp` another user may have made it before, or a symbolic link of that name:
+/// then no socket is made in it.
 fn private_directory(path: &Path) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(path) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
         _ => {}
     }
     let found = path.symlink_metadata()?;
-    if found.is_dir()
-        && found.uid() == rustix::process::geteuid().as_raw()
-        && found.mode() & 0o022 == 0
-    {
+    let why = if !found.is_dir() {
+        "is no directory".into()
+    } else if found.uid() != rustix::process::geteuid().as_raw() {
+        format!("belongs to user {}", found.uid())
+    } else if found.mode() & 0o022 != 0 {
+        format!(
+            "has mode {:04o}, so other users may write in it",
+            found.mode() & 0o7777
+        )
+    } else {
         return Ok(());
-    }
+    };
     Err(io::Error::other(format!(
-        "{} does not belong to this user alone",
+        "{} {why}; remove it, or set XDG_RUNTIME_DIR to a directory of this user",
         path.display()
     )))
 }
@@ -221,10 +261,30 @@ mod tests {
         std::fs::set_permissions(&open_to_all, std::fs::Permissions::from_mode(0o777)).unwrap();
         let socket = open(None, &[open_to_all.join("s"), private.join("s")]).unwrap();
         assert_eq!(socket.path, private.join("s"));
-        assert!(matches!(
-            open(None, &[open_to_all.join("s")]),
-            Err(Error::Control { .. })
-        ));
+        let error = open(None, &[open_to_all.join("s")]).unwrap_err();
+        assert!(error.to_string().contains("has mode 0777"), "{error}");
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_directory_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (link, target) = (dir.path().join("link"), dir.path().join("target"));
+        std::fs::create_dir(&target).unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let error = open(None, &[link.join("s")]).unwrap_err().to_string();
+        assert!(error.contains("is no directory; remove it"), "{error}");
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_own_servers_and_those_of_root_are_asked() {
+        let [root, mine, other] = [0, 1000, 1001].map(Uid::from_raw);
+        for trust in [Trust::Own, Trust::Named] {
+            assert!(is_trusted(mine, mine, trust) && is_trusted(root, mine, trust));
+            assert!(!is_trusted(other, mine, trust));
+        }
+        assert!(is_trusted(other, root, Trust::Named));
+        assert!(!is_trusted(other, root, Trust::Own));
     }
 
     #[test]
@@ -232,6 +292,7 @@ mod tests {
         assert!(
             ask(
                 &["/nonexistent/a".into(), "/nonexistent/b".into()],
+                Trust::Own,
                 Verb::Status
             )
             .unwrap()

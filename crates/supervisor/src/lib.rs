@@ -33,7 +33,7 @@ mod watch;
 mod worker;
 
 pub use boot::{Booted, check};
-pub use control::{Reply, Verb, ask};
+pub use control::{Reply, Trust, Verb, ask};
 pub use error::Error;
 pub use ipc::BootFailure;
 pub use program::{Program, programs};

@@ -14,7 +14,7 @@ use testkit::{Server, ServerBuilder, kill};
 
 use crate::front::metric;
 use crate::load::{Done, meanwhile};
-use crate::support::{eventually, ok};
+use crate::support::{as_other_user, eventually, ok, start_as_other_user};
 
 const APP: &str = r#"return function (Hearth\Request $request) {
     switch ($request->path) {
@@ -273,32 +273,11 @@ fn connections_beyond_the_descriptors_wait_and_those_that_are_there_go_on() {
     }
 }
 
-/// A user of no other process, for whom limits hold.
-const OTHER_USER: [&str; 6] = [
-    "setpriv",
-    "--reuid",
-    "54321",
-    "--regid",
-    "54321",
-    "--clear-groups",
-];
-
-fn as_other_user(words: &[&str]) -> bool {
-    succeeds(OTHER_USER[0], &[&OTHER_USER[1..], words].concat())
-}
-
 #[test]
 fn a_worker_that_cannot_be_forked_is_tried_again_and_the_others_serve() {
-    // That user may not be let into the folder of this checkout.
-    let program = testkit::hearth().with_file_name("hearth-php");
-    if !as_other_user(&["test", "-x", &program.display().to_string()]) {
-        eprintln!("skipped: no server can be started as another user here");
+    let Some(start) = start_as_other_user() else {
         return;
-    }
-    let start = format!(
-        r#"chown -R 54321 "$TMPDIR" && exec {} "$@""#,
-        OTHER_USER.join(" ")
-    );
+    };
     for dispatch in ["direct", "balanced"] {
         let server = app(dispatch).inside(["sh", "-c", &start, "sh"]).start();
         let zygote = server.zygotes()[0].to_string();

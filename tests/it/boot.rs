@@ -97,6 +97,14 @@ fn mistakes_in_the_configuration_are_reported_together() {
 }
 
 #[test]
+fn a_flag_that_was_replaced_names_its_successors() {
+    let builder = Server::script("return fn () => 'x';").args(["--stall-timeout", "5"]);
+    let tip = "tip: \"--stall-timeout\" is now --body-timeout and --send-timeout";
+    let stopped = refused(builder, 2, &["'--stall-timeout'", tip]);
+    assert!(!stopped.log.contains("--stop-timeout"), "{}", stopped.log);
+}
+
+#[test]
 fn a_connection_left_open_at_boot_is_named_and_the_app_booted_in_each_worker() {
     let server = Server::script(
         "$peer = stream_socket_client(getenv('PEER')); return fn () => (string) getmypid() . (is_resource($GLOBALS['peer'] ?? null) ? ' open' : ' open?');",

@@ -1,5 +1,6 @@
 //! The command line, for clap. Options come from the table of `config`.
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 it ran and failed, 2 wrong usage or configuration.";
@@ -28,6 +29,24 @@ pub(crate) fn command() -> Command {
             config(),
             load(),
         ])
+}
+
+/// The tip for a flag that was replaced names its successors, not the flag that is written most like it.
+pub(crate) fn name_successors(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let Some(tip) = config::successors(flag) else {
+        return error;
+    };
+    // The usage has the proposed flag too.
+    error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::Usage);
+    error.insert(
+        ContextKind::Suggested,
+        ContextValue::StyledStrs(vec![tip.into()]),
+    );
+    error
 }
 
 fn serve() -> Command {

@@ -25,7 +25,10 @@ fn main() -> ExitCode {
         // The supervisor starts this.
         Some("front") => front::main(build_id::BUILD_ID),
         Some("--version" | "-V") => serve::version(),
-        _ => dispatch(arguments::command().get_matches_from(words)),
+        _ => match arguments::command().try_get_matches_from(words) {
+            Ok(matches) => dispatch(matches),
+            Err(e) => arguments::name_successors(e).exit(),
+        },
     }
 }
 

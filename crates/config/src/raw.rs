@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::options::{Kind, OPTIONS, Opt};
 use crate::problem::Problem;
+use crate::replaced::successors;
 
 /// Who said it. In rising order of precedence.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -307,6 +308,9 @@ fn from_kubernetes(name: &str) -> bool {
 }
 
 fn unknown(what: &str, name: &str, known: impl Iterator<Item = String>) -> String {
+    if let Some(replaced) = successors(name) {
+        return replaced;
+    }
     let near = known
         .map(|candidate| {
             (

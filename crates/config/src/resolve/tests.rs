@@ -236,6 +236,18 @@ fn no_quote_of_an_ini_setting_is_left_open() {
 }
 
 #[test]
+fn an_option_that_was_replaced_names_its_successors() {
+    let file = "app = 'a.php'\n[http]\nstall_timeout = 5\n";
+    let text = said(Some(file), &[("HEARTH_HTTP_STALL_TIMEOUT", "5")], &[]).problems();
+    for part in [
+        r#"HEARTH_HTTP_STALL_TIMEOUT: "HEARTH_HTTP_STALL_TIMEOUT" is now HEARTH_HTTP_BODY_TIMEOUT and HEARTH_HTTP_SEND_TIMEOUT"#,
+        r#"DIR/hearth.toml:3: "http.stall_timeout" is now http.body_timeout and http.send_timeout"#,
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
 fn all_mistakes_are_reported_at_once() {
     let file = "app = 'a.php'\n\n[workers]\nconccurency = 3\ncount = 0\n[http]\nkeepalive_timeout = -1\n[php]\nini = 3\nversion = 8.4\n[nonsense]\nx = 1\n";
     let env = [

@@ -2,6 +2,8 @@
 
 use testkit::{Server, ServerBuilder, Stopped};
 
+use crate::support::{hearth, start_as_other_user};
+
 #[track_caller]
 fn refused(builder: ServerBuilder, code: i32, parts: &[&str]) -> Stopped {
     match builder.try_start() {
@@ -102,6 +104,46 @@ fn a_flag_that_was_replaced_names_its_successors() {
     let tip = "tip: \"--stall-timeout\" is now --body-timeout and --send-timeout";
     let stopped = refused(builder, 2, &["'--stall-timeout'", tip]);
     assert!(!stopped.log.contains("--stop-timeout"), "{}", stopped.log);
+}
+
+#[test]
+fn php_as_root_is_told_once_and_refused_under_systemd() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: this is not root");
+        return;
+    }
+    let app = || Server::script("return fn () => 'x';").args(["--workers", "2"]);
+    let server = app().start();
+    assert!(hearth(&server, &["reload", "app.php"]).status.success());
+    let told = server.stop().log.matches("php runs as root").count();
+    assert_eq!(told, 1);
+    for name in ["NOTIFY_SOCKET", "INVOCATION_ID"] {
+        refused(
+            app().env(name, "x"),
+            1,
+            &["run as root", "User=", "--allow-root"],
+        );
+    }
+    let server = app()
+        .args(["--allow-root"])
+        .env("INVOCATION_ID", "x")
+        .start();
+    let log = server.stop().log;
+    assert!(!log.contains("as root"), "{log}");
+}
+
+#[test]
+fn php_as_another_user_is_not_warned_of() {
+    let Some(start) = start_as_other_user() else {
+        return;
+    };
+    let server = Server::script("return fn () => (string) posix_geteuid();")
+        .inside(["sh", "-c", &start, "sh"])
+        .env("INVOCATION_ID", "x")
+        .start();
+    assert_eq!(server.get("/").text(), "54321");
+    let log = server.stop().log;
+    assert!(!log.contains("as root"), "{log}");
 }
 
 #[test]

@@ -130,7 +130,8 @@ impl ServiceManager {
     /// The server with `NOTIFY_SOCKET`.
     pub(crate) fn start(&self, server: ServerBuilder) -> Server {
         let path = self.directory() + "/notify";
-        server.env("NOTIFY_SOCKET", path).start()
+        let server = server.args(["--allow-root"]).env("NOTIFY_SOCKET", path);
+        server.start()
     }
 
     pub(crate) fn told(&self) -> String {

@@ -310,6 +310,18 @@ pub const OPTIONS: &[Opt] = &[
                All sources add up; for one key the flag wins over the environment, and that over the file.",
     },
     Opt {
+        key: "php.allow_root",
+        flag: Some("allow-root"),
+        value: "",
+        kind: Kind::Switch,
+        default: "false",
+        group: Group::Php,
+        short: "Let PHP run as root, without a warning",
+        long: "PHP runs as the user that starts Hearth. If that is root, a hole in the app opens the whole machine: the server warns, \
+               and does not start under systemd (`NOTIFY_SOCKET` or `INVOCATION_ID` is set), where `User=` in the unit names \
+               another. This is what `-R` is to php-fpm; for containers whose only user is root.",
+    },
+    Opt {
         key: "php.display_errors",
         flag: Some("display-errors"),
         value: "",

@@ -37,6 +37,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         max_memory: r.bytes("workers.max_memory"),
         php: r.one("php.version", value::version).flatten(),
         ini: r.ini(),
+        allow_root: r.switch("php.allow_root"),
         display_errors: match raw.winner("php.display_errors") {
             Some(_) => r.switch("php.display_errors"),
             None => watch,

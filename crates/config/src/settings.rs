@@ -114,6 +114,8 @@ pub struct Settings {
     /// `8.4`; `None`: the highest found.
     pub php: Option<String>,
     pub ini: Vec<(String, String)>,
+    /// PHP may run as root.
+    pub allow_root: bool,
     pub display_errors: bool,
     pub request_timeout: Duration,
     pub request_grace: Duration,

@@ -12,6 +12,10 @@ use crate::holder::Holder;
 pub enum Error {
     #[error("there is no app at {}; name the script that returns the handler, or the folder of a site", .0.display())]
     NoApp(PathBuf),
+    #[error(
+        "PHP would run as root: name another user by User= in the unit, or allow it with --allow-root"
+    )]
+    Root,
     #[error("cannot listen on {address}: {source}{}", hint(.source))]
     Listen { address: String, source: io::Error },
     #[error("cannot listen on {address}: the address is in use{}; stop that process or choose another port", held(.holder))]

@@ -4,6 +4,13 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
+/// This process is of a unit.
+pub(crate) fn is_parent() -> bool {
+    ["NOTIFY_SOCKET", "INVOCATION_ID"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some())
+}
+
 /// Tell systemd; a service manager that is gone is not our problem.
 pub(crate) fn tell(state: &str) {
     let Some(path) = std::env::var_os("NOTIFY_SOCKET") else {

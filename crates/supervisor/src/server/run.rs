@@ -28,11 +28,26 @@ pub fn run(settings: Settings, reread: Reread, build: &'static str) -> Result<()
     if !boot::app_exists(&settings) {
         return Err(Error::NoApp(settings.app));
     }
+    check_user(&settings)?;
     raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(serve(settings, reread, build))
+}
+
+/// PHP runs as the user of this process.
+fn check_user(settings: &Settings) -> Result<(), Error> {
+    if settings.allow_root || !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    if systemd::is_parent() {
+        return Err(Error::Root);
+    }
+    log::warning!(
+        "php runs as root, and what breaks into the app is root too; start hearth as another user, or allow this with --allow-root"
+    );
+    Ok(())
 }
 
 async fn serve(settings: Settings, reread: Reread, build: &'static str) -> Result<(), Error> {

@@ -152,6 +152,9 @@ impl ServerBuilder {
             command.args(["--listen", "127.0.0.1:0"]);
         }
         command.args(&self.arguments);
+        // A service may run the tests; their servers are none.
+        command.env_remove("NOTIFY_SOCKET");
+        command.env_remove("INVOCATION_ID");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
             .env("XDG_RUNTIME_DIR", directory)

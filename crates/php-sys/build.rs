@@ -49,6 +49,7 @@ const SOURCES: &[&str] = &[
     "library_functions.c",
     "no_suspend.c",
     "persistent.c",
+    "pool_calls.c",
     "pool_entry.c",
     "request.c",
     "request_body.c",

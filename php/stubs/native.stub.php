@@ -307,13 +307,14 @@ namespace Hearth\Internal {
     final class Ledger
     {
         /**
+         * @param string $name of the pool
          * @param Waiters $waiters who is served by what comes back in order
          * @param \Closure(\Hearth\Pool\Entry, bool, bool): void $returned gets what came back when its task ended and was not handed
          *     on; whether it is in order; and whether a wait for an answer was ended early in that task
          * @param bool $binds whether `current()` tells
          * @param bool $autoReturn whether loans come back when their task ends
          */
-        public function __construct(Waiters $waiters, Histogram $borrowTime, Histogram $useTime, \Closure $returned, bool $binds, bool $autoReturn)
+        public function __construct(string $name, Waiters $waiters, Histogram $borrowTime, Histogram $useTime, \Closure $returned, bool $binds, bool $autoReturn)
         {
         }
 
@@ -344,6 +345,11 @@ namespace Hearth\Internal {
 
         /** Its loan is over. Tells whether it is in order: nothing to reset, no reason to close it. */
         public function takeBack(\Hearth\Pool\Entry $entry): bool
+        {
+        }
+
+        /** It is of the pool no more: calls on its connection are not refused any longer. */
+        public function forget(\Hearth\Pool\Entry $entry): void
         {
         }
 

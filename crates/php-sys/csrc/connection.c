@@ -82,14 +82,21 @@ static const void *of_socket(zend_object *object)
 	return Z_TYPE_P(stream) == IS_RESOURCE ? hearth_connection_of_stream(stream) : object;
 }
 
-/* The objects of one connection have the same; NULL if there is none. */
-const void *hearth_connection_of_object(zend_object *object)
+const zend_class_entry *hearth_internal_class(const zend_object *object)
 {
 	const zend_class_entry *ce = object->ce;
 
 	while (ce->type == ZEND_USER_CLASS && ce->parent) {
 		ce = ce->parent;
 	}
+	return ce;
+}
+
+/* The objects of one connection have the same; NULL if there is none. */
+const void *hearth_connection_of_object(zend_object *object)
+{
+	const zend_class_entry *ce = hearth_internal_class(object);
+
 	if (is_a(ce, pdo)) {
 		return php_pdo_dbh_fetch_inner(object);
 	}

@@ -27,16 +27,6 @@ static bool is_module(const zend_module_entry *module, const char *name)
 	return module && strcasecmp(module->name, name) == 0;
 }
 
-static const zend_class_entry *internal_root(const zend_object *object)
-{
-	const zend_class_entry *ce = object->ce;
-
-	while (ce->type == ZEND_USER_CLASS && ce->parent) {
-		ce = ce->parent;
-	}
-	return ce;
-}
-
 /* ---- the list ---- */
 
 void hearth_note_interrupted(int fd)
@@ -118,7 +108,7 @@ bool hearth_is_interrupted(zval *connection, uint64_t task)
 	if (hearth_socket_of(connection, &fd)) {
 		return has_descriptor(fd);
 	}
-	if (hearth_waits_in_its_calls(internal_root(Z_OBJ_P(connection)))) {
+	if (hearth_waits_in_its_calls(hearth_internal_class(Z_OBJ_P(connection)))) {
 		return has_call_on(hearth_connection_of_object(Z_OBJ_P(connection)));
 	}
 	return has_task(task);

@@ -12,6 +12,7 @@ typedef struct {
 	struct hearth_loan *outside;     /* lent where no task runs */
 	zend_object *waiters, *borrow_time, *use_time;
 	zval returned;
+	zend_string *name;
 	zend_long process;               /* a fork leaves its loans to its parent */
 	bool binds, auto_return;
 	bool hands_on;                   /* not while the pool is paused */
@@ -100,6 +101,9 @@ static bool note_return(ledger *self, zend_object *entry)
 {
 	double now = hearth_monotonic();
 
+	if (UNEXPECTED(hearth_pool_entry_is_first_loan(entry))) {
+		hearth_pool_calls_watch(entry, self, self->name);
+	}
 	hearth_histogram_record(self->use_time, hearth_pool_entry_return(entry, now));
 	return !hearth_pool_entry_is_interrupted(entry) && hearth_pool_entry_is_sound(entry, now) && (!self->resets || (self->shows && hearth_pool_entry_is_unchanged(entry)));
 }
@@ -158,6 +162,8 @@ static void free_ledger(zend_object *object)
 	ledger *self = ledger_of(object);
 
 	if (self->waiters) {
+		hearth_pool_calls_forget(self, NULL);
+		zend_string_release(self->name);
 		OBJ_RELEASE(self->waiters);
 		OBJ_RELEASE(self->borrow_time);
 		OBJ_RELEASE(self->use_time);
@@ -178,10 +184,12 @@ ZEND_METHOD(Hearth_Internal_Ledger, __construct)
 {
 	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
 	zend_object *waiters, *borrow_time, *use_time;
+	zend_string *name;
 	zval *returned;
 	bool binds, auto_return;
 
-	ZEND_PARSE_PARAMETERS_START(6, 6)
+	ZEND_PARSE_PARAMETERS_START(7, 7)
+		Z_PARAM_STR(name)
 		Z_PARAM_OBJ_OF_CLASS(waiters, hearth_waiters_ce)
 		Z_PARAM_OBJ_OF_CLASS(borrow_time, hearth_histogram_ce)
 		Z_PARAM_OBJ_OF_CLASS(use_time, hearth_histogram_ce)
@@ -189,6 +197,7 @@ ZEND_METHOD(Hearth_Internal_Ledger, __construct)
 		Z_PARAM_BOOL(binds)
 		Z_PARAM_BOOL(auto_return)
 	ZEND_PARSE_PARAMETERS_END();
+	self->name = zend_string_copy(name);
 	GC_ADDREF(self->waiters = waiters);
 	GC_ADDREF(self->borrow_time = borrow_time);
 	GC_ADDREF(self->use_time = use_time);
@@ -283,6 +292,17 @@ ZEND_METHOD(Hearth_Internal_Ledger, begin)
 	self->process = hearth_process_id();
 	forget_loans(self, NULL);
 	forget_loans(self, borrower());
+	hearth_pool_calls_forget(self, NULL);
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, forget)
+{
+	zend_object *entry;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
+	ZEND_PARSE_PARAMETERS_END();
+	hearth_pool_calls_forget(ledger_of(Z_OBJ_P(ZEND_THIS)), entry);
 }
 
 ZEND_METHOD(Hearth_Internal_Ledger, handOn)
@@ -309,7 +329,8 @@ ZEND_METHOD(Hearth_Internal_Ledger, know)
 
 /* ---- tables ---- */
 
-ZEND_BEGIN_ARG_INFO_EX(arginfo_construct, 0, 0, 6)
+ZEND_BEGIN_ARG_INFO_EX(arginfo_construct, 0, 0, 7)
+	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
 	ZEND_ARG_OBJ_INFO(0, waiters, Hearth\\Internal\\Waiters, 0)
 	ZEND_ARG_OBJ_INFO(0, borrowTime, Hearth\\Internal\\Histogram, 0)
 	ZEND_ARG_OBJ_INFO(0, useTime, Hearth\\Internal\\Histogram, 0)
@@ -332,6 +353,9 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_lend, 0, 2, IS_VOID, 0)
 ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_begin, 0, 0, IS_VOID, 0)
 ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_forget, 0, 1, IS_VOID, 0)
+	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
+ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_hand_on, 0, 1, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, handsOn, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -348,6 +372,7 @@ static const zend_function_entry methods[] = {
 	ZEND_ME(Hearth_Internal_Ledger, lend, arginfo_lend, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_Ledger, takeBack, arginfo_entry_bool, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_Ledger, begin, arginfo_begin, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, forget, arginfo_forget, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_Ledger, handOn, arginfo_hand_on, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_Ledger, know, arginfo_know, ZEND_ACC_PUBLIC)
 	ZEND_FE_END

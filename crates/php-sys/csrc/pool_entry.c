@@ -6,11 +6,14 @@
 #include "pool_entry.h"
 
 #define PROPERTIES(X) X(connection) X(state) X(owner) X(depth) X(lease) X(borrowedAt) X(usedAt) X(wornOutAt) X(doomed) X(watched) \
-	X(dirty) X(statements) X(attributes) X(trace)
+	X(dirty) X(statements) X(attributes) X(trace) X(usedBy)
 #define DECLARE(name) uint32_t name;
 
 zend_class_entry *hearth_pool_entry_ce;
 static struct { PROPERTIES(DECLARE) } at;
+/* Cases of Hearth\Pool\State. */
+static zend_object *lent, *reserved;
+
 static uint32_t place_of(const char *name)
 {
 	zend_property_info *info = zend_hash_str_find_ptr(&hearth_pool_entry_ce->properties_info, name, strlen(name));
@@ -51,8 +54,6 @@ static void set_state(zend_object *entry, const char *name, zend_object **known)
 
 void hearth_pool_entry_lend(zend_object *entry, zend_long owner, double now)
 {
-	static zend_object *lent;
-
 	set_state(entry, "Lent", &lent);
 	ZVAL_LONG(property(entry, at.owner), owner);
 	ZVAL_LONG(property(entry, at.depth), 1);
@@ -61,8 +62,6 @@ void hearth_pool_entry_lend(zend_object *entry, zend_long owner, double now)
 
 double hearth_pool_entry_return(zend_object *entry, double now)
 {
-	static zend_object *reserved;
-
 	ZVAL_DOUBLE(property(entry, at.usedAt), now);
 	Z_LVAL_P(property(entry, at.lease))++;
 	set_state(entry, "Reserved", &reserved);
@@ -91,4 +90,31 @@ bool hearth_pool_entry_is_unchanged(zend_object *entry)
 	return Z_TYPE_P(property(entry, at.watched)) == IS_TRUE && Z_TYPE_P(property(entry, at.dirty)) == IS_FALSE
 		&& zend_hash_num_elements(Z_ARRVAL_P(property(entry, at.attributes))) == 0
 		&& !hearth_in_transaction(property(entry, at.connection));
+}
+
+bool hearth_pool_entry_is_first_loan(zend_object *entry)
+{
+	return Z_LVAL_P(property(entry, at.lease)) == 0;
+}
+
+bool hearth_pool_entry_is_lent(zend_object *entry)
+{
+	return lent && Z_OBJ_P(property(entry, at.state)) == lent;
+}
+
+bool hearth_pool_entry_is_lent_to(zend_object *entry, uint64_t task)
+{
+	return hearth_pool_entry_is_lent(entry) && (uint64_t) hearth_pool_entry_owner(entry) == task;
+}
+
+uint64_t hearth_pool_entry_user(zend_object *entry)
+{
+	return (uint64_t) (hearth_pool_entry_is_lent(entry) ? hearth_pool_entry_owner(entry) : Z_LVAL_P(property(entry, at.usedBy)));
+}
+
+zval *hearth_pool_entry_raw_connection(zend_object *entry)
+{
+	zval *connection = property(entry, at.connection);
+
+	return Z_TYPE_P(connection) == IS_OBJECT && Z_TYPE_P(property(entry, at.watched)) == IS_FALSE ? connection : NULL;
 }

@@ -17,5 +17,24 @@ bool hearth_pool_entry_is_interrupted(zend_object *entry);
 bool hearth_pool_entry_is_sound(zend_object *entry, double now);
 /* Nothing to reset; only for one whose statements are watched can that be said. */
 bool hearth_pool_entry_is_unchanged(zend_object *entry);
+/* No loan of it has come to an end before. */
+bool hearth_pool_entry_is_first_loan(zend_object *entry);
+bool hearth_pool_entry_is_lent(zend_object *entry);
+bool hearth_pool_entry_is_lent_to(zend_object *entry, uint64_t task);
+/* The task that may use it: its borrower, or the one in which the pool has code of the app's use it; 0: none. */
+uint64_t hearth_pool_entry_user(zend_object *entry);
+/* What its borrower has in its hands; NULL: nothing, because the library calls the connection for it, or because it was closed. */
+zval *hearth_pool_entry_raw_connection(zend_object *entry);
+
+/* ---- pool_calls.c ---- */
+
+/* How many connections have their calls looked at. */
+extern uint32_t hearth_pool_calls;
+/* From now on, calls on its connection are refused in tasks that have not borrowed it. */
+void hearth_pool_calls_watch(zend_object *entry, const void *ledger, zend_string *pool);
+/* No longer; NULL: those of all entries of that ledger. */
+void hearth_pool_calls_forget(const void *ledger, const zend_object *entry);
+/* Is the call on this connection refused? */
+bool hearth_pool_calls_refuse(const zend_execute_data *call, const void *what);
 
 #endif

@@ -113,6 +113,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->loans = NULL;
 	task->acts_for = 0;
+	task->starter = job == HEARTH_JOB_CALL && hearth_current ? hearth_task_id(hearth_current) : 0;
 	hearth_task_state_init(&task->saved);
 	return task;
 }

@@ -67,6 +67,7 @@ struct hearth_task {
 	hearth_used *used_in_arrays;     /* and what stands in the arrays of that call */
 	uint32_t used_in_arrays_count;
 	struct hearth_loan *loans;       /* what it has of connection pools: see ledger.c */
+	uint64_t starter;                /* the task that started it; 0 = none */
 	uint64_t acts_for;               /* the task that it runs a function for, which waits meanwhile; 0 = none */
 	const char *script, *code;
 	char mode;

@@ -3,6 +3,7 @@
  * entered: it would mix up two conversations, or free what the first one goes on to use.
  */
 #include "interrupted.h"
+#include "pool_entry.h"
 #include "watch.h"
 
 #define BUCKETS 256
@@ -231,6 +232,20 @@ static hearth_task *user_of(const void *const *what, uint32_t count, const heart
 	return NULL;
 }
 
+/* Has a pool lent it to another task, or to none? */
+static bool is_refused_by_pool(zend_execute_data *call)
+{
+	const void *what[HEARTH_MOST_USED];
+	uint32_t count = collect(call, what);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (hearth_pool_calls_refuse(call, what[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Has it a wrapper or a filter written in PHP, or is it no stream at all? */
 static bool may_run_php(zval *value)
 {
@@ -305,6 +320,9 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 	hearth_task *other;
 	nested_call *nested;
 
+	if (hearth_pool_calls && is_refused_by_pool(call)) {
+		return;
+	}
 	if (in_use) {
 		count = collect(call, what);
 		other = user_of(what, count, watch);

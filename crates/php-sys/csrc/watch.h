@@ -55,6 +55,8 @@ void hearth_use_learn(void);
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
 
 /* connection.c: the same address for all that belongs to one connection; NULL for what is none. */
+/* The class of an extension that it is an object of, or of a subclass. */
+const zend_class_entry *hearth_internal_class(const zend_object *object);
 const void *hearth_connection_of_object(zend_object *object);
 const void *hearth_connection_of_value(zval *value);
 const void *hearth_connection_of_stream(zval *value);

@@ -112,7 +112,7 @@ final class Check
     private function ask(Entry $entry): bool
     {
         $check = $this->options->check;
-        $works = $check === null ? $this->connector->driver()->check($entry) : $check($entry->connection) !== false;
+        $works = $check === null ? $this->connector->driver()->check($entry) : $entry->useBy($check) !== false;
         $entry->provenAt = monotonic();
         $entry->suspect = false;
 

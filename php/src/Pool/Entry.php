@@ -22,6 +22,9 @@ final class Entry
     /** Counts the loans that are over; whatever remembers an older number has lost the connection. */
     public int $lease = 0;
 
+    /** The task in which the pool has code of the app's use it between two loans; 0: none. */
+    public int $usedBy = 0;
+
     public float $borrowedAt = 0.0;
     public float $usedAt;
 
@@ -89,5 +92,16 @@ final class Entry
         public readonly float $wornOutAt,
     ) {
         $this->usedAt = $this->provenAt = $createdAt;
+    }
+
+    /** Calls code of the app's with a connection that the pool has in its hands. */
+    public function useBy(\Closure $code): mixed
+    {
+        $this->usedBy = \Hearth\Internal\taskId();
+        try {
+            return $code($this->connection);
+        } finally {
+            $this->usedBy = 0;
+        }
     }
 }

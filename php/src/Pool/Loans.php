@@ -64,7 +64,7 @@ final class Loans
         $this->asks = $options->check !== null;
         $this->quick = $options->order === 'lifo' && $options->check === null && !$this->traces;
         $this->ledger = new Ledger(
-            $store->waiters, $statistics->borrowTime, $statistics->useTime, $this->returned(...), $options->bindToTask, $options->autoReturn,
+            $name, $store->waiters, $statistics->borrowTime, $statistics->useTime, $this->returned(...), $options->bindToTask, $options->autoReturn,
         );
         $this->ledger->know($this->resets, false);
         $this->serve(true);
@@ -89,6 +89,12 @@ final class Loans
         $this->driver = $driver;
         $this->resets = $this->options->reset !== 'none' && !$driver instanceof AnyDriver;
         $this->ledger->know($this->resets, !($driver instanceof PdoDriver && $driver->resetsAlways));
+    }
+
+    /** It is of the pool no more. */
+    public function forget(Entry $entry): void
+    {
+        $this->ledger->forget($entry);
     }
 
     /** The connection of the current task, null if it has none. */

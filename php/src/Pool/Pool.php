@@ -234,6 +234,7 @@ final class Pool
     private function destroy(Entry $entry, string $reason): void
     {
         $this->statistics->countDestroyed($reason);
+        $this->loans->forget($entry);
         $this->store->remove($entry, $this->connector->driver($entry->connection));
         if ($this->loans->process !== 0 && Internal\taskId() !== 0) {
             $this->connector->ensure();

@@ -82,7 +82,7 @@ final class Reset
     private function by(Entry $entry, string|\Closure $reset): void
     {
         if ($reset instanceof \Closure) {
-            if ($reset($entry->connection) === false) {
+            if ($entry->useBy($reset) === false) {
                 throw new \RuntimeException('the reset callable returned false');
             }
         } elseif ($this->connector->driver()->reset($entry)) {
@@ -90,7 +90,7 @@ final class Reset
             $this->reporter->report('warning', 'rollback', 'a connection came back with a transaction open; it was rolled back');
         }
         if ($this->options->init !== null) {
-            ($this->options->init)($entry->connection);
+            $entry->useBy($this->options->init);
         }
     }
 }

@@ -177,7 +177,7 @@ final class Upkeep
     private function keepOneAlive(Entry $entry, \Closure $keepalive): void
     {
         try {
-            $alive = \Hearth\timeout($this->options->validationTimeout, static fn () => $keepalive($entry->connection)) !== false;
+            $alive = \Hearth\timeout($this->options->validationTimeout, static fn () => $entry->useBy($keepalive)) !== false;
         } catch (\Throwable $error) {
             $alive = false;
             $this->reporter->report('warning', 'keepalive', "keepalive failed: {$error->getMessage()}", ['exception' => $error]);

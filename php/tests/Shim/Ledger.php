@@ -20,6 +20,7 @@ final class Ledger
     private int $process = 0;
 
     public function __construct(
+        string $name,
         Waiters $waiters,
         private readonly Histogram $borrowTime,
         private readonly Histogram $useTime,
@@ -81,6 +82,10 @@ final class Ledger
     {
         $this->process = processId();
         $this->loans = $this->watched = [];
+    }
+
+    public function forget(Entry $entry): void
+    {
     }
 
     public function handOn(bool $handsOn): void

@@ -153,10 +153,12 @@ fn a_busy_worker_leaves_others_their_share() {
         .start();
     let (mut small, busy) = share(&server, [20, 1]);
     small.sort_unstable();
-    assert!(small.len() > 20, "{} of {busy}", small.len());
+    // Half of what is possible with 20 ms for a query, so their mean is below twice that.
+    assert!(small.len() > 75, "{} of {busy}", small.len());
     // Its connection stays its own: only the first request waits for one.
-    let slow = small[small.len() * 9 / 10];
-    assert!(slow < Duration::from_millis(200), "{slow:?}");
+    let [usual, most, slow] = [50, 90, 99].map(|percent| small[small.len() * percent / 100]);
+    assert!(most < 2 * usual, "p90 {most:?}, p50 {usual:?}");
+    assert!(slow < Duration::from_millis(100), "p99 {slow:?}");
     let (even, busy) = share(&server, [4, 4]);
     assert!(
         even.len() * 3 > busy && busy * 3 > even.len(),

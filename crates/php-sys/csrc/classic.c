@@ -329,7 +329,7 @@ static void serve(void)
 	ending = true;
 	php_request_shutdown(NULL);
 	SG(server_context) = NULL;
-	hearth_sections = NULL;
+	hearth_sections_forget_all();
 	hearth_stack_trim(&task.context);
 }
 

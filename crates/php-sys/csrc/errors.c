@@ -104,16 +104,16 @@ void hearth_report_unseen(zend_object *exception, void *owner)
 {
 	static const char where[] = "\n  thrown in a task that nobody awaited";
 	zend_string *text, *line;
-	hearth_section section;
+	hearth_section *section;
 	hearth_pending pending;
 
 	if (!is_worth_a_report(exception)) {
 		return;
 	}
 	hearth_exception_put_aside(&pending);
-	hearth_section_enter(&section);
+	section = hearth_section_enter(__builtin_frame_address(0));
 	text = hearth_describe_exception(exception);
-	hearth_section_leave(&section);
+	hearth_section_leave(section);
 	line = zend_string_concat2(ZSTR_VAL(text), ZSTR_LEN(text), where, sizeof where - 1);
 	hearth_on_task_log(owner, HEARTH_LOG_ERROR, (hearth_str){ZSTR_VAL(line), ZSTR_LEN(line)});
 	zend_string_release(line);

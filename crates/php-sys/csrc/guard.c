@@ -12,54 +12,85 @@ static void (*interrupt)(zend_execute_data *);
 /* ---- sections in which a task must not be left ---- */
 
 /*
- * Each is in the C frame that is in it, on the stack of a task or of a Fiber. A Fiber that is suspended in one takes it along:
- * nothing else that runs meanwhile is in that section.
+ * A Fiber that is suspended in a section takes it along: nothing else that runs meanwhile is in that section. A section is noted
+ * elsewhere than on its stack: a fatal error leaves it without an end, and what runs next on that stack writes over it.
  */
-hearth_section *hearth_sections;
+struct hearth_section {
+	const zend_fiber_context *context;
+	const void *frame; /* of the function that is in it */
+	hearth_section *next;
+};
+
+static hearth_section *sections, *spare_sections;
 
 static bool is_deeper(const void *one, const void *other)
 {
 	return (uintptr_t) one < (uintptr_t) other;
 }
 
+/* Takes `*place` from the list. */
+static void spare(hearth_section **place)
+{
+	hearth_section *section = *place;
+
+	*place = section->next;
+	section->next = spare_sections;
+	spare_sections = section;
+}
+
 /* Those of `context` that are deeper than `frame`: a fatal error has left them. */
 static void forget_deeper(const zend_fiber_context *context, const void *frame)
 {
-	hearth_section **place = &hearth_sections;
+	hearth_section **place = &sections;
 
 	while (*place) {
-		if ((*place)->context == context && (!frame || is_deeper(*place, frame))) {
-			*place = (*place)->next;
+		if ((*place)->context == context && (!frame || is_deeper((*place)->frame, frame))) {
+			spare(place);
 		} else {
 			place = &(*place)->next;
 		}
 	}
 }
 
-void hearth_section_enter(hearth_section *section)
+hearth_section *hearth_section_enter(const void *frame)
 {
-	if (UNEXPECTED(hearth_sections)) {
-		forget_deeper(EG(current_fiber_context), section);
+	hearth_section *section;
+
+	if (UNEXPECTED(sections)) {
+		forget_deeper(EG(current_fiber_context), frame);
 	}
-	section->context = EG(current_fiber_context);
-	section->next = hearth_sections;
-	hearth_sections = section;
+	section = spare_sections;
+	if (section) {
+		spare_sections = section->next;
+	} else {
+		section = pemalloc(sizeof *section, 1);
+	}
+	*section = (hearth_section){.context = EG(current_fiber_context), .frame = frame, .next = sections};
+	sections = section;
+	return section;
 }
 
 void hearth_section_leave(const hearth_section *section)
 {
-	for (hearth_section **place = &hearth_sections; *place; place = &(*place)->next) {
+	for (hearth_section **place = &sections; *place; place = &(*place)->next) {
 		if (*place == section) {
-			*place = section->next;
+			spare(place);
 			return;
 		}
+	}
+}
+
+void hearth_sections_forget_all(void)
+{
+	while (sections) {
+		spare(&sections);
 	}
 }
 
 /* The stack of `context` is no more. */
 void hearth_sections_forget(const zend_fiber_context *context)
 {
-	if (UNEXPECTED(hearth_sections)) {
+	if (UNEXPECTED(sections)) {
 		forget_deeper(context, NULL);
 	}
 }
@@ -71,7 +102,7 @@ bool hearth_in_section(void)
 
 	forget_deeper(context, __builtin_frame_address(0));
 	for (; context; context = hearth_context_below(context)) {
-		for (hearth_section *section = hearth_sections; section; section = section->next) {
+		for (hearth_section *section = sections; section; section = section->next) {
 			if (section->context == context) {
 				return true;
 			}
@@ -82,49 +113,45 @@ bool hearth_in_section(void)
 
 static zend_op_array *on_compile_file(zend_file_handle *handle, int type)
 {
-	hearth_section section;
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
 	zend_op_array *ops;
 
-	hearth_section_enter(&section);
 	ops = engine_compile_file(handle, type);
-	hearth_section_leave(&section);
+	hearth_section_leave(section);
 	return ops;
 }
 
 static zend_op_array *on_compile_string(HEARTH_COMPILE_STRING_ARGS)
 {
-	hearth_section section;
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
 	zend_op_array *ops;
 
-	hearth_section_enter(&section);
 	ops = engine_compile_string(source, filename, position);
-	hearth_section_leave(&section);
+	hearth_section_leave(section);
 	return ops;
 }
 
 /* A second task that needs the class while it is half linked, or being loaded, would not find it. */
 static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 {
-	hearth_section section;
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
 	zend_class_entry *ce;
 
-	hearth_section_enter(&section);
 	ce = hearth_library_autoload(lower);
 	if (!ce && !EG(exception)) {
 		ce = autoload(name, lower);
 	}
-	hearth_section_leave(&section);
+	hearth_section_leave(section);
 	return ce;
 }
 
 static int on_collect_cycles(void)
 {
-	hearth_section section;
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
 	int count;
 
-	hearth_section_enter(&section);
 	count = collect_cycles();
-	hearth_section_leave(&section);
+	hearth_section_leave(section);
 	return count;
 }
 
@@ -132,7 +159,7 @@ static int on_collect_cycles(void)
 
 static bool may_switch(void)
 {
-	return (EXPECTED(!hearth_sections) || !hearth_in_section()) && !zend_fiber_switch_blocked()
+	return (EXPECTED(!sections) || !hearth_in_section()) && !zend_fiber_switch_blocked()
 		&& !hearth_stack_is_for_signals();
 }
 

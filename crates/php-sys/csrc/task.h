@@ -204,14 +204,12 @@ void hearth_guard_sqlite(void);
 void hearth_guard_fibers(void);
 void hearth_guard_generators(void);
 /* A section of C code in whose middle a task must not be left: see guard.c. */
-typedef struct hearth_section {
-	const zend_fiber_context *context;
-	struct hearth_section *next;
-} hearth_section;
-extern hearth_section *hearth_sections;
-void hearth_section_enter(hearth_section *section);
+typedef struct hearth_section hearth_section;
+/* `frame` is the caller's own. */
+hearth_section *hearth_section_enter(const void *frame);
 void hearth_section_leave(const hearth_section *section);
 void hearth_sections_forget(const zend_fiber_context *context);
+void hearth_sections_forget_all(void);
 bool hearth_in_section(void);
 /* What resumed the stack of `context`; NULL for the process's own. */
 const zend_fiber_context *hearth_context_below(const zend_fiber_context *context);

@@ -34,11 +34,10 @@ static void call_watched(INTERNAL_FUNCTION_PARAMETERS, const hearth_watch *watch
 		return;
 	}
 	if (watch->no_suspend) {
-		hearth_section section;
+		hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
 
-		hearth_section_enter(&section);
 		watch->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-		hearth_section_leave(&section);
+		hearth_section_leave(section);
 		return;
 	}
 	if (!watch->use || !hearth_current) {

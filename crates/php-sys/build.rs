@@ -43,6 +43,7 @@ const SOURCES: &[&str] = &[
     "guard.c",
     "headers.c",
     "histogram.c",
+    "interrupt.c",
     "interrupted.c",
     "ledger.c",
     "library.c",

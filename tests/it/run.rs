@@ -244,6 +244,51 @@ fn a_forked_child_leaves_its_parents_connection_alone() {
     );
 }
 
+/// The engine would free an argument, a part of a string or a result that is not there, or forget one that is: an exception of an
+/// interrupt comes before an opcode that has not begun.
+#[test]
+fn a_signal_handler_may_throw_in_the_middle_of_an_expression() {
+    let (status, out, error) = run(
+        r#"pcntl_async_signals(true);
+        pcntl_signal(SIGUSR1, fn () => throw new RuntimeException('a signal'));
+        final class Result { public static int $left = 0; function __construct() { self::$left++; } function __destruct() { self::$left--; } }
+        function signalled() { posix_kill(getmypid(), SIGUSR1); return new Result(); }
+        function text() { posix_kill(getmypid(), SIGUSR1); return 'text'; }
+        function takes(...$all) { return count($all); }
+        function fill() { $frame = [str_repeat('x', 20), new Result(), [str_repeat('y', 20)]]; return takes(...array_fill(0, 20, $frame)); }
+        $array = [];
+        $expressions = [
+            fn () => takes([1], posix_kill(getmypid(), SIGUSR1)),
+            fn () => takes([1], takes([2], posix_kill(getmypid(), SIGUSR1), [3])),
+            fn () => takes([1], signalled()),
+            fn () => takes(a: [1], b: signalled()),
+            fn ($x = 'x') => "$x{$x}" . takes("$x " . text() . " {$x}"),
+            function ($x = 'x') { $o = new class { function text() { return text(); } }; return "{$x}a{$o->text()}b{$o->text()}"; },
+            fn () => new Result(signalled()),
+            function () { $x = signalled(); },
+            function () use (&$array) { $array[1] = signalled(); },
+            fn () => signalled() ?? 1,
+            fn () => [[1], signalled()],
+            function () { foreach ([new Result()] as $x) { return signalled(); } },
+        ];
+        $caught = 0;
+        for ($round = 0; $round < 50; $round++) {
+            foreach ($expressions as $expression) {
+                fill();
+                try { $expression(); } catch (RuntimeException $e) { $caught++; unset($e); }
+                $array = [];
+            }
+        }
+        echo $caught, ' caught, ', Result::$left, ' left';"#,
+        &[],
+        "",
+    );
+    assert_eq!(
+        (status, out.as_str(), error.as_str()),
+        (Some(0), "600 caught, 0 left", "")
+    );
+}
+
 #[test]
 fn a_missing_script_is_said() {
     let directory = testkit::temporary();

@@ -1,4 +1,4 @@
-/* Where a task must not be left, who asks, and where it may be told to stop. */
+/* Where a task must not be left, and what asks whether it may be. */
 #include "task.h"
 
 #include <dlfcn.h>
@@ -7,7 +7,6 @@ static zend_op_array *(*engine_compile_file)(zend_file_handle *, int);
 static zend_op_array *(*engine_compile_string)(HEARTH_COMPILE_STRING_ARGS);
 static zend_class_entry *(*autoload)(zend_string *, zend_string *);
 static int (*collect_cycles)(void);
-static void (*interrupt)(zend_execute_data *);
 
 /* ---- sections in which a task must not be left ---- */
 
@@ -255,41 +254,6 @@ void hearth_bail_out_if_doomed(void)
 		hearth_current->doomed = false;
 		zend_bailout();
 	}
-}
-
-/* Code of the PHP library; what it was given to call is the app's. */
-static bool is_library(const zend_execute_data *frame)
-{
-	const zend_op_array *code = frame && frame->func && ZEND_USER_CODE(frame->func->type) ? &frame->func->op_array : NULL;
-
-	return code && code->scope && code->filename && *ZSTR_VAL(code->filename) != '/'
-		&& zend_string_starts_with_literal(code->scope->name, "Hearth\\");
-}
-
-/*
- * The library hands connections and places in queues from one list to another: an exception between two of its lines would lose
- * what is on the way. The watchdog asks again in a moment.
- */
-static void on_interrupt(zend_execute_data *frame)
-{
-	if (interrupt) {
-		interrupt(frame);
-	}
-	hearth_stack_check();
-	if (hearth_current && !hearth_current->busy) {
-		hearth_bail_out_if_doomed();
-		if (hearth_current->request && is_library(frame)) {
-			return;
-		}
-		hearth_on_interrupt();
-		hearth_bail_out_if_doomed();
-	}
-}
-
-void hearth_watch_interrupts(void)
-{
-	interrupt = zend_interrupt_function;
-	zend_interrupt_function = on_interrupt;
 }
 
 void hearth_guard_engine(void)

@@ -137,7 +137,7 @@ async fn requests<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, options
         match answer(wire, response, asked, options).await {
             Ok(true) => wire.life.enter(Phase::Idle),
             Ok(false) => return leave(wire).await,
-            Err(_) => return,
+            Err(_) => return leave_broken(wire).await,
         }
     }
 }
@@ -255,6 +255,14 @@ async fn leave<S: Stream>(wire: &Rc<Wire<S>>) {
     let is_read = poll_fn(|context| wire.poll_rest(context)).await;
     if !is_read || wire.has_unread() {
         linger(wire).await;
+    }
+}
+
+/// The answer broke off, or the client is gone. What was sent is not lost, unless the end of it is the end of the connection: that
+/// must not look like one.
+async fn leave_broken<S: Stream>(wire: &Rc<Wire<S>>) {
+    if !wire.is_endless() {
+        leave(wire).await;
     }
 }
 

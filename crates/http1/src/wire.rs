@@ -361,6 +361,11 @@ impl<S: Stream> Wire<S> {
         self.inner.borrow_mut().endless = endless;
     }
 
+    /// Whether the end of the connection would look like the end of the body that is sent.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.inner.borrow().endless
+    }
+
     /// The connection is over, for who still reads from it too.
     pub(crate) fn close(&self) {
         let reader = {

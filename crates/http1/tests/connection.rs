@@ -4,6 +4,7 @@ mod support;
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
+use std::io;
 use std::rc::Rc;
 
 use http1::{Incoming, Phase, RequestHead};
@@ -485,6 +486,33 @@ fn the_last_answer_is_not_lost_when_more_has_come() {
             assert!(all.ends_with("hi"), "{all}");
         });
     }
+}
+
+#[test]
+fn what_was_sent_of_a_body_that_broke_off_is_not_lost_when_more_has_come() {
+    run(async {
+        let client = Rc::new(RefCell::new(None::<UnixStream>));
+        let sender = Rc::clone(&client);
+        let (stream, life) = serve(move |_, _| {
+            if let Some(stream) = &*sender.borrow() {
+                assert_eq!(stream.try_write(b"more").expect("sent"), 4);
+            }
+            let mut response = streamed(&["begun"]);
+            let broke = io::Error::other("the body broke off");
+            response.body.pieces.push_back(Err(broke));
+            async { response }
+        });
+        stream.writable().await.expect("it is open");
+        stream.try_write(GET.as_bytes()).expect("sent");
+        client.replace(Some(stream));
+        while !matches!(life.phase(), Phase::Leaving) && Rc::strong_count(&life) > 1 {
+            tokio::task::yield_now().await;
+        }
+        let mut stream = client.take().expect("it is there");
+        let mut all = String::new();
+        stream.read_to_string(&mut all).await.expect("no reset");
+        assert!(all.ends_with("\r\n\r\n5\r\nbegun\r\n"), "{all}");
+    });
 }
 
 #[test]

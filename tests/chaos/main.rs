@@ -3,7 +3,7 @@
 //! `CHAOS_SEED=7 CHAOS_REQUESTS=800 cargo test -p it --test chaos` repeats a run, `CHAOS_SEEDS=20` makes so many of them.
 //! `CHAOS_ONLY=fiber,buffer` makes handlers of some kinds of pieces, `CHAOS_HANDLER=17` sends requests to one handler only,
 //! `CHAOS_SHRINK=1` makes a failing run as small as it can, and `CHAOS_KEEP=DIRECTORY` keeps the last
-//! run's app, log and core files.
+//! run's app, log and core files. `CHAOS_UNDER='valgrind --trace-children=yes …'` starts the server under another program.
 #![forbid(unsafe_code)]
 
 mod kinds;

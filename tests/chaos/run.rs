@@ -34,6 +34,12 @@ pub(crate) fn setting(name: &str) -> Option<u64> {
     })
 }
 
+/// `CHAOS_UNDER`: the words of a program that the server runs under, such as valgrind, and is slow.
+fn tool() -> Vec<String> {
+    let words = std::env::var("CHAOS_UNDER").unwrap_or_default();
+    words.split_whitespace().map(str::to_owned).collect()
+}
+
 /// What is run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
@@ -114,17 +120,16 @@ pub(crate) fn run(plan: &Plan) -> Vec<String> {
     let echo = Echo::start();
     let app = plan.app();
     let balanced = plan.seed.is_multiple_of(3);
+    let tool = tool();
+    let (timeout, grace) = if tool.is_empty() {
+        ("1", "2")
+    } else {
+        ("5", "30")
+    };
     let server = Server::script(&app)
-        .args([
-            "--workers",
-            "2",
-            "--request-timeout",
-            "1",
-            "--request-grace",
-            "2",
-            "--log-level",
-            "info",
-        ])
+        .inside(tool)
+        .args(["--workers", "2", "--log-level", "info"])
+        .args(["--request-timeout", timeout, "--request-grace", grace])
         .args([
             "--ini",
             "memory_limit=64M",

@@ -73,11 +73,20 @@ memcheck_all() {
         --filter "$memcheck_phpunit"
 }
 
+# A server, with requests to random handlers at once. Where memory is wrong, few requests show it.
+memcheck_chaos() {
+    USE_ZEND_ALLOC=0 CARGO_TARGET_DIR="$(target_dir)/memcheck" CHAOS_SEED="${CHAOS_SEED:-201}" CHAOS_SEEDS="${CHAOS_SEEDS:-5}" \
+        CHAOS_REQUESTS="${CHAOS_REQUESTS:-600}" \
+        CHAOS_UNDER="valgrind $memcheck_options --trace-children-skip=*/bash,*/sh,*/dash --log-file=$1/chaos.%p" \
+        cargo test ${CI:+--locked} -p it --test chaos -- --nocapture random_handlers
+}
+
 check_memcheck() {
     packages_install memcheck
     one 'memcheck, build' memory_build memcheck
     reports=$(mktemp -d)
     one 'memcheck, run' memcheck_all "$reports"
+    one 'memcheck, chaos' memcheck_chaos "$reports"
     rm -f "$reports"/*.out
     one 'memcheck, findings' memory_findings memcheck "$reports"
     rm -rf "$reports"

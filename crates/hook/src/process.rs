@@ -95,7 +95,7 @@ unsafe extern "C" fn waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> 
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0 as c_long) as c_int };
     if fd < 0 {
         // SAFETY: the caller's own promise.
-        return unsafe { real_waitpid(pid, status, options) };
+        return unsafe { waitpid_by_thread(waiter, pid, status, options) };
     }
     let ended = wait_ready(waiter, fd, Interest::Read, None);
     let error = real::errno();

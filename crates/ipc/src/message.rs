@@ -100,7 +100,7 @@ pub enum FromZygote {
     /// The app is not up.
     BootFailed(BootFailure),
     /// A worker exists; it says [`FromWorker::Ready`] itself when it accepts. Descriptor: its pidfd, opened before the zygote could
-    /// reap it, so it names this process even when the number is another's by the time it is read.
+    /// reap it, so it names this process even when the number is another's by the time it is read; none where the system has none.
     Forked { slot: u32, pid: u32 },
     /// A worker that was asked for does not exist: `fork` failed.
     ForkFailed { slot: u32, message: String },

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use ipc::{Drain, ToWorker};
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
 use scoreboard::{Counter, InFlight, Scoreboard};
 
 use crate::event::{Event, Events};
@@ -95,7 +95,7 @@ impl Worker {
         self.quiet.0.elapsed()
     }
 
-    /// It exists. `handle` is its pidfd; from now on its end is noticed, whatever its parent says.
+    /// It exists. `handle` is its pidfd; with one its end is noticed, whatever its parent says.
     pub(crate) fn forked(
         &mut self,
         id: WorkerId,
@@ -107,7 +107,7 @@ impl Worker {
         if self.state == State::Forking {
             self.state = State::Starting;
         }
-        // Without one this process is out of descriptors; its parent still says how it ended.
+        // Without one the system has none, or this process is out of descriptors; its parent still says how it ended.
         let Some(handle) = handle else { return };
         let Ok(watched) = handle.try_clone().and_then(watch) else {
             return;
@@ -160,9 +160,11 @@ impl Worker {
 
     pub(crate) fn kill(&self) {
         self.is_killed.set(true);
+        // It may just have ended.
         if let Some(handle) = &self.handle {
-            // It may just have ended.
             let _ = pidfd_send_signal(handle, Signal::KILL);
+        } else if let Some(pid) = self.pid.and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
 
@@ -207,7 +209,7 @@ pub(crate) fn list(requests: &[InFlight]) -> String {
 #[cfg(test)]
 mod tests {
     use ipc::Channel;
-    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    use rustix::process::{PidfdFlags, pidfd_open};
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;

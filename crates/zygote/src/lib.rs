@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ipc::{Boot, BootFailure, Channel, FromZygote, ToZygote};
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 /// What a new worker starts from.
@@ -54,8 +54,15 @@ impl<E: std::error::Error> From<E> for Fatal {
 
 struct Child {
     pid: Pid,
-    ended: OwnedFd,
+    /// Its pidfd, where the system has them.
+    ended: Option<OwnedFd>,
 }
+
+/// How often a child is asked after that no descriptor tells of.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 struct Zygote {
     channel: Channel,
@@ -284,12 +291,13 @@ impl Zygote {
             self.channel.as_fd(),
             PollFlags::IN,
         )];
-        fds.extend(
-            self.children
-                .iter()
-                .map(|child| PollFd::from_borrowed_fd(child.ended.as_fd(), PollFlags::IN)),
-        );
-        match rustix::event::poll(&mut fds, None) {
+        let descriptors = self
+            .children
+            .iter()
+            .filter_map(|child| child.ended.as_ref());
+        fds.extend(descriptors.map(|ended| PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::IN)));
+        let has_all = fds.len() == 1 + self.children.len();
+        match rustix::event::poll(&mut fds, (!has_all).then_some(&LOOK)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -368,13 +376,13 @@ impl Zygote {
     }
 
     fn born(&mut self, slot: u32, pid: Pid) -> Result<(), Fatal> {
-        let ended = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
+        let ended = pidfd(pid)?;
         self.channel.send(
             &FromZygote::Forked {
                 slot,
                 pid: number(pid),
             },
-            &[ended.as_fd()],
+            ended.as_ref().map(AsFd::as_fd).as_slice(),
         )?;
         self.children.push(Child { pid, ended });
         Ok(())
@@ -389,6 +397,15 @@ impl Zygote {
         }
         php::after_fork();
         (self.worker)(start)
+    }
+}
+
+/// `None`: the system has none, as Linux before 5.3, gVisor and Valgrind.
+fn pidfd(pid: Pid) -> Result<Option<OwnedFd>, Fatal> {
+    match rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
+        Ok(ended) => Ok(Some(ended)),
+        Err(rustix::io::Errno::NOSYS) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

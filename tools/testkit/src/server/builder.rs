@@ -69,8 +69,8 @@ impl ServerBuilder {
 
     /// Starts it through another program, which must replace itself by it.
     #[must_use]
-    pub fn inside<const N: usize>(mut self, wrapper: [&str; N]) -> Self {
-        self.wrapper = wrapper.map(str::to_owned).to_vec();
+    pub fn inside(mut self, wrapper: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.wrapper = wrapper.into_iter().map(Into::into).collect();
         self
     }
 

@@ -244,8 +244,9 @@ pub const OPTIONS: &[Opt] = &[
         },
         default: "1024",
         group: Group::Workers,
-        short: "Balanced: requests that may wait for an idle worker",
-        long: "First come, first served. A request beyond it is answered 503 with Retry-After.",
+        short: "Requests that may wait for a worker",
+        long: "First come, first served. A request beyond it is answered 503 with Retry-After. With direct dispatch each worker has a \
+               queue of its own.",
     },
     Opt {
         key: "workers.queue_timeout",
@@ -256,7 +257,7 @@ pub const OPTIONS: &[Opt] = &[
         },
         default: "10",
         group: Group::Workers,
-        short: "Balanced: time that a request may wait for a worker",
+        short: "Time that a request may wait for a worker",
         long: "After that it is answered 503 with Retry-After. While the queue has not been empty for that long, a tenth of \
                the time is the limit: then more comes than the workers can do, and a queue in which each request waits to \
                the limit serves none of them better than a short one.",

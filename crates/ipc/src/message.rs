@@ -33,6 +33,9 @@ pub struct Boot {
     pub handler: String,
     /// Requests after which a worker leaves; 0 is never.
     pub max_requests: u32,
+    /// With direct dispatch: requests that may wait for their turn in a worker, and seconds that one may; 0 is no limit.
+    pub queue: u32,
+    pub queue_timeout: f64,
     /// Bytes of its own memory above which a worker leaves; 0 is never.
     pub max_memory: u64,
     /// Seconds a request may take before it gets a `TimeoutError`; 0 is no limit.

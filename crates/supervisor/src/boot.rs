@@ -58,6 +58,8 @@ pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
         concurrency: settings.concurrency,
         handler: String::new(),
         max_requests: settings.max_requests,
+        queue: settings.queue,
+        queue_timeout: settings.queue_timeout.as_secs_f64(),
         max_memory: settings.max_memory,
         request_timeout: settings.request_timeout.as_secs_f64(),
         request_grace: settings.request_grace.as_secs_f64(),

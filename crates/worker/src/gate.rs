@@ -70,6 +70,11 @@ impl Gate {
         enters
     }
 
+    /// How many stand in line.
+    pub(crate) fn waiting(&self) -> usize {
+        self.line.borrow().len() - self.left.get()
+    }
+
     /// Stand in line. When the turn is ready, [`Gate::leave`] later.
     pub(crate) fn line_up(self: &Rc<Self>) -> Turn {
         let place = Rc::new(Place::default());

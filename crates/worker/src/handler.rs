@@ -14,9 +14,9 @@ use tokio::task::spawn_local;
 use crate::answer::{Answer, convert, plain, send_file};
 use crate::body::ResponseBody;
 use crate::classic::Plan;
-use crate::gate::Turn;
 use crate::link::Passage;
 use crate::quarantine;
+use crate::queue::{self, Queued};
 use crate::receive;
 use crate::worker::Worker;
 
@@ -40,7 +40,7 @@ enum Phase {
     /// Its body, or the beginning of that, is still to come.
     Body(Receiving),
     /// As many requests are running as may (workers.concurrency).
-    Queued(Turn),
+    Queued(Queued),
     Running,
     /// It needs no PHP.
     Planned(Option<Box<Answer>>),
@@ -185,11 +185,20 @@ impl Answering {
     /// At once, or when it is its turn.
     fn enter(&mut self) {
         self.announce();
-        if self.worker.gate.try_enter() {
+        let worker = &self.worker;
+        if worker.gate.try_enter() {
             self.begin();
-        } else {
-            self.phase = Phase::Queued(self.worker.gate.line_up());
+            return;
         }
+        let (gate, host) = (&worker.gate, worker.host);
+        let queued = match self.passage {
+            Some(_) => Ok(Queued::unlimited(gate)),
+            None => worker.queue.join(gate, host),
+        };
+        self.phase = match queued {
+            Ok(queued) => Phase::Queued(queued),
+            Err(why) => Phase::Planned(Some(Box::new(queue::refused(why, worker.host)))),
+        };
     }
 
     /// It is its turn: the time limit counts from here.
@@ -329,10 +338,17 @@ impl Answering {
                 self.enter();
                 self.poll_phase(context)
             }
-            Phase::Queued(turn) => {
-                ready!(Pin::new(turn).poll(context));
-                self.list();
-                self.begin();
+            Phase::Queued(queued) => {
+                match ready!(Pin::new(queued).poll(context)) {
+                    Ok(()) => {
+                        self.list();
+                        self.begin();
+                    }
+                    Err(why) => {
+                        let answer = queue::refused(why, self.worker.host);
+                        self.phase = Phase::Planned(Some(Box::new(answer)));
+                    }
+                }
                 self.poll_phase(context)
             }
             Phase::Running => self.poll_answer(context),

@@ -18,6 +18,7 @@ mod log;
 mod pools;
 mod probe;
 mod quarantine;
+mod queue;
 mod receive;
 mod run;
 mod spread;

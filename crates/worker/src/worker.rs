@@ -24,6 +24,7 @@ use crate::gate::Gate;
 use crate::host::ProcessHost;
 use crate::leaving::{self, Leaving};
 use crate::quarantine::Quarantine;
+use crate::queue::Queue;
 use crate::spread::Spread;
 use crate::wear::Wear;
 use crate::{accept, clock, descriptors, door, link, log, pools, probe, watchdog};
@@ -63,6 +64,7 @@ pub(crate) struct Worker {
     /// How many requests may be in flight (workers.concurrency).
     pub(crate) concurrency: u32,
     pub(crate) gate: Rc<Gate>,
+    pub(crate) queue: Queue,
 }
 
 impl Worker {
@@ -93,6 +95,7 @@ impl Worker {
             waiting: RefCell::default(),
             listening: RefCell::default(),
             gate: Gate::new(concurrency),
+            queue: Queue::new(start.boot.queue, start.boot.queue_timeout),
             concurrency,
             wear: Wear::new(start.boot.max_requests, start.boot.max_memory),
             quarantine: Quarantine::map(&start.quarantine)?,

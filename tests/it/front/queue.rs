@@ -1,6 +1,6 @@
 //! Who gets a worker, and when.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use testkit::http::Client;
 
@@ -64,6 +64,33 @@ fn requests_wait_in_order_and_beyond_the_queue_get_503() {
         .for_each(|client| drop(ok(&client.response())));
     assert_eq!(metric(&server, "hearth_queue_length"), 0);
     assert_eq!(metric(&server, "hearth_unavailable_total"), 1);
+    server.stop();
+}
+
+#[test]
+fn a_worker_that_accepts_has_a_queue_with_the_same_limits() {
+    let limits = ["--dispatch=direct", "--queue=1", "--queue-timeout=0.4"];
+    let server = balanced(1).args(limits).start();
+    let mut first = server.connect();
+    first.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
+    busy_worker(&server);
+    let mut second = server.connect();
+    let began = Instant::now();
+    second.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    eventually("it waits", || metric(&server, "hearth_queued_total") == 1);
+    let full = server.get("/");
+    assert_eq!((full.status, full.header("retry-after")), (503, Some("1")));
+    let late = second.response();
+    assert_eq!((late.status, late.header("retry-after")), (503, Some("1")));
+    assert!(began.elapsed() >= Duration::from_millis(400));
+    assert_eq!(metric(&server, "hearth_unavailable_total"), 2);
+    assert_eq!(metric(&server, "hearth_queue_timeouts_total"), 1);
+    // The connections are good, and the queue has room again.
+    second.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    eventually("it waits", || metric(&server, "hearth_queued_total") == 2);
+    let_go(&server);
+    ok(&first.response());
+    ok(&second.response());
     server.stop();
 }
 

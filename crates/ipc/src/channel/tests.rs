@@ -40,6 +40,8 @@ fn boot() -> impl Strategy<Value = Boot> {
                 concurrency,
                 handler: "callable".to_owned(),
                 max_requests: protocol / 2,
+                queue: protocol / 3,
+                queue_timeout: 1.5,
                 max_memory: u64::from(protocol) * 5,
                 request_timeout: seconds,
                 request_grace: seconds / 3.0,

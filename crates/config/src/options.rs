@@ -235,6 +235,18 @@ pub const OPTIONS: &[Opt] = &[
                time, direct where it serves many.",
     },
     Opt {
+        key: "front.threads",
+        flag: Some("front-threads"),
+        value: "N",
+        kind: Kind::Count { min: 1, max: 64 },
+        default: "1",
+        group: Group::Workers,
+        short: "Balanced: threads of the front",
+        long: "More than one helps where the front needs a whole processor while workers are idle: `hearth status` shows the \
+               CPU time of each thread. A thread has connections of its own, each worker takes requests of all threads in \
+               turn, and limits hold for all together.",
+    },
+    Opt {
         key: "workers.queue",
         flag: Some("queue"),
         value: "N",

@@ -30,6 +30,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         workers: r.workers(),
         concurrency: r.concurrency(mode),
         dispatch: r.dispatch(),
+        front_threads: r.count("front.threads"),
         queue: r.count("workers.queue"),
         queue_timeout: r.seconds("workers.queue_timeout"),
         idle_timeout: r.seconds("workers.idle_timeout"),

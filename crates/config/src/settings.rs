@@ -101,6 +101,8 @@ pub struct Settings {
     pub concurrency: Option<u32>,
     /// `None`: see [`Settings::dispatch`].
     pub dispatch: Option<Dispatch>,
+    /// Threads of the front when dispatch is balanced.
+    pub front_threads: u32,
     /// Requests that may wait for a worker when dispatch is balanced.
     pub queue: u32,
     /// How long one may wait.

@@ -19,5 +19,8 @@ pub(crate) async fn run(front: Rc<Front>) {
             () = front.awake.notified(), if !draining => {}
         }
         front.connections.close_silent(&front.patience());
+        if front.thread.is_to_end_idle() {
+            front.connections.end_idle();
+        }
     }
 }

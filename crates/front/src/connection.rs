@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
-use http1::{Admission, Incoming, Life, Options, Refused, RequestHead, Response, Stream};
+use http1::{
+    Admission, Incoming, Life, NotAdmitted, Options, Refused, RequestHead, Response, Stream,
+};
 use ipc::{Ends, FromFront};
 use scoreboard::Counter;
 use tokio::task::spawn_local;
@@ -74,14 +76,19 @@ impl Front {
 pub(crate) fn open(front: Rc<Front>, stream: impl Stream, ends: Ends) {
     let address = ends.peer.map(|peer| peer.ip());
     let admission = Admission::new(&front.http.get());
-    let in_all = front.connections.count() as u64 + 1;
+    let admission_lock = front.thread.admission();
+    let in_all = front.connections.in_process() + 1;
     if let Err(full) = front.connections.admit(&admission, in_all, address) {
+        if full == NotAdmitted::Full {
+            front.thread.ask_others_to_end_idle();
+        }
         front.board.answered(503);
         front.tell(&Refused::connection(503, full.why()), &ends.to_string());
         return http1::turn_away(stream);
     }
     let life = Rc::new(Life::default());
     let key = front.opened(&life, address);
+    drop(admission_lock);
     front.board.count(Counter::ConnectionsOpened, 1);
     spawn_local(serve(front, stream, ends, (life, key)));
 }

@@ -5,7 +5,7 @@
 //! order for whichever worker is idle to claim, and takes the response from it as fast as it comes.
 //!
 //! It is the program `hearth` under another command, started and kept alive by the supervisor; it links no PHP. One
-//! thread runs everything. The way of a request: [`connection`] → [`exchange`] → [`workers`] → [`flight`] → [`reply`].
+//! thread runs everything, or each of several (`front.threads`). The way of a request: [`connection`] → [`exchange`] → [`workers`] → [`flight`] → [`reply`].
 #![forbid(unsafe_code)]
 
 mod channel;
@@ -19,8 +19,10 @@ mod forward;
 mod line;
 mod reply;
 mod run;
+mod shared;
 mod store;
 mod streamed;
+mod threads;
 mod upload;
 mod workers;
 

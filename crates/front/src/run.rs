@@ -1,10 +1,12 @@
-//! The process: what the supervisor tells it, what it accepts, and its end.
+//! A thread of the process, most often the only one: what the supervisor tells it, what it accepts, and its end.
 
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http1::{Connections, Life, Patience, Refusals, Response};
@@ -20,16 +22,29 @@ use tokio::time::timeout;
 
 use crate::connection;
 use crate::reply::Reply;
+use crate::shared::Thread;
 use crate::workers::{self, Workers};
-use crate::{channel, clock, files};
+use crate::{channel, clock, files, threads};
 
 /// How long it goes on when the supervisor has gone without a word.
 const ORPHANED: f64 = 30.0;
 /// What connections may take to end when they are cut off.
 const LAST: Duration = Duration::from_millis(100);
 
-/// The state of this process.
+/// Everything a thread needs.
+pub(crate) struct Start {
+    /// What it is told.
+    pub(crate) channel: Channel,
+    /// Where it says something itself; `None`: there too.
+    pub(crate) supervisor: Option<Channel>,
+    pub(crate) settings: FrontSettings,
+    pub(crate) board: OwnedFd,
+    pub(crate) thread: Thread,
+}
+
+/// The state of this thread.
 pub(crate) struct Front {
+    pub(crate) thread: Thread,
     pub(crate) workers: Rc<Workers>,
     pub(crate) board: Rc<Writer>,
     pub(crate) http: Cell<http1::Settings>,
@@ -39,6 +54,7 @@ pub(crate) struct Front {
     /// Wakes the clock.
     pub(crate) awake: Notify,
     channel: AsyncFd<Channel>,
+    supervisor: Option<Channel>,
     pub(crate) connections: Connections,
     pub(crate) refusals: Refusals,
     listeners: RefCell<Vec<AbortHandle>>,
@@ -56,7 +72,7 @@ pub fn main(build: &str) -> ExitCode {
     };
     let channel = Channel::from(input);
     let run = match channel.recv::<ToFront>() {
-        Ok(Some((ToFront::Start(start), fds))) => run(channel, *start, fds, build),
+        Ok(Some((ToFront::Start(start), fds))) => begin(channel, *start, fds, build),
         Ok(None) => Ok(()),
         _ => return misused(),
     };
@@ -75,14 +91,56 @@ fn misused() -> ExitCode {
     ExitCode::from(2)
 }
 
-fn run(channel: Channel, start: FrontStart, fds: Vec<OwnedFd>, build: &str) -> Result<(), String> {
+fn begin(
+    supervisor: Channel,
+    start: FrontStart,
+    boards: Vec<OwnedFd>,
+    build: &str,
+) -> Result<(), String> {
+    if let Err(message) = fits(&start, &boards, build) {
+        let _ = supervisor.try_send(&FromFront::Failed { message }, &[]);
+        return Ok(());
+    }
+    let [board] = match <[OwnedFd; 1]>::try_from(boards) {
+        Ok(board) => board,
+        Err(boards) => return threads::run(supervisor, &start.settings, boards),
+    };
+    run(Start {
+        channel: supervisor,
+        supervisor: None,
+        settings: start.settings,
+        board,
+        thread: Thread::all(1).remove(0),
+    })
+}
+
+fn fits(start: &FrontStart, boards: &[OwnedFd], build: &str) -> Result<(), String> {
+    if start.protocol != ipc::PROTOCOL || start.build != build {
+        return Err(format!(
+            "build {build} (protocol {}) was started by build {} (protocol {}); restart the server",
+            ipc::PROTOCOL,
+            start.build,
+            start.protocol
+        ));
+    }
+    if boards.is_empty() || boards.len() != start.threads as usize {
+        return Err(format!(
+            "Start for {} threads came with {} scoreboards",
+            start.threads,
+            boards.len()
+        ));
+    }
+    Ok(())
+}
+
+pub(crate) fn run(start: Start) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .on_thread_park(|| with_workers(Workers::park))
         .on_thread_unpark(|| with_workers(Workers::unpark))
         .build_local(LocalOptions::default())
         .map_err(text)?;
-    runtime.block_on(serve(channel, start, fds, build))
+    runtime.block_on(serve(start))
 }
 
 thread_local! {
@@ -97,86 +155,56 @@ fn with_workers(look: impl Fn(&Workers)) {
     }
 }
 
-fn text(error: impl std::fmt::Display) -> String {
+pub(crate) fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-async fn serve(
-    channel: Channel,
-    start: FrontStart,
-    fds: Vec<OwnedFd>,
-    build: &str,
-) -> Result<(), String> {
-    let channel = channel::watch(channel).map_err(text)?;
-    let front = match prepare(&start, fds, build) {
-        Ok((board, workers)) => {
-            WORKERS.set(Some(Rc::clone(&workers)));
-            Rc::new(Front::new(channel, board, workers, start.settings))
-        }
-        Err(message) => {
-            let _ = channel
-                .get_ref()
-                .try_send(&FromFront::Failed { message }, &[]);
+async fn serve(start: Start) -> Result<(), String> {
+    let supervisor = start.supervisor.as_ref().unwrap_or(&start.channel);
+    let supervisor = supervisor.try_clone().map_err(text)?;
+    let front = match Front::new(start) {
+        Ok(front) => Rc::new(front),
+        Err(error) => {
+            let message = error.to_string();
+            let _ = supervisor.try_send(&FromFront::Failed { message }, &[]);
             return Ok(());
         }
     };
+    drop(supervisor);
+    WORKERS.set(Some(Rc::clone(&front.workers)));
     spawn_local(clock::run(Rc::clone(&front)));
     spawn_local(workers::watch_queue(Rc::clone(&front.workers)));
     spawn_local(workers::ask_for_more(Rc::clone(&front)));
-    front.say(&FromFront::Ready);
+    if front.thread.is_last_ready() {
+        front.say(&FromFront::Ready);
+    }
     let deadline = front.until_told().await?;
     front.drain(deadline).await;
     Ok(())
 }
 
-fn prepare(
-    start: &FrontStart,
-    mut fds: Vec<OwnedFd>,
-    build: &str,
-) -> Result<(Rc<Writer>, Rc<Workers>), String> {
-    if start.protocol != ipc::PROTOCOL || start.build != build {
-        return Err(format!(
-            "build {build} (protocol {}) was started by build {} (protocol {}); restart the server",
-            ipc::PROTOCOL,
-            start.build,
-            start.protocol
-        ));
-    }
-    let board = fds.pop().ok_or("Start came without a scoreboard")?;
-    let board = Rc::new(Writer::attach(board).map_err(text)?);
-    let workers = Workers::new(Rc::clone(&board)).map_err(text)?;
-    Ok((board, workers))
-}
-
 impl Front {
-    fn new(
-        channel: AsyncFd<Channel>,
-        board: Rc<Writer>,
-        workers: Rc<Workers>,
-        settings: FrontSettings,
-    ) -> Front {
-        let seed = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let seed = u64::try_from(seed.as_micros()).unwrap_or(0);
+    fn new(start: Start) -> io::Result<Front> {
+        let board = Rc::new(Writer::attach(start.board)?);
         let front = Front {
-            workers,
+            workers: Workers::new(Rc::clone(&board), start.thread.clone())?,
             board,
             http: Cell::default(),
             post_limit: Cell::new(0),
             site: RefCell::default(),
             awake: Notify::new(),
-            channel,
-            connections: Connections::default(),
+            channel: channel::watch(start.channel)?,
+            supervisor: start.supervisor,
+            connections: Connections::counted_in(start.thread.connections()),
             refusals: Refusals::default(),
             listeners: RefCell::default(),
             draining: Cell::new(false),
             closed: Notify::new(),
-            // Ids differ between starts, and tell the order within one.
-            next_id: Cell::new((u64::from(std::process::id()) << 40) ^ (seed << 8)),
+            next_id: Cell::new(first_id(start.thread.index())),
+            thread: start.thread,
         };
-        front.change(settings);
-        front
+        front.change(start.settings);
+        Ok(front)
     }
 
     fn change(&self, settings: FrontSettings) {
@@ -200,7 +228,8 @@ impl Front {
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {
-        let id = self.next_id.get().wrapping_add(1).max(1);
+        let step = u64::from(self.thread.number());
+        let id = self.next_id.get().wrapping_add(step).max(1);
         self.next_id.set(id);
         id
     }
@@ -218,7 +247,9 @@ impl Front {
 
     /// If the supervisor does not listen, nobody does.
     pub(crate) fn say(&self, message: &FromFront) {
-        let _ = self.channel.get_ref().try_send(message, &[]);
+        let supervisor = self.supervisor.as_ref();
+        let supervisor = supervisor.unwrap_or(self.channel.get_ref());
+        let _ = supervisor.try_send(message, &[]);
     }
 
     // ---- connections ----
@@ -307,6 +338,19 @@ impl Front {
             self.closed.notified().await;
         }
     }
+}
+
+/// Ids differ between starts and threads, and tell the order within one.
+fn first_id(thread: u32) -> u64 {
+    static START: OnceLock<u64> = OnceLock::new();
+    let start = START.get_or_init(|| {
+        let seed = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let seed = u64::try_from(seed.as_micros()).unwrap_or(0);
+        (u64::from(std::process::id()) << 40) ^ (seed << 8)
+    });
+    start + u64::from(thread)
 }
 
 /// Accept on a socket that the supervisor opened, TCP or Unix.

@@ -28,6 +28,7 @@ use tokio::task::{AbortHandle, spawn_local};
 use crate::channel;
 use crate::flight::Flight;
 use crate::line::Line;
+use crate::shared::Thread;
 use crate::store::Broken;
 use crate::streamed;
 
@@ -66,6 +67,7 @@ pub(crate) struct Workers {
     queue: Queue,
     shortage: Shortage,
     pub(crate) board: Rc<Writer>,
+    thread: Thread,
 }
 
 /// One of them.
@@ -80,7 +82,7 @@ pub(crate) struct Worker {
 }
 
 impl Workers {
-    pub(crate) fn new(board: Rc<Writer>) -> io::Result<Rc<Workers>> {
+    pub(crate) fn new(board: Rc<Writer>, thread: Thread) -> io::Result<Rc<Workers>> {
         let (desk, memory) = Desk::open()?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
@@ -100,9 +102,10 @@ impl Workers {
             flights: RefCell::default(),
             unclaimed: Cell::new(0),
             line: Line::new(),
-            queue: Queue::new(),
+            queue: Queue::new(thread.clone()),
             shortage: Shortage::default(),
             board,
+            thread,
         }))
     }
 
@@ -132,8 +135,15 @@ impl Workers {
         }
     }
 
+    /// How many requests wait for a worker, those of other threads included.
     fn waiting(&self) -> usize {
-        self.unclaimed.get() + self.line.waiting()
+        self.publish_waiting() + self.thread.waiting_elsewhere()
+    }
+
+    fn publish_waiting(&self) -> usize {
+        let here = self.unclaimed.get() + self.line.waiting();
+        self.thread.set_waiting(here);
+        here
     }
 
     /// Post what is asked. What becomes of it is told to the flight.
@@ -144,7 +154,7 @@ impl Workers {
         files: &[Rc<Spool>],
         again: bool,
     ) -> Rc<Flight> {
-        let waits = self.unclaimed.get() >= self.desk.room();
+        let waits = self.unclaimed.get() + self.thread.waiting_elsewhere() >= self.desk.room();
         self.desk.write(&slot, asked);
         let order = self.desk.post(slot, lane(again));
         let flight = Rc::new(Flight::new(order, waits, files.to_vec()));
@@ -153,6 +163,7 @@ impl Workers {
         if waits {
             self.board.count(Counter::Queued, 1);
         }
+        self.publish_waiting();
         self.enter(Rc::clone(&flight));
         self.posted.set(self.posted.get() + 1);
         if self.posted.get() >= IN_A_ROW || self.is_late(flight.posted) {
@@ -255,6 +266,7 @@ impl Workers {
         self.desk.news(|news| self.heard(news, Duration::ZERO));
         // Room in the rings, too, is what they may wait for.
         self.serve_line();
+        self.publish_waiting();
         self.wake();
     }
 

@@ -3,10 +3,10 @@
 //! At the limit those that have been idle for longest end, as under nginx: a client that keeps connections for later keeps
 //! no other out.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Resource, getrlimit};
 
@@ -79,9 +79,15 @@ pub fn turn_away(stream: impl Stream) {
     stream.say(UNAVAILABLE);
 }
 
-/// How many connections each address has.
+/// How many connections all threads of a process have, and how many each address has.
 #[derive(Debug, Default)]
-pub(crate) struct Addresses(RefCell<HashMap<IpAddr, u64>>);
+pub struct OpenConnections(Mutex<Open>);
+
+#[derive(Debug, Default)]
+struct Open {
+    connections: u64,
+    addresses: HashMap<IpAddr, u64>,
+}
 
 /// Of IPv6 a client has a network of 64 bits, of which it takes any address.
 fn client_of(address: IpAddr) -> IpAddr {
@@ -91,26 +97,38 @@ fn client_of(address: IpAddr) -> IpAddr {
     }
 }
 
-impl Addresses {
+impl OpenConnections {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        // Each change is whole before anything can panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.open().connections
+    }
+
     pub(crate) fn of(&self, address: Option<IpAddr>) -> u64 {
-        let counted = |address| self.0.borrow().get(&client_of(address)).copied();
+        let counted = |address| self.open().addresses.get(&client_of(address)).copied();
         address.and_then(counted).unwrap_or(0)
     }
 
     pub(crate) fn opened(&self, address: Option<IpAddr>) {
+        let mut open = self.open();
+        open.connections += 1;
         if let Some(address) = address {
-            *self.0.borrow_mut().entry(client_of(address)).or_default() += 1;
+            *open.addresses.entry(client_of(address)).or_default() += 1;
         }
     }
 
     pub(crate) fn closed(&self, address: Option<IpAddr>) {
-        let mut counts = self.0.borrow_mut();
+        let mut open = self.open();
+        open.connections -= 1;
         if let Some(address) = address.map(client_of)
-            && let Some(count) = counts.get_mut(&address)
+            && let Some(count) = open.addresses.get_mut(&address)
         {
             *count -= 1;
             if *count == 0 {
-                counts.remove(&address);
+                open.addresses.remove(&address);
             }
         }
     }

@@ -1,10 +1,11 @@
-//! All connections of a process, for the one clock that closes those that nothing comes from.
+//! All connections of a thread, for the one clock that closes those that nothing comes from.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use crate::admission::{Addresses, Admission, NotAdmitted};
+use crate::admission::{Admission, NotAdmitted, OpenConnections};
 use crate::life::{LEAVING, Life, Phase, now_ms};
 use crate::pace::MinPace;
 use crate::settings::{Settings, or_longest};
@@ -20,7 +21,8 @@ const MOMENT: u64 = 250;
 pub struct Connections {
     places: RefCell<Vec<Option<Place>>>,
     free: RefCell<Vec<usize>>,
-    addresses: Addresses,
+    /// With those of the other threads.
+    in_process: Arc<OpenConnections>,
 }
 
 #[derive(Debug)]
@@ -76,6 +78,15 @@ impl Patience {
 }
 
 impl Connections {
+    /// None yet. `in_process` is the same for all threads of a process.
+    #[must_use]
+    pub fn counted_in(in_process: Arc<OpenConnections>) -> Connections {
+        Connections {
+            in_process,
+            ..Connections::default()
+        }
+    }
+
     /// One more is open; its key is for [`Connections::closed`].
     pub fn opened(&self, life: &Rc<Life>, address: Option<IpAddr>) -> usize {
         let mut places = self.places.borrow_mut();
@@ -87,13 +98,13 @@ impl Connections {
             life: Rc::clone(life),
             address,
         });
-        self.addresses.opened(address);
+        self.in_process.opened(address);
         key
     }
 
     pub fn closed(&self, key: usize) {
         if let Some(place) = self.places.borrow_mut()[key].take() {
-            self.addresses.closed(place.address);
+            self.in_process.closed(place.address);
         }
         self.free.borrow_mut().push(key);
     }
@@ -108,10 +119,10 @@ impl Connections {
         in_all: u64,
         address: Option<IpAddr>,
     ) -> Result<(), NotAdmitted> {
-        if admission.is_full_of(self.addresses.of(address) + 1) {
+        if admission.is_full_of(self.in_process.of(address) + 1) {
             return Err(NotAdmitted::FullOfAddress);
         }
-        let here = self.count() as u64 + 1;
+        let here = self.in_process.count() + 1;
         if admission.is_full(in_all, here) && !self.end_idle() {
             return Err(NotAdmitted::Full);
         }
@@ -141,6 +152,11 @@ impl Connections {
     /// How many are open.
     pub fn count(&self) -> usize {
         self.places.borrow().len() - self.free.borrow().len()
+    }
+
+    /// With those of the other threads.
+    pub fn in_process(&self) -> u64 {
+        self.in_process.count()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -53,7 +53,10 @@ pub use settings::Settings;
 
 #[cfg(feature = "server")]
 pub use {
-    admission::{Admission, NotAdmitted, RESERVED_DESCRIPTORS, is_out_of_descriptors, turn_away},
+    admission::{
+        Admission, NotAdmitted, OpenConnections, RESERVED_DESCRIPTORS, is_out_of_descriptors,
+        turn_away,
+    },
     connection::{Options, Service, serve},
     connections::{Connections, Patience},
     incoming::Incoming,

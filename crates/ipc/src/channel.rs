@@ -95,6 +95,11 @@ impl Channel {
         Ok((Channel(a), Channel(b)))
     }
 
+    /// Another descriptor of this end.
+    pub fn try_clone(&self) -> io::Result<Channel> {
+        self.0.try_clone().map(Channel)
+    }
+
     /// Send one message with descriptors; wait for room.
     pub fn send<T: Serialize>(&self, message: &T, fds: &[BorrowedFd<'_>]) -> Result<(), Error> {
         self.send_with(message, fds, SendFlags::NOSIGNAL)

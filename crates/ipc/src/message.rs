@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 9;
+pub const PROTOCOL: u32 = 10;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = 256;
@@ -178,6 +178,8 @@ pub struct FrontStart {
     pub protocol: u32,
     /// Build id of the sender.
     pub build: String,
+    /// How many threads it has.
+    pub threads: u32,
     pub settings: FrontSettings,
 }
 
@@ -192,7 +194,7 @@ pub struct FrontSite {
 /// Supervisor → front. End of file means the supervisor is gone: drain and leave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToFront {
-    /// Once, first. Descriptor: its scoreboard.
+    /// Once, first. Descriptors: a scoreboard for each of its threads.
     Start(Box<FrontStart>),
     /// Accept. Descriptors: listening sockets, as many as fit; the others come in further messages.
     Listen,
@@ -200,7 +202,7 @@ pub enum ToFront {
     Settings(Box<FrontSettings>),
     /// This worker is ready. Descriptor: its door.
     Worker { worker: u64 },
-    /// Send no more to this worker, and close its door: it answers what it has through its seat.
+    /// Send no more to this worker, and close its door: it answers what it has through its seats.
     Retire { worker: u64 },
     /// Stop accepting, finish what clients have asked for, and leave.
     Drain { deadline: f64 },
@@ -224,7 +226,7 @@ pub enum FromFront {
 /// Front → worker, through its door. End of file means that nothing more will come: finish and leave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ToDoor {
-    /// Claim requests at this seat. Descriptors: the front's memory; a stream socket, for what does not fit there and to
+    /// Claim requests at this seat too; each thread of the front gives one. Descriptors: the thread's memory; a stream socket, for what does not fit there and to
     /// hear of each other's end; what wakes the worker; what wakes the front.
     Serve { seat: u16 },
 }

@@ -24,6 +24,7 @@
 mod desk;
 mod layout;
 mod memory;
+mod queues;
 mod seat;
 
 #[cfg(test)]
@@ -32,4 +33,5 @@ mod tests;
 pub use desk::{Desk, Lane, News, Reserved};
 pub use layout::{ROOM, SEATS, SLOTS};
 pub use memory::Order;
+pub use queues::Queues;
 pub use seat::{Seat, Then};

@@ -9,7 +9,7 @@ use crate::layout::{
     ASLEEP, AT_FRONT, AT_NEWS, AWAKE, LANES, SEAT_CLAIMS, SEAT_CLOSED, SEAT_ROOM, SEAT_RUNS,
     SEAT_SIGNALS, SEAT_SINCE, SEATS, SLOT_NEXT, SLOT_SINCE,
 };
-use crate::memory::{Memory, Order, now};
+use crate::memory::{Memory, Order};
 
 /// A worker's place at a front's desk. Its worker is one thread.
 #[derive(Debug)]
@@ -27,6 +27,12 @@ pub enum Then {
     Wake,
 }
 
+impl AsRef<Seat> for Seat {
+    fn as_ref(&self) -> &Seat {
+        self
+    }
+}
+
 impl Seat {
     /// The seat of this number in the front's memory.
     pub fn take(memory: &OwnedFd, seat: u16) -> io::Result<Seat> {
@@ -38,21 +44,11 @@ impl Seat {
         Ok(Seat { memory, seat })
     }
 
-    /// The next request, if one is posted and this worker is to have any.
-    pub fn claim(&self) -> Option<Order> {
+    /// The next request in this lane, if one is posted and this worker is to have any.
+    pub(crate) fn claim_of(&self, lane: usize) -> Option<Order> {
         if self.is_closed() {
             return None;
         }
-        let order = (0..LANES).find_map(|lane| self.claim_of(lane))?;
-        let now = now();
-        self.memory.slot(order.slot)[SLOT_SINCE].store(now, Relaxed);
-        self.memory.seat(self.seat, SEAT_SINCE).store(now, Relaxed);
-        let claims = self.memory.seat(self.seat, SEAT_CLAIMS);
-        claims.store(claims.load(Relaxed).wrapping_add(1), SeqCst);
-        Some(order)
-    }
-
-    fn claim_of(&self, lane: usize) -> Option<Order> {
         let lane = self.memory.lane(lane);
         loop {
             let head = lane.head();
@@ -73,6 +69,18 @@ impl Seat {
         let (from, to) = (posted(order.number), claimed(order.number, self.seat));
         let state = self.memory.state(order);
         state.compare_exchange(from, to, SeqCst, SeqCst).is_ok()
+    }
+
+    /// When this one was claimed.
+    pub(crate) fn has_claimed(&self, order: Order, now: u64) {
+        self.memory.slot(order.slot)[SLOT_SINCE].store(now, Relaxed);
+    }
+
+    /// This worker has claimed something, here or from another queue.
+    pub(crate) fn begins(&self, now: u64) {
+        self.memory.seat(self.seat, SEAT_SINCE).store(now, Relaxed);
+        let claims = self.memory.seat(self.seat, SEAT_CLAIMS);
+        claims.store(claims.load(Relaxed).wrapping_add(1), SeqCst);
     }
 
     /// What the front wrote.

@@ -11,7 +11,7 @@ use ipc::{
     Channel, FromFront, FrontSettings, FrontSite, FrontStart, MAX_DESCRIPTORS, PROTOCOL, ToFront,
 };
 use rustix::process::{Pid, Signal, kill_process};
-use scoreboard::Scoreboard;
+use scoreboard::{Scoreboard, Snapshot};
 
 use crate::boot;
 use crate::error::Error;
@@ -25,7 +25,7 @@ const PROGRAM: &str = "/proc/self/exe";
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) pid: u32,
-    pub(crate) board: Scoreboard,
+    boards: Vec<Scoreboard>,
     pub(crate) since: Instant,
     pub(crate) is_ready: bool,
     /// Told to leave.
@@ -51,15 +51,21 @@ pub(crate) fn settings(settings: &Settings, app: &Path, post_limit: u64) -> Fron
 }
 
 impl Front {
-    /// Start one that accepts on these sockets.
+    /// Start one with so many threads that accepts on these sockets.
     pub(crate) fn start(
         settings: FrontSettings,
+        threads: u32,
         sockets: Vec<OwnedFd>,
         build: &str,
         events: &Events,
     ) -> Result<Front, Error> {
         let (ours, theirs) = Channel::pair()?;
-        let board = Scoreboard::create(1)?;
+        let boards = (0..threads).map(|_| Scoreboard::create(1));
+        let boards = boards.collect::<Result<Vec<_>, _>>()?;
+        let copies = boards
+            .iter()
+            .map(|board| board.as_fd().try_clone_to_owned());
+        let copies = copies.collect::<Result<_, _>>()?;
         let pid = spawn(theirs)?;
         let events = events.clone();
         let link = Link::open(ours, move |said: Said<FromFront>| {
@@ -68,12 +74,10 @@ impl Front {
         let start = FrontStart {
             protocol: PROTOCOL,
             build: build.into(),
+            threads,
             settings,
         };
-        link.send(
-            ToFront::Start(Box::new(start)),
-            vec![board.as_fd().try_clone_to_owned()?],
-        );
+        link.send(ToFront::Start(Box::new(start)), copies);
         let mut sockets = sockets.into_iter().peekable();
         while sockets.peek().is_some() {
             let some = sockets.by_ref().take(MAX_DESCRIPTORS).collect();
@@ -81,12 +85,37 @@ impl Front {
         }
         Ok(Front {
             pid,
-            board,
+            boards,
             since: Instant::now(),
             is_ready: false,
             is_leaving: false,
             link,
         })
+    }
+
+    /// What each of its threads has used of a processor. Of several the first only passes on what they are told.
+    pub(crate) fn cpu_seconds(&self) -> Vec<f64> {
+        let passes_on = usize::from(self.boards.len() > 1);
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.pid));
+        let mut stats: Vec<_> = threads
+            .into_iter()
+            .flatten()
+            .filter_map(|thread| Some(thread.ok()?.path()))
+            .collect();
+        stats.sort_by_key(|path| path.file_name()?.to_str()?.parse::<u32>().ok());
+        let stats = stats.into_iter().skip(passes_on);
+        stats
+            .filter_map(|path| cpu_seconds(&path.join("stat")))
+            .collect()
+    }
+
+    /// What its threads have counted, in all.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let mut sum = Snapshot::default();
+        for board in &self.boards {
+            sum.add(&board.snapshot());
+        }
+        sum
     }
 
     pub(crate) fn change(&self, settings: FrontSettings) {
@@ -114,6 +143,15 @@ impl Front {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
+}
+
+/// Of a thread's `stat`, see `man proc_pid_stat`: fields 14 and 15, in ticks.
+fn cpu_seconds(stat: &Path) -> Option<f64> {
+    let text = std::fs::read_to_string(stat).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
 /// In a group of its own: signals of the terminal do not reach it. Its channel is its standard input.

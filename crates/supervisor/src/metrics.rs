@@ -121,6 +121,14 @@ fn the_front(page: &mut Page, front: &FrontStatus) {
     page.one("hearth_queue_length", "gauge", help, front.waiting);
     let help = "Open connections of clients.";
     page.one("hearth_front_connections", "gauge", help, front.connections);
+    let (name, help) = (
+        "hearth_front_cpu_seconds_total",
+        "Processor time of each thread of the front.",
+    );
+    page.head(name, "counter", help);
+    for (thread, seconds) in front.cpu_seconds.iter().enumerate() {
+        page.line(name, &format!("thread=\"{thread}\""), seconds);
+    }
     let help = "Resident memory of the front.";
     page.one(
         "hearth_front_resident_bytes",

@@ -2,7 +2,8 @@
 //!
 //! Each TCP address has one socket per worker slot, all of one SO_REUSEPORT group, so the kernel spreads connections
 //! and each worker wakes for its own only. They stay open across crashes and reloads: closing one would reset the
-//! connections that wait in it. A Unix socket is shared by all slots. The front, where there is one, has all of them.
+//! connections that wait in it. A Unix socket is shared by all slots. The front, where there is one, has all of them,
+//! each of its threads as many as another.
 
 use std::io;
 use std::net::SocketAddr;
@@ -59,8 +60,20 @@ impl Sockets {
         self.listeners.iter().map(copy).collect()
     }
 
-    /// Copies of all of them, for the front.
-    pub(crate) fn all(&self) -> io::Result<Vec<OwnedFd>> {
+    /// Copies of all of them, for a front with so many threads; further ones are opened so that each thread gets as many.
+    pub(crate) fn for_front(&mut self, threads: u32) -> Result<Vec<OwnedFd>, Error> {
+        for listener in &mut self.listeners {
+            if let Listener::Tcp { address, per_slot } = listener {
+                let number = per_slot.len().next_multiple_of(threads.max(1) as usize);
+                while per_slot.len() < number {
+                    per_slot.push(listen_also(*address)?);
+                }
+            }
+        }
+        Ok(self.all()?)
+    }
+
+    fn all(&self) -> io::Result<Vec<OwnedFd>> {
         let copies = |listener: &Listener| match listener {
             Listener::Tcp { per_slot, .. } => per_slot
                 .iter()
@@ -110,6 +123,18 @@ fn open_tcp(wanted: SocketAddr, slots: u32) -> Result<Listener, Error> {
         socket.listen(BACKLOG).map_err(failed)?;
     }
     Ok(Listener::Tcp { address, per_slot })
+}
+
+/// A further socket for an address that is ours.
+fn listen_also(address: SocketAddr) -> Result<Socket, Error> {
+    let socket = bind_tcp(address, true).and_then(|socket| {
+        socket.listen(BACKLOG)?;
+        Ok(socket)
+    });
+    socket.map_err(|source| Error::Listen {
+        address: address.to_string(),
+        source,
+    })
 }
 
 fn bind_tcp(address: SocketAddr, shared: bool) -> io::Result<Socket> {

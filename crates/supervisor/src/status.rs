@@ -55,6 +55,8 @@ pub struct FrontStatus {
     pub connections: u64,
     /// Requests that wait for a worker.
     pub waiting: u64,
+    /// What each of its threads has used of a processor.
+    pub cpu_seconds: Vec<f64>,
     pub resident_bytes: u64,
     pub restarts: u64,
 }
@@ -185,14 +187,20 @@ impl Status {
     fn write_front(&self, front: &FrontStatus, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pid = front.pid.map_or("-".into(), |pid| pid.to_string());
         let queued = self.total(Counter::Queued);
+        let cpu: Vec<_> = front
+            .cpu_seconds
+            .iter()
+            .map(|s| format!("{s:.1}"))
+            .collect();
         let waited = self.total(Counter::QueuedMicroseconds) as f64 / 1e3 / queued.max(1) as f64;
         writeln!(
             f,
-            "front       {}, pid {pid}, up {}, {} connections, {:.1} MB, restarts {}",
+            "front       {}, pid {pid}, up {}, {} connections, {:.1} MB, CPU {} s, restarts {}",
             front.state,
             duration(front.uptime_seconds),
             front.connections,
             front.resident_bytes as f64 / 1e6,
+            cpu.join(" + "),
             front.restarts
         )?;
         writeln!(
@@ -305,11 +313,12 @@ slot  generation      pid  state     requests  in flight  connections       RSS 
             uptime_seconds: 5.0,
             connections: 12,
             waiting: 4,
+            cpu_seconds: vec![1.25, 0.5],
             resident_bytes: 6_300_000,
             restarts: 1,
         });
         let expected = "\
-front       ready, pid 101, up 5.0s, 12 connections, 6.3 MB, restarts 1
+front       ready, pid 101, up 5.0s, 12 connections, 6.3 MB, CPU 1.2 + 0.5 s, restarts 1
 queue       4 waiting; 50 have waited, 2.5 ms on average; 7 answered 503 (5 after workers.queue_timeout), 0 502, 3 retried
 
 slot";

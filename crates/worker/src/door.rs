@@ -1,4 +1,4 @@
-//! The door: through it the front gives this worker a seat at its desk.
+//! The door: through it the front gives this worker a seat at the desk of each of its threads.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -7,9 +7,9 @@ use ipc::{Channel, ToDoor};
 use php::Host as _;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::task::{JoinHandle, spawn_local};
+use tokio::task::spawn_local;
 
-use crate::link::{self, Link};
+use crate::link::Links;
 use crate::worker::{Worker, receive};
 use crate::{descriptors, log};
 
@@ -21,11 +21,11 @@ pub(crate) fn open(worker: &Rc<Worker>, door: Channel) -> std::io::Result<()> {
 }
 
 async fn listen(worker: Rc<Worker>, door: AsyncFd<Channel>) {
-    let mut serving = None;
+    let links = Links::open(&worker);
     loop {
         match receive::<ToDoor>(&door).await {
             Ok(Some((ToDoor::Serve { seat }, fds))) => {
-                serving = serve(&worker, serving, seat, fds);
+                serve(&worker, &links, seat, fds);
             }
             Ok(None) => break,
             Err(error) => {
@@ -39,21 +39,12 @@ async fn listen(worker: Rc<Worker>, door: AsyncFd<Channel>) {
     worker.door_closed();
 }
 
-/// Take the seat. What an earlier front has asked for is ended first.
-fn serve(
-    worker: &Rc<Worker>,
-    before: Option<JoinHandle<()>>,
-    seat: u16,
-    fds: Vec<OwnedFd>,
-) -> Option<JoinHandle<()>> {
-    match Link::new(worker, seat, fds) {
-        Ok(link) => Some(spawn_local(link::serve(Rc::clone(worker), link, before))),
-        Err(error) => {
-            // Out of memory or of descriptors: one that could not be asked anything would only be in the way.
-            let reason = format!("it cannot serve the front: {error}");
-            log::error(&reason);
-            worker.host.leave(&reason);
-            before
-        }
+/// Take the seat.
+fn serve(worker: &Worker, links: &Rc<Links>, seat: u16, fds: Vec<OwnedFd>) {
+    if let Err(error) = links.add(seat, fds) {
+        // Out of memory or of descriptors: one that could not be asked anything would only be in the way.
+        let reason = format!("it cannot serve the front: {error}");
+        log::error(&reason);
+        worker.host.leave(&reason);
     }
 }

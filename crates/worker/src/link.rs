@@ -1,4 +1,5 @@
-//! Serving a front: claim the next request at its desk while this thread is idle, answer it, and sleep when there is none.
+//! Serving the front: claim the next request at its desks while this thread is idle, answer it, and sleep when there is none.
+//! Each thread of the front has a desk of its own.
 //!
 //! As many requests at a time as `workers.concurrency` says, each to its end, what it does after its response included.
 
@@ -16,12 +17,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use php::Client;
-use relay::{Order, Seat, Then};
+use relay::{Order, Queues, Seat, Then};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
-use tokio::task::{JoinHandle, yield_now};
+use tokio::task::{spawn_local, yield_now};
 
 use self::claimers::{Claimer, Claimers};
 use self::request::Received;
@@ -36,9 +37,26 @@ use crate::{descriptors, log};
 const LOOK: Duration = Duration::from_micros(100);
 const LOOK_ALONE: Duration = Duration::from_millis(1);
 
-/// What ties us to one front.
-pub(crate) struct Link {
+/// What ties this worker to the front: one link to each of its threads, and what serves them all.
+pub(crate) struct Links {
     host: &'static ProcessHost,
+    queues: Queues<Link>,
+    claimers: Claimers,
+    /// The leader, while there is nothing to claim.
+    waiting: RefCell<Option<Waker>>,
+    /// The front knows that we sleep.
+    is_asleep: Cell<bool>,
+    /// When the runtime has last looked at its descriptors.
+    looked: Cell<Instant>,
+    /// The client of the request before, which is likely the same.
+    client: RefCell<Option<(String, Rc<Client>)>>,
+    buffer: RefCell<Vec<u8>>,
+    answer: RefCell<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What ties this worker to one thread of the front.
+pub(crate) struct Link {
+    all: Rc<Links>,
     seat: Seat,
     /// Ends with the front; what does not fit in a slot goes through it, a piece at a time.
     stream: UnixStream,
@@ -47,19 +65,14 @@ pub(crate) struct Link {
     bell: AsyncFd<OwnedFd>,
     front: OwnedFd,
     is_gone: Cell<bool>,
-    claimers: Claimers,
-    /// The leader, while there is nothing to claim.
-    waiting: RefCell<Option<Waker>>,
-    /// The front knows that we sleep.
-    is_asleep: Cell<bool>,
-    /// When the runtime has last looked at its descriptors.
-    looked: Cell<Instant>,
     /// [`Seat::signals`] of the last look.
     signals: Cell<u64>,
-    /// The client of the request before, which is likely the same.
-    client: RefCell<Option<(String, Rc<Client>)>>,
-    buffer: RefCell<Vec<u8>>,
-    answer: RefCell<(Vec<u8>, Vec<u8>)>,
+}
+
+impl AsRef<Seat> for Link {
+    fn as_ref(&self) -> &Seat {
+        &self.seat
+    }
 }
 
 /// Between a request and what waits for its end.
@@ -99,83 +112,75 @@ impl Passage {
 
 thread_local! {
     /// For what happens before and after this thread sleeps.
-    static LINK: RefCell<Option<Rc<Link>>> = const { RefCell::new(None) };
+    static LINKS: RefCell<Option<Rc<Links>>> = const { RefCell::new(None) };
 }
 
-fn with_link(look: impl Fn(&Link)) {
-    LINK.with_borrow(|link| link.as_deref().map(look));
+fn with_links(look: impl Fn(&Links)) {
+    LINKS.with_borrow(|links| links.as_deref().map(look));
 }
 
 /// This thread is about to sleep.
 pub(crate) fn park() {
-    with_link(Link::park);
+    with_links(Links::park);
 }
 
 /// It has slept.
 pub(crate) fn unpark() {
-    with_link(Link::unpark);
+    with_links(Links::unpark);
 }
 
-/// Serve the front until it is gone, or wants no more of us.
-pub(crate) async fn serve(worker: Rc<Worker>, link: Link, before: Option<JoinHandle<()>>) {
-    if let Some(before) = before {
-        let _ = before.await;
-    }
-    let link = Rc::new(link);
-    LINK.set(Some(Rc::clone(&link)));
-    link.seat.set_runs(true);
-    claimers::promote(&link, &worker);
-    poll_fn(|context| link.poll_front(context)).await;
-    link.is_gone.set(true);
-    link.claimers.wake_all();
-    link.claimers.ended().await;
-}
-
-impl Link {
-    /// `files`: those of [`ipc::ToDoor::Serve`].
-    pub(crate) fn new(worker: &Worker, seat: u16, files: Vec<OwnedFd>) -> io::Result<Link> {
-        let Ok([memory, stream, bell, front]) = <[OwnedFd; 4]>::try_from(files) else {
-            return Err(io::Error::other("a seat came without its descriptors"));
-        };
-        Ok(Link {
+impl Links {
+    /// None yet.
+    pub(crate) fn open(worker: &Rc<Worker>) -> Rc<Links> {
+        let links = Rc::new(Links {
             host: worker.host,
-            seat: Seat::take(&memory, seat)?,
-            stream: UnixStream::from_std(stream.into())?,
-            writing: Mutex::new(()),
-            bell: descriptors::watch(bell, Interest::READABLE)?,
-            front,
-            is_gone: Cell::new(false),
+            queues: Queues::default(),
             claimers: Claimers::new(worker.concurrency),
             waiting: RefCell::default(),
             is_asleep: Cell::new(false),
             looked: Cell::new(Instant::now()),
-            signals: Cell::new(0),
             client: RefCell::default(),
             buffer: RefCell::default(),
             answer: RefCell::default(),
-        })
+        });
+        LINKS.set(Some(Rc::clone(&links)));
+        claimers::promote(&links, worker);
+        links
+    }
+
+    /// Take this seat too. `files`: those of [`ipc::ToDoor::Serve`].
+    pub(crate) fn add(self: &Rc<Self>, seat: u16, files: Vec<OwnedFd>) -> io::Result<()> {
+        let link = Rc::new(Link::new(self, seat, files)?);
+        self.queues.add(Rc::clone(&link), self.claimers.room());
+        spawn_local(Rc::clone(self).serve(link));
+        Ok(())
+    }
+
+    /// Until the front is gone. What it has asked for is not wanted any more then.
+    async fn serve(self: Rc<Self>, link: Rc<Link>) {
+        poll_fn(|context| link.poll_front(context)).await;
+        link.is_gone.set(true);
+        self.queues.remove(&link);
+        self.claimers.wake_all();
     }
 
     // ---- the next request ----
 
-    /// The leader's next request; `None` when there will be none.
-    async fn next(&self) -> Option<Order> {
+    /// The leader's next request.
+    async fn next(&self) -> (Rc<Link>, Order) {
         loop {
             self.give_way().await;
-            if self.is_gone.get() {
-                return None;
-            }
-            if let Some(order) = self.claim() {
-                return Some(order);
+            if let Some(found) = self.claim() {
+                return found;
             }
             self.until_needed().await;
         }
     }
 
-    fn claim(&self) -> Option<Order> {
+    fn claim(&self) -> Option<(Rc<Link>, Order)> {
         match self.host.is_leaving() {
             true => None,
-            false => self.seat.claim(),
+            false => self.queues.claim(),
         }
     }
 
@@ -194,7 +199,7 @@ impl Link {
     async fn until_needed(&self) {
         let mut waits = false;
         poll_fn(|context| {
-            if waits && self.waiting.borrow().is_none() || self.is_gone.get() {
+            if waits && self.waiting.borrow().is_none() {
                 return Poll::Ready(());
             }
             waits = true;
@@ -211,12 +216,12 @@ impl Link {
     }
 
     fn park(&self) {
-        self.seat.set_runs(false);
+        self.queues.set_runs(false);
         let claims = self.waiting.borrow().is_some() && !self.host.is_leaving();
         if !claims {
             return;
         }
-        if self.seat.sleep() {
+        if self.queues.sleep() {
             self.is_asleep.set(true);
         } else {
             self.wake_leader();
@@ -224,11 +229,29 @@ impl Link {
     }
 
     fn unpark(&self) {
-        self.seat.set_runs(true);
+        self.queues.set_runs(true);
         if self.is_asleep.replace(false) {
-            self.seat.rise();
+            self.queues.rise();
         }
         self.looked.set(Instant::now());
+    }
+}
+
+impl Link {
+    fn new(all: &Rc<Links>, seat: u16, files: Vec<OwnedFd>) -> io::Result<Link> {
+        let Ok([memory, stream, bell, front]) = <[OwnedFd; 4]>::try_from(files) else {
+            return Err(io::Error::other("a seat came without its descriptors"));
+        };
+        Ok(Link {
+            all: Rc::clone(all),
+            seat: Seat::take(&memory, seat)?,
+            stream: UnixStream::from_std(stream.into())?,
+            writing: Mutex::new(()),
+            bell: descriptors::watch(bell, Interest::READABLE)?,
+            front,
+            is_gone: Cell::new(false),
+            signals: Cell::new(0),
+        })
     }
 
     // ---- the front ----
@@ -236,7 +259,7 @@ impl Link {
     /// Ready when the front is gone.
     fn poll_front(&self, context: &mut Context<'_>) -> Poll<()> {
         if self.poll_bell(context) {
-            self.wake_leader();
+            self.all.wake_leader();
             self.look_at_signals();
         }
         self.poll_gone(context)
@@ -245,7 +268,7 @@ impl Link {
     fn look_at_signals(&self) {
         let signals = self.seat.signals();
         if self.signals.replace(signals) != signals {
-            self.claimers.wake_all();
+            self.all.claimers.wake_all();
         }
     }
 
@@ -272,7 +295,7 @@ impl Link {
             ));
             Vec::new()
         });
-        self.claimers.give_files(number, files);
+        self.all.claimers.give_files(self, number, files);
     }
 
     /// Whether the front has rung since the last look.

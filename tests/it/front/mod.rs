@@ -9,6 +9,7 @@ mod endings;
 mod queue;
 mod refusals;
 mod replacement;
+mod threads;
 
 use testkit::{Server, ServerBuilder};
 

@@ -12,17 +12,18 @@ use scoreboard::{Counter, Writer};
 use tokio::sync::Notify;
 
 use super::Workers;
+use crate::shared::Thread;
 
 /// The part of the time that remains while the queue does not empty.
 const STANDING: u32 = 10;
 /// How often the oldest are looked at, while there are any: ten times in the shortest limit, within these.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
-/// Its limits, and since when it is not empty.
+/// Its limits. Since when it is not empty is known of all threads' queues together.
 pub(super) struct Queue {
     length: Cell<usize>,
     timeout: Cell<Duration>,
-    filled: Cell<Option<Instant>>,
+    thread: Thread,
     first: Notify,
 }
 
@@ -36,11 +37,11 @@ pub(crate) enum Refused {
 }
 
 impl Queue {
-    pub(super) fn new() -> Queue {
+    pub(super) fn new(thread: Thread) -> Queue {
         Queue {
             length: Cell::new(0),
             timeout: Cell::new(Duration::MAX),
-            filled: Cell::new(None),
+            thread,
             first: Notify::new(),
         }
     }
@@ -56,24 +57,23 @@ impl Queue {
 
     /// A request waits: with it `waiting` do.
     pub(super) fn enter(&self, now: Instant, waiting: usize) {
-        if self.filled.get().is_none() {
-            self.filled.set(Some(now));
-        }
+        self.thread.queue_filled(now);
         if waiting == 1 {
             self.first.notify_one();
         }
     }
 
-    /// Workers have taken all that waited.
+    /// Workers have taken all that waited in this thread.
     pub(super) fn emptied(&self) {
-        self.filled.set(None);
+        self.thread.set_waiting(0);
+        self.thread.queue_emptied();
     }
 
     /// How long a request may wait now.
     fn limit(&self) -> Duration {
         let timeout = self.timeout.get();
-        match self.filled.get() {
-            Some(since) if since.elapsed() >= timeout => timeout / STANDING,
+        match self.thread.queue_filled_for() {
+            Some(time) if time >= timeout => timeout / STANDING,
             _ => timeout,
         }
     }
@@ -99,9 +99,10 @@ pub(crate) async fn run(workers: Rc<Workers>) {
 impl Workers {
     /// A slot for a request, in turn; `again` before all others, whatever the limit.
     pub(crate) async fn reserve(&self, again: bool) -> Result<Reserved, Refused> {
-        if !again && self.waiting() >= self.queue.length.get() {
+        let waiting = self.waiting();
+        if !again && waiting >= self.queue.length.get() {
             let room = self.desk.room();
-            if self.waiting() >= self.queue.length.get() + room {
+            if waiting >= self.queue.length.get() + room {
                 return Err(Refused::Full);
             }
         }
@@ -110,6 +111,7 @@ impl Workers {
         }
         let _waits = Waits::new(&self.board);
         let slot = tokio::time::timeout(self.queue.limit(), self.line.line_up(again));
+        self.publish_waiting();
         slot.await.map_err(|_| Refused::Expired)
     }
 
@@ -164,17 +166,22 @@ mod tests {
 
     #[test]
     fn a_queue_that_does_not_empty_has_a_tenth_of_the_time() {
-        let queue = Queue::new();
+        let threads = Thread::all(2);
+        let [queue, other] = [0, 1].map(|n| Queue::new(threads[n].clone()));
         assert_eq!(queue.limit(), Duration::MAX);
-        let timeout = Duration::from_millis(200);
+        let timeout = Duration::from_millis(20);
         queue.set_limits(1, timeout);
+        other.set_limits(1, timeout);
+        threads[0].set_waiting(1);
         queue.enter(Instant::now(), 1);
         assert_eq!(queue.limit(), timeout);
-        queue.filled.set(Instant::now().checked_sub(timeout));
-        queue.enter(Instant::now(), 1);
-        assert_eq!(queue.limit(), timeout / 10);
+        std::thread::sleep(timeout);
+        other.enter(Instant::now(), 1);
+        assert_eq!((queue.limit(), other.limit()), (timeout / 10, timeout / 10));
+        other.emptied();
+        assert_eq!(other.limit(), timeout / 10, "some wait in the other thread");
         queue.emptied();
-        assert_eq!(queue.limit(), timeout);
+        assert_eq!((queue.limit(), other.limit()), (timeout, timeout));
         queue.set_limits(1, Duration::ZERO);
         assert_eq!(queue.limit(), Duration::MAX);
     }

@@ -12,7 +12,7 @@ use super::Workers;
 /// For so long a worker that does not sleep is expected to claim the next request soon.
 const PATIENCE: Duration = Duration::from_micros(200);
 
-/// How often all is looked at while no worker sleeps and there may be more of them.
+/// How often all is looked at while no worker sleeps and more than the workers' answers depends on it.
 const SHORT: Duration = Duration::from_millis(2);
 
 /// What goes on for longer than this looks in between.
@@ -74,7 +74,7 @@ impl Workers {
             if self.unclaimed.get() > 0 {
                 match self.desk.active(0).1 > 0 {
                     true => self.set_timer(PATIENCE),
-                    false if self.shortage.is_elastic() => self.set_timer(SHORT),
+                    false if self.is_watched() => self.set_timer(SHORT),
                     false => {}
                 }
             }
@@ -82,6 +82,11 @@ impl Workers {
                 return;
             }
         }
+    }
+
+    /// There may be more workers, or other threads count what waits here.
+    fn is_watched(&self) -> bool {
+        self.shortage.is_elastic() || self.thread.number() > 1
     }
 
     pub(crate) fn unpark(&self) {

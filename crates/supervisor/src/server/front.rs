@@ -52,12 +52,16 @@ impl Server {
     }
 
     pub(super) fn start_front(&mut self) {
-        let Some(sockets) = &self.sockets else { return };
         if self.front.is_some() || self.stopping() {
             return;
         }
-        let started = sockets.all().map_err(Into::into).and_then(|sockets| {
-            Front::start(self.front_settings(), sockets, self.build, &self.events)
+        let threads = self.settings.front_threads;
+        let Some(sockets) = &mut self.sockets else {
+            return;
+        };
+        let started = sockets.for_front(threads).and_then(|sockets| {
+            let settings = self.front_settings();
+            Front::start(settings, threads, sockets, self.build, &self.events)
         });
         match started {
             Ok(front) => {
@@ -108,7 +112,7 @@ impl Server {
         let Some(front) = self.front.take_if(|front| front.pid == pid) else {
             return false;
         };
-        let mut counters = front.board.snapshot();
+        let mut counters = front.snapshot();
         super::workers::settle(&mut counters);
         self.retired.add(&counters);
         if self.stopping() {
@@ -211,9 +215,7 @@ impl Server {
             return None;
         }
         let front = self.front.as_ref();
-        let snapshot = front
-            .map(|front| front.board.snapshot())
-            .unwrap_or_default();
+        let snapshot = front.map(Front::snapshot).unwrap_or_default();
         Some(FrontStatus {
             pid: front.map(|front| front.pid),
             state: match front {
@@ -225,6 +227,7 @@ impl Server {
             uptime_seconds: front.map_or(0.0, |front| front.since.elapsed().as_secs_f64()),
             connections: snapshot.connections(),
             waiting: snapshot.waiting(),
+            cpu_seconds: front.map(Front::cpu_seconds).unwrap_or_default(),
             resident_bytes: front.map_or(0, |front| resident(front.pid)),
             restarts: self.front_restarts,
         })

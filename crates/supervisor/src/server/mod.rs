@@ -287,7 +287,7 @@ impl Server {
             .map(|worker| self.worker_status(worker, &mut sum))
             .collect();
         if let Some(front) = &self.front {
-            sum.add(&front.board.snapshot());
+            sum.add(&front.snapshot());
         }
         let number = self.current.or(self.rising).unwrap_or_default();
         let filled = self

@@ -20,7 +20,7 @@ impl Link {
         is_head: bool,
         passage: &Passage,
     ) -> bool {
-        let (mut fields, mut frame) = self.answer.take();
+        let (mut fields, mut frame) = self.all.answer.take();
         fields.clear();
         frame.clear();
         let closes = answer.head.fields.remove("Connection");
@@ -46,7 +46,7 @@ impl Link {
             Answered::Head(head, AnswerBody::Stream(length)).write_to(&mut frame);
             self.stream(order, &frame, answer.body, is_head).await;
         }
-        self.answer.replace((fields, frame));
+        self.all.answer.replace((fields, frame));
         ended
     }
 

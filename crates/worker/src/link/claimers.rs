@@ -13,14 +13,14 @@ use std::task::{Poll, Waker};
 use relay::Order;
 use tokio::task::spawn_local;
 
-use super::Link;
+use super::{Link, Links};
 use crate::worker::Worker;
 
 /// One of them.
 #[derive(Default)]
 pub(super) struct Claimer {
     /// What it serves.
-    order: Cell<Option<Order>>,
+    request: RefCell<Option<(Rc<Link>, Order)>>,
     /// Files of that request, once the front has sent them.
     files: RefCell<Option<Vec<OwnedFd>>>,
     leads: Cell<bool>,
@@ -37,9 +37,6 @@ pub(super) struct Claimers {
     /// How many serve, and how many may.
     serving: Cell<u32>,
     most: u32,
-    /// Tasks that run, and what waits for their end.
-    running: Cell<usize>,
-    last: RefCell<Option<Waker>>,
 }
 
 impl Claimer {
@@ -49,8 +46,12 @@ impl Claimer {
         }
     }
 
-    pub(super) fn order(&self) -> Option<Order> {
-        self.order.get()
+    fn serves(&self, link: &Link, number: u32) -> bool {
+        let request = self.request.borrow();
+        let is_its = |(its, order): &(Rc<Link>, Order)| {
+            std::ptr::eq(&raw const **its, link) && order.number == number
+        };
+        request.as_ref().is_some_and(is_its)
     }
 
     pub(super) fn take_files(&self) -> Option<Vec<OwnedFd>> {
@@ -66,8 +67,6 @@ impl Claimers {
             has_leader: Cell::new(false),
             serving: Cell::new(0),
             most,
-            running: Cell::new(0),
-            last: RefCell::default(),
         }
     }
 
@@ -84,36 +83,21 @@ impl Claimers {
     }
 
     /// The files of the request of this number have come.
-    pub(super) fn give_files(&self, number: u32, files: Vec<OwnedFd>) {
-        let is_its = |claimer: &&Rc<Claimer>| {
-            let order = claimer.order();
-            order.is_some_and(|order| order.number == number)
-        };
-        if let Some(claimer) = self.all.borrow().iter().find(is_its) {
+    pub(super) fn give_files(&self, link: &Link, number: u32, files: Vec<OwnedFd>) {
+        let all = self.all.borrow();
+        if let Some(claimer) = all.iter().find(|claimer| claimer.serves(link, number)) {
             claimer.files.replace(Some(files));
             claimer.wake();
         }
     }
-
-    /// All have ended, which they do when the front is gone.
-    pub(super) async fn ended(&self) {
-        poll_fn(|context| {
-            self.last.replace(Some(context.waker().clone()));
-            match self.running.get() {
-                0 => Poll::Ready(()),
-                _ => Poll::Pending,
-            }
-        })
-        .await;
-    }
 }
 
 /// Let another lead, if one more request may run.
-pub(super) fn promote(link: &Rc<Link>, worker: &Rc<Worker>) {
-    let claimers = &link.claimers;
+pub(super) fn promote(links: &Rc<Links>, worker: &Rc<Worker>) {
+    let claimers = &links.claimers;
     let has_room = claimers.room() > 0;
     claimers.has_leader.set(has_room);
-    link.seat.set_room(claimers.room());
+    links.queues.set_room(claimers.room());
     if !has_room {
         return;
     }
@@ -123,59 +107,52 @@ pub(super) fn promote(link: &Rc<Link>, worker: &Rc<Worker>) {
     claimer.leads.set(true);
     if is_new {
         claimers.all.borrow_mut().push(Rc::clone(&claimer));
-        claimers.running.set(claimers.running.get() + 1);
-        spawn_local(run(Rc::clone(worker), Rc::clone(link), claimer));
+        spawn_local(run(Rc::clone(worker), Rc::clone(links), claimer));
     } else {
         claimer.wake();
     }
 }
 
-async fn run(worker: Rc<Worker>, link: Rc<Link>, claimer: Rc<Claimer>) {
+async fn run(worker: Rc<Worker>, links: Rc<Links>, claimer: Rc<Claimer>) {
     poll_fn(|context| {
         claimer.waker.replace(Some(context.waker().clone()));
         Poll::Ready(())
     })
     .await;
     loop {
-        poll_fn(|_| match claimer.leads.get() || link.is_gone.get() {
+        poll_fn(|_| match claimer.leads.get() {
             true => Poll::Ready(()),
             false => Poll::Pending,
         })
         .await;
-        let Some(order) = link.next().await else {
-            break;
-        };
-        serve(&worker, &link, &claimer, order).await;
-    }
-    let claimers = &link.claimers;
-    claimers.running.set(claimers.running.get() - 1);
-    if let Some(waker) = claimers.last.take() {
-        waker.wake();
+        let (link, order) = links.next().await;
+        serve(&worker, link, &claimer, order).await;
     }
 }
 
-async fn serve(worker: &Rc<Worker>, link: &Rc<Link>, claimer: &Rc<Claimer>, order: Order) {
-    let claimers = &link.claimers;
-    claimer.order.set(Some(order));
+async fn serve(worker: &Rc<Worker>, link: Rc<Link>, claimer: &Rc<Claimer>, order: Order) {
+    let links = &link.all;
+    let claimers = &links.claimers;
+    claimer.request.replace(Some((Rc::clone(&link), order)));
     claimers.serving.set(claimers.serving.get() + 1);
     worker.serves(true);
     let mut serving = pin!(link.serve(worker, claimer, order));
     poll_fn(|context| {
         let step = serving.as_mut().poll(context);
         if step.is_pending() && claimer.leads.replace(false) {
-            promote(link, worker);
+            promote(links, worker);
         }
         step
     })
     .await;
     worker.serves(false);
-    claimer.order.set(None);
+    claimer.request.take();
     claimer.files.take();
     claimers.serving.set(claimers.serving.get() - 1);
     if claimer.leads.get() {
         return;
     }
-    link.seat.set_room(claimers.room());
+    links.queues.set_room(claimers.room());
     if claimers.has_leader.replace(true) {
         claimers.idle.borrow_mut().push(Rc::clone(claimer));
     } else {

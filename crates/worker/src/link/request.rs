@@ -30,11 +30,11 @@ pub(super) struct Received {
 impl Link {
     /// What the front wrote; `None` if its client has left.
     pub(super) async fn receive(&self, claimer: &Claimer, order: Order) -> Option<Received> {
-        let mut bytes = self.buffer.take();
+        let mut bytes = self.all.buffer.take();
         bytes.clear();
         self.seat.read(order, &mut bytes);
         let received = self.parse(claimer, order, &bytes).await;
-        self.buffer.replace(bytes);
+        self.all.buffer.replace(bytes);
         received
     }
 
@@ -94,7 +94,7 @@ impl Link {
     }
 
     fn client(&self, ends: &str) -> Option<Rc<Client>> {
-        if let Some((text, client)) = &*self.client.borrow()
+        if let Some((text, client)) = &*self.all.client.borrow()
             && text == ends
         {
             return Some(Rc::clone(client));
@@ -109,7 +109,7 @@ impl Link {
             ..client
         });
         let known = (ends.to_owned(), Rc::clone(&client));
-        self.client.replace(Some(known));
+        self.all.client.replace(Some(known));
         Some(client)
     }
 }

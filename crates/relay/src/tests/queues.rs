@@ -1,0 +1,338 @@
+//! Workers that claim from several queues: nothing is lost, nothing runs twice, none sleeps while there is something to do.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::{news, post};
+use crate::{Desk, Lane, Order, Queues, Seat, Then};
+
+const QUEUES: usize = 3;
+const WORKERS: usize = 3;
+
+/// A seat, and which queue it belongs to.
+struct Place(usize, Seat);
+
+impl AsRef<Seat> for Place {
+    fn as_ref(&self) -> &Seat {
+        &self.1
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Post(usize, bool),
+    TakeBack(usize),
+    Claim(usize),
+    End(usize, usize),
+    Sleep(usize),
+    /// A worker dies, and another has its seats.
+    Die(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let worker = || 0..WORKERS;
+    prop_oneof![
+        6 => (0..QUEUES, any::<bool>()).prop_map(|(queue, first)| Step::Post(queue, first)),
+        1 => any::<usize>().prop_map(Step::TakeBack),
+        6 => worker().prop_map(Step::Claim),
+        4 => (worker(), any::<usize>()).prop_map(|(n, which)| Step::End(n, which)),
+        2 => worker().prop_map(Step::Sleep),
+        1 => worker().prop_map(Step::Die),
+    ]
+}
+
+struct Worker {
+    queues: Queues<Place>,
+    seats: Vec<u16>,
+    places: Vec<Rc<Place>>,
+    has: Vec<(usize, Order)>,
+}
+
+struct Model {
+    desks: Vec<(Desk, std::os::fd::OwnedFd)>,
+    workers: Vec<Worker>,
+    /// By queue, each with whether it goes first.
+    posted: Vec<(usize, Order, bool)>,
+    ended: HashSet<(usize, Order)>,
+    sleeping: HashSet<usize>,
+}
+
+impl Model {
+    fn new() -> Model {
+        let desks: Vec<_> = (0..QUEUES).map(|_| Desk::open().unwrap()).collect();
+        let workers = (0..WORKERS).map(|_| Worker::at(&desks)).collect();
+        Model {
+            desks,
+            workers,
+            posted: Vec::new(),
+            ended: HashSet::new(),
+            sleeping: HashSet::new(),
+        }
+    }
+
+    fn claim(&mut self, worker: usize) {
+        self.wake(worker);
+        let Some((place, order)) = self.workers[worker].queues.claim() else {
+            assert!(self.posted.is_empty(), "it missed some");
+            return;
+        };
+        let its = |(queue, other, _): &(usize, Order, bool)| *queue == place.0 && *other == order;
+        let at = self.posted.iter().position(its);
+        let at = at.expect("claimed once, and only what is posted");
+        let (.., first) = self.posted.remove(at);
+        let waits_first = self.posted.iter().any(|(_, _, first)| *first);
+        assert!(first || !waits_first, "those that are repeated go before");
+        self.workers[worker].has.push((place.0, order));
+    }
+
+    fn wake(&mut self, worker: usize) {
+        if self.sleeping.remove(&worker) {
+            self.workers[worker].queues.rise();
+        }
+    }
+
+    /// Each queue wakes one that sleeps, if any does.
+    fn post(&mut self, queue: usize, first: bool) {
+        let lane = if first { Lane::First } else { Lane::Usual };
+        let desk = &self.desks[queue].0;
+        self.posted.push((queue, post(desk, lane, b"x"), first));
+        match desk.wake() {
+            Some(seat) => {
+                let woken = |n: &usize| self.workers[*n].seats[queue] == seat;
+                let woken = (0..WORKERS).find(woken).expect("one of ours");
+                assert!(self.sleeping.contains(&woken), "it was awake");
+                self.wake(woken);
+            }
+            None => assert!(self.sleeping.is_empty(), "one sleeps on"),
+        }
+    }
+
+    fn news(&mut self) {
+        for (queue, (desk, _)) in self.desks.iter().enumerate() {
+            for news in news(desk) {
+                assert!(self.ended.remove(&(queue, news.order)), "it goes on");
+                desk.free(news.order);
+            }
+            desk.passed(|_| {});
+        }
+        assert!(self.ended.is_empty(), "what has ended is news to its queue");
+    }
+
+    fn die(&mut self, worker: usize) {
+        self.news();
+        self.sleeping.remove(&worker);
+        let dead = std::mem::replace(&mut self.workers[worker], Worker::none());
+        let mut held = HashSet::new();
+        for (queue, ((desk, _), seat)) in self.desks.iter().zip(&dead.seats).enumerate() {
+            for news in desk.held_by(*seat) {
+                held.insert((queue, news.order));
+                desk.free(news.order);
+            }
+            desk.leave(*seat);
+        }
+        assert_eq!(held, HashSet::from_iter(dead.has));
+        self.workers[worker] = Worker::at(&self.desks);
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Post(queue, first) => self.post(queue, first),
+            Step::TakeBack(n) if !self.posted.is_empty() => {
+                let (queue, order, _) = self.posted.swap_remove(n % self.posted.len());
+                assert!(self.desks[queue].0.take_back(order));
+            }
+            Step::Claim(n) => self.claim(n),
+            Step::End(n, which) if !self.workers[n].has.is_empty() => {
+                let worker = &mut self.workers[n];
+                let (queue, order) = worker.has.swap_remove(which % worker.has.len());
+                let _ = worker.places[queue].1.answer(order, b"y", true);
+                self.ended.insert((queue, order));
+            }
+            Step::Sleep(n) if !self.sleeping.contains(&n) => {
+                // What was taken back stays in a queue until it is passed.
+                self.news();
+                if self.workers[n].queues.sleep() {
+                    assert!(self.posted.is_empty(), "it sleeps while something waits");
+                    self.sleeping.insert(n);
+                } else {
+                    assert!(!self.posted.is_empty(), "it stays awake for nothing");
+                }
+            }
+            Step::Die(n) => self.die(n),
+            _ => {}
+        }
+    }
+}
+
+impl Worker {
+    fn none() -> Worker {
+        Worker {
+            queues: Queues::default(),
+            seats: Vec::new(),
+            places: Vec::new(),
+            has: Vec::new(),
+        }
+    }
+
+    fn at(desks: &[(Desk, std::os::fd::OwnedFd)]) -> Worker {
+        let mut worker = Worker::none();
+        for (queue, (desk, memory)) in desks.iter().enumerate() {
+            let (number, seat) = super::worker(desk, memory);
+            worker.seats.push(number);
+            let place = Rc::new(Place(queue, seat));
+            worker.queues.add(Rc::clone(&place), 1);
+            worker.places.push(place);
+        }
+        worker
+    }
+}
+
+proptest! {
+    #[test]
+    fn of_several_queues_none_is_missed(steps in prop::collection::vec(step(), 1..200)) {
+        let mut model = Model::new();
+        steps.iter().for_each(|step| model.step(step));
+        while !model.posted.is_empty() {
+            model.step(&Step::Claim(0));
+        }
+        for n in 0..WORKERS {
+            while !model.workers[n].has.is_empty() {
+                model.step(&Step::End(n, 0));
+            }
+        }
+        model.news();
+        for (desk, _) in &model.desks {
+            prop_assert_eq!(desk.free_slots(), crate::SLOTS, "a slot is lost");
+        }
+    }
+}
+
+#[test]
+fn queues_have_their_turns_and_what_is_repeated_goes_first() {
+    let desks: Vec<_> = (0..QUEUES).map(|_| Desk::open().unwrap()).collect();
+    let worker = Worker::at(&desks);
+    for queue in [0, 0, 0, 0, 1, 2, 2] {
+        post(&desks[queue].0, Lane::Usual, b"x");
+    }
+    post(&desks[2].0, Lane::First, b"x");
+    let claimed = std::iter::from_fn(|| worker.queues.claim());
+    let claimed: Vec<_> = claimed.map(|(place, _)| place.0).collect();
+    assert_eq!(claimed, [2, 0, 1, 2, 0, 2, 0, 0]);
+}
+
+#[test]
+fn a_claim_from_one_queue_is_seen_in_all() {
+    let desks: Vec<_> = (0..2).map(|_| Desk::open().unwrap()).collect();
+    let worker = Worker::at(&desks);
+    assert!(worker.queues.sleep());
+    post(&desks[0].0, Lane::Usual, b"x");
+    assert_eq!((desks[0].0.wake(), desks[1].0.wake()), (Some(0), Some(0)));
+    assert_eq!(desks[1].0.room(), 1, "it was woken");
+    worker.queues.rise();
+    assert!(worker.queues.claim().is_some());
+    assert_eq!(desks[1].0.room(), 0, "it has claimed something else");
+    assert_eq!(desks[1].0.active(u64::MAX), (1, 0));
+}
+
+/// Longer than any wait of a test that does not fail.
+const LOST: Duration = Duration::from_secs(20);
+
+fn rest() {
+    let began = Instant::now();
+    std::thread::park_timeout(LOST);
+    assert!(began.elapsed() < LOST, "a wake-up was lost");
+}
+
+/// Claims and answers until all is over.
+fn serve(seats: Vec<Seat>, fronts: &[Thread], over: &AtomicBool, slept: &AtomicUsize) {
+    let queues = Queues::default();
+    for (queue, seat) in seats.into_iter().enumerate() {
+        queues.add(Rc::new(Place(queue, seat)), 1);
+    }
+    while !over.load(Ordering::SeqCst) {
+        if let Some((place, order)) = queues.claim() {
+            if place.1.answer(order, b"y", true) == Then::Wake {
+                fronts[place.0].unpark();
+            }
+        } else if queues.sleep() {
+            slept.fetch_add(1, Ordering::Relaxed);
+            rest();
+            queues.rise();
+        }
+    }
+}
+
+/// Posts a few at a time, and sleeps until they are answered.
+fn ask(desk: &Desk, workers: &[Thread], requests: usize) {
+    let (mut sent, mut waiting) = (0, HashSet::new());
+    while sent < requests || !waiting.is_empty() {
+        while sent < requests && waiting.len() < 1 + sent % 4 {
+            waiting.insert(post(desk, Lane::Usual, b"x"));
+            sent += 1;
+            if let Some(seat) = desk.wake() {
+                workers[usize::from(seat)].unpark();
+            }
+        }
+        for news in news(desk) {
+            assert!(waiting.remove(&news.order), "answered once");
+            desk.free(news.order);
+        }
+        desk.passed(|_| {});
+        if waiting.len() > sent % 4 && desk.sleep() {
+            rest();
+            desk.rise();
+        }
+    }
+}
+
+#[test]
+fn no_wake_up_is_lost_between_threads() {
+    const REQUESTS: usize = 20_000;
+    let desks: Vec<_> = (0..QUEUES).map(|_| Desk::open().unwrap()).collect();
+    let seats: Vec<Vec<Seat>> = (0..WORKERS)
+        .map(|_| {
+            let seat = |(desk, memory): &(Desk, _)| super::worker(desk, memory).1;
+            desks.iter().map(seat).collect()
+        })
+        .collect();
+    let (over, slept) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        let (over, slept) = (&over, &slept);
+        let (workers_told, fronts_told): (Vec<_>, Vec<_>) = (
+            (0..WORKERS).map(|_| channel::<Vec<Thread>>()).collect(),
+            (0..QUEUES).map(|_| channel::<Vec<Thread>>()).collect(),
+        );
+        let workers: Vec<_> = (seats.into_iter().zip(workers_told))
+            .map(|(seats, (tell, told))| {
+                let work = move || serve(seats, &told.recv().expect("fronts"), over, slept);
+                (tell, scope.spawn(work))
+            })
+            .collect();
+        let worker_threads: Vec<_> = workers.iter().map(|w| w.1.thread().clone()).collect();
+        let fronts: Vec<_> = (desks.into_iter().zip(fronts_told))
+            .map(|((desk, _), (tell, told))| {
+                let work = move || ask(&desk, &told.recv().expect("workers"), REQUESTS);
+                (tell, scope.spawn(work))
+            })
+            .collect();
+        let front_threads: Vec<Thread> = fronts.iter().map(|f| f.1.thread().clone()).collect();
+        for (tell, _) in &workers {
+            tell.send(front_threads.clone()).expect("it runs");
+        }
+        for (tell, _) in &fronts {
+            tell.send(worker_threads.clone()).expect("it runs");
+        }
+        for (_, front) in fronts {
+            front.join().expect("all is answered");
+        }
+        over.store(true, Ordering::SeqCst);
+        worker_threads.iter().for_each(Thread::unpark);
+    });
+    assert!(slept.load(Ordering::Relaxed) > 0, "none has slept");
+}

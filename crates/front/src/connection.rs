@@ -11,35 +11,35 @@ use ipc::{Ends, FromFront};
 use scoreboard::Counter;
 use tokio::task::spawn_local;
 
-use crate::departure::Departure;
-use crate::exchange;
-use crate::reply::{self, Reply};
-use crate::run::Front;
+use crate::hangup::Hangup;
+use crate::process::Front;
+use crate::proxy;
+use crate::response::{self, ResponseBody};
 
 /// The connection's view of this server: one request in, one answer out.
 struct Service {
     front: Rc<Front>,
     ends: Rc<str>,
     /// Of the request that is answered.
-    departure: RefCell<Rc<Departure>>,
+    hangup: RefCell<Rc<Hangup>>,
 }
 
 impl http1::Service for Service {
-    type Body = Reply;
+    type Body = ResponseBody;
 
     fn call(
         &self,
         head: RequestHead,
         body: Option<Incoming>,
-    ) -> impl Future<Output = Response<Reply>> {
-        let departure = Rc::new(Departure::new(head.method()));
-        self.departure.replace(Rc::clone(&departure));
+    ) -> impl Future<Output = Response<ResponseBody>> {
+        let hangup = Rc::new(Hangup::new(head.method()));
+        self.hangup.replace(Rc::clone(&hangup));
         let (front, ends) = (Rc::clone(&self.front), Rc::clone(&self.ends));
-        exchange::answer(front, (ends, departure), head, body)
+        proxy::answer(front, (ends, hangup), head, body)
     }
 
     fn outlasts_sending(&self) -> bool {
-        self.departure.borrow().goes_on(&self.front.workers)
+        self.hangup.borrow().goes_on(&self.front.workers)
     }
 
     fn refused(&self, refused: &Refused<'_>) {
@@ -66,9 +66,9 @@ impl Front {
         why: &'static str,
         head: &RequestHead,
         ends: &str,
-    ) -> Response<Reply> {
+    ) -> Response<ResponseBody> {
         self.tell(&Refused::new(status, why, head), ends);
-        reply::plain(status, why)
+        response::plain(status, why)
     }
 }
 
@@ -98,7 +98,7 @@ async fn serve(front: Rc<Front>, stream: impl Stream, ends: Ends, (life, key): (
     let service = Service {
         front: Rc::clone(&front),
         ends: ends.to_string().into(),
-        departure: RefCell::default(),
+        hangup: RefCell::default(),
     };
     let options = Options::from(&front.http.get());
     http1::serve(stream, life, &service, options).await;

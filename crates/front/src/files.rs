@@ -4,7 +4,7 @@ use http1::{RequestHead, Response};
 use ipc::FrontSite;
 use site::Site;
 
-use crate::reply::Reply;
+use crate::response::ResponseBody;
 
 /// Look at the site now: links in its path are resolved once, so that a release stays what it was until the reload.
 pub(crate) fn site(place: &FrontSite) -> std::io::Result<Site> {
@@ -12,7 +12,10 @@ pub(crate) fn site(place: &FrontSite) -> std::io::Result<Site> {
 }
 
 /// The file that this request names. Everything else, refusals too, is the workers': they decide by the same code.
-pub(crate) fn answer(site: &Site, head: &RequestHead) -> Option<Response<Reply>> {
+pub(crate) fn answer(site: &Site, head: &RequestHead) -> Option<Response<ResponseBody>> {
     let file = site.file(head.path())?;
-    Some(file.answer(head.method(), &head.fields).map(Reply::File))
+    Some(
+        file.answer(head.method(), &head.fields)
+            .map(ResponseBody::File),
+    )
 }

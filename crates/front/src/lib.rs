@@ -5,25 +5,25 @@
 //! order for whichever worker is idle to claim, and takes the response from it as fast as it comes.
 //!
 //! It is the program `hearth` under another command, started and kept alive by the supervisor; it links no PHP. One
-//! thread runs everything, or each of several (`front.threads`). The way of a request: [`connection`] → [`exchange`] → [`workers`] → [`flight`] → [`reply`].
+//! thread runs everything, or each of several (`front.threads`). The way of a request: [`connection`] → [`exchange`] → [`workers`] → [`pending`] → [`reply`].
 #![forbid(unsafe_code)]
 
 mod channel;
-mod clock;
 mod connection;
-mod departure;
-mod exchange;
+mod dispatch;
 mod files;
-mod flight;
-mod forward;
-mod line;
-mod reply;
-mod run;
+mod hangup;
+mod headers;
+mod pending;
+mod process;
+mod proxy;
+mod response;
+mod response_spool;
 mod shared;
-mod store;
-mod streamed;
+mod stream_reader;
 mod threads;
+mod tick;
 mod upload;
-mod workers;
+mod wait_queue;
 
-pub use run::main;
+pub use process::main;

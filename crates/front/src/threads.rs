@@ -1,4 +1,4 @@
-//! Several threads, each of which does all that one does: it accepts from sockets of its own and has a desk of its own.
+//! Several threads, each of which does all that one does: it accepts from sockets of its own and has a dispatcher of its own.
 //! The process's first thread passes on to them what the supervisor says.
 
 use std::io;
@@ -9,7 +9,7 @@ use std::thread::{Builder, JoinHandle};
 
 use ipc::{Channel, FrontSettings, ToFront};
 
-use crate::run::{self, text};
+use crate::process::{self, text};
 use crate::shared::Thread;
 
 /// Where to say something to each.
@@ -38,7 +38,7 @@ pub(crate) fn run(
     for (thread, board) in Thread::all(number).into_iter().zip(boards) {
         let to_supervisor = supervisor.try_clone().map_err(text)?;
         let settings = settings.clone();
-        let start = |channel| run::Start {
+        let start = |channel| process::Start {
             channel,
             supervisor: Some(to_supervisor),
             settings,
@@ -53,12 +53,12 @@ pub(crate) fn run(
 }
 
 impl Threads {
-    fn start(&mut self, start: impl FnOnce(Channel) -> run::Start) -> io::Result<()> {
+    fn start(&mut self, start: impl FnOnce(Channel) -> process::Start) -> io::Result<()> {
         let (ours, theirs) = Channel::pair()?;
         let (start, is_over) = (start(theirs), Arc::clone(&self.is_over));
         let name = format!("hearth-front {}", start.thread.index());
         let handle = Builder::new().name(name).spawn(move || {
-            let ended = run::run(start);
+            let ended = process::run(start);
             if let Err(message) = &ended {
                 eprintln!("hearth front: {message}");
             }

@@ -58,7 +58,7 @@ pub enum ToZygote {
     /// Boot the engine and the app. Once, first.
     Boot(Box<Boot>),
     /// Fork one worker. Descriptors: its control channel, its scoreboard, the quarantine, then the listening sockets; or, with `door`,
-    /// the one door through which the front gives it its seat; and at the end so many as `spread` says: the table of
+    /// the one door through which the front gives it its consumer; and at the end so many as `spread` says: the table of
     /// connections, its inbox, and the inboxes of the slots behind it ([`Handed`]).
     Fork {
         slot: u32,
@@ -226,7 +226,7 @@ pub enum FromFront {
 /// Front → worker, through its door. End of file means that nothing more will come: finish and leave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ToDoor {
-    /// Claim requests at this seat too; each thread of the front gives one. Descriptors: the thread's memory; a stream socket, for what does not fit there and to
+    /// Claim requests at this consumer too; each thread of the front gives one. Descriptors: the thread's memory; a stream socket, for what does not fit there and to
     /// hear of each other's end; what wakes the worker; what wakes the front.
-    Serve { seat: u16 },
+    Serve { consumer: u16 },
 }

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! header  0 magic   8 the front: awake or asleep   16 last of the list of news
-//! lanes   two: head, tail, ring of entries (number << 32 | slot); the first lane goes before the second
-//! awake   bits of the seats whose workers sleep
-//! seats   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC   3 requests that it has room for
+//! lanes   two: head, tail, ring of entries (seq << 32 | slot); the first lane goes before the second
+//! awake   bits of the consumers whose workers sleep
+//! consumers   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC   3 requests that it has room for
 //!         4 times that the front had something to say about requests that it has   5 whether its thread runs
 //! slots   0 state   1 the next in the list of news   2 bytes that are written   3 when it was claimed   8.. the bytes
 //! ```
@@ -14,36 +14,36 @@
 /// Requests that are posted or being answered at the same time. Memory that is not used is not there.
 pub const SLOTS: usize = 16_384;
 /// Workers of one front at the same time.
-pub const SEATS: usize = 1024;
+pub const MAX_WORKERS: usize = 1024;
 /// Bytes of a request, or of its answer, that fit in a slot.
-pub const ROOM: usize = (SLOT - SLOT_HEADER) * 8;
+pub const SLOT_CAPACITY: usize = (SLOT - SLOT_HEADER) * 8;
 
 /// "HRELAY", then the version of this layout.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HRELAY\x03\x00");
 pub(crate) const AT_MAGIC: usize = 0;
 pub(crate) const AT_FRONT: usize = 8;
-pub(crate) const AT_NEWS: usize = 16;
+pub(crate) const AT_COMPLETIONS: usize = 16;
 
 /// Entries of a ring: more than slots, because those that were taken back stay in it until a worker passes them.
-pub(crate) const RING: usize = 4 * SLOTS;
-pub(crate) const LANE: usize = 16 + RING;
-pub(crate) const LANE_HEAD: usize = 0;
-pub(crate) const LANE_TAIL: usize = 8;
-pub(crate) const LANE_RING: usize = 16;
-pub(crate) const AT_LANES: usize = 24;
-pub(crate) const LANES: usize = 2;
+pub(crate) const RING_CAPACITY: usize = 4 * SLOTS;
+pub(crate) const RING_WORDS: usize = 16 + RING_CAPACITY;
+pub(crate) const RING_HEAD: usize = 0;
+pub(crate) const RING_TAIL: usize = 8;
+pub(crate) const RING_ENTRIES: usize = 16;
+pub(crate) const AT_RINGS: usize = 24;
+pub(crate) const RINGS: usize = 2;
 
-pub(crate) const AT_SLEEPING: usize = AT_LANES + LANES * LANE;
-pub(crate) const SLEEPING: usize = SEATS / 64;
+pub(crate) const AT_SLEEPING: usize = AT_RINGS + RINGS * RING_WORDS;
+pub(crate) const SLEEPING: usize = MAX_WORKERS / 64;
 
-pub(crate) const SEAT: usize = 8;
-pub(crate) const SEAT_CLOSED: usize = 0;
-pub(crate) const SEAT_CLAIMS: usize = 1;
-pub(crate) const SEAT_SINCE: usize = 2;
-pub(crate) const SEAT_ROOM: usize = 3;
-pub(crate) const SEAT_SIGNALS: usize = 4;
-pub(crate) const SEAT_RUNS: usize = 5;
-pub(crate) const AT_SEATS: usize = AT_SLEEPING + SLEEPING;
+pub(crate) const CONSUMER_WORDS: usize = 8;
+pub(crate) const CONSUMER_CLOSED: usize = 0;
+pub(crate) const CONSUMER_CLAIMS: usize = 1;
+pub(crate) const CONSUMER_SINCE: usize = 2;
+pub(crate) const CONSUMER_CAPACITY: usize = 3;
+pub(crate) const CONSUMER_SIGNALS: usize = 4;
+pub(crate) const CONSUMER_RUNS: usize = 5;
+pub(crate) const AT_CONSUMERS: usize = AT_SLEEPING + SLEEPING;
 
 pub(crate) const SLOT: usize = 2048;
 pub(crate) const SLOT_HEADER: usize = 8;
@@ -51,18 +51,18 @@ pub(crate) const SLOT_STATE: usize = 0;
 pub(crate) const SLOT_NEXT: usize = 1;
 pub(crate) const SLOT_LENGTH: usize = 2;
 pub(crate) const SLOT_SINCE: usize = 3;
-pub(crate) const AT_SLOTS: usize = AT_SEATS + SEATS * SEAT;
+pub(crate) const AT_SLOTS: usize = AT_CONSUMERS + MAX_WORKERS * CONSUMER_WORDS;
 
 pub(crate) const WORDS: usize = AT_SLOTS + SLOTS * SLOT;
 
-const _: () = assert!((AT_SLEEPING | AT_SEATS | AT_SLOTS).trailing_zeros() >= 3);
+const _: () = assert!((AT_SLEEPING | AT_CONSUMERS | AT_SLOTS).trailing_zeros() >= 3);
 
 /// The front runs: it looks for news before it sleeps.
 pub(crate) const AWAKE: u64 = 0;
 /// It sleeps: who has an answer wakes it.
 pub(crate) const ASLEEP: u64 = 1;
 
-/// A slot's state: `number << 32 | seat << 16 | flags`; 0 is free.
+/// A slot's state: `seq << 32 | consumer << 16 | flags`; 0 is free.
 pub(crate) mod state {
     pub(crate) const POSTED: u64 = 1;
     pub(crate) const CLAIMED: u64 = 2;
@@ -77,19 +77,19 @@ pub(crate) mod state {
     /// The client reads more slowly than the answer comes: no more of it for now.
     pub(crate) const HELD: u64 = 64;
 
-    pub(crate) fn posted(number: u32) -> u64 {
-        u64::from(number) << 32 | POSTED
+    pub(crate) fn posted(seq: u32) -> u64 {
+        u64::from(seq) << 32 | POSTED
     }
 
-    pub(crate) fn claimed(number: u32, seat: u16) -> u64 {
-        u64::from(number) << 32 | u64::from(seat) << 16 | CLAIMED
+    pub(crate) fn claimed(seq: u32, consumer: u16) -> u64 {
+        u64::from(seq) << 32 | u64::from(consumer) << 16 | CLAIMED
     }
 
-    pub(crate) fn number(state: u64) -> u32 {
+    pub(crate) fn seq(state: u64) -> u32 {
         (state >> 32) as u32
     }
 
-    pub(crate) fn seat(state: u64) -> u16 {
+    pub(crate) fn consumer(state: u64) -> u16 {
         (state >> 16) as u16
     }
 }

@@ -14,24 +14,24 @@
 //! ```
 //!
 //! **Every moment is a good one to die.** A request is posted, or claimed by one worker whose number stands in the same
-//! word: when that worker dies, the front knows what died with it ([`Desk::held_by`]). All else (the queue's head, the
+//! word: when that worker dies, the front knows what died with it ([`Dispatcher::claimed_by`]). All else (the queue's head, the
 //! list) may be left half done by the dead; the others carry on. The front's death is the end of its memory: workers
 //! hear of it by a socket, and the next front brings memory of its own.
 //!
 //! What the bytes mean is not this crate's business, nor is waiting: it has no runtime.
 #![forbid(unsafe_code)]
 
-mod desk;
+mod consumer;
+mod dispatcher;
 mod layout;
 mod memory;
 mod queues;
-mod seat;
 
 #[cfg(test)]
 mod tests;
 
-pub use desk::{Desk, Lane, News, Reserved};
-pub use layout::{ROOM, SEATS, SLOTS};
-pub use memory::Order;
+pub use consumer::{Consumer, Notify};
+pub use dispatcher::{Completion, Dispatcher, Priority, Reserved};
+pub use layout::{MAX_WORKERS, SLOT_CAPACITY, SLOTS};
+pub use memory::RequestKey;
 pub use queues::Queues;
-pub use seat::{Seat, Then};

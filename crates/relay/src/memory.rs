@@ -12,22 +12,22 @@ use crate::layout::*;
 
 /// One request: its slot and its number. A slot is used again with another number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Order {
+pub struct RequestKey {
     pub slot: u16,
-    pub number: u32,
+    pub seq: u32,
 }
 
-impl Order {
+impl RequestKey {
     pub(crate) fn entry(self) -> u64 {
-        u64::from(self.number) << 32 | u64::from(self.slot)
+        u64::from(self.seq) << 32 | u64::from(self.slot)
     }
 
     /// `None` if somebody wrote nonsense.
-    pub(crate) fn of_entry(entry: u64) -> Option<Order> {
+    pub(crate) fn of_entry(entry: u64) -> Option<RequestKey> {
         let slot = entry as u16;
-        (usize::from(slot) < SLOTS).then_some(Order {
+        (usize::from(slot) < SLOTS).then_some(RequestKey {
             slot,
-            number: (entry >> 32) as u32,
+            seq: (entry >> 32) as u32,
         })
     }
 }
@@ -56,18 +56,18 @@ impl Memory {
         &self.0[at]
     }
 
-    pub(crate) fn lane(&self, lane: usize) -> Lane<'_> {
-        let start = AT_LANES + lane * LANE;
-        Lane(&self.0[start..start + LANE])
+    pub(crate) fn ring(&self, ring: usize) -> Ring<'_> {
+        let start = AT_RINGS + ring * RING_WORDS;
+        Ring(&self.0[start..start + RING_WORDS])
     }
 
-    pub(crate) fn sleeping(&self, seat: u16) -> (&AtomicU64, u64) {
-        let seat = usize::from(seat);
-        (self.word(AT_SLEEPING + seat / 64), 1 << (seat % 64))
+    pub(crate) fn sleeping(&self, consumer: u16) -> (&AtomicU64, u64) {
+        let consumer = usize::from(consumer);
+        (self.word(AT_SLEEPING + consumer / 64), 1 << (consumer % 64))
     }
 
-    pub(crate) fn seat(&self, seat: u16, at: usize) -> &AtomicU64 {
-        self.word(AT_SEATS + usize::from(seat) * SEAT + at)
+    pub(crate) fn consumer(&self, consumer: u16, at: usize) -> &AtomicU64 {
+        self.word(AT_CONSUMERS + usize::from(consumer) * CONSUMER_WORDS + at)
     }
 
     pub(crate) fn slot(&self, slot: u16) -> &[AtomicU64] {
@@ -75,14 +75,18 @@ impl Memory {
         &self.0[start..start + SLOT]
     }
 
-    pub(crate) fn state(&self, order: Order) -> &AtomicU64 {
-        &self.slot(order.slot)[SLOT_STATE]
+    pub(crate) fn state(&self, key: RequestKey) -> &AtomicU64 {
+        &self.slot(key.slot)[SLOT_STATE]
     }
 
     /// Bytes of whoever has the slot: what publishes them is the change of its state.
     pub(crate) fn write(&self, slot: u16, bytes: &[u8]) {
         let words = self.slot(slot);
-        assert!(bytes.len() <= ROOM, "{} bytes in one slot", bytes.len());
+        assert!(
+            bytes.len() <= SLOT_CAPACITY,
+            "{} bytes in one slot",
+            bytes.len()
+        );
         words[SLOT_LENGTH].store(bytes.len() as u64, Relaxed);
         let (whole, rest) = bytes.as_chunks::<8>();
         for (word, eight) in words[SLOT_HEADER..].iter().zip(whole) {
@@ -99,7 +103,7 @@ impl Memory {
     pub(crate) fn read(&self, slot: u16, to: &mut Vec<u8>) {
         let words = self.slot(slot);
         let length = usize::try_from(words[SLOT_LENGTH].load(Relaxed)).unwrap_or(0);
-        let length = length.min(ROOM);
+        let length = length.min(SLOT_CAPACITY);
         let end = to.len() + length;
         to.reserve(length + 8);
         for word in &words[SLOT_HEADER..SLOT_HEADER + length.div_ceil(8)] {
@@ -110,30 +114,30 @@ impl Memory {
 }
 
 /// A queue: one process appends, any number takes.
-pub(crate) struct Lane<'a>(&'a [AtomicU64]);
+pub(crate) struct Ring<'a>(&'a [AtomicU64]);
 
-impl Lane<'_> {
+impl Ring<'_> {
     pub(crate) fn head(&self) -> u64 {
-        self.0[LANE_HEAD].load(SeqCst)
+        self.0[RING_HEAD].load(SeqCst)
     }
 
     pub(crate) fn tail(&self) -> u64 {
-        self.0[LANE_TAIL].load(SeqCst)
+        self.0[RING_TAIL].load(SeqCst)
     }
 
-    pub(crate) fn entry(&self, at: u64) -> Option<Order> {
-        Order::of_entry(self.0[LANE_RING + at as usize % RING].load(SeqCst))
+    pub(crate) fn entry(&self, at: u64) -> Option<RequestKey> {
+        RequestKey::of_entry(self.0[RING_ENTRIES + at as usize % RING_CAPACITY].load(SeqCst))
     }
 
     /// Whoever sees that what stands at `head` is posted no more may pass it.
     pub(crate) fn pass(&self, head: u64) {
-        let _ = self.0[LANE_HEAD].compare_exchange(head, head + 1, SeqCst, SeqCst);
+        let _ = self.0[RING_HEAD].compare_exchange(head, head + 1, SeqCst, SeqCst);
     }
 
-    pub(crate) fn append(&self, order: Order) {
+    pub(crate) fn append(&self, key: RequestKey) {
         let tail = self.tail();
-        self.0[LANE_RING + tail as usize % RING].store(order.entry(), SeqCst);
-        self.0[LANE_TAIL].store(tail + 1, SeqCst);
+        self.0[RING_ENTRIES + tail as usize % RING_CAPACITY].store(key.entry(), SeqCst);
+        self.0[RING_TAIL].store(tail + 1, SeqCst);
     }
 }
 

@@ -3,11 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::layout::LANES;
-use crate::memory::{Order, now};
-use crate::seat::Seat;
+use crate::consumer::Consumer;
+use crate::layout::RINGS;
+use crate::memory::{RequestKey, now};
 
-/// `T` is what belongs to one queue, the worker's seat there included.
+/// `T` is what belongs to one queue, the worker's consumer there included.
 #[derive(Debug)]
 pub struct Queues<T> {
     all: RefCell<Vec<Rc<T>>>,
@@ -24,11 +24,11 @@ impl<T> Default for Queues<T> {
     }
 }
 
-impl<T: AsRef<Seat>> Queues<T> {
+impl<T: AsRef<Consumer>> Queues<T> {
     /// One more, with what was published of this worker so far.
     pub fn add(&self, queue: Rc<T>, room: u32) {
-        seat_of(&queue).set_room(room);
-        seat_of(&queue).set_runs(true);
+        consumer_of(&queue).set_capacity(room);
+        consumer_of(&queue).set_running(true);
         self.all.borrow_mut().push(queue);
     }
 
@@ -40,19 +40,19 @@ impl<T: AsRef<Seat>> Queues<T> {
     }
 
     /// The next request, and where it comes from: of all queues those that are repeated, and then one of each queue in turn.
-    pub fn claim(&self) -> Option<(Rc<T>, Order)> {
+    pub fn claim(&self) -> Option<(Rc<T>, RequestKey)> {
         let all = self.all.borrow();
         let first = self.first.get();
-        for lane in 0..LANES {
+        for priority in 0..RINGS {
             for step in 0..all.len() {
                 let at = (first + step) % all.len();
-                let seat = seat_of(&all[at]);
-                if let Some(order) = seat.claim_of(lane) {
+                let consumer = consumer_of(&all[at]);
+                if let Some(key) = consumer.claim_of(priority) {
                     self.first.set((at + 1) % all.len());
                     let now = now();
-                    seat.has_claimed(order, now);
-                    all.iter().for_each(|queue| seat_of(queue).begins(now));
-                    return Some((Rc::clone(&all[at]), order));
+                    consumer.has_claimed(key, now);
+                    all.iter().for_each(|queue| consumer_of(queue).begins(now));
+                    return Some((Rc::clone(&all[at]), key));
                 }
             }
         }
@@ -61,38 +61,42 @@ impl<T: AsRef<Seat>> Queues<T> {
 
     /// About to wait for a wake-up from any of them; false if there is something to claim instead.
     pub fn sleep(&self) -> bool {
-        let may_sleep = self.all.borrow().iter().all(|queue| seat_of(queue).sleep());
+        let may_sleep = self
+            .all
+            .borrow()
+            .iter()
+            .all(|queue| consumer_of(queue).sleep());
         if !may_sleep {
-            self.rise();
+            self.mark_awake();
         }
         may_sleep
     }
 
     /// It does not wait any more.
-    pub fn rise(&self) {
+    pub fn mark_awake(&self) {
         self.all
             .borrow()
             .iter()
-            .for_each(|queue| seat_of(queue).rise());
+            .for_each(|queue| consumer_of(queue).mark_awake());
     }
 
     /// Publishes how many requests this worker may take beside those that it has.
-    pub fn set_room(&self, room: u32) {
+    pub fn set_capacity(&self, room: u32) {
         self.all
             .borrow()
             .iter()
-            .for_each(|queue| seat_of(queue).set_room(room));
+            .for_each(|queue| consumer_of(queue).set_capacity(room));
     }
 
     /// Publishes whether this worker computes, or waits for something.
-    pub fn set_runs(&self, runs: bool) {
+    pub fn set_running(&self, runs: bool) {
         self.all
             .borrow()
             .iter()
-            .for_each(|queue| seat_of(queue).set_runs(runs));
+            .for_each(|queue| consumer_of(queue).set_running(runs));
     }
 }
 
-fn seat_of<T: AsRef<Seat>>(queue: &Rc<T>) -> &Seat {
+fn consumer_of<T: AsRef<Consumer>>(queue: &Rc<T>) -> &Consumer {
     (**queue).as_ref()
 }

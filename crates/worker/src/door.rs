@@ -1,4 +1,4 @@
-//! The door: through it the front gives this worker a seat at the desk of each of its threads.
+//! The door: through it the front gives this worker a consumer at the dispatcher of each of its threads.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -24,8 +24,8 @@ async fn listen(worker: Rc<Worker>, door: AsyncFd<Channel>) {
     let links = Links::open(&worker);
     loop {
         match receive::<ToDoor>(&door).await {
-            Ok(Some((ToDoor::Serve { seat }, fds))) => {
-                serve(&worker, &links, seat, fds);
+            Ok(Some((ToDoor::Serve { consumer }, fds))) => {
+                serve(&worker, &links, consumer, fds);
             }
             Ok(None) => break,
             Err(error) => {
@@ -39,9 +39,9 @@ async fn listen(worker: Rc<Worker>, door: AsyncFd<Channel>) {
     worker.door_closed();
 }
 
-/// Take the seat.
-fn serve(worker: &Worker, links: &Rc<Links>, seat: u16, fds: Vec<OwnedFd>) {
-    if let Err(error) = links.add(seat, fds) {
+/// Take the consumer.
+fn serve(worker: &Worker, links: &Rc<Links>, consumer: u16, fds: Vec<OwnedFd>) {
+    if let Err(error) = links.add(consumer, fds) {
         // Out of memory or of descriptors: one that could not be asked anything would only be in the way.
         let reason = format!("it cannot serve the front: {error}");
         log::error(&reason);

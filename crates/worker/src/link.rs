@@ -1,5 +1,5 @@
 //! Serving the front: claim the next request at its desks while this thread is idle, answer it, and sleep when there is none.
-//! Each thread of the front has a desk of its own.
+//! Each thread of the front has a dispatcher of its own.
 //!
 //! As many requests at a time as `workers.concurrency` says, each to its end, what it does after its response included.
 
@@ -17,7 +17,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use php::Client;
-use relay::{Order, Queues, Seat, Then};
+use relay::{Consumer, Notify, Queues, RequestKey};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
@@ -57,7 +57,7 @@ pub(crate) struct Links {
 /// What ties this worker to one thread of the front.
 pub(crate) struct Link {
     all: Rc<Links>,
-    seat: Seat,
+    consumer: Consumer,
     /// Ends with the front; what does not fit in a slot goes through it, a piece at a time.
     stream: UnixStream,
     writing: Mutex<()>,
@@ -65,13 +65,13 @@ pub(crate) struct Link {
     bell: AsyncFd<OwnedFd>,
     front: OwnedFd,
     is_gone: Cell<bool>,
-    /// [`Seat::signals`] of the last look.
+    /// [`Consumer::signals`] of the last look.
     signals: Cell<u64>,
 }
 
-impl AsRef<Seat> for Link {
-    fn as_ref(&self) -> &Seat {
-        &self.seat
+impl AsRef<Consumer> for Link {
+    fn as_ref(&self) -> &Consumer {
+        &self.consumer
     }
 }
 
@@ -148,9 +148,9 @@ impl Links {
         links
     }
 
-    /// Take this seat too. `files`: those of [`ipc::ToDoor::Serve`].
-    pub(crate) fn add(self: &Rc<Self>, seat: u16, files: Vec<OwnedFd>) -> io::Result<()> {
-        let link = Rc::new(Link::new(self, seat, files)?);
+    /// Take this consumer too. `files`: those of [`ipc::ToDoor::Serve`].
+    pub(crate) fn add(self: &Rc<Self>, consumer: u16, files: Vec<OwnedFd>) -> io::Result<()> {
+        let link = Rc::new(Link::new(self, consumer, files)?);
         self.queues.add(Rc::clone(&link), self.claimers.room());
         spawn_local(Rc::clone(self).serve(link));
         Ok(())
@@ -167,7 +167,7 @@ impl Links {
     // ---- the next request ----
 
     /// The leader's next request.
-    async fn next(&self) -> (Rc<Link>, Order) {
+    async fn next(&self) -> (Rc<Link>, RequestKey) {
         loop {
             self.give_way().await;
             if let Some(found) = self.claim() {
@@ -177,7 +177,7 @@ impl Links {
         }
     }
 
-    fn claim(&self) -> Option<(Rc<Link>, Order)> {
+    fn claim(&self) -> Option<(Rc<Link>, RequestKey)> {
         match self.host.is_leaving() {
             true => None,
             false => self.queues.claim(),
@@ -216,7 +216,7 @@ impl Links {
     }
 
     fn park(&self) {
-        self.queues.set_runs(false);
+        self.queues.set_running(false);
         let claims = self.waiting.borrow().is_some() && !self.host.is_leaving();
         if !claims {
             return;
@@ -229,22 +229,22 @@ impl Links {
     }
 
     fn unpark(&self) {
-        self.queues.set_runs(true);
+        self.queues.set_running(true);
         if self.is_asleep.replace(false) {
-            self.queues.rise();
+            self.queues.mark_awake();
         }
         self.looked.set(Instant::now());
     }
 }
 
 impl Link {
-    fn new(all: &Rc<Links>, seat: u16, files: Vec<OwnedFd>) -> io::Result<Link> {
+    fn new(all: &Rc<Links>, consumer: u16, files: Vec<OwnedFd>) -> io::Result<Link> {
         let Ok([memory, stream, bell, front]) = <[OwnedFd; 4]>::try_from(files) else {
-            return Err(io::Error::other("a seat came without its descriptors"));
+            return Err(io::Error::other("a consumer came without its descriptors"));
         };
         Ok(Link {
             all: Rc::clone(all),
-            seat: Seat::take(&memory, seat)?,
+            consumer: Consumer::take(&memory, consumer)?,
             stream: UnixStream::from_std(stream.into())?,
             writing: Mutex::new(()),
             bell: descriptors::watch(bell, Interest::READABLE)?,
@@ -266,7 +266,7 @@ impl Link {
     }
 
     fn look_at_signals(&self) {
-        let signals = self.seat.signals();
+        let signals = self.consumer.signals();
         if self.signals.replace(signals) != signals {
             self.all.claimers.wake_all();
         }
@@ -312,8 +312,8 @@ impl Link {
     }
 
     /// No client waits for the answer any more.
-    fn is_unwanted(&self, order: Order) -> bool {
-        self.is_gone.get() || self.seat.is_cancelled(order)
+    fn is_unwanted(&self, key: RequestKey) -> bool {
+        self.is_gone.get() || self.consumer.is_cancelled(key)
     }
 
     fn ring(&self) {
@@ -321,18 +321,18 @@ impl Link {
         let _ = rustix::io::write(&self.front, &1u64.to_ne_bytes());
     }
 
-    fn tell(&self, then: Then) {
+    fn tell(&self, then: Notify) {
         match then {
-            Then::Nothing => {}
-            Then::Wake => self.ring(),
+            Notify::No => {}
+            Notify::Yes => self.ring(),
         }
     }
 
     // ---- a request ----
 
-    async fn serve(&self, worker: &Rc<Worker>, claimer: &Claimer, order: Order) {
-        let Some(received) = self.receive(claimer, order).await else {
-            self.tell(self.seat.end(order));
+    async fn serve(&self, worker: &Rc<Worker>, claimer: &Claimer, key: RequestKey) {
+        let Some(received) = self.receive(claimer, key).await else {
+            self.tell(self.consumer.end(key));
             return;
         };
         let Received {
@@ -350,26 +350,26 @@ impl Link {
             None => {
                 let (worker, passage) = (Rc::clone(worker), Rc::clone(&passage));
                 let answering = Answering::new(worker, client, id, head, body, Some(passage));
-                self.run(order, answering).await
+                self.run(key, answering).await
             }
         };
         let ended = match answer {
-            Some(answer) => self.deliver(order, answer, is_head, &passage).await,
+            Some(answer) => self.deliver(key, answer, is_head, &passage).await,
             None => false,
         };
         if !ended {
             passage.until_ended().await;
-            self.tell(self.seat.end(order));
+            self.tell(self.consumer.end(key));
         }
     }
 
     /// Until it is answered; `None` if its client has left.
-    async fn run(&self, order: Order, mut answering: Answering) -> Option<Answer> {
+    async fn run(&self, key: RequestKey, mut answering: Answering) -> Option<Answer> {
         poll_fn(|context| {
             if let Poll::Ready(answer) = Pin::new(&mut answering).poll(context) {
                 return Poll::Ready(Some(answer));
             }
-            match self.is_unwanted(order) {
+            match self.is_unwanted(key) {
                 true => Poll::Ready(None),
                 false => Poll::Pending,
             }

@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::{news, post};
-use crate::{Desk, Lane, Order, Queues, Seat, Then};
+use super::{completions, post};
+use crate::{Consumer, Dispatcher, Notify, Priority, Queues, RequestKey};
 
 const QUEUES: usize = 3;
 const WORKERS: usize = 3;
 
-/// A seat, and which queue it belongs to.
-struct Place(usize, Seat);
+/// A consumer, and which queue it belongs to.
+struct Place(usize, Consumer);
 
-impl AsRef<Seat> for Place {
-    fn as_ref(&self) -> &Seat {
+impl AsRef<Consumer> for Place {
+    fn as_ref(&self) -> &Consumer {
         &self.1
     }
 }
@@ -31,7 +31,7 @@ enum Step {
     Claim(usize),
     End(usize, usize),
     Sleep(usize),
-    /// A worker dies, and another has its seats.
+    /// A worker dies, and another has its consumers.
     Die(usize),
 }
 
@@ -49,26 +49,26 @@ fn step() -> impl Strategy<Value = Step> {
 
 struct Worker {
     queues: Queues<Place>,
-    seats: Vec<u16>,
+    consumers: Vec<u16>,
     places: Vec<Rc<Place>>,
-    has: Vec<(usize, Order)>,
+    has: Vec<(usize, RequestKey)>,
 }
 
 struct Model {
-    desks: Vec<(Desk, std::os::fd::OwnedFd)>,
+    dispatchers: Vec<(Dispatcher, std::os::fd::OwnedFd)>,
     workers: Vec<Worker>,
     /// By queue, each with whether it goes first.
-    posted: Vec<(usize, Order, bool)>,
-    ended: HashSet<(usize, Order)>,
+    posted: Vec<(usize, RequestKey, bool)>,
+    ended: HashSet<(usize, RequestKey)>,
     sleeping: HashSet<usize>,
 }
 
 impl Model {
     fn new() -> Model {
-        let desks: Vec<_> = (0..QUEUES).map(|_| Desk::open().unwrap()).collect();
-        let workers = (0..WORKERS).map(|_| Worker::at(&desks)).collect();
+        let dispatchers: Vec<_> = (0..QUEUES).map(|_| Dispatcher::open().unwrap()).collect();
+        let workers = (0..WORKERS).map(|_| Worker::at(&dispatchers)).collect();
         Model {
-            desks,
+            dispatchers,
             workers,
             posted: Vec::new(),
             ended: HashSet::new(),
@@ -78,33 +78,39 @@ impl Model {
 
     fn claim(&mut self, worker: usize) {
         self.wake(worker);
-        let Some((place, order)) = self.workers[worker].queues.claim() else {
+        let Some((place, key)) = self.workers[worker].queues.claim() else {
             assert!(self.posted.is_empty(), "it missed some");
             return;
         };
-        let its = |(queue, other, _): &(usize, Order, bool)| *queue == place.0 && *other == order;
+        let its =
+            |(queue, other, _): &(usize, RequestKey, bool)| *queue == place.0 && *other == key;
         let at = self.posted.iter().position(its);
         let at = at.expect("claimed once, and only what is posted");
         let (.., first) = self.posted.remove(at);
         let waits_first = self.posted.iter().any(|(_, _, first)| *first);
         assert!(first || !waits_first, "those that are repeated go before");
-        self.workers[worker].has.push((place.0, order));
+        self.workers[worker].has.push((place.0, key));
     }
 
     fn wake(&mut self, worker: usize) {
         if self.sleeping.remove(&worker) {
-            self.workers[worker].queues.rise();
+            self.workers[worker].queues.mark_awake();
         }
     }
 
     /// Each queue wakes one that sleeps, if any does.
     fn post(&mut self, queue: usize, first: bool) {
-        let lane = if first { Lane::First } else { Lane::Usual };
-        let desk = &self.desks[queue].0;
-        self.posted.push((queue, post(desk, lane, b"x"), first));
-        match desk.wake() {
-            Some(seat) => {
-                let woken = |n: &usize| self.workers[*n].seats[queue] == seat;
+        let priority = if first {
+            Priority::Retry
+        } else {
+            Priority::Normal
+        };
+        let dispatcher = &self.dispatchers[queue].0;
+        self.posted
+            .push((queue, post(dispatcher, priority, b"x"), first));
+        match dispatcher.wake() {
+            Some(consumer) => {
+                let woken = |n: &usize| self.workers[*n].consumers[queue] == consumer;
                 let woken = (0..WORKERS).find(woken).expect("one of ours");
                 assert!(self.sleeping.contains(&woken), "it was awake");
                 self.wake(woken);
@@ -113,50 +119,55 @@ impl Model {
         }
     }
 
-    fn news(&mut self) {
-        for (queue, (desk, _)) in self.desks.iter().enumerate() {
-            for news in news(desk) {
-                assert!(self.ended.remove(&(queue, news.order)), "it goes on");
-                desk.free(news.order);
+    fn drain_completions(&mut self) {
+        for (queue, (dispatcher, _)) in self.dispatchers.iter().enumerate() {
+            for completion in completions(dispatcher) {
+                assert!(self.ended.remove(&(queue, completion.key)), "it goes on");
+                dispatcher.free(completion.key);
             }
-            desk.passed(|_| {});
+            dispatcher.drain_dequeued(|_| {});
         }
-        assert!(self.ended.is_empty(), "what has ended is news to its queue");
+        assert!(
+            self.ended.is_empty(),
+            "what has ended is completion to its queue"
+        );
     }
 
     fn die(&mut self, worker: usize) {
-        self.news();
+        self.drain_completions();
         self.sleeping.remove(&worker);
         let dead = std::mem::replace(&mut self.workers[worker], Worker::none());
         let mut held = HashSet::new();
-        for (queue, ((desk, _), seat)) in self.desks.iter().zip(&dead.seats).enumerate() {
-            for news in desk.held_by(*seat) {
-                held.insert((queue, news.order));
-                desk.free(news.order);
+        for (queue, ((dispatcher, _), consumer)) in
+            self.dispatchers.iter().zip(&dead.consumers).enumerate()
+        {
+            for completion in dispatcher.claimed_by(*consumer) {
+                held.insert((queue, completion.key));
+                dispatcher.free(completion.key);
             }
-            desk.leave(*seat);
+            dispatcher.remove_consumer(*consumer);
         }
         assert_eq!(held, HashSet::from_iter(dead.has));
-        self.workers[worker] = Worker::at(&self.desks);
+        self.workers[worker] = Worker::at(&self.dispatchers);
     }
 
     fn step(&mut self, step: &Step) {
         match *step {
             Step::Post(queue, first) => self.post(queue, first),
             Step::TakeBack(n) if !self.posted.is_empty() => {
-                let (queue, order, _) = self.posted.swap_remove(n % self.posted.len());
-                assert!(self.desks[queue].0.take_back(order));
+                let (queue, key, _) = self.posted.swap_remove(n % self.posted.len());
+                assert!(self.dispatchers[queue].0.try_withdraw(key));
             }
             Step::Claim(n) => self.claim(n),
             Step::End(n, which) if !self.workers[n].has.is_empty() => {
                 let worker = &mut self.workers[n];
-                let (queue, order) = worker.has.swap_remove(which % worker.has.len());
-                let _ = worker.places[queue].1.answer(order, b"y", true);
-                self.ended.insert((queue, order));
+                let (queue, key) = worker.has.swap_remove(which % worker.has.len());
+                let _ = worker.places[queue].1.answer(key, b"y", true);
+                self.ended.insert((queue, key));
             }
             Step::Sleep(n) if !self.sleeping.contains(&n) => {
                 // What was taken back stays in a queue until it is passed.
-                self.news();
+                self.drain_completions();
                 if self.workers[n].queues.sleep() {
                     assert!(self.posted.is_empty(), "it sleeps while something waits");
                     self.sleeping.insert(n);
@@ -174,18 +185,18 @@ impl Worker {
     fn none() -> Worker {
         Worker {
             queues: Queues::default(),
-            seats: Vec::new(),
+            consumers: Vec::new(),
             places: Vec::new(),
             has: Vec::new(),
         }
     }
 
-    fn at(desks: &[(Desk, std::os::fd::OwnedFd)]) -> Worker {
+    fn at(dispatchers: &[(Dispatcher, std::os::fd::OwnedFd)]) -> Worker {
         let mut worker = Worker::none();
-        for (queue, (desk, memory)) in desks.iter().enumerate() {
-            let (number, seat) = super::worker(desk, memory);
-            worker.seats.push(number);
-            let place = Rc::new(Place(queue, seat));
+        for (queue, (dispatcher, memory)) in dispatchers.iter().enumerate() {
+            let (number, consumer) = super::worker(dispatcher, memory);
+            worker.consumers.push(number);
+            let place = Rc::new(Place(queue, consumer));
             worker.queues.add(Rc::clone(&place), 1);
             worker.places.push(place);
         }
@@ -206,21 +217,21 @@ proptest! {
                 model.step(&Step::End(n, 0));
             }
         }
-        model.news();
-        for (desk, _) in &model.desks {
-            prop_assert_eq!(desk.free_slots(), crate::SLOTS, "a slot is lost");
+        model.drain_completions();
+        for (dispatcher, _) in &model.dispatchers {
+            prop_assert_eq!(dispatcher.free_slots(), crate::SLOTS, "a slot is lost");
         }
     }
 }
 
 #[test]
 fn queues_have_their_turns_and_what_is_repeated_goes_first() {
-    let desks: Vec<_> = (0..QUEUES).map(|_| Desk::open().unwrap()).collect();
-    let worker = Worker::at(&desks);
+    let dispatchers: Vec<_> = (0..QUEUES).map(|_| Dispatcher::open().unwrap()).collect();
+    let worker = Worker::at(&dispatchers);
     for queue in [0, 0, 0, 0, 1, 2, 2] {
-        post(&desks[queue].0, Lane::Usual, b"x");
+        post(&dispatchers[queue].0, Priority::Normal, b"x");
     }
-    post(&desks[2].0, Lane::First, b"x");
+    post(&dispatchers[2].0, Priority::Retry, b"x");
     let claimed = std::iter::from_fn(|| worker.queues.claim());
     let claimed: Vec<_> = claimed.map(|(place, _)| place.0).collect();
     assert_eq!(claimed, [2, 0, 1, 2, 0, 2, 0, 0]);
@@ -228,16 +239,23 @@ fn queues_have_their_turns_and_what_is_repeated_goes_first() {
 
 #[test]
 fn a_claim_from_one_queue_is_seen_in_all() {
-    let desks: Vec<_> = (0..2).map(|_| Desk::open().unwrap()).collect();
-    let worker = Worker::at(&desks);
+    let dispatchers: Vec<_> = (0..2).map(|_| Dispatcher::open().unwrap()).collect();
+    let worker = Worker::at(&dispatchers);
     assert!(worker.queues.sleep());
-    post(&desks[0].0, Lane::Usual, b"x");
-    assert_eq!((desks[0].0.wake(), desks[1].0.wake()), (Some(0), Some(0)));
-    assert_eq!(desks[1].0.room(), 1, "it was woken");
-    worker.queues.rise();
+    post(&dispatchers[0].0, Priority::Normal, b"x");
+    assert_eq!(
+        (dispatchers[0].0.wake(), dispatchers[1].0.wake()),
+        (Some(0), Some(0))
+    );
+    assert_eq!(dispatchers[1].0.idle_capacity(), 1, "it was woken");
+    worker.queues.mark_awake();
     assert!(worker.queues.claim().is_some());
-    assert_eq!(desks[1].0.room(), 0, "it has claimed something else");
-    assert_eq!(desks[1].0.active(u64::MAX), (1, 0));
+    assert_eq!(
+        dispatchers[1].0.idle_capacity(),
+        0,
+        "it has claimed something else"
+    );
+    assert_eq!(dispatchers[1].0.active(u64::MAX), (1, 0));
 }
 
 /// Longer than any wait of a test that does not fail.
@@ -250,43 +268,43 @@ fn rest() {
 }
 
 /// Claims and answers until all is over.
-fn serve(seats: Vec<Seat>, fronts: &[Thread], over: &AtomicBool, slept: &AtomicUsize) {
+fn serve(consumers: Vec<Consumer>, fronts: &[Thread], over: &AtomicBool, slept: &AtomicUsize) {
     let queues = Queues::default();
-    for (queue, seat) in seats.into_iter().enumerate() {
-        queues.add(Rc::new(Place(queue, seat)), 1);
+    for (queue, consumer) in consumers.into_iter().enumerate() {
+        queues.add(Rc::new(Place(queue, consumer)), 1);
     }
     while !over.load(Ordering::SeqCst) {
-        if let Some((place, order)) = queues.claim() {
-            if place.1.answer(order, b"y", true) == Then::Wake {
+        if let Some((place, key)) = queues.claim() {
+            if place.1.answer(key, b"y", true) == Notify::Yes {
                 fronts[place.0].unpark();
             }
         } else if queues.sleep() {
             slept.fetch_add(1, Ordering::Relaxed);
             rest();
-            queues.rise();
+            queues.mark_awake();
         }
     }
 }
 
 /// Posts a few at a time, and sleeps until they are answered.
-fn ask(desk: &Desk, workers: &[Thread], requests: usize) {
+fn ask(dispatcher: &Dispatcher, workers: &[Thread], requests: usize) {
     let (mut sent, mut waiting) = (0, HashSet::new());
     while sent < requests || !waiting.is_empty() {
         while sent < requests && waiting.len() < 1 + sent % 4 {
-            waiting.insert(post(desk, Lane::Usual, b"x"));
+            waiting.insert(post(dispatcher, Priority::Normal, b"x"));
             sent += 1;
-            if let Some(seat) = desk.wake() {
-                workers[usize::from(seat)].unpark();
+            if let Some(consumer) = dispatcher.wake() {
+                workers[usize::from(consumer)].unpark();
             }
         }
-        for news in news(desk) {
-            assert!(waiting.remove(&news.order), "answered once");
-            desk.free(news.order);
+        for completion in completions(dispatcher) {
+            assert!(waiting.remove(&completion.key), "answered once");
+            dispatcher.free(completion.key);
         }
-        desk.passed(|_| {});
-        if waiting.len() > sent % 4 && desk.sleep() {
+        dispatcher.drain_dequeued(|_| {});
+        if waiting.len() > sent % 4 && dispatcher.sleep() {
             rest();
-            desk.rise();
+            dispatcher.mark_awake();
         }
     }
 }
@@ -294,11 +312,12 @@ fn ask(desk: &Desk, workers: &[Thread], requests: usize) {
 #[test]
 fn no_wake_up_is_lost_between_threads() {
     const REQUESTS: usize = 20_000;
-    let desks: Vec<_> = (0..QUEUES).map(|_| Desk::open().unwrap()).collect();
-    let seats: Vec<Vec<Seat>> = (0..WORKERS)
+    let dispatchers: Vec<_> = (0..QUEUES).map(|_| Dispatcher::open().unwrap()).collect();
+    let consumers: Vec<Vec<Consumer>> = (0..WORKERS)
         .map(|_| {
-            let seat = |(desk, memory): &(Desk, _)| super::worker(desk, memory).1;
-            desks.iter().map(seat).collect()
+            let consumer =
+                |(dispatcher, memory): &(Dispatcher, _)| super::worker(dispatcher, memory).1;
+            dispatchers.iter().map(consumer).collect()
         })
         .collect();
     let (over, slept) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -308,16 +327,16 @@ fn no_wake_up_is_lost_between_threads() {
             (0..WORKERS).map(|_| channel::<Vec<Thread>>()).collect(),
             (0..QUEUES).map(|_| channel::<Vec<Thread>>()).collect(),
         );
-        let workers: Vec<_> = (seats.into_iter().zip(workers_told))
-            .map(|(seats, (tell, told))| {
-                let work = move || serve(seats, &told.recv().expect("fronts"), over, slept);
+        let workers: Vec<_> = (consumers.into_iter().zip(workers_told))
+            .map(|(consumers, (tell, told))| {
+                let work = move || serve(consumers, &told.recv().expect("fronts"), over, slept);
                 (tell, scope.spawn(work))
             })
             .collect();
         let worker_threads: Vec<_> = workers.iter().map(|w| w.1.thread().clone()).collect();
-        let fronts: Vec<_> = (desks.into_iter().zip(fronts_told))
-            .map(|((desk, _), (tell, told))| {
-                let work = move || ask(&desk, &told.recv().expect("workers"), REQUESTS);
+        let fronts: Vec<_> = (dispatchers.into_iter().zip(fronts_told))
+            .map(|((dispatcher, _), (tell, told))| {
+                let work = move || ask(&dispatcher, &told.recv().expect("workers"), REQUESTS);
                 (tell, scope.spawn(work))
             })
             .collect();

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 
 use http1::Body as _;
 use ipc::frame::{AnswerBody, AnswerHead, Answered, Piece, push_field};
-use relay::{Order, ROOM};
+use relay::{RequestKey, SLOT_CAPACITY};
 use std::task::Poll;
 
 use super::{Link, Passage};
@@ -15,7 +15,7 @@ impl Link {
     /// True if that was the end of the request.
     pub(super) async fn deliver(
         &self,
-        order: Order,
+        key: RequestKey,
         mut answer: Answer,
         is_head: bool,
         passage: &Passage,
@@ -36,7 +36,7 @@ impl Link {
         let ended = match &answer.body {
             ResponseBody::Full(bytes) => {
                 let body = bytes.as_deref().unwrap_or_default();
-                self.deliver_whole(order, head, body, &mut frame, passage)
+                self.deliver_whole(key, head, body, &mut frame, passage)
             }
             _ => false,
         };
@@ -44,7 +44,7 @@ impl Link {
             // Of HEAD there is no body, and yet a length, which the fields say.
             let length = answer.body.length().filter(|_| !is_head);
             Answered::Head(head, AnswerBody::Stream(length)).write_to(&mut frame);
-            self.stream(order, &frame, answer.body, is_head).await;
+            self.stream(key, &frame, answer.body, is_head).await;
         }
         self.all.answer.replace((fields, frame));
         ended
@@ -53,79 +53,79 @@ impl Link {
     /// If it fits in the slot; `frame` stays empty if not.
     fn deliver_whole(
         &self,
-        order: Order,
+        key: RequestKey,
         head: AnswerHead<'_>,
         body: &[u8],
         frame: &mut Vec<u8>,
         passage: &Passage,
     ) -> bool {
-        if head.fields.len() + head.reason.len() + body.len() + 64 > ROOM {
+        if head.fields.len() + head.reason.len() + body.len() + 64 > SLOT_CAPACITY {
             return false;
         }
         Answered::Head(head, AnswerBody::Here(body)).write_to(frame);
         let ended = !passage.goes_on.get();
-        self.tell(self.seat.answer(order, frame, ended));
+        self.tell(self.consumer.answer(key, frame, ended));
         ended
     }
 
     /// The head through the slot, if it fits, and the body through the stream.
-    async fn stream(&self, order: Order, head: &[u8], body: ResponseBody, is_head: bool) {
-        let fits = head.len() <= ROOM;
+    async fn stream(&self, key: RequestKey, head: &[u8], body: ResponseBody, is_head: bool) {
+        let fits = head.len() <= SLOT_CAPACITY;
         let then = if fits {
-            self.seat.answer(order, head, false)
+            self.consumer.answer(key, head, false)
         } else {
             let mut long = Vec::new();
             let length = u32::try_from(head.len()).expect("a head is smaller than 4 GiB");
             Answered::Long(length).write_to(&mut long);
-            self.seat.answer(order, &long, false)
+            self.consumer.answer(key, &long, false)
         };
         self.tell(then);
         // Without a front nobody waits for the rest.
         let _ = self
-            .pump(order, if fits { &[] } else { head }, body, is_head)
+            .pump(key, if fits { &[] } else { head }, body, is_head)
             .await;
     }
 
     async fn pump(
         &self,
-        order: Order,
+        key: RequestKey,
         head: &[u8],
         mut body: ResponseBody,
         is_head: bool,
     ) -> io::Result<()> {
         if !head.is_empty() {
-            self.send(order, head).await?;
+            self.send(key, head).await?;
         }
         if is_head {
-            return self.send_mark(order, Piece::End).await;
+            return self.send_mark(key, Piece::End).await;
         }
         loop {
             let piece = std::future::poll_fn(|context| {
-                if self.is_unwanted(order) {
+                if self.is_unwanted(key) {
                     return Poll::Ready(Some(Err(io::ErrorKind::BrokenPipe.into())));
                 }
-                match self.seat.is_held(order) {
+                match self.consumer.is_held(key) {
                     // The front signals when its client has read some.
                     true => Poll::Pending,
                     false => body.poll_piece(context),
                 }
             });
             match piece.await {
-                Some(Ok(piece)) => self.send(order, &piece).await?,
-                Some(Err(_)) => return self.send_mark(order, Piece::Broken).await,
-                None => return self.send_mark(order, Piece::End).await,
+                Some(Ok(piece)) => self.send(key, &piece).await?,
+                Some(Err(_)) => return self.send_mark(key, Piece::Broken).await,
+                None => return self.send_mark(key, Piece::End).await,
             }
         }
     }
 
-    pub(super) async fn send_mark(&self, order: Order, mark: Piece) -> io::Result<()> {
-        self.write(&mark.head(order.number), &[]).await
+    pub(super) async fn send_mark(&self, key: RequestKey, mark: Piece) -> io::Result<()> {
+        self.write(&mark.head(key.seq), &[]).await
     }
 
-    async fn send(&self, order: Order, bytes: &[u8]) -> io::Result<()> {
+    async fn send(&self, key: RequestKey, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(1 << 20) {
             let length = u32::try_from(piece.len()).expect("a mebibyte");
-            let head = Piece::Bytes(length).head(order.number);
+            let head = Piece::Bytes(length).head(key.seq);
             self.write(&head, piece).await?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use relay::Order;
+use relay::RequestKey;
 use tokio::task::spawn_local;
 
 use super::{Link, Links};
@@ -20,7 +20,7 @@ use crate::worker::Worker;
 #[derive(Default)]
 pub(super) struct Claimer {
     /// What it serves.
-    request: RefCell<Option<(Rc<Link>, Order)>>,
+    request: RefCell<Option<(Rc<Link>, RequestKey)>>,
     /// Files of that request, once the front has sent them.
     files: RefCell<Option<Vec<OwnedFd>>>,
     leads: Cell<bool>,
@@ -48,8 +48,8 @@ impl Claimer {
 
     fn serves(&self, link: &Link, number: u32) -> bool {
         let request = self.request.borrow();
-        let is_its = |(its, order): &(Rc<Link>, Order)| {
-            std::ptr::eq(&raw const **its, link) && order.number == number
+        let is_its = |(its, key): &(Rc<Link>, RequestKey)| {
+            std::ptr::eq(&raw const **its, link) && key.seq == number
         };
         request.as_ref().is_some_and(is_its)
     }
@@ -97,7 +97,7 @@ pub(super) fn promote(links: &Rc<Links>, worker: &Rc<Worker>) {
     let claimers = &links.claimers;
     let has_room = claimers.room() > 0;
     claimers.has_leader.set(has_room);
-    links.queues.set_room(claimers.room());
+    links.queues.set_capacity(claimers.room());
     if !has_room {
         return;
     }
@@ -125,18 +125,18 @@ async fn run(worker: Rc<Worker>, links: Rc<Links>, claimer: Rc<Claimer>) {
             false => Poll::Pending,
         })
         .await;
-        let (link, order) = links.next().await;
-        serve(&worker, link, &claimer, order).await;
+        let (link, key) = links.next().await;
+        serve(&worker, link, &claimer, key).await;
     }
 }
 
-async fn serve(worker: &Rc<Worker>, link: Rc<Link>, claimer: &Rc<Claimer>, order: Order) {
+async fn serve(worker: &Rc<Worker>, link: Rc<Link>, claimer: &Rc<Claimer>, key: RequestKey) {
     let links = &link.all;
     let claimers = &links.claimers;
-    claimer.request.replace(Some((Rc::clone(&link), order)));
+    claimer.request.replace(Some((Rc::clone(&link), key)));
     claimers.serving.set(claimers.serving.get() + 1);
     worker.serves(true);
-    let mut serving = pin!(link.serve(worker, claimer, order));
+    let mut serving = pin!(link.serve(worker, claimer, key));
     poll_fn(|context| {
         let step = serving.as_mut().poll(context);
         if step.is_pending() && claimer.leads.replace(false) {
@@ -152,7 +152,7 @@ async fn serve(worker: &Rc<Worker>, link: Rc<Link>, claimer: &Rc<Claimer>, order
     if claimer.leads.get() {
         return;
     }
-    links.queues.set_room(claimers.room());
+    links.queues.set_capacity(claimers.room());
     if claimers.has_leader.replace(true) {
         claimers.idle.borrow_mut().push(Rc::clone(claimer));
     } else {

@@ -9,7 +9,7 @@ use http1::{BodyError, Limits, RequestHead, Version};
 use ipc::Ends;
 use ipc::frame::{Asked, Part, Piece};
 use php::{BodySource, Client};
-use relay::Order;
+use relay::RequestKey;
 
 use super::Link;
 use super::claimers::Claimer;
@@ -29,16 +29,16 @@ pub(super) struct Received {
 
 impl Link {
     /// What the front wrote; `None` if its client has left.
-    pub(super) async fn receive(&self, claimer: &Claimer, order: Order) -> Option<Received> {
+    pub(super) async fn receive(&self, claimer: &Claimer, key: RequestKey) -> Option<Received> {
         let mut bytes = self.all.buffer.take();
         bytes.clear();
-        self.seat.read(order, &mut bytes);
-        let received = self.parse(claimer, order, &bytes).await;
+        self.consumer.read(key, &mut bytes);
+        let received = self.parse(claimer, key, &bytes).await;
         self.all.buffer.replace(bytes);
         received
     }
 
-    async fn parse(&self, claimer: &Claimer, order: Order, bytes: &[u8]) -> Option<Received> {
+    async fn parse(&self, claimer: &Claimer, key: RequestKey, bytes: &[u8]) -> Option<Received> {
         let Some(asked) = Asked::parse(bytes) else {
             log::alert("the front asked for something we do not understand");
             return None;
@@ -46,7 +46,7 @@ impl Link {
         let in_files = [asked.head, asked.body].map(|part| matches!(part, Part::File(_)));
         let mut files = match in_files {
             [false, false] => Vec::new(),
-            _ => self.files(claimer, order).await?,
+            _ => self.files(claimer, key).await?,
         }
         .into_iter();
         let limits = Limits {
@@ -83,11 +83,11 @@ impl Link {
     }
 
     /// Files of a request; `None` if its client has left.
-    async fn files(&self, claimer: &Claimer, order: Order) -> Option<Vec<OwnedFd>> {
-        self.send_mark(order, Piece::Files).await.ok()?;
+    async fn files(&self, claimer: &Claimer, key: RequestKey) -> Option<Vec<OwnedFd>> {
+        self.send_mark(key, Piece::Files).await.ok()?;
         std::future::poll_fn(|_| match claimer.take_files() {
             Some(files) => Poll::Ready(Some(files)),
-            None if self.is_unwanted(order) => Poll::Ready(None),
+            None if self.is_unwanted(key) => Poll::Ready(None),
             None => Poll::Pending,
         })
         .await

@@ -8,8 +8,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::flight::Flight;
-use crate::workers::Workers;
+use crate::dispatch::Workers;
+use crate::pending::PendingRequest;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
@@ -21,25 +21,25 @@ enum Left {
 
 /// Of one request.
 #[derive(Default)]
-pub(crate) struct Departure {
+pub(crate) struct Hangup {
     /// RFC 9110 §9.2.1: its client loses nothing if it is not run.
     is_safe: bool,
-    flight: RefCell<Option<Rc<Flight>>>,
+    pending: RefCell<Option<Rc<PendingRequest>>>,
     left: Cell<Option<Left>>,
     /// Nothing of the request goes on.
     is_over: Cell<bool>,
 }
 
-impl Departure {
-    pub(crate) fn new(method: &[u8]) -> Departure {
-        Departure {
+impl Hangup {
+    pub(crate) fn new(method: &[u8]) -> Hangup {
+        Hangup {
             is_safe: matches!(method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE"),
-            ..Departure::default()
+            ..Hangup::default()
         }
     }
 
-    pub(crate) fn posted(&self, flight: &Rc<Flight>) {
-        self.flight.replace(Some(Rc::clone(flight)));
+    pub(crate) fn posted(&self, pending: &Rc<PendingRequest>) {
+        self.pending.replace(Some(Rc::clone(pending)));
     }
 
     /// Its worker has given it up, or has died: true if there is no client to be told.
@@ -54,15 +54,18 @@ impl Departure {
         if self.left.get().is_some() {
             return !self.is_over.get();
         }
-        let flight = self.flight.borrow();
-        if let Some(flight) = flight.as_ref().filter(|flight| workers.is_claimed(flight)) {
+        let pending = self.pending.borrow();
+        if let Some(pending) = pending
+            .as_ref()
+            .filter(|pending| workers.is_claimed(pending))
+        {
             self.left.set(Some(Left::Late));
-            workers.cancel(flight);
+            workers.cancel(pending);
             return true;
         }
         self.left.set(Some(Left::Early));
         // A worker that was idle has it at once: the answer to a client that only has no more to say comes soon.
-        let waits = flight.as_ref().is_none_or(|flight| flight.waits());
+        let waits = pending.as_ref().is_none_or(|pending| pending.waits());
         !(self.is_safe && waits)
     }
 }

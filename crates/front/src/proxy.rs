@@ -8,13 +8,13 @@ use http1::{BodyError, Incoming, RequestHead, Response, Spool, Version};
 use ipc::frame::{Asked, Part};
 use scoreboard::Counter;
 
-use crate::departure::Departure;
-use crate::flight::{Outcome, Waiting};
-use crate::reply::{self, Reply, plain};
-use crate::run::Front;
+use crate::dispatch::Refused;
+use crate::hangup::Hangup;
+use crate::pending::{Outcome, ResponseFuture};
+use crate::process::Front;
+use crate::response::{self, ResponseBody, plain};
 use crate::upload::{self, Upload};
-use crate::workers::Refused;
-use crate::{files, forward};
+use crate::{files, headers};
 
 /// A request that ran for longer than this when its worker died is not given to another: it may well be the reason.
 const REPEATABLE: Duration = Duration::from_secs(5);
@@ -24,11 +24,11 @@ const FRAME: usize = 256;
 /// The answer to a request of the client with these [`ipc::Ends`].
 pub(crate) async fn answer(
     front: Rc<Front>,
-    (ends, departure): (Rc<str>, Rc<Departure>),
+    (ends, hangup): (Rc<str>, Rc<Hangup>),
     head: RequestHead,
     body: Option<Incoming>,
-) -> Response<Reply> {
-    let mut response = match passed_on(&front, (&ends, &departure), head, body).await {
+) -> Response<ResponseBody> {
+    let mut response = match passed_on(&front, (&ends, &hangup), head, body).await {
         Ok(response) => response,
         Err(own) => front.answered(own),
     };
@@ -41,10 +41,10 @@ pub(crate) async fn answer(
 /// A worker's answer, or one of our own as the error.
 async fn passed_on(
     front: &Rc<Front>,
-    (ends, departure): (&str, &Departure),
+    (ends, hangup): (&str, &Hangup),
     head: RequestHead,
     body: Option<Incoming>,
-) -> Result<Response<Reply>, Response<Reply>> {
+) -> Result<Response<ResponseBody>, Response<ResponseBody>> {
     if head.method() == b"CONNECT" {
         return Err(front.refuse(405, "This is no proxy.\n", &head, ends));
     }
@@ -64,13 +64,13 @@ async fn passed_on(
     if limit > 0 && announced(&head) > limit {
         return Err(not_stored(BodyError::OverPostLimit.into()));
     }
-    let upload = Upload::receive(body, limit, || front.workers.glance())
+    let upload = Upload::receive(body, limit, || front.workers.poll_if_due())
         .await
         .map_err(not_stored)?;
     let mut asked =
         Frame::new(front.next_request_id(), ends, &head, &upload).map_err(not_stored)?;
-    let is_repeatable = forward::is_repeatable(head.method());
-    give(front, is_repeatable, &mut asked, departure).await
+    let is_repeatable = headers::is_repeatable(head.method());
+    give(front, is_repeatable, &mut asked, hangup).await
 }
 
 /// Bytes of its body, as its head says.
@@ -94,9 +94,9 @@ impl Frame {
         upload: &Upload,
     ) -> Result<Frame, upload::Failed> {
         let mut text = Vec::with_capacity(512);
-        forward::request(head, upload.length(), &mut text);
+        headers::request(head, upload.length(), &mut text);
         let mut files = Vec::new();
-        let head_part = if text.len() + FRAME <= relay::ROOM {
+        let head_part = if text.len() + FRAME <= relay::SLOT_CAPACITY {
             Part::Here(&text)
         } else {
             files.push(upload::file_of(&text)?);
@@ -105,7 +105,9 @@ impl Frame {
         let used = FRAME + if files.is_empty() { text.len() } else { 0 };
         let body = match upload {
             Upload::None => Part::None,
-            Upload::Memory(bytes) if used + bytes.len() <= relay::ROOM => Part::Here(bytes),
+            Upload::Memory(bytes) if used + bytes.len() <= relay::SLOT_CAPACITY => {
+                Part::Here(bytes)
+            }
             Upload::Memory(bytes) => {
                 files.push(upload::file_of(bytes)?);
                 Part::File(bytes.len() as u64)
@@ -134,27 +136,27 @@ async fn give(
     front: &Rc<Front>,
     is_repeatable: bool,
     asked: &mut Frame,
-    departure: &Departure,
-) -> Result<Response<Reply>, Response<Reply>> {
+    hangup: &Hangup,
+) -> Result<Response<ResponseBody>, Response<ResponseBody>> {
     let mut again = false;
     loop {
         let slot = front.workers.reserve(again).await;
         let slot = slot.map_err(|why| unavailable(front, why))?;
-        let waiting = Waiting {
+        let waiting = ResponseFuture {
             workers: Rc::clone(&front.workers),
-            flight: front.workers.post(slot, &asked.bytes, &asked.files, again),
+            pending: front.workers.post(slot, &asked.bytes, &asked.files, again),
             is_done: Cell::new(false),
         };
-        departure.posted(&waiting.flight);
+        hangup.posted(&waiting.pending);
         let after = match (&waiting).await {
             Outcome::Answer(answer, store) => {
-                let passed = reply::pass_on(&answer, store, waiting);
+                let passed = response::pass_on(&answer, store, waiting);
                 return passed.ok_or_else(|| bad_gateway(front));
             }
             Outcome::Lost(after) => after,
             Outcome::Expired => return Err(unavailable(front, Refused::Expired)),
         };
-        if departure.is_end() {
+        if hangup.is_end() {
             // The connection is closed without an answer.
             return std::future::pending().await;
         }
@@ -167,7 +169,7 @@ async fn give(
     }
 }
 
-fn unavailable(front: &Front, why: Refused) -> Response<Reply> {
+fn unavailable(front: &Front, why: Refused) -> Response<ResponseBody> {
     front.board.count(Counter::Unavailable, 1);
     if why == Refused::Expired {
         front.board.count(Counter::QueueTimeouts, 1);
@@ -178,7 +180,7 @@ fn unavailable(front: &Front, why: Refused) -> Response<Reply> {
     response
 }
 
-fn bad_gateway(front: &Front) -> Response<Reply> {
+fn bad_gateway(front: &Front) -> Response<ResponseBody> {
     front.board.count(Counter::BadGateway, 1);
     plain(502, "Bad Gateway\n")
 }
@@ -188,7 +190,7 @@ fn not_received(
     failed: upload::Failed,
     head: &RequestHead,
     ends: &str,
-) -> Response<Reply> {
+) -> Response<ResponseBody> {
     let refuse = |status, why| front.refuse(status, why, head, ends);
     let mut response = match failed {
         upload::Failed::Body(error) => refuse(error.status(), error.text()),

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use bytes::{Buf, Bytes};
 use http1::Spool;
 use ipc::frame::{AnswerBody, Answered};
-use relay::Order;
+use relay::RequestKey;
 
-use crate::store::{Broken, Store};
-use crate::workers::Workers;
+use crate::dispatch::Workers;
+use crate::response_spool::{Broken, ResponseSpool};
 
 /// One of them.
-pub(crate) struct Flight {
-    pub(crate) order: Order,
+pub(crate) struct PendingRequest {
+    pub(crate) key: RequestKey,
     /// What its worker may ask for.
     pub(crate) files: Vec<Rc<Spool>>,
     pub(crate) posted: Instant,
@@ -27,7 +27,7 @@ pub(crate) struct Flight {
     /// Its worker has done with it.
     pub(crate) has_ended: Cell<bool>,
     state: RefCell<State>,
-    store: RefCell<Option<Rc<Store>>>,
+    spool: RefCell<Option<Rc<ResponseSpool>>>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -42,24 +42,24 @@ enum State {
 /// What became of it.
 pub(crate) enum Outcome {
     /// An [`Answered::Head`], and where the rest comes from if its body is a stream.
-    Answer(Bytes, Option<Rc<Store>>),
+    Answer(Bytes, Option<Rc<ResponseSpool>>),
     /// Its worker is gone, so long after it had claimed it.
     Lost(Duration),
     /// No worker has claimed it in time.
     Expired,
 }
 
-impl Flight {
-    pub(crate) fn new(order: Order, waits: bool, files: Vec<Rc<Spool>>) -> Flight {
-        Flight {
-            order,
+impl PendingRequest {
+    pub(crate) fn new(key: RequestKey, waits: bool, files: Vec<Rc<Spool>>) -> PendingRequest {
+        PendingRequest {
+            key,
             files,
             posted: Instant::now(),
             waits,
             claimed: Cell::new(false),
             has_ended: Cell::new(false),
             state: RefCell::new(State::Open),
-            store: RefCell::default(),
+            spool: RefCell::default(),
             waker: RefCell::default(),
         }
     }
@@ -86,9 +86,9 @@ impl Flight {
 
     /// More of its answer is to come through the stream.
     pub(crate) fn is_streaming(&self) -> bool {
-        let store = self.store.borrow();
+        let spool = self.spool.borrow();
         let is_heading = matches!(*self.state.borrow(), State::Heading(..));
-        is_heading || store.as_ref().is_some_and(|store| !store.is_over())
+        is_heading || spool.as_ref().is_some_and(|spool| !spool.is_over())
     }
 
     /// This stands in the slot.
@@ -101,10 +101,10 @@ impl Flight {
             Some(Answered::Head(_, body)) => {
                 let streams = matches!(body, AnswerBody::Stream(_));
                 if streams {
-                    self.store.replace(Some(Rc::default()));
+                    self.spool.replace(Some(Rc::default()));
                 }
-                let store = self.store.borrow().clone();
-                self.settle(Outcome::Answer(bytes.into(), store));
+                let spool = self.spool.borrow().clone();
+                self.settle(Outcome::Answer(bytes.into(), spool));
             }
             None => self.settle(Outcome::Lost(Duration::MAX)),
         }
@@ -148,10 +148,10 @@ impl Flight {
                 self.answered(head);
             }
         }
-        if let Some(store) = &*self.store.borrow()
+        if let Some(spool) = &*self.spool.borrow()
             && !piece.is_empty()
         {
-            store.push(piece);
+            spool.push(piece);
         }
     }
 
@@ -160,59 +160,59 @@ impl Flight {
         if matches!(*self.state.borrow(), State::Heading(..)) {
             self.settle(Outcome::Lost(Duration::MAX));
         }
-        if let Some(store) = &*self.store.borrow() {
-            store.end(how);
+        if let Some(spool) = &*self.spool.borrow() {
+            spool.end(how);
         }
     }
 
     /// What of its answer the client has not read is as much as may be.
     pub(crate) fn is_full(&self) -> bool {
-        let store = self.store.borrow();
-        store.as_ref().is_some_and(|store| store.is_full())
+        let spool = self.spool.borrow();
+        spool.as_ref().is_some_and(|spool| spool.is_full())
     }
 
     /// Until there is room for more of its answer, or its client has left.
     pub(crate) async fn room(&self) {
-        let store = self.store.borrow().clone();
-        if let Some(store) = store {
-            poll_fn(|context| store.poll_room(context)).await;
+        let spool = self.spool.borrow().clone();
+        if let Some(spool) = spool {
+            poll_fn(|context| spool.poll_room(context)).await;
         }
     }
 }
 
 /// For who waits; dropped before the answer, nobody does.
-pub(crate) struct Waiting {
+pub(crate) struct ResponseFuture {
     pub(crate) workers: Rc<Workers>,
-    pub(crate) flight: Rc<Flight>,
+    pub(crate) pending: Rc<PendingRequest>,
     /// All that was to come has come.
     pub(crate) is_done: Cell<bool>,
 }
 
-impl Future for &Waiting {
+impl Future for &ResponseFuture {
     type Output = Outcome;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
-        let mut state = self.flight.state.borrow_mut();
+        let mut state = self.pending.state.borrow_mut();
         match std::mem::replace(&mut *state, State::Taken) {
             State::Done(outcome) => Poll::Ready(outcome),
             other => {
                 *state = other;
-                self.flight.waker.replace(Some(context.waker().clone()));
+                self.pending.waker.replace(Some(context.waker().clone()));
                 Poll::Pending
             }
         }
     }
 }
 
-impl Drop for Waiting {
+impl Drop for ResponseFuture {
     fn drop(&mut self) {
-        let is_taken = matches!(*self.flight.state.borrow(), State::Taken);
-        let is_read = match &*self.flight.store.borrow() {
-            Some(store) => self.is_done.get() || store.is_over(),
+        let is_taken = matches!(*self.pending.state.borrow(), State::Taken);
+        let is_read = match &*self.pending.spool.borrow() {
+            Some(spool) => self.is_done.get() || spool.is_over(),
             None => is_taken,
         };
         if !is_read {
-            self.workers.abandon(&self.flight);
+            self.workers.abandon(&self.pending);
         }
     }
 }

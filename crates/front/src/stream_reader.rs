@@ -11,9 +11,9 @@ use ipc::frame::{PIECE_HEAD, Piece};
 use rustix::io::Errno;
 use tokio::task::spawn_local;
 
-use crate::flight::Flight;
-use crate::store::Broken;
-use crate::workers::{Worker, Workers};
+use crate::dispatch::{Worker, Workers};
+use crate::pending::PendingRequest;
+use crate::response_spool::Broken;
 
 /// How much is taken at a time.
 const PIECE: usize = 64 << 10;
@@ -37,11 +37,11 @@ fn passes(error: &io::Error) -> bool {
 
 /// Take what comes, as fast as it comes, until the worker is gone.
 pub(crate) async fn take(workers: Weak<Workers>, worker: Rc<Worker>) {
-    let mut taker = Taker {
+    let mut taker = StreamReader {
         workers,
         worker,
         number: 0,
-        flight: None,
+        pending: None,
         open: HashMap::new(),
         left: 0,
     };
@@ -53,24 +53,24 @@ pub(crate) async fn take(workers: Weak<Workers>, worker: Rc<Worker>) {
 }
 
 /// The worker may go on when the client has read some, or has left.
-async fn release(workers: Rc<Workers>, flight: Rc<Flight>) {
-    flight.room().await;
-    workers.release(&flight);
+async fn release(workers: Rc<Workers>, pending: Rc<PendingRequest>) {
+    pending.room().await;
+    workers.release(&pending);
 }
 
-struct Taker {
+struct StreamReader {
     workers: Weak<Workers>,
     worker: Rc<Worker>,
     /// Whose pieces come, and who waits for them.
     number: u32,
-    flight: Option<Rc<Flight>>,
+    pending: Option<Rc<PendingRequest>>,
     /// Those of which a piece has come and the end has not: pieces of several answers may alternate.
-    open: HashMap<u32, Rc<Flight>>,
+    open: HashMap<u32, Rc<PendingRequest>>,
     /// Of the piece that has begun.
     left: usize,
 }
 
-impl Taker {
+impl StreamReader {
     async fn take(&mut self) -> io::Result<()> {
         let mut buffer = BytesMut::new();
         loop {
@@ -80,7 +80,7 @@ impl Taker {
                 Ok(0) => return Ok(()),
                 Ok(_) => {
                     self.split(&mut buffer).await?;
-                    self.glance();
+                    self.poll_if_due();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
@@ -88,9 +88,9 @@ impl Taker {
         }
     }
 
-    fn glance(&self) {
+    fn poll_if_due(&self) {
         if let Some(workers) = self.workers.upgrade() {
-            workers.glance();
+            workers.poll_if_due();
         }
     }
 
@@ -115,7 +115,7 @@ impl Taker {
                 Piece::Files => {
                     self.send_files().await?;
                     // Kept here, its files would stay on the disk until the worker's next request.
-                    self.flight = None;
+                    self.pending = None;
                 }
             }
         }
@@ -123,33 +123,33 @@ impl Taker {
 
     fn begin(&mut self, number: u32) {
         self.number = number;
-        self.flight = self.open.get(&number).cloned();
-        if self.flight.is_none() {
+        self.pending = self.open.get(&number).cloned();
+        if self.pending.is_none() {
             let workers = self.workers.upgrade();
-            self.flight = workers.and_then(|workers| workers.streaming(&self.worker, number));
+            self.pending = workers.and_then(|workers| workers.streaming(&self.worker, number));
         }
     }
 
     fn push(&mut self, piece: Bytes) {
-        let Some(flight) = &self.flight else { return };
+        let Some(pending) = &self.pending else { return };
         self.open
             .entry(self.number)
-            .or_insert_with(|| Rc::clone(flight));
-        flight.push(piece);
-        if flight.is_full()
+            .or_insert_with(|| Rc::clone(pending));
+        pending.push(piece);
+        if pending.is_full()
             && let Some(workers) = self.workers.upgrade()
-            && workers.hold(flight)
+            && workers.hold(pending)
         {
-            spawn_local(release(workers, Rc::clone(flight)));
+            spawn_local(release(workers, Rc::clone(pending)));
         }
     }
 
     fn end(&mut self, how: Result<(), Broken>) {
         self.open.remove(&self.number);
-        if let Some(flight) = self.flight.take() {
-            flight.end_stream(how);
+        if let Some(pending) = self.pending.take() {
+            pending.end_stream(how);
             if let Some(workers) = self.workers.upgrade() {
-                workers.finish(&flight, Duration::ZERO);
+                workers.finish(&pending, Duration::ZERO);
             }
         }
     }

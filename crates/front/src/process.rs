@@ -21,10 +21,10 @@ use tokio::task::{AbortHandle, spawn_local};
 use tokio::time::timeout;
 
 use crate::connection;
-use crate::reply::Reply;
+use crate::dispatch::{self, Workers};
+use crate::response::ResponseBody;
 use crate::shared::Thread;
-use crate::workers::{self, Workers};
-use crate::{channel, clock, files, threads};
+use crate::{channel, files, threads, tick};
 
 /// How long it goes on when the supervisor has gone without a word.
 const ORPHANED: f64 = 30.0;
@@ -172,9 +172,9 @@ async fn serve(start: Start) -> Result<(), String> {
     };
     drop(supervisor);
     WORKERS.set(Some(Rc::clone(&front.workers)));
-    spawn_local(clock::run(Rc::clone(&front)));
-    spawn_local(workers::watch_queue(Rc::clone(&front.workers)));
-    spawn_local(workers::ask_for_more(Rc::clone(&front)));
+    spawn_local(tick::run(Rc::clone(&front)));
+    spawn_local(dispatch::watch_queue(Rc::clone(&front.workers)));
+    spawn_local(dispatch::ask_for_more(Rc::clone(&front)));
     if front.thread.is_last_ready() {
         front.say(&FromFront::Ready);
     }
@@ -235,7 +235,7 @@ impl Front {
     }
 
     /// An answer of our own goes out.
-    pub(crate) fn answered(&self, response: Response<Reply>) -> Response<Reply> {
+    pub(crate) fn answered(&self, response: Response<ResponseBody>) -> Response<ResponseBody> {
         self.board.answered(response.head.status);
         response
     }

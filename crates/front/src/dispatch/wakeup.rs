@@ -21,10 +21,10 @@ const LATE: Duration = Duration::from_micros(100);
 impl Workers {
     /// In the middle of what may go on for long: a transfer that never has to wait never lets this thread sleep, and only
     /// before that all is looked at. Whether it did.
-    pub(crate) fn glance(&self) -> bool {
+    pub(crate) fn poll_if_due(&self) -> bool {
         let is_late = self.is_late(Instant::now());
         if is_late {
-            self.turn();
+            self.poll_completions();
         }
         is_late
     }
@@ -39,10 +39,10 @@ impl Workers {
         since.is_some()
     }
 
-    pub(super) fn ring(&self, seat: u16) {
-        if let Some(Some(worker)) = self.seats.borrow().get(usize::from(seat)) {
+    pub(super) fn notify(&self, consumer: u16) {
+        if let Some(Some(worker)) = self.consumers.borrow().get(usize::from(consumer)) {
             // A full counter has rung already.
-            let _ = rustix::io::write(&worker.bell, &1u64.to_ne_bytes());
+            let _ = rustix::io::write(&worker.eventfd, &1u64.to_ne_bytes());
         }
     }
 
@@ -50,17 +50,17 @@ impl Workers {
         self.look_at_timer();
         let unclaimed = self.unclaimed.get();
         if unclaimed == 0 {
-            self.rings.set(0);
+            self.escalation.set(0);
             self.shortage.over();
             return;
         }
         let patience = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
-        let (active, asleep) = self.desk.active(patience);
+        let (active, asleep) = self.dispatcher.active(patience);
         self.look_at_shortage(unclaimed, asleep);
-        let wanted = unclaimed.min(self.parallel << self.rings.get().min(16));
+        let wanted = unclaimed.min(self.parallel << self.escalation.get().min(16));
         for _ in 0..wanted.saturating_sub(active).min(asleep) {
-            match self.desk.wake() {
-                Some(seat) => self.ring(seat),
+            match self.dispatcher.wake() {
+                Some(consumer) => self.notify(consumer),
                 None => return,
             }
         }
@@ -70,15 +70,15 @@ impl Workers {
     /// that we seem awake when we sleep would: nobody would wake us.
     pub(crate) fn park(&self) {
         loop {
-            self.turn();
+            self.poll_completions();
             if self.unclaimed.get() > 0 {
-                match self.desk.active(0).1 > 0 {
+                match self.dispatcher.active(0).1 > 0 {
                     true => self.set_timer(PATIENCE),
                     false if self.is_watched() => self.set_timer(SHORT),
                     false => {}
                 }
             }
-            if self.desk.sleep() {
+            if self.dispatcher.sleep() {
                 return;
             }
         }
@@ -90,7 +90,7 @@ impl Workers {
     }
 
     pub(crate) fn unpark(&self) {
-        self.desk.rise();
+        self.dispatcher.mark_awake();
         self.busy.set(None);
     }
 
@@ -115,7 +115,7 @@ impl Workers {
             .is_some_and(|set| set.elapsed() >= PATIENCE)
         {
             self.timed.set(None);
-            self.rings.set(self.rings.get() + 1);
+            self.escalation.set(self.escalation.get() + 1);
         }
     }
 }

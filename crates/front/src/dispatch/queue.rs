@@ -101,7 +101,7 @@ impl Workers {
     pub(crate) async fn reserve(&self, again: bool) -> Result<Reserved, Refused> {
         let waiting = self.waiting();
         if !again && waiting >= self.queue.length.get() {
-            let room = self.desk.room();
+            let room = self.dispatcher.idle_capacity();
             if waiting >= self.queue.length.get() + room {
                 return Err(Refused::Full);
             }
@@ -110,24 +110,24 @@ impl Workers {
             return Ok(slot);
         }
         let _waits = Waits::new(&self.board);
-        let slot = tokio::time::timeout(self.queue.limit(), self.line.line_up(again));
+        let slot = tokio::time::timeout(self.queue.limit(), self.slots.acquire(again));
         self.publish_waiting();
         slot.await.map_err(|_| Refused::Expired)
     }
 
     fn expire(&self, limit: Duration) {
         let late: Vec<_> = {
-            let flights = self.flights.borrow();
-            let late = flights.iter().flatten();
-            late.filter(|flight| flight.waits_for(limit))
+            let pending_requests = self.pending_requests.borrow();
+            let late = pending_requests.iter().flatten();
+            late.filter(|pending| pending.waits_for(limit))
                 .cloned()
                 .collect()
         };
-        for flight in late {
-            if self.desk.take_back(flight.order) {
-                self.claimed(&flight);
-                self.forget(&flight);
-                flight.expire();
+        for pending in late {
+            if self.dispatcher.try_withdraw(pending.key) {
+                self.claimed(&pending);
+                self.forget(&pending);
+                pending.expire();
             }
         }
     }

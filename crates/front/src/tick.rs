@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::run::Front;
+use crate::process::Front;
 
 const TICK: Duration = Duration::from_secs(1);
 const DRAINING_TICK: Duration = Duration::from_millis(50);

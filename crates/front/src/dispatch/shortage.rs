@@ -11,7 +11,7 @@ use ipc::FromFront;
 use tokio::sync::Notify;
 
 use super::Workers;
-use crate::run::Front;
+use crate::process::Front;
 
 /// For so long a request waits before more workers are asked for, and so often they are asked for again at first.
 const PATIENCE: Duration = Duration::from_millis(1);
@@ -63,7 +63,7 @@ impl Workers {
         if !self.shortage.is_elastic() {
             return;
         }
-        let idle = self.parallel.saturating_sub(self.desk.computing());
+        let idle = self.parallel.saturating_sub(self.dispatcher.computing());
         match asleep {
             0 if idle > 0 => self.shortage.short(waiting.min(idle), Instant::now()),
             0 => {}

@@ -22,7 +22,7 @@ pub(crate) struct Broken;
 
 /// Between the task that takes a response from its worker and the connection that writes it.
 #[derive(Default)]
-pub(crate) struct Store {
+pub(crate) struct ResponseSpool {
     kept: RefCell<Kept>,
     /// The client has gone.
     abandoned: Cell<bool>,
@@ -101,7 +101,7 @@ impl Kept {
     }
 }
 
-impl Store {
+impl ResponseSpool {
     pub(crate) fn push(&self, piece: Bytes) {
         if self.abandoned.get() {
             return;
@@ -184,73 +184,73 @@ fn keep(slot: &RefCell<Option<Waker>>, context: &Context<'_>) {
 mod tests {
     use super::*;
 
-    fn next(store: &Store) -> Poll<Option<Result<Bytes, Broken>>> {
-        store.poll_next(&mut Context::from_waker(Waker::noop()))
+    fn next(spool: &ResponseSpool) -> Poll<Option<Result<Bytes, Broken>>> {
+        spool.poll_next(&mut Context::from_waker(Waker::noop()))
     }
 
     #[test]
     fn it_comes_out_in_order_through_memory_file_and_memory() {
-        let store = Store::default();
+        let spool = ResponseSpool::default();
         let (mut sent, mut got) = (Vec::new(), Vec::new());
         for round in 0..200u8 {
             let piece = vec![round; 10_000];
             sent.extend_from_slice(&piece);
-            store.push(piece.into());
+            spool.push(piece.into());
             // Slow at first, then fast enough to empty the file.
             let reads = if round < 100 { round % 2 } else { 3 };
             for _ in 0..reads {
-                if let Poll::Ready(Some(Ok(piece))) = next(&store) {
+                if let Poll::Ready(Some(Ok(piece))) = next(&spool) {
                     got.extend_from_slice(&piece);
                 }
             }
-            assert!(store.kept.borrow().bytes <= MEMORY);
+            assert!(spool.kept.borrow().bytes <= MEMORY);
             if round == 99 {
                 assert!(
-                    !store.kept.borrow().in_file.is_empty(),
+                    !spool.kept.borrow().in_file.is_empty(),
                     "it never went to the file"
                 );
             }
         }
         assert!(
-            store.kept.borrow().in_file.is_empty(),
+            spool.kept.borrow().in_file.is_empty(),
             "the file is empty again"
         );
-        store.end(Ok(()));
-        while let Poll::Ready(Some(Ok(piece))) = next(&store) {
+        spool.end(Ok(()));
+        while let Poll::Ready(Some(Ok(piece))) = next(&spool) {
             got.extend_from_slice(&piece);
         }
         assert!(got == sent);
-        assert_eq!(next(&store), Poll::Ready(None));
+        assert_eq!(next(&spool), Poll::Ready(None));
     }
 
     #[test]
     fn what_broke_off_never_looks_complete() {
-        let store = Store::default();
-        store.push("a".into());
-        store.end(Err(Broken));
-        store.end(Ok(()));
-        assert_eq!(next(&store), Poll::Ready(Some(Ok("a".into()))));
-        assert_eq!(next(&store), Poll::Ready(Some(Err(Broken))));
-        assert!(store.is_over());
+        let spool = ResponseSpool::default();
+        spool.push("a".into());
+        spool.end(Err(Broken));
+        spool.end(Ok(()));
+        assert_eq!(next(&spool), Poll::Ready(Some(Ok("a".into()))));
+        assert_eq!(next(&spool), Poll::Ready(Some(Err(Broken))));
+        assert!(spool.is_over());
     }
 
     #[test]
     fn a_full_store_has_room_once_its_client_has_read_or_left() {
         for leaves in [false, true] {
-            let store = Store::default();
+            let spool = ResponseSpool::default();
             let context = &mut Context::from_waker(Waker::noop());
-            store.kept.borrow_mut().no_file = true;
-            assert_eq!(store.poll_room(context), Poll::Ready(()));
-            store.push(vec![0; MEMORY].into());
-            assert!(store.is_full() && store.poll_room(context).is_pending());
+            spool.kept.borrow_mut().no_file = true;
+            assert_eq!(spool.poll_room(context), Poll::Ready(()));
+            spool.push(vec![0; MEMORY].into());
+            assert!(spool.is_full() && spool.poll_room(context).is_pending());
             if leaves {
-                store.abandon();
-                store.push("never kept".into());
+                spool.abandon();
+                spool.push("never kept".into());
             } else {
-                assert!(next(&store).is_ready());
+                assert!(next(&spool).is_ready());
             }
-            assert_eq!(store.poll_room(context), Poll::Ready(()));
-            assert_eq!(store.kept.borrow().memory.len(), usize::from(leaves));
+            assert_eq!(spool.poll_room(context), Poll::Ready(()));
+            assert_eq!(spool.kept.borrow().memory.len(), usize::from(leaves));
         }
     }
 }

@@ -1,0 +1,419 @@
+//! The workers and what they are asked: requests go to the dispatcher, answers come from it.
+//!
+//! Nothing is given to a certain worker: whoever is idle claims what was posted first (the crate `relay`). What is
+//! decided here is whom to wake ([`wakeup`]).
+
+mod queue;
+mod shortage;
+mod wakeup;
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::{Rc, Weak};
+use std::time::{Duration, Instant};
+
+use http1::Spool;
+use ipc::{Channel, FrontSettings, ToDoor};
+use relay::{Completion, Dispatcher, Priority, RequestKey, Reserved};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+use scoreboard::{Counter, Writer};
+use tokio::io::unix::AsyncFd;
+use tokio::net::UnixStream;
+use tokio::task::{AbortHandle, spawn_local};
+
+use crate::channel;
+use crate::pending::PendingRequest;
+use crate::response_spool::Broken;
+use crate::shared::Thread;
+use crate::stream_reader;
+use crate::wait_queue::WaitQueue;
+
+use self::queue::{Queue, waited};
+pub(crate) use self::queue::{Refused, run as watch_queue};
+use self::shortage::Shortage;
+pub(crate) use self::shortage::ask_for_more;
+
+/// Requests are posted, and answers left where they are, so often at most before both are looked at.
+const IN_A_ROW: u32 = 32;
+
+/// All of them.
+pub(crate) struct Workers {
+    dispatcher: Dispatcher,
+    memory: OwnedFd,
+    /// What workers wake us with. Nobody waits for it: that it ends a sleep is enough, because before the next one
+    /// everything is looked at ([`Workers::park`]). It is not read: each ring is an event of its own.
+    eventfd: AsyncFd<OwnedFd>,
+    /// The same, for when patience is over.
+    timer: AsyncFd<OwnedFd>,
+    timed: Cell<Option<Instant>>,
+    /// How often in a row it has rung in vain.
+    escalation: Cell<u32>,
+    /// Requests that run at the same time.
+    parallel: usize,
+    posted: Cell<u32>,
+    /// Since when, after the last sleep or [`Workers::poll_if_due`], something goes on.
+    busy: Cell<Option<Instant>>,
+    known: RefCell<HashMap<u64, Rc<Worker>>>,
+    consumers: RefCell<Vec<Option<Rc<Worker>>>>,
+    pending_requests: RefCell<Vec<Option<Rc<PendingRequest>>>>,
+    /// Posted and not claimed.
+    unclaimed: Cell<usize>,
+    /// Who waits for a slot.
+    slots: Rc<WaitQueue<Reserved>>,
+    queue: Queue,
+    shortage: Shortage,
+    pub(crate) board: Rc<Writer>,
+    thread: Thread,
+}
+
+/// One of them.
+pub(crate) struct Worker {
+    id: u64,
+    pub(crate) consumer: u16,
+    /// `None`: it gets no further request.
+    door: RefCell<Option<Channel>>,
+    eventfd: OwnedFd,
+    pub(crate) stream: UnixStream,
+    listener: RefCell<Option<AbortHandle>>,
+}
+
+impl Workers {
+    pub(crate) fn new(board: Rc<Writer>, thread: Thread) -> io::Result<Rc<Workers>> {
+        let (dispatcher, memory) = Dispatcher::open()?;
+        let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Rc::new(Workers {
+            dispatcher,
+            memory,
+            eventfd: channel::watch(eventfd)?,
+            timer: channel::watch(timer)?,
+            timed: Cell::new(None),
+            escalation: Cell::new(0),
+            parallel: std::thread::available_parallelism().map_or(1, Into::into),
+            posted: Cell::new(0),
+            busy: Cell::new(None),
+            known: RefCell::default(),
+            consumers: RefCell::default(),
+            pending_requests: RefCell::default(),
+            unclaimed: Cell::new(0),
+            slots: WaitQueue::new(),
+            queue: Queue::new(thread.clone()),
+            shortage: Shortage::default(),
+            board,
+            thread,
+        }))
+    }
+
+    pub(crate) fn change(&self, settings: &FrontSettings) {
+        let timeout = Duration::try_from_secs_f64(settings.queue_timeout);
+        let timeout = timeout.unwrap_or(Duration::ZERO);
+        self.queue.set_limits(settings.queue as usize, timeout);
+        self.shortage.set_elastic(settings.is_elastic);
+    }
+
+    // ---- requests ----
+
+    fn slot(&self) -> Option<Reserved> {
+        if self.slots.has_waiters() {
+            return None;
+        }
+        self.slots
+            .try_acquire()
+            .or_else(|| self.dispatcher.reserve())
+    }
+
+    /// Slots for those who wait for one, as far as there are any.
+    fn serve_slot_waiters(&self) {
+        while self.slots.has_waiters() {
+            let Some(slot) = self.dispatcher.reserve() else {
+                return;
+            };
+            self.slots.release(slot);
+        }
+    }
+
+    /// How many requests wait for a worker, those of other threads included.
+    fn waiting(&self) -> usize {
+        self.publish_waiting() + self.thread.waiting_elsewhere()
+    }
+
+    fn publish_waiting(&self) -> usize {
+        let here = self.unclaimed.get() + self.slots.waiting();
+        self.thread.set_waiting(here);
+        here
+    }
+
+    /// Post what is asked. What becomes of it is told to the pending.
+    pub(crate) fn post(
+        &self,
+        slot: Reserved,
+        asked: &[u8],
+        files: &[Rc<Spool>],
+        again: bool,
+    ) -> Rc<PendingRequest> {
+        let waits = self.unclaimed.get() + self.thread.waiting_elsewhere()
+            >= self.dispatcher.idle_capacity();
+        self.dispatcher.write(&slot, asked);
+        let key = self.dispatcher.post(slot, priority(again));
+        let pending = Rc::new(PendingRequest::new(key, waits, files.to_vec()));
+        self.unclaimed.set(self.unclaimed.get() + 1);
+        self.queue.enter(pending.posted, self.unclaimed.get());
+        if waits {
+            self.board.count(Counter::Queued, 1);
+        }
+        self.publish_waiting();
+        self.enter(Rc::clone(&pending));
+        self.posted.set(self.posted.get() + 1);
+        if self.posted.get() >= IN_A_ROW || self.is_late(pending.posted) {
+            self.poll_completions();
+        }
+        pending
+    }
+
+    fn enter(&self, pending: Rc<PendingRequest>) {
+        let mut pending_requests = self.pending_requests.borrow_mut();
+        let at = usize::from(pending.key.slot);
+        if pending_requests.len() <= at {
+            pending_requests.resize(at + 1, None);
+        }
+        pending_requests[at] = Some(pending);
+    }
+
+    fn pending(&self, key: RequestKey) -> Option<Rc<PendingRequest>> {
+        let pending_requests = self.pending_requests.borrow();
+        let pending = pending_requests.get(usize::from(key.slot))?.as_ref()?;
+        (pending.key == key).then(|| Rc::clone(pending))
+    }
+
+    /// Nobody waits for it any more.
+    pub(crate) fn abandon(&self, pending: &Rc<PendingRequest>) {
+        if self.pending(pending.key).is_none() {
+            return;
+        }
+        if self.dispatcher.try_withdraw(pending.key) {
+            self.claimed(pending);
+            self.forget(pending);
+        } else if let Some(consumer) = self.dispatcher.cancel(pending.key) {
+            self.notify(consumer);
+        }
+    }
+
+    /// A worker has it, or had it.
+    pub(crate) fn is_claimed(&self, pending: &PendingRequest) -> bool {
+        self.pending(pending.key).is_none() || self.dispatcher.owner_of(pending.key).is_some()
+    }
+
+    /// Its client has left; only if it is claimed.
+    pub(crate) fn cancel(&self, pending: &PendingRequest) {
+        if self.pending(pending.key).is_some()
+            && let Some(consumer) = self.dispatcher.cancel(pending.key)
+        {
+            self.notify(consumer);
+        }
+    }
+
+    /// So much of its answer was not read yet that its worker is to wait; false if it was told so before, or has ended.
+    pub(crate) fn hold(&self, pending: &PendingRequest) -> bool {
+        let is_known = self.pending(pending.key).is_some();
+        is_known && self.dispatcher.hold(pending.key, true).is_some()
+    }
+
+    /// Its worker may go on.
+    pub(crate) fn release(&self, pending: &PendingRequest) {
+        if self.pending(pending.key).is_some()
+            && let Some(consumer) = self.dispatcher.hold(pending.key, false)
+        {
+            self.notify(consumer);
+        }
+    }
+
+    /// It has left the queue.
+    fn claimed(&self, pending: &PendingRequest) {
+        if pending.claim() {
+            self.unclaimed.set(self.unclaimed.get() - 1);
+            if let Some(time) = pending.waited() {
+                waited(&self.board, time);
+            }
+        }
+    }
+
+    /// A worker has taken it.
+    fn taken(&self, pending: &PendingRequest) {
+        self.claimed(pending);
+        if self.unclaimed.get() == 0 {
+            self.queue.emptied();
+        }
+    }
+
+    /// Its slot is free.
+    fn forget(&self, pending: &PendingRequest) {
+        self.pending_requests.borrow_mut()[usize::from(pending.key.slot)] = None;
+        self.serve_slot_waiters();
+    }
+
+    // ---- what becomes of them ----
+
+    /// Look at what workers have done, and wake those that are needed.
+    pub(crate) fn poll_completions(&self) {
+        self.posted.set(0);
+        self.dispatcher.drain_dequeued(|key| {
+            if let Some(pending) = self.pending(key) {
+                self.taken(&pending);
+            }
+        });
+        self.dispatcher
+            .drain_completions(|completion| self.on_completion(completion, Duration::ZERO));
+        // Room in the escalation, too, is what they may wait for.
+        self.serve_slot_waiters();
+        self.publish_waiting();
+        self.wake();
+    }
+
+    /// `after`: how long after the claim, if its worker is dead.
+    fn on_completion(&self, completion: Completion, after: Duration) {
+        let Some(pending) = self.pending(completion.key) else {
+            // Nobody asked for it: a worker writes where it should not.
+            return;
+        };
+        self.taken(&pending);
+        if completion.answered && pending.is_open() {
+            let mut bytes = Vec::new();
+            self.dispatcher.read(completion.key, &mut bytes);
+            pending.answered(bytes);
+        }
+        if completion.ended {
+            pending.has_ended.set(true);
+            self.finish(&pending, after);
+        }
+    }
+
+    /// Its slot is free when its worker has done with it and all that came through the stream was taken.
+    pub(crate) fn finish(&self, pending: &Rc<PendingRequest>, after: Duration) {
+        let is_over = pending.has_ended.get() && !pending.is_streaming();
+        if is_over && self.pending(pending.key).is_some() {
+            pending.lost(after);
+            self.dispatcher.free(pending.key);
+            self.forget(pending);
+        }
+    }
+
+    /// Whose answer comes through this worker's stream.
+    pub(crate) fn streaming(&self, worker: &Worker, number: u32) -> Option<Rc<PendingRequest>> {
+        let find = || {
+            let pending_requests = self.pending_requests.borrow();
+            let mut pending_requests = pending_requests.iter().flatten();
+            let pending = pending_requests.find(|pending| pending.key.seq == number)?;
+            (self.dispatcher.owner_of(pending.key) == Some(worker.consumer))
+                .then(|| Rc::clone(pending))
+        };
+        let pending = find()?;
+        if pending.is_open() {
+            // Its head is in the slot, and was not looked at yet.
+            self.poll_completions();
+        }
+        Some(pending)
+    }
+
+    // ---- workers ----
+
+    /// A new one.
+    pub(crate) fn add(self: &Rc<Self>, id: u64, door: Channel) -> io::Result<()> {
+        let consumer = self.dispatcher.add_consumer();
+        let consumer =
+            consumer.ok_or_else(|| io::Error::other("more workers than there are consumers"))?;
+        let worker = attach_worker(self, id, consumer, door);
+        let worker = Rc::new(worker.inspect_err(|_| self.dispatcher.remove_consumer(consumer))?);
+        let mut consumers = self.consumers.borrow_mut();
+        if consumers.len() <= usize::from(consumer) {
+            consumers.resize(usize::from(consumer) + 1, None);
+        }
+        consumers[usize::from(consumer)] = Some(Rc::clone(&worker));
+        self.known.borrow_mut().insert(id, Rc::clone(&worker));
+        let weak: Weak<Workers> = Rc::downgrade(self);
+        let listener = spawn_local(stream_reader::take(weak, Rc::clone(&worker)));
+        worker.listener.replace(Some(listener.abort_handle()));
+        Ok(())
+    }
+
+    /// No more requests for this one: it leaves when it has answered what it has.
+    pub(crate) fn retire(&self, id: u64) {
+        let worker = self.known.borrow().get(&id).cloned();
+        if let Some(worker) = worker {
+            self.dispatcher.close(worker.consumer);
+            worker.door.take();
+            self.poll_completions();
+        }
+    }
+
+    /// It is dead, or has left. What it had is lost.
+    pub(crate) fn gone(&self, worker: &Rc<Worker>) {
+        self.poll_completions();
+        for completion in self.dispatcher.claimed_by(worker.consumer) {
+            let after = self.dispatcher.claimed_for(completion.key);
+            let pending = self.pending(completion.key);
+            let ended = true;
+            self.on_completion(
+                Completion {
+                    ended,
+                    ..completion
+                },
+                after,
+            );
+            if let Some(pending) = pending {
+                pending.end_stream(Err(Broken));
+                self.finish(&pending, after);
+            }
+        }
+        self.dispatcher.remove_consumer(worker.consumer);
+        self.consumers.borrow_mut()[usize::from(worker.consumer)] = None;
+        self.known.borrow_mut().remove(&worker.id);
+        worker.door.take();
+        if let Some(listener) = worker.listener.take() {
+            listener.abort();
+        }
+        self.poll_completions();
+    }
+
+    /// What of this request is in files; nothing if nobody waits for it any more.
+    pub(crate) fn files(&self, worker: &Worker, number: u32) -> Vec<Rc<Spool>> {
+        let pending = self.streaming(worker, number);
+        pending
+            .map(|pending| pending.files.clone())
+            .unwrap_or_default()
+    }
+}
+
+fn priority(again: bool) -> Priority {
+    if again {
+        Priority::Retry
+    } else {
+        Priority::Normal
+    }
+}
+
+/// Give a worker its consumer.
+fn attach_worker(workers: &Workers, id: u64, consumer: u16, door: Channel) -> io::Result<Worker> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    let fds = [
+        workers.memory.as_fd(),
+        theirs.as_fd(),
+        eventfd.as_fd(),
+        workers.eventfd.get_ref().as_fd(),
+    ];
+    door.try_send(&ToDoor::Serve { consumer }, &fds)?;
+    Ok(Worker {
+        id,
+        consumer,
+        door: RefCell::new(Some(door)),
+        eventfd,
+        stream: UnixStream::from_std(ours.into())?,
+        listener: RefCell::default(),
+    })
+}

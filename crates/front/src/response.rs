@@ -1,0 +1,115 @@
+//! A response on its way from a worker to a client.
+//!
+//! A small one has come whole, and its worker is free. The rest of a large one is taken from the worker into a [`ResponseSpool`],
+//! as fast as the worker gives it.
+
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http1::{Body, Response};
+use ipc::frame::{AnswerBody, Answered};
+use site::FileBody;
+
+use crate::headers;
+use crate::pending::ResponseFuture;
+use crate::response_spool::{Broken, ResponseSpool};
+
+/// What a client gets.
+pub(crate) enum ResponseBody {
+    Whole(Option<Bytes>),
+    SpooledBody(SpooledBody),
+    /// Of a classic site.
+    File(FileBody),
+}
+
+/// The reading end of a spool. Dropped before its end, it breaks the request off.
+pub(crate) struct SpooledBody {
+    spool: Rc<ResponseSpool>,
+    /// What is still to come, if that is known.
+    left: Option<u64>,
+    waiting: ResponseFuture,
+}
+
+impl SpooledBody {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        self.waiting.workers.poll_if_due();
+        self.spool.poll_next(context).map(|next| {
+            next.map(|piece| {
+                if let (Some(left), Ok(piece)) = (&mut self.left, &piece) {
+                    *left = left.saturating_sub(piece.len() as u64);
+                }
+                piece.map_err(|Broken| io::Error::other("the worker's response broke off"))
+            })
+        })
+    }
+}
+
+impl Drop for SpooledBody {
+    fn drop(&mut self) {
+        self.spool.abandon();
+    }
+}
+
+/// An answer of our own.
+pub(crate) fn plain(status: u16, text: &'static str) -> Response<ResponseBody> {
+    let body = ResponseBody::Whole(Some(Bytes::from_static(text.as_bytes())));
+    let mut response = Response::new(status, body);
+    let fields = &mut response.head.fields;
+    fields.push("Content-Type", "text/plain; charset=UTF-8");
+    response
+}
+
+/// The worker's answer; `None` if it is none.
+pub(crate) fn pass_on(
+    answer: &Bytes,
+    spool: Option<Rc<ResponseSpool>>,
+    waiting: ResponseFuture,
+) -> Option<Response<ResponseBody>> {
+    let Some(Answered::Head(head, body)) = Answered::parse(answer) else {
+        return None;
+    };
+    let mut response = Response::new(head.status, ResponseBody::Whole(None));
+    response.head.reason = answer.slice_ref(head.reason);
+    headers::response(&head, &mut response.head.fields);
+    let said = response.head.fields.text("Content-Length");
+    let said = said.and_then(|length| length.parse().ok());
+    response.body = match (body, spool) {
+        (AnswerBody::Here([]), _) => ResponseBody::Whole(None),
+        (AnswerBody::Here(bytes), _) => ResponseBody::Whole(Some(answer.slice_ref(bytes))),
+        (AnswerBody::Stream(length), Some(spool)) => ResponseBody::SpooledBody(SpooledBody {
+            spool,
+            left: length.or(said),
+            waiting,
+        }),
+        (AnswerBody::Stream(_), None) => return None,
+    };
+    Some(response)
+}
+
+impl Body for ResponseBody {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        match self {
+            ResponseBody::Whole(bytes) => Poll::Ready(bytes.take().map(Ok)),
+            ResponseBody::File(file) => file.poll_piece(context),
+            ResponseBody::SpooledBody(stored) => stored.poll_piece(context),
+        }
+    }
+
+    fn length(&self) -> Option<u64> {
+        match self {
+            ResponseBody::Whole(bytes) => {
+                Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            ResponseBody::SpooledBody(stored) => stored.left,
+            ResponseBody::File(file) => file.length(),
+        }
+    }
+
+    fn was_sent(&mut self) {
+        if let ResponseBody::SpooledBody(stored) = self {
+            stored.waiting.is_done.set(true);
+        }
+    }
+}

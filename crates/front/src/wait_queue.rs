@@ -1,0 +1,193 @@
+//! Slots that are free, and who waits for one: first come first served.
+//!
+//! Whoever leaves the queue before his acquire passes it on.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Idle things, and a queue for when there are none.
+pub(crate) struct WaitQueue<T> {
+    idle: RefCell<Vec<T>>,
+    waiters: RefCell<VecDeque<Rc<Waiter<T>>>>,
+    waiting: Cell<usize>,
+}
+
+struct Waiter<T> {
+    given: RefCell<Option<T>>,
+    left: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// A waiter in the queue; ready when it is its acquire.
+pub(crate) struct Acquire<T> {
+    queue: Rc<WaitQueue<T>>,
+    waiter: Rc<Waiter<T>>,
+}
+
+impl<T> WaitQueue<T> {
+    pub(crate) fn new() -> Rc<WaitQueue<T>> {
+        Rc::new(WaitQueue {
+            idle: RefCell::default(),
+            waiters: RefCell::default(),
+            waiting: Cell::new(0),
+        })
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.get()
+    }
+
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.waiting.get() > 0
+    }
+
+    /// Something idle. While anybody waits, nothing is.
+    pub(crate) fn try_acquire(&self) -> Option<T> {
+        self.idle.borrow_mut().pop()
+    }
+
+    /// Stand in queue; `first` before all others.
+    pub(crate) fn acquire(self: &Rc<Self>, first: bool) -> Acquire<T> {
+        let waiter = Rc::new(Waiter {
+            given: RefCell::new(None),
+            left: Cell::new(false),
+            waker: RefCell::new(None),
+        });
+        self.waiting.set(self.waiting.get() + 1);
+        let mut waiters = self.waiters.borrow_mut();
+        if waiters.len() > 2 * self.waiting.get() + 16 {
+            waiters.retain(|waiter| !waiter.left.get());
+        }
+        if first {
+            waiters.push_front(Rc::clone(&waiter));
+        } else {
+            waiters.push_back(Rc::clone(&waiter));
+        }
+        Acquire {
+            queue: Rc::clone(self),
+            waiter,
+        }
+    }
+
+    /// It is idle: for whoever waits longest, if anybody does.
+    pub(crate) fn release(&self, thing: T) {
+        let next = loop {
+            match self.waiters.borrow_mut().pop_front() {
+                Some(waiter) if waiter.left.get() => {}
+                next => break next,
+            }
+        };
+        let Some(waiter) = next else {
+            self.idle.borrow_mut().push(thing);
+            return;
+        };
+        self.waiting.set(self.waiting.get() - 1);
+        waiter.given.replace(Some(thing));
+        if let Some(waker) = waiter.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl<T> Future for Acquire<T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        if let Some(thing) = self.waiter.given.take() {
+            return Poll::Ready(thing);
+        }
+        self.waiter.waker.replace(Some(context.waker().clone()));
+        Poll::Pending
+    }
+}
+
+impl<T> Drop for Acquire<T> {
+    fn drop(&mut self) {
+        if self.waiter.left.replace(true) {
+            return;
+        }
+        match self.waiter.given.take() {
+            Some(thing) => self.queue.release(thing),
+            // Still in queue, unless it was given something and has taken it.
+            None if Rc::strong_count(&self.waiter) > 1 => {
+                self.queue.waiting.set(self.queue.waiting.get() - 1)
+            }
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(acquire: &mut Acquire<u32>) -> Option<u32> {
+        match Pin::new(acquire).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(thing) => Some(thing),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn last_used_first() {
+        let queue = WaitQueue::new();
+        (1..=3).for_each(|thing| queue.release(thing));
+        assert_eq!(queue.try_acquire(), Some(3));
+        queue.release(3);
+        assert_eq!(queue.try_acquire(), Some(3));
+        assert_eq!(
+            [
+                queue.try_acquire(),
+                queue.try_acquire(),
+                queue.try_acquire()
+            ],
+            [Some(2), Some(1), None]
+        );
+    }
+
+    #[test]
+    fn first_come_first_served() {
+        let queue = WaitQueue::new();
+        let (mut a, mut b) = (queue.acquire(false), queue.acquire(false));
+        let mut c = queue.acquire(true);
+        queue.release(7);
+        assert_eq!(
+            [poll(&mut b), poll(&mut a), poll(&mut c)],
+            [None, None, Some(7)]
+        );
+        drop(c);
+        queue.release(8);
+        assert_eq!([poll(&mut b), poll(&mut a)], [None, Some(8)]);
+        drop(queue.acquire(false));
+        queue.release(9);
+        assert_eq!(poll(&mut b), Some(9));
+        assert_eq!(queue.try_acquire(), None);
+    }
+
+    #[test]
+    fn who_leaves_passes_the_turn_on() {
+        let queue = WaitQueue::new();
+        let a = queue.acquire(false);
+        let b = queue.acquire(false);
+        drop(a);
+        let mut c = queue.acquire(false);
+        queue.release(1);
+        drop(b);
+        assert_eq!(poll(&mut c), Some(1), "b was given it and left without it");
+        drop(c);
+        for _ in 0..1000 {
+            drop(queue.acquire(false));
+        }
+        assert!(
+            queue.waiters.borrow().len() < 30,
+            "who has left is forgotten"
+        );
+        queue.release(2);
+        assert_eq!(queue.try_acquire(), Some(2));
+        assert_eq!(queue.waiting.get(), 0);
+    }
+}

@@ -1,0 +1,208 @@
+//! The worker's side: claims requests, and answers them.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+use crate::layout::state::{ANSWERED, CANCELLED, CLAIMED, ENDED, HELD, LISTED, claimed, posted};
+use crate::layout::{
+    ASLEEP, AT_COMPLETIONS, AT_FRONT, AWAKE, CONSUMER_CAPACITY, CONSUMER_CLAIMS, CONSUMER_CLOSED,
+    CONSUMER_RUNS, CONSUMER_SIGNALS, CONSUMER_SINCE, MAX_WORKERS, RINGS, SLOT_NEXT, SLOT_SINCE,
+};
+use crate::memory::{Memory, RequestKey};
+
+/// A worker's place at a front's dispatcher. Its worker is one thread.
+#[derive(Debug)]
+pub struct Consumer {
+    memory: Memory,
+    consumer: u16,
+}
+
+/// What is to be done about the front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a front that is not woken does not see the answer"]
+pub enum Notify {
+    /// It runs, or somebody wakes it.
+    No,
+    Yes,
+}
+
+impl AsRef<Consumer> for Consumer {
+    fn as_ref(&self) -> &Consumer {
+        self
+    }
+}
+
+impl Consumer {
+    /// The consumer of this number in the front's memory.
+    pub fn take(memory: &OwnedFd, consumer: u16) -> io::Result<Consumer> {
+        let memory = Memory::of(memory)?;
+        if usize::from(consumer) >= MAX_WORKERS {
+            let what = format!("there is no consumer {consumer}");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(Consumer { memory, consumer })
+    }
+
+    /// The next request in this lane, if one is posted and this worker is to have any.
+    pub(crate) fn claim_of(&self, ring: usize) -> Option<RequestKey> {
+        if self.is_closed() {
+            return None;
+        }
+        let ring = self.memory.ring(ring);
+        loop {
+            let head = ring.head();
+            if head >= ring.tail() {
+                return None;
+            }
+            let key = ring.entry(head);
+            let won = key.is_some_and(|key| self.try_claim(key));
+            ring.pass(head);
+            if won {
+                return key;
+            }
+        }
+    }
+
+    /// This is the claim: all before it and after it may be left undone by who dies.
+    pub(crate) fn try_claim(&self, key: RequestKey) -> bool {
+        let (from, to) = (posted(key.seq), claimed(key.seq, self.consumer));
+        let state = self.memory.state(key);
+        state.compare_exchange(from, to, SeqCst, SeqCst).is_ok()
+    }
+
+    /// When this one was claimed.
+    pub(crate) fn has_claimed(&self, key: RequestKey, now: u64) {
+        self.memory.slot(key.slot)[SLOT_SINCE].store(now, Relaxed);
+    }
+
+    /// This worker has claimed something, here or from another queue.
+    pub(crate) fn begins(&self, now: u64) {
+        self.memory
+            .consumer(self.consumer, CONSUMER_SINCE)
+            .store(now, Relaxed);
+        let claims = self.memory.consumer(self.consumer, CONSUMER_CLAIMS);
+        claims.store(claims.load(Relaxed).wrapping_add(1), SeqCst);
+    }
+
+    /// What the front wrote.
+    pub fn read(&self, key: RequestKey, to: &mut Vec<u8>) {
+        self.memory.read(key.slot, to);
+    }
+
+    /// The answer, or its beginning, in place of the request. At most [`crate::SLOT_CAPACITY`] bytes. `ended`: that was all.
+    pub fn answer(&self, key: RequestKey, bytes: &[u8], ended: bool) -> Notify {
+        if !self.owns(key, self.memory.state(key).load(SeqCst)) {
+            return Notify::No;
+        }
+        self.memory.write(key.slot, bytes);
+        let ended = if ended { ENDED } else { 0 };
+        self.publish(key, ANSWERED | ended)
+    }
+
+    /// This worker has done with it, answered or not.
+    pub fn end(&self, key: RequestKey) -> Notify {
+        self.publish(key, ENDED)
+    }
+
+    /// Whether this worker still has it, if the slot's state is this: a front that has given a worker up uses the slot again.
+    fn owns(&self, key: RequestKey, state: u64) -> bool {
+        let mine = claimed(key.seq, self.consumer);
+        state & CLAIMED != 0 && state >> 16 == mine >> 16
+    }
+
+    fn publish(&self, key: RequestKey, what: u64) -> Notify {
+        let told = |state| {
+            let is_mine = self.owns(key, state);
+            is_mine.then_some(state | what | LISTED)
+        };
+        let state = self.memory.state(key);
+        let Ok(before) = state.fetch_update(SeqCst, SeqCst, told) else {
+            return Notify::No;
+        };
+        if before & LISTED == 0 {
+            self.list(key);
+        }
+        let front = self.memory.word(AT_FRONT);
+        // Most often it runs; then nothing is written to a word that all look at.
+        if front.load(SeqCst) == ASLEEP && front.swap(AWAKE, SeqCst) == ASLEEP {
+            Notify::Yes
+        } else {
+            Notify::No
+        }
+    }
+
+    fn list(&self, key: RequestKey) {
+        let completion = self.memory.word(AT_COMPLETIONS);
+        let next = &self.memory.slot(key.slot)[SLOT_NEXT];
+        let mut last = completion.load(SeqCst);
+        loop {
+            next.store(last, SeqCst);
+            match completion.compare_exchange(last, u64::from(key.slot) + 1, SeqCst, SeqCst) {
+                Ok(_) => return,
+                Err(other) => last = other,
+            }
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub fn is_cancelled(&self, key: RequestKey) -> bool {
+        self.memory.state(key).load(SeqCst) & (CLAIMED | CANCELLED) == CLAIMED | CANCELLED
+    }
+
+    /// No more of the answer is wanted for now: the client reads slowly.
+    pub fn is_held(&self, key: RequestKey) -> bool {
+        self.memory.state(key).load(SeqCst) & (CLAIMED | HELD) == CLAIMED | HELD
+    }
+
+    /// How often the front has cancelled, held or released a request of this worker.
+    pub fn signals(&self) -> u64 {
+        self.memory
+            .consumer(self.consumer, CONSUMER_SIGNALS)
+            .load(SeqCst)
+    }
+
+    /// Publishes how many requests this worker may take beside those that it has.
+    pub fn set_capacity(&self, room: u32) {
+        let word = self.memory.consumer(self.consumer, CONSUMER_CAPACITY);
+        word.store(u64::from(room), Relaxed);
+    }
+
+    /// Whether this worker computes, or waits for something.
+    pub fn set_running(&self, runs: bool) {
+        let word = self.memory.consumer(self.consumer, CONSUMER_RUNS);
+        word.store(u64::from(runs), Relaxed);
+    }
+
+    /// No further request is for this worker.
+    pub fn is_closed(&self) -> bool {
+        self.memory
+            .consumer(self.consumer, CONSUMER_CLOSED)
+            .load(SeqCst)
+            != 0
+    }
+
+    /// About to wait for the front's wake-up; false if there is something to claim instead.
+    pub fn sleep(&self) -> bool {
+        let (word, bit) = self.memory.sleeping(self.consumer);
+        word.fetch_or(bit, SeqCst);
+        if self.is_closed() {
+            self.mark_awake();
+            return true;
+        }
+        let something = (0..RINGS).any(|ring| {
+            let ring = self.memory.ring(ring);
+            ring.head() < ring.tail()
+        });
+        if something {
+            self.mark_awake();
+        }
+        !something
+    }
+
+    /// It does not wait any more.
+    pub fn mark_awake(&self) {
+        let (word, bit) = self.memory.sleeping(self.consumer);
+        word.fetch_and(!bit, SeqCst);
+    }
+}

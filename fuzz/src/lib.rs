@@ -8,7 +8,7 @@
 
 pub mod config;
 pub mod connections;
-pub mod ends;
+pub mod endpoints;
 pub mod files;
 pub mod frames;
 pub mod heads;
@@ -28,7 +28,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("config", config::settings),
     ("connections", connections::requests),
-    ("ends", ends::ends),
+    ("endpoints", endpoints::endpoints),
     ("files", files::conditions_and_ranges),
     ("frames", frames::frames),
     ("heads", heads::request_heads),

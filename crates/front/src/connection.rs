@@ -7,7 +7,8 @@ use std::rc::Rc;
 use http1::{
     Admission, Incoming, Life, NotAdmitted, Options, Refused, RequestHead, Response, Stream,
 };
-use ipc::{Ends, FromFront};
+use ipc::FromFront;
+use relay::Endpoints;
 use scoreboard::Counter;
 use tokio::task::spawn_local;
 
@@ -19,7 +20,7 @@ use crate::response::{self, ResponseBody};
 /// The connection's view of this server: one request in, one answer out.
 struct Service {
     front: Rc<Front>,
-    ends: Rc<str>,
+    endpoints: Rc<str>,
     /// Of the request that is answered.
     hangup: RefCell<Rc<Hangup>>,
 }
@@ -34,8 +35,8 @@ impl http1::Service for Service {
     ) -> impl Future<Output = Response<ResponseBody>> {
         let hangup = Rc::new(Hangup::new(head.method()));
         self.hangup.replace(Rc::clone(&hangup));
-        let (front, ends) = (Rc::clone(&self.front), Rc::clone(&self.ends));
-        proxy::answer(front, (ends, hangup), head, body)
+        let (front, endpoints) = (Rc::clone(&self.front), Rc::clone(&self.endpoints));
+        proxy::answer(front, (endpoints, hangup), head, body)
     }
 
     fn outlasts_sending(&self) -> bool {
@@ -46,14 +47,14 @@ impl http1::Service for Service {
         if let Some(status) = refused.status {
             self.front.board.answered(status);
         }
-        self.front.tell(refused, &self.ends);
+        self.front.tell(refused, &self.endpoints);
     }
 }
 
 impl Front {
     /// This request's answer is one of our own: for the log, not too often.
-    pub(crate) fn tell(&self, refused: &Refused<'_>, ends: &str) {
-        let client = Ends::parse(ends).and_then(|ends| ends.peer);
+    pub(crate) fn tell(&self, refused: &Refused<'_>, endpoints: &str) {
+        let client = Endpoints::parse(endpoints).and_then(|endpoints| endpoints.client);
         if let Some(message) = self.refusals.line(refused, client) {
             self.say(&FromFront::Notice { message });
         }
@@ -65,16 +66,16 @@ impl Front {
         status: u16,
         why: &'static str,
         head: &RequestHead,
-        ends: &str,
+        endpoints: &str,
     ) -> Response<ResponseBody> {
-        self.tell(&Refused::new(status, why, head), ends);
+        self.tell(&Refused::new(status, why, head), endpoints);
         response::plain(status, why)
     }
 }
 
 /// Answer requests on `stream`, if one more connection may be opened.
-pub(crate) fn open(front: Rc<Front>, stream: impl Stream, ends: Ends) {
-    let address = ends.peer.map(|peer| peer.ip());
+pub(crate) fn open(front: Rc<Front>, stream: impl Stream, endpoints: Endpoints) {
+    let address = endpoints.client.map(|peer| peer.ip());
     let admission = Admission::new(&front.http.get());
     let admission_lock = front.thread.admission();
     let in_all = front.connections.in_process() + 1;
@@ -83,21 +84,29 @@ pub(crate) fn open(front: Rc<Front>, stream: impl Stream, ends: Ends) {
             front.thread.ask_others_to_end_idle();
         }
         front.board.answered(503);
-        front.tell(&Refused::connection(503, full.why()), &ends.to_string());
+        front.tell(
+            &Refused::connection(503, full.why()),
+            &endpoints.to_string(),
+        );
         return http1::turn_away(stream);
     }
     let life = Rc::new(Life::default());
     let key = front.opened(&life, address);
     drop(admission_lock);
     front.board.count(Counter::ConnectionsOpened, 1);
-    spawn_local(serve(front, stream, ends, (life, key)));
+    spawn_local(serve(front, stream, endpoints, (life, key)));
 }
 
 /// Until either side has had enough.
-async fn serve(front: Rc<Front>, stream: impl Stream, ends: Ends, (life, key): (Rc<Life>, usize)) {
+async fn serve(
+    front: Rc<Front>,
+    stream: impl Stream,
+    endpoints: Endpoints,
+    (life, key): (Rc<Life>, usize),
+) {
     let service = Service {
         front: Rc::clone(&front),
-        ends: ends.to_string().into(),
+        endpoints: endpoints.to_string().into(),
         hangup: RefCell::default(),
     };
     let options = Options::from(&front.http.get());

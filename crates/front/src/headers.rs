@@ -1,7 +1,7 @@
 //! What is passed on of a message, and what belongs to one connection only (RFC 9110, section 7.6.1).
 
 use http1::{Fields, RequestHead};
-use ipc::frame::{AnswerHead, fields};
+use relay::frame::{ResponseHead, fields};
 
 /// What is between us and the other end of this connection only.
 fn is_hop(name: &[u8]) -> bool {
@@ -60,7 +60,7 @@ fn names(fields: &Fields, name: &[u8]) -> bool {
 }
 
 /// Make a worker's fields the client's.
-pub(crate) fn response(head: &AnswerHead<'_>, to: &mut Fields) {
+pub(crate) fn response(head: &ResponseHead<'_>, to: &mut Fields) {
     for (name, value) in fields(head.fields) {
         if !is_hop(name) {
             // The worker has looked at them.
@@ -83,7 +83,7 @@ pub(crate) fn is_repeatable(method: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use http1::Limits;
-    use ipc::frame::push_field;
+    use relay::frame::push_field;
 
     use super::*;
 
@@ -126,7 +126,7 @@ mod tests {
         ] {
             push_field(&mut bytes, name.as_bytes(), value.as_bytes());
         }
-        let head = |closes| AnswerHead {
+        let head = |closes| ResponseHead {
             status: 200,
             closes,
             reason: b"",

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
 use http1::Spool;
-use ipc::frame::{AnswerBody, Answered};
 use relay::RequestKey;
+use relay::frame::{ResponseFrame, ResponsePayload};
 
 use crate::dispatch::Workers;
 use crate::response_spool::{Broken, ResponseSpool};
@@ -41,7 +41,7 @@ enum State {
 
 /// What became of it.
 pub(crate) enum Outcome {
-    /// An [`Answered::Head`], and where the rest comes from if its body is a stream.
+    /// An [`ResponseFrame::Head`], and where the rest comes from if its body is a stream.
     Answer(Bytes, Option<Rc<ResponseSpool>>),
     /// Its worker is gone, so long after it had claimed it.
     Lost(Duration),
@@ -93,13 +93,13 @@ impl PendingRequest {
 
     /// This stands in the slot.
     pub(crate) fn answered(&self, bytes: Vec<u8>) {
-        match Answered::parse(&bytes) {
-            Some(Answered::Long(length)) => {
+        match ResponseFrame::parse(&bytes) {
+            Some(ResponseFrame::Long(length)) => {
                 self.state
                     .replace(State::Heading(Vec::new(), length as usize));
             }
-            Some(Answered::Head(_, body)) => {
-                let streams = matches!(body, AnswerBody::Stream(_));
+            Some(ResponseFrame::Head(_, body)) => {
+                let streams = matches!(body, ResponsePayload::Stream(_));
                 if streams {
                     self.spool.replace(Some(Rc::default()));
                 }

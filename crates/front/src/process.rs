@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http1::{Connections, Life, Patience, Refusals, Response};
-use ipc::{Channel, Ends, FromFront, FrontSettings, FrontStart, ToFront};
+use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
+use relay::Endpoints;
 use scoreboard::Writer;
 use site::Site;
 use tokio::io::unix::AsyncFd;
@@ -374,12 +375,12 @@ async fn accept_tcp(front: Rc<Front>, listener: TcpListener) {
                 let local = stream.local_addr().unwrap_or(peer);
                 // Small answers must not wait for an acknowledgement.
                 let _ = stream.set_nodelay(true);
-                let ends = Ends {
+                let endpoints = Endpoints {
                     secure: false,
-                    peer: Some(plain(peer)),
+                    client: Some(plain(peer)),
                     local: Some(plain(local)),
                 };
-                connection::open(Rc::clone(&front), stream, ends);
+                connection::open(Rc::clone(&front), stream, endpoints);
             }
             Err(error) => cannot_accept(&front, &error).await,
         }
@@ -392,9 +393,9 @@ fn plain(address: SocketAddr) -> SocketAddr {
 }
 
 async fn accept_unix(front: Rc<Front>, listener: UnixListener) {
-    const NOWHERE: Ends = Ends {
+    const NOWHERE: Endpoints = Endpoints {
         secure: false,
-        peer: None,
+        client: None,
         local: None,
     };
     loop {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http1::{BodyError, Incoming, RequestHead, Response, Spool, Version};
-use ipc::frame::{Asked, Part};
+use relay::frame::{Payload, RequestFrame};
 use scoreboard::Counter;
 
 use crate::dispatch::Refused;
@@ -21,14 +21,14 @@ const REPEATABLE: Duration = Duration::from_secs(5);
 /// Bytes of a frame beside head and body.
 const FRAME: usize = 256;
 
-/// The answer to a request of the client with these [`ipc::Ends`].
+/// The answer to a request of the client with these [`relay::Endpoints`].
 pub(crate) async fn answer(
     front: Rc<Front>,
-    (ends, hangup): (Rc<str>, Rc<Hangup>),
+    (endpoints, hangup): (Rc<str>, Rc<Hangup>),
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Response<ResponseBody> {
-    let mut response = match passed_on(&front, (&ends, &hangup), head, body).await {
+    let mut response = match passed_on(&front, (&endpoints, &hangup), head, body).await {
         Ok(response) => response,
         Err(own) => front.answered(own),
     };
@@ -41,16 +41,16 @@ pub(crate) async fn answer(
 /// A worker's answer, or one of our own as the error.
 async fn passed_on(
     front: &Rc<Front>,
-    (ends, hangup): (&str, &Hangup),
+    (endpoints, hangup): (&str, &Hangup),
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Result<Response<ResponseBody>, Response<ResponseBody>> {
     if head.method() == b"CONNECT" {
-        return Err(front.refuse(405, "This is no proxy.\n", &head, ends));
+        return Err(front.refuse(405, "This is no proxy.\n", &head, endpoints));
     }
     if !head.names_one_host() {
         let why = "An HTTP/1.1 request has one Host field, with a valid host.\n";
-        let mut refused = front.refuse(400, why, &head, ends);
+        let mut refused = front.refuse(400, why, &head, endpoints);
         refused.head.fields.push("Connection", "close");
         return Err(refused);
     }
@@ -59,7 +59,7 @@ async fn passed_on(
     {
         return Err(file);
     }
-    let not_stored = |failed| not_received(front, failed, &head, ends);
+    let not_stored = |failed| not_received(front, failed, &head, endpoints);
     let limit = front.post_limit.get();
     if limit > 0 && announced(&head) > limit {
         return Err(not_stored(BodyError::OverPostLimit.into()));
@@ -68,7 +68,7 @@ async fn passed_on(
         .await
         .map_err(not_stored)?;
     let mut asked =
-        Frame::new(front.next_request_id(), ends, &head, &upload).map_err(not_stored)?;
+        Frame::new(front.next_request_id(), endpoints, &head, &upload).map_err(not_stored)?;
     let is_repeatable = headers::is_repeatable(head.method());
     give(front, is_repeatable, &mut asked, hangup).await
 }
@@ -89,7 +89,7 @@ struct Frame {
 impl Frame {
     fn new(
         id: u64,
-        ends: &str,
+        endpoints: &str,
         head: &RequestHead,
         upload: &Upload,
     ) -> Result<Frame, upload::Failed> {
@@ -97,31 +97,31 @@ impl Frame {
         headers::request(head, upload.length(), &mut text);
         let mut files = Vec::new();
         let head_part = if text.len() + FRAME <= relay::SLOT_CAPACITY {
-            Part::Here(&text)
+            Payload::Here(&text)
         } else {
             files.push(upload::file_of(&text)?);
-            Part::File(text.len() as u64)
+            Payload::File(text.len() as u64)
         };
         let used = FRAME + if files.is_empty() { text.len() } else { 0 };
         let body = match upload {
-            Upload::None => Part::None,
+            Upload::None => Payload::None,
             Upload::Memory(bytes) if used + bytes.len() <= relay::SLOT_CAPACITY => {
-                Part::Here(bytes)
+                Payload::Here(bytes)
             }
             Upload::Memory(bytes) => {
                 files.push(upload::file_of(bytes)?);
-                Part::File(bytes.len() as u64)
+                Payload::File(bytes.len() as u64)
             }
             Upload::File(file) => {
                 files.push(Rc::clone(file));
-                Part::File(file.len())
+                Payload::File(file.len())
             }
         };
-        let asked = Asked {
+        let asked = RequestFrame {
             id,
             is_http10: head.version == Version::Http10,
-            is_again: false,
-            ends,
+            is_retry: false,
+            endpoints,
             head: head_part,
             body,
         };
@@ -164,7 +164,7 @@ async fn give(
             return Err(bad_gateway(front));
         }
         again = true;
-        Asked::mark_again(&mut asked.bytes);
+        RequestFrame::mark_retry(&mut asked.bytes);
         front.board.count(Counter::Retries, 1);
     }
 }
@@ -189,9 +189,9 @@ fn not_received(
     front: &Front,
     failed: upload::Failed,
     head: &RequestHead,
-    ends: &str,
+    endpoints: &str,
 ) -> Response<ResponseBody> {
-    let refuse = |status, why| front.refuse(status, why, head, ends);
+    let refuse = |status, why| front.refuse(status, why, head, endpoints);
     let mut response = match failed {
         upload::Failed::Body(error) => refuse(error.status(), error.text()),
         upload::Failed::Storage(error) => {

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http1::{Body, Response};
-use ipc::frame::{AnswerBody, Answered};
+use relay::frame::{ResponseFrame, ResponsePayload};
 use site::FileBody;
 
 use crate::headers;
@@ -67,7 +67,7 @@ pub(crate) fn pass_on(
     spool: Option<Rc<ResponseSpool>>,
     waiting: ResponseFuture,
 ) -> Option<Response<ResponseBody>> {
-    let Some(Answered::Head(head, body)) = Answered::parse(answer) else {
+    let Some(ResponseFrame::Head(head, body)) = ResponseFrame::parse(answer) else {
         return None;
     };
     let mut response = Response::new(head.status, ResponseBody::Whole(None));
@@ -76,14 +76,14 @@ pub(crate) fn pass_on(
     let said = response.head.fields.text("Content-Length");
     let said = said.and_then(|length| length.parse().ok());
     response.body = match (body, spool) {
-        (AnswerBody::Here([]), _) => ResponseBody::Whole(None),
-        (AnswerBody::Here(bytes), _) => ResponseBody::Whole(Some(answer.slice_ref(bytes))),
-        (AnswerBody::Stream(length), Some(spool)) => ResponseBody::SpooledBody(SpooledBody {
+        (ResponsePayload::Here([]), _) => ResponseBody::Whole(None),
+        (ResponsePayload::Here(bytes), _) => ResponseBody::Whole(Some(answer.slice_ref(bytes))),
+        (ResponsePayload::Stream(length), Some(spool)) => ResponseBody::SpooledBody(SpooledBody {
             spool,
             left: length.or(said),
             waiting,
         }),
-        (AnswerBody::Stream(_), None) => return None,
+        (ResponsePayload::Stream(_), None) => return None,
     };
     Some(response)
 }

@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use ipc::frame::{PIECE_HEAD, Piece};
+use relay::frame::{STREAM_HEADER, StreamFrame};
 use rustix::io::Errno;
 use tokio::task::spawn_local;
 
@@ -101,18 +101,18 @@ impl StreamReader {
                 self.left -= length;
                 self.push(buffer.split_to(length).freeze());
             }
-            if self.left > 0 || buffer.len() < PIECE_HEAD {
+            if self.left > 0 || buffer.len() < STREAM_HEADER {
                 return Ok(());
             }
-            let mut head = [0; PIECE_HEAD];
+            let mut head = [0; STREAM_HEADER];
             buffer.copy_to_slice(&mut head);
-            let (number, piece) = Piece::parse(head);
+            let (number, piece) = StreamFrame::parse(head);
             self.begin(number);
             match piece {
-                Piece::Bytes(length) => self.left = length as usize,
-                Piece::End => self.end(Ok(())),
-                Piece::Broken => self.end(Err(Broken)),
-                Piece::Files => {
+                StreamFrame::Bytes(length) => self.left = length as usize,
+                StreamFrame::End => self.end(Ok(())),
+                StreamFrame::Broken => self.end(Err(Broken)),
+                StreamFrame::Files => {
                     self.send_files().await?;
                     // Kept here, its files would stay on the disk until the worker's next request.
                     self.pending = None;
@@ -161,11 +161,11 @@ impl StreamReader {
         let files = files.unwrap_or_default();
         let fds: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
         for _ in 0..TRIES {
-            match ipc::send_files(&self.worker.stream, self.number, &fds) {
+            match relay::send_files(&self.worker.stream, self.number, &fds) {
                 Err(error) if passes(&error) => tokio::time::sleep(AGAIN).await,
                 sent => return sent,
             }
         }
-        ipc::send_files(&self.worker.stream, self.number, &[])
+        relay::send_files(&self.worker.stream, self.number, &[])
     }
 }

@@ -12,17 +12,12 @@
 #![forbid(unsafe_code)]
 
 mod channel;
-mod files;
-pub mod frame;
 mod log_text;
 mod message;
-mod origin;
 
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
-pub use files::{Received, recv_files, send_files};
 pub use log_text::escaped;
 pub use message::{
     Boot, BootFailure, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,
     FrontSite, FrontStart, Handed, PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
 };
-pub use origin::Ends;

@@ -23,6 +23,9 @@
 
 mod consumer;
 mod dispatcher;
+mod endpoints;
+mod fds;
+pub mod frame;
 mod layout;
 mod memory;
 mod queues;
@@ -32,6 +35,8 @@ mod tests;
 
 pub use consumer::{Consumer, Notify};
 pub use dispatcher::{Completion, Dispatcher, Priority, Reserved};
+pub use endpoints::Endpoints;
+pub use fds::{Received, recv_files, send_files};
 pub use layout::{MAX_WORKERS, SLOT_CAPACITY, SLOTS};
 pub use memory::RequestKey;
 pub use queues::Queues;

@@ -277,7 +277,7 @@ impl Link {
         while self.stream.poll_read_ready(context).is_ready() {
             let received = self
                 .stream
-                .try_io(Interest::READABLE, || ipc::recv_files(&self.stream));
+                .try_io(Interest::READABLE, || relay::recv_files(&self.stream));
             match received {
                 Ok(Some(files)) => self.keep(files),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -288,7 +288,7 @@ impl Link {
     }
 
     /// Without its files a request is given back, unanswered.
-    fn keep(&self, (number, files): ipc::Received) {
+    fn keep(&self, (number, files): relay::Received) {
         let files = files.unwrap_or_else(|error| {
             log::error(format_args!(
                 "cannot take a request's files from the front: {error}; it is given back"
@@ -340,10 +340,10 @@ impl Link {
             client,
             head,
             body,
-            is_again,
+            is_retry,
         } = received;
         let passage = Rc::new(Passage::default());
-        passage.again.set(is_again);
+        passage.again.set(is_retry);
         let is_head = head.is_head();
         let answer = match refused(worker, &client, &head) {
             Some(answer) => Some(answer),

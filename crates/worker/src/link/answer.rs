@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice};
 
 use http1::Body as _;
-use ipc::frame::{AnswerBody, AnswerHead, Answered, Piece, push_field};
+use relay::frame::{ResponseFrame, ResponseHead, ResponsePayload, StreamFrame, push_field};
 use relay::{RequestKey, SLOT_CAPACITY};
 use std::task::Poll;
 
@@ -27,7 +27,7 @@ impl Link {
         for (name, value) in answer.head.fields.iter() {
             push_field(&mut fields, name, value);
         }
-        let head = AnswerHead {
+        let head = ResponseHead {
             status: answer.head.status,
             closes,
             reason: &answer.head.reason,
@@ -43,7 +43,7 @@ impl Link {
         if !ended && frame.is_empty() {
             // Of HEAD there is no body, and yet a length, which the fields say.
             let length = answer.body.length().filter(|_| !is_head);
-            Answered::Head(head, AnswerBody::Stream(length)).write_to(&mut frame);
+            ResponseFrame::Head(head, ResponsePayload::Stream(length)).write_to(&mut frame);
             self.stream(key, &frame, answer.body, is_head).await;
         }
         self.all.answer.replace((fields, frame));
@@ -54,7 +54,7 @@ impl Link {
     fn deliver_whole(
         &self,
         key: RequestKey,
-        head: AnswerHead<'_>,
+        head: ResponseHead<'_>,
         body: &[u8],
         frame: &mut Vec<u8>,
         passage: &Passage,
@@ -62,7 +62,7 @@ impl Link {
         if head.fields.len() + head.reason.len() + body.len() + 64 > SLOT_CAPACITY {
             return false;
         }
-        Answered::Head(head, AnswerBody::Here(body)).write_to(frame);
+        ResponseFrame::Head(head, ResponsePayload::Here(body)).write_to(frame);
         let ended = !passage.goes_on.get();
         self.tell(self.consumer.answer(key, frame, ended));
         ended
@@ -76,7 +76,7 @@ impl Link {
         } else {
             let mut long = Vec::new();
             let length = u32::try_from(head.len()).expect("a head is smaller than 4 GiB");
-            Answered::Long(length).write_to(&mut long);
+            ResponseFrame::Long(length).write_to(&mut long);
             self.consumer.answer(key, &long, false)
         };
         self.tell(then);
@@ -97,7 +97,7 @@ impl Link {
             self.send(key, head).await?;
         }
         if is_head {
-            return self.send_mark(key, Piece::End).await;
+            return self.send_mark(key, StreamFrame::End).await;
         }
         loop {
             let piece = std::future::poll_fn(|context| {
@@ -112,20 +112,20 @@ impl Link {
             });
             match piece.await {
                 Some(Ok(piece)) => self.send(key, &piece).await?,
-                Some(Err(_)) => return self.send_mark(key, Piece::Broken).await,
-                None => return self.send_mark(key, Piece::End).await,
+                Some(Err(_)) => return self.send_mark(key, StreamFrame::Broken).await,
+                None => return self.send_mark(key, StreamFrame::End).await,
             }
         }
     }
 
-    pub(super) async fn send_mark(&self, key: RequestKey, mark: Piece) -> io::Result<()> {
+    pub(super) async fn send_mark(&self, key: RequestKey, mark: StreamFrame) -> io::Result<()> {
         self.write(&mark.head(key.seq), &[]).await
     }
 
     async fn send(&self, key: RequestKey, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(1 << 20) {
             let length = u32::try_from(piece.len()).expect("a mebibyte");
-            let head = Piece::Bytes(length).head(key.seq);
+            let head = StreamFrame::Bytes(length).head(key.seq);
             self.write(&head, piece).await?;
         }
         Ok(())

@@ -6,10 +6,10 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http1::{BodyError, Limits, RequestHead, Version};
-use ipc::Ends;
-use ipc::frame::{Asked, Part, Piece};
 use php::{BodySource, Client};
+use relay::Endpoints;
 use relay::RequestKey;
+use relay::frame::{Payload, RequestFrame, StreamFrame};
 
 use super::Link;
 use super::claimers::Claimer;
@@ -24,7 +24,7 @@ pub(super) struct Received {
     pub(super) head: RequestHead,
     pub(super) body: Option<Box<dyn BodySource>>,
     /// A worker has died with it.
-    pub(super) is_again: bool,
+    pub(super) is_retry: bool,
 }
 
 impl Link {
@@ -39,11 +39,11 @@ impl Link {
     }
 
     async fn parse(&self, claimer: &Claimer, key: RequestKey, bytes: &[u8]) -> Option<Received> {
-        let Some(asked) = Asked::parse(bytes) else {
+        let Some(asked) = RequestFrame::parse(bytes) else {
             log::alert("the front asked for something we do not understand");
             return None;
         };
-        let in_files = [asked.head, asked.body].map(|part| matches!(part, Part::File(_)));
+        let in_files = [asked.head, asked.body].map(|part| matches!(part, Payload::File(_)));
         let mut files = match in_files {
             [false, false] => Vec::new(),
             _ => self.files(claimer, key).await?,
@@ -55,8 +55,8 @@ impl Link {
             fields: 128,
         };
         let parsed = match asked.head {
-            Part::Here(text) => RequestHead::parse(text, limits),
-            Part::None | Part::File(_) => {
+            Payload::Here(text) => RequestHead::parse(text, limits),
+            Payload::None | Payload::File(_) => {
                 let text = Upload::new(files.next()?).read_all().ok()?;
                 RequestHead::parse(&text, limits)
             }
@@ -69,22 +69,22 @@ impl Link {
             head.version = Version::Http10;
         }
         let body: Option<Box<dyn BodySource>> = match asked.body {
-            Part::None => None,
-            Part::Here(bytes) => Some(Box::new(Whole(Bytes::copy_from_slice(bytes)))),
-            Part::File(_) => Some(Box::new(Upload::new(files.next()?))),
+            Payload::None => None,
+            Payload::Here(bytes) => Some(Box::new(Whole(Bytes::copy_from_slice(bytes)))),
+            Payload::File(_) => Some(Box::new(Upload::new(files.next()?))),
         };
         Some(Received {
             id: asked.id,
-            client: self.client(asked.ends)?,
+            client: self.client(asked.endpoints)?,
             head,
             body,
-            is_again: asked.is_again,
+            is_retry: asked.is_retry,
         })
     }
 
     /// Files of a request; `None` if its client has left.
     async fn files(&self, claimer: &Claimer, key: RequestKey) -> Option<Vec<OwnedFd>> {
-        self.send_mark(key, Piece::Files).await.ok()?;
+        self.send_mark(key, StreamFrame::Files).await.ok()?;
         std::future::poll_fn(|_| match claimer.take_files() {
             Some(files) => Poll::Ready(Some(files)),
             None if self.is_unwanted(key) => Poll::Ready(None),
@@ -93,14 +93,14 @@ impl Link {
         .await
     }
 
-    fn client(&self, ends: &str) -> Option<Rc<Client>> {
+    fn client(&self, endpoints: &str) -> Option<Rc<Client>> {
         if let Some((text, client)) = &*self.all.client.borrow()
-            && text == ends
+            && text == endpoints
         {
             return Some(Rc::clone(client));
         }
-        let parsed = Ends::parse(ends)?;
-        let client = match (parsed.peer, parsed.local) {
+        let parsed = Endpoints::parse(endpoints)?;
+        let client = match (parsed.client, parsed.local) {
             (Some(peer), Some(local)) => tcp_client(peer, local),
             _ => Client::default(),
         };
@@ -108,7 +108,7 @@ impl Link {
             secure: parsed.secure,
             ..client
         });
-        let known = (ends.to_owned(), Rc::clone(&client));
+        let known = (endpoints.to_owned(), Rc::clone(&client));
         self.all.client.replace(Some(known));
         Some(client)
     }

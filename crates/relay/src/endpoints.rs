@@ -7,14 +7,14 @@ use std::net::SocketAddr;
 
 /// Both ends of a client's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ends {
+pub struct Endpoints {
     pub secure: bool,
-    pub peer: Option<SocketAddr>,
+    pub client: Option<SocketAddr>,
     pub local: Option<SocketAddr>,
 }
 
-impl Ends {
-    pub fn parse(text: &str) -> Option<Ends> {
+impl Endpoints {
+    pub fn parse(text: &str) -> Option<Endpoints> {
         let mut words = text.split(' ');
         let secure = words.next()? == "s";
         let mut address = || match words.next() {
@@ -22,18 +22,18 @@ impl Ends {
             Some(text) => text.parse().ok().map(Some),
             None => None,
         };
-        Some(Ends {
+        Some(Endpoints {
             secure,
-            peer: address()?,
+            client: address()?,
             local: address()?,
         })
     }
 }
 
-impl std::fmt::Display for Ends {
+impl std::fmt::Display for Endpoints {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.secure { "s" } else { "p" })?;
-        for address in [self.peer, self.local] {
+        for address in [self.client, self.local] {
             match address {
                 Some(address) => write!(f, " {address}")?,
                 None => f.write_str(" -")?,
@@ -49,25 +49,25 @@ mod tests {
 
     #[test]
     fn it_comes_back_as_it_went() {
-        let tcp = Ends {
+        let tcp = Endpoints {
             secure: false,
-            peer: "192.0.2.1:4711".parse().ok(),
+            client: "192.0.2.1:4711".parse().ok(),
             local: "[::1]:80".parse().ok(),
         };
-        let unix = Ends {
+        let unix = Endpoints {
             secure: true,
-            peer: None,
+            client: None,
             local: None,
         };
-        for ends in [tcp, unix] {
-            assert_eq!(Ends::parse(&ends.to_string()), Some(ends));
+        for endpoints in [tcp, unix] {
+            assert_eq!(Endpoints::parse(&endpoints.to_string()), Some(endpoints));
         }
     }
 
     #[test]
     fn what_no_front_wrote_is_refused() {
         for text in ["", "p", "p -", "p 1.2.3.4 -"] {
-            assert_eq!(Ends::parse(text), None, "{text}");
+            assert_eq!(Endpoints::parse(text), None, "{text}");
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Whose request it is, as the front tells a worker.
 
-use ipc::Ends;
+use relay::Endpoints;
 
 /// Any text: what is taken for a client's ends is written the same way again.
 ///
 /// # Panics
 /// When that does not hold.
-pub fn ends(bytes: &[u8]) {
+pub fn endpoints(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    if let Some(ends) = Ends::parse(&text) {
+    if let Some(ends) = Endpoints::parse(&text) {
         let written = ends.to_string();
-        assert_eq!(Ends::parse(&written), Some(ends), "{written}");
+        assert_eq!(Endpoints::parse(&written), Some(ends), "{written}");
     }
 }

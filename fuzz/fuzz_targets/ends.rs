@@ -1,9 +1,0 @@
-#![cfg_attr(fuzzing, no_main)]
-
-#[cfg(fuzzing)]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::run("ends", bytes));
-
-#[cfg(not(fuzzing))]
-fn main() {
-    fuzz::replay("ends", std::env::args_os().skip(1));
-}

@@ -9,7 +9,7 @@ use http1::{
 };
 use ipc::FromFront;
 use relay::Endpoints;
-use scoreboard::Counter;
+use shm::Counter;
 use tokio::task::spawn_local;
 
 use crate::hangup::Hangup;

@@ -20,7 +20,7 @@ use relay::{Completion, Dispatcher, Priority, RequestKey, Reserved};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
-use scoreboard::{Counter, Writer};
+use shm::{Counter, Writer};
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::task::{AbortHandle, spawn_local};

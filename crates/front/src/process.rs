@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http1::{Connections, Life, Patience, Refusals, Response};
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
 use relay::Endpoints;
-use scoreboard::Writer;
+use shm::Writer;
 use site::Site;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, UnixListener};

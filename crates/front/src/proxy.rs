@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http1::{BodyError, Incoming, RequestHead, Response, Spool, Version};
 use relay::frame::{Payload, RequestFrame};
-use scoreboard::Counter;
+use shm::Counter;
 
 use crate::dispatch::Refused;
 use crate::hangup::Hangup;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use scoreboard::{Budgets, Holder};
+use shm::{Budgets, Holder};
 
 thread_local! {
     static TABLE: RefCell<Option<(Budgets, Option<Holder>)>> = const { RefCell::new(None) };

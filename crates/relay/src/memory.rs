@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use rustix::time::{ClockId, clock_gettime};
-use scoreboard::Mapping;
+use shm::Mapping;
 
 use crate::layout::*;
 
@@ -37,7 +37,7 @@ pub(crate) struct Memory(Mapping);
 
 impl Memory {
     pub(crate) fn create() -> io::Result<(Memory, OwnedFd)> {
-        let fd = scoreboard::create_file(c"hearth-relay", WORDS)?;
+        let fd = shm::create_file(c"hearth-relay", WORDS)?;
         let memory = Memory(Mapping::of(&fd)?);
         memory.word(AT_MAGIC).store(MAGIC, Release);
         Ok((memory, fd))

@@ -11,7 +11,7 @@ use ipc::{
     Channel, FromFront, FrontSettings, FrontSite, FrontStart, MAX_DESCRIPTORS, PROTOCOL, ToFront,
 };
 use rustix::process::{Pid, Signal, kill_process};
-use scoreboard::{Scoreboard, Snapshot};
+use shm::{Scoreboard, Snapshot};
 
 use crate::boot;
 use crate::error::Error;

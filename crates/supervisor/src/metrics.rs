@@ -5,7 +5,7 @@ mod pools;
 use std::fmt::{Display, Write};
 
 use config::MOST_WORKERS;
-use scoreboard::Counter;
+use shm::Counter;
 
 use crate::status::{ElasticStatus, FrontStatus, Status, WorkerStatus};
 

@@ -8,14 +8,14 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use ipc::Channel;
-use scoreboard::Loads;
+use shm::ConnectionCounts;
 
 /// A worker hands over to so many slots behind its own at most; each costs it a descriptor.
 const PARTNERS: u32 = 32;
 
 #[derive(Debug)]
 pub(crate) struct Spread {
-    table: Loads,
+    table: ConnectionCounts,
     fd: OwnedFd,
     inboxes: Vec<Inbox>,
 }
@@ -28,10 +28,10 @@ struct Inbox {
 
 impl Spread {
     pub(crate) fn new(slots: u32) -> io::Result<Spread> {
-        let fd = Loads::create(slots)?;
+        let fd = ConnectionCounts::create(slots)?;
         let inbox = |_| Channel::pair().map(|(give, take)| Inbox { give, take });
         Ok(Spread {
-            table: Loads::map(&fd)?,
+            table: ConnectionCounts::map(&fd)?,
             fd,
             inboxes: (0..slots).map(inbox).collect::<io::Result<_>>()?,
         })

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use scoreboard::{Counter, Snapshot};
 use serde::{Deserialize, Serialize};
+use shm::{Counter, Snapshot};
 
 use crate::pool::Pools;
 

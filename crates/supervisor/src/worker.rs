@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ipc::{Drain, ToWorker};
 use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
-use scoreboard::{Counter, InFlight, Scoreboard};
+use shm::{Counter, InFlight, Scoreboard};
 
 use crate::event::{Event, Events};
 use crate::link::{Link, watch};

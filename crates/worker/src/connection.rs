@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use http1::{Incoming, Life, Options, Refused, RequestHead, Stream};
 use php::{BodySource, Client};
-use scoreboard::Counter;
+use shm::Counter;
 use tokio::task::spawn_local;
 
 use crate::answer;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http1::{BodyError, Refused, RequestHead};
 use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task};
-use scoreboard::{Begins, Counter, Suspect, Ticket};
+use shm::{Begins, Counter, Suspect, Ticket};
 use tokio::task::spawn_local;
 
 use crate::answer::{Answer, convert, plain, send_file};

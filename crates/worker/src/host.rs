@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use php::{Cancel, Level, Request};
-use scoreboard::{Counter, Writer};
+use shm::{Counter, Writer};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 

@@ -1,5 +1,5 @@
 //! Requests that killed workers, seen from a worker: each request leaves its fingerprint in the scoreboard before it runs,
-//! and one that killed two workers is answered 503 for a while ([`scoreboard::Quarantine`]).
+//! and one that killed two workers is answered 503 for a while ([`shm::Quarantine`]).
 //!
 //! 503 and not 500: the request was not run, and `Retry-After` says when it will be.
 
@@ -9,12 +9,12 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use http1::RequestHead;
-use scoreboard::{Suspect, Ticket, Writer};
+use shm::{Suspect, Ticket, Writer};
 
 use crate::answer::{Answer, plain};
 
 pub(crate) struct Quarantine {
-    table: scoreboard::Quarantine,
+    table: shm::Quarantine,
     /// The epoch in which nothing in it counts any more.
     quiet: Cell<u64>,
     /// While the worker asks itself (`boot.probe`), which back-off slows down.
@@ -30,7 +30,7 @@ const BODY: usize = 1024;
 impl Quarantine {
     pub(crate) fn map(fd: &OwnedFd) -> io::Result<Quarantine> {
         Ok(Quarantine {
-            table: scoreboard::Quarantine::map(fd)?,
+            table: shm::Quarantine::map(fd)?,
             quiet: Cell::new(0),
             is_off: Cell::new(true),
         })

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use scoreboard::{Counter, Writer};
+use shm::{Counter, Writer};
 use tokio::time::{Sleep, sleep};
 
 use crate::answer::{Answer, plain};

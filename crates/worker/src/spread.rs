@@ -1,7 +1,7 @@
 //! Connections spread evenly over the workers of direct dispatch.
 //!
 //! The kernel deals connections by hash: of 64, one worker of four gets 9 and another 22, and every request of the 22
-//! pays for it. So all see how many each has ([`scoreboard::Loads`]), and a worker that accepts one while it has clearly
+//! pays for it. So all see how many each has ([`shm::ConnectionCounts`]), and a worker that accepts one while it has clearly
 //! more than another hands it over before anything is read of it. A connection on its way lies in the inbox of its slot,
 //! of which the supervisor holds both ends: if the worker there dies, its successor finds it.
 //!
@@ -14,7 +14,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use ipc::{Channel, Handed};
-use scoreboard::{Load, Loads};
+use shm::{ConnectionCounts, SlotCount};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::{AbortHandle, spawn_local};
@@ -25,7 +25,7 @@ use http1::now_ms;
 
 /// One worker's part in it.
 pub(crate) struct Spread {
-    table: Loads,
+    table: ConnectionCounts,
     slot: u32,
     pid: u32,
     /// Until it is open.
@@ -91,7 +91,7 @@ impl Spread {
             return Ok(None);
         };
         Ok(Some(Spread {
-            table: Loads::map(&table)?,
+            table: ConnectionCounts::map(&table)?,
             slot,
             pid: std::process::id(),
             inbox: Cell::new(Some(Channel::from(inbox))),
@@ -140,32 +140,32 @@ impl Spread {
     }
 
     /// The partner with the fewest connections; the first of several.
-    fn least(&self) -> Option<(u32, &Channel, Load)> {
+    fn least(&self) -> Option<(u32, &Channel, SlotCount)> {
         let slots = self.table.slots();
         let partners = self.partners.iter().zip(1..);
         partners
             .filter_map(|(inbox, distance)| {
                 let slot = (self.slot + distance) % slots;
-                Some((slot, inbox, self.table.load(slot)?))
+                Some((slot, inbox, self.table.count_of(slot)?))
             })
-            .min_by_key(|(_, _, load)| load.connections())
+            .min_by_key(|(_, _, count)| count.connections())
     }
 
     /// Hand it to a worker that has clearly fewer than these; false if it stays here.
     fn hand_over(&self, stream: &impl AsFd, mine: u32) -> bool {
-        let Some((slot, inbox, load)) = self.least() else {
+        let Some((slot, inbox, count)) = self.least() else {
             return false;
         };
-        if !is_too_many(mine, load.connections())
+        if !is_too_many(mine, count.connections())
             || !self.credit.spend(now_ms())
-            || !self.table.give(slot, load)
+            || !self.table.give(slot, count)
         {
             return false;
         }
-        let given = inbox.try_send(&Handed { pid: load.pid() }, &[stream.as_fd()]);
+        let given = inbox.try_send(&Handed { pid: count.pid() }, &[stream.as_fd()]);
         if given.is_err() {
             // Its inbox is full, or too many descriptors are on their way.
-            self.table.take(slot, load.pid());
+            self.table.take(slot, count.pid());
         }
         given.is_ok()
     }

@@ -105,7 +105,7 @@ fn serve(
         },
     };
     if let Some(fd) = &budgets {
-        php::set_budgets(scoreboard::Budgets::map(fd)?);
+        php::set_budgets(shm::Budgets::map(fd)?);
     }
     let prepared = same_build(&boot, build)
         .and_then(|()| prepare(&channel, &mut boot, budgets.as_ref(), cold.as_deref()));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::Problems;
 
 /// The only crates that may hold unsafe code. The zygote's is the one call of `fork`, the scoreboard's its mapping.
-const UNSAFE: [&str; 5] = ["php-sys", "php", "hook", "zygote", "scoreboard"];
+const UNSAFE: [&str; 5] = ["php-sys", "php", "hook", "zygote", "shm"];
 /// Types of the engine: C talks to Rust in our own structs of pointers and lengths.
 const ZEND: [&str; 6] = [
     "zval",

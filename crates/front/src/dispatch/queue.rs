@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use relay::Reserved;
-use scoreboard::{Counter, Writer};
+use shm::{Counter, Writer};
 use tokio::sync::Notify;
 
 use super::Workers;

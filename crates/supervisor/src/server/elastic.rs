@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use config::{MOST_WORKERS, Workers};
-use scoreboard::Counter;
+use shm::Counter;
 
 use super::Server;
 use crate::event::Timer;

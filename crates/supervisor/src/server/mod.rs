@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use config::{Dispatch, Settings};
 use ipc::{FromWorker, FromZygote};
-use scoreboard::{Budgets, Quarantine, Snapshot};
+use shm::{Budgets, Quarantine, Snapshot};
 
 use crate::backoff::Backoff;
 use crate::error::Error;
@@ -330,7 +330,7 @@ impl Server {
             generation: worker.generation,
             state: worker.state.name().into(),
             uptime_seconds: worker.since.elapsed().as_secs_f64(),
-            requests: snapshot.get(scoreboard::Counter::Requests),
+            requests: snapshot.get(shm::Counter::Requests),
             in_flight: snapshot.in_flight(),
             connections: snapshot.connections(),
             resident_bytes: worker.resident(),

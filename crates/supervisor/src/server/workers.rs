@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use ipc::{BootFailure, Channel, FromWorker, ToZygote};
-use scoreboard::{Counter, Scoreboard, Snapshot};
+use shm::{Counter, Scoreboard, Snapshot};
 
 use super::Server;
 use super::stopping::OBEYS;

@@ -15,20 +15,20 @@ const AT_SLOTS: usize = 1;
 
 /// The shared table.
 #[derive(Debug)]
-pub struct Loads {
+pub struct ConnectionCounts {
     mapping: Mapping,
 }
 
 /// What a slot had at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Load {
+pub struct SlotCount {
     word: u64,
 }
 
-impl Load {
-    fn new(pid: u32, connections: u32) -> Load {
+impl SlotCount {
+    fn new(pid: u32, connections: u32) -> SlotCount {
         let word = u64::from(pid) << 32 | u64::from(connections);
-        Load { word }
+        SlotCount { word }
     }
 
     /// Who serves there.
@@ -40,25 +40,25 @@ impl Load {
         self.word as u32
     }
 
-    fn plus(self, connections: i32) -> Load {
-        Load::new(
+    fn plus(self, connections: i32) -> SlotCount {
+        SlotCount::new(
             self.pid(),
             self.connections().saturating_add_signed(connections),
         )
     }
 }
 
-impl Loads {
-    /// Memory for so many slots; [`Loads::map`] it in every process.
+impl ConnectionCounts {
+    /// Memory for so many slots; [`ConnectionCounts::map`] it in every process.
     pub fn create(slots: u32) -> io::Result<OwnedFd> {
-        let fd = mapping::create_file(c"hearth-loads", 1 + AT_SLOTS + slots as usize)?;
+        let fd = mapping::create_file(c"hearth-connectionss", 1 + AT_SLOTS + slots as usize)?;
         let mapping = Mapping::of(&fd)?;
         mapping[AT_SLOTS].store(u64::from(slots), Ordering::Relaxed);
         mapping[0].store(MAGIC, Ordering::Release);
         Ok(fd)
     }
 
-    pub fn map(fd: &OwnedFd) -> io::Result<Loads> {
+    pub fn map(fd: &OwnedFd) -> io::Result<ConnectionCounts> {
         let mapping = Mapping::of(fd)?;
         let fits = mapping.len() > AT_SLOTS
             && mapping[0].load(Ordering::Acquire) == MAGIC
@@ -69,7 +69,7 @@ impl Loads {
                 "this is not a table of connections",
             ));
         }
-        Ok(Loads { mapping })
+        Ok(ConnectionCounts { mapping })
     }
 
     pub fn slots(&self) -> u32 {
@@ -81,28 +81,33 @@ impl Loads {
     }
 
     /// Change the slot's word, if it is this process's; what it is now.
-    fn change(&self, slot: u32, pid: u32, to: impl Fn(Load) -> Load) -> Option<Load> {
+    fn change(
+        &self,
+        slot: u32,
+        pid: u32,
+        to: impl Fn(SlotCount) -> SlotCount,
+    ) -> Option<SlotCount> {
         let change = |word| {
-            let known = Load { word };
+            let known = SlotCount { word };
             (known.pid() == pid).then(|| to(known).word)
         };
         let before = self
             .word(slot)
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
-        before.ok().map(|word| to(Load { word }))
+        before.ok().map(|word| to(SlotCount { word }))
     }
 
     /// From now on `pid` serves in this slot.
     pub fn enter(&self, slot: u32, pid: u32) {
         self.word(slot)
-            .store(Load::new(pid, 0).word, Ordering::Release);
+            .store(SlotCount::new(pid, 0).word, Ordering::Release);
     }
 
     /// The same with the connections it has, unless somebody else does.
     pub fn enter_again(&self, slot: u32, pid: u32, connections: u32) {
         let _ = self.word(slot).compare_exchange(
             0,
-            Load::new(pid, connections).word,
+            SlotCount::new(pid, connections).word,
             Ordering::AcqRel,
             Ordering::Relaxed,
         );
@@ -110,34 +115,34 @@ impl Loads {
 
     /// It takes no more connections there, or is gone.
     pub fn leave(&self, slot: u32, pid: u32) {
-        let _ = self.change(slot, pid, |_| Load::new(0, 0));
+        let _ = self.change(slot, pid, |_| SlotCount::new(0, 0));
     }
 
     /// It has one more; how many that makes. `None` if it is not (or no longer) the one that serves there.
     pub fn add(&self, slot: u32, pid: u32) -> Option<u32> {
-        self.change(slot, pid, |load| load.plus(1))
-            .map(Load::connections)
+        self.change(slot, pid, |count| count.plus(1))
+            .map(SlotCount::connections)
     }
 
     /// It has one less.
     pub fn take(&self, slot: u32, pid: u32) {
-        let _ = self.change(slot, pid, |load| load.plus(-1));
+        let _ = self.change(slot, pid, |count| count.plus(-1));
     }
 
     /// `None` where nobody serves.
-    pub fn load(&self, slot: u32) -> Option<Load> {
+    pub fn count_of(&self, slot: u32) -> Option<SlotCount> {
         let word = self.word(slot).load(Ordering::Acquire);
-        (word != 0).then_some(Load { word })
+        (word != 0).then_some(SlotCount { word })
     }
 
     /// Connections of all slots.
     pub fn total(&self) -> u64 {
-        let loads = (0..self.slots()).filter_map(|slot| self.load(slot));
-        loads.map(|load| u64::from(load.connections())).sum()
+        let counts = (0..self.slots()).filter_map(|slot| self.count_of(slot));
+        counts.map(|count| u64::from(count.connections())).sum()
     }
 
     /// Count one more for a slot in which nothing has changed since `seen`; false if something has.
-    pub fn give(&self, slot: u32, seen: Load) -> bool {
+    pub fn give(&self, slot: u32, seen: SlotCount) -> bool {
         self.word(slot)
             .compare_exchange(
                 seen.word,
@@ -153,14 +158,14 @@ impl Loads {
 mod tests {
     use super::*;
 
-    fn table(slots: u32) -> Loads {
-        Loads::map(&Loads::create(slots).unwrap()).unwrap()
+    fn table(slots: u32) -> ConnectionCounts {
+        ConnectionCounts::map(&ConnectionCounts::create(slots).unwrap()).unwrap()
     }
 
     #[test]
     fn a_word_is_changed_for_its_process_only() {
         let table = table(2);
-        assert_eq!((table.slots(), table.load(1)), (2, None));
+        assert_eq!((table.slots(), table.count_of(1)), (2, None));
         table.enter(1, 7);
         assert_eq!(
             (table.add(1, 7), table.add(1, 7), table.add(1, 8)),
@@ -169,31 +174,31 @@ mod tests {
         table.enter(1, 8);
         table.take(1, 7);
         table.leave(1, 7);
-        assert_eq!(table.load(1).map(Load::pid), Some(8));
+        assert_eq!(table.count_of(1).map(SlotCount::pid), Some(8));
         table.enter(0, 9);
         table.add(0, 9);
         assert_eq!(table.total(), 1);
         table.take(1, 8);
-        assert_eq!(table.load(1).map(Load::connections), Some(0));
+        assert_eq!(table.count_of(1).map(SlotCount::connections), Some(0));
         table.leave(1, 8);
-        assert_eq!(table.load(1), None);
+        assert_eq!(table.count_of(1), None);
         table.enter_again(1, 7, 5);
         table.enter_again(1, 8, 6);
-        assert_eq!(table.load(1).map(Load::connections), Some(5));
+        assert_eq!(table.count_of(1).map(SlotCount::connections), Some(5));
     }
 
     #[test]
     fn one_of_two_givers_must_look_again() {
         let table = table(1);
         table.enter(0, 7);
-        let seen = table.load(0).unwrap();
+        let seen = table.count_of(0).unwrap();
         assert!(table.give(0, seen) && !table.give(0, seen));
-        assert_eq!(table.load(0).map(Load::connections), Some(1));
+        assert_eq!(table.count_of(0).map(SlotCount::connections), Some(1));
     }
 
     #[test]
     fn other_memory_is_refused() {
         let fd = mapping::create_file(c"test", 8).unwrap();
-        assert!(Loads::map(&fd).is_err());
+        assert!(ConnectionCounts::map(&fd).is_err());
     }
 }

@@ -7,17 +7,17 @@
 //! any number. A row of the table that was read or left half-written shows by its sequence number.
 #![deny(unsafe_code)]
 
-mod budget;
+mod budgets;
+mod connection_counts;
 mod layout;
-mod loads;
 mod mapping;
 mod quarantine;
 mod reader;
 mod writer;
 
-pub use budget::{Budgets, Holder};
+pub use budgets::{Budgets, Holder};
+pub use connection_counts::{ConnectionCounts, SlotCount};
 pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
-pub use loads::{Load, Loads};
 pub use mapping::{Mapping, create_file};
 pub use quarantine::{Quarantine, Suspect};
 pub use reader::{InFlight, Scoreboard, Snapshot};

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-use scoreboard::{Begins, Quarantine, Scoreboard, Suspect, Writer};
+use shm::{Begins, Quarantine, Scoreboard, Suspect, Writer};
 
 const TIMES: u64 = 20_000_000;
 const TARGET: &[u8] = b"/articles/17?page=2";

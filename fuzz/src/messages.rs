@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use ipc::{
-    Channel, FromFront, FromWorker, FromZygote, Handed, ToDoor, ToFront, ToWorker, ToZygote,
+    Channel, FromFront, FromWorker, FromZygote, FrontToWorker, HandOff, ToFront, ToWorker, ToZygote,
 };
 use rustix::fs::MemfdFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
@@ -33,8 +33,8 @@ pub fn packets(bytes: &[u8]) {
         3 => received::<FromWorker>(body, long),
         4 => received::<ToFront>(body, long),
         5 => received::<FromFront>(body, long),
-        6 => received::<ToDoor>(body, long),
-        _ => received::<Handed>(body, long),
+        6 => received::<FrontToWorker>(body, long),
+        _ => received::<HandOff>(body, long),
     }
 }
 

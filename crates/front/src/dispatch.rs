@@ -15,7 +15,7 @@ use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
 use http1::Spool;
-use ipc::{Channel, FrontSettings, ToDoor};
+use ipc::{Channel, FrontSettings, FrontToWorker};
 use relay::{Completion, Dispatcher, Priority, RequestKey, Reserved};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -75,7 +75,7 @@ pub(crate) struct Worker {
     id: u64,
     pub(crate) consumer: u16,
     /// `None`: it gets no further request.
-    door: RefCell<Option<Channel>>,
+    front_channel: RefCell<Option<Channel>>,
     eventfd: OwnedFd,
     pub(crate) stream: UnixStream,
     listener: RefCell<Option<AbortHandle>>,
@@ -322,11 +322,11 @@ impl Workers {
     // ---- workers ----
 
     /// A new one.
-    pub(crate) fn add(self: &Rc<Self>, id: u64, door: Channel) -> io::Result<()> {
+    pub(crate) fn add(self: &Rc<Self>, id: u64, front_channel: Channel) -> io::Result<()> {
         let consumer = self.dispatcher.add_consumer();
         let consumer =
             consumer.ok_or_else(|| io::Error::other("more workers than there are consumers"))?;
-        let worker = attach_worker(self, id, consumer, door);
+        let worker = attach_worker(self, id, consumer, front_channel);
         let worker = Rc::new(worker.inspect_err(|_| self.dispatcher.remove_consumer(consumer))?);
         let mut consumers = self.consumers.borrow_mut();
         if consumers.len() <= usize::from(consumer) {
@@ -345,7 +345,7 @@ impl Workers {
         let worker = self.known.borrow().get(&id).cloned();
         if let Some(worker) = worker {
             self.dispatcher.close(worker.consumer);
-            worker.door.take();
+            worker.front_channel.take();
             self.poll_completions();
         }
     }
@@ -372,7 +372,7 @@ impl Workers {
         self.dispatcher.remove_consumer(worker.consumer);
         self.consumers.borrow_mut()[usize::from(worker.consumer)] = None;
         self.known.borrow_mut().remove(&worker.id);
-        worker.door.take();
+        worker.front_channel.take();
         if let Some(listener) = worker.listener.take() {
             listener.abort();
         }
@@ -397,7 +397,12 @@ fn priority(again: bool) -> Priority {
 }
 
 /// Give a worker its consumer.
-fn attach_worker(workers: &Workers, id: u64, consumer: u16, door: Channel) -> io::Result<Worker> {
+fn attach_worker(
+    workers: &Workers,
+    id: u64,
+    consumer: u16,
+    front_channel: Channel,
+) -> io::Result<Worker> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -407,11 +412,11 @@ fn attach_worker(workers: &Workers, id: u64, consumer: u16, door: Channel) -> io
         eventfd.as_fd(),
         workers.eventfd.get_ref().as_fd(),
     ];
-    door.try_send(&ToDoor::Serve { consumer }, &fds)?;
+    front_channel.try_send(&FrontToWorker::Attach { consumer }, &fds)?;
     Ok(Worker {
         id,
         consumer,
-        door: RefCell::new(Some(door)),
+        front_channel: RefCell::new(Some(front_channel)),
         eventfd,
         stream: UnixStream::from_std(ours.into())?,
         listener: RefCell::default(),

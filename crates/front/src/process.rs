@@ -293,8 +293,8 @@ impl Front {
                 ToFront::Settings(settings) => self.change(*settings),
                 ToFront::Retire { worker } => self.workers.retire(worker),
                 ToFront::Worker { worker } => {
-                    let door = fds.pop().ok_or("a worker came without its door")?;
-                    if let Err(error) = self.workers.add(worker, door.into()) {
+                    let front_channel = fds.pop().ok_or("a worker came without its channel")?;
+                    if let Err(error) = self.workers.add(worker, front_channel.into()) {
                         self.trouble(format!("cannot take a worker: {error}"));
                     }
                 }

@@ -6,7 +6,7 @@
 //!
 //! Who speaks to whom: the supervisor to the zygote ([`ToZygote`], [`FromZygote`]) and to each worker ([`ToWorker`],
 //! [`FromWorker`]); in balanced dispatch also to the front ([`ToFront`], [`FromFront`]), and the front to each worker
-//! ([`ToDoor`]); in direct dispatch workers to each other ([`Handed`]). Requests and answers go through shared memory (the
+//! ([`FrontToWorker`]); in direct dispatch workers to each other ([`HandOff`]). Requests and answers go through shared memory (the
 //! crate `relay`), as bytes that [`frame`] knows. Counters do not travel here; they live in the scoreboard, which workers
 //! write without a call.
 #![forbid(unsafe_code)]
@@ -19,5 +19,5 @@ pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
 pub use log_text::escaped;
 pub use message::{
     Boot, BootFailure, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,
-    FrontSite, FrontStart, Handed, PROTOCOL, ToDoor, ToFront, ToWorker, ToZygote,
+    FrontSite, FrontStart, FrontToWorker, HandOff, PROTOCOL, ToFront, ToWorker, ToZygote,
 };

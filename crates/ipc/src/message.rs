@@ -57,14 +57,14 @@ pub struct Boot {
 pub enum ToZygote {
     /// Boot the engine and the app. Once, first.
     Boot(Box<Boot>),
-    /// Fork one worker. Descriptors: its control channel, its scoreboard, the quarantine, then the listening sockets; or, with `door`,
-    /// the one door through which the front gives it its consumer; and at the end so many as `spread` says: the table of
-    /// connections, its inbox, and the inboxes of the slots behind it ([`Handed`]).
+    /// Fork one worker. Descriptors: its control channel, its scoreboard, the quarantine, then the listening sockets; or, with `front channel`,
+    /// the one front channel through which the front gives it its consumer; and at the end so many as `balancing` says: the table of
+    /// connections, its inbox, and the inboxes of the slots behind it ([`HandOff`]).
     Fork {
         slot: u32,
         generation: u32,
-        door: bool,
-        spread: u32,
+        has_front: bool,
+        balancing: u32,
     },
 }
 
@@ -139,7 +139,7 @@ pub enum FromWorker {
     /// It is to be replaced, for this reason: start another in its slot, and tell it to drain when that one is ready. Until
     /// then it serves. `broken`: because of a fatal error in PHP; otherwise it has served as much as it should
     /// (`workers.max_requests`, `workers.max_memory`).
-    Worn { reason: String, broken: bool },
+    WantsRecycle { reason: String, broken: bool },
     /// How its pools are, as `Hearth\Internal\PoolReports::reportPools()` says it; empty if it cannot say.
     Pools { report: String },
     /// It could not start (an app that boots in each worker and failed there).
@@ -149,7 +149,7 @@ pub enum FromWorker {
 /// Worker → the worker of another slot, through that one's inbox. Descriptor: a client's connection of which nothing has
 /// been read.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Handed {
+pub struct HandOff {
     /// The process for which it was counted.
     pub pid: u32,
 }
@@ -200,9 +200,9 @@ pub enum ToFront {
     Listen,
     /// From now on. Sent with every generation, so that the site is looked at anew.
     Settings(Box<FrontSettings>),
-    /// This worker is ready. Descriptor: its door.
+    /// This worker is ready. Descriptor: its front channel.
     Worker { worker: u64 },
-    /// Send no more to this worker, and close its door: it answers what it has through its seats.
+    /// Send no more to this worker, and close its front channel: it answers what it has through its seats.
     Retire { worker: u64 },
     /// Stop accepting, finish what clients have asked for, and leave.
     Drain { deadline: f64 },
@@ -223,10 +223,10 @@ pub enum FromFront {
     Notice { message: String },
 }
 
-/// Front → worker, through its door. End of file means that nothing more will come: finish and leave.
+/// Front → worker, through its front channel. End of file means that nothing more will come: finish and leave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum ToDoor {
+pub enum FrontToWorker {
     /// Claim requests at this consumer too; each thread of the front gives one. Descriptors: the thread's memory; a stream socket, for what does not fit there and to
     /// hear of each other's end; what wakes the worker; what wakes the front.
-    Serve { consumer: u16 },
+    Attach { consumer: u16 },
 }

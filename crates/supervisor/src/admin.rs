@@ -15,9 +15,9 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::error::Error;
-use crate::event::{Ask, Event, Events};
-use crate::holder::holder;
+use crate::event::{Command, Event, Events};
 use crate::metrics;
+use crate::port_owner::port_owner;
 use crate::status::Status;
 
 /// Open the port and serve until the runtime ends. The address, for port 0.
@@ -27,7 +27,7 @@ pub(crate) async fn start(address: SocketAddr, events: Events) -> Result<SocketA
         .map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => Error::PortTaken {
                 address: address.to_string(),
-                holder: holder(address),
+                port_owner: port_owner(address),
             },
             _ => Error::Listen {
                 address: address.to_string(),
@@ -69,10 +69,10 @@ async fn answer(
     }
     let (reply, status) = oneshot::channel();
     let ask = match request.uri().path() {
-        "/metrics" | "/status" => Ask::StatusWithPools(reply),
-        _ => Ask::Status(reply),
+        "/metrics" | "/status" => Command::StatusWithPools(reply),
+        _ => Command::Status(reply),
     };
-    events.send(Event::Asked(ask));
+    events.send(Event::Command(ask));
     let Ok(status) = status.await else {
         return Ok(text(StatusCode::SERVICE_UNAVAILABLE, "stopping\n".into()));
     };

@@ -12,7 +12,7 @@ use tokio::net::UnixListener;
 use tokio::sync::oneshot;
 
 use crate::error::Error;
-use crate::event::{Ask, Event, Events};
+use crate::event::{Command, Event, Events};
 use crate::sockets::{Access, UnixSocket};
 use crate::status::Status;
 
@@ -204,18 +204,18 @@ async fn answer(mut stream: tokio::net::UnixStream, events: Events) {
 async fn perform(verb: Verb, events: &Events) -> Reply {
     let (done, result) = oneshot::channel();
     let ask = match verb {
-        Verb::Reload => Ask::Reload(Some(done)),
-        Verb::Stop => Ask::Stop(Some(done)),
+        Verb::Reload => Command::Reload(Some(done)),
+        Verb::Stop => Command::Stop(Some(done)),
         Verb::Status => {
             let (reply, status) = oneshot::channel();
-            events.send(Event::Asked(Ask::StatusWithPools(reply)));
+            events.send(Event::Command(Command::StatusWithPools(reply)));
             return match status.await {
                 Ok(status) => Reply::Status(Box::new(status)),
                 Err(_) => Reply::Failed("the server is stopping".into()),
             };
         }
     };
-    events.send(Event::Asked(ask));
+    events.send(Event::Command(ask));
     match result.await {
         Ok(Ok(text)) => Reply::Done(text),
         Ok(Err(text)) => Reply::Failed(text),

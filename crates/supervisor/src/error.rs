@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ipc::BootFailure;
 
-use crate::holder::Holder;
+use crate::port_owner::PortOwner;
 
 /// Each says what failed, on what, and what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -18,10 +18,10 @@ pub enum Error {
     Root,
     #[error("cannot listen on {address}: {source}{}", hint(.source))]
     Listen { address: String, source: io::Error },
-    #[error("cannot listen on {address}: the address is in use{}; stop that process or choose another port", held(.holder))]
+    #[error("cannot listen on {address}: the address is in use{}; stop that process or choose another port", held(.port_owner))]
     PortTaken {
         address: String,
-        holder: Option<Holder>,
+        port_owner: Option<PortOwner>,
     },
     #[error("cannot listen on unix:{}: another process answers there; stop it or choose another path", .0.display())]
     SocketTaken(PathBuf),
@@ -55,10 +55,10 @@ fn hint(error: &io::Error) -> &'static str {
     }
 }
 
-fn held(holder: &Option<Holder>) -> String {
-    holder
+fn held(port_owner: &Option<PortOwner>) -> String {
+    port_owner
         .as_ref()
-        .map(|holder| format!(" by {holder}"))
+        .map(|port_owner| format!(" by {port_owner}"))
         .unwrap_or_default()
 }
 

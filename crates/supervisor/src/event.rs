@@ -6,7 +6,7 @@ use ipc::{FromFront, FromWorker, FromZygote};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-use crate::link::Said;
+use crate::link::Received;
 use crate::signal::Signal;
 use crate::status::Status;
 use crate::worker::WorkerId;
@@ -14,10 +14,10 @@ use crate::worker::WorkerId;
 /// One thing that happened.
 #[derive(Debug)]
 pub(crate) enum Event {
-    Zygote(u32, Said<FromZygote>),
-    Worker(WorkerId, Said<FromWorker>),
+    Zygote(u32, Received<FromZygote>),
+    Worker(WorkerId, Received<FromWorker>),
     /// By its process id.
-    Front(u32, Said<FromFront>),
+    Front(u32, Received<FromFront>),
     /// A worker's process is gone, and its parent has not told us how it ended.
     Gone(WorkerId),
     /// A child of ours, or one that became ours when its parent died.
@@ -26,22 +26,22 @@ pub(crate) enum Event {
         status: i32,
     },
     Signal(Signal),
-    Asked(Ask),
+    Command(Command),
     Timer(Timer),
 }
 
 /// From the control socket, the admin server, or the watcher.
 #[derive(Debug)]
-pub(crate) enum Ask {
+pub(crate) enum Command {
     Status(oneshot::Sender<Status>),
     /// With the connection pools, about which the workers are asked first.
     StatusWithPools(oneshot::Sender<Status>),
-    Reload(Option<Done>),
-    Stop(Option<Done>),
+    Reload(Option<ReplyTo>),
+    Stop(Option<ReplyTo>),
 }
 
 /// Who waits for the end of something, to hear how it went.
-pub(crate) type Done = oneshot::Sender<Result<String, String>>;
+pub(crate) type ReplyTo = oneshot::Sender<Result<String, String>>;
 
 /// What was to happen later. Each is checked again when it does.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use shm::{Scoreboard, Snapshot};
 use crate::boot;
 use crate::error::Error;
 use crate::event::{Event, Events};
-use crate::link::{Link, Said};
+use crate::link::{Link, Received};
 
 /// This very program, also after its file was replaced by another version.
 const PROGRAM: &str = "/proc/self/exe";
@@ -68,7 +68,7 @@ impl Front {
         let copies = copies.collect::<Result<_, _>>()?;
         let pid = spawn(theirs)?;
         let events = events.clone();
-        let link = Link::open(ours, move |said: Said<FromFront>| {
+        let link = Link::open(ours, move |said: Received<FromFront>| {
             events.send(Event::Front(pid, said))
         })?;
         let start = FrontStart {
@@ -123,8 +123,9 @@ impl Front {
             .send(ToFront::Settings(Box::new(settings)), Vec::new());
     }
 
-    pub(crate) fn give(&self, worker: u64, door: OwnedFd) {
-        self.link.send(ToFront::Worker { worker }, vec![door]);
+    pub(crate) fn give(&self, worker: u64, front_channel: OwnedFd) {
+        self.link
+            .send(ToFront::Worker { worker }, vec![front_channel]);
     }
 
     pub(crate) fn retire(&self, worker: u64) {

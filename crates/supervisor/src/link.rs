@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 
 /// What came from the other side.
 #[derive(Debug)]
-pub(crate) enum Said<In> {
+pub(crate) enum Received<In> {
     /// With the descriptors that came along.
     Message(In, Vec<OwnedFd>),
     /// Its end is closed, or it said something we do not understand; nothing more comes.
@@ -28,10 +28,10 @@ pub(crate) struct Link<Out> {
 }
 
 impl<Out: Serialize + Send + 'static> Link<Out> {
-    /// `on` gets each message, then [`Said::Closed`] once.
+    /// `on` gets each message, then [`Received::Closed`] once.
     pub(crate) fn open<In>(
         channel: Channel,
-        on: impl Fn(Said<In>) + Send + 'static,
+        on: impl Fn(Received<In>) + Send + 'static,
     ) -> io::Result<Link<Out>>
     where
         In: DeserializeOwned + Send + 'static,
@@ -64,16 +64,16 @@ pub(crate) fn watch<T: Into<OwnedFd> + AsRawFd>(fd: T) -> io::Result<AsyncFd<T>>
     AsyncFd::new(fd)
 }
 
-async fn read<In: DeserializeOwned>(channel: Arc<AsyncFd<Channel>>, on: impl Fn(Said<In>)) {
+async fn read<In: DeserializeOwned>(channel: Arc<AsyncFd<Channel>>, on: impl Fn(Received<In>)) {
     loop {
         let Ok(mut ready) = channel.readable().await else {
-            return on(Said::Closed(None));
+            return on(Received::Closed(None));
         };
         match ready.try_io(|channel| channel.get_ref().try_recv().map_err(io::Error::from)) {
             Err(_would_block) => {}
-            Ok(Ok(Some((message, fds)))) => on(Said::Message(message, fds)),
-            Ok(Ok(None)) => return on(Said::Closed(None)),
-            Ok(Err(e)) => return on(Said::Closed(Some(e.to_string()))),
+            Ok(Ok(Some((message, fds)))) => on(Received::Message(message, fds)),
+            Ok(Ok(None)) => return on(Received::Closed(None)),
+            Ok(Err(e)) => return on(Received::Closed(Some(e.to_string()))),
         }
     }
 }

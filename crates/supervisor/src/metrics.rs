@@ -219,7 +219,7 @@ fn per_worker(page: &mut Page, status: &Status) {
         }
     }
     page.head("hearth_workers", "gauge", "Workers by state.");
-    for state in ["forking", "starting", "ready", "worn", "leaving"] {
+    for state in ["forking", "starting", "ready", "recycled", "leaving"] {
         let count = status
             .workers
             .iter()

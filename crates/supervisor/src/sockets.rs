@@ -17,7 +17,7 @@ use rustix::fs::Mode;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::error::Error;
-use crate::holder::holder;
+use crate::port_owner::port_owner;
 
 /// The kernel cuts it to `net.core.somaxconn`.
 const BACKLOG: i32 = 65535;
@@ -98,7 +98,7 @@ fn open_tcp(wanted: SocketAddr, slots: u32) -> Result<Listener, Error> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::AddrInUse => Error::PortTaken {
             address: wanted.to_string(),
-            holder: holder(wanted),
+            port_owner: port_owner(wanted),
         },
         _ => Error::Listen {
             address: wanted.to_string(),

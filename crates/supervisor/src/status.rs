@@ -80,7 +80,7 @@ pub struct WorkerStatus {
     pub pid: Option<u32>,
     pub slot: u32,
     pub generation: u32,
-    /// `forking`, `starting`, `ready`, `worn` or `leaving`.
+    /// `forking`, `starting`, `ready`, `recycled` or `leaving`.
     pub state: String,
     pub uptime_seconds: f64,
     pub requests: u64,

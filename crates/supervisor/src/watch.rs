@@ -8,7 +8,7 @@ use notify::event::ModifyKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::event::{Ask, Event, Events};
+use crate::event::{Command, Event, Events};
 use crate::log;
 
 /// Editors write a file in several steps, and version control writes many files.
@@ -79,7 +79,7 @@ async fn reload_when_quiet(mut changes: UnboundedReceiver<PathBuf>, events: Even
     while let Some(first) = changes.recv().await {
         while let Ok(Some(_)) = tokio::time::timeout(QUIET, changes.recv()).await {}
         log::info!("changed: {}", first.display());
-        events.send(Event::Asked(Ask::Reload(None)));
+        events.send(Event::Command(Command::Reload(None)));
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
         std::fs::write(dir.path().join("app.php"), "2").unwrap();
         assert!(matches!(
             happened.recv().await,
-            Some(Event::Asked(Ask::Reload(None)))
+            Some(Event::Command(Command::Reload(None)))
         ));
         drop(watcher);
         assert!(happened.recv().await.is_none(), "asked twice");

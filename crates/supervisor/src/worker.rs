@@ -15,7 +15,7 @@ use crate::link::{Link, watch};
 pub(crate) type WorkerId = u64;
 
 /// How long a parent may take to say how a worker ended.
-const OBITUARY: Duration = Duration::from_millis(100);
+const EXIT_STATUS_GRACE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
@@ -25,7 +25,7 @@ pub(crate) enum State {
     Starting,
     Ready,
     /// As ready, but its successor starts already.
-    Worn,
+    Recycling,
     /// It finishes what it has and leaves, because it was told to or of itself.
     Leaving,
 }
@@ -36,7 +36,7 @@ impl State {
             State::Forking => "forking",
             State::Starting => "starting",
             State::Ready => "ready",
-            State::Worn => "worn",
+            State::Recycling => "recycling",
             State::Leaving => "leaving",
         }
     }
@@ -52,8 +52,8 @@ pub(crate) struct Worker {
     /// Requests that it had begun when it was ready: its own, if there is a `boot.probe`.
     pub(crate) probes: Option<u64>,
     pub(crate) board: Scoreboard,
-    /// The front's end of its door, for this front and the next.
-    pub(crate) door: Option<OwnedFd>,
+    /// The front's end of its front channel, for this front and the next.
+    pub(crate) front_channel: Option<OwnedFd>,
     link: Link<ToWorker>,
     is_killed: Cell<bool>,
     /// Since when it has begun no request, and how many it had begun then.
@@ -68,7 +68,7 @@ impl Worker {
         slot: u32,
         board: Scoreboard,
         link: Link<ToWorker>,
-        door: Option<OwnedFd>,
+        front_channel: Option<OwnedFd>,
     ) -> Worker {
         let (state, since) = (State::Forking, Instant::now());
         Worker {
@@ -79,7 +79,7 @@ impl Worker {
             since,
             probes: None,
             board,
-            door,
+            front_channel,
             link,
             is_killed: Cell::new(false),
             quiet: (since, 0),
@@ -117,7 +117,7 @@ impl Worker {
         tokio::spawn(async move {
             let _ = watched.readable().await;
             drop(watched);
-            tokio::time::sleep(OBITUARY).await;
+            tokio::time::sleep(EXIT_STATUS_GRACE).await;
             events.send(Event::Gone(id));
         });
     }
@@ -213,7 +213,7 @@ mod tests {
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
-    use crate::link::Said;
+    use crate::link::Received;
 
     /// Its parent has reaped it by the time it is heard of, so its number may be another's.
     #[tokio::test]
@@ -224,7 +224,7 @@ mod tests {
         child.wait().unwrap();
         let (sender, mut happened) = unbounded_channel();
         let (ours, _theirs) = Channel::pair().unwrap();
-        let link = Link::open(ours, |_: Said<ipc::FromWorker>| {}).unwrap();
+        let link = Link::open(ours, |_: Received<ipc::FromWorker>| {}).unwrap();
         let board = Scoreboard::create(1).unwrap();
         let mut worker = Worker::new(1, 0, board, link, None);
         worker.forked(7, pid, Some(handle), &Events(sender));

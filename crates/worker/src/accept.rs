@@ -17,9 +17,9 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::{AbortHandle, spawn_local};
 
-use crate::spread::Seat;
+use crate::balance::ConnectionGuard;
 use crate::worker::Worker;
-use crate::{connection, descriptors, log, spread};
+use crate::{balance, connection, io::descriptors, log};
 
 /// Accept on a socket that the supervisor opened, TCP or Unix.
 pub(crate) fn listen(worker: Rc<Worker>, fd: OwnedFd) -> io::Result<AbortHandle> {
@@ -32,9 +32,9 @@ async fn accept(worker: Rc<Worker>, listener: AsyncFd<OwnedFd>) {
     loop {
         match next(&listener).await {
             Ok(stream) => {
-                if let Some((stream, seat)) = spread::keep(&worker, stream) {
+                if let Some((stream, guard)) = balance::accept_or_hand_off(&worker, stream) {
                     // If that fails, the client has hung up meanwhile.
-                    let _ = serve(&worker, stream, seat);
+                    let _ = serve(&worker, stream, guard);
                 }
             }
             Err(error) => cannot_accept(&worker, &error).await,
@@ -53,19 +53,23 @@ async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<OwnedFd> {
 }
 
 /// Serve a connection that was accepted, here or by another worker.
-pub(crate) fn serve(worker: &Rc<Worker>, fd: OwnedFd, seat: Option<Seat>) -> io::Result<()> {
+pub(crate) fn serve(
+    worker: &Rc<Worker>,
+    fd: OwnedFd,
+    guard: Option<ConnectionGuard>,
+) -> io::Result<()> {
     let fd = above_reserved(fd)?;
     let worker = Rc::clone(worker);
     let socket = socket2::SockRef::from(&fd);
     if socket.local_addr()?.is_unix() {
         let stream = UnixStream::from_std(fd.into())?;
-        connection::open(worker, stream, Client::default(), seat);
+        connection::open(worker, stream, Client::default(), guard);
     } else {
         // Small answers must not wait for an acknowledgement.
         let _ = socket.set_tcp_nodelay(true);
         let stream = TcpStream::from_std(fd.into())?;
         let client = connection::tcp_client(stream.peer_addr()?, stream.local_addr()?);
-        connection::open(worker, stream, client, seat);
+        connection::open(worker, stream, client, guard);
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ use ipc::Boot;
 use php::Script;
 use site::{Route, Site};
 
-use crate::answer::{Answer, plain};
-use crate::body::ResponseBody;
+use crate::response::{HttpResponse, plain};
+use crate::response_body::ResponseBody;
 use http1::now_ms;
 
 /// The site of this worker.
@@ -38,7 +38,7 @@ const MOST_RECENT: usize = 1_024;
 /// How a request is answered.
 pub(crate) enum Plan {
     Run(Rc<Script>),
-    Answer(Answer),
+    HttpResponse(HttpResponse),
 }
 
 impl Classic {
@@ -55,7 +55,7 @@ impl Classic {
 
     pub(crate) fn plan(&self, head: &RequestHead) -> Plan {
         if head.method() == b"TRACE" {
-            return Plan::Answer(plain(405, "Method Not Allowed\n"));
+            return Plan::HttpResponse(plain(405, "Method Not Allowed\n"));
         }
         let path = head.path();
         let now = now_ms();
@@ -79,7 +79,7 @@ impl Classic {
                 };
                 Plan::Run(self.remember(path, script, now))
             }
-            other => Plan::Answer(answer(other, head, target)),
+            other => Plan::HttpResponse(answer(other, head, target)),
         }
     }
 
@@ -121,7 +121,7 @@ fn c_string(path: &Path) -> CString {
 }
 
 /// What needs no PHP.
-fn answer(route: Route, head: &RequestHead, target: &[u8]) -> Answer {
+fn answer(route: Route, head: &RequestHead, target: &[u8]) -> HttpResponse {
     match route {
         Route::File(file) => file
             .answer(head.method(), &head.fields)
@@ -138,7 +138,7 @@ fn answer(route: Route, head: &RequestHead, target: &[u8]) -> Answer {
     }
 }
 
-fn redirect(to: &str) -> Answer {
+fn redirect(to: &str) -> HttpResponse {
     let mut answer = plain(301, "Moved Permanently\n");
     answer.head.fields.push("Location", to);
     answer

@@ -11,10 +11,10 @@ use php::{BodySource, Client};
 use shm::Counter;
 use tokio::task::spawn_local;
 
-use crate::answer;
-use crate::body::{RequestBody, ResponseBody};
-use crate::handler::{Answering, refused};
-use crate::spread::Seat;
+use crate::balance::ConnectionGuard;
+use crate::request::{RequestFuture, refused};
+use crate::response;
+use crate::response_body::{RequestBody, ResponseBody};
 use crate::worker::Worker;
 
 /// Who a TCP connection connects.
@@ -49,14 +49,14 @@ impl http1::Service for Service {
         &self,
         head: RequestHead,
         body: Option<Incoming>,
-    ) -> impl Future<Output = answer::Answer> {
+    ) -> impl Future<Output = response::HttpResponse> {
         let body = body.map(|body| Box::new(RequestBody(body)) as Box<dyn BodySource>);
         match refused(&self.worker, &self.client, &head) {
-            Some(answer) => Answer::Refused(Some(Box::new(answer))),
+            Some(answer) => HttpResponse::Refused(Some(Box::new(answer))),
             None => {
                 let (id, client) = (self.worker.next_request_id(), Rc::clone(&self.client));
                 let worker = Rc::clone(&self.worker);
-                Answer::Coming(Answering::new(worker, client, id, head, body, None))
+                HttpResponse::Coming(RequestFuture::new(worker, client, id, head, body, None))
             }
         }
     }
@@ -70,27 +70,32 @@ impl http1::Service for Service {
 }
 
 /// One request being answered, on this connection.
-enum Answer {
-    Refused(Option<Box<answer::Answer>>),
-    Coming(Answering),
+enum HttpResponse {
+    Refused(Option<Box<response::HttpResponse>>),
+    Coming(RequestFuture),
 }
 
-impl Future for Answer {
-    type Output = answer::Answer;
+impl Future for HttpResponse {
+    type Output = response::HttpResponse;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            Answer::Refused(answer) => answer
+            HttpResponse::Refused(answer) => answer
                 .take()
                 .map_or(Poll::Pending, |answer| Poll::Ready(*answer)),
-            Answer::Coming(answering) => Pin::new(answering).poll(context),
+            HttpResponse::Coming(answering) => Pin::new(answering).poll(context),
         }
     }
 }
 
-/// Answer requests on `stream`, if one more connection may be opened; it counts as open here until it ends.
-pub(crate) fn open(worker: Rc<Worker>, stream: impl Stream, client: Client, seat: Option<Seat>) {
-    let in_all = match &worker.spread {
+/// HttpResponse requests on `stream`, if one more connection may be opened; it counts as open here until it ends.
+pub(crate) fn open(
+    worker: Rc<Worker>,
+    stream: impl Stream,
+    client: Client,
+    guard: Option<ConnectionGuard>,
+) {
+    let in_all = match &worker.balancer {
         // This one is among them.
         Some(spread) => spread.total(),
         None => worker.connections.count() as u64 + 1,
@@ -101,7 +106,7 @@ pub(crate) fn open(worker: Rc<Worker>, stream: impl Stream, client: Client, seat
         worker.tell(&Refused::connection(503, full.why()), &client);
         return http1::turn_away(stream);
     }
-    spawn_local(serve(worker, stream, client, seat));
+    spawn_local(serve(worker, stream, client, guard));
 }
 
 /// Until either side has had enough. It counts as open before the first step.
@@ -109,12 +114,12 @@ pub(crate) fn serve(
     worker: Rc<Worker>,
     stream: impl Stream,
     client: Client,
-    seat: Option<Seat>,
+    guard: Option<ConnectionGuard>,
 ) -> impl Future<Output = ()> {
     let life = Rc::new(Life::default());
     let key = worker.opened(&life, client.address);
     worker.host.count(Counter::ConnectionsOpened);
-    answer_requests(worker, stream, client, (life, key), seat)
+    answer_requests(worker, stream, client, (life, key), guard)
 }
 
 async fn answer_requests(
@@ -122,7 +127,7 @@ async fn answer_requests(
     stream: impl Stream,
     client: Client,
     (life, key): (Rc<Life>, usize),
-    seat: Option<Seat>,
+    guard: Option<ConnectionGuard>,
 ) {
     let service = Service {
         worker: Rc::clone(&worker),
@@ -132,5 +137,5 @@ async fn answer_requests(
     http1::serve(stream, life, &service, options).await;
     worker.closed(key);
     worker.host.count(Counter::ConnectionsClosed);
-    drop(seat);
+    drop(guard);
 }

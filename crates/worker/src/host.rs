@@ -12,7 +12,7 @@ use shm::{Counter, Writer};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 
-use crate::{log, waiter};
+use crate::{io::waiter, log};
 use http1::now_ms;
 
 /// The host of this process; one per worker or `hearth run`, for the life of the process.
@@ -71,7 +71,7 @@ impl ProcessHost {
         php::install(host);
         // What the app locked while it was booted is not waited for.
         hook::forget_locks(0);
-        hook::install(&waiter::Tokio);
+        hook::install(&waiter::TokioWaiter);
         host
     }
 
@@ -238,7 +238,7 @@ impl php::Host for ProcessHost {
     }
 
     fn two_tasks(&self, owner: u64, intruder: u64) {
-        crate::descriptors::poison(owner, intruder);
+        crate::io::descriptors::poison(owner, intruder);
     }
 
     fn refuses(&self, fd: i32) -> bool {

@@ -2,31 +2,27 @@
 #![forbid(unsafe_code)]
 
 mod accept;
-mod answer;
-mod body;
+mod balance;
 mod classic;
-mod clock;
+mod cli;
 mod connection;
-mod descriptors;
-mod door;
-mod gate;
-mod handler;
+mod front_link;
 mod host;
-mod leaving;
-mod link;
+mod io;
+mod lifecycle;
 mod log;
 mod pools;
-mod probe;
 mod quarantine;
 mod queue;
 mod receive;
-mod run;
-mod spread;
+mod request;
+mod response;
+mod response_body;
+mod semaphore;
+mod tick;
 mod unread;
 mod upload;
-mod waiter;
 mod watchdog;
-mod wear;
 mod worker;
 
 use std::ffi::OsString;
@@ -67,7 +63,7 @@ fn main() -> ExitCode {
                 worker::main,
             )
         }
-        Some("run") => run::main(&args[1..]),
+        Some("run") => cli::main(&args[1..]),
         Some("--version") => {
             println!(
                 "hearth-php {} (protocol {}), PHP {}, built for PHP {}",
@@ -82,6 +78,6 @@ fn main() -> ExitCode {
             eprintln!("{USAGE}");
             ExitCode::from(2)
         }
-        _ => run::main(&args),
+        _ => cli::main(&args),
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use http1::RequestHead;
 use shm::{Suspect, Ticket, Writer};
 
-use crate::answer::{Answer, plain};
+use crate::response::{HttpResponse, plain};
 
 pub(crate) struct Quarantine {
     table: shm::Quarantine,
@@ -94,7 +94,7 @@ fn is_telling(name: &[u8]) -> bool {
 }
 
 /// The answer to such a request, which may be asked for again in so long.
-pub(crate) fn refused(left: Duration) -> Answer {
+pub(crate) fn refused(left: Duration) -> HttpResponse {
     let text = "This request has stopped the server's workers and is not run for a while.\n";
     let mut answer = plain(503, text);
     let seconds = left.as_secs().max(1).to_string();

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use shm::{Counter, Writer};
 use tokio::time::{Sleep, sleep};
 
-use crate::answer::{Answer, plain};
-use crate::gate::{Gate, Turn};
 use crate::host::ProcessHost;
+use crate::response::{HttpResponse, plain};
+use crate::semaphore::{Acquire, LocalSemaphore};
 
 /// The part of the time that remains while the queue does not empty.
 const STANDING: u32 = 10;
@@ -39,7 +39,7 @@ pub(crate) enum Refused {
 
 /// A request in line, until this is dropped.
 pub(crate) struct Queued {
-    turn: Turn,
+    turn: Acquire,
     since: Instant,
     expires: Option<Pin<Box<Sleep>>>,
     /// Where the wait is counted.
@@ -55,13 +55,13 @@ impl Queue {
         }
     }
 
-    /// Wait for a place at this gate.
+    /// Wait for a place at this semaphore.
     pub(crate) fn join(
         &self,
-        gate: &Rc<Gate>,
+        semaphore: &Rc<LocalSemaphore>,
         host: &'static ProcessHost,
     ) -> Result<Queued, Refused> {
-        let waiting = gate.waiting();
+        let waiting = semaphore.waiting();
         if waiting >= self.length {
             return Err(Refused::Full);
         }
@@ -71,7 +71,7 @@ impl Queue {
         }
         host.count(Counter::Queued);
         Ok(Queued {
-            turn: gate.line_up(),
+            turn: semaphore.acquire(),
             since: now,
             expires: self.limit(now).map(|limit| Box::pin(sleep(limit))),
             board: host.board.clone(),
@@ -94,9 +94,9 @@ impl Queue {
 
 impl Queued {
     /// Of a request that has waited in the front: that wait was limited and counted.
-    pub(crate) fn unlimited(gate: &Rc<Gate>) -> Queued {
+    pub(crate) fn unlimited(semaphore: &Rc<LocalSemaphore>) -> Queued {
         Queued {
-            turn: gate.line_up(),
+            turn: semaphore.acquire(),
             since: Instant::now(),
             expires: None,
             board: None,
@@ -132,7 +132,7 @@ impl Drop for Queued {
 }
 
 /// The answer to one that did not get its turn.
-pub(crate) fn refused(why: Refused, host: &ProcessHost) -> Answer {
+pub(crate) fn refused(why: Refused, host: &ProcessHost) -> HttpResponse {
     host.count(Counter::Unavailable);
     if why == Refused::Expired {
         host.count(Counter::QueueTimeouts);

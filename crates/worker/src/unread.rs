@@ -12,7 +12,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http1::Spool;
 
-use crate::gate::{Gate, Held};
+use crate::semaphore::{HeldPermit, LocalSemaphore};
 
 /// Bytes of large answers that may stay where they are, in this worker.
 const IN_MEMORY: u64 = 8 << 20;
@@ -26,7 +26,7 @@ thread_local! {
 /// What is left of an answer.
 pub(crate) struct Unread {
     kept: Kept,
-    gate: Rc<Gate>,
+    semaphore: Rc<LocalSemaphore>,
 }
 
 enum Kept {
@@ -34,7 +34,7 @@ enum Kept {
         rest: Bytes,
         counted: u64,
         /// There is no room elsewhere.
-        held: Option<Held>,
+        held: Option<HeldPermit>,
     },
     File {
         spool: Spool,
@@ -43,7 +43,7 @@ enum Kept {
 }
 
 impl Unread {
-    pub(crate) fn new(answer: Bytes, gate: &Rc<Gate>) -> Unread {
+    pub(crate) fn new(answer: Bytes, semaphore: &Rc<LocalSemaphore>) -> Unread {
         let counted = answer.len() as u64;
         KEPT.set(KEPT.get() + counted);
         Unread {
@@ -52,7 +52,7 @@ impl Unread {
                 counted,
                 held: None,
             },
-            gate: Rc::clone(gate),
+            semaphore: Rc::clone(semaphore),
         }
     }
 
@@ -91,7 +91,7 @@ impl Unread {
         match moved {
             Ok(spool) => self.keep(Kept::File { spool, at: 0 }),
             Err(_) => {
-                held.get_or_insert_with(|| self.gate.hold());
+                held.get_or_insert_with(|| self.semaphore.hold());
             }
         }
     }
@@ -125,9 +125,11 @@ mod tests {
 
     #[test]
     fn more_than_may_stay_in_memory_goes_to_files_or_keeps_a_place() {
-        let gate = Gate::new(1);
+        let semaphore = LocalSemaphore::new(1);
         let answer = Bytes::from(vec![7; 3 << 20]);
-        let mut unread: Vec<_> = (0..4).map(|_| Unread::new(answer.clone(), &gate)).collect();
+        let mut unread: Vec<_> = (0..4)
+            .map(|_| Unread::new(answer.clone(), &semaphore))
+            .collect();
         let first = unread[0].next().expect("some").expect("a piece");
         assert_eq!(first.len(), PIECE);
         for one in &mut unread {
@@ -144,13 +146,13 @@ mod tests {
         assert_eq!(KEPT.get(), 0);
         // Where there is no room, it keeps the place of its request.
         http1::set_spool_limit(1 << 20);
-        let mut unread = Unread::new(vec![7; 9 << 20].into(), &gate);
+        let mut unread = Unread::new(vec![7; 9 << 20].into(), &semaphore);
         unread.stalled();
         unread.stalled();
         http1::set_spool_limit(0);
-        assert!(!gate.try_enter(), "its place is taken");
+        assert!(!semaphore.try_acquire(), "its place is taken");
         assert_eq!(all(&mut unread).len(), 9 << 20);
         drop(unread);
-        assert!(gate.try_enter() && !gate.try_enter());
+        assert!(semaphore.try_acquire() && !semaphore.try_acquire());
     }
 }

@@ -19,15 +19,18 @@ use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 use zygote::Start;
 
+use crate::balance::Balancer;
 use crate::classic::Classic;
-use crate::gate::Gate;
 use crate::host::ProcessHost;
-use crate::leaving::{self, Leaving};
+use crate::lifecycle::drain::{self, Draining};
+use crate::lifecycle::recycle::RecyclePolicy;
 use crate::quarantine::Quarantine;
 use crate::queue::Queue;
-use crate::spread::Spread;
-use crate::wear::Wear;
-use crate::{accept, clock, descriptors, door, link, log, pools, probe, watchdog};
+use crate::semaphore::LocalSemaphore;
+use crate::{
+    accept, front_link, front_link::attach, io::descriptors, lifecycle::probe, log, pools, tick,
+    watchdog,
+};
 use http1::now_ms;
 
 /// A request whose task waits, for the clock.
@@ -47,23 +50,23 @@ pub(crate) struct Worker {
     pub(crate) request_timeout: Duration,
     /// Wakes the clock.
     pub(crate) awake: Notify,
-    pub(crate) leaving: Cell<Option<Leaving>>,
+    pub(crate) draining: Cell<Option<Draining>>,
     pub(crate) connections: Connections,
     refusals: Refusals,
     waiting: RefCell<Vec<Waiting>>,
     pub(crate) listening: RefCell<Vec<AbortHandle>>,
     next_id: Cell<u64>,
-    pub(crate) wear: Wear,
+    pub(crate) recycle: RecyclePolicy,
     pub(crate) quarantine: Quarantine,
     /// The front may still ask.
-    has_door: Cell<bool>,
+    has_front: Cell<bool>,
     /// With other workers to share connections with.
-    pub(crate) spread: Option<Rc<Spread>>,
+    pub(crate) balancer: Option<Rc<Balancer>>,
     /// How many requests of the front are being answered here.
     serves: Cell<u32>,
     /// How many requests may be in flight (workers.concurrency).
     pub(crate) concurrency: u32,
-    pub(crate) gate: Rc<Gate>,
+    pub(crate) semaphore: Rc<LocalSemaphore>,
     pub(crate) queue: Queue,
 }
 
@@ -72,7 +75,7 @@ impl Worker {
         start: &Start,
         host: &'static ProcessHost,
         classic: Option<Classic>,
-        spread: Option<Rc<Spread>>,
+        balancer: Option<Rc<Balancer>>,
     ) -> std::io::Result<Worker> {
         http1::set_spool_limit(start.boot.http.max_spool);
         // Ids differ between workers and between starts, and tell the order within one.
@@ -89,18 +92,18 @@ impl Worker {
             request_timeout: Duration::try_from_secs_f64(start.boot.request_timeout)
                 .unwrap_or_default(),
             awake: Notify::new(),
-            leaving: Cell::new(None),
+            draining: Cell::new(None),
             connections: Connections::default(),
             refusals: Refusals::default(),
             waiting: RefCell::default(),
             listening: RefCell::default(),
-            gate: Gate::new(concurrency),
+            semaphore: LocalSemaphore::new(concurrency),
             queue: Queue::new(start.boot.queue, start.boot.queue_timeout),
             concurrency,
-            wear: Wear::new(start.boot.max_requests, start.boot.max_memory),
+            recycle: RecyclePolicy::new(start.boot.max_requests, start.boot.max_memory),
             quarantine: Quarantine::map(&start.quarantine)?,
-            has_door: Cell::new(start.door.is_some()),
-            spread,
+            has_front: Cell::new(start.front_channel.is_some()),
+            balancer,
             serves: Cell::new(0),
             next_id: Cell::new(
                 (u64::from(std::process::id()) << 40)
@@ -150,7 +153,7 @@ impl Worker {
     }
 
     pub(crate) fn is_draining(&self) -> bool {
-        self.leaving.get().is_some()
+        self.draining.get().is_some()
     }
 
     // ---- connections ----
@@ -213,14 +216,14 @@ impl Worker {
 
     pub(crate) fn is_done(&self) -> bool {
         self.connections.is_empty()
-            && !self.has_door.get()
+            && !self.has_front.get()
             && self.serves.get() == 0
             && !self.has_live_requests()
     }
 
     /// The front sends nothing more.
-    pub(crate) fn door_closed(&self) {
-        self.has_door.set(false);
+    pub(crate) fn front_channel_closed(&self) {
+        self.has_front.set(false);
         self.host.changed.notify_waiters();
     }
 
@@ -231,14 +234,14 @@ impl Worker {
             true => serves + 1,
             false => serves - 1,
         });
-        if !begins && !self.has_door.get() {
+        if !begins && !self.has_front.get() {
             self.host.changed.notify_waiters();
         }
     }
 
     /// A request has ended.
-    pub(crate) fn look_at_wear(&self) {
-        if self.wear.look() {
+    pub(crate) fn check_recycle(&self) {
+        if self.recycle.look() {
             self.host.changed.notify_waiters();
         }
     }
@@ -289,8 +292,8 @@ pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(LOOK_UPS)
-        .on_thread_park(link::park)
-        .on_thread_unpark(link::unpark)
+        .on_thread_park(front_link::park)
+        .on_thread_unpark(front_link::unpark)
         .build_local(LocalOptions::default())
 }
 
@@ -318,8 +321,8 @@ async fn serve(mut start: Start) -> Result<(), String> {
         host.is_classic.set(true);
         hook::keep_opcache_lock();
     }
-    let spread = Spread::new(start.slot, std::mem::take(&mut start.spread)).map_err(text)?;
-    let worker = Worker::new(&start, host, classic, spread.map(Rc::new)).map_err(text)?;
+    let balancer = Balancer::new(start.slot, std::mem::take(&mut start.balancing)).map_err(text)?;
+    let worker = Worker::new(&start, host, classic, balancer.map(Rc::new)).map_err(text)?;
     let worker = Rc::new(worker);
     watchdog::start(grace).map_err(text)?;
     if let Some(path) = &start.boot.probe
@@ -332,15 +335,15 @@ async fn serve(mut start: Start) -> Result<(), String> {
         hook::exit_now(1)
     }
     worker.quarantine.begin();
-    open(&worker, start.listeners, start.door).map_err(text)?;
-    spawn_local(clock::run(Rc::clone(&worker)));
+    open(&worker, start.listeners, start.front_channel).map_err(text)?;
+    spawn_local(tick::run(Rc::clone(&worker)));
     let channel = Rc::new(descriptors::watch(start.channel, Interest::READABLE).map_err(text)?);
     channel
         .get_ref()
         .send(&FromWorker::Ready, &[])
         .map_err(|error| error.to_string())?;
-    leaving::until_told(&worker, &channel).await?;
-    leaving::finish(&worker, &channel).await;
+    drain::run_until_drained(&worker, &channel).await?;
+    drain::finish(&worker, &channel).await;
     if worker.host.is_broken.get() {
         php::remove_temporary_files();
     } else {
@@ -386,14 +389,14 @@ async fn end_loop() {
 fn open(
     worker: &Rc<Worker>,
     listeners: Vec<OwnedFd>,
-    door: Option<Channel>,
+    front_channel: Option<Channel>,
 ) -> std::io::Result<()> {
     for listener in listeners {
         let handle = accept::listen(Rc::clone(worker), listener)?;
         worker.listening.borrow_mut().push(handle);
     }
-    if let Some(spread) = &worker.spread {
-        spread.open(worker)?;
+    if let Some(balancer) = &worker.balancer {
+        balancer.open(worker)?;
     }
-    door.map_or(Ok(()), |door| door::open(worker, door))
+    front_channel.map_or(Ok(()), |front_channel| attach::open(worker, front_channel))
 }

@@ -35,9 +35,9 @@ pub struct Start {
     pub quarantine: OwnedFd,
     pub listeners: Vec<OwnedFd>,
     /// Where the front sends connections, in place of listeners.
-    pub door: Option<Channel>,
+    pub front_channel: Option<Channel>,
     /// For handing connections over, as [`ToZygote::Fork`] says; empty without.
-    pub spread: Vec<OwnedFd>,
+    pub balancing: Vec<OwnedFd>,
     /// The app is not in memory: the worker must boot it.
     pub cold: bool,
 }
@@ -266,13 +266,13 @@ impl Zygote {
                     ToZygote::Fork {
                         slot,
                         generation,
-                        door,
-                        spread,
+                        has_front,
+                        balancing,
                     },
                     mut fds,
                 ))) => {
-                    let spread = fds.split_off(fds.len().saturating_sub(spread as usize));
-                    if let Some(code) = self.fork((slot, generation), door, fds, spread)? {
+                    let balancing = fds.split_off(fds.len().saturating_sub(balancing as usize));
+                    if let Some(code) = self.fork((slot, generation), has_front, fds, balancing)? {
                         return Ok(code);
                     }
                 }
@@ -330,15 +330,15 @@ impl Zygote {
     fn fork(
         &mut self,
         (slot, generation): (u32, u32),
-        has_door: bool,
+        has_front: bool,
         mut fds: Vec<OwnedFd>,
-        spread: Vec<OwnedFd>,
+        balancing: Vec<OwnedFd>,
     ) -> Result<Option<ExitCode>, Fatal> {
         if fds.len() < 3 {
             return Err(Fatal(format!("Fork came with {} descriptors", fds.len())));
         }
         let mut listeners = fds.split_off(3);
-        let door = has_door
+        let front_channel = has_front
             .then(|| listeners.pop())
             .flatten()
             .map(Channel::from);
@@ -360,8 +360,8 @@ impl Zygote {
                     scoreboard,
                     quarantine,
                     listeners,
-                    door,
-                    spread,
+                    front_channel,
+                    balancing,
                     cold,
                 };
                 Ok(Some(self.become_worker(start)))

@@ -91,7 +91,7 @@ proptest! {
     fn to_zygote_round_trips(boot in boot(), slot: u32, generation: u32) {
         let boot = ToZygote::Boot(Box::new(boot));
         prop_assert_eq!(round_trip(&boot), boot);
-        let fork = ToZygote::Fork { slot, generation, door: slot % 2 == 0, spread: slot / 2 };
+        let fork = ToZygote::Fork { slot, generation, has_front: slot % 2 == 0, balancing: slot / 2 };
         prop_assert_eq!(round_trip(&fork), fork);
     }
 

@@ -68,7 +68,7 @@ impl Server {
         let Some(number) = self.current.filter(|number| self.can_fork(*number)) else {
             return;
         };
-        if self.elastic.is_none() || self.rising.is_some() || self.stopping() {
+        if self.elastic.is_none() || self.next.is_some() || self.stopping() {
             return;
         }
         let coming = self.workers.values().filter(|worker| {
@@ -170,7 +170,7 @@ impl Server {
             return;
         }
         self.watch_idle();
-        let (Some(number), None) = (self.current, self.rising) else {
+        let (Some(number), None) = (self.current, self.next) else {
             return;
         };
         let timeout = self.settings.idle_timeout;

@@ -7,13 +7,13 @@ use config::Dispatch;
 use ipc::{FromFront, FrontSettings};
 
 use super::Server;
-use super::stopping::OBEYS;
+use super::stopping::KILL_GRACE;
+use crate::balancing::Balancing;
 use crate::event::Timer;
 use crate::front::{Front, settings};
-use crate::link::Said;
+use crate::link::Received;
 use crate::log;
 use crate::signal::describe;
-use crate::spread::Spread;
 use crate::status::FrontStatus;
 use crate::worker::{State, WorkerId, resident};
 
@@ -44,8 +44,8 @@ impl Server {
             self.start_front();
             self.watch_idle();
         } else if self.slots.len() > 1 {
-            match Spread::new(self.slots.len() as u32) {
-                Ok(spread) => self.spread = Some(spread),
+            match Balancing::new(self.slots.len() as u32) {
+                Ok(balancing) => self.balancing = Some(balancing),
                 Err(e) => log::warning!("connections are left where the kernel deals them: {e}"),
             }
         }
@@ -82,27 +82,27 @@ impl Server {
         self.events.later(pause, Timer::Front);
     }
 
-    pub(super) fn front_said(&mut self, pid: u32, said: Said<FromFront>) {
+    pub(super) fn front_message(&mut self, pid: u32, said: Received<FromFront>) {
         let Some(front) = self.front.as_mut().filter(|front| front.pid == pid) else {
             return;
         };
         match said {
-            Said::Message(FromFront::Ready, _) => front.is_ready = true,
-            Said::Message(FromFront::Short { workers }, _) => self.grow(workers),
-            Said::Message(FromFront::Failed { message }, _) => {
+            Received::Message(FromFront::Ready, _) => front.is_ready = true,
+            Received::Message(FromFront::Short { workers }, _) => self.grow(workers),
+            Received::Message(FromFront::Failed { message }, _) => {
                 log::error!("the front cannot start: {message} pid={pid}")
             }
-            Said::Message(FromFront::Trouble { message }, _) => {
+            Received::Message(FromFront::Trouble { message }, _) => {
                 log::warning!("front: {message} pid={pid}")
             }
-            Said::Message(FromFront::Notice { message }, _) => {
+            Received::Message(FromFront::Notice { message }, _) => {
                 log::info!("front: {message} pid={pid}")
             }
-            Said::Closed(mistake) => {
+            Received::Closed(mistake) => {
                 if let Some(mistake) = mistake {
                     log::alert!("the front said something we do not understand: {mistake}");
                 }
-                self.events.later(OBEYS, Timer::KillFront(pid));
+                self.events.later(KILL_GRACE, Timer::KillFront(pid));
             }
         }
     }
@@ -119,7 +119,7 @@ impl Server {
             if !front.is_leaving || status != 0 {
                 log::error!("the front {} pid={pid}", describe(status));
             }
-            self.close_doors();
+            self.close_front_channels();
             self.finish_if_empty();
         } else {
             log::error!(
@@ -145,14 +145,15 @@ impl Server {
             Some(front) => {
                 front.drain(deadline);
                 let pid = front.pid;
-                self.events.later(deadline + OBEYS, Timer::KillFront(pid));
+                self.events
+                    .later(deadline + KILL_GRACE, Timer::KillFront(pid));
             }
-            None => self.close_doors(),
+            None => self.close_front_channels(),
         }
     }
 
     fn front_settings(&self) -> FrontSettings {
-        let generation = self.current.or(self.rising);
+        let generation = self.current.or(self.next);
         let booted = generation
             .and_then(|number| self.generations.get(&number))
             .and_then(|generation| generation.booted.as_ref());
@@ -170,18 +171,18 @@ impl Server {
 
     // ---- its workers ----
 
-    /// The front gets this worker, if it is one that serves. A copy of the door stays here, for the next front.
+    /// The front gets this worker, if it is one that serves. A copy of the front channel stays here, for the next front.
     pub(super) fn hand_over(&self, id: WorkerId) {
         let (Some(front), Some(worker)) = (&self.front, self.workers.get(&id)) else {
             return;
         };
-        let serves = matches!(worker.state, State::Ready | State::Worn)
+        let serves = matches!(worker.state, State::Ready | State::Recycling)
             && self.current == Some(worker.generation);
-        let Some(door) = worker.door.as_ref().filter(|_| serves) else {
+        let Some(front_channel) = worker.front_channel.as_ref().filter(|_| serves) else {
             return;
         };
-        match door.try_clone() {
-            Ok(door) => front.give(id, door),
+        match front_channel.try_clone() {
+            Ok(front_channel) => front.give(id, front_channel),
             Err(e) => log::error!(
                 "cannot give a worker to the front: {e} slot={}",
                 worker.slot
@@ -195,19 +196,19 @@ impl Server {
 
     /// No more requests for this worker: it leaves when it has answered what it has.
     pub(super) fn retire_from_front(&mut self, id: WorkerId) {
-        let door = self
+        let front_channel = self
             .workers
             .get_mut(&id)
-            .and_then(|worker| worker.door.take());
-        if let (Some(front), Some(_)) = (&self.front, door) {
+            .and_then(|worker| worker.front_channel.take());
+        if let (Some(front), Some(_)) = (&self.front, front_channel) {
             front.retire(id);
         }
     }
 
-    fn close_doors(&mut self) {
+    fn close_front_channels(&mut self) {
         self.workers
             .values_mut()
-            .for_each(|worker| worker.door = None);
+            .for_each(|worker| worker.front_channel = None);
     }
 
     pub(super) fn front_status(&self) -> Option<FrontStatus> {

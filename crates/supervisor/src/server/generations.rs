@@ -9,9 +9,9 @@ use ipc::{BootFailure, FromZygote};
 
 use super::{Phase, Server};
 use crate::error::Error;
-use crate::event::{Done, Event, Timer};
+use crate::event::{Event, ReplyTo, Timer};
 use crate::generation::{Generation, Slot, Zygote};
-use crate::link::{Link, Said};
+use crate::link::{Link, Received};
 use crate::program::Program;
 use crate::signal::describe;
 use crate::worker::{State, WorkerId};
@@ -22,19 +22,19 @@ const ZYGOTE_LEAVES: Duration = Duration::from_secs(2);
 
 impl Server {
     /// The first generation.
-    pub(super) fn begin(&mut self) -> Result<(), Error> {
-        self.raise(Arc::clone(&self.settings))
-            .inspect_err(|_| self.rising = None)
+    pub(super) fn start(&mut self) -> Result<(), Error> {
+        self.start_generation(Arc::clone(&self.settings))
+            .inspect_err(|_| self.next = None)
     }
 
     /// Start a zygote and tell it to boot.
-    fn raise(&mut self, settings: Arc<Settings>) -> Result<(), Error> {
+    fn start_generation(&mut self, settings: Arc<Settings>) -> Result<(), Error> {
         let program = Program::find(settings.php.as_deref())?;
         let (child, channel) = program.start_zygote(true)?;
         self.last_generation += 1;
         let number = self.last_generation;
         let events = self.events.clone();
-        let link = Link::open(channel, move |said: Said<FromZygote>| {
+        let link = Link::open(channel, move |said: Received<FromZygote>| {
             events.send(Event::Zygote(number, said))
         })?;
         link.send(
@@ -63,7 +63,7 @@ impl Server {
             forking: VecDeque::new(),
         };
         self.generations.insert(number, generation);
-        self.rising = Some(number);
+        self.next = Some(number);
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl Server {
         let Some(generation) = self
             .generations
             .get_mut(&number)
-            .filter(|_| self.rising == Some(number))
+            .filter(|_| self.next == Some(number))
         else {
             return;
         };
@@ -83,7 +83,7 @@ impl Server {
             answer,
         ) {
             Ok(booted) => booted,
-            Err(why) => return self.fall(number, why),
+            Err(why) => return self.abort_generation(number, why),
         };
         if let Some(reason) = &booted.cold {
             log::warning!(
@@ -117,12 +117,12 @@ impl Server {
         }
     }
 
-    /// If every slot of the rising generation has a worker that accepts, it takes over.
-    pub(super) fn rise(&mut self, number: u32) {
+    /// If every slot of the next generation has a worker that accepts, it takes over.
+    pub(super) fn promote(&mut self, number: u32) {
         let Some(generation) = self
             .generations
             .get(&number)
-            .filter(|_| self.rising == Some(number))
+            .filter(|_| self.next == Some(number))
         else {
             return;
         };
@@ -133,7 +133,7 @@ impl Server {
         self.settings = Arc::clone(&generation.settings);
         let first = self.current.is_none();
         self.current = Some(number);
-        self.rising = None;
+        self.next = None;
         self.tell_front();
         self.hand_over_all();
         log::info!(
@@ -168,22 +168,22 @@ impl Server {
         for id in old {
             self.drain(id, true, deadline);
         }
-        self.sweep();
+        self.reap_generations();
     }
 
-    /// The rising generation will not do: away with it. The current one, if there is one, does not notice.
-    pub(super) fn fall(&mut self, number: u32, why: BootFailure) {
-        if self.rising != Some(number) {
+    /// The next generation will not do: away with it. The current one, if there is one, does not notice.
+    pub(super) fn abort_generation(&mut self, number: u32, why: BootFailure) {
+        if self.next != Some(number) {
             return;
         }
-        self.rising = None;
+        self.next = None;
         self.discard(number);
         if self.current.is_none() {
             // It ends when nothing of it is left.
             self.failure = Some(Error::Boot(why));
             self.phase = Phase::Stopping;
             self.stop_front(Duration::ZERO);
-            return self.sweep();
+            return self.reap_generations();
         }
         log::error!("generation {number} failed and changes nothing: {why}");
         systemd::tell("READY=1");
@@ -192,7 +192,7 @@ impl Server {
         }
         let lost = self.current.is_some_and(|current| !self.can_fork(current));
         self.next_reload();
-        if lost && self.rising.is_none() {
+        if lost && self.next.is_none() {
             self.reboot_later(Duration::ZERO);
         }
     }
@@ -222,17 +222,17 @@ impl Server {
     pub(super) fn boot_deadline(&mut self, number: u32) {
         if let Some(generation) = self.generations.get(&number) {
             let why = boot::too_slow(&generation.settings);
-            self.fall(number, why);
+            self.abort_generation(number, why);
         }
     }
 
     /// `hearth reload`, SIGHUP, or a change that was seen.
-    pub(super) fn reload(&mut self, done: Option<Done>) {
+    pub(super) fn reload(&mut self, done: Option<ReplyTo>) {
         if self.stopping() {
             if let Some(done) = done {
                 let _ = done.send(Err("the server is stopping".into()));
             }
-        } else if self.rising.is_some() {
+        } else if self.next.is_some() {
             self.queued.get_or_insert_default().extend(done);
         } else {
             self.reload_now(done.into_iter().collect());
@@ -245,11 +245,12 @@ impl Server {
         }
     }
 
-    fn reload_now(&mut self, done: Vec<Done>) {
+    fn reload_now(&mut self, done: Vec<ReplyTo>) {
         systemd::reloading();
-        let raised = self
-            .refreshed()
-            .and_then(|settings| self.raise(Arc::new(settings)).map_err(|e| e.to_string()));
+        let raised = self.refreshed().and_then(|settings| {
+            self.start_generation(Arc::new(settings))
+                .map_err(|e| e.to_string())
+        });
         match raised {
             Ok(()) => self.waiting = done,
             Err(why) => {
@@ -264,7 +265,7 @@ impl Server {
 
     /// The settings as they are now, but for what is fixed once the sockets are open.
     fn refreshed(&self) -> Result<Settings, String> {
-        let (new, old) = ((self.reread)()?, &*self.settings);
+        let (new, old) = ((self.reload_settings)()?, &*self.settings);
         let fixed = [
             ("listen", new.listen != old.listen),
             ("workers.count, min or max", new.workers != old.workers),
@@ -340,15 +341,15 @@ impl Server {
         for id in std::mem::take(&mut generation.forking) {
             self.workers.remove(&id);
         }
-        if self.rising == Some(number) {
-            self.fall(number, ended);
+        if self.next == Some(number) {
+            self.abort_generation(number, ended);
         } else if self.current == Some(number) && !told && !self.stopping() {
             log::error!(
                 "{ended}; its workers go on, and the app is booted again generation={number}"
             );
             self.reboot_later(life);
         }
-        self.sweep();
+        self.reap_generations();
     }
 
     /// After a zygote that lived so long.
@@ -360,10 +361,10 @@ impl Server {
     /// A new zygote in place of one that was lost.
     pub(super) fn reboot(&mut self) {
         let lost = self.current.is_some_and(|current| !self.can_fork(current));
-        if !lost || self.rising.is_some() || self.stopping() {
+        if !lost || self.next.is_some() || self.stopping() {
             return;
         }
-        if let Err(e) = self.raise(Arc::clone(&self.settings)) {
+        if let Err(e) = self.start_generation(Arc::clone(&self.settings)) {
             log::error!("cannot boot the app again: {e}");
             self.reboot_later(Duration::ZERO);
         }
@@ -378,13 +379,13 @@ impl Server {
     }
 
     /// Zygotes without purpose leave; generations of which nothing is left are forgotten.
-    pub(super) fn sweep(&mut self) {
-        let (current, rising) = (self.current, self.rising);
+    pub(super) fn reap_generations(&mut self) {
+        let (current, next) = (self.current, self.next);
         let mut told = Vec::new();
         let workers = &self.workers;
         let stopping = self.phase == Phase::Stopping;
         self.generations.retain(|number, generation| {
-            let wanted = !stopping && (current == Some(*number) || rising == Some(*number));
+            let wanted = !stopping && (current == Some(*number) || next == Some(*number));
             if wanted || workers.values().any(|worker| worker.generation == *number) {
                 return true;
             }

@@ -1,13 +1,13 @@
 //! The server: all state, and what each event does to it.
 //!
-//! One generation is `current` and serves; one may be `rising`: it boots, forks and becomes current when every slot
+//! One generation is `current` and serves; one may be `next`: it boots, forks and becomes current when every slot
 //! has a worker that accepts. All others are being retired: their workers leave, then their zygotes.
 
 mod elastic;
 mod front;
 mod generations;
+pub(crate) mod main_loop;
 mod pools;
-pub(crate) mod run;
 mod stopping;
 mod workers;
 
@@ -23,32 +23,32 @@ use ipc::{FromWorker, FromZygote};
 use shm::{Budgets, Quarantine, Snapshot};
 
 use crate::backoff::Backoff;
+use crate::balancing::Balancing;
 use crate::error::Error;
-use crate::event::{Ask, Done, Event, Events, Timer};
+use crate::event::{Command, Event, Events, ReplyTo, Timer};
 use crate::front::Front;
 use crate::generation::Generation;
-use crate::link::Said;
+use crate::link::Received;
 use crate::log;
 use crate::pool::Pools;
-use crate::server::run::Reread;
+use crate::server::main_loop::ReloadSettings;
 use crate::signal::Signal;
 use crate::sockets::Sockets;
-use crate::spread::Spread;
 use crate::status::{Status, WorkerStatus, totals};
 use crate::worker::{State, Worker, WorkerId};
 
 use self::elastic::Elastic;
 
 pub(crate) struct Server {
-    /// Of the current generation; a rising one has its own.
+    /// Of the current generation; the next one has its own.
     settings: Arc<Settings>,
-    reread: Reread,
+    reload_settings: ReloadSettings,
     /// The build id of this program.
     build: &'static str,
     /// Closed when the server stops.
     sockets: Option<Sockets>,
     /// With direct dispatch to several slots.
-    spread: Option<Spread>,
+    balancing: Option<Balancing>,
     /// As clients would write them.
     addresses: Vec<String>,
     /// Lines to print when everything serves for the first time.
@@ -66,12 +66,12 @@ pub(crate) struct Server {
     generations: BTreeMap<u32, Generation>,
     workers: BTreeMap<WorkerId, Worker>,
     current: Option<u32>,
-    rising: Option<u32>,
-    /// Who waits for the rising generation.
-    waiting: Vec<Done>,
+    next: Option<u32>,
+    /// Who waits for the next generation.
+    waiting: Vec<ReplyTo>,
     /// Who asked for a reload while one was under way: they get the next, all the same one.
-    queued: Option<Vec<Done>>,
-    stopped: Vec<Done>,
+    queued: Option<Vec<ReplyTo>>,
+    stopped: Vec<ReplyTo>,
     /// Counters of workers that are gone.
     retired: Snapshot,
     /// Restarts by slot.
@@ -88,7 +88,7 @@ pub(crate) struct Server {
     /// What the workers of all generations share, such as how many database connections they may have together.
     budgets: SharedBudgets,
     quarantine: SharedQuarantine,
-    pools: pools::Inquiries,
+    pools: pools::PoolReports,
     started: Instant,
     ended: Option<Result<(), Error>>,
 }
@@ -132,7 +132,7 @@ enum Phase {
 impl Server {
     fn new(
         settings: Settings,
-        reread: Reread,
+        reload_settings: ReloadSettings,
         build: &'static str,
         sockets: Sockets,
         slots: u32,
@@ -142,11 +142,11 @@ impl Server {
         let elastic = Elastic::of(settings.workers);
         Server {
             settings: Arc::new(settings),
-            reread,
+            reload_settings,
             build,
             addresses: sockets.addresses(),
             sockets: Some(sockets),
-            spread: None,
+            balancing: None,
             announcements: Vec::new(),
             elastic,
             slots: (0..slots).collect(),
@@ -159,7 +159,7 @@ impl Server {
             generations: BTreeMap::new(),
             workers: BTreeMap::new(),
             current: None,
-            rising: None,
+            next: None,
             waiting: Vec::new(),
             queued: None,
             stopped: Vec::new(),
@@ -173,7 +173,7 @@ impl Server {
             last_worker: 0,
             budgets,
             quarantine,
-            pools: pools::Inquiries::default(),
+            pools: pools::PoolReports::default(),
             started: Instant::now(),
             ended: None,
         }
@@ -182,43 +182,47 @@ impl Server {
     /// One thing happened.
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Zygote(generation, said) => self.zygote_said(generation, said),
-            Event::Worker(id, said) => self.worker_said(id, said),
-            Event::Front(pid, said) => self.front_said(pid, said),
+            Event::Zygote(generation, said) => self.zygote_message(generation, said),
+            Event::Worker(id, said) => self.worker_message(id, said),
+            Event::Front(pid, said) => self.front_message(pid, said),
             Event::Gone(id) => self.worker_ended(id, None),
             Event::Reaped { pid, status } => self.reaped(pid, status),
-            Event::Signal(Signal::Stop) | Event::Asked(Ask::Stop(None)) => self.stop(None),
+            Event::Signal(Signal::Stop) | Event::Command(Command::Stop(None)) => self.stop(None),
             Event::Signal(Signal::Reload) => self.reload(None),
-            Event::Asked(Ask::Stop(done)) => self.stop(done),
-            Event::Asked(Ask::Reload(done)) => self.reload(done),
-            Event::Asked(Ask::Status(reply)) => drop(reply.send(self.status())),
-            Event::Asked(Ask::StatusWithPools(reply)) => self.status_with_pools(reply),
+            Event::Command(Command::Stop(done)) => self.stop(done),
+            Event::Command(Command::Reload(done)) => self.reload(done),
+            Event::Command(Command::Status(reply)) => drop(reply.send(self.status())),
+            Event::Command(Command::StatusWithPools(reply)) => self.status_with_pools(reply),
             Event::Timer(timer) => self.timer(timer),
         }
     }
 
-    fn zygote_said(&mut self, generation: u32, said: Said<FromZygote>) {
+    fn zygote_message(&mut self, generation: u32, said: Received<FromZygote>) {
         match said {
-            Said::Message(FromZygote::Forked { slot, pid }, fds) => {
+            Received::Message(FromZygote::Forked { slot, pid }, fds) => {
                 self.forked(generation, slot, pid, fds.into_iter().next())
             }
-            Said::Message(FromZygote::ForkFailed { slot, message }, _) => {
+            Received::Message(FromZygote::ForkFailed { slot, message }, _) => {
                 self.fork_failed(generation, slot, &message)
             }
-            Said::Message(FromZygote::Exited { pid, status }, _) => self.process_ended(pid, status),
-            Said::Message(answer, _) => self.booted(generation, answer),
-            Said::Closed(mistake) => self.zygote_closed(generation, mistake),
+            Received::Message(FromZygote::Exited { pid, status }, _) => {
+                self.process_ended(pid, status)
+            }
+            Received::Message(answer, _) => self.booted(generation, answer),
+            Received::Closed(mistake) => self.zygote_closed(generation, mistake),
         }
     }
 
-    fn worker_said(&mut self, id: WorkerId, said: Said<FromWorker>) {
+    fn worker_message(&mut self, id: WorkerId, said: Received<FromWorker>) {
         match said {
-            Said::Message(FromWorker::Ready, _) => self.ready(id),
-            Said::Message(FromWorker::Leaving { reason }, _) => self.leaving(id, &reason),
-            Said::Message(FromWorker::Worn { reason, broken }, _) => self.worn(id, &reason, broken),
-            Said::Message(FromWorker::Pools { report }, _) => self.pools_reported(id, &report),
-            Said::Message(FromWorker::Failed { message }, _) => self.failed(id, message),
-            Said::Closed(mistake) => self.worker_closed(id, mistake),
+            Received::Message(FromWorker::Ready, _) => self.ready(id),
+            Received::Message(FromWorker::Leaving { reason }, _) => self.leaving(id, &reason),
+            Received::Message(FromWorker::WantsRecycle { reason, broken }, _) => {
+                self.wants_recycle(id, &reason, broken)
+            }
+            Received::Message(FromWorker::Pools { report }, _) => self.pools_reported(id, &report),
+            Received::Message(FromWorker::Failed { message }, _) => self.failed(id, message),
+            Received::Closed(mistake) => self.worker_closed(id, mistake),
         }
     }
 
@@ -277,7 +281,7 @@ impl Server {
     fn status(&self) -> Status {
         let current = self
             .current
-            .or(self.rising)
+            .or(self.next)
             .and_then(|number| self.generations.get(&number));
         let booted = current.and_then(|generation| generation.booted.as_ref());
         let mut sum = self.retired.clone();
@@ -289,7 +293,7 @@ impl Server {
         if let Some(front) = &self.front {
             sum.add(&front.snapshot());
         }
-        let number = self.current.or(self.rising).unwrap_or_default();
+        let number = self.current.or(self.next).unwrap_or_default();
         let filled = self
             .slots
             .iter()
@@ -343,12 +347,12 @@ impl Server {
         self.workers.values().any(|worker| {
             worker.generation == number
                 && worker.slot == slot
-                && matches!(worker.state, State::Ready | State::Worn)
+                && matches!(worker.state, State::Ready | State::Recycling)
         })
     }
 
     fn state(&self) -> &'static str {
-        match (self.phase, self.rising) {
+        match (self.phase, self.next) {
             (Phase::Starting, _) => "starting",
             (Phase::Running, None) => "running",
             (Phase::Running, Some(_)) => "reloading",

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What is known, and who waits to know.
 #[derive(Debug, Default)]
-pub(super) struct Inquiries {
+pub(super) struct PoolReports {
     workers: BTreeMap<WorkerId, Known>,
     retired: BTreeMap<(u32, String), Counts>,
     names: BTreeSet<String>,
@@ -41,7 +41,7 @@ struct Known {
     owes_answer: bool,
 }
 
-impl Inquiries {
+impl PoolReports {
     /// Who cannot say any more how its pools are takes back nothing of what it said before.
     fn told(&mut self, id: WorkerId, slot: u32, report: &str) {
         if report.is_empty()
@@ -89,7 +89,7 @@ impl Server {
         }
         pools.round += 1;
         for (id, worker) in &self.workers {
-            if !matches!(worker.state, State::Ready | State::Worn) {
+            if !matches!(worker.state, State::Ready | State::Recycling) {
                 continue;
             }
             let known = pools.workers.entry(*id).or_insert_with(|| Known {
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn of_workers_that_are_gone_only_the_sums_are_kept() {
-        let mut pools = Inquiries::default();
+        let mut pools = PoolReports::default();
         for id in 0..1000 {
             let report = format!("[{}]", pool::tests::report("shop", 2));
             pools.told(id, 3, &report);

@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use super::{Phase, Server};
-use crate::event::{Done, Timer};
+use crate::event::{ReplyTo, Timer};
 use crate::log;
 use crate::systemd;
 use crate::worker::{WorkerId, list};
 
 /// How much longer than its own deadline a worker may take before it is killed.
-pub(super) const OBEYS: Duration = Duration::from_secs(1);
+pub(super) const KILL_GRACE: Duration = Duration::from_secs(1);
 /// How much longer than ours a worker's deadline is, so that we see what it was doing.
-const NAMED: Duration = Duration::from_millis(50);
+const CUTOFF_MARGIN: Duration = Duration::from_millis(50);
 
 impl Server {
     /// The first time drain; the second time do not wait.
-    pub(super) fn stop(&mut self, done: Option<Done>) {
+    pub(super) fn stop(&mut self, done: Option<ReplyTo>) {
         let again = self.stopping();
         let by_socket = done.is_some();
         self.stopped.extend(done);
@@ -23,7 +23,7 @@ impl Server {
             false => self.drain_all(),
             // `hearth stop` twice only waits twice.
             true if by_socket => {}
-            true => self.insist(),
+            true => self.kill_all(),
         }
     }
 
@@ -46,8 +46,8 @@ impl Server {
         for done in waiting {
             let _ = done.send(Err("the server is stopping".into()));
         }
-        if let Some(rising) = self.rising.take() {
-            self.discard(rising);
+        if let Some(next) = self.next.take() {
+            self.discard(next);
         }
         // Those that leave already, too: now they have less time, and idle connections are not waited for.
         let all: Vec<WorkerId> = self.workers.keys().copied().collect();
@@ -57,8 +57,9 @@ impl Server {
         self.stop_front(deadline);
         // Workers hold copies until they have stopped accepting; ours would keep the port open after that.
         self.sockets = None;
-        self.events.later(deadline + OBEYS * 2, Timer::StopDeadline);
-        self.sweep();
+        self.events
+            .later(deadline + KILL_GRACE * 2, Timer::StopDeadline);
+        self.reap_generations();
     }
 
     /// Tell a worker to leave, name the requests that are cut off if it comes to that, and insist at last.
@@ -70,9 +71,9 @@ impl Server {
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };
-        worker.drain(linger, deadline + NAMED);
+        worker.drain(linger, deadline + CUTOFF_MARGIN);
         self.events.later(deadline, Timer::CutOff(id));
-        self.events.later(deadline + OBEYS, Timer::Kill(id));
+        self.events.later(deadline + KILL_GRACE, Timer::Kill(id));
     }
 
     /// The deadline of a worker that leaves: after this it cannot be asked any more what it was doing.
@@ -91,10 +92,10 @@ impl Server {
 
     /// Workers were killed by now; if anything is left, a zygote hangs.
     pub(super) fn stop_deadline(&mut self) {
-        self.insist();
+        self.kill_all();
     }
 
-    fn insist(&mut self) {
+    fn kill_all(&mut self) {
         log::warning!("not waiting any longer workers={}", self.workers.len());
         for worker in self.workers.values() {
             worker.kill();

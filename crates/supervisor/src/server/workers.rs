@@ -7,9 +7,9 @@ use ipc::{BootFailure, Channel, FromWorker, ToZygote};
 use shm::{Counter, Scoreboard, Snapshot};
 
 use super::Server;
-use super::stopping::OBEYS;
+use super::stopping::KILL_GRACE;
 use crate::event::{Event, Timer};
-use crate::link::{Link, Said};
+use crate::link::{Link, Received};
 use crate::log;
 use crate::signal::{deadly, describe};
 use crate::worker::{State, Worker, WorkerId, list};
@@ -32,15 +32,15 @@ impl Server {
             return;
         };
         match made {
-            Ok((worker, fds, spread)) => {
+            Ok((worker, fds, balancing)) => {
                 self.last_worker += 1;
                 let id = self.last_worker;
                 link.send(
                     ToZygote::Fork {
                         slot,
                         generation: number,
-                        door: worker.door.is_some(),
-                        spread,
+                        has_front: worker.front_channel.is_some(),
+                        balancing,
                     },
                     fds,
                 );
@@ -75,28 +75,31 @@ impl Server {
             board.as_fd().try_clone_to_owned()?,
             self.quarantine.fd.try_clone()?,
         ];
-        let mut door = None;
+        let mut front_channel = None;
         if self.is_balanced() {
             let (front, worker) = Channel::pair()?;
-            door = Some(OwnedFd::from(front));
+            front_channel = Some(OwnedFd::from(front));
             fds.push(worker.into());
         } else if let Some(sockets) = &self.sockets {
             fds.extend(sockets.for_slot(slot)?);
         }
-        let spread = self.spread.as_ref().map(|spread| spread.for_slot(slot));
-        let spread = spread.transpose()?.unwrap_or_default();
-        let number = spread.len() as u32;
-        fds.extend(spread);
+        let balancing = self
+            .balancing
+            .as_ref()
+            .map(|balancing| balancing.for_slot(slot));
+        let balancing = balancing.transpose()?.unwrap_or_default();
+        let number = balancing.len() as u32;
+        fds.extend(balancing);
         let (events, id) = (self.events.clone(), self.last_worker + 1);
-        let link = Link::open(ours, move |said: Said<FromWorker>| {
+        let link = Link::open(ours, move |said: Received<FromWorker>| {
             events.send(Event::Worker(id, said))
         })?;
-        let worker = Worker::new(generation, slot, board, link, door);
+        let worker = Worker::new(generation, slot, board, link, front_channel);
         Ok((worker, fds, number))
     }
 
     pub(super) fn fork_if_empty(&mut self, number: u32, slot: u32) {
-        let serves = self.current == Some(number) || self.rising == Some(number);
+        let serves = self.current == Some(number) || self.next == Some(number);
         let empty = self
             .generations
             .get(&number)
@@ -141,8 +144,8 @@ impl Server {
             self.workers.remove(&id);
         }
         let why = format!("cannot fork a worker for slot {slot}: {message}");
-        if self.rising == Some(number) {
-            return self.fall(number, BootFailure::Failed(why));
+        if self.next == Some(number) {
+            return self.abort_generation(number, BootFailure::Failed(why));
         }
         log::error!("{why} generation={number}");
         self.events.later(
@@ -152,7 +155,7 @@ impl Server {
                 slot,
             },
         );
-        self.sweep();
+        self.reap_generations();
     }
 
     pub(super) fn ready(&mut self, id: WorkerId) {
@@ -170,12 +173,12 @@ impl Server {
             took.as_secs_f64() * 1e3
         );
         self.hand_over(id);
-        self.drain_worn(number, slot);
-        self.rise(number);
+        self.drain_recycled(number, slot);
+        self.promote(number);
     }
 
     /// It has served enough, or a fatal error in PHP broke it: its successor starts, and it serves until that one does.
-    pub(super) fn worn(&mut self, id: WorkerId, reason: &str, broken: bool) {
+    pub(super) fn wants_recycle(&mut self, id: WorkerId, reason: &str, broken: bool) {
         let Some(worker) = self
             .workers
             .get_mut(&id)
@@ -183,7 +186,7 @@ impl Server {
         else {
             return;
         };
-        worker.state = State::Worn;
+        worker.state = State::Recycling;
         let (number, slot, pid) = (
             worker.generation,
             worker.slot,
@@ -206,18 +209,18 @@ impl Server {
     }
 
     /// A successor serves.
-    fn drain_worn(&mut self, number: u32, slot: u32) {
+    fn drain_recycled(&mut self, number: u32, slot: u32) {
         let deadline = self.settings.reload_timeout;
         let is_worn = |worker: &Worker| {
-            worker.state == State::Worn && worker.generation == number && worker.slot == slot
+            worker.state == State::Recycling && worker.generation == number && worker.slot == slot
         };
-        let worn: Vec<WorkerId> = self
+        let recycled: Vec<WorkerId> = self
             .workers
             .iter()
             .filter(|(_, worker)| is_worn(worker))
             .map(|(id, _)| *id)
             .collect();
-        for id in worn {
+        for id in recycled {
             self.drain(id, true, deadline);
         }
     }
@@ -238,7 +241,7 @@ impl Server {
             worker.slot,
             worker.generation
         );
-        self.events.later(deadline + OBEYS, Timer::Kill(id));
+        self.events.later(deadline + KILL_GRACE, Timer::Kill(id));
         self.retire_from_front(id);
         self.replace(id);
     }
@@ -248,8 +251,8 @@ impl Server {
         let Some(worker) = self.workers.get(&id) else {
             return;
         };
-        if self.rising == Some(worker.generation) {
-            self.fall(worker.generation, BootFailure::Failed(message));
+        if self.next == Some(worker.generation) {
+            self.abort_generation(worker.generation, BootFailure::Failed(message));
         } else {
             let pid = worker.pid.unwrap_or_default();
             log::error!(
@@ -264,7 +267,7 @@ impl Server {
         if let Some(mistake) = mistake {
             log::alert!("a worker said something we do not understand: {mistake}");
         }
-        self.events.later(OBEYS, Timer::Kill(id));
+        self.events.later(KILL_GRACE, Timer::Kill(id));
     }
 
     pub(super) fn kill_late(&mut self, id: WorkerId) {
@@ -289,17 +292,17 @@ impl Server {
         let (number, state) = (worker.generation, worker.state);
         if let Some(pid) = worker.pid {
             self.budgets.table.reap(pid);
-            if let Some(spread) = &self.spread {
-                spread.left(worker.slot, pid);
+            if let Some(balancing) = &self.balancing {
+                balancing.left(worker.slot, pid);
             }
         }
         let ended = status.map_or("ended".into(), describe);
         report(worker, status, &ended);
         self.blame(worker, status);
         self.retired.add(&ended_counters(worker));
-        if self.rising == Some(number) && matches!(state, State::Forking | State::Starting) {
+        if self.next == Some(number) && matches!(state, State::Forking | State::Starting) {
             self.workers.remove(&id);
-            return self.fall(
+            return self.abort_generation(
                 number,
                 BootFailure::Failed(format!(
                     "a worker {ended} before it was ready; what it said is above"
@@ -311,7 +314,7 @@ impl Server {
         }
         self.workers.remove(&id);
         self.pools_left(id);
-        self.sweep();
+        self.reap_generations();
     }
 
     /// It may have died of the request that computed: one that two workers died of is not run again for a while.

@@ -14,10 +14,10 @@ use php::Holder;
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
-use crate::descriptors::{self, Descriptor};
+use crate::io::descriptors::{self, Descriptor};
 
 /// The one waiter of the process.
-pub(crate) struct Tokio;
+pub(crate) struct TokioWaiter;
 
 /// Longer than this is as good as for ever, and safe to add to a clock.
 const FOR_EVER: Duration = Duration::from_secs(86_400 * 365);
@@ -194,7 +194,7 @@ fn is_guarded(fd: i32) -> bool {
     fd > 2 && php::on_engine_thread() && php::current_task_id() != 0
 }
 
-impl Waiter for Tokio {
+impl Waiter for TokioWaiter {
     fn can_wait(&self) -> bool {
         php::can_wait()
     }

@@ -1,30 +1,30 @@
-//! The door: through it the front gives this worker a consumer at the dispatcher of each of its threads.
+//! The front channel: through it the front gives this worker a consumer at the dispatcher of each of its threads.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use ipc::{Channel, ToDoor};
+use ipc::{Channel, FrontToWorker};
 use php::Host as _;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_local;
 
-use crate::link::Links;
+use crate::front_link::Links;
 use crate::worker::{Worker, receive};
-use crate::{descriptors, log};
+use crate::{io::descriptors, log};
 
-/// Serve what comes through the door until it is closed.
-pub(crate) fn open(worker: &Rc<Worker>, door: Channel) -> std::io::Result<()> {
-    let door = descriptors::watch(door, Interest::READABLE)?;
-    spawn_local(listen(Rc::clone(worker), door));
+/// Serve what comes through the front channel until it is closed.
+pub(crate) fn open(worker: &Rc<Worker>, front_channel: Channel) -> std::io::Result<()> {
+    let front_channel = descriptors::watch(front_channel, Interest::READABLE)?;
+    spawn_local(listen(Rc::clone(worker), front_channel));
     Ok(())
 }
 
-async fn listen(worker: Rc<Worker>, door: AsyncFd<Channel>) {
+async fn listen(worker: Rc<Worker>, front_channel: AsyncFd<Channel>) {
     let links = Links::open(&worker);
     loop {
-        match receive::<ToDoor>(&door).await {
-            Ok(Some((ToDoor::Serve { consumer }, fds))) => {
+        match receive::<FrontToWorker>(&front_channel).await {
+            Ok(Some((FrontToWorker::Attach { consumer }, fds))) => {
                 serve(&worker, &links, consumer, fds);
             }
             Ok(None) => break,
@@ -36,7 +36,7 @@ async fn listen(worker: Rc<Worker>, door: AsyncFd<Channel>) {
             }
         }
     }
-    worker.door_closed();
+    worker.front_channel_closed();
 }
 
 /// Take the consumer.

@@ -13,14 +13,14 @@ use std::task::{Poll, Waker};
 use relay::RequestKey;
 use tokio::task::spawn_local;
 
-use super::{Link, Links};
+use super::{FrontLink, Links};
 use crate::worker::Worker;
 
 /// One of them.
 #[derive(Default)]
 pub(super) struct Claimer {
     /// What it serves.
-    request: RefCell<Option<(Rc<Link>, RequestKey)>>,
+    request: RefCell<Option<(Rc<FrontLink>, RequestKey)>>,
     /// Files of that request, once the front has sent them.
     files: RefCell<Option<Vec<OwnedFd>>>,
     leads: Cell<bool>,
@@ -46,9 +46,9 @@ impl Claimer {
         }
     }
 
-    fn serves(&self, link: &Link, number: u32) -> bool {
+    fn serves(&self, link: &FrontLink, number: u32) -> bool {
         let request = self.request.borrow();
-        let is_its = |(its, key): &(Rc<Link>, RequestKey)| {
+        let is_its = |(its, key): &(Rc<FrontLink>, RequestKey)| {
             std::ptr::eq(&raw const **its, link) && key.seq == number
         };
         request.as_ref().is_some_and(is_its)
@@ -83,7 +83,7 @@ impl Claimers {
     }
 
     /// The files of the request of this number have come.
-    pub(super) fn give_files(&self, link: &Link, number: u32, files: Vec<OwnedFd>) {
+    pub(super) fn give_files(&self, link: &FrontLink, number: u32, files: Vec<OwnedFd>) {
         let all = self.all.borrow();
         if let Some(claimer) = all.iter().find(|claimer| claimer.serves(link, number)) {
             claimer.files.replace(Some(files));
@@ -130,7 +130,7 @@ async fn run(worker: Rc<Worker>, links: Rc<Links>, claimer: Rc<Claimer>) {
     }
 }
 
-async fn serve(worker: &Rc<Worker>, link: Rc<Link>, claimer: &Rc<Claimer>, key: RequestKey) {
+async fn serve(worker: &Rc<Worker>, link: Rc<FrontLink>, claimer: &Rc<Claimer>, key: RequestKey) {
     let links = &link.all;
     let claimers = &links.claimers;
     claimer.request.replace(Some((Rc::clone(&link), key)));

@@ -11,17 +11,17 @@ use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task};
 use shm::{Begins, Counter, Suspect, Ticket};
 use tokio::task::spawn_local;
 
-use crate::answer::{Answer, convert, plain, send_file};
-use crate::body::ResponseBody;
 use crate::classic::Plan;
-use crate::link::Passage;
+use crate::front_link::EndSignal;
 use crate::quarantine;
 use crate::queue::{self, Queued};
 use crate::receive;
+use crate::response::{HttpResponse, convert, plain, send_file};
+use crate::response_body::ResponseBody;
 use crate::worker::Worker;
 
 /// One request being answered. Dropping it means that the client is gone.
-pub(crate) struct Answering {
+pub(crate) struct RequestFuture {
     worker: Rc<Worker>,
     request: Rc<Request>,
     /// `None` before it has begun, once it has ended, or while it goes on elsewhere.
@@ -33,7 +33,7 @@ pub(crate) struct Answering {
     /// What it runs, in classic mode, until it begins.
     script: Option<Rc<Script>>,
     /// If the front asks.
-    passage: Option<Rc<Passage>>,
+    end_signal: Option<Rc<EndSignal>>,
 }
 
 enum Phase {
@@ -43,7 +43,7 @@ enum Phase {
     Queued(Queued),
     Running,
     /// It needs no PHP.
-    Planned(Option<Box<Answer>>),
+    Static(Option<Box<HttpResponse>>),
 }
 
 type Receiving = Pin<Box<dyn Future<Output = Result<(), BodyError>>>>;
@@ -58,7 +58,11 @@ fn prefer_target_host(head: &mut RequestHead) {
 }
 
 /// The answer to what need not reach PHP, which counts all the same.
-pub(crate) fn refused(worker: &Worker, client: &Client, head: &RequestHead) -> Option<Answer> {
+pub(crate) fn refused(
+    worker: &Worker,
+    client: &Client,
+    head: &RequestHead,
+) -> Option<HttpResponse> {
     let (status, why) = refusal(worker, head)?;
     worker.count(status);
     worker.tell(&Refused::new(status, why, head), client);
@@ -96,27 +100,27 @@ fn why_refused(status: u16, head: &RequestHead) -> Option<&'static str> {
     }
 }
 
-impl Answering {
+impl RequestFuture {
     pub(crate) fn new(
         worker: Rc<Worker>,
         client: Rc<Client>,
         id: u64,
         mut head: RequestHead,
         body: Option<Box<dyn BodySource>>,
-        passage: Option<Rc<Passage>>,
-    ) -> Answering {
+        end_signal: Option<Rc<EndSignal>>,
+    ) -> RequestFuture {
         prefer_target_host(&mut head);
         let plan = worker.classic.as_ref().map(|classic| classic.plan(&head));
-        if let Some(Plan::Answer(answer)) = &plan
+        if let Some(Plan::HttpResponse(answer)) = &plan
             && let Some(why) = why_refused(answer.head.status, &head)
         {
             worker.tell(&Refused::new(answer.head.status, why, &head), &client);
         }
         let limit = if plan.is_some() { 0 } else { worker.body_limit };
         // What comes from a front is complete.
-        let comes = body.is_some() && passage.is_none();
+        let comes = body.is_some() && end_signal.is_none();
         let request = Request::new(head, id, client, body, limit);
-        let mut this = Answering {
+        let mut this = RequestFuture {
             worker,
             request,
             task: None,
@@ -125,12 +129,12 @@ impl Answering {
             watched: false,
             phase: Phase::Running,
             script: None,
-            passage,
+            end_signal,
         };
         match plan {
-            Some(Plan::Answer(answer)) => {
+            Some(Plan::HttpResponse(answer)) => {
                 this.announce();
-                this.phase = Phase::Planned(Some(Box::new(answer)));
+                this.phase = Phase::Static(Some(Box::new(answer)));
                 return this;
             }
             Some(Plan::Run(script)) => this.script = Some(script),
@@ -152,12 +156,12 @@ impl Answering {
     /// To the scoreboard.
     fn announce(&mut self) {
         // What the front gives is whole.
-        let body = self.request.body_here(self.passage.is_some());
+        let body = self.request.body_here(self.end_signal.is_some());
         let head = self.request.head();
         let again = self
-            .passage
+            .end_signal
             .as_ref()
-            .is_some_and(|passage| passage.again.get());
+            .is_some_and(|end_signal| end_signal.again.get());
         self.suspect = self.worker.quarantine.suspect(head, &body, again);
         let board = self.worker.host.board.as_ref();
         self.ticket = board.map(|board| board.begin(self.begins()));
@@ -186,27 +190,27 @@ impl Answering {
     fn enter(&mut self) {
         self.announce();
         let worker = &self.worker;
-        if worker.gate.try_enter() {
+        if worker.semaphore.try_acquire() {
             self.begin();
             return;
         }
-        let (gate, host) = (&worker.gate, worker.host);
-        let queued = match self.passage {
-            Some(_) => Ok(Queued::unlimited(gate)),
-            None => worker.queue.join(gate, host),
+        let (semaphore, host) = (&worker.semaphore, worker.host);
+        let queued = match self.end_signal {
+            Some(_) => Ok(Queued::unlimited(semaphore)),
+            None => worker.queue.join(semaphore, host),
         };
         self.phase = match queued {
             Ok(queued) => Phase::Queued(queued),
-            Err(why) => Phase::Planned(Some(Box::new(queue::refused(why, worker.host)))),
+            Err(why) => Phase::Static(Some(Box::new(queue::refused(why, worker.host)))),
         };
     }
 
     /// It is its turn: the time limit counts from here.
     fn begin(&mut self) {
         if let Some(left) = self.worker.quarantine.refuses(self.suspect) {
-            self.worker.gate.leave();
+            self.worker.semaphore.release();
             self.worker.host.count(Counter::Quarantined);
-            self.phase = Phase::Planned(Some(Box::new(quarantine::refused(left))));
+            self.phase = Phase::Static(Some(Box::new(quarantine::refused(left))));
             return;
         }
         self.request.set_deadline(self.worker.deadline());
@@ -245,8 +249,8 @@ impl Answering {
     fn detach(&mut self, status: u16) {
         self.watch();
         let Some(task) = self.task.take() else { return };
-        if let Some(passage) = &self.passage {
-            passage.goes_on();
+        if let Some(end_signal) = &self.end_signal {
+            end_signal.goes_on();
         }
         let ticket = self.ticket.take();
         spawn_local(finish(
@@ -254,11 +258,11 @@ impl Answering {
             Rc::clone(&self.request),
             Rc::clone(&self.worker),
             (ticket, status),
-            self.passage.take(),
+            self.end_signal.take(),
         ));
     }
 
-    fn answer(&mut self, response: Response) -> Answer {
+    fn answer(&mut self, response: Response) -> HttpResponse {
         let mut answer = match self.request.body_error() {
             Some(error) => self.refuse(error),
             None => {
@@ -266,16 +270,16 @@ impl Answering {
                 convert(response, self.worker.classic.is_some(), is_head)
             }
         };
-        if self.passage.is_none() {
-            answer = answer.map(|body| body.bounded(&self.worker.gate));
+        if self.end_signal.is_none() {
+            answer = answer.map(|body| body.bounded(&self.worker.semaphore));
         }
-        self.name_writer(&mut answer);
-        self.settle(&mut answer);
+        self.cancel_on_hangup(&mut answer);
+        self.finish_response(&mut answer);
         answer
     }
 
     /// Whatever PHP made of what came of the body: it is not what was sent.
-    fn refuse(&self, error: BodyError) -> Answer {
+    fn refuse(&self, error: BodyError) -> HttpResponse {
         let (status, why) = (error.status(), error.text());
         let refused = Refused::new(status, why, self.request.head());
         self.worker.tell(&refused, self.request.client());
@@ -286,7 +290,7 @@ impl Answering {
 
     /// Whom a streamed answer ends when its client leaves: nobody where it was for HEAD, because then its body is
     /// dropped anyway, nor in classic mode, where a script learns of it when it sends something.
-    fn name_writer(&self, answer: &mut Answer) {
+    fn cancel_on_hangup(&self, answer: &mut HttpResponse) {
         if let ResponseBody::Stream(pipe) = &mut answer.body
             && let Some(task) = &self.task
             && self.worker.classic.is_none()
@@ -297,8 +301,8 @@ impl Answering {
     }
 
     /// The answer goes out: who has to know what follows from it.
-    fn settle(&mut self, answer: &mut Answer) {
-        if self.passage.is_none() && self.worker.is_draining() {
+    fn finish_response(&mut self, answer: &mut HttpResponse) {
+        if self.end_signal.is_none() && self.worker.is_draining() {
             answer.head.fields.set("Connection", "close");
         }
         self.detach(answer.head.status);
@@ -310,12 +314,12 @@ impl Answering {
     }
 
     /// The answer, if the task has come that far.
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<HttpResponse> {
         let ended = self.run(context);
         if let Some(response) = self.request.take_response() {
             if let Body::File(path) = response.body {
                 let mut answer = send_file(&self.request, &path, response.head);
-                self.settle(&mut answer);
+                self.finish_response(&mut answer);
                 return Poll::Ready(answer);
             }
             return Poll::Ready(self.answer(response));
@@ -324,11 +328,11 @@ impl Answering {
             return Poll::Pending;
         }
         let mut answer = plain(500, "Internal Server Error\n");
-        self.settle(&mut answer);
+        self.finish_response(&mut answer);
         Poll::Ready(answer)
     }
 
-    fn poll_phase(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+    fn poll_phase(&mut self, context: &mut Context<'_>) -> Poll<HttpResponse> {
         match &mut self.phase {
             Phase::Body(receiving) => {
                 if let Err(error) = ready!(receiving.as_mut().poll(context)) {
@@ -346,15 +350,15 @@ impl Answering {
                     }
                     Err(why) => {
                         let answer = queue::refused(why, self.worker.host);
-                        self.phase = Phase::Planned(Some(Box::new(answer)));
+                        self.phase = Phase::Static(Some(Box::new(answer)));
                     }
                 }
                 self.poll_phase(context)
             }
             Phase::Running => self.poll_answer(context),
-            Phase::Planned(answer) => {
+            Phase::Static(answer) => {
                 let mut answer = *answer.take().expect("a future is not polled after its end");
-                self.settle(&mut answer);
+                self.finish_response(&mut answer);
                 Poll::Ready(answer)
             }
         }
@@ -381,8 +385,8 @@ fn ended_request(request: &Rc<Request>, worker: &Rc<Worker>, broken: bool) {
     } else {
         request.end();
     }
-    worker.gate.leave();
-    worker.look_at_wear();
+    worker.semaphore.release();
+    worker.check_recycle();
     if let Some(rest) = request.take_unread() {
         spawn_local(discard(rest));
     }
@@ -413,26 +417,26 @@ async fn finish(
     request: Rc<Request>,
     worker: Rc<Worker>,
     (ticket, status): (Option<Ticket>, u16),
-    passage: Option<Rc<Passage>>,
+    end_signal: Option<Rc<EndSignal>>,
 ) {
     std::future::poll_fn(|context| poll_watched(&mut task, &request, &worker, context)).await;
     ended_request(&request, &worker, task.is_broken());
     worker.finished(ticket, status);
     worker.host.changed.notify_waiters();
-    if let Some(passage) = passage {
-        passage.ended();
+    if let Some(end_signal) = end_signal {
+        end_signal.ended();
     }
 }
 
-impl Future for Answering {
-    type Output = Answer;
+impl Future for RequestFuture {
+    type Output = HttpResponse;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.get_mut().poll_phase(context)
     }
 }
 
-impl Drop for Answering {
+impl Drop for RequestFuture {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             if self.worker.classic.is_some() || task.ignores_client() {

@@ -164,7 +164,7 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
         true,
         true,
     );
-    crate::waiter::interruptible();
+    crate::io::waiter::interruptible();
     let mut script = match Cli::start(run, &argv) {
         Ok(script) => script,
         Err(error) => {

@@ -14,7 +14,7 @@ use shm::ConnectionCounts;
 const PARTNERS: u32 = 32;
 
 #[derive(Debug)]
-pub(crate) struct Spread {
+pub(crate) struct Balancing {
     table: ConnectionCounts,
     fd: OwnedFd,
     inboxes: Vec<Inbox>,
@@ -26,11 +26,11 @@ struct Inbox {
     take: Channel,
 }
 
-impl Spread {
-    pub(crate) fn new(slots: u32) -> io::Result<Spread> {
+impl Balancing {
+    pub(crate) fn new(slots: u32) -> io::Result<Balancing> {
         let fd = ConnectionCounts::create(slots)?;
         let inbox = |_| Channel::pair().map(|(give, take)| Inbox { give, take });
-        Ok(Spread {
+        Ok(Balancing {
             table: ConnectionCounts::map(&fd)?,
             fd,
             inboxes: (0..slots).map(inbox).collect::<io::Result<_>>()?,

@@ -3,8 +3,9 @@
 //!
 //! As many requests at a time as `workers.concurrency` says, each to its end, what it does after its response included.
 
-mod answer;
+pub(crate) mod attach;
 mod claimers;
+mod deliver;
 mod request;
 
 use std::cell::{Cell, RefCell};
@@ -26,11 +27,11 @@ use tokio::task::{spawn_local, yield_now};
 
 use self::claimers::{Claimer, Claimers};
 use self::request::Received;
-use crate::answer::Answer;
-use crate::handler::{Answering, refused};
 use crate::host::ProcessHost;
+use crate::request::{RequestFuture, refused};
+use crate::response::HttpResponse;
 use crate::worker::Worker;
-use crate::{descriptors, log};
+use crate::{io::descriptors, log};
 
 /// After so long without a look at the descriptors they are looked at before the next request is claimed: what becomes
 /// ready goes first. Where all requests wait for something of the front's only, seldom is enough.
@@ -40,7 +41,7 @@ const LOOK_ALONE: Duration = Duration::from_millis(1);
 /// What ties this worker to the front: one link to each of its threads, and what serves them all.
 pub(crate) struct Links {
     host: &'static ProcessHost,
-    queues: Queues<Link>,
+    queues: Queues<FrontLink>,
     claimers: Claimers,
     /// The leader, while there is nothing to claim.
     waiting: RefCell<Option<Waker>>,
@@ -55,21 +56,21 @@ pub(crate) struct Links {
 }
 
 /// What ties this worker to one thread of the front.
-pub(crate) struct Link {
+pub(crate) struct FrontLink {
     all: Rc<Links>,
     consumer: Consumer,
     /// Ends with the front; what does not fit in a slot goes through it, a piece at a time.
     stream: UnixStream,
     writing: Mutex<()>,
     /// What wakes us, and the front.
-    bell: AsyncFd<OwnedFd>,
+    eventfd: AsyncFd<OwnedFd>,
     front: OwnedFd,
     is_gone: Cell<bool>,
     /// [`Consumer::signals`] of the last look.
     signals: Cell<u64>,
 }
 
-impl AsRef<Consumer> for Link {
+impl AsRef<Consumer> for FrontLink {
     fn as_ref(&self) -> &Consumer {
         &self.consumer
     }
@@ -77,14 +78,14 @@ impl AsRef<Consumer> for Link {
 
 /// Between a request and what waits for its end.
 #[derive(Default)]
-pub(crate) struct Passage {
+pub(crate) struct EndSignal {
     goes_on: Cell<bool>,
     /// A worker has died with it.
     pub(crate) again: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
 
-impl Passage {
+impl EndSignal {
     /// The request goes on without its response.
     pub(crate) fn goes_on(&self) {
         self.goes_on.set(true);
@@ -148,16 +149,16 @@ impl Links {
         links
     }
 
-    /// Take this consumer too. `files`: those of [`ipc::ToDoor::Serve`].
+    /// Take this consumer too. `files`: those of [`ipc::FrontToWorker::Attach`].
     pub(crate) fn add(self: &Rc<Self>, consumer: u16, files: Vec<OwnedFd>) -> io::Result<()> {
-        let link = Rc::new(Link::new(self, consumer, files)?);
+        let link = Rc::new(FrontLink::new(self, consumer, files)?);
         self.queues.add(Rc::clone(&link), self.claimers.room());
         spawn_local(Rc::clone(self).serve(link));
         Ok(())
     }
 
     /// Until the front is gone. What it has asked for is not wanted any more then.
-    async fn serve(self: Rc<Self>, link: Rc<Link>) {
+    async fn serve(self: Rc<Self>, link: Rc<FrontLink>) {
         poll_fn(|context| link.poll_front(context)).await;
         link.is_gone.set(true);
         self.queues.remove(&link);
@@ -167,7 +168,7 @@ impl Links {
     // ---- the next request ----
 
     /// The leader's next request.
-    async fn next(&self) -> (Rc<Link>, RequestKey) {
+    async fn next(&self) -> (Rc<FrontLink>, RequestKey) {
         loop {
             self.give_way().await;
             if let Some(found) = self.claim() {
@@ -177,7 +178,7 @@ impl Links {
         }
     }
 
-    fn claim(&self) -> Option<(Rc<Link>, RequestKey)> {
+    fn claim(&self) -> Option<(Rc<FrontLink>, RequestKey)> {
         match self.host.is_leaving() {
             true => None,
             false => self.queues.claim(),
@@ -237,17 +238,17 @@ impl Links {
     }
 }
 
-impl Link {
-    fn new(all: &Rc<Links>, consumer: u16, files: Vec<OwnedFd>) -> io::Result<Link> {
-        let Ok([memory, stream, bell, front]) = <[OwnedFd; 4]>::try_from(files) else {
+impl FrontLink {
+    fn new(all: &Rc<Links>, consumer: u16, files: Vec<OwnedFd>) -> io::Result<FrontLink> {
+        let Ok([memory, stream, eventfd, front]) = <[OwnedFd; 4]>::try_from(files) else {
             return Err(io::Error::other("a consumer came without its descriptors"));
         };
-        Ok(Link {
+        Ok(FrontLink {
             all: Rc::clone(all),
             consumer: Consumer::take(&memory, consumer)?,
             stream: UnixStream::from_std(stream.into())?,
             writing: Mutex::new(()),
-            bell: descriptors::watch(bell, Interest::READABLE)?,
+            eventfd: descriptors::watch(eventfd, Interest::READABLE)?,
             front,
             is_gone: Cell::new(false),
             signals: Cell::new(0),
@@ -301,7 +302,7 @@ impl Link {
     /// Whether the front has rung since the last look.
     fn poll_bell(&self, context: &mut Context<'_>) -> bool {
         let mut rang = false;
-        while let Poll::Ready(ready) = self.bell.poll_read_ready(context) {
+        while let Poll::Ready(ready) = self.eventfd.poll_read_ready(context) {
             rang = true;
             if let Ok(mut ready) = ready {
                 // It is not read: each ring is an event of its own.
@@ -342,29 +343,30 @@ impl Link {
             body,
             is_retry,
         } = received;
-        let passage = Rc::new(Passage::default());
-        passage.again.set(is_retry);
+        let end_signal = Rc::new(EndSignal::default());
+        end_signal.again.set(is_retry);
         let is_head = head.is_head();
         let answer = match refused(worker, &client, &head) {
             Some(answer) => Some(answer),
             None => {
-                let (worker, passage) = (Rc::clone(worker), Rc::clone(&passage));
-                let answering = Answering::new(worker, client, id, head, body, Some(passage));
+                let (worker, end_signal) = (Rc::clone(worker), Rc::clone(&end_signal));
+                let answering =
+                    RequestFuture::new(worker, client, id, head, body, Some(end_signal));
                 self.run(key, answering).await
             }
         };
         let ended = match answer {
-            Some(answer) => self.deliver(key, answer, is_head, &passage).await,
+            Some(answer) => self.deliver(key, answer, is_head, &end_signal).await,
             None => false,
         };
         if !ended {
-            passage.until_ended().await;
+            end_signal.until_ended().await;
             self.tell(self.consumer.end(key));
         }
     }
 
     /// Until it is answered; `None` if its client has left.
-    async fn run(&self, key: RequestKey, mut answering: Answering) -> Option<Answer> {
+    async fn run(&self, key: RequestKey, mut answering: RequestFuture) -> Option<HttpResponse> {
         poll_fn(|context| {
             if let Poll::Ready(answer) = Pin::new(&mut answering).poll(context) {
                 return Poll::Ready(Some(answer));

@@ -9,7 +9,7 @@ use http1::{Body, BodyError, Incoming};
 use php::{BodySource, Cancel, Pipe};
 use site::FileBody;
 
-use crate::gate::Gate;
+use crate::semaphore::LocalSemaphore;
 use crate::unread::{PIECE, Unread};
 
 /// A request's body on its way to PHP.
@@ -25,19 +25,19 @@ impl BodySource for RequestBody {
 pub(crate) enum ResponseBody {
     Full(Option<Bytes>),
     Large(Box<Unread>),
-    Stream(Hanging),
+    Stream(StreamBody),
     File(Box<FileBody>),
 }
 
 /// A pipe that ends the writing task when the connection drops it before its end: the client is gone.
-pub(crate) struct Hanging {
+pub(crate) struct StreamBody {
     pipe: Rc<Pipe>,
     writer: Option<Box<dyn Fn(Cancel)>>,
 }
 
-impl Hanging {
-    pub(crate) fn new(pipe: Rc<Pipe>) -> Hanging {
-        Hanging { pipe, writer: None }
+impl StreamBody {
+    pub(crate) fn new(pipe: Rc<Pipe>) -> StreamBody {
+        StreamBody { pipe, writer: None }
     }
 
     /// `cancel` ends what the writing task waits for; otherwise it learns of the end when it writes again.
@@ -46,7 +46,7 @@ impl Hanging {
     }
 }
 
-impl Drop for Hanging {
+impl Drop for StreamBody {
     fn drop(&mut self) {
         if self.pipe.hang_up()
             && let Some(cancel) = &self.writer
@@ -66,10 +66,10 @@ impl ResponseBody {
     }
 
     /// The same; what is large leaves PHP's memory if its client is slow.
-    pub(crate) fn bounded(self, gate: &Rc<Gate>) -> ResponseBody {
+    pub(crate) fn bounded(self, semaphore: &Rc<LocalSemaphore>) -> ResponseBody {
         match self {
             ResponseBody::Full(Some(bytes)) if bytes.len() > PIECE => {
-                ResponseBody::Large(Box::new(Unread::new(bytes, gate)))
+                ResponseBody::Large(Box::new(Unread::new(bytes, semaphore)))
             }
             body => body,
         }

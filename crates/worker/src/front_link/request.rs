@@ -11,7 +11,7 @@ use relay::Endpoints;
 use relay::RequestKey;
 use relay::frame::{Payload, RequestFrame, StreamFrame};
 
-use super::Link;
+use super::FrontLink;
 use super::claimers::Claimer;
 use crate::connection::tcp_client;
 use crate::log;
@@ -27,7 +27,7 @@ pub(super) struct Received {
     pub(super) is_retry: bool,
 }
 
-impl Link {
+impl FrontLink {
     /// What the front wrote; `None` if its client has left.
     pub(super) async fn receive(&self, claimer: &Claimer, key: RequestKey) -> Option<Received> {
         let mut bytes = self.all.buffer.take();

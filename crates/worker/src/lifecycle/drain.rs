@@ -22,25 +22,25 @@ const FATAL: &str = "a fatal error in PHP";
 
 /// How it leaves.
 #[derive(Clone, Copy)]
-pub(crate) struct Leaving {
+pub(crate) struct Draining {
     /// Idle connections may still ask for something, for a moment.
     pub(crate) linger: bool,
     /// When what still runs is given up.
     until: Instant,
 }
 
-impl Leaving {
-    fn new(drain: Drain) -> Leaving {
+impl Draining {
+    fn new(drain: Drain) -> Draining {
         let time = Duration::try_from_secs_f64(drain.deadline).unwrap_or(NO_END);
-        Leaving {
+        Draining {
             linger: drain.linger,
             until: Instant::now() + time.min(NO_END),
         }
     }
 
     /// Told twice: no later than either says.
-    fn and(self, other: Leaving) -> Leaving {
-        Leaving {
+    fn tighten(self, other: Draining) -> Draining {
+        Draining {
             linger: self.linger && other.linger,
             until: self.until.min(other.until),
         }
@@ -48,7 +48,7 @@ impl Leaving {
 }
 
 /// Serve until the supervisor says to drain or is gone, or a fatal error has left nothing to serve with.
-pub(crate) async fn until_told(
+pub(crate) async fn run_until_drained(
     worker: &Worker,
     channel: &Rc<AsyncFd<Channel>>,
 ) -> Result<(), String> {
@@ -56,7 +56,7 @@ pub(crate) async fn until_told(
         let sent = channel.get_ref().send(&what, &[]);
         sent.map_err(|error| error.to_string())
     };
-    let mut is_worn = false;
+    let mut wants_recycle = false;
     loop {
         // Before the looks: what happens from here on is not missed, also when a message comes at the same moment.
         let changed = worker.host.changed.notified();
@@ -72,15 +72,15 @@ pub(crate) async fn until_told(
             );
             return Ok(());
         }
-        if let Some(worn) = why_replaced(worker).filter(|_| !is_worn) {
-            is_worn = true;
-            say(worn)?;
+        if let Some(recycle) = why_replaced(worker).filter(|_| !wants_recycle) {
+            wants_recycle = true;
+            say(recycle)?;
         }
         let message = tokio::select! {
             message = receive(channel) => message?,
             () = changed => continue,
         };
-        if obey(worker, channel, message.map(|(message, _)| message)) {
+        if handle_message(worker, channel, message.map(|(message, _)| message)) {
             return Ok(());
         }
     }
@@ -91,15 +91,18 @@ fn why_replaced(worker: &Worker) -> Option<FromWorker> {
     let broken = worker.host.is_broken.get();
     let reason = match broken {
         true => Some(FATAL.to_owned()),
-        false => worker.wear.reason().or_else(|| worker.host.why_it_leaves()),
+        false => worker
+            .recycle
+            .reason()
+            .or_else(|| worker.host.why_it_leaves()),
     };
-    reason.map(|reason| FromWorker::Worn { reason, broken })
+    reason.map(|reason| FromWorker::WantsRecycle { reason, broken })
 }
 
 fn begin_drain(worker: &Worker, drain: Drain) {
-    let (leaving, before) = (Leaving::new(drain), worker.leaving.get());
-    let leaving = before.map_or(leaving, |before| before.and(leaving));
-    worker.leaving.set(Some(leaving));
+    let (draining, before) = (Draining::new(drain), worker.draining.get());
+    let draining = before.map_or(draining, |before| before.tighten(draining));
+    worker.draining.set(Some(draining));
     if before.is_some() {
         return;
     }
@@ -108,7 +111,7 @@ fn begin_drain(worker: &Worker, drain: Drain) {
         .borrow_mut()
         .drain(..)
         .for_each(|listener| listener.abort());
-    if let Some(spread) = &worker.spread {
+    if let Some(spread) = &worker.balancer {
         spread.leave(drain.linger);
     }
     worker.awake.notify_one();
@@ -116,7 +119,11 @@ fn begin_drain(worker: &Worker, drain: Drain) {
 }
 
 /// Do as told; whether that was to drain. Without a supervisor there is nobody to work for.
-fn obey(worker: &Worker, channel: &Rc<AsyncFd<Channel>>, message: Option<ToWorker>) -> bool {
+fn handle_message(
+    worker: &Worker,
+    channel: &Rc<AsyncFd<Channel>>,
+    message: Option<ToWorker>,
+) -> bool {
     let drain = match message {
         Some(ToWorker::Drain(drain)) => drain,
         Some(ToWorker::Pools) => {
@@ -153,15 +160,15 @@ async fn drained(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> bool {
     let mut is_done = pin!(until(worker, Worker::is_done));
     let mut is_told = true;
     loop {
-        let Some(leaving) = worker.leaving.get() else {
+        let Some(draining) = worker.draining.get() else {
             return true;
         };
         tokio::select! {
             () = &mut is_done => return true,
-            () = sleep_until(leaving.until) => return false,
+            () = sleep_until(draining.until) => return false,
             message = receive(channel), if is_told => {
                 is_told = matches!(message, Ok(Some(_)));
-                obey(worker, channel, message.ok().flatten().map(|(message, _)| message));
+                handle_message(worker, channel, message.ok().flatten().map(|(message, _)| message));
             }
         }
     }

@@ -18,19 +18,19 @@ const SLOW_TICK: Duration = Duration::from_secs(1);
 const LINGER: u64 = 2_000;
 
 /// Whether what runs here computes for long before it waits again.
-struct Habit {
+struct SliceTuner {
     computes: bool,
     cpu: Duration,
     resumed: u64,
 }
 
-impl Habit {
+impl SliceTuner {
     /// From so long on, others that are woken had better go first; below, each such change costs more than it brings.
     const LONG: Duration = Duration::from_millis(1);
 
-    fn new() -> Habit {
+    fn new() -> SliceTuner {
         hook::give_way_to_the_woken(true);
-        Habit {
+        SliceTuner {
             computes: true,
             cpu: Duration::ZERO,
             resumed: 0,
@@ -44,11 +44,11 @@ impl Habit {
         if times == 0 {
             return;
         }
-        let computes = (cpu - self.cpu) / times >= Habit::LONG;
+        let computes = (cpu - self.cpu) / times >= SliceTuner::LONG;
         if computes != self.computes {
             hook::give_way_to_the_woken(computes);
         }
-        *self = Habit {
+        *self = SliceTuner {
             computes,
             cpu,
             resumed,
@@ -57,7 +57,7 @@ impl Habit {
 }
 
 pub(crate) async fn run(worker: Rc<Worker>) {
-    let mut habit = Habit::new();
+    let mut tuner = SliceTuner::new();
     loop {
         if worker.is_quiet() {
             worker.awake.notified().await;
@@ -69,14 +69,14 @@ pub(crate) async fn run(worker: Rc<Worker>) {
             // A first waiting request makes the tick shorter.
             () = worker.awake.notified(), if !fast => continue,
         }
-        habit.look();
+        tuner.look();
         worker.end_overdue();
         worker.connections.close_silent(&patience(&worker));
     }
 }
 
 fn patience(worker: &Worker) -> Patience {
-    let leaving = worker.leaving.get();
-    let leaving = leaving.map(|leaving| if leaving.linger { LINGER } else { 0 });
-    Patience::new(&worker.http, leaving)
+    let draining = worker.draining.get();
+    let draining = draining.map(|draining| if draining.linger { LINGER } else { 0 });
+    Patience::new(&worker.http, draining)
 }

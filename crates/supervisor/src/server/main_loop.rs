@@ -17,13 +17,17 @@ use crate::sockets::Sockets;
 use crate::{admin, boot, control, systemd};
 
 /// Reads the settings again, for a reload.
-pub type Reread = Box<dyn Fn() -> Result<Settings, String>>;
+pub type ReloadSettings = Box<dyn Fn() -> Result<Settings, String>>;
 
 /// Serve until told to stop. `build` is the build id of this program.
 ///
 /// # Errors
 /// If it cannot start; then nothing is left running.
-pub fn run(settings: Settings, reread: Reread, build: &'static str) -> Result<(), Error> {
+pub fn run(
+    settings: Settings,
+    reload_settings: ReloadSettings,
+    build: &'static str,
+) -> Result<(), Error> {
     log::set_level(settings.log_level);
     if !boot::app_exists(&settings) {
         return Err(Error::NoApp(settings.app));
@@ -33,7 +37,7 @@ pub fn run(settings: Settings, reread: Reread, build: &'static str) -> Result<()
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(serve(settings, reread, build))
+    runtime.block_on(serve(settings, reload_settings, build))
 }
 
 /// PHP runs as the user of this process.
@@ -50,7 +54,11 @@ fn check_user(settings: &Settings) -> Result<(), Error> {
     Ok(())
 }
 
-async fn serve(settings: Settings, reread: Reread, build: &'static str) -> Result<(), Error> {
+async fn serve(
+    settings: Settings,
+    reload_settings: ReloadSettings,
+    build: &'static str,
+) -> Result<(), Error> {
     let (sender, mut happened) = unbounded_channel();
     let events = Events(sender);
     watch_signals(&events)?;
@@ -71,8 +79,16 @@ async fn serve(settings: Settings, reread: Reread, build: &'static str) -> Resul
     };
     log::debug!("control socket path={}", control.path.display());
     let shared = (SharedBudgets::new()?, SharedQuarantine::new()?);
-    let mut server = Server::new(settings, reread, build, sockets, slots, events, shared);
-    server.begin()?;
+    let mut server = Server::new(
+        settings,
+        reload_settings,
+        build,
+        sockets,
+        slots,
+        events,
+        shared,
+    );
+    server.start()?;
     if let Some(address) = admin {
         server.announce_later(format!("hearth: admin on http://{address}"));
     }

@@ -6,19 +6,19 @@ use std::net::{IpAddr, SocketAddr};
 
 /// A process that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
+pub struct PortOwner {
     pub pid: u32,
     pub name: String,
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for PortOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "process {} ({})", self.pid, self.name)
     }
 }
 
 /// The process that listens there; `None` if nobody does or it belongs to another user.
-pub(crate) fn holder(address: SocketAddr) -> Option<Holder> {
+pub(crate) fn port_owner(address: SocketAddr) -> Option<PortOwner> {
     let inodes: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .into_iter()
         .filter_map(|table| fs::read_to_string(table).ok())
@@ -34,7 +34,7 @@ pub(crate) fn holder(address: SocketAddr) -> Option<Holder> {
     // The lowest: a server's parent, not one of its workers.
     let pid = pids.filter(|pid| holds(*pid, &inodes)).min()?;
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    Some(Holder {
+    Some(PortOwner {
         pid,
         name: name.trim().into(),
     })
@@ -92,9 +92,9 @@ mod tests {
                 continue;
             };
             let address = listener.local_addr().unwrap();
-            assert_eq!(holder(address).unwrap().pid, std::process::id());
+            assert_eq!(port_owner(address).unwrap().pid, std::process::id());
             drop(listener);
-            assert_eq!(holder(address), None);
+            assert_eq!(port_owner(address), None);
         }
     }
 }

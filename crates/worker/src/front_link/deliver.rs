@@ -7,18 +7,18 @@ use relay::frame::{ResponseFrame, ResponseHead, ResponsePayload, StreamFrame, pu
 use relay::{RequestKey, SLOT_CAPACITY};
 use std::task::Poll;
 
-use super::{Link, Passage};
-use crate::answer::Answer;
-use crate::body::ResponseBody;
+use super::{EndSignal, FrontLink};
+use crate::response::HttpResponse;
+use crate::response_body::ResponseBody;
 
-impl Link {
+impl FrontLink {
     /// True if that was the end of the request.
     pub(super) async fn deliver(
         &self,
         key: RequestKey,
-        mut answer: Answer,
+        mut answer: HttpResponse,
         is_head: bool,
-        passage: &Passage,
+        end_signal: &EndSignal,
     ) -> bool {
         let (mut fields, mut frame) = self.all.answer.take();
         fields.clear();
@@ -36,7 +36,7 @@ impl Link {
         let ended = match &answer.body {
             ResponseBody::Full(bytes) => {
                 let body = bytes.as_deref().unwrap_or_default();
-                self.deliver_whole(key, head, body, &mut frame, passage)
+                self.deliver_whole(key, head, body, &mut frame, end_signal)
             }
             _ => false,
         };
@@ -57,13 +57,13 @@ impl Link {
         head: ResponseHead<'_>,
         body: &[u8],
         frame: &mut Vec<u8>,
-        passage: &Passage,
+        end_signal: &EndSignal,
     ) -> bool {
         if head.fields.len() + head.reason.len() + body.len() + 64 > SLOT_CAPACITY {
             return false;
         }
         ResponseFrame::Head(head, ResponsePayload::Here(body)).write_to(frame);
-        let ended = !passage.goes_on.get();
+        let ended = !end_signal.goes_on.get();
         self.tell(self.consumer.answer(key, frame, ended));
         ended
     }

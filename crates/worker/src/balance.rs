@@ -1,11 +1,11 @@
-//! Connections spread evenly over the workers of direct dispatch.
+//! Connections balancer evenly over the workers of direct dispatch.
 //!
 //! The kernel deals connections by hash: of 64, one worker of four gets 9 and another 22, and every request of the 22
 //! pays for it. So all see how many each has ([`shm::ConnectionCounts`]), and a worker that accepts one while it has clearly
 //! more than another hands it over before anything is read of it. A connection on its way lies in the inbox of its slot,
 //! of which the supervisor holds both ends: if the worker there dies, its successor finds it.
 //!
-//! Connections that live for one request are not worth the trouble: hand-overs are limited in number (`Credit`), which
+//! Connections that live for one request are not worth the trouble: hand-overs are limited in number (`TokenBucket`), which
 //! costs those that live long nothing.
 
 use std::cell::{Cell, RefCell};
@@ -13,18 +13,18 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use ipc::{Channel, Handed};
+use ipc::{Channel, HandOff};
 use shm::{ConnectionCounts, SlotCount};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::{AbortHandle, spawn_local};
 
 use crate::worker::{Worker, receive};
-use crate::{accept, descriptors, log};
+use crate::{accept, io::descriptors, log};
 use http1::now_ms;
 
 /// One worker's part in it.
-pub(crate) struct Spread {
+pub(crate) struct Balancer {
     table: ConnectionCounts,
     slot: u32,
     pid: u32,
@@ -32,36 +32,36 @@ pub(crate) struct Spread {
     inbox: Cell<Option<Channel>>,
     /// Inboxes of the slots behind this one.
     partners: Vec<Channel>,
-    /// Connections that have a seat.
+    /// Connections that have a guard.
     taken: Cell<u32>,
-    credit: Credit,
+    tokens: TokenBucket,
     listening: RefCell<Option<AbortHandle>>,
 }
 
 /// A connection's; it counts as open here until this is dropped.
-pub(crate) struct Seat(Weak<Spread>);
+pub(crate) struct ConnectionGuard(Weak<Balancer>);
 
-impl Drop for Seat {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        if let Some(spread) = self.0.upgrade() {
-            spread.taken.set(spread.taken.get() - 1);
-            spread.table.take(spread.slot, spread.pid);
+        if let Some(balancer) = self.0.upgrade() {
+            balancer.taken.set(balancer.taken.get() - 1);
+            balancer.table.take(balancer.slot, balancer.pid);
         }
     }
 }
 
 /// How many connections may be handed over now: many at once, few in the long run.
-struct Credit {
+struct TokenBucket {
     left: Cell<u32>,
     since: Cell<u64>,
 }
 
-impl Credit {
+impl TokenBucket {
     const MOST: u32 = 256;
     /// Milliseconds until one more may be.
     const PACE: u64 = 10;
 
-    fn spend(&self, now: u64) -> bool {
+    fn try_take(&self, now: u64) -> bool {
         let earned = now.saturating_sub(self.since.get()) / Self::PACE;
         if earned > 0 {
             self.since.set(now);
@@ -83,22 +83,22 @@ fn is_too_many(mine: u32, least: u32) -> bool {
     mine > least + 1 + least / 16
 }
 
-impl Spread {
+impl Balancer {
     /// From the descriptors that came with `Fork`; `None` without.
-    pub(crate) fn new(slot: u32, fds: Vec<OwnedFd>) -> std::io::Result<Option<Spread>> {
+    pub(crate) fn new(slot: u32, fds: Vec<OwnedFd>) -> std::io::Result<Option<Balancer>> {
         let mut fds = fds.into_iter();
         let (Some(table), Some(inbox)) = (fds.next(), fds.next()) else {
             return Ok(None);
         };
-        Ok(Some(Spread {
+        Ok(Some(Balancer {
             table: ConnectionCounts::map(&table)?,
             slot,
             pid: std::process::id(),
             inbox: Cell::new(Some(Channel::from(inbox))),
             partners: fds.map(Channel::from).collect(),
             taken: Cell::new(0),
-            credit: Credit {
-                left: Cell::new(Credit::MOST),
+            tokens: TokenBucket {
+                left: Cell::new(TokenBucket::MOST),
                 since: Cell::new(now_ms()),
             },
             listening: RefCell::default(),
@@ -131,10 +131,10 @@ impl Spread {
     }
 
     /// Count one more of ours; how many that makes, if anybody counts.
-    fn count(self: &Rc<Self>) -> (Seat, Option<u32>) {
+    fn count(self: &Rc<Self>) -> (ConnectionGuard, Option<u32>) {
         self.taken.set(self.taken.get() + 1);
         (
-            Seat(Rc::downgrade(self)),
+            ConnectionGuard(Rc::downgrade(self)),
             self.table.add(self.slot, self.pid),
         )
     }
@@ -157,12 +157,12 @@ impl Spread {
             return false;
         };
         if !is_too_many(mine, count.connections())
-            || !self.credit.spend(now_ms())
+            || !self.tokens.try_take(now_ms())
             || !self.table.give(slot, count)
         {
             return false;
         }
-        let given = inbox.try_send(&Handed { pid: count.pid() }, &[stream.as_fd()]);
+        let given = inbox.try_send(&HandOff { pid: count.pid() }, &[stream.as_fd()]);
         if given.is_err() {
             // Its inbox is full, or too many descriptors are on their way.
             self.table.take(slot, count.pid());
@@ -170,44 +170,49 @@ impl Spread {
         given.is_ok()
     }
 
-    /// A seat for one that came through the inbox, counted for the process `pid`.
-    fn arrived(self: &Rc<Self>, pid: u32) -> Seat {
+    /// A guard for one that came through the inbox, counted for the process `pid`.
+    fn arrived(self: &Rc<Self>, pid: u32) -> ConnectionGuard {
         if pid == self.pid {
             self.taken.set(self.taken.get() + 1);
-            return Seat(Rc::downgrade(self));
+            return ConnectionGuard(Rc::downgrade(self));
         }
         self.table.take(self.slot, pid);
         self.count().0
     }
 }
 
-/// A connection that this worker has accepted: with its seat here, or `None` when another worker has it now.
-pub(crate) fn keep<S: AsFd>(worker: &Worker, stream: S) -> Option<(S, Option<Seat>)> {
-    let Some(spread) = &worker.spread else {
+/// A connection that this worker has accepted: with its guard here, or `None` when another worker has it now.
+pub(crate) fn accept_or_hand_off<S: AsFd>(
+    worker: &Worker,
+    stream: S,
+) -> Option<(S, Option<ConnectionGuard>)> {
+    let Some(balancer) = &worker.balancer else {
         return Some((stream, None));
     };
-    let (seat, mine) = spread.count();
+    let (guard, mine) = balancer.count();
     match mine {
-        Some(mine) if spread.hand_over(&stream, mine) => return None,
+        Some(mine) if balancer.hand_over(&stream, mine) => return None,
         Some(_) => {}
         // A successor that came and went left nobody in this slot.
         None if !worker.is_draining() => {
-            let taken = spread.taken.get();
-            spread.table.enter_again(spread.slot, spread.pid, taken);
+            let taken = balancer.taken.get();
+            balancer
+                .table
+                .enter_again(balancer.slot, balancer.pid, taken);
         }
         None => {}
     }
-    Some((stream, Some(seat)))
+    Some((stream, Some(guard)))
 }
 
 /// Serve what other workers hand over.
-async fn listen(worker: Rc<Worker>, spread: Rc<Spread>, inbox: AsyncFd<Channel>) {
+async fn listen(worker: Rc<Worker>, balancer: Rc<Balancer>, inbox: AsyncFd<Channel>) {
     loop {
-        match receive::<Handed>(&inbox).await {
-            Ok(Some((Handed { pid }, mut fds))) => {
-                let seat = spread.arrived(pid);
+        match receive::<HandOff>(&inbox).await {
+            Ok(Some((HandOff { pid }, mut fds))) => {
+                let guard = balancer.arrived(pid);
                 // If that fails, the client has hung up meanwhile.
-                let _ = fds.pop().map(|fd| accept::serve(&worker, fd, Some(seat)));
+                let _ = fds.pop().map(|fd| accept::serve(&worker, fd, Some(guard)));
             }
             // The supervisor has gone, and all other workers.
             Ok(None) => return,
@@ -242,14 +247,14 @@ mod tests {
 
     #[test]
     fn credit_is_earned_slowly_and_never_more_than_the_most() {
-        let credit = Credit {
+        let tokens = TokenBucket {
             left: Cell::new(2),
             since: Cell::new(1000),
         };
-        let spend = |at, times| (0..times).filter(|_| credit.spend(at)).count();
+        let spend = |at, times| (0..times).filter(|_| tokens.try_take(at)).count();
         assert_eq!(spend(1000, 5), 2);
-        assert_eq!(spend(1000 + Credit::PACE - 1, 5), 0);
-        assert_eq!(spend(1000 + 3 * Credit::PACE, 5), 3);
-        assert_eq!(spend(1_000_000, 500), Credit::MOST as usize);
+        assert_eq!(spend(1000 + TokenBucket::PACE - 1, 5), 0);
+        assert_eq!(spend(1000 + 3 * TokenBucket::PACE, 5), 3);
+        assert_eq!(spend(1_000_000, 500), TokenBucket::MOST as usize);
     }
 }

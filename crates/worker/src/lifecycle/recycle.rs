@@ -1,4 +1,4 @@
-//! How worn this worker is: after so many requests, or with so much memory of its own, it asks to be replaced.
+//! How recycle this worker is: after so many requests, or with so much memory of its own, it asks to be replaced.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::FileExt;
 
 /// Limits, and how much of them is used up.
-pub(crate) struct Wear {
+pub(crate) struct RecyclePolicy {
     /// Requests left; `None` is no limit.
     requests: Cell<Option<u32>>,
     /// Bytes; 0 is no limit.
@@ -17,15 +17,15 @@ pub(crate) struct Wear {
     reason: RefCell<Option<String>>,
 }
 
-impl Wear {
+impl RecyclePolicy {
     /// `requests` and `memory` as in the settings: 0 is no limit.
-    pub(crate) fn new(requests: u32, memory: u64) -> Wear {
+    pub(crate) fn new(requests: u32, memory: u64) -> RecyclePolicy {
         let statm = (memory > 0)
             .then(|| File::open("/proc/self/statm").ok())
             .flatten();
         let spread = spread();
         let requests = spread(u64::from(requests));
-        Wear {
+        RecyclePolicy {
             requests: Cell::new(
                 (requests > 0).then(|| u32::try_from(requests).unwrap_or(u32::MAX)),
             ),
@@ -36,15 +36,15 @@ impl Wear {
         }
     }
 
-    /// After a request. True the first time that it is worn.
+    /// After a request. True the first time that it is recycle.
     pub(crate) fn look(&self) -> bool {
         if self.reason.borrow().is_some() {
             return false;
         }
         let reason = self.by_requests().or_else(|| self.by_memory());
-        let is_worn = reason.is_some();
+        let wants_recycle = reason.is_some();
         self.reason.replace(reason);
-        is_worn
+        wants_recycle
     }
 
     pub(crate) fn reason(&self) -> Option<String> {
@@ -106,18 +106,18 @@ mod tests {
 
     #[test]
     fn requests_wear_it_out_once() {
-        let wear = Wear::new(1, 0);
+        let wear = RecyclePolicy::new(1, 0);
         assert!(wear.reason().is_none());
         assert!(wear.look());
         assert_eq!(wear.reason().as_deref(), Some("workers.max_requests"));
         assert!(!wear.look(), "said once");
-        let none = Wear::new(0, 0);
+        let none = RecyclePolicy::new(0, 0);
         assert!((0..10_000).all(|_| !none.look()));
     }
 
     #[test]
     fn memory_of_its_own_wears_it_out() {
-        let wear = Wear::new(0, 32 << 20);
+        let wear = RecyclePolicy::new(0, 32 << 20);
         assert!(!wear.look());
         let grown = std::hint::black_box(vec![1u8; 64 << 20]);
         assert!(wear.look(), "{}", grown.len());

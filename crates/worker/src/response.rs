@@ -5,16 +5,16 @@
 use http1::{Fields, Fixed, ResponseHead};
 use php::{Body, Request, Response};
 
-use crate::body::{Hanging, ResponseBody};
+use crate::response_body::{ResponseBody, StreamBody};
 
-pub(crate) type Answer = http1::Response<ResponseBody>;
+pub(crate) type HttpResponse = http1::Response<ResponseBody>;
 
 const HTML: Fixed = Fixed::new("Content-Type: text/html; charset=UTF-8");
 const PLAIN: Fixed = Fixed::new("Content-Type: text/plain; charset=UTF-8");
 
 /// An answer of ours in a few words.
-pub(crate) fn plain(status: u16, text: &'static str) -> Answer {
-    let mut answer = Answer::new(status, ResponseBody::text(text));
+pub(crate) fn plain(status: u16, text: &'static str) -> HttpResponse {
+    let mut answer = HttpResponse::new(status, ResponseBody::text(text));
     answer.head.fields = Fields::fixed(PLAIN);
     answer
 }
@@ -37,7 +37,7 @@ fn take_framing(fields: &mut Fields, whole: bool) {
 
 /// `complete`: PHP has said all that the head is to say, the type too. `is_head`: to a HEAD request, to which a script may say
 /// the length without the body.
-pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> Answer {
+pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> HttpResponse {
     let head = &mut response.head;
     if response.known.framing {
         let is_whole = match &response.body {
@@ -69,10 +69,10 @@ pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> 
             ResponseBody::Full(None)
         }
         Body::Full(bytes) => ResponseBody::full(bytes),
-        Body::Stream(pipe) => ResponseBody::Stream(Hanging::new(pipe)),
+        Body::Stream(pipe) => ResponseBody::Stream(StreamBody::new(pipe)),
         Body::File(_) => unreachable!("files are answered by send_file"),
     };
-    Answer {
+    HttpResponse {
         head: response.head,
         body,
     }
@@ -84,7 +84,7 @@ fn is_untyped(head: &ResponseHead) -> bool {
 }
 
 /// `Response::file()`: what the handler says of it comes last, but for its length: what is sent may be a part.
-pub(crate) fn send_file(request: &Request, path: &str, mut said: ResponseHead) -> Answer {
+pub(crate) fn send_file(request: &Request, path: &str, mut said: ResponseHead) -> HttpResponse {
     let file = match site::StaticFile::open(path.as_ref()) {
         Ok(file) => file,
         Err(error) => {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http1::{Body, Incoming, Life, Options, RequestHead, Response, Service, Version};
+use http1::{Body, ConnectionState, Incoming, Options, RequestHead, Response, Service, Version};
 
 use crate::input::{Input, pieces};
 use crate::memory::Memory;
@@ -53,7 +53,7 @@ fn serve(pieces: &[&[u8]]) -> (Vec<Seen>, Vec<u8>) {
     {
         let mut connection = pin!(http1::serve(
             stream,
-            Rc::new(Life::default()),
+            Rc::new(ConnectionState::default()),
             &seen,
             options
         ));

@@ -1,6 +1,6 @@
 //! Heads of requests.
 
-use http1::{Limits, Refusal, RequestHead, Version};
+use http1::{Limits, ParseError, RequestHead, Version};
 
 use crate::input::{Input, pieces};
 use crate::oracle::{self, Seen};
@@ -59,7 +59,7 @@ fn is_scheme(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_inside)
 }
 
-type Parsed = Result<Option<(RequestHead, usize)>, Refusal>;
+type Parsed = Result<Option<(RequestHead, usize)>, ParseError>;
 
 fn comes_in_pieces(bytes: &[u8], seed: u8, whole: &Parsed) {
     let mut come = 0;

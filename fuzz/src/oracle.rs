@@ -64,7 +64,7 @@ pub fn requests(bytes: &[u8]) -> Vec<Seen> {
     let mut connection = pin!(
         http1::Builder::new()
             .half_close(true)
-            .serve_connection(Wire(bytes.to_vec(), 0), service)
+            .serve_connection(ConnectionIo(bytes.to_vec(), 0), service)
     );
     let mut context = Context::from_waker(Waker::noop());
     // What it wants is always there, so every poll gets it further.
@@ -109,9 +109,9 @@ async fn see(
 }
 
 /// The bytes, and where the next read begins.
-struct Wire(Vec<u8>, usize);
+struct ConnectionIo(Vec<u8>, usize);
 
-impl Read for Wire {
+impl Read for ConnectionIo {
     fn poll_read(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -125,7 +125,7 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl Write for ConnectionIo {
     fn poll_write(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,

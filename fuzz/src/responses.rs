@@ -26,7 +26,7 @@ enum Read {
         status: u16,
         body: Vec<u8>,
     },
-    Bad,
+    ChunkError,
 }
 
 /// The first byte says how the rest is cut, the second whether it answers HEAD.
@@ -75,7 +75,7 @@ fn read(pieces: &[&[u8]], bodiless: bool, cache: &mut HeadCache) -> Read {
                     length: before + used,
                 };
             }
-            Err(_) => return Read::Bad,
+            Err(_) => return Read::ChunkError,
         }
     }
     Read::Unfinished {

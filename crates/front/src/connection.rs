@@ -5,7 +5,8 @@ use std::future::Future;
 use std::rc::Rc;
 
 use http1::{
-    Admission, Incoming, Life, NotAdmitted, Options, Refused, RequestHead, Response, Stream,
+    Admission, ConnectionState, Incoming, NotAdmitted, Options, Rejection, RequestHead, Response,
+    Stream,
 };
 use ipc::FromFront;
 use relay::Endpoints;
@@ -43,7 +44,7 @@ impl http1::Service for Service {
         self.hangup.borrow().goes_on(&self.front.workers)
     }
 
-    fn refused(&self, refused: &Refused<'_>) {
+    fn refused(&self, refused: &Rejection<'_>) {
         if let Some(status) = refused.status {
             self.front.board.answered(status);
         }
@@ -53,9 +54,9 @@ impl http1::Service for Service {
 
 impl Front {
     /// This request's answer is one of our own: for the log, not too often.
-    pub(crate) fn tell(&self, refused: &Refused<'_>, endpoints: &str) {
+    pub(crate) fn tell(&self, refused: &Rejection<'_>, endpoints: &str) {
         let client = Endpoints::parse(endpoints).and_then(|endpoints| endpoints.client);
-        if let Some(message) = self.refusals.line(refused, client) {
+        if let Some(message) = self.rejections.line(refused, client) {
             self.say(&FromFront::Notice { message });
         }
     }
@@ -68,7 +69,7 @@ impl Front {
         head: &RequestHead,
         endpoints: &str,
     ) -> Response<ResponseBody> {
-        self.tell(&Refused::new(status, why, head), endpoints);
+        self.tell(&Rejection::new(status, why, head), endpoints);
         response::plain(status, why)
     }
 }
@@ -85,16 +86,16 @@ pub(crate) fn open(front: Rc<Front>, stream: impl Stream, endpoints: Endpoints) 
         }
         front.board.answered(503);
         front.tell(
-            &Refused::connection(503, full.why()),
+            &Rejection::connection(503, full.why()),
             &endpoints.to_string(),
         );
         return http1::turn_away(stream);
     }
-    let life = Rc::new(Life::default());
-    let key = front.opened(&life, address);
+    let state = Rc::new(ConnectionState::default());
+    let key = front.opened(&state, address);
     drop(admission_lock);
     front.board.count(Counter::ConnectionsOpened, 1);
-    spawn_local(serve(front, stream, endpoints, (life, key)));
+    spawn_local(serve(front, stream, endpoints, (state, key)));
 }
 
 /// Until either side has had enough.
@@ -102,7 +103,7 @@ async fn serve(
     front: Rc<Front>,
     stream: impl Stream,
     endpoints: Endpoints,
-    (life, key): (Rc<Life>, usize),
+    (state, key): (Rc<ConnectionState>, usize),
 ) {
     let service = Service {
         front: Rc::clone(&front),
@@ -110,7 +111,7 @@ async fn serve(
         hangup: RefCell::default(),
     };
     let options = Options::from(&front.http.get());
-    http1::serve(stream, life, &service, options).await;
+    http1::serve(stream, state, &service, options).await;
     front.closed(key);
     front.board.count(Counter::ConnectionsClosed, 1);
 }

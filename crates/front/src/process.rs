@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http1::{Connections, Life, Patience, Refusals, Response};
+use http1::{ConnectionState, Connections, RejectionLog, Response, Timeouts};
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
 use relay::Endpoints;
 use shm::Writer;
@@ -57,7 +57,7 @@ pub(crate) struct Front {
     channel: AsyncFd<Channel>,
     supervisor: Option<Channel>,
     pub(crate) connections: Connections,
-    pub(crate) refusals: Refusals,
+    pub(crate) rejections: RejectionLog,
     listeners: RefCell<Vec<AbortHandle>>,
     draining: Cell<bool>,
     closed: Notify,
@@ -197,7 +197,7 @@ impl Front {
             channel: channel::watch(start.channel)?,
             supervisor: start.supervisor,
             connections: Connections::counted_in(start.thread.connections()),
-            refusals: Refusals::default(),
+            rejections: RejectionLog::default(),
             listeners: RefCell::default(),
             draining: Cell::new(false),
             closed: Notify::new(),
@@ -255,11 +255,11 @@ impl Front {
 
     // ---- connections ----
 
-    pub(crate) fn opened(&self, life: &Rc<Life>, address: Option<IpAddr>) -> usize {
+    pub(crate) fn opened(&self, state: &Rc<ConnectionState>, address: Option<IpAddr>) -> usize {
         if self.is_quiet() {
             self.awake.notify_one();
         }
-        self.connections.opened(life, address)
+        self.connections.opened(state, address)
     }
 
     pub(crate) fn closed(&self, key: usize) {
@@ -273,8 +273,8 @@ impl Front {
         self.connections.is_empty()
     }
 
-    pub(crate) fn patience(&self) -> Patience {
-        Patience::new(&self.http.get(), self.draining.get().then_some(0))
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        Timeouts::new(&self.http.get(), self.draining.get().then_some(0))
     }
 
     // ---- the supervisor ----

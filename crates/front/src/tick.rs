@@ -18,7 +18,7 @@ pub(crate) async fn run(front: Rc<Front>) {
             () = tokio::time::sleep(if draining { DRAINING_TICK } else { TICK }) => {}
             () = front.awake.notified(), if !draining => {}
         }
-        front.connections.close_silent(&front.patience());
+        front.connections.close_silent(&front.timeouts());
         if front.thread.is_to_end_idle() {
             front.connections.end_idle();
         }

@@ -65,7 +65,7 @@ pub(crate) struct Found {
 
 /// It is no body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bad;
+pub(crate) struct ChunkError;
 
 impl Decoder {
     pub(crate) fn new(length: Length) -> Decoder {
@@ -82,7 +82,7 @@ impl Decoder {
     }
 
     /// Look at `input` up to the end of the first piece of the body in it.
-    pub(crate) fn decode(&mut self, input: &[u8]) -> Result<Found, Bad> {
+    pub(crate) fn decode(&mut self, input: &[u8]) -> Result<Found, ChunkError> {
         match self {
             Decoder::Length(left) => {
                 let count = input
@@ -113,14 +113,14 @@ impl Decoder {
                 taken: 0,
                 data: 0..0,
             }),
-            Decoder::Broken => Err(Bad),
+            Decoder::Broken => Err(ChunkError),
         }
     }
 }
 
 impl Chunked {
     /// And whether it was the last of the body.
-    fn decode(&mut self, input: &[u8]) -> Result<(Found, bool), Bad> {
+    fn decode(&mut self, input: &[u8]) -> Result<(Found, bool), ChunkError> {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
             if self.state == State::Data {
@@ -160,7 +160,7 @@ impl Chunked {
     }
 
     /// One byte that is not the body's; true at the end of all.
-    fn step(&mut self, byte: u8) -> Result<bool, Bad> {
+    fn step(&mut self, byte: u8) -> Result<bool, ChunkError> {
         self.state = match (self.state, byte) {
             (State::Start | State::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 self.digit(byte)?;
@@ -184,27 +184,27 @@ impl Chunked {
             (State::Name, b':') => State::Value,
             (State::Value, b'\t' | b' '..=b'~' | 0x80..) => self.over(State::Value)?,
             (State::EndLf, b'\n') => return Ok(true),
-            _ => return Err(Bad),
+            _ => return Err(ChunkError),
         };
         Ok(false)
     }
 
-    fn digit(&mut self, byte: u8) -> Result<(), Bad> {
-        let digit = char::from(byte).to_digit(16).ok_or(Bad)?;
-        let size = self.left.checked_mul(16).ok_or(Bad)?;
-        self.left = size.checked_add(u64::from(digit)).ok_or(Bad)?;
+    fn digit(&mut self, byte: u8) -> Result<(), ChunkError> {
+        let digit = char::from(byte).to_digit(16).ok_or(ChunkError)?;
+        let size = self.left.checked_mul(16).ok_or(ChunkError)?;
+        self.left = size.checked_add(u64::from(digit)).ok_or(ChunkError)?;
         // Of leading zeros there is no use.
         self.digits += 1;
         if self.digits > MOST_DIGITS {
-            return Err(Bad);
+            return Err(ChunkError);
         }
         Ok(())
     }
 
-    fn over(&mut self, next: State) -> Result<State, Bad> {
+    fn over(&mut self, next: State) -> Result<State, ChunkError> {
         self.read_over += 1;
         if self.read_over > MOST_READ_OVER {
-            return Err(Bad);
+            return Err(ChunkError);
         }
         Ok(next)
     }
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     /// The body, and what is behind it; the input comes in pieces of this size.
-    fn decode(input: &[u8], size: usize) -> Result<(Vec<u8>, Vec<u8>), Bad> {
+    fn decode(input: &[u8], size: usize) -> Result<(Vec<u8>, Vec<u8>), ChunkError> {
         let mut decoder = Decoder::new(Length::Chunked);
         let mut body = Vec::new();
         let mut at = 0;
@@ -231,7 +231,7 @@ mod tests {
         if decoder == Decoder::Done {
             Ok((body, input[at..].to_vec()))
         } else {
-            Err(Bad)
+            Err(ChunkError)
         }
     }
 
@@ -284,8 +284,12 @@ mod tests {
             &long,
             &zeros,
         ] {
-            assert_eq!(decode(input.as_bytes(), 1), Err(Bad), "{input:.40}");
-            assert_eq!(decode(input.as_bytes(), 1 << 20), Err(Bad), "{input:.40}");
+            assert_eq!(decode(input.as_bytes(), 1), Err(ChunkError), "{input:.40}");
+            assert_eq!(
+                decode(input.as_bytes(), 1 << 20),
+                Err(ChunkError),
+                "{input:.40}"
+            );
         }
     }
 

@@ -13,17 +13,17 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use crate::body::Body;
+use crate::connection_io::{ConnectionIo, NoHead};
+use crate::connection_state::{ConnectionState, Phase};
 use crate::encode::{self, Encoded, Framing};
-use crate::framing::Asked;
+use crate::framing::RequestFraming;
 use crate::head::{RequestHead, Response};
 use crate::incoming::Incoming;
-use crate::life::{Life, Phase};
 use crate::output::Output;
-use crate::parse::{Limits, Refusal};
-use crate::refused::{self, Refused};
+use crate::parse::{Limits, ParseError};
+use crate::rejection::{self, Rejection};
 use crate::settings::{Settings, or_most};
 use crate::stream::Stream;
-use crate::wire::{NoHead, Wire};
 
 /// Who answers requests.
 pub trait Service {
@@ -43,7 +43,7 @@ pub trait Service {
     }
 
     /// A request was answered, or its connection closed, without it.
-    fn refused(&self, _: &Refused<'_>) {}
+    fn refused(&self, _: &Rejection<'_>) {}
 }
 
 /// What a connection may and does.
@@ -77,86 +77,92 @@ impl Default for Options {
 
 /// Serve what comes on `stream` until either side has had enough. What goes wrong on a connection is the client's doing,
 /// and told to nobody else.
-pub async fn serve<S: Stream>(stream: S, life: Rc<Life>, service: &impl Service, options: Options) {
-    let wire = Rc::new(Wire::new(stream, life));
+pub async fn serve<S: Stream>(
+    stream: S,
+    state: Rc<ConnectionState>,
+    service: &impl Service,
+    options: Options,
+) {
+    let io = Rc::new(ConnectionIo::new(stream, state));
     {
-        let mut requests = pin!(requests(&wire, service, options));
+        let mut requests = pin!(requests(&io, service, options));
         poll_fn(|context| {
-            wire.life.set_waker(context.waker());
-            if wire.life.take_body_timed_out() {
-                wire.body_timed_out();
+            io.state.set_waker(context.waker());
+            if io.state.take_body_timed_out() {
+                io.body_timed_out();
             }
-            if requests.as_mut().poll(context).is_ready() || wire.life.is_cut_off() {
+            if requests.as_mut().poll(context).is_ready() || io.state.is_cut_off() {
                 return Poll::Ready(());
             }
-            match wire.poll_hung_up(context) {
+            match io.poll_hung_up(context) {
                 Poll::Ready(()) if service.outlasts_sending() => Poll::Pending,
                 hung_up => hung_up,
             }
         })
         .await;
     }
-    if let Some(why) = wire.life.why_given_up() {
-        service.refused(&Refused {
+    if let Some(why) = io.state.why_given_up() {
+        service.refused(&Rejection {
             status: None,
             why: why.into(),
-            request: match wire.life.phase() {
-                Phase::Header => wire.first_line().into(),
+            request: match io.state.phase() {
+                Phase::Header => io.first_line().into(),
                 _ => Vec::new().into(),
             },
         });
     }
-    wire.close();
+    io.close();
 }
 
-async fn requests<S: Stream>(wire: &Rc<Wire<S>>, service: &impl Service, options: Options) {
+async fn requests<S: Stream>(io: &Rc<ConnectionIo<S>>, service: &impl Service, options: Options) {
     let mut left = options.requests;
     loop {
-        let head = match poll_fn(|context| wire.poll_head(context, options.limits)).await {
+        let head = match poll_fn(|context| io.poll_head(context, options.limits)).await {
             Ok(head) => head,
             Err(NoHead::End) => return,
-            Err(NoHead::Refused(refusal)) => {
-                let refused = Refused::of(refusal, &options, wire.first_line());
+            Err(NoHead::Rejection(error)) => {
+                let refused = Rejection::of(error, &options, io.first_line());
                 service.refused(&refused);
-                return refuse(wire, refusal).await;
+                return refuse(io, error).await;
             }
         };
-        let mut asked = match Asked::of(&head).and_then(|asked| asked.up_to(options.body)) {
+        let mut asked = match RequestFraming::of(&head).and_then(|asked| asked.up_to(options.body))
+        {
             Ok(asked) => asked,
-            Err(refusal) => {
-                let request = refused::beginning(&head);
-                service.refused(&Refused::of(refusal, &options, request));
-                return refuse(wire, refusal).await;
+            Err(error) => {
+                let request = rejection::beginning(&head);
+                service.refused(&Rejection::of(error, &options, request));
+                return refuse(io, error).await;
             }
         };
         left -= 1;
         asked.keep_alive &= left > 0;
-        let body = wire.begin_body(&asked, options.body);
-        wire.life.work(Phase::Busy);
+        let body = io.begin_body(&asked, options.body);
+        io.state.work(Phase::Busy);
         let response = service.call(head, body).await;
-        match answer(wire, response, asked, options).await {
-            Ok(true) => wire.life.enter(Phase::Idle),
-            Ok(false) => return leave(wire).await,
-            Err(_) => return leave_broken(wire).await,
+        match answer(io, response, asked, options).await {
+            Ok(true) => io.state.enter(Phase::Idle),
+            Ok(false) => return leave(io).await,
+            Err(_) => return leave_broken(io).await,
         }
     }
 }
 
 /// Send the answer; whether another request may follow.
 async fn answer<S: Stream, B: Body + Unpin>(
-    wire: &Rc<Wire<S>>,
+    io: &Rc<ConnectionIo<S>>,
     response: Response<B>,
-    mut asked: Asked,
+    mut asked: RequestFraming,
     options: Options,
 ) -> io::Result<bool> {
     if response.body.length().is_some() {
-        wire.life.work(Phase::Sending);
+        io.state.work(Phase::Sending);
     }
-    asked.keep_alive &= wire.begin_answer() && !wire.life.is_ending();
+    asked.keep_alive &= io.begin_answer() && !io.state.is_ending();
     let Encoded {
         framing,
         keep_alive,
-    } = wire.with_output(|output| {
+    } = io.with_output(|output| {
         let length = response.body.length();
         encode::head(
             output.buffer(),
@@ -168,17 +174,17 @@ async fn answer<S: Stream, B: Body + Unpin>(
     });
     let mut sending = Sending::new(response.body, framing);
     if !keep_alive {
-        wire.set_endless(framing == Framing::UntilClose);
+        io.set_endless(framing == Framing::UntilClose);
     }
-    poll_fn(|context| sending.poll(wire, context)).await?;
+    poll_fn(|context| sending.poll(io, context)).await?;
     drop(sending);
-    wire.life.work(Phase::Sending);
+    io.state.work(Phase::Sending);
     if !keep_alive {
-        wire.set_endless(false);
+        io.set_endless(false);
         return Ok(false);
     }
-    let can_go_on = wire.is_at_end() || poll_fn(|context| wire.poll_rest(context)).await;
-    Ok(can_go_on && !wire.life.is_ending())
+    let can_go_on = io.is_at_end() || poll_fn(|context| io.poll_rest(context)).await;
+    Ok(can_go_on && !io.state.is_ending())
 }
 
 /// The body of an answer on its way.
@@ -204,14 +210,14 @@ impl<B: Body> Sending<B> {
 
     fn poll<S: Stream>(
         &mut self,
-        wire: &Wire<S>,
+        io: &ConnectionIo<S>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         loop {
-            let waits = self.fill(wire, context).is_pending();
-            if wire.poll_flush(context)?.is_pending() {
+            let waits = self.fill(io, context).is_pending();
+            if io.poll_flush(context)?.is_pending() {
                 self.body.as_mut().map(Body::stalled);
-                wire.with_output(Output::detach);
+                io.with_output(Output::detach);
                 return Poll::Pending;
             }
             if self.body.is_none() {
@@ -224,13 +230,13 @@ impl<B: Body> Sending<B> {
     }
 
     /// Take of the body what is there and has room.
-    fn fill<S: Stream>(&mut self, wire: &Wire<S>, context: &mut Context<'_>) -> Poll<()> {
+    fn fill<S: Stream>(&mut self, io: &ConnectionIo<S>, context: &mut Context<'_>) -> Poll<()> {
         while let Some(body) = &mut self.body
-            && wire.with_output(|output| output.has_room())
+            && io.with_output(|output| output.has_room())
         {
             let piece = ready!(body.poll_piece(context)).transpose();
             let is_last =
-                piece.and_then(|piece| wire.with_output(|output| self.framing.push(output, piece)));
+                piece.and_then(|piece| io.with_output(|output| self.framing.push(output, piece)));
             match is_last {
                 Ok(false) => {}
                 Ok(true) => {
@@ -246,36 +252,36 @@ impl<B: Body> Sending<B> {
 }
 
 /// The last answer is sent.
-async fn leave<S: Stream>(wire: &Rc<Wire<S>>) {
-    if !wire.has_unread() {
+async fn leave<S: Stream>(io: &Rc<ConnectionIo<S>>) {
+    if !io.has_unread() {
         return;
     }
     // Who hears of the end may stop sending what nobody reads.
-    let _ = poll_fn(|context| wire.poll_shutdown(context)).await;
-    let is_read = poll_fn(|context| wire.poll_rest(context)).await;
-    if !is_read || wire.has_unread() {
-        linger(wire).await;
+    let _ = poll_fn(|context| io.poll_shutdown(context)).await;
+    let is_read = poll_fn(|context| io.poll_rest(context)).await;
+    if !is_read || io.has_unread() {
+        linger(io).await;
     }
 }
 
 /// The answer broke off, or the client is gone. What was sent is not lost, unless the end of it is the end of the connection: that
 /// must not look like one.
-async fn leave_broken<S: Stream>(wire: &Rc<Wire<S>>) {
-    if !wire.is_endless() {
-        leave(wire).await;
+async fn leave_broken<S: Stream>(io: &Rc<ConnectionIo<S>>) {
+    if !io.is_endless() {
+        leave(io).await;
     }
 }
 
-async fn refuse<S: Stream>(wire: &Rc<Wire<S>>, refusal: Refusal) {
-    wire.with_output(|output| encode::refusal(output.buffer(), refusal));
-    if poll_fn(|context| wire.poll_flush(context)).await.is_ok() {
-        let _ = poll_fn(|context| wire.poll_shutdown(context)).await;
-        linger(wire).await;
+async fn refuse<S: Stream>(io: &Rc<ConnectionIo<S>>, error: ParseError) {
+    io.with_output(|output| encode::error(output.buffer(), error));
+    if poll_fn(|context| io.poll_flush(context)).await.is_ok() {
+        let _ = poll_fn(|context| io.poll_shutdown(context)).await;
+        linger(io).await;
     }
 }
 
 /// Closed with bytes unread, the kernel would reset the connection, and the answer might be lost on its way.
-async fn linger<S: Stream>(wire: &Rc<Wire<S>>) {
-    wire.life.enter(Phase::Leaving);
-    poll_fn(|context| wire.poll_linger(context)).await;
+async fn linger<S: Stream>(io: &Rc<ConnectionIo<S>>) {
+    io.state.enter(Phase::Leaving);
+    poll_fn(|context| io.poll_linger(context)).await;
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::admission::{Admission, NotAdmitted, OpenConnections};
-use crate::life::{LEAVING, Life, Phase, now_ms};
+use crate::connection_state::{ConnectionState, LEAVING, Phase, now_ms};
 use crate::pace::MinPace;
 use crate::settings::{Settings, or_longest};
 
@@ -19,21 +19,21 @@ const MOMENT: u64 = 250;
 /// Those that are open.
 #[derive(Debug, Default)]
 pub struct Connections {
-    places: RefCell<Vec<Option<Place>>>,
+    entries: RefCell<Vec<Option<Entry>>>,
     free: RefCell<Vec<usize>>,
     /// With those of the other threads.
     in_process: Arc<OpenConnections>,
 }
 
 #[derive(Debug)]
-struct Place {
-    life: Rc<Life>,
+struct Entry {
+    state: Rc<ConnectionState>,
     address: Option<IpAddr>,
 }
 
 /// For how long, in milliseconds, a client may be silent.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct Timeouts {
     /// Before a request, the first one too, and while its head comes.
     pub header: u64,
     /// Between requests.
@@ -46,14 +46,14 @@ pub struct Patience {
     pub leaving: Option<u64>,
 }
 
-impl Patience {
+impl Timeouts {
     #[must_use]
-    pub fn new(settings: &Settings, leaving: Option<u64>) -> Patience {
+    pub fn new(settings: &Settings, leaving: Option<u64>) -> Timeouts {
         let pace = |silence| MinPace {
             silence: or_longest(silence),
             rate: settings.min_rate,
         };
-        Patience {
+        Timeouts {
             header: or_longest(settings.header_timeout),
             idle: u64::try_from(settings.keepalive_timeout.as_millis()).unwrap_or(u64::MAX),
             body: pace(settings.body_timeout),
@@ -63,7 +63,7 @@ impl Patience {
     }
 }
 
-impl Patience {
+impl Timeouts {
     /// With a connection in this phase, where that has a limit.
     fn with(&self, phase: Phase) -> Option<u64> {
         match (phase, self.leaving) {
@@ -88,14 +88,14 @@ impl Connections {
     }
 
     /// One more is open; its key is for [`Connections::closed`].
-    pub fn opened(&self, life: &Rc<Life>, address: Option<IpAddr>) -> usize {
-        let mut places = self.places.borrow_mut();
+    pub fn opened(&self, state: &Rc<ConnectionState>, address: Option<IpAddr>) -> usize {
+        let mut entries = self.entries.borrow_mut();
         let key = self.free.borrow_mut().pop().unwrap_or_else(|| {
-            places.push(None);
-            places.len() - 1
+            entries.push(None);
+            entries.len() - 1
         });
-        places[key] = Some(Place {
-            life: Rc::clone(life),
+        entries[key] = Some(Entry {
+            state: Rc::clone(state),
             address,
         });
         self.in_process.opened(address);
@@ -103,8 +103,8 @@ impl Connections {
     }
 
     pub fn closed(&self, key: usize) {
-        if let Some(place) = self.places.borrow_mut()[key].take() {
-            self.in_process.closed(place.address);
+        if let Some(entry) = self.entries.borrow_mut()[key].take() {
+            self.in_process.closed(entry.address);
         }
         self.free.borrow_mut().push(key);
     }
@@ -131,27 +131,27 @@ impl Connections {
 
     /// End some of those that have been idle for longest; false if there is none.
     pub fn end_idle(&self) -> bool {
-        let places = self.places.borrow();
-        let lives = places.iter().flatten().map(|place| &place.life);
+        let entries = self.entries.borrow();
+        let states = entries.iter().flatten().map(|entry| &entry.state);
         let before = now_ms().saturating_sub(MOMENT);
-        let is_idle = |life: &&Rc<Life>| {
-            matches!(life.phase(), Phase::New | Phase::Idle)
-                && life.since() <= before
-                && !life.is_ending()
+        let is_idle = |state: &&Rc<ConnectionState>| {
+            matches!(state.phase(), Phase::New | Phase::Idle)
+                && state.since() <= before
+                && !state.is_ending()
         };
-        let mut idle: Vec<_> = lives.filter(is_idle).collect();
+        let mut idle: Vec<_> = states.filter(is_idle).collect();
         // A look at all of them makes room for several.
         let some = idle.len().div_ceil(IDLE_PART);
         if some < idle.len() {
-            idle.select_nth_unstable_by_key(some, |life| life.since());
+            idle.select_nth_unstable_by_key(some, |state| state.since());
         }
-        idle[..some].iter().for_each(|life| life.end());
+        idle[..some].iter().for_each(|state| state.end());
         some > 0
     }
 
     /// How many are open.
     pub fn count(&self) -> usize {
-        self.places.borrow().len() - self.free.borrow().len()
+        self.entries.borrow().len() - self.free.borrow().len()
     }
 
     /// With those of the other threads.
@@ -164,27 +164,27 @@ impl Connections {
     }
 
     /// End those whose clients are silent for too long.
-    pub fn close_silent(&self, patience: &Patience) {
+    pub fn close_silent(&self, timeouts: &Timeouts) {
         let now = now_ms();
         let is_over = |since: u64, limit| now.saturating_sub(since) >= limit;
-        for Place { life, .. } in self.places.borrow().iter().flatten() {
-            life.look_at_pace(&patience.body, &patience.send, now);
-            if patience
-                .with(life.phase())
-                .is_some_and(|limit| is_over(life.since(), limit))
+        for Entry { state, .. } in self.entries.borrow().iter().flatten() {
+            state.look_at_pace(&timeouts.body, &timeouts.send, now);
+            if timeouts
+                .with(state.phase())
+                .is_some_and(|limit| is_over(state.since(), limit))
             {
-                life.end();
+                state.end();
             }
         }
     }
 
     /// End all, whatever they are doing.
     pub fn cut_off(&self) {
-        self.places
+        self.entries
             .borrow()
             .iter()
             .flatten()
-            .for_each(|place| place.life.cut_off());
+            .for_each(|entry| entry.state.cut_off());
     }
 }
 
@@ -197,12 +197,12 @@ mod tests {
     #[test]
     fn a_place_is_used_again() {
         let connections = Connections::default();
-        let life = Rc::new(Life::default());
-        let keys = [0, 1, 2].map(|_| connections.opened(&life, None));
+        let state = Rc::new(ConnectionState::default());
+        let keys = [0, 1, 2].map(|_| connections.opened(&state, None));
         assert_eq!((keys, connections.count()), ([0, 1, 2], 3));
         connections.closed(1);
         assert_eq!(
-            (connections.count(), connections.opened(&life, None)),
+            (connections.count(), connections.opened(&state, None)),
             (2, 1)
         );
         keys.into_iter().for_each(|key| connections.closed(key));
@@ -223,10 +223,10 @@ mod tests {
             |address| connections.admit(&admission, connections.count() as u64 + 1, address);
         let open = |address, phase| {
             assert_eq!(admit(address), Ok(()));
-            let life = Rc::new(Life::default());
-            life.enter(phase);
-            life.set_since(now_ms() - MOMENT);
-            (connections.opened(&life, address), life)
+            let state = Rc::new(ConnectionState::default());
+            state.enter(phase);
+            state.set_since(now_ms() - MOMENT);
+            (connections.opened(&state, address), state)
         };
         let (busy, idle) = (open(one, Phase::Busy), open(one, Phase::Idle));
         assert_eq!(admit(one), Err(NotAdmitted::FullOfAddress));
@@ -245,7 +245,7 @@ mod tests {
             keepalive_timeout: Duration::from_millis(2),
             ..Settings::default()
         };
-        let patience = |leaving| Patience::new(&settings, leaving);
+        let timeouts = |leaving| Timeouts::new(&settings, leaving);
         for (phase, limit, when_leaving) in [
             (Phase::New, Some(1), Some(7)),
             (Phase::Header, Some(1), Some(1)),
@@ -254,8 +254,8 @@ mod tests {
             (Phase::Sending, None, None),
             (Phase::Leaving, Some(LEAVING), Some(0)),
         ] {
-            assert_eq!(patience(None).with(phase), limit, "{phase:?}");
-            assert_eq!(patience(Some(7)).with(phase), when_leaving, "{phase:?}");
+            assert_eq!(timeouts(None).with(phase), limit, "{phase:?}");
+            assert_eq!(timeouts(Some(7)).with(phase), when_leaving, "{phase:?}");
         }
     }
 }

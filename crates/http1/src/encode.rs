@@ -6,10 +6,10 @@ use bytes::Bytes;
 
 use crate::date;
 use crate::fields::{has_token, is_value};
-use crate::framing::Asked;
+use crate::framing::RequestFraming;
 use crate::head::{ResponseHead, Version};
 use crate::output::Output;
-use crate::parse::Refusal;
+use crate::parse::ParseError;
 
 /// How the body of a response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ struct Said {
 pub(crate) fn head(
     out: &mut Vec<u8>,
     head: &ResponseHead,
-    asked: &Asked,
+    asked: &RequestFraming,
     length: Option<u64>,
     with_date: bool,
 ) -> Encoded {
@@ -106,9 +106,9 @@ pub(crate) fn head(
 }
 
 /// To a request that is not taken; the connection is closed after it.
-pub(crate) fn refusal(out: &mut Vec<u8>, refusal: Refusal) {
-    let text = format!("{refusal}\n");
-    status_line(out, Version::Http11, refusal.status(), b"");
+pub(crate) fn error(out: &mut Vec<u8>, error: ParseError) {
+    let text = format!("{error}\n");
+    status_line(out, Version::Http11, error.status(), b"");
     out.extend_from_slice(b"Content-Type: text/plain; charset=UTF-8\r\n");
     content_length(out, text.len() as u64);
     out.extend_from_slice(b"Connection: close\r\n");
@@ -164,7 +164,7 @@ impl Said {
 fn body(
     out: &mut Vec<u8>,
     status: u16,
-    asked: &Asked,
+    asked: &RequestFraming,
     length: Option<u64>,
     said: Option<u64>,
 ) -> Framing {

@@ -20,22 +20,22 @@ const FEW: usize = 1;
 
 /// A field of our own that is made when the program is compiled, `Name: value`.
 #[derive(Debug, Clone, Copy)]
-pub struct Fixed {
+pub struct StaticHeader {
     line: &'static str,
     colon: usize,
 }
 
-impl Fixed {
+impl StaticHeader {
     /// Of a line without its end.
     #[must_use]
-    pub const fn new(line: &'static str) -> Fixed {
+    pub const fn new(line: &'static str) -> StaticHeader {
         let bytes = line.as_bytes();
         let mut colon = 0;
         while bytes[colon] != b':' {
             colon += 1;
         }
         assert!(bytes[colon + 1] == b' ', "one space follows the colon");
-        Fixed { line, colon }
+        StaticHeader { line, colon }
     }
 
     #[must_use]
@@ -155,7 +155,7 @@ impl Fields {
 
     /// One field of our own, without a copy.
     #[must_use]
-    pub fn fixed(Fixed { line, colon }: Fixed) -> Fields {
+    pub fn fixed(StaticHeader { line, colon }: StaticHeader) -> Fields {
         let mut fields = Fields {
             bytes: line.as_bytes().into(),
             index: SmallVec::new(),

@@ -5,11 +5,11 @@
 
 use crate::fields::has_token;
 use crate::head::{RequestHead, Version};
-use crate::parse::Refusal;
+use crate::parse::ParseError;
 
 /// What the server must know of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct RequestFraming {
     pub(crate) version: Version,
     pub(crate) is_head: bool,
     pub(crate) body: Length,
@@ -34,25 +34,25 @@ struct Said {
     expects: bool,
 }
 
-impl Asked {
-    pub(crate) fn of(head: &RequestHead) -> Result<Asked, Refusal> {
+impl RequestFraming {
+    pub(crate) fn of(head: &RequestHead) -> Result<RequestFraming, ParseError> {
         let mut said = Said::default();
         for (name, value) in head.fields.iter() {
             said.take(name, value)?;
         }
         let is_11 = head.version == Version::Http11;
         if said.chunked && !is_11 {
-            return Err(Refusal::Coding);
+            return Err(ParseError::Coding);
         }
         if said.chunked && said.length.is_some() {
-            return Err(Refusal::Lengths);
+            return Err(ParseError::Lengths);
         }
         let body = if said.chunked {
             Length::Chunked
         } else {
             Length::Known(said.length.unwrap_or(0))
         };
-        Ok(Asked {
+        Ok(RequestFraming {
             version: head.version,
             is_head: head.is_head(),
             body,
@@ -62,18 +62,18 @@ impl Asked {
     }
 }
 
-impl Asked {
+impl RequestFraming {
     /// If its body is not larger than this, as far as that is known.
-    pub(crate) fn up_to(self, most: u64) -> Result<Asked, Refusal> {
+    pub(crate) fn up_to(self, most: u64) -> Result<RequestFraming, ParseError> {
         match self.body {
-            Length::Known(length) if length > most => Err(Refusal::BodyTooLarge),
+            Length::Known(length) if length > most => Err(ParseError::BodyTooLarge),
             _ => Ok(self),
         }
     }
 }
 
 impl Said {
-    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refusal> {
+    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
         // Their lengths tell nearly all others apart.
         match name.len() {
             6 if name.eq_ignore_ascii_case(b"expect") => {
@@ -86,13 +86,13 @@ impl Said {
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 let before = self.length.replace(number(value)?);
                 if before.is_some() {
-                    return Err(Refusal::Lengths);
+                    return Err(ParseError::Lengths);
                 }
             }
             // No other coding is understood, so where such a body ends nobody could say.
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
-                    return Err(Refusal::Coding);
+                    return Err(ParseError::Coding);
                 }
                 self.chunked = true;
             }
@@ -103,14 +103,14 @@ impl Said {
 }
 
 /// Digits and nothing else, of a number that is not absurd.
-fn number(value: &[u8]) -> Result<u64, Refusal> {
+fn number(value: &[u8]) -> Result<u64, ParseError> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
-        return Err(Refusal::Lengths);
+        return Err(ParseError::Lengths);
     }
-    let text = std::str::from_utf8(value).map_err(|_| Refusal::Lengths)?;
-    let number: u64 = text.parse().map_err(|_| Refusal::Lengths)?;
+    let text = std::str::from_utf8(value).map_err(|_| ParseError::Lengths)?;
+    let number: u64 = text.parse().map_err(|_| ParseError::Lengths)?;
     if number > i64::MAX.unsigned_abs() {
-        return Err(Refusal::Lengths);
+        return Err(ParseError::Lengths);
     }
     Ok(number)
 }
@@ -120,10 +120,10 @@ mod tests {
     use super::*;
     use crate::parse::Limits;
 
-    fn asked(line: &str, fields: &str) -> Result<Asked, Refusal> {
+    fn asked(line: &str, fields: &str) -> Result<RequestFraming, ParseError> {
         let text = format!("{line}\r\n{fields}\r\n");
         let parsed = RequestHead::parse(text.as_bytes(), Limits::default());
-        Asked::of(&parsed.expect("a head").expect("all of it").0)
+        RequestFraming::of(&parsed.expect("a head").expect("all of it").0)
     }
 
     const POST: &str = "POST / HTTP/1.1";
@@ -172,14 +172,14 @@ mod tests {
             if fields.contains('\x0b') {
                 let text = format!("{POST}\r\n{fields}\r\n");
                 let parsed = RequestHead::parse(text.as_bytes(), Limits::default());
-                assert_eq!(parsed.err(), Some(Refusal::NoField), "{fields}");
+                assert_eq!(parsed.err(), Some(ParseError::NoField), "{fields}");
             } else {
-                let refused = asked(POST, fields).map_err(Refusal::status);
+                let refused = asked(POST, fields).map_err(ParseError::status);
                 assert_eq!(refused, Err(400), "{fields}");
             }
         }
         let old = asked("POST / HTTP/1.0", "Transfer-Encoding: chunked\r\n");
-        assert_eq!(old, Err(Refusal::Coding));
+        assert_eq!(old, Err(ParseError::Coding));
     }
 
     #[test]

@@ -63,17 +63,17 @@ const WHILE_IT_LIVES: &str = "it is taken when the head is dropped";
 
 thread_local! {
     #[allow(clippy::vec_box, reason = "the boxes are what is kept")]
-    static SHELF: RefCell<Vec<Box<RequestParts>>> = const { RefCell::new(Vec::new()) };
+    static FREE_LIST: RefCell<Vec<Box<RequestParts>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// So many heads of so many bytes lie ready.
-const SHELVED: usize = 32;
-const SHELVED_BYTES: usize = 4 * 1024;
+const FREE_LIST_LENGTH: usize = 32;
+const FREE_LIST_BYTES: usize = 4 * 1024;
 
 impl RequestHead {
     /// One without content, but perhaps with memory for it.
     pub(crate) fn empty() -> RequestHead {
-        let used = SHELF.try_with(|shelf| shelf.borrow_mut().pop()).ok();
+        let used = FREE_LIST.try_with(|shelf| shelf.borrow_mut().pop()).ok();
         RequestHead(Some(used.flatten().unwrap_or_default()))
     }
 }
@@ -81,13 +81,13 @@ impl RequestHead {
 impl Drop for RequestHead {
     fn drop(&mut self) {
         let Some(parts) = self.0.take() else { return };
-        if parts.fields.capacity() > SHELVED_BYTES {
+        if parts.fields.capacity() > FREE_LIST_BYTES {
             return;
         }
         // Without a shelf, at the end of the thread, it is simply freed.
-        let _ = SHELF.try_with(|shelf| {
+        let _ = FREE_LIST.try_with(|shelf| {
             let mut shelf = shelf.borrow_mut();
-            if shelf.len() < SHELVED {
+            if shelf.len() < FREE_LIST_LENGTH {
                 shelf.push(parts);
             }
         });

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use crate::head::RequestHead;
-use crate::parse::{Limits, Refusal};
+use crate::parse::{Limits, ParseError};
 
 /// How much is read at a time.
 const SCRATCH: usize = 64 * 1024;
@@ -85,7 +85,7 @@ impl Input {
     }
 
     /// Parse the head at the beginning, if it can be complete.
-    pub(crate) fn head(&mut self, limits: Limits) -> Result<Option<RequestHead>, Refusal> {
+    pub(crate) fn head(&mut self, limits: Limits) -> Result<Option<RequestHead>, ParseError> {
         self.skip_empty_lines();
         let rest = self.rest();
         let length = rest.len();
@@ -97,7 +97,7 @@ impl Input {
             None
         };
         if parsed.is_none() && length > limits.head {
-            return Err(Refusal::TooLarge);
+            return Err(ParseError::TooLarge);
         }
         self.looked_at = length;
         Ok(parsed.map(|(head, length)| {

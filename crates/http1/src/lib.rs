@@ -19,6 +19,10 @@ mod chunked;
 #[cfg(feature = "server")]
 mod connection;
 #[cfg(feature = "server")]
+mod connection_io;
+#[cfg(feature = "server")]
+mod connection_state;
+#[cfg(feature = "server")]
 mod connections;
 #[cfg(feature = "server")]
 mod date;
@@ -31,24 +35,20 @@ mod incoming;
 #[cfg(feature = "server")]
 mod input;
 #[cfg(feature = "server")]
-mod life;
-#[cfg(feature = "server")]
 mod output;
 #[cfg(feature = "server")]
 mod pace;
 #[cfg(feature = "server")]
-mod refused;
+mod rejection;
 #[cfg(feature = "server")]
 mod spool;
 #[cfg(feature = "server")]
 mod stream;
-#[cfg(feature = "server")]
-mod wire;
 
 pub use body::{Body, BodyError};
-pub use fields::{Fields, Fixed, Malformed};
+pub use fields::{Fields, Malformed, StaticHeader};
 pub use head::{RequestHead, RequestParts, Response, ResponseHead, Version};
-pub use parse::{Limits, Refusal};
+pub use parse::{Limits, ParseError};
 pub use settings::Settings;
 
 #[cfg(feature = "server")]
@@ -58,11 +58,11 @@ pub use {
         turn_away,
     },
     connection::{Options, Service, serve},
-    connections::{Connections, Patience},
+    connection_state::{ConnectionState, Phase, now_ms},
+    connections::{Connections, Timeouts},
     incoming::Incoming,
-    life::{Life, Phase, now_ms},
     pace::MinPace,
-    refused::{Refusals, Refused},
+    rejection::{Rejection, RejectionLog},
     spool::{Spool, set_spool_limit},
     stream::Stream,
 };

@@ -17,7 +17,7 @@ const SMALL: usize = 4 * 1024;
 const ENOUGH: usize = 16 * 1024;
 
 thread_local! {
-    static SHELF: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static FREE_LIST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// In this order: the buffer, the piece, the end of the piece's line.
@@ -52,7 +52,7 @@ impl Output {
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         debug_assert!(self.has_no_piece(), "what comes after a piece must wait");
         if self.buffer.capacity() == 0 {
-            self.buffer = SHELF.take();
+            self.buffer = FREE_LIST.take();
         }
         &mut self.buffer
     }
@@ -126,7 +126,7 @@ impl Output {
         let mut buffer = std::mem::take(&mut self.buffer);
         if buffer.capacity() <= 2 * ENOUGH {
             buffer.clear();
-            SHELF.set(buffer);
+            FREE_LIST.set(buffer);
         }
     }
 }
@@ -150,6 +150,6 @@ mod tests {
         assert_eq!(send(&mut output), 6);
         output.push(vec![0; SMALL + 1].into(), b"\r\n");
         assert_eq!(send(&mut output), SMALL + 3);
-        assert!(SHELF.take().capacity() > 0);
+        assert!(FREE_LIST.take().capacity() > 0);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use crate::life::now_ms;
+use crate::connection_state::now_ms;
 
 /// What a client has, in milliseconds, before its rate is looked at.
 const GRACE: u64 = 20_000;

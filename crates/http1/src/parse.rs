@@ -35,7 +35,7 @@ impl Default for Limits {
 
 /// Why a request is refused for its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ParseError {
     /// It does not begin as one of HTTP/1 does.
     NoRequest,
     /// What it asks for is none that there can be.
@@ -53,23 +53,23 @@ pub enum Refusal {
     BodyTooLarge,
 }
 
-impl Refusal {
+impl ParseError {
     #[must_use]
     pub fn status(self) -> u16 {
         match self {
-            Refusal::NoRequest
-            | Refusal::NoTarget
-            | Refusal::NoField
-            | Refusal::Lengths
-            | Refusal::Coding => 400,
-            Refusal::TargetTooLong => 414,
-            Refusal::TooLarge | Refusal::TooManyFields => 431,
-            Refusal::BodyTooLarge => 413,
+            ParseError::NoRequest
+            | ParseError::NoTarget
+            | ParseError::NoField
+            | ParseError::Lengths
+            | ParseError::Coding => 400,
+            ParseError::TargetTooLong => 414,
+            ParseError::TooLarge | ParseError::TooManyFields => 431,
+            ParseError::BodyTooLarge => 413,
         }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ParseError {
     /// As the client reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.status() {
@@ -81,7 +81,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ParseError {}
 
 /// Nearly every request has fewer fields.
 const USUAL: usize = 16;
@@ -93,17 +93,17 @@ impl RequestHead {
     ///
     /// # Errors
     /// If it is none, or larger than the limits.
-    pub fn parse(bytes: &[u8], limits: Limits) -> Result<Option<(RequestHead, usize)>, Refusal> {
+    pub fn parse(bytes: &[u8], limits: Limits) -> Result<Option<(RequestHead, usize)>, ParseError> {
         let parsed = parse(bytes, limits)?;
         let longest = parsed.as_ref().map_or(bytes.len(), |(_, length)| *length);
         if longest > limits.head {
-            return Err(Refusal::TooLarge);
+            return Err(ParseError::TooLarge);
         }
         Ok(parsed)
     }
 }
 
-fn parse(bytes: &[u8], limits: Limits) -> Result<Option<(RequestHead, usize)>, Refusal> {
+fn parse(bytes: &[u8], limits: Limits) -> Result<Option<(RequestHead, usize)>, ParseError> {
     let Some(begin) = first_line(bytes)? else {
         return Ok(None);
     };
@@ -125,14 +125,14 @@ fn parse(bytes: &[u8], limits: Limits) -> Result<Option<(RequestHead, usize)>, R
 }
 
 /// Empty lines before a request are skipped (RFC 9112, 2.2); `None` if nothing else has come.
-fn first_line(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
+fn first_line(bytes: &[u8]) -> Result<Option<usize>, ParseError> {
     let mut at = 0;
     loop {
         match &bytes[at..] {
             [b'\n', ..] => at += 1,
             [b'\r', b'\n', ..] => at += 2,
             [] | [b'\r'] => return Ok(None),
-            [b'\r', ..] => return Err(Refusal::NoRequest),
+            [b'\r', ..] => return Err(ParseError::NoRequest),
             _ => return Ok(Some(at)),
         }
     }
@@ -149,18 +149,18 @@ struct RequestLine {
 const LONGEST_METHOD: usize = 64;
 
 impl RequestLine {
-    fn parse(bytes: &[u8], limits: Limits) -> Result<Option<RequestLine>, Refusal> {
+    fn parse(bytes: &[u8], limits: Limits) -> Result<Option<RequestLine>, ParseError> {
         let head = &bytes[..bytes.len().min(LONGEST_METHOD + 1)];
         let Some(method) = head.iter().position(|byte| *byte == b' ') else {
             let is_beginning = head.len() <= LONGEST_METHOD && is_token(head);
             return if is_beginning {
                 Ok(None)
             } else {
-                Err(Refusal::NoRequest)
+                Err(ParseError::NoRequest)
             };
         };
         if !is_token(&bytes[..method]) {
-            return Err(Refusal::NoRequest);
+            return Err(ParseError::NoRequest);
         }
         let start = method + 1;
         let end = bytes[start..]
@@ -168,13 +168,13 @@ impl RequestLine {
             .position(|&byte| byte <= b' ' || byte == 0x7f);
         let end = start + end.unwrap_or(bytes.len() - start);
         if end - start > limits.target {
-            return Err(Refusal::TargetTooLong);
+            return Err(ParseError::TargetTooLong);
         }
         if end == bytes.len() {
             return Ok(None);
         }
         if bytes[end] != b' ' || end == start {
-            return Err(Refusal::NoRequest);
+            return Err(ParseError::NoRequest);
         }
         Ok(
             version(&bytes[end + 1..])?.map(|(version, length)| RequestLine {
@@ -188,22 +188,22 @@ impl RequestLine {
 }
 
 /// The version and the end of its line; their length.
-fn version(bytes: &[u8]) -> Result<Option<(Version, usize)>, Refusal> {
+fn version(bytes: &[u8]) -> Result<Option<(Version, usize)>, ParseError> {
     const NAME: &[u8] = b"HTTP/1.";
     let begun = bytes.len().min(NAME.len());
     if bytes[..begun] != NAME[..begun] {
-        return Err(Refusal::NoRequest);
+        return Err(ParseError::NoRequest);
     }
     let version = match bytes.get(NAME.len()) {
         None => return Ok(None),
         Some(b'1') => Version::Http11,
         Some(b'0') => Version::Http10,
-        Some(_) => return Err(Refusal::NoRequest),
+        Some(_) => return Err(ParseError::NoRequest),
     };
     match &bytes[NAME.len() + 1..] {
         [] | [b'\r'] => Ok(None),
         [b'\r', b'\n', ..] => Ok(Some((version, NAME.len() + 3))),
-        _ => Err(Refusal::NoRequest),
+        _ => Err(ParseError::NoRequest),
     }
 }
 
@@ -222,16 +222,16 @@ fn finish(
     begin: usize,
     line: &RequestLine,
     found: Found<'_, '_>,
-) -> Result<Option<(RequestHead, usize)>, Refusal> {
+) -> Result<Option<(RequestHead, usize)>, ParseError> {
     let (length, found) = match found {
         Ok(Status::Complete(found)) => found,
         Ok(Status::Partial) => return Ok(None),
-        Err(httparse::Error::TooManyHeaders) => return Err(Refusal::TooManyFields),
-        Err(_) => return Err(Refusal::NoField),
+        Err(httparse::Error::TooManyHeaders) => return Err(ParseError::TooManyFields),
+        Err(_) => return Err(ParseError::NoField),
     };
     let end = begin + line.length + length;
     if !has_whole_line_ends(&bytes[begin..end], found) {
-        return Err(Refusal::NoField);
+        return Err(ParseError::NoField);
     }
     let mut head = RequestHead::empty();
     let fields = &mut head.fields;
@@ -249,7 +249,7 @@ fn finish(
         fields.add_span(span(field.name.as_bytes()), span(field.value));
     }
     let method = &bytes[begin..begin + line.method];
-    let parts = Target::parse(method, line.target, fields).ok_or(Refusal::NoTarget)?;
+    let parts = Target::parse(method, line.target, fields).ok_or(ParseError::NoTarget)?;
     head.version = line.version;
     head.method = Span::new(0, line.method);
     head.target = Span::new(line.target.0, line.target.1);

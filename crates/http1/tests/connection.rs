@@ -179,7 +179,7 @@ fn streams() {
 fn large_pieces_arrive_whole_however_slowly_they_are_read() {
     let large: &'static str = Box::leak("0123456789abcdef".repeat(20_000).into_boxed_str());
     run(async move {
-        let (mut stream, life) = serve(move |_, _| async move { streamed(&[large, "x", large]) });
+        let (mut stream, state) = serve(move |_, _| async move { streamed(&[large, "x", large]) });
         stream.write_all(GET.as_bytes()).await.expect("sent");
         let text = read_until(&mut stream, "\r\n0\r\n\r\n").await;
         let size = format!("{:x}\r\n", large.len());
@@ -190,7 +190,7 @@ fn large_pieces_arrive_whole_however_slowly_they_are_read() {
         );
         stream.write_all(GET.as_bytes()).await.expect("sent");
         read_until(&mut stream, "\r\n0\r\n\r\n").await;
-        assert_eq!(life.phase(), Phase::Idle);
+        assert_eq!(state.phase(), Phase::Idle);
     });
 }
 
@@ -234,7 +234,7 @@ fn a_body_that_nobody_reads_is_read_over() {
         let all = talk(serve(deaf).0, std::iter::once(text.as_bytes())).await;
         assert_eq!(answers(&all).len(), 2);
         // One that does not come is not waited for: the answer, then the end.
-        let (mut stream, life) = serve(deaf);
+        let (mut stream, state) = serve(deaf);
         stream
             .write_all(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc")
             .await
@@ -244,7 +244,7 @@ fn a_body_that_nobody_reads_is_read_over() {
         assert_eq!(answers(&all).len(), 1);
         // What still comes meanwhile does not hurt the answer.
         stream.write_all(b"more").await.expect("it listens");
-        assert_eq!(life.phase(), Phase::Leaving);
+        assert_eq!(state.phase(), Phase::Leaving);
     });
 }
 
@@ -301,7 +301,7 @@ fn who_hangs_up_is_not_waited_for() {
     run(async {
         let gone = Rc::new(Cell::new(false));
         let is_gone = Rc::clone(&gone);
-        let (mut stream, life) = serve(move |_, _| {
+        let (mut stream, state) = serve(move |_, _| {
             let guard = Dropped(Rc::clone(&is_gone));
             async move {
                 let _guard = guard;
@@ -309,7 +309,7 @@ fn who_hangs_up_is_not_waited_for() {
             }
         });
         stream.write_all(GET.as_bytes()).await.expect("sent");
-        while life.phase() != Phase::Busy {
+        while state.phase() != Phase::Busy {
             tokio::task::yield_now().await;
         }
         stream.shutdown().await.expect("half closed");
@@ -345,15 +345,15 @@ fn refusals_are_answered_and_end_it() {
 #[test]
 fn it_ends_gently_between_requests_and_after_an_answer() {
     run(async {
-        let (mut stream, life) = serve(echo);
+        let (mut stream, state) = serve(echo);
         stream.write_all(GET.as_bytes()).await.expect("sent");
         read_until(&mut stream, "host=h\n").await;
-        life.end();
+        state.end();
         assert_eq!(stream.read(&mut [0; 1]).await.expect("an end"), 0);
 
         let go = Rc::new(tokio::sync::Notify::new());
         let gone = Rc::clone(&go);
-        let (mut stream, life) = serve(move |_, _| {
+        let (mut stream, state) = serve(move |_, _| {
             let go = Rc::clone(&gone);
             async move {
                 go.notified().await;
@@ -361,10 +361,10 @@ fn it_ends_gently_between_requests_and_after_an_answer() {
             }
         });
         stream.write_all(GET.as_bytes()).await.expect("sent");
-        while life.phase() != Phase::Busy {
+        while state.phase() != Phase::Busy {
             tokio::task::yield_now().await;
         }
-        life.end();
+        state.end();
         go.notify_one();
         let mut all = String::new();
         stream.read_to_string(&mut all).await.expect("an end");
@@ -378,16 +378,16 @@ fn it_ends_gently_between_requests_and_after_an_answer() {
 #[test]
 fn who_is_too_slow_with_a_header_is_cut_off() {
     run(async {
-        let (mut stream, life) = serve(echo);
+        let (mut stream, state) = serve(echo);
         stream
             .write_all(b"GET / HTTP/1.1\r\nHos")
             .await
             .expect("sent");
-        while life.phase() == Phase::New {
+        while state.phase() == Phase::New {
             tokio::task::yield_now().await;
         }
-        assert_eq!(life.phase(), Phase::Header);
-        life.end();
+        assert_eq!(state.phase(), Phase::Header);
+        state.end();
         assert_eq!(stream.read(&mut [0; 1]).await.expect("an end"), 0);
     });
 }
@@ -422,9 +422,9 @@ fn nothing_is_asked_of_a_body_while_the_client_does_not_read() {
         let taken = Rc::new(Cell::new(0));
         let service = Service(Rc::clone(&taken));
         let (mut ours, theirs) = UnixStream::pair().expect("a pair");
-        let life = Rc::new(http1::Life::default());
+        let state = Rc::new(http1::ConnectionState::default());
         tokio::task::spawn_local(async move {
-            http1::serve(theirs, life, &service, http1::Options::default()).await
+            http1::serve(theirs, state, &service, http1::Options::default()).await
         });
         ours.write_all(GET.as_bytes()).await.expect("sent");
         let mut before = usize::MAX;
@@ -451,7 +451,7 @@ fn the_last_answer_is_not_lost_when_more_has_come() {
             let go = Rc::new(tokio::sync::Notify::new());
             let client = Rc::new(RefCell::new(None::<UnixStream>));
             let (gone, sender) = (Rc::clone(&go), Rc::clone(&client));
-            let (stream, life) = serve(move |_, _| {
+            let (stream, state) = serve(move |_, _| {
                 let go = Rc::clone(&gone);
                 if !waits && let Some(stream) = &*sender.borrow() {
                     assert_eq!(stream.try_write(b"more").expect("sent"), 4);
@@ -467,7 +467,7 @@ fn the_last_answer_is_not_lost_when_more_has_come() {
             stream.try_write(last.as_bytes()).expect("sent");
             client.replace(Some(stream));
             if waits {
-                while life.phase() != Phase::Busy {
+                while state.phase() != Phase::Busy {
                     tokio::task::yield_now().await;
                 }
                 let sent = client
@@ -477,7 +477,7 @@ fn the_last_answer_is_not_lost_when_more_has_come() {
                 assert!(matches!(sent, Some(Ok(4))));
                 (0..10).for_each(|_| go.notify_one());
             }
-            while !matches!(life.phase(), Phase::Leaving) && Rc::strong_count(&life) > 1 {
+            while !matches!(state.phase(), Phase::Leaving) && Rc::strong_count(&state) > 1 {
                 tokio::task::yield_now().await;
             }
             let mut stream = client.take().expect("it is there");
@@ -493,7 +493,7 @@ fn what_was_sent_of_a_body_that_broke_off_is_not_lost_when_more_has_come() {
     run(async {
         let client = Rc::new(RefCell::new(None::<UnixStream>));
         let sender = Rc::clone(&client);
-        let (stream, life) = serve(move |_, _| {
+        let (stream, state) = serve(move |_, _| {
             if let Some(stream) = &*sender.borrow() {
                 assert_eq!(stream.try_write(b"more").expect("sent"), 4);
             }
@@ -505,7 +505,7 @@ fn what_was_sent_of_a_body_that_broke_off_is_not_lost_when_more_has_come() {
         stream.writable().await.expect("it is open");
         stream.try_write(GET.as_bytes()).expect("sent");
         client.replace(Some(stream));
-        while !matches!(life.phase(), Phase::Leaving) && Rc::strong_count(&life) > 1 {
+        while !matches!(state.phase(), Phase::Leaving) && Rc::strong_count(&state) > 1 {
             tokio::task::yield_now().await;
         }
         let mut stream = client.take().expect("it is there");

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use http1::{Incoming, Life, Options, Refused, RequestHead, Stream};
+use http1::{ConnectionState, Incoming, Options, Rejection, RequestHead, Stream};
 use php::{BodySource, Client};
 use shm::Counter;
 use tokio::task::spawn_local;
@@ -52,7 +52,7 @@ impl http1::Service for Service {
     ) -> impl Future<Output = response::HttpResponse> {
         let body = body.map(|body| Box::new(RequestBody(body)) as Box<dyn BodySource>);
         match refused(&self.worker, &self.client, &head) {
-            Some(answer) => HttpResponse::Refused(Some(Box::new(answer))),
+            Some(answer) => HttpResponse::Rejection(Some(Box::new(answer))),
             None => {
                 let (id, client) = (self.worker.next_request_id(), Rc::clone(&self.client));
                 let worker = Rc::clone(&self.worker);
@@ -61,7 +61,7 @@ impl http1::Service for Service {
         }
     }
 
-    fn refused(&self, refused: &Refused<'_>) {
+    fn refused(&self, refused: &Rejection<'_>) {
         if let Some(status) = refused.status {
             self.worker.count(status);
         }
@@ -71,7 +71,7 @@ impl http1::Service for Service {
 
 /// One request being answered, on this connection.
 enum HttpResponse {
-    Refused(Option<Box<response::HttpResponse>>),
+    Rejection(Option<Box<response::HttpResponse>>),
     Coming(RequestFuture),
 }
 
@@ -80,7 +80,7 @@ impl Future for HttpResponse {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            HttpResponse::Refused(answer) => answer
+            HttpResponse::Rejection(answer) => answer
                 .take()
                 .map_or(Poll::Pending, |answer| Poll::Ready(*answer)),
             HttpResponse::Coming(answering) => Pin::new(answering).poll(context),
@@ -103,7 +103,7 @@ pub(crate) fn open(
     let connections = &worker.connections;
     if let Err(full) = connections.admit(&worker.admission, in_all, client.address) {
         worker.count(503);
-        worker.tell(&Refused::connection(503, full.why()), &client);
+        worker.tell(&Rejection::connection(503, full.why()), &client);
         return http1::turn_away(stream);
     }
     spawn_local(serve(worker, stream, client, guard));
@@ -116,17 +116,17 @@ pub(crate) fn serve(
     client: Client,
     guard: Option<ConnectionGuard>,
 ) -> impl Future<Output = ()> {
-    let life = Rc::new(Life::default());
-    let key = worker.opened(&life, client.address);
+    let state = Rc::new(ConnectionState::default());
+    let key = worker.opened(&state, client.address);
     worker.host.count(Counter::ConnectionsOpened);
-    answer_requests(worker, stream, client, (life, key), guard)
+    answer_requests(worker, stream, client, (state, key), guard)
 }
 
 async fn answer_requests(
     worker: Rc<Worker>,
     stream: impl Stream,
     client: Client,
-    (life, key): (Rc<Life>, usize),
+    (state, key): (Rc<ConnectionState>, usize),
     guard: Option<ConnectionGuard>,
 ) {
     let service = Service {
@@ -134,7 +134,7 @@ async fn answer_requests(
         client: Rc::new(client),
     };
     let options = Options::from(&worker.http);
-    http1::serve(stream, life, &service, options).await;
+    http1::serve(stream, state, &service, options).await;
     worker.closed(key);
     worker.host.count(Counter::ConnectionsClosed);
     drop(guard);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http1::{BodyError, Refused, RequestHead};
+use http1::{BodyError, Rejection, RequestHead};
 use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task};
 use shm::{Begins, Counter, Suspect, Ticket};
 use tokio::task::spawn_local;
@@ -65,7 +65,7 @@ pub(crate) fn refused(
 ) -> Option<HttpResponse> {
     let (status, why) = refusal(worker, head)?;
     worker.count(status);
-    worker.tell(&Refused::new(status, why, head), client);
+    worker.tell(&Rejection::new(status, why, head), client);
     let mut answer = plain(status, why);
     if matches!(status, 400 | 413) {
         answer.head.fields.push("Connection", "close");
@@ -114,7 +114,7 @@ impl RequestFuture {
         if let Some(Plan::HttpResponse(answer)) = &plan
             && let Some(why) = why_refused(answer.head.status, &head)
         {
-            worker.tell(&Refused::new(answer.head.status, why, &head), &client);
+            worker.tell(&Rejection::new(answer.head.status, why, &head), &client);
         }
         let limit = if plan.is_some() { 0 } else { worker.body_limit };
         // What comes from a front is complete.
@@ -281,7 +281,7 @@ impl RequestFuture {
     /// Whatever PHP made of what came of the body: it is not what was sent.
     fn refuse(&self, error: BodyError) -> HttpResponse {
         let (status, why) = (error.status(), error.text());
-        let refused = Refused::new(status, why, self.request.head());
+        let refused = Rejection::new(status, why, self.request.head());
         self.worker.tell(&refused, self.request.client());
         let mut answer = plain(status, why);
         answer.head.fields.push("Connection", "close");

@@ -2,15 +2,15 @@
 //!
 //! How a message is framed is the connection's to say, so what PHP says of that is taken out here.
 
-use http1::{Fields, Fixed, ResponseHead};
+use http1::{Fields, ResponseHead, StaticHeader};
 use php::{Body, Request, Response};
 
 use crate::response_body::{ResponseBody, StreamBody};
 
 pub(crate) type HttpResponse = http1::Response<ResponseBody>;
 
-const HTML: Fixed = Fixed::new("Content-Type: text/html; charset=UTF-8");
-const PLAIN: Fixed = Fixed::new("Content-Type: text/plain; charset=UTF-8");
+const HTML: StaticHeader = StaticHeader::new("Content-Type: text/html; charset=UTF-8");
+const PLAIN: StaticHeader = StaticHeader::new("Content-Type: text/plain; charset=UTF-8");
 
 /// An answer of ours in a few words.
 pub(crate) fn plain(status: u16, text: &'static str) -> HttpResponse {

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use http1::Patience;
+use http1::Timeouts;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::worker::Worker;
@@ -71,12 +71,12 @@ pub(crate) async fn run(worker: Rc<Worker>) {
         }
         tuner.look();
         worker.end_overdue();
-        worker.connections.close_silent(&patience(&worker));
+        worker.connections.close_silent(&timeouts(&worker));
     }
 }
 
-fn patience(worker: &Worker) -> Patience {
+fn timeouts(worker: &Worker) -> Timeouts {
     let draining = worker.draining.get();
     let draining = draining.map(|draining| if draining.linger { LINGER } else { 0 });
-    Patience::new(&worker.http, draining)
+    Timeouts::new(&worker.http, draining)
 }

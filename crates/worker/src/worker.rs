@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use http1::{Admission, Connections, Life, Refusals, Refused};
+use http1::{Admission, ConnectionState, Connections, Rejection, RejectionLog};
 use ipc::{Channel, FromWorker};
 use php::{Cancel, Client, Host as _, Request};
 use serde::de::DeserializeOwned;
@@ -52,7 +52,7 @@ pub(crate) struct Worker {
     pub(crate) awake: Notify,
     pub(crate) draining: Cell<Option<Draining>>,
     pub(crate) connections: Connections,
-    refusals: Refusals,
+    rejections: RejectionLog,
     waiting: RefCell<Vec<Waiting>>,
     pub(crate) listening: RefCell<Vec<AbortHandle>>,
     next_id: Cell<u64>,
@@ -94,7 +94,7 @@ impl Worker {
             awake: Notify::new(),
             draining: Cell::new(None),
             connections: Connections::default(),
-            refusals: Refusals::default(),
+            rejections: RejectionLog::default(),
             waiting: RefCell::default(),
             listening: RefCell::default(),
             semaphore: LocalSemaphore::new(concurrency),
@@ -123,9 +123,9 @@ impl Worker {
     }
 
     /// This request was not given to PHP, or its answer is not PHP's: for the log, not too often.
-    pub(crate) fn tell(&self, refused: &Refused<'_>, client: &Client) {
+    pub(crate) fn tell(&self, refused: &Rejection<'_>, client: &Client) {
         let address = client.address.map(|ip| SocketAddr::new(ip, client.port));
-        if let Some(line) = self.refusals.line(refused, address) {
+        if let Some(line) = self.rejections.line(refused, address) {
             log::info(line);
         }
     }
@@ -158,11 +158,11 @@ impl Worker {
 
     // ---- connections ----
 
-    pub(crate) fn opened(&self, life: &Rc<Life>, address: Option<IpAddr>) -> usize {
+    pub(crate) fn opened(&self, state: &Rc<ConnectionState>, address: Option<IpAddr>) -> usize {
         if self.connections.is_empty() {
             self.awake.notify_one();
         }
-        self.connections.opened(life, address)
+        self.connections.opened(state, address)
     }
 
     pub(crate) fn closed(&self, key: usize) {

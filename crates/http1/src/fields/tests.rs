@@ -22,7 +22,7 @@ fn names_are_found_in_any_case_and_kept_as_they_came() {
 
 #[test]
 fn a_fixed_field_can_be_added_to() {
-    let mut fields = Fields::fixed(Fixed::new("A: b"));
+    let mut fields = Fields::fixed(StaticHeader::new("A: b"));
     assert_eq!(fields.get("a"), Some(&b"b"[..]));
     fields.push("C", "");
     let mut out = Vec::new();

@@ -1,6 +1,6 @@
 use super::*;
 
-fn parse(text: &[u8]) -> Result<Option<(RequestHead, usize)>, Refusal> {
+fn parse(text: &[u8]) -> Result<Option<(RequestHead, usize)>, ParseError> {
     RequestHead::parse(text, Limits::default())
 }
 
@@ -80,7 +80,7 @@ fn targets() {
     ] {
         let text = format!("{line} HTTP/1.1\r\n\r\n");
         assert_eq!(
-            parse(text.as_bytes()).err().map(Refusal::status),
+            parse(text.as_bytes()).err().map(ParseError::status),
             Some(400),
             "{line}"
         );
@@ -112,7 +112,7 @@ fn what_may_smuggle_is_refused() {
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ] {
         assert_eq!(
-            parse(text.as_bytes()).err().map(Refusal::status),
+            parse(text.as_bytes()).err().map(ParseError::status),
             Some(400),
             "{text:?}"
         );
@@ -126,7 +126,7 @@ fn limits() {
     assert_eq!(head(many(100).as_bytes()).fields.len(), 100);
     assert_eq!(
         parse(many(101).as_bytes()).err(),
-        Some(Refusal::TooManyFields)
+        Some(ParseError::TooManyFields)
     );
     let long = |length: usize| format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(length - 1));
     let most = 32 * 1024;
@@ -134,10 +134,10 @@ fn limits() {
     assert_eq!(head(fits.as_bytes()).target().len(), fits.len() - 17);
     assert_eq!(
         parse(long(most + 1).as_bytes()).err(),
-        Some(Refusal::TargetTooLong)
+        Some(ParseError::TargetTooLong)
     );
     let large = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(most));
-    assert_eq!(parse(large.as_bytes()).err(), Some(Refusal::TooLarge));
+    assert_eq!(parse(large.as_bytes()).err(), Some(ParseError::TooLarge));
     let unlimited = crate::Settings {
         max_header_size: 0,
         max_headers: 0,
@@ -145,9 +145,9 @@ fn limits() {
     };
     let of = |text: String| RequestHead::parse(text.as_bytes(), unlimited.limits());
     assert!(matches!(of(long(65_534)), Ok(Some(_))));
-    assert_eq!(of(long(65_535)).err(), Some(Refusal::TargetTooLong));
+    assert_eq!(of(long(65_535)).err(), Some(ParseError::TargetTooLong));
     assert!(matches!(of(many(128)), Ok(Some(_))));
-    assert_eq!(of(many(129)).err(), Some(Refusal::TooManyFields));
+    assert_eq!(of(many(129)).err(), Some(ParseError::TooManyFields));
     let method = format!("{} / HTTP/1.1\r\n\r\n", "A".repeat(65));
-    assert_eq!(parse(method.as_bytes()).err(), Some(Refusal::NoRequest));
+    assert_eq!(parse(method.as_bytes()).err(), Some(ParseError::NoRequest));
 }

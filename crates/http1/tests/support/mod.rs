@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full};
-use http1::{Body, Incoming, Life, Options, RequestHead, Response, Service};
+use http1::{Body, ConnectionState, Incoming, Options, RequestHead, Response, Service};
 use hyper::body::Bytes;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -132,18 +132,18 @@ pub(crate) async fn echo(head: RequestHead, body: Option<Incoming>) -> Response<
 }
 
 /// Ours, on the other end of this socket.
-pub(crate) fn serve<F, A>(answer: F) -> (UnixStream, Rc<Life>)
+pub(crate) fn serve<F, A>(answer: F) -> (UnixStream, Rc<ConnectionState>)
 where
     F: Fn(RequestHead, Option<Incoming>) -> A + 'static,
     A: Future<Output = Response<Pieces>> + 'static,
 {
     let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
-    let life = Rc::new(Life::default());
-    let of_connection = Rc::clone(&life);
+    let state = Rc::new(ConnectionState::default());
+    let of_connection = Rc::clone(&state);
     tokio::task::spawn_local(async move {
         http1::serve(theirs, of_connection, &By(answer), Options::default()).await;
     });
-    (ours, life)
+    (ours, state)
 }
 
 /// hyper's.

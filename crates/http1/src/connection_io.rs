@@ -13,14 +13,14 @@ use tokio::io::ReadBuf;
 
 use crate::body::BodyError;
 use crate::chunked::Decoder;
-use crate::framing::Asked;
+use crate::connection_state::{ConnectionState, Phase};
+use crate::framing::RequestFraming;
 use crate::head::RequestHead;
 use crate::incoming::{Incoming, Source};
 use crate::input::{Input, with_buffer};
-use crate::life::{Life, Phase};
 use crate::output::Output;
-use crate::parse::{Limits, Refusal};
-use crate::refused::{first_line, shown};
+use crate::parse::{Limits, ParseError};
+use crate::rejection::{first_line, shown};
 use crate::stream::Stream;
 
 /// How much of a body that nobody wants is read so that the connection can go on, if it is there already.
@@ -32,11 +32,11 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 pub(crate) enum NoHead {
     /// The client has left, or is to leave.
     End,
-    Refused(Refusal),
+    Rejection(ParseError),
 }
 
-pub(crate) struct Wire<S> {
-    pub(crate) life: Rc<Life>,
+pub(crate) struct ConnectionIo<S> {
+    pub(crate) state: Rc<ConnectionState>,
     inner: RefCell<Inner<S>>,
 }
 
@@ -92,12 +92,12 @@ impl<S: Stream> Inner<S> {
         }
         if !self.input.is_empty() {
             self.input.add(bytes);
-            return self.input.head(limits).map_err(NoHead::Refused);
+            return self.input.head(limits).map_err(NoHead::Rejection);
         }
-        let parsed = RequestHead::parse(bytes, limits).map_err(|refusal| {
+        let parsed = RequestHead::parse(bytes, limits).map_err(|error| {
             // For who wants to know what it was.
             self.input.add(shown(bytes));
-            NoHead::Refused(refusal)
+            NoHead::Rejection(error)
         })?;
         let taken = parsed.as_ref().map_or(0, |(_, length)| *length);
         self.input.add(&bytes[taken..]);
@@ -185,8 +185,8 @@ impl<S: Stream> Inner<S> {
     }
 }
 
-impl<S: Stream> Wire<S> {
-    pub(crate) fn new(stream: S, life: Rc<Life>) -> Wire<S> {
+impl<S: Stream> ConnectionIo<S> {
+    pub(crate) fn new(stream: S, state: Rc<ConnectionState>) -> ConnectionIo<S> {
         let inner = Inner {
             stream: Some(stream),
             input: Input::default(),
@@ -202,8 +202,8 @@ impl<S: Stream> Wire<S> {
             unread: false,
             endless: false,
         };
-        Wire {
-            life,
+        ConnectionIo {
+            state,
             inner: RefCell::new(inner),
         }
     }
@@ -216,7 +216,7 @@ impl<S: Stream> Wire<S> {
         let inner = &mut *self.inner.borrow_mut();
         if inner.input.is_new() {
             // Behind the request before.
-            if let Some(head) = inner.input.head(limits).map_err(NoHead::Refused)? {
+            if let Some(head) = inner.input.head(limits).map_err(NoHead::Rejection)? {
                 return Poll::Ready(Ok(head));
             }
         }
@@ -224,8 +224,8 @@ impl<S: Stream> Wire<S> {
             let Poll::Ready(step) =
                 inner.poll_read(context, |inner, bytes| inner.take_head(bytes, limits))
             else {
-                let has_begun = self.life.phase() == Phase::Header;
-                return if self.life.is_ending() && !has_begun {
+                let has_begun = self.state.phase() == Phase::Header;
+                return if self.state.is_ending() && !has_begun {
                     Poll::Ready(Err(NoHead::End))
                 } else {
                     Poll::Pending
@@ -235,8 +235,8 @@ impl<S: Stream> Wire<S> {
                 Err(_) => return Poll::Ready(Err(NoHead::End)),
                 Ok(Err(no_head)) => return Poll::Ready(Err(no_head)),
                 Ok(Ok(Some(head))) => return Poll::Ready(Ok(head)),
-                Ok(Ok(None)) if self.life.phase() != Phase::Header && !inner.input.is_empty() => {
-                    self.life.enter(Phase::Header);
+                Ok(Ok(None)) if self.state.phase() != Phase::Header && !inner.input.is_empty() => {
+                    self.state.enter(Phase::Header);
                 }
                 Ok(Ok(None)) => {}
             }
@@ -249,7 +249,11 @@ impl<S: Stream> Wire<S> {
     }
 
     /// The body of the request whose head has come, if it has one.
-    pub(crate) fn begin_body(self: &Rc<Self>, asked: &Asked, most: u64) -> Option<Incoming> {
+    pub(crate) fn begin_body(
+        self: &Rc<Self>,
+        asked: &RequestFraming,
+        most: u64,
+    ) -> Option<Incoming> {
         let mut inner = self.inner.borrow_mut();
         (inner.room, inner.failed) = (most, None);
         inner.answers = false;
@@ -257,9 +261,11 @@ impl<S: Stream> Wire<S> {
         inner.expects = asked.expects && inner.input.is_empty();
         inner.held = inner.body != Decoder::Done;
         if inner.held {
-            self.life.begin_body();
+            self.state.begin_body();
         }
-        inner.held.then(|| Incoming(Rc::<Wire<S>>::clone(self)))
+        inner
+            .held
+            .then(|| Incoming(Rc::<ConnectionIo<S>>::clone(self)))
     }
 
     /// The answer begins: no 100 any more. False if nothing can follow it: the client waits for a 100, and may or may not send
@@ -267,7 +273,7 @@ impl<S: Stream> Wire<S> {
     pub(crate) fn begin_answer(&self) -> bool {
         let inner = &mut *self.inner.borrow_mut();
         inner.answers = true;
-        self.life.begin_answer();
+        self.state.begin_answer();
         !std::mem::take(&mut inner.expects) && inner.failed.is_none()
     }
 
@@ -279,7 +285,7 @@ impl<S: Stream> Wire<S> {
         let inner = &mut *self.inner.borrow_mut();
         let step = inner.poll_flush(context);
         let moved = std::mem::take(&mut inner.output.moved);
-        self.life.writes(step.is_pending(), moved);
+        self.state.writes(step.is_pending(), moved);
         step
     }
 
@@ -319,7 +325,7 @@ impl<S: Stream> Wire<S> {
     /// anything comes from it.
     pub(crate) fn poll_hung_up(&self, context: &mut Context<'_>) -> Poll<()> {
         let inner = &mut *self.inner.borrow_mut();
-        while self.life.phase() == Phase::Busy && !inner.unread && inner.reader.is_none() {
+        while self.state.phase() == Phase::Busy && !inner.unread && inner.reader.is_none() {
             let Some(stream) = &inner.stream else {
                 return Poll::Ready(());
             };
@@ -391,14 +397,14 @@ impl<S: Stream> Wire<S> {
         if inner.body != Decoder::Done {
             inner.fail(BodyError::TimedOut);
         }
-        self.life.reads(false, 0);
+        self.state.reads(false, 0);
         if let Some(reader) = inner.reader.take() {
             reader.wake();
         }
     }
 }
 
-impl<S: Stream> Source for Wire<S> {
+impl<S: Stream> Source for ConnectionIo<S> {
     fn poll_piece(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let inner = &mut *self.inner.borrow_mut();
         let step = inner.poll_body(context);
@@ -406,13 +412,13 @@ impl<S: Stream> Source for Wire<S> {
             Poll::Ready(Some(Ok(piece))) => piece.len(),
             _ => 0,
         };
-        self.life.reads(step.is_pending(), came);
+        self.state.reads(step.is_pending(), came);
         if step.is_pending() {
             inner.reader = Some(context.waker().clone());
         } else {
             inner.reader = None;
             if inner.awaited && matches!(inner.body, Decoder::Done | Decoder::Broken) {
-                self.life.wake();
+                self.state.wake();
             }
         }
         step
@@ -422,9 +428,9 @@ impl<S: Stream> Source for Wire<S> {
         let inner = &mut *self.inner.borrow_mut();
         inner.held = false;
         inner.reader = None;
-        self.life.reads(false, 0);
+        self.state.reads(false, 0);
         if inner.awaited {
-            self.life.wake();
+            self.state.wake();
         }
     }
 }

@@ -18,7 +18,7 @@ pub fn now_ms() -> u64 {
 
 /// Of one connection.
 #[derive(Debug)]
-pub struct Life {
+pub struct ConnectionState {
     /// When the current phase began: waiting for a header, or receiving one.
     since: Cell<u64>,
     phase: Cell<Phase>,
@@ -64,9 +64,9 @@ pub enum Phase {
 /// How long, in milliseconds, [`Phase::Leaving`] may take: as under nginx.
 pub(crate) const LEAVING: u64 = 5_000;
 
-impl Default for Life {
-    fn default() -> Life {
-        Life {
+impl Default for ConnectionState {
+    fn default() -> ConnectionState {
+        ConnectionState {
             since: Cell::new(now_ms()),
             phase: Cell::new(Phase::New),
             close: Cell::new(Close::No),
@@ -78,7 +78,7 @@ impl Default for Life {
     }
 }
 
-impl Life {
+impl ConnectionState {
     pub fn phase(&self) -> Phase {
         self.phase.get()
     }

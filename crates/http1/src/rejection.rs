@@ -9,13 +9,13 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use crate::connection::Options;
+use crate::connection_state::now_ms;
 use crate::head::RequestParts;
-use crate::life::now_ms;
-use crate::parse::Refusal;
+use crate::parse::ParseError;
 
 /// One of them.
 #[derive(Debug)]
-pub struct Refused<'a> {
+pub struct Rejection<'a> {
     /// Of the answer; `None` if the connection was closed without one.
     pub status: Option<u16>,
     pub why: Cow<'a, str>,
@@ -26,11 +26,11 @@ pub struct Refused<'a> {
 /// How much of a request is shown.
 const SHOWN: usize = 100;
 
-impl<'a> Refused<'a> {
+impl<'a> Rejection<'a> {
     /// One whose head is fine; `why` may be what its client is told.
     #[must_use]
-    pub fn new(status: u16, why: &'a str, head: &RequestParts) -> Refused<'a> {
-        Refused {
+    pub fn new(status: u16, why: &'a str, head: &RequestParts) -> Rejection<'a> {
+        Rejection {
             status: Some(status),
             why: why.trim_end_matches(['.', '\n']).into(),
             request: beginning(head).into(),
@@ -39,18 +39,18 @@ impl<'a> Refused<'a> {
 
     /// A connection, before anything came on it.
     #[must_use]
-    pub fn connection(status: u16, why: &'a str) -> Refused<'a> {
-        Refused {
+    pub fn connection(status: u16, why: &'a str) -> Rejection<'a> {
+        Rejection {
             status: Some(status),
             why: why.into(),
             request: Vec::new().into(),
         }
     }
 
-    pub(crate) fn of(refusal: Refusal, options: &Options, request: Vec<u8>) -> Refused<'static> {
-        Refused {
-            status: Some(refusal.status()),
-            why: why(refusal, options, &request),
+    pub(crate) fn of(error: ParseError, options: &Options, request: Vec<u8>) -> Rejection<'static> {
+        Rejection {
+            status: Some(error.status()),
+            why: why(error, options, &request),
             request: request.into(),
         }
     }
@@ -74,24 +74,26 @@ pub(crate) fn first_line(bytes: &[u8]) -> Vec<u8> {
     shown(&bytes[..end.unwrap_or(bytes.len())]).to_vec()
 }
 
-fn why(refusal: Refusal, options: &Options, request: &[u8]) -> Cow<'static, str> {
+fn why(error: ParseError, options: &Options, request: &[u8]) -> Cow<'static, str> {
     const TLS: &[u8] = b"\x16\x03";
     let limits = &options.limits;
-    match refusal {
-        Refusal::NoRequest if request.starts_with(TLS) => {
+    match error {
+        ParseError::NoRequest if request.starts_with(TLS) => {
             "it is TLS, which is not spoken here".into()
         }
-        Refusal::NoRequest => "it is no HTTP/1.1".into(),
-        Refusal::NoTarget => "its target is none".into(),
-        Refusal::NoField => "a line of its head is no field".into(),
-        Refusal::Lengths => "the length of its body is no number, or said twice".into(),
-        Refusal::Coding => "its body is coded in another way than chunked".into(),
-        Refusal::TargetTooLong => {
+        ParseError::NoRequest => "it is no HTTP/1.1".into(),
+        ParseError::NoTarget => "its target is none".into(),
+        ParseError::NoField => "a line of its head is no field".into(),
+        ParseError::Lengths => "the length of its body is no number, or said twice".into(),
+        ParseError::Coding => "its body is coded in another way than chunked".into(),
+        ParseError::TargetTooLong => {
             format!("its target is longer than {} bytes", limits.target).into()
         }
-        Refusal::TooLarge => format!("its head is larger than {} bytes", limits.head).into(),
-        Refusal::TooManyFields => format!("its head has more than {} fields", limits.fields).into(),
-        Refusal::BodyTooLarge => format!(
+        ParseError::TooLarge => format!("its head is larger than {} bytes", limits.head).into(),
+        ParseError::TooManyFields => {
+            format!("its head has more than {} fields", limits.fields).into()
+        }
+        ParseError::BodyTooLarge => format!(
             "its body is larger than {} bytes (http.max_body)",
             options.body
         )
@@ -99,7 +101,7 @@ fn why(refusal: Refusal, options: &Options, request: &[u8]) -> Cow<'static, str>
     }
 }
 
-impl fmt::Display for Refused<'_> {
+impl fmt::Display for Rejection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.status {
             Some(status) => write!(f, "request refused: {} status={status}", self.why),
@@ -114,15 +116,15 @@ const SPAN: u64 = 10_000;
 
 /// Those of a process.
 #[derive(Debug, Default)]
-pub struct Refusals {
+pub struct RejectionLog {
     since: Cell<u64>,
     told: Cell<u32>,
     left_out: Cell<u64>,
 }
 
-impl Refusals {
+impl RejectionLog {
     /// The line for the log, if one is to be written.
-    pub fn line(&self, refused: &Refused<'_>, client: Option<SocketAddr>) -> Option<String> {
+    pub fn line(&self, refused: &Rejection<'_>, client: Option<SocketAddr>) -> Option<String> {
         let left_out = self.take(now_ms())?;
         let mut line = refused.to_string();
         match client {
@@ -165,28 +167,28 @@ mod tests {
 
     #[test]
     fn so_many_are_told_and_no_more() {
-        let refusals = Refusals::default();
+        let rejections = RejectionLog::default();
         let begin = 1_000_000;
         for _ in 0..MOST {
-            assert_eq!(refusals.take(begin), Some(0));
+            assert_eq!(rejections.take(begin), Some(0));
         }
         for later in [0, 1, SPAN - 1] {
-            assert_eq!(refusals.take(begin + later), None);
+            assert_eq!(rejections.take(begin + later), None);
         }
-        assert_eq!(refusals.take(begin + SPAN), Some(3));
-        assert_eq!(refusals.take(begin + SPAN), Some(0));
+        assert_eq!(rejections.take(begin + SPAN), Some(3));
+        assert_eq!(rejections.take(begin + SPAN), Some(0));
     }
 
     #[test]
     fn a_line_is_one_line_and_short() {
-        let refused = |request: &[u8]| Refused {
+        let refused = |request: &[u8]| Rejection {
             status: Some(400),
             why: "why".into(),
             request: request.to_vec().into(),
         };
         let line = |request: &[u8]| {
             let client = Some(([127, 0, 0, 1], 4711).into());
-            Refusals::default().line(&refused(request), client)
+            RejectionLog::default().line(&refused(request), client)
         };
         let expected = r#"request refused: why status=400 client=127.0.0.1:4711 request="a\"b\r\n\x1b[1m\xff""#;
         assert_eq!(line(b"a\"b\r\n\x1b[1m\xff").as_deref(), Some(expected));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libc::{FILE, c_char, c_int, c_void};
 
-use crate::{inherit, installed, owners, real, severed, waiter};
+use crate::{inherit, installed, owners, severed, syscall, waiter};
 
 /// Longest pause between two looks at a lock that another process holds.
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
@@ -23,9 +23,9 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
     if operation & libc::LOCK_UN != 0 {
         let result = real_flock(fd, operation);
         if let Some(waiter) = installed() {
-            let error = real::errno();
+            let error = syscall::errno();
             waiter.unlocked(fd);
-            real::set_errno(error);
+            syscall::set_errno(error);
         }
         return result;
     }
@@ -35,12 +35,12 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
     let mut pause = Duration::from_millis(1);
     loop {
         let result = real_flock(fd, operation | libc::LOCK_NB);
-        if result == 0 || real::errno() != libc::EWOULDBLOCK {
+        if result == 0 || syscall::errno() != libc::EWOULDBLOCK {
             return result;
         }
         if !waiter.wait_for_lock(fd, pause) {
             // Not EINTR: PHP would ask for a session's lock again.
-            real::set_errno(libc::ECANCELED);
+            syscall::set_errno(libc::ECANCELED);
             return -1;
         }
         pause = (pause * 2).min(LONGEST_LOOK);
@@ -91,7 +91,7 @@ unsafe extern "C" fn fclose(file: *mut FILE) -> c_int {
         let fd = libc::fileno(file);
         let is_waited_on = severed::is_waited_on(fd);
         closing(fd);
-        let ended = real::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"fclose")(file);
+        let ended = syscall::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"fclose")(file);
         if is_waited_on {
             // The number is free since a moment, and nothing of PHP has run.
             severed::sever(fd);
@@ -108,7 +108,7 @@ unsafe impl Send for Process {}
 impl Process {
     fn close(self) -> c_int {
         // SAFETY: pclose(3) has this type; the FILE was popen'ed and is closed once.
-        unsafe { real::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"pclose")(self.0) }
+        unsafe { syscall::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"pclose")(self.0) }
     }
 }
 
@@ -140,7 +140,7 @@ unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
     // What a library does when it is loaded runs under the loader's lock.
     // SAFETY: dlopen(3) has this type; the name is the caller's promise.
     crate::locks::holding((&raw const LOADER).cast(), || unsafe {
-        real::next::<unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void>(c"dlopen")(
+        syscall::next::<unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void>(c"dlopen")(
             name,
             flags & !libc::RTLD_DEEPBIND,
         )

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
 
 use libc::{c_char, c_int, c_uint, c_void, pid_t};
 
-use crate::real;
+use crate::syscall;
 
 /// As many descriptors of the shell's are handed on.
 const MOST: usize = 64;
@@ -75,7 +75,7 @@ fn mark(first: c_int, last: c_uint) -> bool {
 
 /// A program is about to be started.
 fn hand_on_nothing() {
-    let error = real::errno();
+    let error = syscall::errno();
     let mut kept = [NONE; MOST];
     for (copy, place) in kept.iter_mut().zip(&KEPT) {
         *copy = place.load(Relaxed);
@@ -95,7 +95,7 @@ fn hand_on_nothing() {
             .filter(|fd| !kept.contains(fd))
             .for_each(|fd| set_close_on_exec(fd, true));
     }
-    real::set_errno(error);
+    syscall::set_errno(error);
 }
 
 /// What there is to know in a new copy of this process.
@@ -139,9 +139,9 @@ fn spawning(spawn: impl FnOnce() -> c_int) -> c_int {
     let forking = unsafe { FORKING.load(Acquire).as_ref() };
     forking.inspect(|forking| hand_on(forking, true));
     let result = spawn();
-    let error = real::errno();
+    let error = syscall::errno();
     forking.inspect(|forking| hand_on(forking, false));
-    real::set_errno(error);
+    syscall::set_errno(error);
     result
 }
 
@@ -158,7 +158,7 @@ unsafe extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut 
     hand_on_nothing();
     // SAFETY: the type of popen(3); the strings are the caller's promise.
     unsafe {
-        real::next::<unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE>(
+        syscall::next::<unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE>(
             c"popen",
         )(command, mode)
     }
@@ -169,7 +169,7 @@ unsafe extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut 
 unsafe extern "C" fn system(command: *const c_char) -> c_int {
     hand_on_nothing();
     // SAFETY: the type of system(3); the string is the caller's promise.
-    unsafe { real::next::<unsafe extern "C" fn(*const c_char) -> c_int>(c"system")(command) }
+    unsafe { syscall::next::<unsafe extern "C" fn(*const c_char) -> c_int>(c"system")(command) }
 }
 
 type Spawn = unsafe extern "C" fn(
@@ -193,7 +193,14 @@ unsafe extern "C" fn posix_spawn(
 ) -> c_int {
     // SAFETY: the type of posix_spawn(3); all arguments are the caller's promise.
     spawning(|| unsafe {
-        real::next::<Spawn>(c"posix_spawn")(pid, path, actions, attributes, arguments, environment)
+        syscall::next::<Spawn>(c"posix_spawn")(
+            pid,
+            path,
+            actions,
+            attributes,
+            arguments,
+            environment,
+        )
     })
 }
 
@@ -208,7 +215,14 @@ unsafe extern "C" fn posix_spawnp(
 ) -> c_int {
     // SAFETY: as posix_spawn.
     spawning(|| unsafe {
-        real::next::<Spawn>(c"posix_spawnp")(pid, file, actions, attributes, arguments, environment)
+        syscall::next::<Spawn>(c"posix_spawnp")(
+            pid,
+            file,
+            actions,
+            attributes,
+            arguments,
+            environment,
+        )
     })
 }
 

@@ -10,23 +10,23 @@
 #![allow(unsafe_code)]
 
 mod files;
+mod getaddrinfo;
 mod inherit;
 mod locks;
-mod names;
 mod opcache;
 mod owners;
 mod poll;
 mod process;
-mod real;
 mod resolver;
+mod sched;
 mod severed;
 mod sleep;
 mod sockets;
 mod stay;
 mod streams;
+mod syscall;
 #[cfg(test)]
 mod testing;
-mod turn;
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
@@ -35,8 +35,8 @@ pub use inherit::{Forking, keep_inherited, when_forked};
 pub use locks::{forget_locks, locks_held};
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
 pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};
-pub use real::{errno, exit_now, identity, is_stream, poll_now, set_errno};
-pub use turn::give_way_to_the_woken;
+pub use sched::set_long_slice;
+pub use syscall::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 
 /// Which readiness a descriptor is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,12 +125,12 @@ fn wait_ready(waiter: &dyn Waiter, fd: i32, interest: Interest, timeout: Option<
         events,
         revents: 0,
     }];
-    if real::poll_now(&mut fds) > 0 {
+    if syscall::poll_now(&mut fds) > 0 {
         return true;
     }
     match waiter.poll(&mut fds, timeout) {
         0 => {
-            real::set_errno(libc::EAGAIN);
+            syscall::set_errno(libc::EAGAIN);
             false
         }
         n => n > 0,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{c_int, c_void, clockid_t, timespec};
 
-use crate::real;
+use crate::syscall;
 
 /// As many are remembered by their addresses; what is locked beyond that is only counted.
 const REMEMBERED: usize = 16;
@@ -103,7 +103,7 @@ impl Next {
         let mut function = self.0.load(Ordering::Relaxed);
         if function.is_null() {
             // SAFETY: a pointer is a pointer; what it points to is the caller's promise.
-            function = unsafe { real::next(self.1) };
+            function = unsafe { syscall::next(self.1) };
             self.0.store(function, Ordering::Relaxed);
         }
         // SAFETY: a function pointer of the type that the caller vouches for.

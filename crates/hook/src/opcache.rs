@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 use libc::{c_int, c_long};
 
-use crate::real;
+use crate::syscall;
 
 /// Descriptor of opcache's lock file; none yet, or none to be looked for.
 static LOCK_FILE: AtomicI32 = AtomicI32::new(OFF);
@@ -142,7 +142,7 @@ unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int
     if command == libc::F_GETOWN {
         // libc makes of it another command, whose result is no error number.
         // SAFETY: this is the function's type as far as this command goes.
-        let next: extern "C" fn(c_int, c_int) -> c_int = unsafe { real::next(c"fcntl") };
+        let next: extern "C" fn(c_int, c_int) -> c_int = unsafe { syscall::next(c"fcntl") };
         return next(fd, command);
     }
     // SAFETY: the caller vouches for the argument.

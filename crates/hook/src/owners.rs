@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use libc::c_int;
 
-use crate::{installed, real};
+use crate::{installed, syscall};
 
 /// Descriptors from here on are only looked at when a task wants to wait on them.
 const MOST: usize = 1 << 16;
@@ -144,7 +144,7 @@ fn refuse(fd: c_int, owner: u64) -> bool {
         }
     });
     if refused {
-        real::set_errno(if owner == POISONED {
+        syscall::set_errno(if owner == POISONED {
             libc::EPIPE
         } else {
             libc::EBUSY

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use libc::{c_int, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
-use crate::{Waiter, installed, owners, real, waiter};
+use crate::{Waiter, installed, owners, syscall, waiter};
 
 /// # Safety
 /// As poll(2).
@@ -15,7 +15,7 @@ unsafe fn poll_or_wait(fds: *mut pollfd, count: nfds_t, timeout: Option<Duration
     }
     let Some(waiter) = waiter().filter(|_| timeout != Some(Duration::ZERO)) else {
         // SAFETY: the caller's own promise.
-        return unsafe { real::poll(fds, count, timeout) };
+        return unsafe { syscall::poll(fds, count, timeout) };
     };
     let fds = if count == 0 {
         &mut [][..]
@@ -28,7 +28,7 @@ unsafe fn poll_or_wait(fds: *mut pollfd, count: nfds_t, timeout: Option<Duration
     {
         return n;
     }
-    match real::poll_now(fds) {
+    match syscall::poll_now(fds) {
         0 => waiter.poll(fds, timeout),
         n => n,
     }
@@ -75,7 +75,7 @@ unsafe extern "C" fn ppoll(
     }
     // SAFETY: null or valid, says ppoll(2).
     let timeout =
-        unsafe { timeout.as_ref() }.map(|time| real::duration_of(time.tv_sec, time.tv_nsec));
+        unsafe { timeout.as_ref() }.map(|time| syscall::duration_of(time.tv_sec, time.tv_nsec));
     // SAFETY: the caller's own promise.
     unsafe { poll_or_wait(fds, count, timeout) }
 }
@@ -92,11 +92,11 @@ unsafe extern "C" fn epoll_wait(
     let ready =
         unsafe { libc::syscall(libc::SYS_epoll_wait, epoll, events, count, timeout) as c_int };
     if ready < 0
-        && real::errno() == libc::EINTR
+        && syscall::errno() == libc::EINTR
         && let Some(waiter) = installed()
     {
         waiter.interrupted();
-        real::set_errno(libc::EINTR);
+        syscall::set_errno(libc::EINTR);
     }
     ready
 }
@@ -192,13 +192,13 @@ impl Sets {
 
 fn select_waiting(waiter: &dyn Waiter, sets: &Sets, timeout: Option<Duration>) -> c_int {
     if sets.count < 0 {
-        real::set_errno(libc::EINVAL);
+        syscall::set_errno(libc::EINVAL);
         return -1;
     }
     let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let mut fds = sets.as_pollfds();
     loop {
-        let mut ready = real::poll_now(&mut fds);
+        let mut ready = syscall::poll_now(&mut fds);
         if ready == 0 {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             ready = waiter.poll(&mut fds, left);
@@ -207,7 +207,7 @@ fn select_waiting(waiter: &dyn Waiter, sets: &Sets, timeout: Option<Duration>) -
             return -1;
         }
         if fds.iter().any(|entry| entry.revents & libc::POLLNVAL != 0) {
-            real::set_errno(libc::EBADF);
+            syscall::set_errno(libc::EBADF);
             return -1;
         }
         // poll(2) reports a hung-up descriptor to those who did not ask, select(2) does not: it would never wait again.
@@ -229,12 +229,12 @@ unsafe extern "C" fn select(
     // SAFETY: null or valid, says select(2).
     let time = unsafe { timeout.as_ref() };
     if time.is_some_and(|time| time.tv_sec < 0 || time.tv_usec < 0) {
-        real::set_errno(libc::EINVAL);
+        syscall::set_errno(libc::EINVAL);
         return -1;
     }
     let time = time.map(|time| {
         let seconds = time.tv_sec.saturating_add(time.tv_usec / 1_000_000);
-        real::duration_of(seconds, time.tv_usec % 1_000_000 * 1000)
+        syscall::duration_of(seconds, time.tv_usec % 1_000_000 * 1000)
     });
     match waiter().filter(|_| time != Some(Duration::ZERO)) {
         Some(waiter) => select_waiting(
@@ -260,7 +260,8 @@ unsafe extern "C" fn pselect(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: null or valid, says pselect(2).
-    let time = unsafe { timeout.as_ref() }.map(|time| real::duration_of(time.tv_sec, time.tv_nsec));
+    let time =
+        unsafe { timeout.as_ref() }.map(|time| syscall::duration_of(time.tv_sec, time.tv_nsec));
     match waiter().filter(|_| mask.is_null() && time != Some(Duration::ZERO)) {
         Some(waiter) => select_waiting(
             waiter,
@@ -283,7 +284,7 @@ unsafe fn real_select(
     timeout: Option<Duration>,
     mask: *const sigset_t,
 ) -> c_int {
-    let time = timeout.map(real::timespec_of);
+    let time = timeout.map(syscall::timespec_of);
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // The system call takes the mask together with its size.
     let signals: [usize; 2] = [mask as usize, 8];

@@ -2,7 +2,7 @@
 
 use libc::{c_int, c_long, pid_t};
 
-use crate::{Interest, Waiter, inherit, installed, real, wait_ready, waiter};
+use crate::{Interest, Waiter, inherit, installed, syscall, wait_ready, waiter};
 
 /// # Safety
 /// As waitpid(2).
@@ -50,7 +50,7 @@ unsafe fn waitpid_by_thread(
             unsafe { libc::waitid(kind, id.cast_unsigned(), info.as_mut_ptr(), events) };
         }));
         if !looked {
-            real::set_errno(libc::EINTR);
+            syscall::set_errno(libc::EINTR);
             return -1;
         }
         // SAFETY: the caller's own promise.
@@ -65,7 +65,7 @@ unsafe fn waitpid_by_thread(
 #[unsafe(no_mangle)]
 extern "C" fn fork() -> pid_t {
     // SAFETY: the type of fork(2); as unsafe as PHP's own call of it.
-    let pid = unsafe { real::next::<extern "C" fn() -> pid_t>(c"fork")() };
+    let pid = unsafe { syscall::next::<extern "C" fn() -> pid_t>(c"fork")() };
     if pid == 0 {
         inherit::forked();
         if let Some(waiter) = installed() {
@@ -98,12 +98,12 @@ unsafe extern "C" fn waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> 
         return unsafe { waitpid_by_thread(waiter, pid, status, options) };
     }
     let ended = wait_ready(waiter, fd, Interest::Read, None);
-    let error = real::errno();
+    let error = syscall::errno();
     waiter.closing(fd);
     // SAFETY: opened above.
     unsafe { libc::syscall(libc::SYS_close, fd) };
     if !ended {
-        real::set_errno(error);
+        syscall::set_errno(error);
         return -1;
     }
     // SAFETY: the caller's own promise.

@@ -4,8 +4,8 @@ use std::ffi::CString;
 
 use libc::{c_char, c_int, c_void};
 
-use crate::names::{TRY_AGAIN, copied, elsewhere, pointer};
-use crate::{real, waiter};
+use crate::getaddrinfo::{TRY_AGAIN, copied, elsewhere, pointer};
+use crate::{syscall, waiter};
 
 unsafe extern "C" {
     fn __h_errno_location() -> *mut c_int;
@@ -52,7 +52,7 @@ fn search(
     room: usize,
 ) -> Answer {
     // SAFETY: the type of res_nsearch(3).
-    let real: ResNsearch = unsafe { real::next(c"res_nsearch") };
+    let real: ResNsearch = unsafe { syscall::next(c"res_nsearch") };
     let mut state = Box::new(Resolver {
         settings: [0; 2],
         rest: [0; 126],
@@ -74,16 +74,16 @@ fn search(
                 bytes.as_mut_ptr(),
                 room,
             );
-            let (error, h_error) = (real::errno(), h_errno());
+            let (error, h_error) = (syscall::errno(), h_errno());
             __res_nclose(pointer_to_state);
-            real::set_errno(error);
+            syscall::set_errno(error);
             set_h_errno(h_error);
             length
         }
     };
     Answer {
         length,
-        error: real::errno(),
+        error: syscall::errno(),
         h_error: h_errno(),
         bytes,
     }
@@ -103,7 +103,7 @@ pub(crate) unsafe extern "C" fn res_nsearch(
     let Some(waiter) = waiter() else {
         // SAFETY: the type of res_nsearch(3); everything else is the caller's promise.
         return unsafe {
-            real::next::<ResNsearch>(c"res_nsearch")(state, name, class, kind, answer, length)
+            syscall::next::<ResNsearch>(c"res_nsearch")(state, name, class, kind, answer, length)
         };
     };
     // SAFETY: a state that the caller has initialised, says res_nsearch(3), and a C string.
@@ -113,13 +113,13 @@ pub(crate) unsafe extern "C" fn res_nsearch(
     });
     let Some(found) = found else {
         set_h_errno(TRY_AGAIN);
-        real::set_errno(libc::EINTR);
+        syscall::set_errno(libc::EINTR);
         return -1;
     };
     let given = usize::try_from(found.length).unwrap_or(0).min(room);
     // SAFETY: the caller's room is `room` bytes, and as many are ours.
     unsafe { std::ptr::copy_nonoverlapping(found.bytes.as_ptr(), answer, given) };
-    real::set_errno(found.error);
+    syscall::set_errno(found.error);
     set_h_errno(found.h_error);
     found.length
 }

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use libc::{c_int, c_uint, clockid_t, timespec};
 
-use crate::{Waiter, real, waiter};
+use crate::{Waiter, syscall, waiter};
 
 /// # Safety
 /// `remaining` is null or valid.
 unsafe fn real_nanosleep(time: Duration, remaining: *mut timespec) -> c_int {
-    let time = real::timespec_of(time);
+    let time = syscall::timespec_of(time);
     // SAFETY: `time` lives during the call; the caller vouches for `remaining`.
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, remaining) as c_int }
 }
@@ -59,10 +59,10 @@ unsafe extern "C" fn nanosleep(time: *const timespec, remaining: *mut timespec) 
     let valid = wanted.tv_sec >= 0 && (0..1_000_000_000).contains(&wanted.tv_nsec);
     match waiter().filter(|_| valid) {
         Some(waiter) => {
-            let left = slept(waiter, real::duration_of(wanted.tv_sec, wanted.tv_nsec));
+            let left = slept(waiter, syscall::duration_of(wanted.tv_sec, wanted.tv_nsec));
             if !left.is_zero() && !remaining.is_null() {
                 // SAFETY: not null, so valid.
-                unsafe { *remaining = real::timespec_of(left) };
+                unsafe { *remaining = syscall::timespec_of(left) };
             }
             interrupted_unless(left.is_zero())
         }
@@ -83,11 +83,11 @@ unsafe extern "C" fn clock_nanosleep(
         // SAFETY: the caller's own promise.
         let failed =
             unsafe { libc::syscall(libc::SYS_clock_nanosleep, clock, flags, time, remaining) } != 0;
-        return if failed { real::errno() } else { 0 };
+        return if failed { syscall::errno() } else { 0 };
     };
     // SAFETY: valid, says clock_nanosleep(2).
     let wanted = unsafe { *time };
-    let mut span = real::duration_of(wanted.tv_sec, wanted.tv_nsec);
+    let mut span = syscall::duration_of(wanted.tv_sec, wanted.tv_nsec);
     if flags & libc::TIMER_ABSTIME != 0 {
         let mut now = timespec {
             tv_sec: 0,
@@ -95,7 +95,7 @@ unsafe extern "C" fn clock_nanosleep(
         };
         // SAFETY: room for one timespec.
         unsafe { libc::clock_gettime(clock, &raw mut now) };
-        span = span.saturating_sub(real::duration_of(now.tv_sec, now.tv_nsec));
+        span = span.saturating_sub(syscall::duration_of(now.tv_sec, now.tv_nsec));
     }
     if waiter.sleep(span) { 0 } else { libc::EINTR }
 }
@@ -104,6 +104,6 @@ fn interrupted_unless(slept: bool) -> c_int {
     if slept {
         return 0;
     }
-    real::set_errno(libc::EINTR);
+    syscall::set_errno(libc::EINTR);
     -1
 }

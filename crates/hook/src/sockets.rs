@@ -2,14 +2,14 @@
 
 use libc::{c_int, c_long, c_void, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
-use crate::{Interest, installed, owners, real, wait_ready, waiter};
+use crate::{Interest, installed, owners, syscall, wait_ready, waiter};
 
 /// Try `call` (made with MSG_DONTWAIT); while it would block although the descriptor is a blocking one, wait and retry.
 fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ssize_t) -> ssize_t {
     if owners::refuses(fd) {
         // Any other error of a receive is the end of a PHP stream, for the task that waits on it too.
-        if interest == Interest::Read && real::errno() == libc::EBUSY {
-            real::set_errno(libc::EAGAIN);
+        if interest == Interest::Read && syscall::errno() == libc::EBUSY {
+            syscall::set_errno(libc::EAGAIN);
         }
         return -1;
     }
@@ -18,7 +18,7 @@ fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ss
     };
     loop {
         let result = call(flags | libc::MSG_DONTWAIT);
-        if result >= 0 || real::errno() != libc::EAGAIN || real::is_nonblocking(fd) {
+        if result >= 0 || syscall::errno() != libc::EAGAIN || syscall::is_nonblocking(fd) {
             return result;
         }
         let option = if interest == Interest::Read {
@@ -26,7 +26,7 @@ fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ss
         } else {
             libc::SO_SNDTIMEO
         };
-        if !wait_ready(waiter, fd, interest, real::socket_timeout(fd, option)) {
+        if !wait_ready(waiter, fd, interest, syscall::socket_timeout(fd, option)) {
             return -1;
         }
     }
@@ -100,7 +100,7 @@ unsafe extern "C" fn recvfrom(
     let once = |offset: usize| {
         retry(fd, flags & !libc::MSG_WAITALL, Interest::Read, |flags| {
             // SAFETY: the caller's own promise; offset < length.
-            real::size(unsafe {
+            syscall::size(unsafe {
                 libc::syscall(
                     libc::SYS_recvfrom,
                     fd,
@@ -116,7 +116,7 @@ unsafe extern "C" fn recvfrom(
     if !waits_for_all {
         let received = retry(fd, flags, Interest::Read, |flags| {
             // SAFETY: the caller's own promise.
-            real::size(unsafe {
+            syscall::size(unsafe {
                 libc::syscall(
                     libc::SYS_recvfrom,
                     fd,
@@ -170,7 +170,7 @@ unsafe extern "C" fn __recvfrom_chk(
 unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     let length = retry(fd, flags, Interest::Read, |flags| {
         // SAFETY: the caller's own promise.
-        real::size(unsafe { libc::syscall(libc::SYS_recvmsg, fd, message, flags) })
+        syscall::size(unsafe { libc::syscall(libc::SYS_recvmsg, fd, message, flags) })
     });
     received(fd, flags, length);
     length
@@ -201,7 +201,7 @@ unsafe extern "C" fn sendto(
     loop {
         let sent = retry(fd, flags, Interest::Write, |flags| {
             // SAFETY: the caller's own promise; done <= length.
-            real::size(unsafe {
+            syscall::size(unsafe {
                 libc::syscall(
                     libc::SYS_sendto,
                     fd,
@@ -222,7 +222,7 @@ unsafe extern "C" fn sendto(
             || sent == 0
             || flags & libc::MSG_DONTWAIT != 0
             || waiter().is_none()
-            || real::is_nonblocking(fd)
+            || syscall::is_nonblocking(fd)
         {
             return done.cast_signed();
         }
@@ -233,7 +233,7 @@ unsafe extern "C" fn sendto(
 unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     let length = retry(fd, flags, Interest::Write, |flags| {
         // SAFETY: the caller's own promise.
-        real::size(unsafe { libc::syscall(libc::SYS_sendmsg, fd, message, flags) })
+        syscall::size(unsafe { libc::syscall(libc::SYS_sendmsg, fd, message, flags) })
     });
     sent(fd, length);
     length
@@ -280,7 +280,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
     if owners::refuses(fd) {
         return -1;
     }
-    let Some(waiter) = waiter().filter(|_| !real::is_nonblocking(fd)) else {
+    let Some(waiter) = waiter().filter(|_| !syscall::is_nonblocking(fd)) else {
         // SAFETY: the caller's own promise.
         return unsafe { real_connect(fd, address, length) };
     };
@@ -288,16 +288,16 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
         set_nonblocking(fd, true);
         // SAFETY: the caller's own promise.
         let result = unsafe { real_connect(fd, address, length) };
-        let error = real::errno();
+        let error = syscall::errno();
         set_nonblocking(fd, false);
         if result == 0 {
             return 0;
         }
-        real::set_errno(error);
+        syscall::set_errno(error);
         // A Unix socket whose queue is full says EAGAIN and cannot be waited for: look again soon.
         if error == libc::EAGAIN {
             if !waiter.sleep(std::time::Duration::from_millis(2)) {
-                real::set_errno(libc::EINTR);
+                syscall::set_errno(libc::EINTR);
                 return -1;
             }
             continue;
@@ -307,13 +307,13 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
                 waiter,
                 fd,
                 Interest::Write,
-                real::socket_timeout(fd, libc::SO_SNDTIMEO),
+                syscall::socket_timeout(fd, libc::SO_SNDTIMEO),
             )
         {
             return -1;
         }
         let error = socket_error(fd);
-        real::set_errno(error);
+        syscall::set_errno(error);
         return if error == 0 { 0 } else { -1 };
     }
 }
@@ -322,12 +322,12 @@ fn accept_waiting(fd: c_int, call: impl Fn() -> c_long) -> c_int {
     if owners::refuses(fd) {
         return -1;
     }
-    if let Some(waiter) = waiter().filter(|_| !real::is_nonblocking(fd))
+    if let Some(waiter) = waiter().filter(|_| !syscall::is_nonblocking(fd))
         && !wait_ready(
             waiter,
             fd,
             Interest::Read,
-            real::socket_timeout(fd, libc::SO_RCVTIMEO),
+            syscall::socket_timeout(fd, libc::SO_RCVTIMEO),
         )
     {
         return -1;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use libc::{c_int, pollfd};
 
-use crate::{Waiter, installed, real};
+use crate::{Waiter, installed, syscall};
 
 pub(crate) struct Stay;
 
@@ -50,9 +50,10 @@ impl Span {
 
 /// Whether this process has a lock on the file: who has it cannot give it back while this thread waits here.
 fn has_lock(fd: c_int) -> bool {
-    let (Some((_, inode)), Ok(locks)) =
-        (real::identity(fd), std::fs::read_to_string("/proc/locks"))
-    else {
+    let (Some((_, inode)), Ok(locks)) = (
+        syscall::identity(fd),
+        std::fs::read_to_string("/proc/locks"),
+    ) else {
         return false;
     };
     let (process, end) = (std::process::id().to_string(), format!(":{inode}"));
@@ -90,9 +91,10 @@ impl Waiter for Stay {
     fn poll(&self, fds: &mut [pollfd], timeout: Option<Duration>) -> i32 {
         let span = Span::of(timeout);
         // SAFETY: the slice is valid for its length.
-        let ready = unsafe { real::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, span.time) };
+        let ready =
+            unsafe { syscall::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, span.time) };
         if ready == 0 && !span.is_enough() {
-            real::set_errno(libc::ECANCELED);
+            syscall::set_errno(libc::ECANCELED);
             return -1;
         }
         ready
@@ -106,7 +108,7 @@ impl Waiter for Stay {
 
     fn sleep(&self, time: Duration) -> bool {
         let span = Span::of(Some(time));
-        real::sleep(span.time.unwrap_or(time)) && span.is_enough()
+        syscall::sleep(span.time.unwrap_or(time)) && span.is_enough()
     }
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool {
@@ -129,7 +131,7 @@ impl Waiter for Stay {
     fn wait_for_lock(&self, fd: i32, at_most: Duration) -> bool {
         if !has_lock(fd) {
             let span = Span::of(Some(at_most));
-            real::sleep(span.time.unwrap_or(at_most));
+            syscall::sleep(span.time.unwrap_or(at_most));
             return span.is_enough();
         }
         if let Some(waiter) = installed() {

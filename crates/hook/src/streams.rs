@@ -3,7 +3,7 @@
 use libc::{c_int, c_void, iovec, size_t, ssize_t};
 
 use crate::sockets::{received, send, sent};
-use crate::{Interest, owners, real, wait_ready, waiter};
+use crate::{Interest, owners, syscall, wait_ready, waiter};
 
 /// Before a read or a write on something that is not a regular file: wait until it would not block.
 fn ready_first(fd: c_int, interest: Interest) -> bool {
@@ -11,11 +11,11 @@ fn ready_first(fd: c_int, interest: Interest) -> bool {
         return false;
     }
     let Some(waiter) = waiter() else { return true };
-    if real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {
+    if syscall::kind(fd) == syscall::Kind::File || syscall::is_nonblocking(fd) {
         return true;
     }
-    let timeout = if real::kind(fd) == real::Kind::Socket {
-        real::socket_timeout(
+    let timeout = if syscall::kind(fd) == syscall::Kind::Socket {
+        syscall::socket_timeout(
             fd,
             if interest == Interest::Read {
                 libc::SO_RCVTIMEO
@@ -35,7 +35,7 @@ unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssi
         return -1;
     }
     // SAFETY: the caller's own promise.
-    let length = real::size(unsafe { libc::syscall(libc::SYS_read, fd, buffer, length) });
+    let length = syscall::size(unsafe { libc::syscall(libc::SYS_read, fd, buffer, length) });
     received(fd, 0, length);
     length
 }
@@ -57,7 +57,7 @@ unsafe extern "C" fn readv(fd: c_int, vectors: *const iovec, count: c_int) -> ss
         return -1;
     }
     // SAFETY: the caller's own promise.
-    let length = real::size(unsafe { libc::syscall(libc::SYS_readv, fd, vectors, count) });
+    let length = syscall::size(unsafe { libc::syscall(libc::SYS_readv, fd, vectors, count) });
     received(fd, 0, length);
     length
 }
@@ -86,17 +86,20 @@ fn piece(fd: c_int) -> usize {
 unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t {
     let real_write = |from: usize, n: usize| {
         // SAFETY: the caller's own promise; `from + n` stays within `length`.
-        real::size(unsafe { libc::syscall(libc::SYS_write, fd, buffer.cast::<u8>().add(from), n) })
+        syscall::size(unsafe {
+            libc::syscall(libc::SYS_write, fd, buffer.cast::<u8>().add(from), n)
+        })
     };
     if owners::refuses(fd) {
         return -1;
     }
-    if waiter().is_none() || real::kind(fd) == real::Kind::File || real::is_nonblocking(fd) {
+    if waiter().is_none() || syscall::kind(fd) == syscall::Kind::File || syscall::is_nonblocking(fd)
+    {
         let wrote = real_write(0, length);
         sent(fd, wrote);
         return wrote;
     }
-    if real::kind(fd) == real::Kind::Socket {
+    if syscall::kind(fd) == syscall::Kind::Socket {
         // SAFETY: the caller's own promise. send(2) without flags is write(2).
         return unsafe { send(fd, buffer, length, 0) };
     }
@@ -124,7 +127,7 @@ unsafe extern "C" fn writev(fd: c_int, vectors: *const iovec, count: c_int) -> s
         return -1;
     }
     // SAFETY: the caller's own promise.
-    let length = real::size(unsafe { libc::syscall(libc::SYS_writev, fd, vectors, count) });
+    let length = syscall::size(unsafe { libc::syscall(libc::SYS_writev, fd, vectors, count) });
     sent(fd, length);
     length
 }

@@ -1,7 +1,7 @@
 //! The functions that C calls: one macro makes them all.
 //!
 //! They run on the stack of a task. A panic must not unwind into C, so it ends the process with its message; while one
-//! of them runs, libc hooks let calls pass ([`Busy`]).
+//! of them runs, libc hooks let calls pass ([`HookBypass`]).
 
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,19 +15,19 @@ use php_sys::{self as sys, hearth_header, hearth_request_head, hearth_response, 
 use crate::budget;
 use crate::children;
 use crate::engine::Level;
-use crate::holder::{self, Holder};
 use crate::host::{self, host};
 use crate::request::{Body, Known, Request, Response};
 use crate::runner;
 use crate::task::{self, TaskCell};
-use crate::wait::{self, Busy, Cancel};
+use crate::task_ref::{self, TaskRef};
+use crate::wait::{self, Cancel, HookBypass};
 
 macro_rules! callbacks {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
         $(#[$doc])*
         #[unsafe(no_mangle)]
         extern "C" fn $name($($arg: $type),*) $(-> $result)? {
-            let run = AssertUnwindSafe(move || { let _busy = Busy::enter(); $body });
+            let run = AssertUnwindSafe(move || { let _busy = HookBypass::enter(); $body });
             catch_unwind(run).unwrap_or_else(|_| std::process::abort())
         }
     )*};
@@ -356,8 +356,8 @@ callbacks! {
         };
         // SAFETY: valid during the call.
         let what = format!("calls {}() on a connection or stream", unsafe { text(function) });
-        holder::throw_two_tasks(&what, Holder { task, request });
-        host().two_tasks(task, Holder::current().task);
+        task_ref::throw_two_tasks(&what, TaskRef { task, request });
+        host().two_tasks(task, TaskRef::current().task);
     }
 
     fn hearth_on_refuses(fd: c_int) -> bool {

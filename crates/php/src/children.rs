@@ -9,22 +9,22 @@ use std::time::Duration;
 
 use php_sys as sys;
 
-use crate::family::Family;
 use crate::host::is_forked;
-use crate::limit::Limit;
 use crate::task::{Park, TaskCell, current};
+use crate::task_group::TaskGroup;
+use crate::timeout::Timeout;
 use crate::wait::{Cancel, Cancelled, wait};
 
 /// A new task for `async()` (`child`) or `background()`. The caller gets one reference.
 pub(crate) fn new_task(parent: &TaskCell, c: *mut sys::hearth_task, child: bool) -> Rc<TaskCell> {
     let cell = if child {
-        TaskCell::new(Some(Rc::clone(parent.family())), parent.request.clone())
+        TaskCell::new(Some(Rc::clone(parent.group())), parent.request.clone())
     } else {
         TaskCell::new(None, None)
     };
     cell.c.set(c);
     if child {
-        parent.family().enter(&cell);
+        parent.group().enter(&cell);
     }
     cell
 }
@@ -49,7 +49,7 @@ async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Outp
     let Some(limit) = limit else {
         return Some(future.await);
     };
-    let mut limit = Limit::of(limit);
+    let mut limit = Timeout::of(limit);
     let mut future = pin!(future);
     std::future::poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),
@@ -74,30 +74,30 @@ pub(crate) fn join_children(cancel: bool) -> bool {
         return true;
     }
     let cell = current().expect("called in a task");
-    let Some(family) = cell.family.get().cloned() else {
+    let Some(group) = cell.group.get().cloned() else {
         return true;
     };
     let this = Rc::as_ptr(&cell);
     if cancel {
-        cancel_all(&family);
+        cancel_all(&group);
     }
     let joined = std::future::poll_fn(|context| {
-        let children = family.children.borrow();
+        let children = group.children.borrow();
         if children.iter().all(|child| Rc::as_ptr(child) == this) {
             return Poll::Ready(());
         }
-        *family.joiner.borrow_mut() = Some(context.waker().clone());
+        *group.joiner.borrow_mut() = Some(context.waker().clone());
         Poll::Pending
     });
     let ended = wait(joined).is_ok();
     if !ended {
-        cancel_all(&family);
+        cancel_all(&group);
     }
     ended
 }
 
-pub(crate) fn cancel_all(family: &Family) {
-    let children = family.children.borrow().clone();
+pub(crate) fn cancel_all(group: &TaskGroup) {
+    let children = group.children.borrow().clone();
     for child in &children {
         child.cancel(Cancel::Task);
     }

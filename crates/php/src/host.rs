@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::engine::Level;
 use crate::request::Request;
-use crate::wait::{Busy, Cancel};
+use crate::wait::{Cancel, HookBypass};
 
 /// A timer that can be set again and again.
 pub trait Alarm {
@@ -122,7 +122,7 @@ pub(crate) fn stop_timer(id: u64) -> bool {
 
 /// A line for the log, or for the terminal while there is no host yet.
 pub(crate) fn log(level: Level, message: &str, request: u64) {
-    let _busy = Busy::enter();
+    let _busy = HookBypass::enter();
     match HOST.get() {
         Some(host) => host.log(level, message, request),
         None => eprintln!("hearth: {message}"),

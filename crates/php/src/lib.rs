@@ -11,15 +11,15 @@ mod callbacks;
 mod children;
 mod cli;
 mod engine;
-mod family;
-mod holder;
 mod host;
 mod incoming;
 mod ini;
-mod limit;
 mod request;
 mod runner;
 mod task;
+mod task_group;
+mod task_ref;
+mod timeout;
 mod wait;
 
 pub use budget::set_budgets;
@@ -29,7 +29,6 @@ pub use engine::{
     handler_kind, heap_is_full, post_max_size, refuse_persistent, remove_temporary_files,
     run_entry, seal, series, version,
 };
-pub use holder::{Holder, throw_two_tasks};
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::BodySource;
 pub use ini::{ini_mistake, ini_setting};
@@ -38,6 +37,7 @@ pub use task::{
     Task, call_pools, current_request_id, current_task_id, loop_stop_task, timer_forget,
     timer_task, times_resumed,
 };
+pub use task_ref::{TaskRef, throw_two_tasks};
 pub use wait::{
     Cancel, Cancelled, descriptor_closed, interrupt, is_unwinding, note_interrupted, refuse_wait,
     stayed_too_long, stays, throw_error, wait,

@@ -11,10 +11,10 @@ use php_sys as sys;
 
 use crate::children;
 use crate::engine::Level;
-use crate::family::Family;
 use crate::host::{host, is_forked};
 use crate::request::{Request, Script};
 use crate::runner;
+use crate::task_group::TaskGroup;
 use crate::wait::Cancel;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) struct TaskCell {
     /// Where it is among its family's children.
     pub(crate) place: Cell<Option<usize>>,
     /// Made with the first child.
-    pub(crate) family: OnceCell<Rc<Family>>,
+    pub(crate) group: OnceCell<Rc<TaskGroup>>,
     pub(crate) request: Option<Rc<Request>>,
 }
 
@@ -77,18 +77,18 @@ impl Default for TaskCell {
             broken: Cell::new(false),
             joiners: RefCell::default(),
             place: Cell::new(None),
-            family: OnceCell::new(),
+            group: OnceCell::new(),
             request: None,
         }
     }
 }
 
 impl TaskCell {
-    pub(crate) fn new(family: Option<Rc<Family>>, request: Option<Rc<Request>>) -> Rc<TaskCell> {
+    pub(crate) fn new(group: Option<Rc<TaskGroup>>, request: Option<Rc<Request>>) -> Rc<TaskCell> {
         let mut this = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
         let cell = Rc::get_mut(&mut this).expect("a spare cell is nobody's");
-        if let Some(family) = family {
-            cell.family = OnceCell::from(family);
+        if let Some(group) = group {
+            cell.group = OnceCell::from(group);
         }
         cell.request = request;
         this
@@ -102,7 +102,7 @@ impl TaskCell {
         self.ended.set(false);
         self.broken.set(false);
         self.joiners.get_mut().clear();
-        self.family.take();
+        self.group.take();
         self.request = None;
     }
 
@@ -121,8 +121,8 @@ impl TaskCell {
         }
     }
 
-    pub(crate) fn family(&self) -> &Rc<Family> {
-        self.family.get_or_init(Rc::default)
+    pub(crate) fn group(&self) -> &Rc<TaskGroup> {
+        self.group.get_or_init(Rc::default)
     }
 
     /// The id of its request, 0 for none.
@@ -190,17 +190,17 @@ impl TaskCell {
         if !self.broken.replace(true) {
             host().broken();
         }
-        self.forsake();
+        self.abort_group();
     }
 
     /// A fatal error ended it, in the middle of whatever it did: nobody waits for its request's children any more. They stand
     /// at waits of their own, on stacks that the error did not touch, and end as those of any other request do that failed.
-    fn forsake(&self) {
+    fn abort_group(&self) {
         // SAFETY: `c` is freed in `end`, which comes after this.
         tell_library(unsafe { sys::hearth_task_id_for_others(self.c.get()) });
         let is_child = self.place.get().is_some();
-        if let Some(family) = self.family.get().filter(|_| !is_child) {
-            children::cancel_all(family);
+        if let Some(group) = self.group.get().filter(|_| !is_child) {
+            children::cancel_all(group);
         }
     }
 
@@ -212,7 +212,7 @@ impl TaskCell {
             waker.wake();
         }
         if let Some(place) = self.place.get() {
-            self.family().leave(place);
+            self.group().leave(place);
         }
     }
 
@@ -418,16 +418,16 @@ mod tests {
         let mut first = TaskCell::new(Some(Rc::default()), None);
         let address = Rc::as_ptr(&first);
         reuse(&mut first);
-        assert!(first.family.get().is_some(), "it has not ended");
+        assert!(first.group.get().is_some(), "it has not ended");
         first.ended.set(true);
         let mut second_reference = Rc::clone(&first);
         reuse(&mut second_reference);
         drop(second_reference);
-        assert!(first.family.get().is_some(), "somebody else has it");
+        assert!(first.group.get().is_some(), "somebody else has it");
         reuse(&mut first);
         drop(first);
         let next = TaskCell::new(None, None);
         assert_eq!(Rc::as_ptr(&next), address);
-        assert!(next.family.get().is_none() && !next.ended.get());
+        assert!(next.group.get().is_none() && !next.ended.get());
     }
 }

@@ -76,16 +76,16 @@ pub fn descriptor_closed(fd: c_int) {
 }
 
 /// Marks that Rust runs on the task's stack, so that libc hooks let its calls pass.
-pub(crate) struct Busy(bool);
+pub(crate) struct HookBypass(bool);
 
-impl Busy {
-    pub(crate) fn enter() -> Busy {
+impl HookBypass {
+    pub(crate) fn enter() -> HookBypass {
         // SAFETY: sets a flag of the current task, if any.
-        Busy(unsafe { sys::hearth_busy(true) })
+        HookBypass(unsafe { sys::hearth_busy(true) })
     }
 }
 
-impl Drop for Busy {
+impl Drop for HookBypass {
     fn drop(&mut self) {
         // SAFETY: as above.
         unsafe { sys::hearth_busy(self.0) };
@@ -135,7 +135,7 @@ pub fn stays() -> Option<Duration> {
 
 /// The task that runs has blocked for so long: it gets the error that its request's time is over.
 pub fn stayed_too_long() {
-    let _busy = Busy::enter();
+    let _busy = HookBypass::enter();
     if let Some(cell) = current() {
         note_overdue(&cell);
         take_cancel(&cell);
@@ -144,7 +144,7 @@ pub fn stayed_too_long() {
 
 /// Raise the error that a task cannot wait here.
 pub fn refuse_wait() {
-    let _busy = Busy::enter();
+    let _busy = HookBypass::enter();
     // SAFETY: raises an exception, as `throw` does.
     unsafe { sys::hearth_refuse_wait() };
 }
@@ -155,7 +155,7 @@ pub fn refuse_wait() {
 /// under way and the future is dropped.
 pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
     let cell = current().expect("wait is called in a task");
-    let _busy = Busy::enter();
+    let _busy = HookBypass::enter();
     let mut future = pin!(future);
     loop {
         if take_cancel(&cell) {

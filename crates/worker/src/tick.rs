@@ -29,7 +29,7 @@ impl SliceTuner {
     const LONG: Duration = Duration::from_millis(1);
 
     fn new() -> SliceTuner {
-        hook::give_way_to_the_woken(true);
+        hook::set_long_slice(true);
         SliceTuner {
             computes: true,
             cpu: Duration::ZERO,
@@ -46,7 +46,7 @@ impl SliceTuner {
         }
         let computes = (cpu - self.cpu) / times >= SliceTuner::LONG;
         if computes != self.computes {
-            hook::give_way_to_the_woken(computes);
+            hook::set_long_slice(computes);
         }
         *self = SliceTuner {
             computes,

@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use php::Holder;
+use php::TaskRef;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -31,7 +31,7 @@ pub(crate) struct Descriptor {
     /// Whether the reactor also says when there is room to write.
     watches_room: Cell<bool>,
     /// The task that waits on it, and how to wake it.
-    waiting: Cell<Option<Holder>>,
+    waiting: Cell<Option<TaskRef>>,
     waker: RefCell<Option<Waker>>,
     /// PHP has read everything that was there, and the reactor has not said anything since.
     drained: Cell<bool>,
@@ -152,12 +152,12 @@ impl Descriptor {
     }
 
     /// The task that waits on it.
-    pub(crate) fn holder(&self) -> Option<Holder> {
+    pub(crate) fn holder(&self) -> Option<TaskRef> {
         self.waiting.get()
     }
 
     /// The other task that waits on it, if one does.
-    pub(crate) fn claim(&self, holder: Holder) -> Result<(), Holder> {
+    pub(crate) fn claim(&self, holder: TaskRef) -> Result<(), TaskRef> {
         match self.waiting.get() {
             Some(other) if other != holder => Err(other),
             _ => {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hook::Waiter;
 use libc::pollfd;
-use php::Holder;
+use php::TaskRef;
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
@@ -32,7 +32,7 @@ thread_local! {
 /// What goes wrong before a wait can begin.
 enum Refused {
     /// Another task waits on this descriptor.
-    Claimed(i32, Holder),
+    Claimed(i32, TaskRef),
     Errno(i32),
 }
 
@@ -40,7 +40,7 @@ enum Refused {
 struct Claim(Rc<Descriptor>);
 
 impl Claim {
-    fn new(descriptor: Rc<Descriptor>, holder: Holder, room: bool) -> Result<Claim, Refused> {
+    fn new(descriptor: Rc<Descriptor>, holder: TaskRef, room: bool) -> Result<Claim, Refused> {
         let fd = descriptor.fd();
         descriptor
             .claim(holder)
@@ -63,7 +63,7 @@ fn errno(error: std::io::Error) -> Refused {
 }
 
 fn claim(fds: &[pollfd]) -> Result<Vec<Claim>, Refused> {
-    let holder = Holder::current();
+    let holder = TaskRef::current();
     fds.iter()
         .filter(|entry| entry.fd >= 0)
         .map(|entry| {
@@ -173,11 +173,11 @@ fn refuse(refused: &Refused) -> i32 {
 }
 
 /// A library that is refused once may try again and again: the first exception says it all.
-fn refuse_descriptor(fd: i32, other: Holder) {
+fn refuse_descriptor(fd: i32, other: TaskRef) {
     if !php::is_unwinding() {
         php::throw_two_tasks(&format!("wants to use descriptor {fd}"), other);
     }
-    descriptors::poison(other.task(), Holder::current().task());
+    descriptors::poison(other.task(), TaskRef::current().task());
 }
 
 fn throw_poisoned() {
@@ -265,7 +265,7 @@ impl Waiter for TokioWaiter {
         }
         let descriptor =
             descriptors::known(entry.fd).filter(|descriptor| descriptor.is_drained())?;
-        let claim = match Claim::new(descriptor, Holder::current(), false) {
+        let claim = match Claim::new(descriptor, TaskRef::current(), false) {
             Ok(claim) => claim,
             Err(refused) => return Some(refuse(&refused)),
         };

@@ -17,14 +17,14 @@ thread_local! {
 }
 
 /// One wait's. When that is over the alarm runs on: at worst it wakes somebody who finds that nothing has happened.
-pub(crate) struct Limit(Option<Box<dyn Alarm>>);
+pub(crate) struct Timeout(Option<Box<dyn Alarm>>);
 
-impl Limit {
-    pub(crate) fn of(time: Duration) -> Limit {
+impl Timeout {
+    pub(crate) fn of(time: Duration) -> Timeout {
         let spare = SPARE.with_borrow_mut(Vec::pop);
         let mut alarm = spare.unwrap_or_else(|| host().alarm());
         alarm.set(time);
-        Limit(Some(alarm))
+        Timeout(Some(alarm))
     }
 
     pub(crate) fn poll_reached(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -33,7 +33,7 @@ impl Limit {
     }
 }
 
-impl Drop for Limit {
+impl Drop for Timeout {
     fn drop(&mut self) {
         let Some(alarm) = self.0.take() else { return };
         SPARE.with_borrow_mut(|spare| {

@@ -10,7 +10,7 @@ const SLICE: u64 = 4_000_000;
 /// front. The kernel makes an exception for a process whose slice is shorter than that of the one that runs (`PREEMPT_SHORT`,
 /// since 6.12, where a process may say how long its slice is); so ours is longer than the others', or as theirs. Among
 /// workers nothing changes. Older kernels take no notice.
-pub fn give_way_to_the_woken(yes: bool) {
+pub fn set_long_slice(yes: bool) {
     let mut attributes = std::mem::MaybeUninit::<libc::sched_attr>::zeroed();
     let size = u32::try_from(size_of::<libc::sched_attr>()).expect("a small structure");
     // SAFETY: room for `size` bytes of attributes of this thread (0); of any bits in them, zero too, they are made of integers.

@@ -7,14 +7,14 @@ use std::task::Waker;
 use crate::task::TaskCell;
 
 #[derive(Default)]
-pub(crate) struct Family {
+pub(crate) struct TaskGroup {
     /// Those that have not ended.
     pub(crate) children: RefCell<Vec<Rc<TaskCell>>>,
     /// Who waits until they have.
     pub(crate) joiner: RefCell<Option<Waker>>,
 }
 
-impl Family {
+impl TaskGroup {
     pub(crate) fn enter(&self, child: &Rc<TaskCell>) {
         let mut children = self.children.borrow_mut();
         child.place.set(Some(children.len()));
@@ -41,15 +41,15 @@ impl Family {
 mod tests {
     use super::*;
 
-    fn child_of(family: &Rc<Family>) -> Rc<TaskCell> {
-        let child = TaskCell::new(Some(Rc::clone(family)), None);
-        family.enter(&child);
+    fn child_of(group: &Rc<TaskGroup>) -> Rc<TaskCell> {
+        let child = TaskCell::new(Some(Rc::clone(group)), None);
+        group.enter(&child);
         child
     }
 
     fn end(child: &TaskCell) {
         child
-            .family()
+            .group()
             .leave(child.place.get().expect("it is a child"));
     }
 
@@ -57,20 +57,20 @@ mod tests {
     /// a look at the others.
     #[test]
     fn a_family_has_only_the_children_that_have_not_ended() {
-        let family = Rc::new(Family::default());
-        let mut children: Vec<_> = (0..100).map(|_| child_of(&family)).collect();
+        let group = Rc::new(TaskGroup::default());
+        let mut children: Vec<_> = (0..100).map(|_| child_of(&group)).collect();
         for n in 0..1000 {
             let ended = children.swap_remove(n * 37 % children.len());
             end(&ended);
-            children.push(child_of(&family));
-            assert_eq!(family.children.borrow().len(), 100);
+            children.push(child_of(&group));
+            assert_eq!(group.children.borrow().len(), 100);
         }
-        for (place, child) in family.children.borrow().iter().enumerate() {
+        for (place, child) in group.children.borrow().iter().enumerate() {
             assert_eq!(child.place.get(), Some(place));
         }
         while let Some(child) = children.pop() {
             end(&child);
-            assert_eq!(family.children.borrow().len(), children.len());
+            assert_eq!(group.children.borrow().len(), children.len());
         }
     }
 }

@@ -4,15 +4,15 @@ use crate::{current_request_id, current_task_id, throw_error};
 
 /// A task, and the request it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holder {
+pub struct TaskRef {
     pub(crate) task: u64,
     pub(crate) request: u64,
 }
 
-impl Holder {
+impl TaskRef {
     /// The task that runs.
-    pub fn current() -> Holder {
-        Holder {
+    pub fn current() -> TaskRef {
+        TaskRef {
             task: current_task_id(),
             request: current_request_id(),
         }
@@ -24,7 +24,7 @@ impl Holder {
     }
 }
 
-impl std::fmt::Display for Holder {
+impl std::fmt::Display for TaskRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.request {
             0 => write!(f, "task {}", self.task),
@@ -34,10 +34,10 @@ impl std::fmt::Display for Holder {
 }
 
 /// Raise the PHP `Error` that the running task gets which does `what` to something that `other` uses.
-pub fn throw_two_tasks(what: &str, other: Holder) {
+pub fn throw_two_tasks(what: &str, other: TaskRef) {
     throw_error(&format!(
         "Two tasks on one connection: {} {what} while {other} is waiting on it. They would read each other's answers: give \
          each its own, or use Hearth\\Pool",
-        Holder::current()
+        TaskRef::current()
     ));
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use libc::{addrinfo, c_char, c_int, hostent};
 
 use crate::resolver::{h_errno, set_h_errno};
-use crate::{Waiter, real, waiter};
+use crate::{Waiter, syscall, waiter};
 
 type Getaddrinfo = unsafe extern "C" fn(
     *const c_char,
@@ -82,7 +82,7 @@ unsafe extern "C" fn getaddrinfo(
     result: *mut *mut addrinfo,
 ) -> c_int {
     // SAFETY: the type of getaddrinfo(3).
-    let real: Getaddrinfo = unsafe { real::next(c"getaddrinfo") };
+    let real: Getaddrinfo = unsafe { syscall::next(c"getaddrinfo") };
     let Some(waiter) = waiter() else {
         // SAFETY: the caller's own promise.
         return unsafe { real(node, service, hints, result) };
@@ -126,7 +126,7 @@ unsafe extern "C" fn getaddrinfo(
         } else {
             std::ptr::null_mut()
         };
-        (code, real::errno(), Addresses(found))
+        (code, syscall::errno(), Addresses(found))
     });
     let Some((code, error, found)) = looked else {
         return libc::EAI_AGAIN;
@@ -135,7 +135,7 @@ unsafe extern "C" fn getaddrinfo(
         // SAFETY: the caller gave room for one pointer.
         unsafe { *result = found.into_raw() };
     } else if code == libc::EAI_SYSTEM {
-        real::set_errno(error);
+        syscall::set_errno(error);
     }
     code
 }
@@ -154,7 +154,7 @@ thread_local! {
 
 fn look_up(name: &CStr) -> Option<Box<Host>> {
     // SAFETY: the type of gethostbyname_r(3) in glibc.
-    let real: GethostbynameR = unsafe { real::next(c"gethostbyname_r") };
+    let real: GethostbynameR = unsafe { syscall::next(c"gethostbyname_r") };
     let mut bytes: Vec<c_char> = vec![0; 1024];
     loop {
         let mut host = Box::new(Host {
@@ -192,7 +192,7 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     let Some(waiter) = waiter() else {
         // SAFETY: the type of gethostbyname(3); the name is the caller's promise.
         return unsafe {
-            real::next::<unsafe extern "C" fn(*const c_char) -> *mut hostent>(c"gethostbyname")(
+            syscall::next::<unsafe extern "C" fn(*const c_char) -> *mut hostent>(c"gethostbyname")(
                 name,
             )
         };
@@ -212,7 +212,7 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
 fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
     // SAFETY: the type of getaddrinfo(3); all zero is a valid addrinfo.
     let (real, mut hints): (Getaddrinfo, addrinfo) =
-        unsafe { (real::next(c"getaddrinfo"), std::mem::zeroed()) };
+        unsafe { (syscall::next(c"getaddrinfo"), std::mem::zeroed()) };
     (hints.ai_family, hints.ai_socktype) = (libc::AF_INET, libc::SOCK_STREAM);
     let mut found: *mut addrinfo = std::ptr::null_mut();
     // SAFETY: our own strings and structs, alive during the call.
@@ -309,7 +309,7 @@ unsafe extern "C" fn gethostbyname_r(
     let (Some(waiter), Some(name)) = (waiter(), unsafe { copied(name) }) else {
         // SAFETY: the type of gethostbyname_r(3); everything else is the caller's promise.
         return unsafe {
-            real::next::<GethostbynameR>(c"gethostbyname_r")(
+            syscall::next::<GethostbynameR>(c"gethostbyname_r")(
                 name, entry, buffer, room, result, error,
             )
         };

@@ -16,78 +16,27 @@ mod generate;
 mod state_table;
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCES: &[&str] = &[
-    "call.c",
-    "class.c",
-    "classic.c",
-    "cli.c",
-    "connection.c",
-    "contract.c",
-    "cookies.c",
-    "cycle.c",
-    "database.c",
-    "entry.c",
-    "error_handler.c",
-    "errors.c",
-    "fatal.c",
-    "fiber.c",
-    "form.c",
-    "frankenphp.c",
-    "functions.c",
-    "generator.c",
-    "ground.c",
-    "ground_process.c",
-    "guard.c",
-    "headers.c",
-    "histogram.c",
-    "interrupt.c",
-    "interrupted.c",
-    "ledger.c",
-    "library.c",
-    "library_functions.c",
-    "no_suspend.c",
-    "persistent.c",
-    "pool_calls.c",
-    "pool_entry.c",
-    "request.c",
-    "request_body.c",
-    "request_end.c",
-    "response.c",
-    "sapi.c",
-    "server_variables.c",
-    "session.c",
-    "soap.c",
-    "stack.c",
-    "state_boot.c",
-    "state_check.c",
-    "state_code.c",
-    "state_engine.c",
-    "state_extensions.c",
-    "state_hidden.c",
-    "state_look.c",
-    "state_map.c",
-    "state_modules.c",
-    "state_process.c",
-    "state_ranges.c",
-    "state_rows.c",
-    "state_statics.c",
-    "state_tables.c",
-    "superglobals.c",
-    "task.c",
-    "task_object.c",
-    "task_state.c",
-    "timers.c",
-    "upload_progress.c",
-    "use.c",
-    "use_functions.c",
-    "user_ini.c",
-    "waiters.c",
-    "watch.c",
-];
+/// The rooms of `csrc/`; all C files in them are compiled.
+const ROOMS: [&str; 6] = ["engine", "mode", "pool", "request", "state", "task"];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];
+
+fn sources() -> Vec<PathBuf> {
+    let files = |room: &&str| {
+        let folder = Path::new("csrc").join(room);
+        std::fs::read_dir(folder).expect("a room of csrc can be read")
+    };
+    let mut sources: Vec<PathBuf> = ROOMS
+        .iter()
+        .flat_map(files)
+        .map(|entry| entry.expect("a room of csrc can be read").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "c"))
+        .collect();
+    sources.sort();
+    sources
+}
 
 fn ask(program: &str, what: &str) -> Option<String> {
     let output = Command::new(program).arg(what).output().ok()?;
@@ -177,8 +126,9 @@ fn main() {
     let out = generate_state_table();
     generate_contract(&out);
     build.include(out);
-    for name in SOURCES {
-        build.file(format!("csrc/{name}"));
+    build.include("csrc");
+    for source in sources() {
+        build.file(source);
     }
     for flag in ask(&config, "--includes")
         .expect("php-config --includes")

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Hearth;
 
-use Hearth\Internal\Waiters;
+use Hearth\Internal\WaitQueue;
 
 /**
  * Hands values from task to task, in order.
@@ -27,8 +27,8 @@ final class Channel implements \IteratorAggregate, \Countable
 {
     /** @var \SplQueue<T> */
     private \SplQueue $buffer;
-    private Waiters $senders;
-    private Waiters $receivers;
+    private WaitQueue $senders;
+    private WaitQueue $receivers;
     private bool $closed = false;
 
     /** @param int $capacity how many values may wait in the channel before `send()` does */
@@ -38,8 +38,8 @@ final class Channel implements \IteratorAggregate, \Countable
             throw new \ValueError("the capacity of a channel must be 0 or more, $capacity given");
         }
         $this->buffer = new \SplQueue();
-        $this->senders = new Waiters();
-        $this->receivers = new Waiters();
+        $this->senders = new WaitQueue();
+        $this->receivers = new WaitQueue();
     }
 
     /**

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Hearth;
 
-use Hearth\Internal\Waiters;
+use Hearth\Internal\WaitQueue;
 
 /**
  * One task of this worker at a time, first come first served.
@@ -19,14 +19,14 @@ final class Mutex
 {
     /** Id of the task that holds it, null = free. */
     private ?int $owner = null;
-    private Waiters $waiters;
+    private WaitQueue $waiters;
 
     /** @var array<int, true> tasks whose end is watched */
     private array $watched = [];
 
     public function __construct()
     {
-        $this->waiters = new Waiters();
+        $this->waiters = new WaitQueue();
     }
 
     /**

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Hearth;
 
-use Hearth\Internal\Waiters;
+use Hearth\Internal\WaitQueue;
 
 /**
  * At most so many tasks of this worker at once; those that must wait are served first come first served.
@@ -17,7 +17,7 @@ use Hearth\Internal\Waiters;
 final class Semaphore
 {
     private int $free;
-    private Waiters $waiters;
+    private WaitQueue $waiters;
 
     /** @var array<int, int> permits held inside `with()`, by task */
     private array $held = [];
@@ -29,7 +29,7 @@ final class Semaphore
             throw new \ValueError("a semaphore needs at least 1 permit, $permits given");
         }
         $this->free = $permits;
-        $this->waiters = new Waiters();
+        $this->waiters = new WaitQueue();
     }
 
     /**

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// In the server these are classes of its own (csrc/errors.c).
+// In the server these are classes of its own (csrc/engine/errors.c).
 
 namespace Hearth;
 

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// In the server these are functions of its own (csrc/functions.c), which call the same methods.
+// In the server these are functions of its own (csrc/engine/functions.c), which call the same methods.
 
 namespace Hearth;
 

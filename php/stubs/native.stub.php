@@ -236,7 +236,7 @@ namespace Hearth {
 namespace Hearth\Internal {
 
     /** @internal Tasks that wait, first come first served. One that is cancelled, or whose time is up, leaves the queue. */
-    final class Waiters
+    final class WaitQueue
     {
         /**
          * The current task waits until it is served.
@@ -304,17 +304,17 @@ namespace Hearth\Internal {
      *
      * A task's loans come back when it ends. Code that runs for another task, in `timeout()`, has what that one has.
      */
-    final class Ledger
+    final class LeaseTable
     {
         /**
          * @param string $name of the pool
-         * @param Waiters $waiters who is served by what comes back in order
+         * @param WaitQueue $waiters who is served by what comes back in order
          * @param \Closure(\Hearth\Pool\Entry, bool, bool): void $returned gets what came back when its task ended and was not handed
          *     on; whether it is in order; and whether a wait for an answer was ended early in that task
          * @param bool $binds whether `current()` tells
          * @param bool $autoReturn whether loans come back when their task ends
          */
-        public function __construct(string $name, Waiters $waiters, Histogram $borrowTime, Histogram $useTime, \Closure $returned, bool $binds, bool $autoReturn)
+        public function __construct(string $name, WaitQueue $waiters, Histogram $borrowTime, Histogram $useTime, \Closure $returned, bool $binds, bool $autoReturn)
         {
         }
 

@@ -27,9 +27,9 @@ require_once __DIR__ . '/Fixtures/interfaces.php';
 if (!\function_exists('Hearth\Internal\park')) {
     require __DIR__ . '/Shim/primitives.php';
     require __DIR__ . '/Shim/Request.php';
-    require __DIR__ . '/Shim/Waiters.php';
+    require __DIR__ . '/Shim/WaitQueue.php';
     require __DIR__ . '/Shim/Histogram.php';
-    require __DIR__ . '/Shim/Ledger.php';
+    require __DIR__ . '/Shim/LeaseTable.php';
     $files = \file(__DIR__ . '/../src/prelude.list', \FILE_IGNORE_NEW_LINES | \FILE_SKIP_EMPTY_LINES);
     foreach (['errors.php', ...$files, 'functions.php'] as $file) {
         require __DIR__ . '/../src/' . $file;

@@ -5,7 +5,7 @@
  * Every hearth_* function that may run PHP code holds its own zend_try, so no longjmp ever leaves it; hearth_throw, which
  * Rust calls with its frames on the stack, puts a fatal error off until they have returned.
  * hearth_on_* functions are called on a task's stack, and a few that only log, count or let go also where no task runs.
- * While one runs that does more than that, libc hooks let calls pass (see hearth_can_wait).
+ * While one runs that does more than that, libc hooks let calls pass (see hearth_hooks_may_wait).
  */
 #ifndef HEARTH_H
 #define HEARTH_H
@@ -48,7 +48,7 @@ typedef enum { HEARTH_OK = 0, HEARTH_EXIT = 1, HEARTH_BAILOUT = 2, HEARTH_EXCEPT
 /* Of the engine, such as 8.2.36. */
 hearth_str hearth_php_version(void);
 bool hearth_boot(const hearth_boot_args *args);
-void hearth_library_register(const hearth_source *files, size_t count);
+void hearth_prelude_register(const hearth_source *files, size_t count);
 hearth_outcome hearth_run_entry(const char *path);
 hearth_str hearth_boot_error(void);
 void hearth_seal(void);
@@ -93,10 +93,10 @@ uint64_t hearth_current_task_id(void);
 bool hearth_calls(hearth_str function);
 /* The number of the descriptor with that index among those that proc_open(), which runs, hands on; -1: no more. */
 int64_t hearth_handed_on(uint32_t index);
-bool hearth_can_wait(void);
+bool hearth_hooks_may_wait(void);
 bool hearth_must_stay(void);
 /* The same, but Rust may run on the task's stack: it is Rust that asks. */
-bool hearth_may_leave(void);
+bool hearth_may_suspend(void);
 /* For who must wait where it may not: raise what says so. */
 void hearth_refuse_wait(void);
 bool hearth_busy(bool busy);
@@ -107,7 +107,7 @@ bool hearth_is_unwinding(void);
 bool hearth_task_ignores_client(const hearth_task *task);
 /* More than three quarters of memory_limit are in use. */
 bool hearth_heap_is_full(void);
-/* A wait of the running task on a descriptor was ended early: see interrupted.c. */
+/* A wait of the running task on a descriptor was ended early: see task/interrupted.c. */
 void hearth_note_interrupted(int fd);
 /* It is closed: nothing comes there any more. */
 void hearth_descriptor_closed(int fd);

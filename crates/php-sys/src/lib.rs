@@ -44,7 +44,7 @@ pub struct hearth_task {
 unsafe extern "C" {
     pub fn hearth_php_version() -> hearth_str;
     pub fn hearth_boot(args: *const hearth_boot_args) -> bool;
-    pub fn hearth_library_register(files: *const hearth_source, count: usize);
+    pub fn hearth_prelude_register(files: *const hearth_source, count: usize);
     pub fn hearth_run_entry(path: *const c_char) -> c_int;
     pub fn hearth_boot_error() -> hearth_str;
     pub fn hearth_seal();
@@ -82,9 +82,9 @@ unsafe extern "C" {
     pub fn hearth_current_owner() -> *mut c_void;
     pub fn hearth_calls(function: hearth_str) -> bool;
     pub fn hearth_handed_on(index: u32) -> i64;
-    pub fn hearth_can_wait() -> bool;
+    pub fn hearth_hooks_may_wait() -> bool;
     pub fn hearth_must_stay() -> bool;
-    pub fn hearth_may_leave() -> bool;
+    pub fn hearth_may_suspend() -> bool;
     pub fn hearth_refuse_wait();
     pub fn hearth_busy(busy: bool) -> bool;
     pub fn hearth_interrupt();

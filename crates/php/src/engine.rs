@@ -215,7 +215,7 @@ fn register_library() {
         .collect();
     let files = Vec::leak(files);
     // SAFETY: the list was leaked, and its texts are constants of this binary; the C side uses lengths only.
-    unsafe { sys::hearth_library_register(files.as_ptr(), files.len()) };
+    unsafe { sys::hearth_prelude_register(files.as_ptr(), files.len()) };
 }
 
 fn reported() -> String {
@@ -303,7 +303,7 @@ pub fn heap_is_full() -> bool {
 /// May the code that runs now wait by leaving its task? False outside tasks and on other threads.
 pub fn can_wait() -> bool {
     // SAFETY: reads thread-local and engine flags.
-    unsafe { sys::hearth_can_wait() && !crate::host::is_forked() }
+    unsafe { sys::hearth_hooks_may_wait() && !crate::host::is_forked() }
 }
 
 /// The most bytes a request's body may have (`post_max_size`), 0 for no limit.

@@ -95,7 +95,7 @@ impl Drop for HookBypass {
 /// Whether the engine is at a place at which another task may run.
 pub(crate) fn may_leave() -> bool {
     // SAFETY: reads flags of the engine.
-    unsafe { sys::hearth_may_leave() }
+    unsafe { sys::hearth_may_suspend() }
 }
 
 fn take_cancel(cell: &TaskCell) -> bool {

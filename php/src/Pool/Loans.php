@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 use Hearth\Internal;
-use Hearth\Internal\Ledger;
+use Hearth\Internal\LeaseTable;
 use Hearth\Internal\Scope;
 
 use function Hearth\Internal\monotonic;
@@ -20,7 +20,7 @@ final class Loans
     /** The process in which tasks borrow; 0 = none has yet. */
     public int $process = 0;
 
-    private readonly Ledger $ledger;
+    private readonly LeaseTable $leaseTable;
 
     /** Whether there may be something to reset on a return. */
     private bool $resets;
@@ -63,10 +63,10 @@ final class Loans
         $this->traces = $options->leakThreshold > 0;
         $this->asks = $options->check !== null;
         $this->quick = $options->order === 'lifo' && $options->check === null && !$this->traces;
-        $this->ledger = new Ledger(
+        $this->leaseTable = new LeaseTable(
             $name, $store->waiters, $statistics->borrowTime, $statistics->useTime, $this->returned(...), $options->bindToTask, $options->autoReturn,
         );
-        $this->ledger->know($this->resets, false);
+        $this->leaseTable->know($this->resets, false);
         $this->serve(true);
     }
 
@@ -77,7 +77,7 @@ final class Loans
         $this->check = $check;
         $this->supply = $supply;
         $this->reset = $reset;
-        $this->ledger->begin();
+        $this->leaseTable->begin();
     }
 
     /** A first connection shows whether there is anything to reset. */
@@ -88,19 +88,19 @@ final class Loans
         }
         $this->driver = $driver;
         $this->resets = $this->options->reset !== 'none' && !$driver instanceof AnyDriver;
-        $this->ledger->know($this->resets, !($driver instanceof PdoDriver && $driver->resetsAlways));
+        $this->leaseTable->know($this->resets, !($driver instanceof PdoDriver && $driver->resetsAlways));
     }
 
     /** It is of the pool no more. */
     public function forget(Entry $entry): void
     {
-        $this->ledger->forget($entry);
+        $this->leaseTable->forget($entry);
     }
 
     /** The connection of the current task, null if it has none. */
     public function current(): ?Entry
     {
-        return $this->ledger->current();
+        return $this->leaseTable->current();
     }
 
     /**
@@ -109,7 +109,7 @@ final class Loans
      */
     public function borrow(?float $timeout): Entry
     {
-        $entry = $this->ledger->current();
+        $entry = $this->leaseTable->current();
         if ($entry === null) {
             return $this->lend($timeout);
         }
@@ -131,7 +131,7 @@ final class Loans
      */
     public function ofTask(): Entry
     {
-        return $this->ledger->current() ?? $this->lend(null);
+        return $this->leaseTable->current() ?? $this->lend(null);
     }
 
     /**
@@ -160,10 +160,10 @@ final class Loans
         if ($this->quick && $store->idle !== [] && $store->open && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT) {
             // The short way; it does what the rest would do.
             $entry = \array_pop($store->idle);
-            $this->ledger->lend($entry, $now, $now);
+            $this->leaseTable->lend($entry, $now, $now);
         } else {
             $entry = $this->supply->take($timeout, $now);
-            $this->ledger->lend($entry, $now);
+            $this->leaseTable->lend($entry, $now);
         }
         if ($this->traces) {
             $entry->trace = \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 20);
@@ -176,14 +176,14 @@ final class Loans
     public function serve(bool $open): void
     {
         // With a check of the app's, none goes from hand to hand.
-        $this->ledger->handOn($open && !$this->asks);
+        $this->leaseTable->handOn($open && !$this->asks);
     }
 
     /** @throws NotBorrowed */
     public function giveBack(object $connection): void
     {
         $entry = $this->store->entries[\spl_object_id($connection)] ?? null;
-        if ($entry === null || $entry->connection !== $connection || !$this->ledger->has($entry)) {
+        if ($entry === null || $entry->connection !== $connection || !$this->leaseTable->has($entry)) {
             if ($this->isReplaced($connection)) {
                 return;
             }
@@ -209,7 +209,7 @@ final class Loans
     /** What this task has comes back; 0 = what was borrowed outside of tasks. */
     public function takeBackOf(int $task): void
     {
-        while (($entry = $this->ledger->of($task)) !== null) {
+        while (($entry = $this->leaseTable->of($task)) !== null) {
             $this->takeBack($entry);
         }
     }
@@ -258,7 +258,7 @@ final class Loans
 
     private function takeBack(Entry $entry): void
     {
-        $this->returned($entry, $this->ledger->takeBack($entry));
+        $this->returned($entry, $this->leaseTable->takeBack($entry));
     }
 
     /**

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Hearth\Pool;
 
-use Hearth\Internal\Waiters;
+use Hearth\Internal\WaitQueue;
 
 use function Hearth\Internal\monotonic;
 
@@ -27,7 +27,7 @@ final class Store
     /** @var list<Entry> the one used last at the end */
     public array $idle = [];
 
-    public readonly Waiters $waiters;
+    public readonly WaitQueue $waiters;
 
     /** What all workers together may have, null = any number. */
     public ?Budget $budget = null;
@@ -49,7 +49,7 @@ final class Store
 
     public function __construct()
     {
-        $this->waiters = new Waiters();
+        $this->waiters = new WaitQueue();
     }
 
     /** All that count against the size: connections, those being made, and those that are open after their removal. */

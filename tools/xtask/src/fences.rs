@@ -119,7 +119,7 @@ mod tests {
             [format!("{php}:2: `zval`: no Zend type in Rust")]
         );
         assert!(file_problems("php", php, "let zvalue = 1;\n").is_empty());
-        let sapi = "crates/php-sys/csrc/sapi.c";
+        let sapi = "crates/php-sys/csrc/engine/sapi.c";
         assert_eq!(
             file_problems("php-sys", sapi, "#if PHP_VERSION_ID < 80300\n").len(),
             1

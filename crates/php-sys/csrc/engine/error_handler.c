@@ -1,0 +1,98 @@
+/*
+ * set_error_handler() while the handler waits. The engine takes it away for as long as it runs, so that its own errors do not
+ * come back to it; a request's other tasks, which run meanwhile, still have it, but for those that the handler began.
+ */
+#include "engine/engine.h"
+
+static zif_handler set_handler, restore_handler;
+
+/* As it is now, and not being run. */
+static void keep(hearth_request_state *state)
+{
+	zval before;
+
+	ZVAL_COPY_VALUE(&before, &state->known_error_handler);
+	ZVAL_COPY(&state->known_error_handler, &EG(user_error_handler));
+	zval_ptr_dtor(&before);
+}
+
+void hearth_error_handler_begin(hearth_request_state *state)
+{
+	ZVAL_COPY(&state->known_error_handler, &EG(user_error_handler));
+}
+
+void hearth_error_handler_end(hearth_request_state *state)
+{
+	zval_ptr_dtor(&state->known_error_handler);
+	ZVAL_UNDEF(&state->known_error_handler);
+}
+
+void hearth_error_handler_shown(hearth_task *task)
+{
+	zval *now = &EG(user_error_handler);
+
+	ZVAL_COPY(now, &task->request->known_error_handler);
+	if (!task->done) {
+		ZVAL_COPY_VALUE(&task->shown_error_handler, now);
+	}
+}
+
+/* Unless another task has set one: that holds from now on, as if the handler had set it. */
+void hearth_error_handler_hidden(hearth_task *task)
+{
+	zval *now = &EG(user_error_handler), *shown = &task->shown_error_handler;
+
+	if (Z_TYPE_P(now) == Z_TYPE_P(shown) && Z_COUNTED_P(now) == Z_COUNTED_P(shown)) {
+		zval_ptr_dtor(now);
+		ZVAL_UNDEF(now);
+	}
+	ZVAL_UNDEF(shown);
+}
+
+/*
+ * A task that begins inside the handler is inside it too: its errors would come back to a handler that runs, which begins the
+ * next task.
+ */
+void hearth_error_handler_inherit(hearth_task *task)
+{
+	const zval *known = &task->request->known_error_handler;
+
+	if (UNEXPECTED(Z_TYPE(EG(user_error_handler)) == IS_UNDEF) && Z_TYPE_P(known) != IS_UNDEF) {
+		ZVAL_COPY_VALUE(&task->shown_error_handler, known);
+	}
+}
+
+static void on_change(zif_handler original, INTERNAL_FUNCTION_PARAMETERS)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (state) {
+		keep(state);
+	}
+}
+
+static void on_set(INTERNAL_FUNCTION_PARAMETERS)
+{
+	on_change(set_handler, INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static void on_restore(INTERNAL_FUNCTION_PARAMETERS)
+{
+	on_change(restore_handler, INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static zif_handler replace(const char *name, zif_handler by)
+{
+	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
+	zif_handler before = function->internal_function.handler;
+
+	function->internal_function.handler = by;
+	return before;
+}
+
+void hearth_error_handler_watch(void)
+{
+	set_handler = replace("set_error_handler", on_set);
+	restore_handler = replace("restore_error_handler", on_restore);
+}

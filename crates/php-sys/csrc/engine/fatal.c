@@ -1,0 +1,167 @@
+/*
+ * After a fatal error: what a request gets of its end, in the order of php_request_shutdown. Its C stack was left by a jump to
+ * the bottom, so PHP code can run there again, as under php-fpm. What the request holds in memory is not freed: nothing says
+ * in the middle of what the error was.
+ */
+#include "engine/engine.h"
+#include "request/request.h"
+
+#include <fcntl.h>
+
+typedef void (*step)(hearth_request_state *state);
+
+/*
+ * The error may have been that an output callback began a buffer: then the engine has freed the stack of buffers, and the next
+ * ob_start() would write to it.
+ */
+static void mend_output(void)
+{
+	if (!(OG(flags) & PHP_OUTPUT_ACTIVATED)) {
+		php_output_activate();
+	}
+}
+
+/* Each step may meet a fatal error of its own; the next one follows all the same. */
+static void attempt(hearth_task *task, step run)
+{
+	EG(current_execute_data) = NULL;
+	EG(active_fiber) = NULL;
+	EG(exception) = NULL;
+	mend_output();
+	zend_try {
+		run(task->request);
+		hearth_bail_out_of_memory();
+	} zend_end_try();
+	HEARTH_FORGET_OUT_OF_MEMORY();
+	hearth_stack_rearm(&task->context);
+	hearth_no_suspend_forget(task);
+	task->busy = task->doomed = false;
+}
+
+/* A status that the code has set stays, as under php-fpm. */
+static void set_status(hearth_request_state *state)
+{
+	int *status = &SG(sapi_headers).http_response_code;
+
+	state->failed = true;
+	if (!state->responded && (*status == 0 || *status == 200)) {
+		*status = 500;
+	}
+}
+
+static void call_shutdown_functions(hearth_request_state *state)
+{
+	(void) state;
+	php_call_shutdown_functions();
+	HEARTH_FORGET_OUT_OF_MEMORY();
+	php_free_shutdown_functions();
+}
+
+static void flush_output(hearth_request_state *state)
+{
+	(void) state;
+	php_output_end_all();
+}
+
+static void end_session(hearth_request_state *state)
+{
+	(void) state;
+	hearth_session_end();
+}
+
+static void remove_uploads(hearth_request_state *state)
+{
+	(void) state;
+	if (SG(rfc1867_uploaded_files)) {
+		destroy_uploaded_files_hash();
+	}
+}
+
+static void respond(hearth_request_state *state)
+{
+	if (state->request) {
+		hearth_request_answer_broken(state);
+	}
+}
+
+/* ---- temporary files ---- */
+
+/* The stream stays open: something may still read of it. */
+static void unlink_backing(php_stream *stream)
+{
+	char link[64], path[MAXPATHLEN];
+	ssize_t length;
+	int fd;
+
+	if (php_stream_can_cast(stream, PHP_STREAM_AS_FD) != SUCCESS
+			|| php_stream_cast(stream, PHP_STREAM_AS_FD | PHP_STREAM_CAST_INTERNAL, (void *) &fd, 0) != SUCCESS) {
+		return;
+	}
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof path - 1);
+	if (length > 0) {
+		path[length] = '\0';
+		unlink(path);
+	}
+}
+
+static void remove_body_file(hearth_request_state *state)
+{
+	(void) state;
+	if (SG(request_info).request_body) {
+		unlink_backing(SG(request_info).request_body);
+	}
+}
+
+/* The engine says nowhere what tmpfile() opened; fopen() gives each stream a context. How long the name is differs from one version
+ * of PHP to the next. */
+static bool is_of_tmpfile(const php_stream *stream)
+{
+	const char *name = stream->orig_path ? strrchr(stream->orig_path, '/') : NULL;
+
+	return stream->ops == &php_stream_stdio_ops && !stream->ctx && strcmp(stream->mode, "r+b") == 0
+		&& name && strncmp(name, "/php", 4) == 0 && strlen(name) >= sizeof "/phpXXXXXX" - 1;
+}
+
+static bool is_temporary(const php_stream *stream)
+{
+	return stream->ops == &php_stream_temp_ops || is_of_tmpfile(stream);
+}
+
+/* This process ends without closing what a fatal error left open. */
+void hearth_remove_temporary_files(void)
+{
+	zend_resource *resource;
+
+	zend_try {
+		ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource) {
+			if (resource && resource->type == php_file_le_stream() && is_temporary(resource->ptr)) {
+				unlink_backing(resource->ptr);
+			}
+		} ZEND_HASH_FOREACH_END();
+	} zend_end_try();
+}
+
+/* ---- the end of a request ---- */
+
+static bool is_request(const hearth_task *task)
+{
+	return task->request && (task->job == HEARTH_JOB_REQUEST || task->job == HEARTH_JOB_ENTRY || task->background);
+}
+
+/* Called at the bottom of the task's stack. */
+void hearth_task_end_broken(hearth_task *task)
+{
+	static const step steps[] = {
+		set_status, call_shutdown_functions, flush_output, end_session, remove_uploads, remove_body_file, respond,
+	};
+
+	if (!is_request(task) || !task->owner) {
+		return;
+	}
+	/* Its children do not go on meanwhile, and its connections are closed. */
+	hearth_on_broken(task->owner);
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		attempt(task, steps[i]);
+	}
+}

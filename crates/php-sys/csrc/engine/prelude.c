@@ -1,0 +1,321 @@
+/*
+ * Our own PHP library: part of the program, and compiled class by class, where one is named. A script that names none of it
+ * pays nothing for it, and sees nothing of it.
+ *
+ * For opcache, which knows files, such code is eval's and gets nothing of what files get. So it is given here: strings that
+ * are known by their address, and the optimizer. Per database query of a pool that is a tenth of the instructions.
+ */
+#include "engine/engine.h"
+#include "pool/entry.h"
+#include "pool/pool.h"
+
+/* ---- strings ---- */
+
+/*
+ * With opcache, the compiler makes no interned strings: opcache makes them when it stores a script, and eval's are never
+ * stored. Then class names have no cache of their class either, and each write to a property of class type looks it up by
+ * name. So while the library is compiled, a string that opcache does not have is interned by the engine's own function,
+ * as it is without opcache: for the request, which for us is the life of the process or of `hearth run`.
+ *
+ * It relies on (8.2, 8.4):
+ * - Until opcache starts, after the modules, the engine's function is the one for requests.
+ * - CG(interned_strings) is set up at the start and freed at the end of every request, opcache or not.
+ * - opcache tells its own strings by their address, not by a flag, and keeps no class of which a parent is not its own.
+ */
+static zend_new_interned_string_func_t of_engine, of_requests;
+
+/* At the start of modules. */
+void hearth_prelude_prepare(void)
+{
+	zend_interned_strings_switch_storage(1);
+	of_engine = zend_new_interned_string;
+	zend_interned_strings_switch_storage(0);
+}
+
+static zend_string *ZEND_FASTCALL intern(zend_string *string)
+{
+	string = of_requests(string);
+	return ZSTR_IS_INTERNED(string) ? string : of_engine(string);
+}
+
+/*
+ * The cache of a class is a slot behind CG(map_ptr_last), the number of which scripts in opcache's memory use too. A process
+ * that stores one there takes numbers from the larger of its own and the shared count. Processes that share that memory are
+ * copies of one that has set slots aside for the library before it was copied: so a class of the library that only one of them
+ * compiles has no number that another gives to something else.
+ */
+#define SLOTS 1024
+#define SLOTS_OF_A_FILE 128
+static size_t next_slot, last_slot;
+
+static void set_slots_aside(void)
+{
+	next_slot = CG(map_ptr_last);
+	for (int i = 0; i < SLOTS; i++) {
+		zend_map_ptr_new();
+	}
+	last_slot = CG(map_ptr_last);
+}
+
+/* ---- compiling ---- */
+
+static zend_long level;
+
+/* As for the app's files; `hearth run` is over before it pays. */
+static zend_long level_of_opcache(void)
+{
+	bool used = !hearth_is_cli() && zend_hash_str_exists(EG(ini_directives), ZEND_STRL("opcache.enable"))
+		&& INI_BOOL("opcache.enable");
+
+	return used ? INI_INT("opcache.optimization_level") : 0;
+}
+
+/* What was added to a table of the compiler since it had so many elements; nothing is taken out meanwhile. */
+static void collect_new(HashTable *into, HashTable *table, uint32_t before)
+{
+	uint32_t count = zend_hash_num_elements(table) - before, i = table->nNumUsed;
+
+	zend_hash_init(into, count + 1, NULL, NULL, 0);
+	while (count > 0 && i-- > 0) {
+		Bucket *bucket = &table->arData[i];
+
+		if (Z_TYPE(bucket->val) == IS_PTR) {
+			zend_hash_add_ptr(into, bucket->key, Z_PTR(bucket->val));
+		}
+		count -= Z_TYPE(bucket->val) != IS_UNDEF;
+	}
+}
+
+/*
+ * The optimizer wants code that has not run, all of one file together: a class that inherits from another of its file has
+ * copies of its methods, which it brings up to date. The code outside of functions it leaves as it is, for that is eval's.
+ */
+static zend_op_array *compile_optimized(zend_string *code, const char *name)
+{
+	uint32_t functions = zend_hash_num_elements(CG(function_table)), classes = zend_hash_num_elements(CG(class_table));
+	zend_op_array *main = zend_compile_string(code, name, ZEND_COMPILE_POSITION_AFTER_OPEN_TAG);
+	zend_script script = {0};
+
+	if (!main || !level) {
+		return main;
+	}
+	script.filename = main->filename;
+	script.main_op_array = *main;
+	collect_new(&script.function_table, CG(function_table), functions);
+	collect_new(&script.class_table, CG(class_table), classes);
+	zend_optimize_script(&script, level, 0);
+	*main = script.main_op_array;
+	zend_hash_destroy(&script.function_table);
+	zend_hash_destroy(&script.class_table);
+	return main;
+}
+
+/* Our code is UTF-8 and PHP, whatever the app's files are and whichever of its functions made us compile. */
+static zend_op_array *compile(zend_string *code, const char *name)
+{
+	uint32_t options = CG(compiler_options);
+	bool multibyte = CG(multibyte), interns = last_slot - next_slot >= SLOTS_OF_A_FILE;
+	size_t slots = CG(map_ptr_last);
+	zend_op_array *volatile main = NULL;
+	volatile bool failed = false;
+
+	of_requests = zend_new_interned_string;
+	if (interns) {
+		zend_new_interned_string = intern;
+		CG(map_ptr_last) = next_slot;
+	}
+	CG(multibyte) = false;
+	CG(compiler_options) = ZEND_COMPILE_DEFAULT_FOR_EVAL;
+	zend_try {
+		main = compile_optimized(code, name);
+	} zend_catch {
+		failed = true;
+	} zend_end_try();
+	CG(compiler_options) = options;
+	CG(multibyte) = multibyte;
+	zend_new_interned_string = of_requests;
+	if (interns) {
+		next_slot = CG(map_ptr_last);
+		CG(map_ptr_last) = slots;
+	}
+	if (failed) {
+		zend_bailout();
+	}
+	return main;
+}
+
+/* ---- loading ---- */
+
+static const hearth_source *files;
+static size_t file_count;
+static bool *loaded;
+/* Which file declares the class of a name in lower case. */
+static HashTable places;
+
+/* The classes that have not been declared while it was compiled: those with a parent. It has no variables. */
+static void run(zend_op_array *main)
+{
+	zend_execute_data *frame = zend_vm_stack_push_call_frame(ZEND_CALL_TOP_CODE | ZEND_CALL_HAS_SYMBOL_TABLE,
+		(zend_function *) main, 0, NULL);
+	HashTable variables;
+	zval unused;
+
+	ZVAL_UNDEF(&unused);
+	zend_hash_init(&variables, 0, NULL, ZVAL_PTR_DTOR, 0);
+	frame->symbol_table = &variables;
+	frame->prev_execute_data = EG(current_execute_data);
+	zend_init_code_execute_data(frame, main, &unused);
+	/* As zend_execute() does: Xdebug 3.4 observes calls, and begins with the first. */
+	ZEND_OBSERVER_FCALL_BEGIN(frame);
+	zend_execute_ex(frame);
+	zend_vm_stack_free_call_frame(frame);
+	zend_hash_destroy(&variables);
+	zval_ptr_dtor(&unused);
+}
+
+static void run_and_free(zend_op_array *main)
+{
+	run(main);
+	zend_destroy_static_vars(main);
+	destroy_op_array(main);
+	efree_size(main, sizeof *main);
+}
+
+/*
+ * Debuggers and profilers begin with the first code of a request, unless that is a fiber's. The script runs on a stack of its
+ * own, which is one to them: where there are such extensions, an empty statement of its file runs before.
+ */
+void hearth_begin_observers(const char *script)
+{
+	if (zend_execute_ex == execute_ex && !ZEND_OBSERVER_ENABLED) {
+		return;
+	}
+	zend_try {
+		zend_string *code = zend_string_init(ZEND_STRL(";"), 0);
+		zend_op_array *main = zend_compile_string(code, script, ZEND_COMPILE_POSITION_AFTER_OPEN_TAG);
+
+		zend_string_release(code);
+		if (main) {
+			run_and_free(main);
+		}
+	} zend_end_try();
+}
+
+static void load(size_t number)
+{
+	const hearth_source *file = &files[number];
+	zend_op_array *main;
+	zend_string *code;
+	char name[256];
+
+	if (loaded[number]) {
+		return;
+	}
+	loaded[number] = true;
+	/* It starts behind the opening tag. */
+	code = zend_string_init(file->source.ptr + 5, file->source.len - 5, 0);
+	slprintf(name, sizeof name, "hearth:%.*s", (int) file->name.len, file->name.ptr);
+	main = compile(code, name);
+	zend_string_release(code);
+	if (main) {
+		run_and_free(main);
+	}
+	if (!hearth_response_ce) {
+		hearth_response_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("hearth\\response"));
+	}
+	if (!hearth_pool_entry_ce) {
+		hearth_pool_entry_prepare();
+	}
+}
+
+/* In which folder of the library a file is, as a length. */
+static size_t folder(const hearth_source *file)
+{
+	const char *slash = memchr(file->name.ptr, '/', file->name.len);
+
+	return slash ? (size_t) (slash - file->name.ptr) : 0;
+}
+
+/*
+ * An app that uses pools when it is booted uses them for its requests: then all of them are compiled, once for all workers,
+ * which share what was there when they were copied.
+ */
+static void load_pools(void)
+{
+	for (size_t i = 0; i < file_count; i++) {
+		if (folder(&files[i]) == 4 && memcmp(files[i].name.ptr, "Pool", 4) == 0) {
+			load(i);
+		}
+	}
+}
+
+/* The class of this name in lower case, if it is one of the library's that has not been asked for. */
+zend_class_entry *hearth_prelude_autoload(zend_string *lower)
+{
+	zval *place = places.nNumOfElements ? zend_hash_find(&places, lower) : NULL;
+
+	if (!place || loaded[Z_LVAL_P(place)]) {
+		return NULL;
+	}
+	load((size_t) Z_LVAL_P(place));
+	if (hearth_booting && !EG(exception) && zend_string_starts_with_literal(lower, "hearth\\pool\\")) {
+		load_pools();
+	}
+	return zend_hash_find_ptr(EG(class_table), lower);
+}
+
+/* A class of the library by its name, for our own use: loaded if need be. NULL where the engine cannot load one now. */
+zend_class_entry *hearth_prelude_class(const char *name)
+{
+	zend_string *string = zend_string_init(name, strlen(name), 0);
+	zend_class_entry *ce = zend_lookup_class(string);
+
+	zend_string_release(string);
+	return ce;
+}
+
+static zend_function *find_method(const char *class, const char *name)
+{
+	zend_class_entry *ce = hearth_prelude_class(class);
+	zend_function *method = ce ? zend_hash_str_find_ptr_lc(&ce->function_table, name, strlen(name)) : NULL;
+
+	if (!method && !EG(exception)) {
+		zend_throw_error(NULL, "%s::%s() cannot be called here", class, name);
+	}
+	return method;
+}
+
+/* Calls a static method of the library; `method` is where it is kept from its first call on. */
+void hearth_prelude_call(zend_function **method, const char *class, const char *name, uint32_t argc, zval *args, zval *result)
+{
+	if (UNEXPECTED(!*method)) {
+		*method = find_method(class, name);
+	}
+	if (EXPECTED(*method)) {
+		zend_call_known_function(*method, NULL, (*method)->common.scope, result, argc, args, NULL);
+	}
+}
+
+/* What the library consists of; it stays where it is. */
+void hearth_prelude_register(const hearth_source *sources, size_t count)
+{
+	files = sources;
+	file_count = count;
+	loaded = pecalloc(count, sizeof *loaded, 1);
+	zend_hash_init(&places, 128, NULL, NULL, 1);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < sources[i].class_count; j++) {
+			zval number;
+
+			ZVAL_LONG(&number, (zend_long) i);
+			zend_hash_str_update(&places, sources[i].classes[j].ptr, sources[i].classes[j].len, &number);
+		}
+	}
+}
+
+/* At the start of the request in which everything lives. */
+void hearth_prelude_begin(void)
+{
+	level = level_of_opcache();
+	set_slots_aside();
+}

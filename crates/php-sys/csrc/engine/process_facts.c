@@ -1,0 +1,210 @@
+/*
+ * What a process has one of and neither the engine nor a library keeps: the kernel, or the C library.
+ *
+ * Signal handlers, blocked signals, the alarm, limits and the priority: the kernel has them for the process. They are read when a
+ * request first calls a function that changes them, because the worker has its own signal handlers only after the seal, and
+ * because reading all of them takes a hundred calls of the system.
+ */
+#include "engine/process_facts.h"
+#include "engine/watch.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+static const char *const functions[] = {
+	"pcntl_signal", "pcntl_sigprocmask", "pcntl_alarm", "pcntl_setpriority", "proc_nice", "posix_setrlimit",
+};
+
+static struct {
+	bool noted;
+	struct sigaction actions[NSIG];
+	sigset_t blocked;
+	struct rlimit limits[RLIM_NLIMITS];
+	int priority;
+} before;
+
+void hearth_process_note(void)
+{
+	if (before.noted) {
+		return;
+	}
+	before.noted = true;
+	for (int number = 1; number < NSIG; number++) {
+		sigaction(number, NULL, &before.actions[number]);
+	}
+	sigprocmask(SIG_BLOCK, NULL, &before.blocked);
+	for (int number = 0; number < (int) RLIM_NLIMITS; number++) {
+		getrlimit((__rlimit_resource_t) number, &before.limits[number]);
+	}
+	before.priority = getpriority(PRIO_PROCESS, 0);
+}
+
+static void restore_signals(void)
+{
+	const struct itimerval none = {0};
+
+	setitimer(ITIMER_REAL, &none, NULL);
+	for (int number = 1; number < NSIG; number++) {
+		struct sigaction now;
+
+		if (sigaction(number, NULL, &now) == 0
+				&& (now.sa_handler != before.actions[number].sa_handler || now.sa_flags != before.actions[number].sa_flags)) {
+			sigaction(number, &before.actions[number], NULL);
+		}
+	}
+	sigprocmask(SIG_SETMASK, &before.blocked, NULL);
+}
+
+/* A limit that was lowered for good, and a priority, only root can raise again. */
+static void restore_limits(void)
+{
+	for (int number = 0; number < (int) RLIM_NLIMITS; number++) {
+		struct rlimit now, wanted = before.limits[number];
+
+		if (getrlimit((__rlimit_resource_t) number, &now) != 0 || (now.rlim_cur == wanted.rlim_cur && now.rlim_max == wanted.rlim_max)) {
+			continue;
+		}
+		if (setrlimit((__rlimit_resource_t) number, &wanted) != 0) {
+			wanted.rlim_cur = MIN(wanted.rlim_cur, now.rlim_max);
+			wanted.rlim_max = now.rlim_max;
+			setrlimit((__rlimit_resource_t) number, &wanted);
+		}
+	}
+	if (getpriority(PRIO_PROCESS, 0) != before.priority) {
+		setpriority(PRIO_PROCESS, 0, before.priority);
+	}
+}
+
+void hearth_process_restore(void)
+{
+	if (EXPECTED(!before.noted)) {
+		return;
+	}
+	before.noted = false;
+	restore_signals();
+	restore_limits();
+}
+
+/* ---- what libraries change by themselves ---- */
+
+void hearth_process_keep(hearth_process_state *state, uint8_t what)
+{
+	state->kept = what;
+	if (what & HEARTH_KEEPS_LOCALE) {
+		snprintf(state->locale, sizeof state->locale, "%s", setlocale(LC_ALL, NULL));
+	}
+	for (int number = 1; (what & HEARTH_KEEPS_SIGNALS) && number < 32; number++) {
+		sigaction(number, NULL, &state->actions[number]);
+	}
+	if (what & HEARTH_KEEPS_MASK) {
+		sigprocmask(SIG_BLOCK, NULL, &state->blocked);
+	}
+}
+
+void hearth_process_put_back(const hearth_process_state *state)
+{
+	if ((state->kept & HEARTH_KEEPS_LOCALE) && strcmp(setlocale(LC_ALL, NULL), state->locale) != 0) {
+		setlocale(LC_ALL, state->locale);
+	}
+	for (int number = 1; (state->kept & HEARTH_KEEPS_SIGNALS) && number < 32; number++) {
+		struct sigaction now;
+
+		if (sigaction(number, NULL, &now) == 0 && now.sa_handler != state->actions[number].sa_handler) {
+			sigaction(number, &state->actions[number], NULL);
+		}
+	}
+	if (state->kept & HEARTH_KEEPS_MASK) {
+		sigprocmask(SIG_SETMASK, &state->blocked, NULL);
+	}
+}
+
+/* Extensions of which every function is watched. */
+static const struct { const char *extension; uint8_t keeps; } libraries[] = {
+	{"tidy", HEARTH_KEEPS_LOCALE},   /* takes the one of the environment */
+	{"ps", HEARTH_KEEPS_LOCALE},     /* takes the one of C for numbers */
+	{"smbclient", HEARTH_KEEPS_MASK}, /* blocks SIGPIPE, which programs that are started inherit */
+};
+
+static uint8_t kept_by(const zend_function *function)
+{
+	const zend_module_entry *module = function->type == ZEND_INTERNAL_FUNCTION ? function->internal_function.module : NULL;
+
+	for (size_t i = 0; module && i < sizeof libraries / sizeof *libraries; i++) {
+		if (strcmp(module->name, libraries[i].extension) == 0) {
+			return libraries[i].keeps;
+		}
+	}
+	return 0;
+}
+
+static void keep_of_extensions(HashTable *table)
+{
+	zend_function *function;
+
+	ZEND_HASH_FOREACH_PTR(table, function) {
+		uint8_t keeps = kept_by(function);
+
+		if (keeps) {
+			hearth_watch_of(function)->keeps |= keeps;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+static zend_object *(*make_tidy)(zend_class_entry *);
+
+static zend_object *on_make_tidy(zend_class_entry *ce)
+{
+	hearth_process_state before;
+	zend_object *made;
+
+	hearth_process_keep(&before, HEARTH_KEEPS_LOCALE);
+	made = make_tidy(ce);
+	hearth_process_put_back(&before);
+	return made;
+}
+
+/* An object of it has a document of libtidy before its constructor runs. */
+static void watch_tidy(void)
+{
+	zend_class_entry *tidy = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("tidy"));
+
+	if (tidy && tidy->type == ZEND_INTERNAL_CLASS && tidy->create_object && tidy->create_object != on_make_tidy) {
+		make_tidy = tidy->create_object;
+		tidy->create_object = on_make_tidy;
+	}
+}
+
+/* libfbclient takes SIGINT and SIGTERM at the first connection. */
+static void keep_signals(const char *method)
+{
+	zend_class_entry *pdo = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pdo"));
+	zend_function *function = pdo ? zend_hash_str_find_ptr(&pdo->function_table, method, strlen(method)) : NULL;
+
+	if (function && zend_hash_str_exists(&module_registry, ZEND_STRL("pdo_firebird"))) {
+		hearth_watch_of(function)->keeps |= HEARTH_KEEPS_SIGNALS;
+	}
+}
+
+/* ---- which functions ---- */
+
+void hearth_watch_process(void)
+{
+	zend_class_entry *ce;
+
+	keep_of_extensions(CG(function_table));
+	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
+		keep_of_extensions(&ce->function_table);
+	} ZEND_HASH_FOREACH_END();
+	watch_tidy();
+	keep_signals("__construct");
+	keep_signals("connect");
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
+
+		if (function) {
+			hearth_watch_of(function)->of_process = true;
+		}
+	}
+}

@@ -1,0 +1,24 @@
+/* What the kernel keeps for the process and functions of PHP change: see engine/process_facts.c. */
+#ifndef HEARTH_GROUND_PROCESS_H
+#define HEARTH_GROUND_PROCESS_H
+
+#include <signal.h>
+#include <stdint.h>
+
+/* What stands before a call and behind it. */
+typedef struct {
+	uint8_t kept;
+	char locale[256];
+	struct sigaction actions[32];
+	sigset_t blocked;
+} hearth_process_state;
+
+void hearth_process_keep(hearth_process_state *before, uint8_t what);
+void hearth_process_put_back(const hearth_process_state *before);
+
+/* Before the first change in a request: how it is. */
+void hearth_process_note(void);
+/* At the request's end, when no other runs: as it was. */
+void hearth_process_restore(void);
+
+#endif

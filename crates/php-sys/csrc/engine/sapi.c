@@ -1,0 +1,270 @@
+/* The server API that PHP sees: start of the engine, its callbacks, its time limit. */
+#include "engine/engine.h"
+#include "mode/mode.h"
+#include "pool/pool.h"
+#include "request/headers.h"
+#include "request/request.h"
+#include "state/check.h"
+
+#include <signal.h>
+
+/* opcache shares its memory only under a server name that it knows; see PHP_MINIT_FUNCTION(hearth). */
+#define HEARTH_NAME_FOR_OPCACHE "cli-server"
+
+static const hearth_boot_args *boot_args;
+bool hearth_booting;
+
+bool hearth_is_cli(void)
+{
+	return boot_args->mode == HEARTH_CLI;
+}
+
+/* ---- time limit ---- */
+
+/*
+ * PHP's own timer counts the CPU time of the whole process and would end whichever task runs when it fires; and it costs
+ * three system calls a request. In a server set_time_limit() limits how long this request computes, which the process's
+ * watchdog looks after, and gives it as much more time by the clock as it asks for.
+ */
+zend_long hearth_time_limit;
+
+static ZEND_INI_MH(on_time_limit)
+{
+	zend_long seconds = ZEND_STRTOL(ZSTR_VAL(new_value), NULL, 10);
+
+	(void) entry; (void) mh_arg1; (void) mh_arg2; (void) mh_arg3;
+	hearth_time_limit = seconds;
+	if (stage == ZEND_INI_STAGE_RUNTIME && hearth_current) {
+		hearth_on_time_limit(hearth_current->owner, (double) seconds);
+		if (boot_args->mode == HEARTH_CLASSIC) {
+			hearth_on_cpu_limit(seconds);
+		}
+	}
+	return SUCCESS;
+}
+
+static void own_time_limit(void)
+{
+	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("max_execution_time"));
+
+	if (entry) {
+		entry->on_modify = on_time_limit;
+	}
+	hearth_time_limit = INI_INT("max_execution_time");
+	EG(timeout_seconds) = 0;
+}
+
+/* At an interrupt: the script has used up its CPU time. The engine reports it as it always does, at the next one. */
+void hearth_time_out(int64_t limit)
+{
+	EG(timeout_seconds) = limit;
+	PG(connection_status) |= PHP_CONNECTION_TIMEOUT;
+	zend_atomic_bool_store_ex(&EG(timed_out), true);
+	hearth_interrupt();
+}
+
+/* ---- the server API ---- */
+
+static char *read_cookies(void)
+{
+	return SG(request_info).cookie_data;
+}
+
+static int send_headers(sapi_headers_struct *headers)
+{
+	if (headers->http_status_line && hearth_classic_script()) {
+		hearth_classic_keep_status_line(headers->http_status_line);
+	}
+	return SAPI_HEADER_SENT_SUCCESSFULLY;
+}
+
+static void ini_default(HashTable *configuration, const char *name, const char *value)
+{
+	zval entry;
+
+	ZVAL_NEW_STR(&entry, zend_string_init(value, strlen(value), 1));
+	zend_hash_str_update(configuration, name, strlen(name), &entry);
+}
+
+static void ini_defaults(HashTable *configuration)
+{
+	ini_default(configuration, "display_errors", hearth_is_cli() ? "1" : "0");
+}
+
+static int on_startup(sapi_module_struct *module)
+{
+	extern zend_module_entry hearth_module;
+
+	return php_module_startup(module, &hearth_module);
+}
+
+/* The working directory and the umask of a server are the administrator's business. */
+static int no_op(void)
+{
+	return SUCCESS;
+}
+
+void hearth_cli_register_variables(zval *variables);
+
+sapi_module_struct hearth_sapi = {
+	.name = "hearth",
+	.pretty_name = "Hearth application server",
+	.startup = on_startup,
+	.shutdown = php_module_shutdown_wrapper,
+	.activate = no_op,
+	.deactivate = no_op,
+	.ub_write = hearth_echo,
+	.flush = hearth_flush,
+	.send_headers = send_headers,
+	.read_post = hearth_read_post,
+	.read_cookies = read_cookies,
+	.register_server_variables = hearth_register_server_variables,
+	.log_message = hearth_log_message,
+	.ini_defaults = ini_defaults,
+};
+
+/*
+ * Modules start before zend extensions: from here until the engine is up, go by a name that opcache accepts. PHP_SAPI
+ * was registered before, with our own.
+ */
+static PHP_MINIT_FUNCTION(hearth)
+{
+	(void) type; (void) module_number;
+	hearth_stack_startup();
+	hearth_prelude_prepare();
+	if (!hearth_is_cli()) {
+		hearth_server_environment_keep();
+		sapi_module.name = HEARTH_NAME_FOR_OPCACHE;
+	}
+	if (boot_args->mode != HEARTH_CLASSIC) {
+		hearth_register_errors();
+		hearth_register_request();
+		hearth_register_task();
+		hearth_register_waiters();
+		hearth_register_histogram();
+		hearth_register_ledger();
+		hearth_register_frankenphp();
+		hearth_register_state_check();
+	}
+	return SUCCESS;
+}
+
+zend_module_entry hearth_module = {
+	STANDARD_MODULE_HEADER, "hearth", hearth_functions, PHP_MINIT(hearth), NULL, NULL, NULL, NULL, "0.1.0",
+	STANDARD_MODULE_PROPERTIES
+};
+
+hearth_str hearth_php_version(void)
+{
+	return (hearth_str){ZEND_STRL(PHP_VERSION)};
+}
+
+static void be_the_php_command(void)
+{
+	hearth_sapi.name = "cli";
+	hearth_sapi.pretty_name = "Command Line Interface";
+	hearth_sapi.phpinfo_as_text = true;
+	hearth_sapi.register_server_variables = hearth_cli_register_variables;
+	hearth_sapi.deactivate = hearth_cli_deactivate;
+	hearth_sapi.header_handler = hearth_cli_header;
+	hearth_sapi.additional_functions = hearth_cli_functions;
+}
+
+static bool start_engine(const hearth_boot_args *args)
+{
+	hearth_sapi.sapi_error = zend_error;
+	hearth_sapi.php_ini_ignore = args->no_ini;
+	hearth_sapi.php_ini_path_override = (char *) args->ini_path;
+	hearth_sapi.php_ini_ignore_cwd = true;
+	hearth_sapi.executable_location = args->argc > 0 ? args->argv[0] : NULL;
+	sapi_startup(&hearth_sapi);
+	/* Only now: sapi_startup clears them. */
+	sapi_module.ini_entries = hearth_sapi.ini_entries = (char *) args->ini_entries;
+	if (hearth_sapi.startup(&hearth_sapi) == FAILURE) {
+		return false;
+	}
+	sapi_module.name = hearth_sapi.name = hearth_is_cli() ? "cli" : "hearth";
+	hearth_watch_interrupts();
+	hearth_no_suspend_in_sqlite();
+	hearth_stack_watch();
+	return true;
+}
+
+/* The long request in which the app lives. */
+static bool begin_residence(void)
+{
+	hearth_no_suspend_in_engine();
+	hearth_watch_errors();
+	hearth_error_handler_watch();
+	own_time_limit();
+	hearth_watch_install();
+	hearth_superglobals_hook();
+	SG(options) |= SAPI_OPTION_NO_CHDIR;
+	SG(request_info).no_headers = true;
+	hearth_booting = true;
+	if (php_request_startup() == FAILURE) {
+		return false;
+	}
+	hearth_prelude_begin();
+	hearth_modules_before_boot();
+	return true;
+}
+
+/* Start the engine, for the life of the process. */
+bool hearth_boot(const hearth_boot_args *args)
+{
+	boot_args = args;
+	signal(SIGPIPE, SIG_IGN);
+	zend_signal_startup();
+	switch (args->mode) {
+		case HEARTH_CLI:
+			be_the_php_command();
+			break;
+		case HEARTH_CLASSIC:
+			hearth_sapi.additional_functions = hearth_header_functions;
+			hearth_classic_prepare(&hearth_module);
+			break;
+		case HEARTH_RESIDENT:
+			hearth_sapi.additional_functions = hearth_header_functions;
+	}
+	if (!start_engine(args)) {
+		return false;
+	}
+	hearth_no_suspend_in_fibers();
+	hearth_no_suspend_in_generators();
+	switch (args->mode) {
+		case HEARTH_CLI:
+			hearth_no_suspend_in_engine();
+					hearth_error_handler_watch();
+			hearth_watch_install();
+			return true;
+		case HEARTH_CLASSIC:
+			own_time_limit();
+			return hearth_classic_begin();
+		default:
+			return begin_residence();
+	}
+}
+
+/* Boot is over: what is set up now is what every request starts with. */
+void hearth_seal(void)
+{
+	zend_try {
+		gc_collect_cycles();
+		if (!hearth_is_cli()) {
+			hearth_process_state_seal();
+		}
+		hearth_state_seal(hearth_is_cli());
+	} zend_end_try();
+	hearth_booting = false;
+}
+
+void hearth_after_fork(void)
+{
+	HEARTH_RESEED_RANDOM();
+}
+
+uint64_t hearth_post_max_size(void)
+{
+	return SG(post_max_size) > 0 ? (uint64_t) SG(post_max_size) : 0;
+}

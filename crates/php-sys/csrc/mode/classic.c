@@ -1,0 +1,395 @@
+/*
+ * Classic mode: one request is one life of the engine, from php_request_startup to php_request_shutdown, as under
+ * php-fpm. Nothing of PHP's survives it but opcache.
+ *
+ * It runs on a stack of its own all the same, so that reading a body, sending to a slow client and the hooked calls
+ * wait without holding the thread: others' connections go on. There is one such stack, and one request at a time on it.
+ *
+ * The engine makes a fiber context for the code outside of Fibers at each request startup and frees it at shutdown.
+ * While a request lives, that context stands for our stack; before and after, the task's own does.
+ */
+#include "engine/engine.h"
+#include "mode/mode.h"
+#include "request/headers.h"
+#include "request/request.h"
+
+/* The stack of a php-fpm child is 8 MiB; only what is touched takes memory. */
+#define CLASSIC_STACK (16 * 1024 * 1024)
+/* Output is kept back up to here, so that a page of usual size leaves with its length known. */
+#define OUTPUT_KEPT (64 * 1024)
+
+static hearth_task task = { .job = HEARTH_JOB_CLASSIC };
+/* Of the process's own stack, between requests. */
+static zend_fiber_context outside = { .status = ZEND_FIBER_STATUS_RUNNING };
+static char classic_kind;
+
+/* The request that runs. */
+static void *request;
+static hearth_script script;
+static smart_str output;
+/* The head is out and the body is a stream; the client has all it will get; the client is gone; the engine is going down. */
+static bool streaming, finished, gone, ending;
+bool hearth_classic_body_failed;
+
+/* NULL in the other modes. */
+const hearth_script *hearth_classic_script(void)
+{
+	return hearth_current == &task ? &script : NULL;
+}
+
+/* ---- the response ---- */
+
+/* Of this request, once PHP takes its head for sent. */
+static char *status_line;
+
+void hearth_classic_keep_status_line(const char *line)
+{
+	if (status_line) {
+		efree(status_line);
+	}
+	status_line = estrdup(line);
+}
+
+/* What stands behind the code in "HTTP/1.1 404 Not Found" or "404 Not Found". */
+static hearth_str reason_in(const char *line)
+{
+	size_t protocol = strncmp(line, "HTTP/", 5) == 0 ? strcspn(line, " ") : 0;
+
+	line += protocol;
+	line += strspn(line, " ");
+	line += strspn(line, "0123456789");
+	line += strspn(line, " ");
+	return (hearth_str){line, strlen(line)};
+}
+
+/* `Status: 404 Not Found` is how CGI programs set the status. */
+static int status_of(hearth_header_list *headers, hearth_str *reason)
+{
+	int status = SG(sapi_headers).http_response_code;
+	size_t kept = 0;
+
+	if (status_line) {
+		*reason = reason_in(status_line);
+	}
+
+	for (size_t i = 0; i < headers->count; i++) {
+		hearth_header header = headers->list[i];
+
+		if (header.name.len == 6 && strncasecmp(header.name.ptr, "Status", 6) == 0) {
+			int named = atoi(header.value.ptr);
+
+			status = named >= 100 && named <= 599 ? named : status;
+			*reason = named == status ? reason_in(header.value.ptr) : *reason;
+			continue;
+		}
+		headers->list[kept++] = header;
+	}
+	headers->count = kept;
+	return status ? status : 200;
+}
+
+static void respond(hearth_response *response)
+{
+	hearth_header_list headers;
+
+	hearth_headers_init(&headers);
+	hearth_headers_add_sapi(&headers, NULL);
+	response->status = status_of(&headers, &response->reason);
+	response->headers = headers.list;
+	response->header_count = headers.count;
+	hearth_on_respond(SG(server_context), response);
+	hearth_headers_free(&headers);
+}
+
+static void send_kept(void)
+{
+	if (output.s && !gone) {
+		gone = !hearth_on_write(SG(server_context), (hearth_str){ZSTR_VAL(output.s), ZSTR_LEN(output.s)});
+	}
+	smart_str_free(&output);
+}
+
+static void stream(void)
+{
+	hearth_response response = { .kind = HEARTH_BODY_STREAM, .more = true };
+
+	if (!streaming) {
+		streaming = true;
+		respond(&response);
+	}
+	send_kept();
+}
+
+/* The client gets the rest, and no more will come. */
+static void finish(void)
+{
+	hearth_response response = { .kind = HEARTH_BODY_FULL };
+
+	if (finished) {
+		return;
+	}
+	finished = true;
+	if (output.s) {
+		response.body = (hearth_str){ZSTR_VAL(output.s), ZSTR_LEN(output.s)};
+	}
+	if (streaming) {
+		hearth_on_finish(SG(server_context), response.body);
+	} else {
+		respond(&response);
+	}
+	smart_str_free(&output);
+}
+
+/* ---- the server API ---- */
+
+static size_t write_output(const char *text, size_t length)
+{
+	if (finished) {
+		return length;
+	}
+	smart_str_appendl(&output, text, length);
+	if (ZSTR_LEN(output.s) >= OUTPUT_KEPT) {
+		stream();
+	}
+	if (gone) {
+		php_handle_aborted_connection();
+	}
+	return length;
+}
+
+static void flush_output(void *context)
+{
+	(void) context;
+	if (!finished && !ending && SG(headers_sent)) {
+		stream();
+		hearth_let_send();
+		if (gone) {
+			php_handle_aborted_connection();
+		}
+	}
+}
+
+/* getenv() sees what a CGI program would find in its environment. */
+static char *get_env(const char *name, size_t length)
+{
+	zval *server = &PG(http_globals)[TRACK_VARS_SERVER], *value;
+
+	zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER));
+	if (Z_TYPE_P(server) != IS_ARRAY) {
+		return NULL;
+	}
+	value = zend_hash_str_find(Z_ARRVAL_P(server), name, length);
+	if (value && hearth_server_is_environment(name, length, value)) {
+		/* putenv() may have changed it since. */
+		return NULL;
+	}
+	return value && Z_TYPE_P(value) == IS_STRING ? estrndup(Z_STRVAL_P(value), Z_STRLEN_P(value)) : NULL;
+}
+
+/* The end of a request reads what is left of its body; here the connection does that. */
+static size_t read_body(char *buffer, size_t length)
+{
+	return ending ? 0 : hearth_read_post(buffer, length);
+}
+
+/* bool fastcgi_finish_request(): the client has its answer; the script goes on. */
+ZEND_FUNCTION(Hearth_fastcgi_finish_request)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (finished) {
+		RETURN_FALSE;
+	}
+	php_output_end_all();
+	php_header();
+	finish();
+	RETURN_TRUE;
+}
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_finish, 0, 0, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry functions[] = {
+	ZEND_NAMED_FE(fastcgi_finish_request, ZEND_FN(Hearth_fastcgi_finish_request), arginfo_finish)
+	ZEND_FE_END
+};
+
+/* After the extensions' end of the request, before the headers are forgotten. */
+static int post_deactivate(void)
+{
+	if (SG(server_context)) {
+		finish();
+	}
+	return SUCCESS;
+}
+
+/* Before the engine starts. */
+void hearth_classic_prepare(zend_module_entry *module)
+{
+	module->functions = functions;
+	module->post_deactivate_func = post_deactivate;
+	hearth_sapi.ub_write = write_output;
+	hearth_sapi.flush = flush_output;
+	hearth_sapi.activate = hearth_user_ini_activate;
+	hearth_sapi.read_post = read_body;
+	hearth_sapi.getenv = get_env;
+	/* Handlers are set once, not at every request. */
+	SIGG(reset) = 0;
+}
+
+/* ---- the working directory ---- */
+
+/* Where the process is; empty: not known. */
+static char directory[MAXPATHLEN];
+static zif_handler chdir_function, chroot_function;
+
+static void on_chdir(INTERNAL_FUNCTION_PARAMETERS)
+{
+	*directory = '\0';
+	chdir_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static void on_chroot(INTERNAL_FUNCTION_PARAMETERS)
+{
+	*directory = '\0';
+	chroot_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static void watch(const char *name, zif_handler *original, zif_handler ours)
+{
+	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
+
+	if (function) {
+		*original = function->internal_function.handler;
+		function->internal_function.handler = ours;
+	}
+}
+
+/*
+ * A script runs in its own directory. php_execute_script goes there and back each time, which is three system calls;
+ * mostly we are there already.
+ */
+static void enter_directory(void)
+{
+	const char *slash = strrchr(script.filename, '/');
+	size_t length = slash ? (size_t) (slash - script.filename) : 0;
+
+	if (length == 0 || length >= sizeof directory) {
+		*directory = '\0';
+		VCWD_CHDIR_FILE(script.filename);
+	} else if (memcmp(directory, script.filename, length) != 0 || directory[length] != '\0') {
+		memcpy(directory, script.filename, length);
+		directory[length] = '\0';
+		if (VCWD_CHDIR(directory) != 0) {
+			*directory = '\0';
+		}
+	}
+}
+
+/* ---- one request ---- */
+
+static void begin(void)
+{
+	EG(timeout_seconds) = 0;
+	zend_atomic_bool_store_ex(&EG(timed_out), false);
+	memset(&SG(request_info), 0, sizeof SG(request_info));
+	SG(server_context) = request;
+	SG(sapi_headers).http_response_code = 200;
+	streaming = finished = gone = ending = hearth_classic_body_failed = false;
+	output.s = NULL;
+	status_line = NULL; /* the engine's memory of the last request is gone */
+	hearth_request_info_need();
+	SG(request_info).path_translated = (char *) script.filename;
+}
+
+static void run_script(void)
+{
+	zend_file_handle file;
+
+	enter_directory();
+	hearth_on_cpu_limit(hearth_time_limit);
+	zend_stream_init_filename(&file, script.filename);
+	file.primary_script = true;
+	CG(skip_shebang) = 1;
+	php_execute_script(&file);
+	zend_destroy_file_handle(&file);
+}
+
+static void serve(void)
+{
+	begin();
+	if (php_request_startup() == SUCCESS) {
+		HEARTH_SET_STACK_LIMITS(&task.context, hearth_stack_limit(&task.context));
+		/* With a part of the body in $_POST the script does not run: the answer says what is wrong. */
+		zend_try {
+			if (!hearth_classic_body_failed) {
+				run_script();
+			}
+		} zend_end_try();
+	} else {
+		SG(sapi_headers).http_response_code = 500;
+	}
+	ending = true;
+	php_request_shutdown(NULL);
+	SG(server_context) = NULL;
+	hearth_sections_forget_all();
+	hearth_stack_trim(&task.context);
+}
+
+/* The bottom of the stack: a request, and when resumed, the next. */
+static void entry(zend_fiber_transfer *transfer)
+{
+	(void) transfer;
+	for (;;) {
+		zend_fiber_transfer out = {0};
+
+		serve();
+		hearth_on_request_release(request);
+		task.done = true;
+		EG(current_fiber_context) = &task.context;
+		out.context = &outside;
+		ZVAL_NULL(&out.value);
+		zend_fiber_switch_context(&out);
+	}
+}
+
+static bool make_stack(void)
+{
+	size_t size;
+	void *kept;
+
+	if (!HEARTH_FIBER_INIT(&task.context, &classic_kind, entry, hearth_stack_size_for(CLASSIC_STACK))) {
+		return false;
+	}
+	/* The engine describes the stack in memory that ends with each request; the stack does not. */
+	size = zend_mem_block_size(task.context.stack);
+	if (size > 0) {
+		kept = pemalloc(size, 1);
+		memcpy(kept, task.context.stack, size);
+		efree(task.context.stack);
+		task.context.stack = kept;
+	}
+	task.has_context = true;
+	return true;
+}
+
+/* Once, while the engine is up and no request lives. */
+bool hearth_classic_begin(void)
+{
+	SG(options) |= SAPI_OPTION_NO_CHDIR;
+	watch("chdir", &chdir_function, on_chdir);
+	watch("chroot", &chroot_function, on_chroot);
+	hearth_overrides_begin();
+	return make_stack();
+}
+
+hearth_task *hearth_task_classic(void *owner, void *of_request, const hearth_script *of_script)
+{
+	request = of_request;
+	script = *of_script;
+	task.owner = owner;
+	task.done = task.busy = task.doomed = false;
+	task.generation++;
+	task.resume_at = &task.context;
+	EG(current_fiber_context) = &outside;
+	return &task;
+}

@@ -1,0 +1,223 @@
+/*
+ * FrankenPHP's worker scripts, unchanged: the entry script runs on a stack of its own and stays in
+ * frankenphp_handle_request() between two requests. A request's task is that stack, so the callback runs with the
+ * request's superglobals and output, and what the script does before it asks for the next is work after the response.
+ */
+#include "mode/mode.h"
+#include "request/request.h"
+
+#include <ext/spl/spl_exceptions.h>
+
+/* The script, once it has asked for a request; NULL for an app that returned a handler. */
+hearth_task *hearth_loop;
+/* It has ended: this worker is to be replaced. */
+bool hearth_loop_ended;
+ZEND_FUNCTION(Hearth_getallheaders);
+ZEND_FUNCTION(Hearth_apache_response_headers);
+
+static bool stopping, was_told, handling;
+
+/* The script goes on in the request that it was given: end that. */
+void hearth_loop_end_request(hearth_task *task)
+{
+	if (task->request) {
+		hearth_request_end(task);
+		php_output_end_all();
+		php_output_deactivate();
+	}
+}
+
+/* The script is at its end, however it came there. */
+void hearth_loop_script_ended(hearth_task *task)
+{
+	hearth_loop_end_request(task);
+	hearth_loop_ended = true;
+	if (!stopping) {
+		hearth_on_leave((hearth_str){ZEND_STRL("its script has ended")});
+	}
+}
+
+/* Arm the parked script with a request, or with none when it is to end. */
+static hearth_task *arm(hearth_request_state *state, void *owner)
+{
+	hearth_task *task = hearth_loop;
+
+	task->generation++;
+	task->request = state;
+	task->owner = owner;
+	task->done = task->busy = task->broken = task->interrupted = task->doomed = false;
+	task->acts_for = 0;
+	hearth_task_state_init(&task->saved);
+	return task;
+}
+
+hearth_task *hearth_loop_request(hearth_request_state *state, void *owner)
+{
+	return hearth_loop && !hearth_loop_ended && !hearth_loop->request && !stopping ? arm(state, owner) : NULL;
+}
+
+/* A task in which frankenphp_handle_request() returns false and the script runs its last lines; NULL if there is none. */
+hearth_task *hearth_loop_stop(void *owner)
+{
+	if (!hearth_loop || hearth_loop_ended || hearth_loop->request) {
+		return NULL;
+	}
+	stopping = true;
+	return arm(hearth_request_state_new(NULL), owner);
+}
+
+static bool may_ask(void)
+{
+	hearth_task *script = hearth_loop ? hearth_loop : hearth_entry_task;
+
+	if (!script || hearth_loop_ended || hearth_current != hearth_loop) {
+		zend_throw_exception(spl_ce_RuntimeException, "frankenphp_handle_request() called while not in worker mode", 0);
+		return false;
+	}
+	if (handling) {
+		zend_throw_exception(spl_ce_RuntimeException, "frankenphp_handle_request() called inside its own callback", 0);
+		return false;
+	}
+	if (hearth_in_section() || zend_fiber_switch_blocked()) {
+		zend_throw_error(NULL, "frankenphp_handle_request() cannot wait here: inside an autoloader, the compiler, "
+			"the garbage collector, or another place where the engine forbids a switch");
+		return false;
+	}
+	return true;
+}
+
+/* Until there is a request; false when the script is to end. */
+static bool next_request(void)
+{
+	hearth_task *task = hearth_current;
+
+	if (task) {
+		hearth_loop_end_request(task);
+		task->done = true;
+	} else {
+		task = hearth_loop = hearth_entry_task;
+		php_output_end_all();
+		hearth_entry_left();
+	}
+	hearth_task_park(task);
+	php_output_activate();
+	return !stopping;
+}
+
+ZEND_FUNCTION(frankenphp_handle_request)
+{
+	zend_fcall_info fci;
+	zend_fcall_info_cache cache;
+	zval result;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_FUNC(fci, cache)
+	ZEND_PARSE_PARAMETERS_END();
+	if (stopping && was_told) {
+		/* A script that does not heed the answer. */
+		zend_throw_unwind_exit();
+		return;
+	}
+	if (!may_ask()) {
+		return;
+	}
+	if (!next_request()) {
+		was_told = true;
+		RETURN_FALSE;
+	}
+	hearth_boot_settings_apply();
+	hearth_superglobals_need(true);
+	ZVAL_UNDEF(&result);
+	fci.retval = &result;
+	handling = true;
+	zend_call_function(&fci, &cache);
+	handling = false;
+	zval_ptr_dtor(&result);
+	hearth_request_answer(hearth_current->request);
+	RETURN_TRUE;
+}
+
+ZEND_FUNCTION(frankenphp_finish_request)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_BOOL(state && state->request && hearth_request_finish(state));
+}
+
+/* ---- $_SERVER ---- */
+
+/* At boot the array is the script's own already. */
+static void set_plainly(zval *server, const char *name, const char *value)
+{
+	php_register_variable(name, value, server);
+}
+
+/* What a script that is served finds about itself; in its requests too when it is a loop. */
+void hearth_entry_server_variables(zval *server, bool boot)
+{
+	const char *slash = strrchr(hearth_entry_path, '/');
+	zend_string *folder = zend_string_init(hearth_entry_path, (size_t) (slash - hearth_entry_path), 0);
+	void (*set)(zval *, const char *, const char *) = boot ? set_plainly : hearth_set_server_variable;
+
+	set(server, "SCRIPT_FILENAME", hearth_entry_path);
+	set(server, "SCRIPT_NAME", slash);
+	set(server, "PHP_SELF", slash);
+	set(server, "DOCUMENT_ROOT", ZSTR_VAL(folder));
+	set(server, "FRANKENPHP_WORKER", "1");
+	zend_string_release(folder);
+	if (boot && !zend_hash_str_exists(Z_ARRVAL_P(server), ZEND_STRL("APP_RUNTIME"))) {
+		set(server, "APP_RUNTIME", HEARTH_SYMFONY_RUNTIME);
+	}
+}
+
+/* $_SERVER of the entry script: the environment, and what it is. */
+void hearth_entry_server(void)
+{
+	zval *server;
+
+	zend_is_auto_global_str(ZEND_STRL("_SERVER"));
+	server = zend_hash_str_find(&EG(symbol_table), ZEND_STRL("_SERVER"));
+	if (server && Z_TYPE_P(server) == IS_ARRAY && strchr(hearth_entry_path, '/')) {
+		SEPARATE_ARRAY(server);
+		hearth_entry_server_variables(server, true);
+	}
+}
+
+/* Boot is over. */
+void hearth_entry_server_forget(HashTable *server)
+{
+	zval *runtime = zend_hash_str_find(server, ZEND_STRL("APP_RUNTIME"));
+
+	if (runtime && Z_TYPE_P(runtime) == IS_STRING && strcmp(Z_STRVAL_P(runtime), HEARTH_SYMFONY_RUNTIME) == 0) {
+		zend_hash_str_del(server, ZEND_STRL("APP_RUNTIME"));
+	}
+	if (!hearth_loop) {
+		zend_hash_str_del(server, ZEND_STRL("FRANKENPHP_WORKER"));
+		zend_hash_str_del(server, ZEND_STRL("DOCUMENT_ROOT"));
+	}
+}
+
+/* ---- tables ---- */
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_handle, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, callback, IS_CALLABLE, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_bool, 0, 0, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_array, 0, 0, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry functions[] = {
+	ZEND_FE(frankenphp_handle_request, arginfo_handle)
+	ZEND_FE(frankenphp_finish_request, arginfo_bool)
+	ZEND_NAMED_FE(fastcgi_finish_request, ZEND_FN(frankenphp_finish_request), arginfo_bool)
+	ZEND_NAMED_FE(frankenphp_request_headers, ZEND_FN(Hearth_getallheaders), arginfo_array)
+	ZEND_NAMED_FE(frankenphp_response_headers, ZEND_FN(Hearth_apache_response_headers), arginfo_array)
+	ZEND_FE_END
+};
+
+void hearth_register_frankenphp(void)
+{
+	zend_register_functions(NULL, functions, NULL, MODULE_PERSISTENT);
+}

@@ -1,0 +1,125 @@
+/*
+ * Calls on a connection of a pool that code still holds after its loan. The connection may be lent to another task by then, so such a call
+ * is refused before the extension is entered, by an exception that names the pool.
+ *
+ * A connection is known here from the end of its first loan on: before, nothing but its borrower can have it. Those of `Hearth\Pool\Pdo`
+ * and `Redis` are not, because code never has them.
+ */
+#include "engine/engine.h"
+#include "engine/watch.h"
+#include "pool/entry.h"
+
+typedef struct {
+	zend_object *entry;
+	const void *ledger;
+	zend_string *pool;
+} pooled;
+
+/* By the address that stands for the connection: see task/connection.c. */
+static HashTable connections;
+uint32_t hearth_pool_calls;
+
+static void release(zval *value)
+{
+	pooled *known = Z_PTR_P(value);
+
+	hearth_pool_calls--;
+	OBJ_RELEASE(known->entry);
+	zend_string_release(known->pool);
+	efree(known);
+}
+
+static zend_ulong key_of(const void *what)
+{
+	return (zend_ulong) (uintptr_t) what >> 3;
+}
+
+void hearth_pool_calls_watch(zend_object *entry, const void *ledger, zend_string *pool)
+{
+	zval *connection = hearth_pool_entry_raw_connection(entry);
+	const void *what = connection ? hearth_connection_of_object(Z_OBJ_P(connection)) : NULL;
+	pooled *known;
+
+	if (!what || !hearth_waits_in_its_calls(hearth_internal_class(Z_OBJ_P(connection)))) {
+		return;
+	}
+	if (connections.nTableSize == 0) {
+		zend_hash_init(&connections, 64, NULL, release, 1);
+	}
+	known = emalloc(sizeof *known);
+	*known = (pooled){entry, ledger, zend_string_copy(pool)};
+	GC_ADDREF(entry);
+	hearth_pool_calls++;
+	zend_hash_index_update_ptr(&connections, key_of(what), known);
+}
+
+/* One of them, or all of that ledger. */
+void hearth_pool_calls_forget(const void *ledger, const zend_object *entry)
+{
+	zend_ulong key;
+	pooled *known;
+
+	if (hearth_pool_calls == 0) {
+		return;
+	}
+	ZEND_HASH_FOREACH_NUM_KEY_PTR(&connections, key, known) {
+		if (known->ledger == ledger && (!entry || known->entry == entry)) {
+			zend_hash_index_del(&connections, key);
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+/* ---- a call ---- */
+
+/* Is the running code part of that task, or of one that it started? */
+static bool is_of(uint64_t task)
+{
+	for (hearth_task *self = hearth_current; self; self = hearth_task_by_id(self->starter)) {
+		if (hearth_task_id(self) == task) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The pool's own code rolls back, asks and closes. */
+static bool is_called_by_pool(const zend_execute_data *call)
+{
+	const zend_execute_data *caller = call->prev_execute_data;
+	const zend_class_entry *scope = caller && caller->func ? caller->func->common.scope : NULL;
+
+	return scope && zend_string_starts_with_literal(scope->name, "Hearth\\Pool\\");
+}
+
+static void refuse(const zend_execute_data *call, const pooled *known)
+{
+	zend_string *name = get_function_or_method_name(call->func);
+	zend_class_entry *ce = hearth_prelude_class("Hearth\\Pool\\NotBorrowed");
+	zend_long owner = hearth_pool_entry_owner(known->entry);
+
+	if (hearth_pool_entry_is_lent(known->entry)) {
+		zend_throw_exception_ex(ce, 0, "pool \"%s\": %s() is called on a connection that is lent to task " ZEND_LONG_FMT,
+			ZSTR_VAL(known->pool), ZSTR_VAL(name), owner);
+	} else {
+		zend_throw_exception_ex(ce, 0, "pool \"%s\": %s() is called on a connection that was given back", ZSTR_VAL(known->pool), ZSTR_VAL(name));
+	}
+	zend_string_release(name);
+}
+
+bool hearth_pool_calls_refuse(const zend_execute_data *call, const void *what)
+{
+	const pooled *known = zend_hash_index_find_ptr(&connections, key_of(what));
+	zval *connection;
+
+	if (!known || EXPECTED(hearth_pool_entry_is_lent_to(known->entry, hearth_task_id(hearth_current)))) {
+		return false;
+	}
+	connection = hearth_pool_entry_raw_connection(known->entry);
+	/* mysqli may have given the address to another connection since. */
+	if (!connection || hearth_connection_of_object(Z_OBJ_P(connection)) != what || is_called_by_pool(call)
+			|| is_of(hearth_pool_entry_user(known->entry))) {
+		return false;
+	}
+	refuse(call, known);
+	return true;
+}

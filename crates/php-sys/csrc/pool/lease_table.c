@@ -1,0 +1,388 @@
+/*
+ * The class Hearth\Internal\Ledger: which task has which connection of a pool. Every loan and every return is written here;
+ * what comes back in good order while somebody waits is handed on at once. All else is decided in PHP: php/src/Pool/Loans.php.
+ *
+ * A loan is noted at its task, so that one look finds it and the task's end gives it back. In `timeout()`, which runs its
+ * function in a task of its own, that is the calling task.
+ */
+#include "engine/engine.h"
+#include "pool/entry.h"
+#include "pool/pool.h"
+#include "task/interrupted.h"
+
+typedef struct {
+	struct hearth_lease *outside;     /* lent where no task runs */
+	zend_object *waiters, *borrow_time, *use_time;
+	zval returned;
+	zend_string *name;
+	zend_long process;               /* a fork leaves its loans to its parent */
+	bool binds, auto_return;
+	bool hands_on;                   /* not while the pool is paused */
+	bool resets;                     /* there may be something to reset */
+	bool shows;                      /* and an entry shows whether there is */
+	zend_object std;
+} ledger;
+
+struct hearth_lease {
+	ledger *ledger;
+	zend_object *entry;
+	struct hearth_lease *next;
+};
+
+static zend_object_handlers handlers;
+
+/* ---- loans ---- */
+
+static ledger *ledger_of(zend_object *object)
+{
+	return (ledger *) ((char *) object - XtOffsetOf(ledger, std));
+}
+
+/* The task that the running code is part of, as its author sees it; NULL outside of tasks. */
+static hearth_task *borrower(void)
+{
+	hearth_task *task = hearth_current, *caller;
+
+	if (task && UNEXPECTED(task->acts_for)) {
+		caller = hearth_task_by_id(task->acts_for);
+		return caller ? caller : task;
+	}
+	return task;
+}
+
+static struct hearth_lease **loans_of(ledger *self, hearth_task *task)
+{
+	return task ? &task->leases : &self->outside;
+}
+
+static struct hearth_lease **find(struct hearth_lease **list, const ledger *self, const zend_object *entry)
+{
+	while (*list && ((*list)->ledger != self || (entry && (*list)->entry != entry))) {
+		list = &(*list)->next;
+	}
+	return list;
+}
+
+/* It is the caller's to release the entry. */
+static zend_object *end_loan(struct hearth_lease **place)
+{
+	struct hearth_lease *loan = *place;
+	zend_object *entry = loan->entry;
+
+	*place = loan->next;
+	OBJ_RELEASE(&loan->ledger->std);
+	efree(loan);
+	return entry;
+}
+
+/* Without taking them back. */
+static void forget_loans(ledger *self, hearth_task *task)
+{
+	struct hearth_lease **place = loans_of(self, task);
+
+	while (*(place = find(place, self, NULL))) {
+		OBJ_RELEASE(end_loan(place));
+	}
+}
+
+static void begin_loan(ledger *self, zend_object *entry, double since, double now)
+{
+	hearth_task *task = borrower();
+	struct hearth_lease **list = loans_of(self, task), *loan = emalloc(sizeof *loan);
+
+	*loan = (struct hearth_lease){self, entry, *list};
+	*list = loan;
+	GC_ADDREF(entry);
+	GC_ADDREF(&self->std);
+	hearth_pool_entry_lend(entry, task ? (zend_long) hearth_task_id(task) : 0, now);
+	hearth_histogram_record(self->borrow_time, now - since);
+}
+
+/* True if it is in order: nobody must look at it before it is lent again. */
+static bool note_return(ledger *self, zend_object *entry)
+{
+	double now = hearth_monotonic();
+
+	if (UNEXPECTED(hearth_pool_entry_is_first_loan(entry))) {
+		hearth_pool_calls_watch(entry, self, self->name);
+	}
+	hearth_histogram_record(self->use_time, hearth_pool_entry_return(entry, now));
+	return !hearth_pool_entry_is_interrupted(entry) && hearth_pool_entry_is_sound(entry, now) && (!self->resets || (self->shows && hearth_pool_entry_is_unchanged(entry)));
+}
+
+static bool hand_on(ledger *self, zend_object *entry)
+{
+	zval value;
+
+	ZVAL_OBJ(&value, entry);
+	return self->hands_on && hearth_wait_queue_serve(self->waiters, &value, NULL) != NULL;
+}
+
+static void call_returned(ledger *self, zend_object *entry, bool in_order)
+{
+	zval arguments[2], result;
+
+	ZVAL_OBJ(&arguments[0], entry);
+	ZVAL_BOOL(&arguments[1], in_order);
+	hearth_call(&self->returned, &result, 2, arguments);
+	zval_ptr_dtor(&result);
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+/* The task ends. */
+void hearth_lease_table_return_all(hearth_task *task)
+{
+	while (task->leases) {
+		ledger *self = task->leases->ledger;
+		zend_object *entry;
+
+		GC_ADDREF(&self->std);
+		entry = end_loan(&task->leases);
+		if (self->auto_return && self->process == hearth_process_id()) {
+			bool in_order = note_return(self, entry);
+
+			if (!in_order || !hand_on(self, entry)) {
+				call_returned(self, entry, in_order);
+			}
+		}
+		OBJ_RELEASE(entry);
+		OBJ_RELEASE(&self->std);
+	}
+}
+
+/* ---- the class ---- */
+
+static zend_object *create(zend_class_entry *ce)
+{
+	return hearth_object_new(ce, &handlers, sizeof(ledger));
+}
+
+static void free_ledger(zend_object *object)
+{
+	ledger *self = ledger_of(object);
+
+	if (self->waiters) {
+		hearth_pool_calls_forget(self, NULL);
+		zend_string_release(self->name);
+		OBJ_RELEASE(self->waiters);
+		OBJ_RELEASE(self->borrow_time);
+		OBJ_RELEASE(self->use_time);
+		zval_ptr_dtor(&self->returned);
+	}
+	zend_object_std_dtor(object);
+}
+
+/* What the pool gave refers to the pool. */
+static HashTable *get_gc(zend_object *object, zval **table, int *count)
+{
+	*table = &ledger_of(object)->returned;
+	*count = 1;
+	return NULL;
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, __construct)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	zend_object *waiters, *borrow_time, *use_time;
+	zend_string *name;
+	zval *returned;
+	bool binds, auto_return;
+
+	ZEND_PARSE_PARAMETERS_START(7, 7)
+		Z_PARAM_STR(name)
+		Z_PARAM_OBJ_OF_CLASS(waiters, hearth_wait_queue_ce)
+		Z_PARAM_OBJ_OF_CLASS(borrow_time, hearth_histogram_ce)
+		Z_PARAM_OBJ_OF_CLASS(use_time, hearth_histogram_ce)
+		Z_PARAM_OBJECT_OF_CLASS(returned, zend_ce_closure)
+		Z_PARAM_BOOL(binds)
+		Z_PARAM_BOOL(auto_return)
+	ZEND_PARSE_PARAMETERS_END();
+	self->name = zend_string_copy(name);
+	GC_ADDREF(self->waiters = waiters);
+	GC_ADDREF(self->borrow_time = borrow_time);
+	GC_ADDREF(self->use_time = use_time);
+	ZVAL_COPY(&self->returned, returned);
+	self->binds = binds;
+	self->auto_return = auto_return;
+	self->hands_on = self->resets = true;
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, current)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	struct hearth_lease *loan;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	loan = *find(loans_of(self, borrower()), self, NULL);
+	if (loan && self->binds && self->process == hearth_process_id()) {
+		RETURN_OBJ_COPY(loan->entry);
+	}
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, has)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	zend_object *entry;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
+	ZEND_PARSE_PARAMETERS_END();
+	RETURN_BOOL(*find(loans_of(self, borrower()), self, entry));
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, of)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	hearth_task *task;
+	struct hearth_lease *loan;
+	zend_long id;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_LONG(id)
+	ZEND_PARSE_PARAMETERS_END();
+	task = hearth_task_by_id((uint64_t) id);
+	loan = task || id == 0 ? *find(loans_of(self, task), self, NULL) : NULL;
+	if (loan) {
+		RETURN_OBJ_COPY(loan->entry);
+	}
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, lend)
+{
+	zend_object *entry;
+	double since, now = 0;
+	bool from_clock = true;
+
+	ZEND_PARSE_PARAMETERS_START(2, 3)
+		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
+		Z_PARAM_DOUBLE(since)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_DOUBLE_OR_NULL(now, from_clock)
+	ZEND_PARSE_PARAMETERS_END();
+	begin_loan(ledger_of(Z_OBJ_P(ZEND_THIS)), entry, since, from_clock ? hearth_monotonic() : now);
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, takeBack)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	zend_object *entry;
+	hearth_task *task;
+	struct hearth_lease **place;
+	zend_long owner;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
+	ZEND_PARSE_PARAMETERS_END();
+	owner = hearth_pool_entry_owner(entry);
+	task = hearth_task_by_id((uint64_t) owner);
+	if (task || owner == 0) {
+		place = find(loans_of(self, task), self, entry);
+		if (*place) {
+			OBJ_RELEASE(end_loan(place));
+		}
+	}
+	RETURN_BOOL(note_return(self, entry));
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, begin)
+{
+	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	self->process = hearth_process_id();
+	forget_loans(self, NULL);
+	forget_loans(self, borrower());
+	hearth_pool_calls_forget(self, NULL);
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, forget)
+{
+	zend_object *entry;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
+	ZEND_PARSE_PARAMETERS_END();
+	hearth_pool_calls_forget(ledger_of(Z_OBJ_P(ZEND_THIS)), entry);
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, handOn)
+{
+	bool hands_on;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_BOOL(hands_on)
+	ZEND_PARSE_PARAMETERS_END();
+	ledger_of(Z_OBJ_P(ZEND_THIS))->hands_on = hands_on;
+}
+
+ZEND_METHOD(Hearth_Internal_Ledger, know)
+{
+	bool resets, shows;
+
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+		Z_PARAM_BOOL(resets)
+		Z_PARAM_BOOL(shows)
+	ZEND_PARSE_PARAMETERS_END();
+	ledger_of(Z_OBJ_P(ZEND_THIS))->resets = resets;
+	ledger_of(Z_OBJ_P(ZEND_THIS))->shows = shows;
+}
+
+/* ---- tables ---- */
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_construct, 0, 0, 7)
+	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
+	ZEND_ARG_OBJ_INFO(0, waiters, Hearth\\Internal\\WaitQueue, 0)
+	ZEND_ARG_OBJ_INFO(0, borrowTime, Hearth\\Internal\\Histogram, 0)
+	ZEND_ARG_OBJ_INFO(0, useTime, Hearth\\Internal\\Histogram, 0)
+	ZEND_ARG_OBJ_INFO(0, returned, Closure, 0)
+	ZEND_ARG_TYPE_INFO(0, binds, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, autoReturn, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_current, 0, 0, Hearth\\Pool\\Entry, 1)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_of, 0, 1, Hearth\\Pool\\Entry, 1)
+	ZEND_ARG_TYPE_INFO(0, task, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_entry_bool, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_lend, 0, 2, IS_VOID, 0)
+	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
+	ZEND_ARG_TYPE_INFO(0, since, IS_DOUBLE, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, now, IS_DOUBLE, 1, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_begin, 0, 0, IS_VOID, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_forget, 0, 1, IS_VOID, 0)
+	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_hand_on, 0, 1, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, handsOn, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_know, 0, 2, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, resets, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, shows, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry methods[] = {
+	ZEND_ME(Hearth_Internal_Ledger, __construct, arginfo_construct, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, current, arginfo_current, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, has, arginfo_entry_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, of, arginfo_of, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, lend, arginfo_lend, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, takeBack, arginfo_entry_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, begin, arginfo_begin, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, forget, arginfo_forget, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, handOn, arginfo_hand_on, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Ledger, know, arginfo_know, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+void hearth_register_ledger(void)
+{
+	hearth_register_class("Hearth\\Internal\\LeaseTable", methods, create, &handlers, XtOffsetOf(ledger, std));
+	handlers.free_obj = free_ledger;
+	handlers.get_gc = get_gc;
+}

@@ -1,0 +1,24 @@
+/* What a connection pool needs in C: leases, waiters, entries, histograms, database connections. */
+#ifndef HEARTH_POOL_H
+#define HEARTH_POOL_H
+
+#include "task/task.h"
+
+void hearth_register_waiters(void);
+void hearth_register_histogram(void);
+void hearth_register_ledger(void);
+extern zend_class_entry *hearth_wait_queue_ce, *hearth_histogram_ce;
+hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *offer);
+void hearth_histogram_record(zend_object *histogram, double seconds);
+/* The library is loaded. */
+void hearth_pool_entry_prepare(void);
+void hearth_lease_table_return_all(hearth_task *task);
+/* Whether the object is a PDO with a transaction open. */
+bool hearth_in_transaction(zval *object);
+/* The socket of such a connection, -1 if it is closed; false if there is none, or it is not known where. */
+bool hearth_socket_of(zval *object, php_socket_t *fd);
+/* The same for what stands for a PDO connection: see task/in_use.c. */
+bool hearth_socket_of_pgsql(const void *pdo, php_socket_t *fd);
+void hearth_throw_pdo(const char *state, const char *message);
+
+#endif

@@ -1,0 +1,240 @@
+/*
+ * The class Hearth\Internal\WaitQueue: tasks that wait, first come first served.
+ *
+ * The queue is a list through the tasks themselves, because a task whose time is up or that is cancelled leaves from the
+ * middle: that must cost the same however many wait, and leave nothing behind. A task waits in one queue at most.
+ */
+#include "engine/engine.h"
+#include "pool/pool.h"
+
+struct hearth_queue {
+	hearth_task *first, *last;
+	zend_long count;
+	zend_object std;
+};
+
+zend_class_entry *hearth_wait_queue_ce;
+static zend_object_handlers handlers;
+
+static hearth_queue *queue_of(zend_object *object)
+{
+	return (hearth_queue *) ((char *) object - XtOffsetOf(hearth_queue, std));
+}
+
+static zend_object *create(zend_class_entry *ce)
+{
+	return hearth_object_new(ce, &handlers, sizeof(hearth_queue));
+}
+
+static void join(hearth_queue *queue, hearth_task *task)
+{
+	hearth_wait_node *place = &task->place;
+
+	place->queue = queue;
+	place->next = NULL;
+	place->previous = queue->last;
+	if (queue->last) {
+		queue->last->place.next = task;
+	} else {
+		queue->first = task;
+	}
+	queue->last = task;
+	queue->count++;
+}
+
+static void leave(hearth_task *task)
+{
+	hearth_wait_node *place = &task->place;
+	hearth_queue *queue = place->queue;
+
+	if (place->previous) {
+		place->previous->place.next = place->next;
+	} else {
+		queue->first = place->next;
+	}
+	if (place->next) {
+		place->next->place.previous = place->previous;
+	} else {
+		queue->last = place->previous;
+	}
+	place->queue = NULL;
+	queue->count--;
+}
+
+/* Only where the process ends while tasks wait. */
+static void free_queue(zend_object *object)
+{
+	hearth_queue *queue = queue_of(object);
+
+	while (queue->first) {
+		leave(queue->first);
+	}
+	zend_object_std_dtor(object);
+}
+
+/* Until it is served: 0; its time is up: 1; it was cancelled, and the exception is under way: 2. */
+static int wait_until(const hearth_wait_node *place, double until)
+{
+	int woken;
+
+	do {
+		/* Less than 0 would be for ever. */
+		double left = until == ZEND_INFINITY ? 0 : until - hearth_monotonic();
+
+		woken = hearth_on_park(until == ZEND_INFINITY ? -1 : MAX(0, left));
+		/* What is woken without being served was woken for something else. */
+	} while (woken == 0 && !place->served);
+	/* It was served at the moment at which its time was up: what it was served would be lost. */
+	return woken == 1 && place->served ? 0 : woken;
+}
+
+/* It was served and cancelled at the same moment: somebody else may have that. */
+static void pass_on(zend_fcall_info *fci, zend_fcall_info_cache *cache, zval *value)
+{
+	zval nothing;
+
+	zend_exception_save();
+	ZVAL_UNDEF(&nothing);
+	fci->retval = &nothing;
+	fci->params = value;
+	fci->param_count = 1;
+	zend_call_function(fci, cache);
+	zval_ptr_dtor(&nothing);
+	zend_exception_restore();
+}
+
+ZEND_METHOD(Hearth_Internal_Waiters, wait)
+{
+	hearth_task *task = hearth_current;
+	hearth_wait_node *place;
+	zend_fcall_info fci;
+	zend_fcall_info_cache cache;
+	double timeout, since = 0;
+	bool unlimited, from_now = true;
+	zval *offer = NULL, value;
+	int outcome;
+
+	ZEND_PARSE_PARAMETERS_START(2, 4)
+		Z_PARAM_DOUBLE_OR_NULL(timeout, unlimited)
+		Z_PARAM_FUNC(fci, cache)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(offer)
+		Z_PARAM_DOUBLE_OR_NULL(since, from_now)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!hearth_in_task()) {
+		return;
+	}
+	place = &task->place;
+	place->since = from_now ? hearth_monotonic() : since;
+	place->served = false;
+	ZVAL_NULL(&place->value);
+	if (offer) {
+		ZVAL_COPY(&place->value, offer);
+	}
+	join(queue_of(Z_OBJ_P(ZEND_THIS)), task);
+	outcome = wait_until(place, unlimited ? ZEND_INFINITY : place->since + timeout);
+	if (place->queue) {
+		leave(task);
+	}
+	ZVAL_COPY_VALUE(&value, &place->value);
+	ZVAL_UNDEF(&place->value);
+	hearth_bail_out_if_doomed();
+	if (outcome == 0) {
+		RETURN_COPY_VALUE(&value);
+	}
+	if (outcome == 2 && place->served) {
+		pass_on(&fci, &cache, &value);
+	}
+	zval_ptr_dtor(&value);
+}
+
+/* The task that was served, NULL if nobody waits. With `offer`, what it had to give is put there. */
+hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *offer)
+{
+	hearth_queue *queue = queue_of(waiters);
+	hearth_task *task = queue->first;
+	zval before;
+
+	if (!task) {
+		return NULL;
+	}
+	leave(task);
+	/*
+	 * It may have been woken for something else before, and not have run since: a task of its request has ended. One that was
+	 * cancelled meanwhile passes on what it was served.
+	 */
+	hearth_on_unpark(task->owner);
+	ZVAL_COPY_VALUE(&before, &task->place.value);
+	ZVAL_COPY(&task->place.value, value);
+	task->place.served = true;
+	if (offer) {
+		ZVAL_COPY_VALUE(offer, &before);
+	} else {
+		zval_ptr_dtor(&before);
+	}
+	return task;
+}
+
+ZEND_METHOD(Hearth_Internal_Waiters, serve)
+{
+	zval *value, *offer = NULL, given;
+	hearth_task *task;
+
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_ZVAL(value)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(offer)
+	ZEND_PARSE_PARAMETERS_END();
+	task = hearth_wait_queue_serve(Z_OBJ_P(ZEND_THIS), value, offer ? &given : NULL);
+	RETVAL_LONG(task ? (zend_long) hearth_task_id(task) : 0);
+	if (task && offer) {
+		ZEND_TRY_ASSIGN_REF_VALUE(offer, &given);
+	}
+}
+
+ZEND_METHOD(Hearth_Internal_Waiters, count)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_LONG(queue_of(Z_OBJ_P(ZEND_THIS))->count);
+}
+
+ZEND_METHOD(Hearth_Internal_Waiters, oldest)
+{
+	hearth_queue *queue = queue_of(Z_OBJ_P(ZEND_THIS));
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (queue->first) {
+		RETURN_DOUBLE(queue->first->place.since);
+	}
+}
+
+/* ---- tables ---- */
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_wait, 0, 2, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, timeout, IS_DOUBLE, 1)
+	ZEND_ARG_OBJ_INFO(0, passOn, Closure, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, offer, IS_MIXED, 0, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, since, IS_DOUBLE, 1, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_serve, 0, 1, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(1, offer, IS_MIXED, 0, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_count, 0, 0, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_oldest, 0, 0, IS_DOUBLE, 1)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry methods[] = {
+	ZEND_ME(Hearth_Internal_Waiters, wait, arginfo_wait, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Waiters, serve, arginfo_serve, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Waiters, count, arginfo_count, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_Waiters, oldest, arginfo_oldest, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+void hearth_register_waiters(void)
+{
+	hearth_wait_queue_ce = hearth_register_class("Hearth\\Internal\\WaitQueue", methods, create, &handlers, XtOffsetOf(hearth_queue, std));
+	handlers.free_obj = free_queue;
+}

@@ -1,0 +1,51 @@
+/* One request: its superglobals and body, its response, its end. */
+#ifndef HEARTH_REQUEST_H
+#define HEARTH_REQUEST_H
+
+#include "task/task.h"
+
+extern zend_fcall_info hearth_handler;
+extern zend_fcall_info_cache hearth_handler_cache;
+void hearth_request_run(hearth_task *task);
+void hearth_request_answer(hearth_request_state *state);
+/* The same after a fatal error. */
+void hearth_request_answer_broken(hearth_request_state *state);
+bool hearth_request_finish(hearth_request_state *state);
+void hearth_server_environment_keep(void);
+bool hearth_server_is_environment(const char *name, size_t length, zval *value);
+void hearth_set_server_variable(zval *server, const char *name, const char *value);
+void hearth_request_end(hearth_task *task);
+void hearth_run_shutdown_functions(void);
+/* What `defer()` was given. */
+void hearth_run_deferred(hearth_request_state *state);
+void hearth_commit_head(hearth_request_state *state);
+size_t hearth_echo(const char *text, size_t length);
+/* What the engine does with its own buffers when memory is exhausted. */
+void hearth_discard_echoed(void);
+void hearth_flush(void *context);
+void hearth_let_send(void);
+zend_object *hearth_request_object_new(void *request);
+void hearth_request_object_end(zend_object *object);
+/* Throws if it does not, in this task: only then there is a body. */
+bool hearth_request_is_running(void *request);
+void hearth_parse_cookies(hearth_str line, zval *result);
+void hearth_register_request(void);
+/* request/form.c: one task of a request reads its body at a time. */
+bool hearth_body_lock(hearth_request_state *state);
+void hearth_body_unlock(hearth_request_state *state);
+void hearth_body_mend(void);
+/* What hearth_on_body_read() returned last, not above 0: throw where that is not the end of the body. */
+void hearth_body_read_ended(void *request, ptrdiff_t n);
+/* Throws if a part of the body was read that is all there will be. */
+bool hearth_body_is_broken(hearth_request_state *state);
+/* request/session.c: is a session open, and what became of the one that session_start() has just opened. */
+bool hearth_session_is_open(void);
+void hearth_session_begun(void);
+size_t hearth_read_post(char *buffer, size_t length);
+bool hearth_form_is_due(void);
+bool hearth_form_is_readable(hearth_request_state *state, bool wanted);
+bool hearth_form_prepare(hearth_request_state *state);
+void hearth_form_parsed(hearth_request_state *state);
+int hearth_user_ini_activate(void);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * The end of a request, or of background work: what it started has ended, and what it held is let go. Both may run PHP code,
+ * which may begin anew, so it goes round until nothing is left: its memory is the next request's.
+ */
+#include "engine/engine.h"
+#include "request/request.h"
+
+/*
+ * As in every PHP: after the code, before the response is complete, so that they may still echo and set headers. The engine
+ * goes on behind a fatal error in one of them; a task does not.
+ */
+void hearth_run_shutdown_functions(void)
+{
+	bool before = CG(unclean_shutdown);
+
+	if (EXPECTED(!BG(user_shutdown_function_names))) {
+		return;
+	}
+	CG(unclean_shutdown) = false;
+	hearth_body_mend();
+	php_call_shutdown_functions();
+	if (UNEXPECTED(CG(unclean_shutdown)) || UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || UNEXPECTED(hearth_current->doomed)) {
+		/* None is called twice. They may hold what the error left half done. */
+		BG(user_shutdown_function_names) = NULL;
+		zend_bailout();
+	}
+	CG(unclean_shutdown) = before;
+	php_free_shutdown_functions();
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+/* Once the wait for them was ended, by the time limit or a client that left, the children are not wanted any more. */
+static void join_children(hearth_request_state *state)
+{
+	bool cancel = state->failed || state->gone;
+
+	while (state->tasks > 1 && !hearth_on_join_children(cancel) && hearth_may_suspend()) {
+		hearth_report_exception();
+		cancel = true;
+	}
+	hearth_report_exception();
+	state->orphans = state->tasks > 1;
+}
+
+void hearth_run_deferred(hearth_request_state *state)
+{
+	while (state->deferred) {
+		HashTable *deferred = state->deferred;
+		zval *callback, result;
+
+		state->deferred = NULL;
+		ZEND_HASH_FOREACH_VAL(deferred, callback) {
+			if (call_user_function(NULL, NULL, callback, &result, 0, NULL) == SUCCESS) {
+				zval_ptr_dtor(&result);
+			}
+			if (EG(exception)) {
+				hearth_report_exception();
+			}
+		} ZEND_HASH_FOREACH_END();
+		zend_array_destroy(deferred);
+	}
+}
+
+/* Whether anybody still holds php://input: such a stream points at the body without counting. */
+static bool input_is_open(void)
+{
+	zend_resource *resource;
+
+	ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource) {
+		php_stream *stream = resource && resource->type == php_file_le_stream() ? resource->ptr : NULL;
+
+		if (stream && strcmp(stream->ops->label, "Input") == 0) {
+			return true;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return false;
+}
+
+/* The copy of the body behind php://input would otherwise stay for as long as the process. */
+static void end_body(void)
+{
+	php_stream *body = SG(request_info).request_body;
+
+	if (UNEXPECTED(body)) {
+		if (!input_is_open()) {
+			php_stream_close(body);
+		}
+		SG(request_info).request_body = NULL;
+	}
+}
+
+/* The exception is the end of this wait, not of those that follow. */
+static void let_response_go(void)
+{
+	hearth_on_yield();
+	hearth_report_exception();
+}
+
+static bool is_at_work(hearth_request_state *state)
+{
+	return (state->tasks > 1 && !state->orphans) || state->deferred || BG(user_shutdown_function_names);
+}
+
+static void work(hearth_request_state *state)
+{
+	if (state->tasks > 1) {
+		join_children(state);
+	}
+	if (state->deferred) {
+		let_response_go();
+		hearth_run_deferred(state);
+	}
+	hearth_run_shutdown_functions();
+}
+
+static void release_handlers(hearth_request_state *state)
+{
+	hearth_error_handler_end(state);
+	zval_ptr_dtor(&EG(user_error_handler));
+	ZVAL_UNDEF(&EG(user_error_handler));
+	zval_ptr_dtor(&EG(user_exception_handler));
+	ZVAL_UNDEF(&EG(user_exception_handler));
+	if (UNEXPECTED(EG(user_error_handlers_error_reporting).elements)) {
+		zend_stack_clean(&EG(user_error_handlers_error_reporting), NULL, 1);
+	}
+	if (UNEXPECTED(EG(user_error_handlers).elements)) {
+		zend_stack_clean(&EG(user_error_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+	}
+	if (UNEXPECTED(EG(user_exception_handlers).elements)) {
+		zend_stack_clean(&EG(user_exception_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
+	}
+	zval_ptr_dtor(&SG(callback_func));
+	ZVAL_UNDEF(&SG(callback_func));
+}
+
+/* In the order of php_request_shutdown. */
+static void release(hearth_request_state *state)
+{
+	if (state->request_object) {
+		hearth_request_object_end(state->request_object);
+		state->request_object = NULL;
+	}
+	if (Z_TYPE(state->locals) != IS_UNDEF) {
+		zval locals;
+
+		ZVAL_COPY_VALUE(&locals, &state->locals);
+		ZVAL_UNDEF(&state->locals);
+		zval_ptr_dtor(&locals);
+	}
+	release_handlers(state);
+	if (SG(rfc1867_uploaded_files)) {
+		destroy_uploaded_files_hash();
+	}
+	end_body();
+	if (state->superglobals_live) {
+		hearth_superglobals_clear();
+		state->superglobals_live = false;
+	}
+	zend_ini_deactivate();
+	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_REQUEST))) {
+		hearth_ranges_release(HEARTH_SCOPE_REQUEST);
+	}
+}
+
+/* Everything of a request that may run PHP code; with it ends the task to which it belongs. */
+void hearth_request_end(hearth_task *task)
+{
+	hearth_request_state *state = task->request;
+
+	for (;;) {
+		while (UNEXPECTED(is_at_work(state))) {
+			work(state);
+		}
+		hearth_session_end();
+		if (hearth_task_has_end(task)) {
+			hearth_task_run_on_end(task);
+			continue;
+		}
+		release(state);
+		if (EXPECTED(Z_TYPE(state->locals) == IS_UNDEF) && !hearth_task_has_end(task)
+				&& EXPECTED(!is_at_work(state))) {
+			break;
+		}
+	}
+	if (state->request) {
+		hearth_process_state_restore();
+	}
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}

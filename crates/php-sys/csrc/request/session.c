@@ -1,0 +1,36 @@
+/*
+ * A session whose lock did not come. PHP asks for the lock of the session's file and goes on if it does not get it: nothing but a
+ * signal ends that wait under php-fpm. Here a time limit and a cancellation do, and a request that catches them would write what
+ * another has locked.
+ */
+#include "engine/engine.h"
+#include "request/request.h"
+
+extern php_ps_globals ps_globals __attribute__((weak));
+
+bool hearth_session_is_open(void)
+{
+	return &ps_globals && ps_globals.session_status == php_session_active;
+}
+
+/* What was read without the lock. */
+static void empty_variable(void)
+{
+	zval *variables = &ps_globals.http_session_vars;
+
+	if (Z_ISREF_P(variables) && Z_TYPE_P(Z_REFVAL_P(variables)) == IS_ARRAY) {
+		zval_ptr_dtor(Z_REFVAL_P(variables));
+		array_init(Z_REFVAL_P(variables));
+	}
+}
+
+void hearth_session_begun(void)
+{
+	if (EXPECTED(!EG(exception)) || !hearth_is_cut_off(EG(exception)) || !hearth_session_is_open()
+			|| strcmp(ps_globals.mod->s_name, "files") != 0) {
+		return;
+	}
+	ps_globals.mod->s_close(&ps_globals.mod_data);
+	ps_globals.session_status = php_session_none;
+	empty_variable();
+}

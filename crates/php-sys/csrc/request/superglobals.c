@@ -1,0 +1,406 @@
+/*
+ * $_GET, $_POST, $_COOKIE, $_SERVER, $_FILES, $_REQUEST and $_SESSION of a request, made when they are first touched.
+ *
+ * The compiler turns `$_GET['a']` into a FETCH opcode with the "global" flag. We watch those opcodes with user opcode
+ * handlers: a handler that never names a superglobal pays nothing, one that does gets them filled by PHP's own parsers
+ * at that moment.
+ */
+#include "request/request.h"
+
+enum { GET, POST, COOKIE, SERVER, FILES, REQUEST, SESSION };
+
+static zend_string *names[HEARTH_SUPERGLOBALS];
+static const char *const name_list[HEARTH_SUPERGLOBALS] = {
+	"_GET", "_POST", "_COOKIE", "_SERVER", "_FILES", "_REQUEST", "_SESSION",
+};
+/* The state whose values are in the symbol table now. */
+static hearth_request_state *live_state;
+
+static zval *slot(int i)
+{
+	return zend_hash_find_known_hash(&EG(symbol_table), names[i]);
+}
+
+static void put(int i, zval *value)
+{
+	zend_hash_update(&EG(symbol_table), names[i], value);
+}
+
+/*
+ * C code asks zend_is_auto_global() for what is not an array, and then reads it as one. Undefined, it is made for a request
+ * (see on_auto_global); where there is no request, the array that it points to is empty.
+ */
+static void undefine_tracked(void)
+{
+	for (int i = 0; i < NUM_TRACK_VARS; i++) {
+		if (i != TRACK_VARS_ENV) {
+			ZVAL_EMPTY_ARRAY(&PG(http_globals)[i]);
+			Z_TYPE_INFO(PG(http_globals)[i]) = IS_UNDEF;
+		}
+	}
+}
+
+void hearth_superglobals_clear(void)
+{
+	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
+		zval empty;
+
+		if (i == SESSION) {
+			zend_hash_del(&EG(symbol_table), names[i]);
+			continue;
+		}
+		ZVAL_EMPTY_ARRAY(&empty);
+		put(i, &empty);
+	}
+	for (int i = 0; i < NUM_TRACK_VARS; i++) {
+		if (i != TRACK_VARS_ENV) {
+			zval_ptr_dtor(&PG(http_globals)[i]);
+		}
+	}
+	undefine_tracked();
+	live_state = NULL;
+}
+
+/* Take the values out without touching their reference counts. */
+void hearth_superglobals_save(hearth_request_state *state)
+{
+	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
+		zval *value = slot(i);
+
+		if (!value) {
+			ZVAL_UNDEF(&state->superglobals[i]);
+			continue;
+		}
+		ZVAL_COPY_VALUE(&state->superglobals[i], value);
+		ZVAL_EMPTY_ARRAY(value);
+		if (i == SESSION) {
+			zend_hash_del(&EG(symbol_table), names[i]);
+		}
+	}
+	memcpy(state->http_globals, PG(http_globals), sizeof PG(http_globals));
+	undefine_tracked();
+	live_state = NULL;
+}
+
+void hearth_superglobals_load(hearth_request_state *state)
+{
+	zval env;
+
+	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
+		if (Z_TYPE(state->superglobals[i]) != IS_UNDEF) {
+			put(i, &state->superglobals[i]);
+		} else {
+			zend_hash_del(&EG(symbol_table), names[i]);
+		}
+	}
+	ZVAL_COPY_VALUE(&env, &PG(http_globals)[TRACK_VARS_ENV]);
+	memcpy(PG(http_globals), state->http_globals, sizeof PG(http_globals));
+	ZVAL_COPY_VALUE(&PG(http_globals)[TRACK_VARS_ENV], &env);
+	live_state = state;
+}
+
+/* ---- filling them ---- */
+
+static void copy_strings(void *request)
+{
+	hearth_request_head head;
+	hearth_str value, type;
+	int64_t length;
+	sapi_request_info *info = &SG(request_info);
+
+	if (info->request_method) {
+		return;
+	}
+	hearth_on_head(request, &head);
+	info->request_method = estrndup(head.method.ptr, head.method.len);
+	/* Without the query, as other SAPIs have it here; $_SERVER['REQUEST_URI'] has both. */
+	info->request_uri = estrndup(head.target.ptr, head.target.len);
+	info->request_uri[strcspn(info->request_uri, "?")] = '\0';
+	info->query_string = estrndup(head.query.ptr ? head.query.ptr : "", head.query.len);
+	hearth_on_content(request, &type, &length);
+	info->content_type = type.len ? estrndup(type.ptr, type.len) : NULL;
+	info->content_length = length < 0 ? 0 : (zend_long) length;
+	info->proto_num = head.protocol_number;
+	info->headers_only = head.method.len == 4 && memcmp(head.method.ptr, "HEAD", 4) == 0;
+	if (hearth_on_header(request, (hearth_str){"cookie", 6}, &value)) {
+		info->cookie_data = estrndup(value.ptr, value.len);
+	}
+	if (hearth_on_header(request, (hearth_str){"authorization", 13}, &value)) {
+		char *line = estrndup(value.ptr, value.len);
+		php_handle_auth_data(line);
+		efree(line);
+	}
+}
+
+/* Fill request_info (Request::form() and php://input need it too). */
+void hearth_request_info_need(void)
+{
+	if (SG(server_context)) {
+		copy_strings(SG(server_context));
+	}
+}
+
+/* What php_hash_environment() calls, which would also begin $_ENV anew. */
+static bool (*makers[HEARTH_SUPERGLOBALS])(zend_string *name);
+
+static void make(int i)
+{
+	makers[i](names[i]);
+}
+
+static void forget_tracked(int i)
+{
+	zval_ptr_dtor(&PG(http_globals)[i]);
+	ZVAL_UNDEF(&PG(http_globals)[i]);
+}
+
+/*
+ * The engine parses a form only before the head is sent; here that may come after. SG(headers_sent) is all tasks' of the
+ * request, and this one may wait for the body.
+ */
+static void make_post(bool with_body)
+{
+	zval *post = &PG(http_globals)[TRACK_VARS_POST];
+
+	if (with_body && PG(variables_order) && strpbrk(PG(variables_order), "pP")) {
+		sapi_module.treat_data(PARSE_POST, NULL, NULL);
+	} else {
+		zval_ptr_dtor(post);
+		array_init(post);
+	}
+	Z_TRY_ADDREF_P(post);
+	put(POST, post);
+}
+
+/* All that is in the head; what is in the body is empty for now. */
+static void make_head(hearth_request_state *state)
+{
+	live_state = state;
+	state->superglobals_live = true;
+	copy_strings(state->request);
+	state->body_due = false;
+	make(GET);
+	make(COOKIE);
+	make(SERVER);
+	make_post(false);
+	forget_tracked(TRACK_VARS_FILES);
+	make(FILES);
+	make(REQUEST);
+	/* Not before: the handler of a warning about all this may name them, too. */
+	state->body_due = hearth_form_is_due();
+}
+
+/* What is in the body. Waits for it. */
+static void make_form(hearth_request_state *state)
+{
+	hearth_upload_progress_begin(state);
+	forget_tracked(TRACK_VARS_FILES);
+	array_init(&PG(http_globals)[TRACK_VARS_FILES]);
+	make_post(true);
+	make(FILES);
+	make(REQUEST);
+}
+
+static void need_form(hearth_request_state *state, bool form)
+{
+	if (state->body_reader == hearth_current || EG(exception) || !hearth_form_is_readable(state, form)
+			|| !hearth_body_lock(state)) {
+		return;
+	}
+	/* Meanwhile another task may have parsed it, or failed to. */
+	if (state->body_due && hearth_form_is_readable(state, form) && hearth_form_prepare(state)) {
+		make_form(state);
+		hearth_form_parsed(state);
+	}
+	hearth_body_unlock(state);
+}
+
+/*
+ * Where the task must not be left, such as in an autoloader, a body that has not come yet is left out, to be read at the
+ * next use; or refused with an exception if `form`, what is in it, is asked for.
+ */
+void hearth_superglobals_need(bool form)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	if (!state || !state->request) {
+		return;
+	}
+	if (live_state == state && !state->body_due) {
+		if (form) {
+			hearth_body_is_broken(state);
+		}
+		return;
+	}
+	if (live_state != state) {
+		make_head(state);
+	}
+	if (state->body_due) {
+		need_form(state, form);
+	} else if (form) {
+		hearth_body_is_broken(state);
+	}
+}
+
+/* ---- noticing the first use ---- */
+
+/* $_POST, $_FILES, $_REQUEST */
+static bool is_of_form(const char *name)
+{
+	return name[1] == 'P' || name[1] == 'F' || name[1] == 'R';
+}
+
+/* The body could not be waited for. The engine frees the result of an opcode that throws. */
+static int thrown(zend_execute_data *frame, const zend_op *opline)
+{
+	if (opline->result_type & (IS_VAR | IS_TMP_VAR)) {
+		ZVAL_UNDEF(ZEND_CALL_VAR(frame, opline->result.var));
+	}
+	return ZEND_USER_OPCODE_CONTINUE;
+}
+
+static int on_fetch(zend_execute_data *frame)
+{
+	const zend_op *opline = frame->opline;
+
+	if ((opline->extended_value & (ZEND_FETCH_GLOBAL | ZEND_FETCH_LOCAL | ZEND_FETCH_GLOBAL_LOCK)) == ZEND_FETCH_GLOBAL
+			&& opline->op1_type == IS_CONST) {
+		zval *name = RT_CONSTANT(opline, opline->op1);
+
+		if (Z_TYPE_P(name) == IS_STRING && Z_STRVAL_P(name)[0] == '_') {
+			hearth_superglobals_need(is_of_form(Z_STRVAL_P(name)));
+			if (UNEXPECTED(EG(exception))) {
+				return thrown(frame, opline);
+			}
+		}
+	}
+	return ZEND_USER_OPCODE_DISPATCH;
+}
+
+/* Code that catches what a read of the body threw may read again: the engine takes that read for the end. */
+static int on_caught(zend_execute_data *frame)
+{
+	(void) frame;
+	hearth_body_mend();
+	return ZEND_USER_OPCODE_DISPATCH;
+}
+
+/* Functions of PHP that read superglobals without an opcode. The first few want nothing of the body. */
+#define HEADER_READERS 2
+#define READERS 7
+#define SESSION_READER 0
+#define BODY_READER (READERS - 1)
+static const char *const readers[READERS] = {
+	"session_start", "phpinfo", "filter_input", "filter_input_array", "filter_has_var", "mb_http_input", "request_parse_body",
+};
+static zif_handler reader_handlers[READERS];
+static zend_function *reader_functions[READERS];
+
+static void read_input(int i, INTERNAL_FUNCTION_PARAMETERS)
+{
+	hearth_request_state *state = hearth_current_request();
+	/* It reads what is left of the body, which may be all of it. */
+	bool locks = i == BODY_READER && state && state->request && state->body_reader != hearth_current;
+	bool opens = i == SESSION_READER && !hearth_session_is_open();
+
+	if (locks && !hearth_body_lock(state)) {
+		return;
+	}
+	reader_handlers[i](INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (opens) {
+		hearth_session_begun();
+	}
+	if (locks) {
+		hearth_body_unlock(state);
+	}
+}
+
+static void on_reader(INTERNAL_FUNCTION_PARAMETERS)
+{
+	for (int i = 0; i < READERS; i++) {
+		if (EX(func) == reader_functions[i]
+				|| (reader_functions[i] && zend_string_equals(EX(func)->common.function_name, reader_functions[i]->common.function_name))) {
+			hearth_superglobals_need(i >= HEADER_READERS);
+			if (!EG(exception)) {
+				read_input(i, INTERNAL_FUNCTION_PARAM_PASSTHRU);
+			}
+			return;
+		}
+	}
+}
+
+static bool sealed;
+
+/* C code that reads a superglobal asks for it first, and so does the compiler. Always armed once the app is booted. */
+static bool on_auto_global(zend_string *name)
+{
+	for (int i = 0; i < SESSION && !sealed; i++) {
+		if (zend_string_equals(name, names[i])) {
+			return makers[i](name);
+		}
+	}
+	hearth_superglobals_need(false);
+	return true;
+}
+
+static void hook_opcodes(void)
+{
+	static const zend_uchar opcodes[] = {
+		ZEND_FETCH_R, ZEND_FETCH_W, ZEND_FETCH_RW, ZEND_FETCH_IS, ZEND_FETCH_FUNC_ARG, ZEND_FETCH_UNSET,
+		/* empty() and unset() of the whole */
+		ZEND_ISSET_ISEMPTY_VAR, ZEND_UNSET_VAR,
+	};
+
+	for (size_t i = 0; i < sizeof opcodes; i++) {
+		zend_set_user_opcode_handler(opcodes[i], on_fetch);
+	}
+	zend_set_user_opcode_handler(ZEND_CATCH, on_caught);
+	zend_set_user_opcode_handler(ZEND_FAST_CALL, on_caught); /* finally */
+}
+
+static void hook_functions(void)
+{
+	for (int i = 0; i < READERS; i++) {
+		zend_function *function = zend_hash_str_find_ptr(CG(function_table), readers[i], strlen(readers[i]));
+
+		if (function) {
+			reader_functions[i] = function;
+			reader_handlers[i] = function->internal_function.handler;
+			function->internal_function.handler = on_reader;
+		}
+	}
+}
+
+void hearth_superglobals_hook(void)
+{
+	hook_opcodes();
+	hook_functions();
+	hearth_cookies_hook();
+	hearth_upload_progress_hook();
+	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
+		zend_auto_global *global;
+
+		names[i] = zend_string_init_interned(name_list[i], strlen(name_list[i]), 1);
+		/* opcache's interned strings come without. */
+		zend_string_hash_val(names[i]);
+		global = zend_hash_find_ptr(CG(auto_globals), names[i]);
+		if (i != SESSION && global) {
+			makers[i] = global->auto_global_callback;
+			global->auto_global_callback = on_auto_global;
+		}
+	}
+}
+
+void hearth_superglobals_seal(void)
+{
+	zend_is_auto_global_str(ZEND_STRL("_SERVER"));
+	zend_is_auto_global_str(ZEND_STRL("_ENV"));
+	hearth_server_variables_seal(slot(SERVER));
+	hearth_superglobals_clear();
+	sealed = true;
+	for (int i = 0; i < SESSION; i++) {
+		zend_auto_global *global = zend_hash_find_ptr(CG(auto_globals), names[i]);
+
+		global->armed = true;
+	}
+}

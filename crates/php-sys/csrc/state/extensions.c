@@ -1,0 +1,398 @@
+/*
+ * Extensions of which only some fields are a request's, with headers that say where these are; and what frees the state of a
+ * request where the extension's own end of a request does more than that.
+ */
+#include "hearth.h"
+#include "state/extensions.h"
+#include "state/ranges.h"
+#include "task/task.h"
+
+#include <dlfcn.h>
+
+static uint32_t owner_of(const char *name, void (*release)(void))
+{
+	hearth_state_owner owner = { .name = name, .release = release };
+
+	return hearth_ranges_owner(&owner);
+}
+
+#define HEARTH_ADD(scope, owner, lvalue) hearth_ranges_add(scope, owner, &(lvalue), sizeof(lvalue))
+#define HEARTH_SENTINEL(scope, lvalue) hearth_ranges_sentinel(scope, &(lvalue), sizeof(lvalue))
+/* From one field to the end of another. */
+#define HEARTH_ADD_SPAN(scope, owner, from, to) \
+	hearth_ranges_add(scope, owner, &(from), (size_t) ((char *) (&(to) + 1) - (char *) &(from)))
+
+/* ---- date ---- */
+
+static zend_date_globals *date;
+
+static void free_messages(timelib_error_message *messages, int count)
+{
+	for (int i = 0; i < count; i++) {
+		efree(messages[i].message);
+	}
+	if (messages) {
+		efree(messages);
+	}
+}
+
+/* The time zones that the extension has read stay: objects point to them. */
+static void release_date(void)
+{
+	if (date->timezone) {
+		efree(date->timezone);
+	}
+	if (date->last_errors) {
+		free_messages(date->last_errors->warning_messages, date->last_errors->warning_count);
+		free_messages(date->last_errors->error_messages, date->last_errors->error_count);
+		efree(date->last_errors);
+	}
+	date->timezone = NULL;
+	date->last_errors = NULL;
+}
+
+static void add_date(void *globals)
+{
+	uint32_t owner = owner_of("date", release_date);
+
+	date = globals;
+	release_date();
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, date->timezone);
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, date->last_errors);
+}
+
+/* ---- pcre ---- */
+
+static void add_pcre(void *globals)
+{
+	zend_pcre_globals *pcre = globals;
+
+	HEARTH_ADD(HEARTH_SCOPE_TASK, owner_of("pcre", NULL), pcre->error_code);
+}
+
+/* ---- mysqli ---- */
+
+static zend_mysqli_globals *mysqli;
+
+static void release_mysqli(void)
+{
+	if (mysqli->error_msg) {
+		efree(mysqli->error_msg);
+		mysqli->error_msg = NULL;
+	}
+}
+
+static void add_mysqli(void *globals)
+{
+	uint32_t owner = owner_of("mysqli", release_mysqli);
+
+	mysqli = globals;
+	release_mysqli();
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mysqli->error_no);
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mysqli->error_msg);
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mysqli->report_mode);
+}
+
+/* ---- openssl ---- */
+
+static void **openssl_errors;
+
+/* openssl_error_string(): lists of codes, memory of the process, made at the first error. 8.4 has two. */
+static void release_openssl(void)
+{
+	for (size_t i = 0; i < HEARTH_BY_VERSION(1, 2); i++) {
+		free(openssl_errors[i]);
+		openssl_errors[i] = NULL;
+	}
+}
+
+static void add_openssl(void *globals)
+{
+	openssl_errors = globals;
+	release_openssl();
+	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner_of("openssl", release_openssl), globals, HEARTH_BY_VERSION(1, 2) * sizeof(void *));
+}
+
+/* ---- filter ---- */
+
+static zend_module_entry *filter;
+
+static void release_filter(void)
+{
+	filter->request_shutdown_func(filter->type, filter->module_number);
+}
+
+/* Its globals are not in its module entry: the entry of one of its settings leads there. Five arrays come first. */
+static void add_filter(void *globals)
+{
+	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("filter.default"));
+
+	filter = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("filter"));
+	if (entry && entry->mh_arg2 && (size_t) entry->mh_arg1 == 5 * sizeof(zval)) {
+		release_filter();
+		hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner_of("filter", release_filter), entry->mh_arg2, 5 * sizeof(zval));
+	}
+}
+
+/* ---- intl ---- */
+
+typedef struct { void *collator; char *locale; void *compare; void *iterator; struct { int code, owned; char *message; } error; } intl_globals;
+static intl_globals *intl;
+
+/* What it says of the last error is its own, or a constant. */
+static void release_intl(void)
+{
+	if (intl->error.message && is_zend_ptr(intl->error.message)) {
+		efree(intl->error.message);
+	}
+}
+
+static void add_intl(void *globals)
+{
+	intl = globals;
+	release_intl();
+	memset(&intl->error, 0, sizeof intl->error);
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner_of("intl", release_intl), intl->error);
+	/* The comparison of Collator::sort() may wait. */
+	HEARTH_ADD(HEARTH_SCOPE_TASK, owner_of("intl", NULL), intl->collator);
+	HEARTH_ADD(HEARTH_SCOPE_TASK, owner_of("intl", NULL), intl->compare);
+}
+
+/* ---- pgsql ---- */
+
+static HashTable *pgsql_names[2];
+
+static void release_pgsql(void)
+{
+	for (size_t i = 0; i < 2; i++) {
+		dtor_func_t release_name = pgsql_names[i]->pDestructor;
+
+		zend_hash_destroy(pgsql_names[i]);
+		zend_hash_init(pgsql_names[i], 0, NULL, release_name, 0);
+	}
+}
+
+/* The names of types and tables, by numbers that differ from database to database. */
+static void add_pgsql(void *globals)
+{
+	uint32_t owner = owner_of("pgsql", release_pgsql);
+
+	for (size_t i = 0; i < 2; i++) {
+		pgsql_names[i] = (HashTable *) ((char *) globals + HEARTH_BY_VERSION(64, 152) + i * sizeof(HashTable));
+	}
+	release_pgsql();
+	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, pgsql_names[0], 2 * sizeof(HashTable));
+	HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, pgsql_names[0]->nNumUsed);
+	HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, pgsql_names[1]->nNumUsed);
+}
+
+/* ---- session ---- */
+
+/* The open session is exchanged as a whole: see state/task_state.c. */
+static void add_session(void *globals)
+{
+	(void) globals;
+}
+
+/* ---- libxml ---- */
+
+static zend_module_entry *libxml;
+
+/* Its beginning of a request tells the library again where errors and files are to go. */
+static void release_libxml(void)
+{
+	/* libxml_set_streams_context(): the extension leaves it to the end of all resources. */
+	zval *context = libxml->globals_ptr;
+
+	zval_ptr_dtor(context);
+	ZVAL_UNDEF(context);
+	libxml->request_shutdown_func(libxml->type, libxml->module_number);
+	libxml->post_deactivate_func();
+	libxml->request_startup_func(libxml->type, libxml->module_number);
+}
+
+/* Variables of libxml2, behind functions that return where they are. */
+static const void *add_library_variable(uint32_t owner, const char *accessor, size_t size)
+{
+	void *(*place)(void);
+
+	*(void **) &place = dlsym(RTLD_DEFAULT, accessor);
+	if (!place) {
+		return NULL;
+	}
+	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, place(), size);
+	return place();
+}
+
+static void add_libxml_globals(uint32_t owner, const hearth_libxml_globals *globals)
+{
+	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, (void *) globals, libxml->globals_size);
+	if (libxml->globals_size == sizeof *globals) {
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->stream_context);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->error_buffer);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->error_list);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->HEARTH_LIBXML_LOADER);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, globals->loader_disabled);
+	}
+}
+
+/* libxml_get_last_error(): an xmlError, which owns its strings. It begins with the domain and the code. */
+static void add_last_error(uint32_t owner)
+{
+	const void *error = add_library_variable(owner, "__xmlLastError", 88);
+
+	if (error) {
+		hearth_ranges_sentinel(HEARTH_SCOPE_REQUEST, error, 2 * sizeof(int));
+	}
+}
+
+static void add_libxml(void *globals)
+{
+	uint32_t owner = owner_of("libxml", release_libxml);
+
+	libxml = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("libxml"));
+	release_libxml();
+	add_libxml_globals(owner, globals);
+	/* libxml_use_internal_errors() */
+	add_library_variable(owner, "__xmlStructuredError", sizeof(void *));
+	add_library_variable(owner, "__xmlStructuredErrorContext", sizeof(void *));
+	add_last_error(owner);
+}
+
+/* ---- mbstring ---- */
+
+static zend_mbstring_globals *mbstring;
+/* Of ext/mbstring/php_mbregex.c. */
+typedef struct {
+	void *default_mbctype, *current_mbctype;
+	const void *current_mbctype_mbfl_encoding;
+	HashTable cache;
+	zval search_str;
+	zval *search_str_val;
+	size_t search_pos;
+	void *search_re, *search_regs;
+	unsigned options;
+	void *syntax;
+} regex_globals;
+static const mbfl_encoding **boot_detect_order;
+static zif_handler detect_order_function;
+
+static void release_mbstring(void)
+{
+	if (mbstring->current_detect_order_list != boot_detect_order) {
+		efree((void *) mbstring->current_detect_order_list);
+	}
+	if (mbstring->last_used_encoding_name) {
+		zend_string_release(mbstring->last_used_encoding_name);
+	}
+	if (HEARTH_MBSTRING_CONVERTER(mbstring)) {
+		void (*delete)(void *);
+
+		*(void **) &delete = dlsym(RTLD_DEFAULT, "mbfl_buffer_converter_delete");
+		if (delete) {
+			delete(HEARTH_MBSTRING_CONVERTER(mbstring));
+		}
+	}
+}
+
+/* Its cache goes with it: an entry that another request replaces would be freed under a search that goes on. */
+static void release_mbstring_search(void)
+{
+	regex_globals *regex = (regex_globals *) mbstring->mb_regex_globals;
+	void (*free_region)(void *, int);
+
+	if (!Z_ISUNDEF(regex->search_str)) {
+		zval_ptr_dtor(&regex->search_str);
+		ZVAL_UNDEF(&regex->search_str);
+	}
+	*(void **) &free_region = dlsym(RTLD_DEFAULT, "onig_region_free");
+	if (regex->search_regs && free_region) {
+		free_region(regex->search_regs, 1);
+	}
+	zend_hash_destroy(&regex->cache);
+	zend_hash_init(&regex->cache, 0, NULL, regex->cache.pDestructor, 1);
+}
+
+/* mb_detect_order() frees the list that was there; the one of boot is every request's. */
+static void on_detect_order(INTERNAL_FUNCTION_PARAMETERS)
+{
+	if (ZEND_NUM_ARGS() && mbstring->current_detect_order_list == boot_detect_order) {
+		size_t size = mbstring->current_detect_order_list_size * sizeof *boot_detect_order;
+
+		mbstring->current_detect_order_list = emalloc(size);
+		memcpy((void *) mbstring->current_detect_order_list, boot_detect_order, size);
+	}
+	detect_order_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static void watch_detect_order(void)
+{
+	zend_function *function = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("mb_detect_order"));
+
+	if (function && function->internal_function.handler != on_detect_order) {
+		detect_order_function = function->internal_function.handler;
+		function->internal_function.handler = on_detect_order;
+	}
+}
+
+static void add_mbstring_search(void)
+{
+	regex_globals *regex = (regex_globals *) mbstring->mb_regex_globals;
+	uint32_t owner = owner_of("mbstring search", release_mbstring_search);
+
+	if (regex) {
+		release_mbstring_search();
+		regex->search_regs = NULL;
+		HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, regex->current_mbctype, regex->syntax);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, regex->current_mbctype);
+		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, regex->cache.nNumUsed);
+		hearth_ranges_sentinel(HEARTH_SCOPE_REQUEST, &regex->search_str, (size_t) ((char *) (&regex->syntax + 1) - (char *) &regex->search_str));
+	}
+}
+
+static void add_mbstring(void *globals)
+{
+	uint32_t owner = owner_of("mbstring", release_mbstring);
+
+	mbstring = globals;
+	if (mbstring->last_used_encoding_name) {
+		zend_string_release(mbstring->last_used_encoding_name);
+		mbstring->last_used_encoding_name = NULL;
+	}
+	boot_detect_order = mbstring->current_detect_order_list;
+	watch_detect_order();
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mbstring->current_internal_encoding);
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mbstring->current_http_output_encoding);
+	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->http_input_identify, mbstring->http_input_identify_string);
+	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->current_detect_order_list, mbstring->current_detect_order_list_size);
+	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->current_filter_illegal_mode, mbstring->current_filter_illegal_substchar);
+	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->illegalchars, HEARTH_MBSTRING_OUTPUT(mbstring));
+	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->last_used_encoding_name, mbstring->http_input_set);
+	add_mbstring_search();
+}
+
+/* ---- all of them ---- */
+
+static const struct { const char *module; size_t size; void (*add)(void *globals); } extensions[] = {
+	{"date", sizeof(zend_date_globals), add_date},
+	{"filter", 0, add_filter},
+	{"intl", 64, add_intl},
+	{"libxml", 0, add_libxml},
+	{"mbstring", sizeof(zend_mbstring_globals), add_mbstring},
+	{"mysqli", sizeof(zend_mysqli_globals), add_mysqli},
+	{"openssl", HEARTH_BY_VERSION(1, 2) * sizeof(void *), add_openssl},
+	{"pcre", sizeof(zend_pcre_globals), add_pcre},
+	{"pgsql", HEARTH_BY_VERSION(232, 320), add_pgsql},
+	{"session", 0, add_session},
+};
+
+bool hearth_extension_add(const zend_module_entry *module)
+{
+	for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+		if (strcasecmp(extensions[i].module, module->name) == 0 && (!extensions[i].size || extensions[i].size == module->globals_size)) {
+			extensions[i].add(module->globals_ptr);
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,484 @@
+/* Saving, loading, making and ending what is private to a task or a request. The list itself is in state/task_state.h. */
+#include "engine/engine.h"
+#include "state/hidden.h"
+
+/* Debian's libphp has the session extension in it; a build without it leaves this symbol null. */
+extern php_ps_globals ps_globals __attribute__((weak));
+
+#define HEARTH_SAVE(live, type, field) into->field = live;
+#define HEARTH_LOAD(live, type, field) live = from->field;
+
+/* What a new task and a new request begin with: the state at the end of boot. */
+static hearth_task_state fresh_task;
+static hearth_request_state fresh_request;
+/* The session module's state while no session is open. */
+static php_ps_globals idle_session;
+static hearth_request_state *free_states;
+int hearth_error_reporting;
+
+/* What was live stays so until the next request is loaded: code that looks meanwhile must not find what was freed. */
+#define HEARTH_FREE(place) \
+	if (place) { \
+		efree((void *) place); \
+		place = NULL; \
+	}
+
+#define HEARTH_RELEASE(place) \
+	if (UNEXPECTED(place)) { \
+		zend_string_release(place); \
+		place = NULL; \
+	}
+
+static void save_task_fields(hearth_task_state *into) { HEARTH_TASK_FIELDS(HEARTH_SAVE) }
+static void load_task_fields(const hearth_task_state *from) { HEARTH_TASK_FIELDS(HEARTH_LOAD) }
+static void save_request_fields(hearth_request_state *into) { HEARTH_REQUEST_FIELDS(HEARTH_SAVE) }
+static void load_request_fields(const hearth_request_state *from) { HEARTH_REQUEST_FIELDS(HEARTH_LOAD) }
+
+/*
+ * Make what boot did the ground state: its ini_set() values become the values to return to, its error handlers are
+ * what each request starts with.
+ */
+static void seal_ini(void)
+{
+	zend_ini_entry *entry;
+
+	if (!EG(modified_ini_directives)) {
+		return;
+	}
+	ZEND_HASH_FOREACH_PTR(EG(modified_ini_directives), entry) {
+		if (entry->orig_value && entry->orig_value != entry->value) {
+			zend_string_release(entry->orig_value);
+		}
+		entry->modified = 0;
+		entry->orig_value = NULL;
+	} ZEND_HASH_FOREACH_END();
+	zend_hash_destroy(EG(modified_ini_directives));
+	FREE_HASHTABLE(EG(modified_ini_directives));
+	EG(modified_ini_directives) = NULL;
+}
+
+static void free_header(void *header)
+{
+	efree(((sapi_header_struct *) header)->header);
+}
+
+static void seal_timezone(void);
+
+static void seal_ranges(void)
+{
+	/* This opens a directory, and with it the default stream context. */
+	hearth_last_directory();
+	hearth_autoload_suffixes();
+	php_clear_stat_cache(0, NULL, 0);
+	hearth_boot_settings_seal();
+	hearth_engine_ranges_add();
+	hearth_modules_seal();
+	hearth_ranges_seal();
+}
+
+void hearth_state_seal(bool cli)
+{
+	if (!cli) {
+		seal_timezone();
+		seal_ini();
+	}
+	if (&ps_globals) {
+		idle_session = ps_globals;
+	}
+	if (!cli) {
+		hearth_superglobals_seal();
+	}
+	hearth_error_reporting = EG(error_reporting);
+	HEARTH_RELEASE(BG(strtok_string))
+	seal_ranges();
+	save_task_fields(&fresh_task);
+	memset(&fresh_task.output, 0, sizeof fresh_task.output);
+	fresh_task.exit_status = 0;
+	save_request_fields(&fresh_request);
+	memset(&fresh_request.request_info, 0, sizeof fresh_request.request_info);
+	fresh_request.request_info.proto_num = 1001;
+	fresh_request.server_context = NULL;
+	fresh_request.headers_sent = 0;
+	fresh_request.sapi_headers.http_response_code = 200;
+	fresh_request.shutdown_functions = NULL;
+	fresh_request.last_error_message = NULL;
+	fresh_request.last_error_file = NULL;
+	fresh_request.last_error_type = 0;
+	zend_stack_init(&fresh_request.error_handlers_reporting, sizeof(int));
+	zend_stack_init(&fresh_request.error_handlers, sizeof(zval));
+	zend_stack_init(&fresh_request.exception_handlers, sizeof(zval));
+	ZVAL_UNDEF(&fresh_request.header_callback);
+	zend_llist_init(&fresh_request.sapi_headers.headers, sizeof(sapi_header_struct), free_header, 0);
+	/* Until the head is committed, echo must not send headers and header() must work: see request/response.c. */
+	fresh_request.request_info.no_headers = true;
+}
+
+hearth_request_state *hearth_request_state_new(void *request)
+{
+	hearth_request_state *state = free_states;
+
+	if (state) {
+		free_states = state->next_free;
+	} else {
+		state = pecalloc(1, sizeof *state, 1);
+	}
+	state->fresh = true;
+	state->released = false;
+	state->request = request;
+	state->tasks = 1;
+	return state;
+}
+
+static void free_ini_changes(hearth_request_state *state)
+{
+	if (state->modified_ini) {
+		zend_hash_destroy(state->modified_ini);
+		FREE_HASHTABLE(state->modified_ini);
+		state->modified_ini = NULL;
+	}
+	for (uint32_t i = 0; i < state->ini_change_count; i++) {
+		if (state->ini_changes[i].value) {
+			zend_string_release(state->ini_changes[i].value);
+		}
+	}
+	if (state->ini_changes) {
+		pefree(state->ini_changes, 1);
+	}
+	state->ini_changes = NULL;
+	state->ini_change_count = 0;
+}
+
+static void free_request_info(sapi_request_info *info)
+{
+	HEARTH_FREE(info->content_type_dup)
+	HEARTH_FREE(info->auth_user)
+	HEARTH_FREE(info->auth_password)
+	HEARTH_FREE(info->auth_digest)
+	HEARTH_FREE(info->current_user)
+	HEARTH_FREE(info->query_string)
+	HEARTH_FREE(info->request_uri)
+	HEARTH_FREE(info->cookie_data)
+	HEARTH_FREE(info->content_type)
+	HEARTH_FREE(info->request_method)
+	/* A php://input stream that is still open is a resource of its own and closes with its last handle. */
+}
+
+static void free_headers(sapi_headers_struct *headers)
+{
+	if (headers->headers.count) { zend_llist_destroy(&headers->headers); }
+	HEARTH_FREE(headers->mimetype)
+	HEARTH_FREE(headers->http_status_line)
+}
+
+static void free_last_error(zend_string **message, zend_string **file)
+{
+	HEARTH_RELEASE(*message)
+	HEARTH_RELEASE(*file)
+}
+
+static void free_fields(hearth_request_state *state)
+{
+	free_request_info(&state->request_info);
+	free_headers(&state->sapi_headers);
+	free_last_error(&state->last_error_message, &state->last_error_file);
+}
+
+/* Called with the state not live, after hearth_request_end has released everything that could run PHP code; else it is broken. */
+void hearth_request_state_free(hearth_request_state *state)
+{
+	free_ini_changes(state);
+	if (!state->fresh && !state->released) {
+		free_fields(state);
+	}
+	if (state->session) { pefree(state->session, 1); }
+	if (state->ranges) { hearth_ranges_free(state->ranges); }
+	if (state->request) { hearth_on_request_release(state->request); }
+	smart_str_free(&state->out);
+	state->ranges = NULL;
+	state->request = NULL;
+	state->session = NULL;
+	/* Only what orphans left is here still, and it cannot be freed here. The next request must not find it. */
+	state->request_object = NULL;
+	state->deferred = NULL;
+	ZVAL_UNDEF(&state->locals);
+	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = false;
+	state->continues = state->finished = state->orphans = state->body_due = state->ignores_client = false;
+	state->body_failed = 0;
+	state->body_broken = false;
+	state->body_reader = NULL;
+	state->body_waiters = 0;
+	state->next_free = free_states;
+	free_states = state;
+}
+
+void hearth_task_state_init(hearth_task_state *state)
+{
+	state->fresh = true;
+}
+
+/* ---- ini_set() ---- */
+
+static void ignore_error(int type, zend_string *file, const uint32_t line, zend_string *message)
+{
+	(void) type; (void) file; (void) line; (void) message;
+}
+
+/*
+ * In both directions at the stage at which no extension has objections: the value was accepted before. What there was to
+ * say about it, such as that the setting is deprecated, was said then.
+ */
+static void set_ini_value(zend_ini_entry *entry, zend_string *value)
+{
+	void (*report)(int, zend_string *, const uint32_t, zend_string *) = zend_error_cb;
+	int handled = EG(user_error_handler_error_reporting);
+	bool may_set_handler = false;
+
+	zend_error_cb = ignore_error;
+	EG(user_error_handler_error_reporting) = 0;
+	if (&ps_globals) {
+		/* Only session_set_save_handler() may choose the handler "user": it did. */
+		may_set_handler = ps_globals.set_handler;
+		ps_globals.set_handler = 1;
+	}
+	if (entry->on_modify) {
+		entry->on_modify(entry, value, entry->mh_arg1, entry->mh_arg2, entry->mh_arg3, ZEND_INI_STAGE_DEACTIVATE);
+	}
+	if (&ps_globals) {
+		ps_globals.set_handler = may_set_handler;
+	}
+	EG(user_error_handler_error_reporting) = handled;
+	zend_error_cb = report;
+	entry->value = value;
+}
+
+/* Put the worker's values back and remember this request's. */
+static void save_ini(hearth_request_state *state)
+{
+	zend_ini_entry *entry;
+	uint32_t i = 0;
+
+	state->modified_ini = EG(modified_ini_directives);
+	EG(modified_ini_directives) = NULL;
+	state->ini_change_count = zend_hash_num_elements(state->modified_ini);
+	state->ini_changes = safe_pemalloc(state->ini_change_count, sizeof(hearth_ini_change), 0, 1);
+	ZEND_HASH_FOREACH_PTR(state->modified_ini, entry) {
+		state->ini_changes[i].entry = entry;
+		/* ini_restore(), and a value that was refused, leave the entry in the table with its old value, which may be none. */
+		state->ini_changes[i++].value = entry->value ? zend_string_copy(entry->value) : NULL;
+		if (entry->modified && entry->value != entry->orig_value) {
+			zend_string *changed = entry->value;
+			set_ini_value(entry, entry->orig_value);
+			zend_string_release(changed);
+		}
+		entry->modified = 0;
+		entry->orig_value = NULL;
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void load_ini(hearth_request_state *state)
+{
+	EG(modified_ini_directives) = state->modified_ini;
+	state->modified_ini = NULL;
+	for (uint32_t i = 0; i < state->ini_change_count; i++) {
+		zend_ini_entry *entry = state->ini_changes[i].entry;
+
+		entry->orig_value = entry->value;
+		entry->orig_modifiable = entry->modifiable;
+		entry->modified = 1;
+		if (state->ini_changes[i].value != entry->value) {
+			set_ini_value(entry, state->ini_changes[i].value);
+		} else if (entry->value) {
+			zend_string_release(entry->value);
+		}
+	}
+	if (state->ini_changes) {
+		pefree(state->ini_changes, 1);
+	}
+	state->ini_changes = NULL;
+	state->ini_change_count = 0;
+}
+
+/*
+ * A setting's handler may write where a function has written since: mb_internal_encoding() after ini_set(). What is not saved
+ * of the ranges has its first content.
+ */
+static void undo_ini_in_ranges(void)
+{
+	if (hearth_ranges_changed(HEARTH_SCOPE_REQUEST)) {
+		hearth_ranges_forget(HEARTH_SCOPE_REQUEST);
+	}
+}
+
+/* ---- the session ---- */
+
+bool hearth_session_in_use(void)
+{
+	return &ps_globals && (ps_globals.session_status != php_session_none || ps_globals.id || ps_globals.rfc1867_progress
+		|| !Z_ISUNDEF(ps_globals.http_session_vars) || Z_TYPE(HEARTH_SAVE_HANDLERS(ps_globals)[0]) != IS_UNDEF);
+}
+
+static void save_session(hearth_request_state *state)
+{
+	if (hearth_session_in_use()) {
+		state->session = pemalloc(sizeof *state->session, 1);
+		*state->session = ps_globals;
+		ps_globals = idle_session;
+	}
+}
+
+static void load_session(hearth_request_state *state)
+{
+	if (state->session) {
+		ps_globals = *state->session;
+		pefree(state->session, 1);
+		state->session = NULL;
+	}
+}
+
+/* Write and close a session that the request left open, as the module does at the end of a request. */
+void hearth_session_end(void)
+{
+	zend_module_entry *module;
+
+	if (!hearth_session_in_use() || !(module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session")))) {
+		return;
+	}
+	for (size_t i = 0; i < HEARTH_SAVE_HANDLER_COUNT; i++) {
+		/* A save handler set at boot outlives the request: the module is about to drop one reference. */
+		if (memcmp(&HEARTH_SAVE_HANDLERS(ps_globals)[i], &HEARTH_SAVE_HANDLERS(idle_session)[i], sizeof(zval)) == 0) {
+			Z_TRY_ADDREF(HEARTH_SAVE_HANDLERS(ps_globals)[i]);
+		}
+	}
+	module->request_shutdown_func(module->type, module->module_number);
+	ps_globals = idle_session;
+}
+
+/* A time zone set while the app was booted is every request's default. */
+static void seal_timezone(void)
+{
+	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("date"));
+	zend_date_globals *date = module ? module->globals_ptr : NULL;
+	zend_string *name, *value;
+
+	if (!date || !date->timezone) {
+		return;
+	}
+	name = zend_string_init(ZEND_STRL("date.timezone"), 0);
+	value = zend_string_init(date->timezone, strlen(date->timezone), 0);
+	zend_alter_ini_entry(name, value, ZEND_INI_SYSTEM, ZEND_INI_STAGE_RUNTIME);
+	zend_string_release(name);
+	zend_string_release(value);
+	efree(date->timezone);
+	date->timezone = NULL;
+}
+
+/*
+ * ---- exchange ----
+ *
+ * Between two tasks no fatal error can be had: what is made here is not of the memory that has a limit.
+ */
+
+void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
+{
+	int error_reporting = EG(error_reporting);
+
+	if (task) {
+		save_task_fields(task);
+		task->fresh = false;
+		task->ranges = UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_TASK)) ? hearth_ranges_save(HEARTH_SCOPE_TASK) : NULL;
+	}
+	if (!request) {
+		return;
+	}
+	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_REQUEST))) {
+		request->ranges = hearth_ranges_save(HEARTH_SCOPE_REQUEST);
+	}
+	save_session(request);
+	if (UNEXPECTED(EG(modified_ini_directives))) {
+		save_ini(request);
+		undo_ini_in_ranges();
+	}
+	save_request_fields(request);
+	request->fresh = false;
+	if (UNEXPECTED(request->superglobals_live)) {
+		hearth_superglobals_save(request);
+	}
+	EG(error_reporting) = error_reporting;
+}
+
+/* What functions of the engine keep from call to call. After a fatal error it is left where it is. */
+void hearth_task_state_end(bool broken)
+{
+	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_TASK))) {
+		if (broken) {
+			hearth_ranges_forget(HEARTH_SCOPE_TASK);
+		} else {
+			hearth_ranges_release(HEARTH_SCOPE_TASK);
+		}
+	}
+	if (!broken) {
+		HEARTH_RELEASE(BG(strtok_string))
+	}
+}
+
+/* hearth_request_end() has run, but a destructor that it called may have begun anew. */
+static bool is_left_as_found(hearth_request_state *request)
+{
+	return !EG(modified_ini_directives) && !request->superglobals_live && !hearth_session_in_use();
+}
+
+void hearth_state_end(hearth_request_state *request)
+{
+	if (UNEXPECTED(request->tasks > 1) || UNEXPECTED(!is_left_as_found(request))) {
+		hearth_state_save(NULL, request);
+		return;
+	}
+	free_request_info(&SG(request_info));
+	free_headers(&SG(sapi_headers));
+	free_last_error(&PG(last_error_message), &PG(last_error_file));
+	request->released = true;
+}
+
+/* A request that has not run has nothing but what all begin with. */
+static void load_fresh(hearth_request_state *request)
+{
+	load_request_fields(&fresh_request);
+	SG(server_context) = request->request;
+	Z_TRY_ADDREF(EG(user_error_handler));
+	Z_TRY_ADDREF(EG(user_exception_handler));
+	hearth_error_handler_begin(request);
+	request->fresh = false;
+}
+
+static void load_kept(hearth_request_state *request)
+{
+	int error_reporting = EG(error_reporting);
+
+	if (UNEXPECTED(request->superglobals_live)) {
+		hearth_superglobals_load(request);
+	}
+	load_request_fields(request);
+	if (UNEXPECTED(request->modified_ini)) {
+		load_ini(request);
+		undo_ini_in_ranges();
+	}
+	if (UNEXPECTED(request->ranges)) {
+		hearth_ranges_load(HEARTH_SCOPE_REQUEST, request->ranges);
+		request->ranges = NULL;
+	}
+	load_session(request);
+	EG(error_reporting) = error_reporting;
+}
+
+void hearth_state_load(const hearth_task_state *task, hearth_request_state *request)
+{
+	if (request && request->fresh) {
+		load_fresh(request);
+	} else if (request) {
+		load_kept(request);
+	}
+	load_task_fields(task->fresh ? &fresh_task : task);
+	if (UNEXPECTED(!task->fresh && task->ranges)) {
+		hearth_ranges_load(HEARTH_SCOPE_TASK, task->ranges);
+	}
+}

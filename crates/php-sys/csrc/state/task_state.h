@@ -1,0 +1,107 @@
+/*
+ * What belongs to one task or one request and not to the worker. Which engine state that is, the table says:
+ * state/engine.toml and state/modules.toml, from which build.rs makes state_table.h.
+ */
+#ifndef HEARTH_TASK_STATE_H
+#define HEARTH_TASK_STATE_H
+
+#include "compat.h"
+#include "hearth.h"
+#include "state/ranges.h"
+#include "state_table.h"
+
+#define HEARTH_DECLARE_FIELD(live, type, field) type field;
+
+typedef struct {
+	HEARTH_TASK_FIELDS(HEARTH_DECLARE_FIELD)
+	hearth_saved_ranges *ranges;     /* state that few tasks touch; NULL: untouched */
+	bool fresh;                      /* it has not run: what it begins with is the same for all, and not in here */
+} hearth_task_state;
+
+/* $_GET $_POST $_COOKIE $_SERVER $_FILES $_REQUEST $_SESSION, in the order of name_list in request/superglobals.c. */
+#define HEARTH_SUPERGLOBALS 7
+
+typedef struct { zend_ini_entry *entry; zend_string *value; } hearth_ini_change;
+
+typedef struct hearth_request_state {
+	HEARTH_REQUEST_FIELDS(HEARTH_DECLARE_FIELD)
+
+	bool fresh;                      /* as in hearth_task_state */
+	bool released;                   /* it has ended, and what the fields above held is freed */
+	uint32_t tasks;                  /* how many tasks share it; freed with the last */
+	void *request;                   /* the Rust side's request, or NULL for background work */
+	zend_object *request_object;
+
+	/* Superglobals are made at first use (see request/superglobals.c); only then are they exchanged. */
+	bool superglobals_live;
+	bool body_due;                   /* what is in the body is still to be parsed */
+	bool body_broken;                /* no more of the body comes, and it is not at its end */
+	unsigned char body_failed;       /* why the parser of an upload ended in the middle; 0: it did not */
+	bool records_progress;           /* of the upload that is parsed: see request/upload_progress.c */
+	struct hearth_task *body_reader; /* the task that reads the body, and how many wait for it to be done */
+	uint32_t body_waiters;
+	zval superglobals[HEARTH_SUPERGLOBALS];
+	zval http_globals[NUM_TRACK_VARS];
+
+	/* State that few requests touch; NULL: untouched. */
+	hearth_saved_ranges *ranges;
+
+	/* ini_set(): the values to put back when the task runs again. */
+	HashTable *modified_ini;
+	hearth_ini_change *ini_changes;
+	uint32_t ini_change_count;
+
+	/* set_error_handler(): the engine hides it while it runs, see engine/error_handler.c */
+	zval known_error_handler;
+
+	/* The active session, when there is one. */
+	php_ps_globals *session;
+
+	smart_str out;                   /* what was echoed and not sent yet */
+	bool committed;                  /* the head was sent; `out` goes straight to the client */
+	bool responded;
+	bool continues;                  /* a loop: the script goes on after the response */
+	bool finished;                   /* the script said that this was all of it; what is echoed now goes nowhere */
+	bool gone;                       /* the client hung up */
+	bool ignores_client;             /* ignore_user_abort(), as of the last wait */
+	bool failed;                     /* the handler threw: its children are not wanted any more */
+	bool orphans;                    /* it has children that cannot be waited for, as in a process that PHP code forked */
+	bool broken;                     /* one of its tasks ended in a fatal error: its memory is not used again */
+
+	HashTable *deferred;
+	zval locals;                     /* the WeakMap behind Hearth\Local */
+	struct hearth_request_state *next_free;
+} hearth_request_state;
+
+/* error_reporting at the end of boot: what each task begins with. */
+extern int hearth_error_reporting;
+
+void hearth_state_seal(bool cli);
+hearth_request_state *hearth_request_state_new(void *request);
+void hearth_request_state_free(hearth_request_state *state);
+void hearth_task_state_init(hearth_task_state *state);
+
+/* Exchange: the state of who ran is put away, that of who runs next becomes live. A task that has ended is NULL. */
+void hearth_state_save(hearth_task_state *task, hearth_request_state *request);
+void hearth_state_load(const hearth_task_state *task, hearth_request_state *request);
+/* Instead of saving it, once a task, or the one task of a request, is at its end. */
+void hearth_task_state_end(bool broken);
+void hearth_state_end(hearth_request_state *request);
+
+void hearth_register_server_variables(zval *server);
+void hearth_server_variables_seal(zval *server);
+void hearth_request_info_need(void);
+void hearth_superglobals_hook(void);
+void hearth_superglobals_need(bool form);
+void hearth_superglobals_save(hearth_request_state *state);
+void hearth_superglobals_load(hearth_request_state *state);
+void hearth_superglobals_clear(void);
+void hearth_superglobals_seal(void);
+void hearth_cookies_hook(void);
+
+void hearth_session_end(void);
+bool hearth_session_in_use(void);
+void hearth_upload_progress_hook(void);
+void hearth_upload_progress_begin(hearth_request_state *state);
+
+#endif

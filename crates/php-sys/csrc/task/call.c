@@ -1,0 +1,153 @@
+/* A task that calls a function and keeps what it returns: async(), background(), a timer. And what runs when any task ends. */
+#include "engine/engine.h"
+#include "pool/pool.h"
+#include "request/request.h"
+#include "task/task.h"
+
+static void finish_call(hearth_task *task, zval *result)
+{
+	hearth_task_object *object = task->object ? hearth_task_object_of(task->object) : NULL;
+
+	if (EG(exception)) {
+		if (zend_is_unwind_exit(EG(exception))) {
+			zend_clear_exception();
+			task->left = true;
+		} else if (object) {
+			object->exception = EG(exception);
+			GC_ADDREF(object->exception);
+			zend_clear_exception();
+		} else {
+			hearth_report_exception();
+		}
+	}
+	if (object) {
+		ZVAL_COPY_VALUE(&object->result, result);
+	} else {
+		zval_ptr_dtor(result);
+	}
+}
+
+static bool is_closure(const zval *callable)
+{
+	return Z_TYPE_P(callable) == IS_OBJECT && Z_OBJCE_P(callable) == zend_ce_closure;
+}
+
+/* Nearly all callables are closures, and those can be called. Else throws what the engine says of that argument. */
+bool hearth_is_callable(zval *callable, uint32_t argument)
+{
+	char *error = NULL;
+
+	if (EXPECTED(is_closure(callable)) || zend_is_callable_ex(callable, NULL, 0, NULL, NULL, &error)) {
+		return true;
+	}
+	if (!EG(exception)) {
+		zend_argument_type_error(argument, "must be a valid callback, %s", error);
+	}
+	if (error) {
+		efree(error);
+	}
+	return false;
+}
+
+/* A closure says what it calls; of anything else the engine finds out, each time. */
+void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args)
+{
+	zend_fcall_info fci = { .size = sizeof fci, .retval = result, .params = args, .param_count = argc };
+	zend_fcall_info_cache cache = {0}, *known = NULL;
+
+	ZVAL_UNDEF(result);
+	ZVAL_COPY_VALUE(&fci.function_name, callable);
+	if (EXPECTED(is_closure(callable)) && Z_OBJ_HANDLER_P(callable, get_closure)(Z_OBJ_P(callable),
+			&cache.called_scope, &cache.function_handler, &cache.object, false) == SUCCESS) {
+		known = &cache;
+	}
+	if (zend_call_function(&fci, known) == FAILURE && !EG(exception)) {
+		zend_throw_error(NULL, "This callable cannot be called");
+	}
+}
+
+static void run_call(hearth_task *task)
+{
+	zval result;
+
+	if (task->background) {
+		hearth_boot_settings_apply();
+	}
+	hearth_call(&task->callable, &result, task->argc, task->args);
+	hearth_bail_out_of_memory();
+	finish_call(task, &result);
+}
+
+static void call_on_end(zval *callback, hearth_task *task)
+{
+	zval arguments[2], result;
+
+	ZVAL_LONG(&arguments[0], (zend_long) hearth_task_id(task));
+	ZVAL_BOOL(&arguments[1], task->interrupted);
+	hearth_call(callback, &result, 2, arguments);
+	zval_ptr_dtor(&result);
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+static void run_callbacks(hearth_task *task)
+{
+	HashTable *more = task->more_on_end;
+	zval first, *callback;
+
+	ZVAL_COPY_VALUE(&first, &task->on_end);
+	ZVAL_UNDEF(&task->on_end);
+	task->more_on_end = NULL;
+	if (more) {
+		ZEND_HASH_REVERSE_FOREACH_VAL(more, callback) {
+			call_on_end(callback, task);
+		} ZEND_HASH_FOREACH_END();
+		zend_array_destroy(more);
+	}
+	call_on_end(&first, task);
+	zval_ptr_dtor(&first);
+}
+
+/* Callbacks registered by onTaskEnd(), newest first; they may register others, and borrow. What was borrowed comes back last. */
+void hearth_task_run_on_end(hearth_task *task)
+{
+	while (hearth_task_has_end(task)) {
+		/* Nothing would be called; what the task has is left for those who clean up after it. */
+		hearth_bail_out_of_memory();
+		if (Z_TYPE(task->on_end) != IS_UNDEF) {
+			run_callbacks(task);
+		} else {
+			hearth_lease_table_return_all(task);
+		}
+	}
+}
+
+static void end_of_call(hearth_task *task)
+{
+	if (task->background) {
+		/* Background work: its request-like state ends with it. */
+		hearth_request_end(task);
+	} else {
+		hearth_task_run_on_end(task);
+	}
+	php_output_end_all();
+	php_output_deactivate();
+	zval_ptr_dtor(&task->callable);
+	ZVAL_UNDEF(&task->callable);
+	for (uint32_t i = 0; i < task->argc; i++) {
+		zval_ptr_dtor(&task->args[i]);
+	}
+	if (task->args) {
+		efree(task->args);
+		task->args = NULL;
+	}
+	task->argc = 0;
+	hearth_task_object_end(task, NULL);
+}
+
+void hearth_call_run(hearth_task *task)
+{
+	run_call(task);
+	end_of_call(task);
+}

@@ -1,0 +1,145 @@
+/*
+ * What stands for a connection: an address that all objects and streams of one connection lead to, so that two calls on the same one
+ * are seen, whatever they are made on.
+ */
+#include "engine/watch.h"
+#include "task/interrupted.h"
+#include "task/task.h"
+
+#include <ext/mysqli/php_mysqli_structs.h>
+#include <ext/pdo/php_pdo_driver.h>
+/* Debian has it as an extension to load, so PHP's own headers were made without. */
+#define HAVE_SOCKETS 1
+#include <ext/sockets/php_sockets.h>
+
+static zend_class_entry *pdo, *pdo_statement, *mysqli, *mysqli_statement, *mysqli_result_class, *socket_class, *pgsql_class;
+
+static const void *of_mysqli(zend_object *object, const zend_class_entry *ce)
+{
+	const MYSQLI_RESOURCE *resource = php_mysqli_fetch_object(object)->ptr;
+
+	if (!resource || !resource->ptr) {
+		return object;
+	}
+	if (ce == mysqli) {
+		const MY_MYSQL *link = resource->ptr;
+		return link->mysql ? (const void *) link->mysql->data : object;
+	}
+	if (ce == mysqli_statement) {
+		const MY_STMT *statement = resource->ptr;
+		return statement->stmt && statement->stmt->data ? (const void *) statement->stmt->data->conn : object;
+	}
+	return ((const MYSQL_RES *) resource->ptr)->conn;
+}
+
+MYSQLND_CONN_DATA *hearth_mysqli_connection(zend_object *object)
+{
+	const MYSQLI_RESOURCE *resource;
+	const MY_MYSQL *link;
+
+	if (!mysqli || !instanceof_function(object->ce, mysqli)) {
+		return NULL;
+	}
+	resource = php_mysqli_fetch_object(object)->ptr;
+	link = resource ? resource->ptr : NULL;
+	return link && link->mysql ? link->mysql->data : NULL;
+}
+
+static bool is_a(const zend_class_entry *ce, const zend_class_entry *of)
+{
+	for (; ce; ce = ce->parent) {
+		if (ce == of) {
+			return of != NULL;
+		}
+	}
+	return false;
+}
+
+/* pg_socket() makes a stream of a connection, whose handle is libpq's; the first field of the object is the same. */
+static const void *of_pgsql(zend_object *object)
+{
+	return *(const void **) ((const char *) object - object->handlers->offset);
+}
+
+const void *hearth_connection_of_stream(zval *value)
+{
+	const php_stream *stream;
+
+	if (!value || Z_TYPE_P(value) != IS_RESOURCE) {
+		return NULL;
+	}
+	stream = Z_RES_VAL_P(value);
+	if (Z_RES_TYPE_P(value) == php_file_le_stream() && strcmp(stream->ops->label, "PostgreSQL link") == 0) {
+		return stream->abstract;
+	}
+	return stream;
+}
+
+/* socket_import_stream() and socket_export_stream(): both are one. */
+static const void *of_socket(zend_object *object)
+{
+	zval *stream = &socket_from_obj(object)->zstream;
+
+	return Z_TYPE_P(stream) == IS_RESOURCE ? hearth_connection_of_stream(stream) : object;
+}
+
+const zend_class_entry *hearth_internal_class(const zend_object *object)
+{
+	const zend_class_entry *ce = object->ce;
+
+	while (ce->type == ZEND_USER_CLASS && ce->parent) {
+		ce = ce->parent;
+	}
+	return ce;
+}
+
+/* The objects of one connection have the same; NULL if there is none. */
+const void *hearth_connection_of_object(zend_object *object)
+{
+	const zend_class_entry *ce = hearth_internal_class(object);
+
+	if (is_a(ce, pdo)) {
+		return php_pdo_dbh_fetch_inner(object);
+	}
+	if (ce == pdo_statement) {
+		return php_pdo_stmt_fetch_object(object)->dbh;
+	}
+	if (ce == mysqli || ce == mysqli_statement || ce == mysqli_result_class) {
+		return mysqli ? of_mysqli(object, ce) : NULL;
+	}
+	if (ce == socket_class) {
+		return of_socket(object);
+	}
+	return ce == pgsql_class ? of_pgsql(object) : object;
+}
+
+const void *hearth_connection_of_value(zval *value)
+{
+	if (!value) {
+		return NULL;
+	}
+	switch (Z_TYPE_P(value)) {
+		case IS_OBJECT:
+			return hearth_connection_of_object(Z_OBJ_P(value));
+		case IS_RESOURCE:
+			return hearth_connection_of_stream(value);
+		default:
+			return NULL;
+	}
+}
+
+static zend_class_entry *class_named(const char *name)
+{
+	return zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
+}
+
+void hearth_connections_find(void)
+{
+	pdo = class_named("pdo");
+	pdo_statement = class_named("pdostatement");
+	mysqli = class_named("mysqli");
+	mysqli_statement = class_named("mysqli_stmt");
+	mysqli_result_class = class_named("mysqli_result");
+	socket_class = class_named("socket");
+	pgsql_class = class_named("pgsql\\connection");
+}

@@ -1,0 +1,45 @@
+/*
+ * The end of a suspended Fiber, which runs what is left of it, in the middle of an exception.
+ *
+ * The engine notes at which opcode of a frame an exception is under way. A Fiber that is destroyed there, with the variables of
+ * a function that is being left, throws one of its own inside, and what was noted is lost: the frame goes on at any place, or
+ * frees what it does not have. Under `php` an exception that passes a destructor and then a Fiber does it; here every wait that
+ * is ended early may be one.
+ */
+#include "task/task.h"
+
+static zend_object *(*create_fiber)(zend_class_entry *);
+static void (*destroy_fiber)(zend_object *);
+static zend_object_handlers handlers;
+
+static void on_destroy(zend_object *object)
+{
+	bool pending = EG(exception) != NULL;
+	const zend_op *opline = EG(opline_before_exception);
+
+	destroy_fiber(object);
+	if (pending) {
+		EG(opline_before_exception) = opline;
+	}
+}
+
+static zend_object *on_create(zend_class_entry *ce)
+{
+	zend_object *object = create_fiber(ce);
+
+	if (UNEXPECTED(!destroy_fiber)) {
+		handlers = *object->handlers;
+		destroy_fiber = handlers.dtor_obj;
+		handlers.dtor_obj = on_destroy;
+	}
+	object->handlers = &handlers;
+	return object;
+}
+
+void hearth_no_suspend_in_fibers(void)
+{
+	if (!create_fiber) {
+		create_fiber = zend_ce_fiber->create_object;
+		zend_ce_fiber->create_object = on_create;
+	}
+}

@@ -1,0 +1,103 @@
+/* The functions and methods whose connection or stream is in use while a task waits in them: see task/in_use.c. */
+#include "engine/watch.h"
+#include "task/task.h"
+
+/* All functions and methods of these extensions. */
+static const char *const modules[] = {
+	"pdo", "mysqli", "pgsql", "redis", "memcached", "memcache", "sqlite3", "curl", "sockets", "ldap", "odbc", "imap", "ftp", "ssh2",
+	"amqp", "oci8", "interbase", "mongodb",
+};
+
+/* Others, and those of the extensions above that call PHP code. */
+static const struct {
+	const char *name;
+	uint8_t use;
+} functions[] = {
+	{"fclose", HEARTH_CLOSES},
+	{"pclose", HEARTH_CLOSES},
+	{"stream_socket_shutdown", HEARTH_CLOSES},
+	{"socket_close", HEARTH_CLOSES},
+	{"stream_select", HEARTH_IN_USE_SHARED | HEARTH_IN_USE_ARRAYS},
+	{"socket_select", HEARTH_IN_USE_SHARED | HEARTH_IN_USE_ARRAYS},
+	{"mysqli_poll", HEARTH_IN_USE_ARRAYS},
+	{"pg_close", HEARTH_CLOSES},
+	{"flock", HEARTH_IN_USE_SHARED},
+	{"fread", HEARTH_IN_USE_NESTED},
+	{"fwrite", HEARTH_IN_USE_NESTED},
+	{"fgets", HEARTH_IN_USE_NESTED},
+	{"fgetc", HEARTH_IN_USE_NESTED},
+	{"fgetcsv", HEARTH_IN_USE_NESTED},
+	{"fputcsv", HEARTH_IN_USE_NESTED},
+	{"fscanf", HEARTH_IN_USE_NESTED},
+	{"fpassthru", HEARTH_IN_USE_NESTED},
+	{"fflush", HEARTH_IN_USE_NESTED},
+	{"fseek", HEARTH_IN_USE_NESTED},
+	{"rewind", HEARTH_IN_USE_NESTED},
+	{"feof", HEARTH_IN_USE_NESTED},
+	{"ftruncate", HEARTH_IN_USE_NESTED},
+	{"stream_get_contents", HEARTH_IN_USE_NESTED},
+	{"stream_get_line", HEARTH_IN_USE_NESTED},
+	{"stream_copy_to_stream", HEARTH_IN_USE_NESTED},
+	{"stream_socket_accept", HEARTH_IN_USE},
+	{"stream_socket_recvfrom", HEARTH_IN_USE},
+	{"stream_socket_sendto", HEARTH_IN_USE},
+	{"stream_socket_enable_crypto", HEARTH_IN_USE},
+	{"curl_exec", HEARTH_IN_USE_NESTED},
+	{"curl_multi_exec", HEARTH_IN_USE_NESTED},
+};
+
+static bool is_listed(const zend_module_entry *module)
+{
+	if (module && strncasecmp(module->name, "pdo_", 4) == 0) {
+		return true;
+	}
+	for (size_t i = 0; module && i < sizeof modules / sizeof *modules; i++) {
+		if (strcasecmp(module->name, modules[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool hearth_waits_in_its_calls(const zend_class_entry *ce)
+{
+	return ce->type == ZEND_INTERNAL_CLASS && is_listed(ce->info.internal.module);
+}
+
+static void use_all(HashTable *all)
+{
+	static const zend_module_entry *last;
+	static bool listed;
+	zend_function *function;
+
+	ZEND_HASH_FOREACH_PTR(all, function) {
+		if (function->type != ZEND_INTERNAL_FUNCTION) {
+			continue;
+		}
+		if (function->internal_function.module != last) {
+			last = function->internal_function.module;
+			listed = is_listed(last);
+		}
+		if (listed && !(function->common.fn_flags & ZEND_ACC_ABSTRACT)) {
+			hearth_watch_of(function)->use |= HEARTH_IN_USE;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+void hearth_watch_use(void)
+{
+	zend_class_entry *ce;
+	zend_function *function;
+
+	hearth_use_learn();
+	use_all(CG(function_table));
+	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
+		use_all(&ce->function_table);
+	} ZEND_HASH_FOREACH_END();
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
+		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
+			hearth_watch_of(function)->use |= functions[i].use;
+		}
+	}
+}

@@ -1,0 +1,284 @@
+/* Where a task must not be left, and what asks whether it may be. */
+#include "engine/engine.h"
+#include "task/task.h"
+
+#include <dlfcn.h>
+
+static zend_op_array *(*engine_compile_file)(zend_file_handle *, int);
+static zend_op_array *(*engine_compile_string)(HEARTH_COMPILE_STRING_ARGS);
+static zend_class_entry *(*autoload)(zend_string *, zend_string *);
+static int (*collect_cycles)(void);
+
+/* ---- sections in which a task must not be left ---- */
+
+/*
+ * A Fiber that is suspended in a section takes it along: nothing else that runs meanwhile is in that section. A section is noted
+ * elsewhere than on its stack: a fatal error leaves it without an end, and what runs next on that stack writes over it.
+ */
+struct hearth_section {
+	const zend_fiber_context *context;
+	const void *frame; /* of the function that is in it */
+	hearth_section *next;
+};
+
+static hearth_section *sections, *spare_sections;
+
+static bool is_deeper(const void *one, const void *other)
+{
+	return (uintptr_t) one < (uintptr_t) other;
+}
+
+/* Takes `*place` from the list. */
+static void spare(hearth_section **place)
+{
+	hearth_section *section = *place;
+
+	*place = section->next;
+	section->next = spare_sections;
+	spare_sections = section;
+}
+
+/* Those of `context` that are deeper than `frame`: a fatal error has left them. */
+static void forget_deeper(const zend_fiber_context *context, const void *frame)
+{
+	hearth_section **place = &sections;
+
+	while (*place) {
+		if ((*place)->context == context && (!frame || is_deeper((*place)->frame, frame))) {
+			spare(place);
+		} else {
+			place = &(*place)->next;
+		}
+	}
+}
+
+hearth_section *hearth_section_enter(const void *frame)
+{
+	hearth_section *section;
+
+	if (UNEXPECTED(sections)) {
+		forget_deeper(EG(current_fiber_context), frame);
+	}
+	section = spare_sections;
+	if (section) {
+		spare_sections = section->next;
+	} else {
+		section = pemalloc(sizeof *section, 1);
+	}
+	*section = (hearth_section){.context = EG(current_fiber_context), .frame = frame, .next = sections};
+	sections = section;
+	return section;
+}
+
+void hearth_section_leave(const hearth_section *section)
+{
+	for (hearth_section **place = &sections; *place; place = &(*place)->next) {
+		if (*place == section) {
+			spare(place);
+			return;
+		}
+	}
+}
+
+void hearth_sections_forget_all(void)
+{
+	while (sections) {
+		spare(&sections);
+	}
+}
+
+/* The stack of `context` is no more. */
+void hearth_sections_forget(const zend_fiber_context *context)
+{
+	if (UNEXPECTED(sections)) {
+		forget_deeper(context, NULL);
+	}
+}
+
+/* Is what runs, or what it was called from, in one? */
+bool hearth_in_section(void)
+{
+	const zend_fiber_context *context = EG(current_fiber_context);
+
+	forget_deeper(context, __builtin_frame_address(0));
+	for (; context; context = hearth_context_below(context)) {
+		for (hearth_section *section = sections; section; section = section->next) {
+			if (section->context == context) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static zend_op_array *on_compile_file(zend_file_handle *handle, int type)
+{
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
+	zend_op_array *ops;
+
+	ops = engine_compile_file(handle, type);
+	hearth_section_leave(section);
+	return ops;
+}
+
+static zend_op_array *on_compile_string(HEARTH_COMPILE_STRING_ARGS)
+{
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
+	zend_op_array *ops;
+
+	ops = engine_compile_string(source, filename, position);
+	hearth_section_leave(section);
+	return ops;
+}
+
+/* A second task that needs the class while it is half linked, or being loaded, would not find it. */
+static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
+{
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
+	zend_class_entry *ce;
+
+	ce = hearth_prelude_autoload(lower);
+	if (!ce && !EG(exception)) {
+		ce = autoload(name, lower);
+	}
+	hearth_section_leave(section);
+	return ce;
+}
+
+static int on_collect_cycles(void)
+{
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
+	int count;
+
+	count = collect_cycles();
+	hearth_section_leave(section);
+	return count;
+}
+
+/* ---- may it wait? ---- */
+
+static bool may_switch(void)
+{
+	return (EXPECTED(!sections) || !hearth_in_section()) && !zend_fiber_switch_blocked()
+		&& !hearth_stack_is_for_signals();
+}
+
+/* May this thread, here and now, leave the task that runs? In classic mode there is no other that could run meanwhile. */
+bool hearth_may_suspend(void)
+{
+	return hearth_current && (!hearth_current->request || may_switch()) && !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
+}
+
+bool hearth_calls(hearth_str function)
+{
+	const zend_execute_data *call = EG(current_execute_data);
+
+	return call && call->func && call->func->type == ZEND_INTERNAL_FUNCTION && call->func->common.function_name
+		&& zend_string_equals_cstr(call->func->common.function_name, function.ptr, function.len);
+}
+
+int64_t hearth_handed_on(uint32_t index)
+{
+	zval *descriptors;
+	zend_ulong number;
+	zend_string *name;
+
+	if (!hearth_calls((hearth_str){ZEND_STRL("proc_open")}) || ZEND_CALL_NUM_ARGS(EG(current_execute_data)) < 2) {
+		return -1;
+	}
+	descriptors = ZEND_CALL_ARG(EG(current_execute_data), 2);
+	ZVAL_DEREF(descriptors);
+	if (Z_TYPE_P(descriptors) != IS_ARRAY) {
+		return -1;
+	}
+	ZEND_HASH_FOREACH_KEY(Z_ARRVAL_P(descriptors), number, name) {
+		if (!name && index-- == 0) {
+			return (int64_t) number;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return -1;
+}
+
+/* The same, asked by hooks of libc: calls that Rust makes on the task's stack are to pass. */
+bool hearth_hooks_may_wait(void)
+{
+	return hearth_current && !hearth_current->busy && may_switch() && !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
+}
+
+/* A task runs, of others that could run meanwhile, and must not be left here: its calls block them all. */
+bool hearth_must_stay(void)
+{
+	return hearth_current && hearth_current->request && !hearth_current->busy && !may_switch() && !HEARTH_IS_OUT_OF_MEMORY();
+}
+
+void hearth_refuse_wait(void)
+{
+	if (!HEARTH_IS_OUT_OF_MEMORY()) {
+		hearth_throw(HEARTH_THROW_ERROR, hearth_on_holds_lock() ? (hearth_str){ZEND_STRL("A task cannot wait here: a library "
+			"holds a lock, as APCu does while the callback of apcu_entry() runs")} : (hearth_str){ZEND_STRL("A task cannot wait here: inside an autoloader, the compiler, "
+			"the garbage collector, or another place where the engine forbids a switch")});
+	}
+}
+
+/* How often the engine forbids a switch: it only says whether. */
+uint32_t hearth_count_blocks(void)
+{
+	uint32_t count = 0;
+
+	for (; zend_fiber_switch_blocked(); count++) {
+		zend_fiber_switch_unblock();
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		zend_fiber_switch_block();
+	}
+	return count;
+}
+
+/* `task` began in the middle of another when `task->blocks` were set; those, and that one's sections, stay. */
+void hearth_no_suspend_forget(const hearth_task *task)
+{
+	while (zend_fiber_switch_blocked()) {
+		zend_fiber_switch_unblock();
+	}
+	for (uint32_t i = 0; i < task->blocks; i++) {
+		zend_fiber_switch_block();
+	}
+	forget_deeper(&task->context, __builtin_frame_address(0));
+}
+
+bool hearth_has_doomed;
+
+/* Ends the task that runs as any other fatal error does: this one happened where it could not be left. */
+void hearth_bail_out_if_doomed(void)
+{
+	if (UNEXPECTED(hearth_current && hearth_current->doomed)) {
+		hearth_current->doomed = false;
+		zend_bailout();
+	}
+}
+
+void hearth_no_suspend_in_engine(void)
+{
+	engine_compile_file = zend_compile_file;
+	zend_compile_file = on_compile_file;
+	engine_compile_string = zend_compile_string;
+	zend_compile_string = on_compile_string;
+	autoload = zend_autoload;
+	zend_autoload = on_autoload;
+	collect_cycles = gc_collect_cycles;
+	gc_collect_cycles = on_collect_cycles;
+}
+
+/*
+ * SQLite locks each connection for the length of a call, also while it waits for a lock on the file. This process uses a
+ * connection on one thread only, so SQLite's multi-thread mode, without those locks, is enough. Before the first use.
+ */
+void hearth_no_suspend_in_sqlite(void)
+{
+	enum { MULTITHREAD = 2 };
+	int (*config)(int, ...) = (int (*)(int, ...)) dlsym(RTLD_DEFAULT, "sqlite3_config");
+
+	if (config) {
+		config(MULTITHREAD);
+	}
+}

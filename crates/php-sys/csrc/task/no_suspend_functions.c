@@ -1,0 +1,57 @@
+/*
+ * Functions of PHP that a task does not leave: what they do stands in variables of the process that nothing exchanges, so a
+ * second call in the middle of the first would spoil it. What waits inside them blocks the worker.
+ */
+#include "engine/watch.h"
+
+static const char *const functions[] = {
+	/* the comparison functions of its columns */
+	"array_multisort",
+	/* the state of the scanner, saved and restored around the whole */
+	"highlight_file", "highlight_string", "php_strip_whitespace", "parse_ini_file", "parse_ini_string",
+	/* the file that is being read */
+	"get_browser",
+};
+
+/* net-snmp reads the answers of all its sessions at once; libsmbclient has one context. */
+static const char *const extensions[] = {"snmp", "smbclient"};
+
+static bool is_of_such_extension(const zend_function *function)
+{
+	const zend_module_entry *module = function->internal_function.module;
+
+	for (size_t i = 0; module && i < sizeof extensions / sizeof *extensions; i++) {
+		if (strcasecmp(module->name, extensions[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void watch_extensions(HashTable *table)
+{
+	zend_function *function;
+
+	ZEND_HASH_FOREACH_PTR(table, function) {
+		if (function->type == ZEND_INTERNAL_FUNCTION && is_of_such_extension(function)) {
+			hearth_watch_of(function)->no_suspend = true;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+void hearth_watch_no_suspend(void)
+{
+	zend_class_entry *ce;
+
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
+
+		if (function) {
+			hearth_watch_of(function)->no_suspend = true;
+		}
+	}
+	watch_extensions(CG(function_table));
+	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
+		watch_extensions(&ce->function_table);
+	} ZEND_HASH_FOREACH_END();
+}

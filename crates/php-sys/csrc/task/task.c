@@ -1,0 +1,475 @@
+/* Tasks: PHP code on a stack of its own, which can wait in the middle of a C call and go on later. */
+#include "engine/engine.h"
+#include "mode/mode.h"
+#include "request/request.h"
+#include "task/task.h"
+
+/* VM stack page of a task, as large as that of a Fiber. */
+#define HEARTH_VM_STACK (1024 * sizeof(zval))
+/* PHP's own scripts recurse as deep as the process stack lets them. */
+#define HEARTH_SCRIPT_STACK (64 * 1024 * 1024)
+
+__thread hearth_task *hearth_current;
+bool hearth_broken;
+
+/* The entry script while it runs, and what runs it. */
+hearth_task *hearth_entry_task;
+const char *hearth_entry_path;
+static void (*run_entry_script)(void);
+/* error_reporting() as the script left it: the engine keeps that per stack. */
+static int entry_error_reporting;
+
+static char task_kind;
+static hearth_task *free_tasks;
+static hearth_task **tasks;
+static uint32_t task_count, task_capacity;
+/* The frame below a task's first call: an exception that reaches it stays in EG(exception) for us to find. */
+static zend_function bottom_function = { .type = ZEND_INTERNAL_FUNCTION };
+
+hearth_request_state *hearth_current_request(void)
+{
+	return hearth_current ? hearth_current->request : NULL;
+}
+
+/* Slot and generation, so that the id of an ended task never names another. 0 is "no task". */
+uint64_t hearth_task_id(const hearth_task *task)
+{
+	return ((uint64_t) task->generation << 24) | (task->index + 1);
+}
+
+uint64_t hearth_task_id_for_others(const hearth_task *task)
+{
+	return task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC ? 0 : hearth_task_id(task);
+}
+
+hearth_task *hearth_task_by_id(uint64_t id)
+{
+	uint32_t index = (uint32_t) (id & 0xffffff);
+	hearth_task *task;
+
+	if (index == 0 || index > task_count) {
+		return NULL;
+	}
+	task = tasks[index - 1];
+	return task->job != HEARTH_JOB_NONE && hearth_task_id(task) == id ? task : NULL;
+}
+
+/* Is there a task that has begun and not ended, other than this one? */
+bool hearth_task_others_wait(const hearth_task *but)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i] != but && tasks[i]->job != HEARTH_JOB_NONE && !tasks[i]->done) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Tasks of its request that park() wakes whenever they are told to. */
+void hearth_task_unpark_family(const hearth_task *but)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		hearth_task *task = tasks[i];
+
+		if (task != but && task->job != HEARTH_JOB_NONE && task->request == but->request && task->owner && !task->done) {
+			hearth_on_unpark(task->owner);
+		}
+	}
+}
+
+/* Tasks of the request that wait for one that has read its body. */
+void hearth_task_unpark_readers(const hearth_request_state *request)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i]->awaits_body && tasks[i]->request == request) {
+			hearth_on_unpark(tasks[i]->owner);
+		}
+	}
+}
+
+static hearth_task *allocate(void)
+{
+	hearth_task *task = pecalloc(1, sizeof *task, 1);
+
+	if (task_count == task_capacity) {
+		task_capacity = task_capacity ? task_capacity * 2 : 64;
+		tasks = perealloc(tasks, task_capacity * sizeof *tasks, 1);
+	}
+	task->index = task_count;
+	tasks[task_count++] = task;
+	return task;
+}
+
+hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
+{
+	hearth_task *task = free_tasks;
+
+	if (task && job != HEARTH_JOB_SCRIPT) {
+		free_tasks = task->next_free;
+	} else {
+		task = allocate();
+	}
+	task->generation++;
+	task->job = job;
+	task->request = request;
+	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = task->parses_for_itself = false;
+	ZVAL_UNDEF(&task->shown_error_handler);
+	task->leases = NULL;
+	task->acts_for = 0;
+	task->starter = job == HEARTH_JOB_CALL && hearth_current ? hearth_task_id(hearth_current) : 0;
+	hearth_task_state_init(&task->saved);
+	return task;
+}
+
+/* A task that ran out of memory ends as after any other fatal error, and the others of this process go on. */
+void hearth_bail_out_of_memory(void)
+{
+	if (UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY())) {
+		HEARTH_FORGET_OUT_OF_MEMORY();
+		zend_bailout();
+	}
+	if (UNEXPECTED(hearth_has_doomed)) {
+		hearth_bail_out_if_doomed();
+	}
+}
+
+/* The script is left, at its end or because it waits for a request. */
+void hearth_entry_left(void)
+{
+	entry_error_reporting = EG(error_reporting);
+}
+
+static void run_entry(hearth_task *task)
+{
+	run_entry_script();
+	if (task == hearth_loop) {
+		hearth_loop_script_ended(task);
+		return;
+	}
+	hearth_entry_left();
+	zend_vm_stack_destroy();
+}
+
+static void run_job(hearth_task *task)
+{
+	if (task->job != HEARTH_JOB_SCRIPT && task->job != HEARTH_JOB_ENTRY) {
+		php_output_activate();
+	}
+	switch (task->job) {
+		case HEARTH_JOB_ENTRY:
+			run_entry(task);
+			break;
+		case HEARTH_JOB_REQUEST:
+			hearth_request_run(task);
+			break;
+		case HEARTH_JOB_SCRIPT:
+			hearth_script_run(task);
+			hearth_task_run_on_end(task);
+			break;
+		default:
+			hearth_call_run(task);
+	}
+}
+
+static void set_up_stack(hearth_task *task)
+{
+	zend_execute_data *bottom;
+
+	EG(vm_stack) = NULL;
+	zend_vm_stack_init_ex(HEARTH_VM_STACK);
+	bottom = (zend_execute_data *) EG(vm_stack_top);
+	EG(vm_stack_top) += ZEND_CALL_FRAME_SLOT;
+	memset(bottom, 0, sizeof *bottom);
+	bottom->func = &bottom_function;
+	/* A script's own frame is the outermost, as on the command line: that makes its variables the global ones. */
+	EG(current_execute_data) = task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_ENTRY ? NULL : bottom;
+	EG(filename_override) = NULL;
+	EG(active_fiber) = NULL;
+	EG(jit_trace_num) = 0;
+	HEARTH_SET_STACK_LIMITS(&task->context, hearth_stack_limit(&task->context));
+}
+
+/* A fatal error has left all that was on its stack. */
+static void end_broken(hearth_task *task)
+{
+	zend_string *fatal = hearth_fatal_error();
+
+	task->broken = hearth_broken = true;
+	task->busy = task->doomed = false;
+	HEARTH_FORGET_OUT_OF_MEMORY();
+	hearth_stack_rearm(&task->context);
+	hearth_no_suspend_forget(task);
+	hearth_use_forget(task);
+	hearth_task_end_broken(task);
+	hearth_task_object_end(task, fatal);
+}
+
+/* The bottom of every task's stack. It never returns while its context can be used again. */
+static void entry(zend_fiber_transfer *transfer)
+{
+	/* The entry script is no task: there is nothing yet that could wait. */
+	hearth_task *task = hearth_current ? hearth_current : hearth_entry_task;
+
+	set_up_stack(task);
+	for (;;) {
+		zend_fiber_transfer out = {0};
+
+		if (task->job != HEARTH_JOB_ENTRY) {
+			EG(error_reporting) = hearth_error_reporting;
+		}
+		zend_first_try {
+			run_job(task);
+			hearth_bail_out_of_memory();
+		} zend_catch {
+			end_broken(task);
+		} zend_end_try();
+		task->done = true;
+		out.context = task->resumer;
+		ZVAL_NULL(&out.value);
+		zend_fiber_switch_context(&out);
+		/* Resumed: the context was reused for another job. */
+		(void) transfer;
+	}
+}
+
+static bool make_context(hearth_task *task)
+{
+	bool script = task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_ENTRY;
+	size_t size = script ? HEARTH_SCRIPT_STACK : HEARTH_TASK_STACK;
+
+	if (!HEARTH_FIBER_INIT(&task->context, &task_kind, entry, hearth_stack_size_for(size))) {
+		if (EG(exception)) {
+			zend_clear_exception();
+		}
+		hearth_log(HEARTH_LOG_ERROR, "no memory for a task's stack of %zu bytes (see vm.max_map_count and vm.overcommit_memory)", size);
+		return false;
+	}
+	task->has_context = true;
+	task->resume_at = &task->context;
+	return true;
+}
+
+const zend_fiber_context *hearth_context_below(const zend_fiber_context *context)
+{
+	if (context->kind == zend_ce_fiber) {
+		return zend_fiber_from_context((zend_fiber_context *) context)->caller;
+	}
+	return context->kind == &task_kind ? ((const hearth_task *) context)->resumer : NULL;
+}
+
+/* Switch to where `task` is. Returns when it waits or has ended. */
+static void enter(hearth_task *task)
+{
+	zend_fiber_transfer transfer = {0};
+
+	if (UNEXPECTED(task->context.status == ZEND_FIBER_STATUS_INIT)) {
+		/* Xdebug asks which file a new fiber begins in and counts on an answer; outside of tasks no code runs. */
+		EG(filename_override) = ZSTR_EMPTY_ALLOC();
+	}
+	transfer.context = task->resume_at;
+	ZVAL_NULL(&transfer.value);
+	zend_fiber_switch_context(&transfer);
+}
+
+/*
+ * What ended has nothing of its own left; a script's is what the end of the process finds. `shared`: its request goes on
+ * in the task below it.
+ */
+static void leave_state(hearth_task *task, bool shared)
+{
+	hearth_body_mend();
+	hearth_error_handler_show(task);
+	if (!task->done || task->job == HEARTH_JOB_SCRIPT) {
+		hearth_state_save(&task->saved, shared ? NULL : task->request);
+		return;
+	}
+	hearth_task_state_end(task->broken);
+	if (shared) {
+		return;
+	} else if (UNEXPECTED(task->broken)) {
+		hearth_state_save(NULL, task->request);
+	} else {
+		hearth_state_end(task->request);
+	}
+}
+
+/*
+ * Run `task` until it waits or ends. May be called on top of another task (async() does), whose state is put aside
+ * meanwhile: not that of its request, when this is the same one's.
+ */
+hearth_step hearth_task_resume(hearth_task *task)
+{
+	hearth_task *outer = hearth_current;
+	bool shared = outer && outer->request == task->request;
+
+	if (UNEXPECTED(!task->has_context) && !make_context(task)) {
+		hearth_task_object_end(task, ZSTR_EMPTY_ALLOC());
+		return HEARTH_STEP_BROKEN;
+	}
+	if (outer) {
+		hearth_body_mend();
+		hearth_error_handler_show(outer);
+		hearth_state_save(&outer->saved, shared ? NULL : outer->request);
+	}
+	task->outer = outer;
+	task->blocks = outer && UNEXPECTED(zend_fiber_switch_blocked()) ? hearth_count_blocks() : 0;
+	task->resumer = EG(current_fiber_context);
+	hearth_current = task;
+	if (task->request) {
+		hearth_state_load(&task->saved, shared ? NULL : task->request);
+		hearth_error_handler_hide(task);
+	}
+	enter(task);
+	if (task->request) {
+		leave_state(task, shared);
+	}
+	hearth_current = outer;
+	if (outer) {
+		hearth_state_load(&outer->saved, shared ? NULL : outer->request);
+		hearth_error_handler_hide(outer);
+	}
+	if (!task->done) {
+		return HEARTH_STEP_WAITING;
+	}
+	if (task->job != HEARTH_JOB_ENTRY) {
+		task->resume_at = &task->context;
+	}
+	return task->broken ? HEARTH_STEP_BROKEN : HEARTH_STEP_DONE;
+}
+
+/* Leave `task`, whose stack this is, and let its resumer go on. Returns when the task is resumed. */
+void hearth_task_park(hearth_task *task)
+{
+	zend_fiber_transfer transfer = {0};
+
+	hearth_stack_rearm(&task->context);
+	if (task->request) {
+		task->request->ignores_client = PG(ignore_user_abort);
+	}
+	task->resume_at = EG(current_fiber_context);
+	transfer.context = task->resumer;
+	ZVAL_NULL(&transfer.value);
+	zend_fiber_switch_context(&transfer);
+}
+
+/* As it was when one of its request's tasks waited last; the ini setting itself is put away meanwhile. */
+bool hearth_task_ignores_client(const hearth_task *task)
+{
+	return task->request && task->request->ignores_client;
+}
+
+/* Only where hearth_hooks_may_wait said so. */
+void hearth_task_suspend(void)
+{
+	hearth_task *task = hearth_current;
+
+	hearth_use_begins(task);
+	hearth_task_park(task);
+	hearth_use_ends(task);
+}
+
+/* The last task of a request frees its state, unless one of them broke: what that held is still there. */
+static void leave_request(hearth_task *task)
+{
+	hearth_request_state *request = task->request;
+
+	task->request = NULL;
+	task->owner = NULL;
+	if (!request) {
+		return;
+	}
+	request->broken |= task->broken;
+	if (--request->tasks == 0 && !request->broken) {
+		hearth_request_state_free(request);
+	}
+}
+
+/* After HEARTH_STEP_DONE: the context goes back to the free list. A broken one is left alone: its stack is not sound. */
+void hearth_task_free(hearth_task *task)
+{
+	if (task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC) {
+		/* What the one leaves is ended by hearth_cli_finish; the other leaves nothing. */
+		return;
+	}
+	if (task->job == HEARTH_JOB_ENTRY) {
+		/* The script waits on this stack for the next request, or has ended. */
+		leave_request(task);
+		return;
+	}
+	task->job = HEARTH_JOB_NONE;
+	task->object = NULL;
+	leave_request(task);
+	if (!task->broken) {
+		hearth_stack_trim(&task->context);
+		task->next_free = free_tasks;
+		free_tasks = task;
+	}
+}
+
+void *hearth_current_owner(void)
+{
+	return hearth_current ? hearth_current->owner : NULL;
+}
+
+uint64_t hearth_current_task_id(void)
+{
+	return hearth_current ? hearth_task_id(hearth_current) : 0;
+}
+
+/* Mark that Rust runs on the task's stack: libc hooks let its calls pass. Returns what was set before. */
+bool hearth_busy(bool busy)
+{
+	bool before;
+
+	if (!hearth_current) {
+		return false;
+	}
+	before = hearth_current->busy;
+	hearth_current->busy = busy;
+	return before;
+}
+
+/* From any thread: make the VM call zend_interrupt_function at its next check. */
+void hearth_interrupt(void)
+{
+	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
+}
+
+bool hearth_is_unwinding(void)
+{
+	return EG(exception) != NULL;
+}
+
+hearth_task *hearth_task_request(void *owner, void *request)
+{
+	hearth_request_state *state = hearth_request_state_new(request);
+	hearth_task *task = hearth_loop_request(state, owner);
+
+	if (!task) {
+		task = hearth_task_new(HEARTH_JOB_REQUEST, state);
+		task->owner = owner;
+	}
+	return task;
+}
+
+/* Run the entry script on a stack of its own, in which a loop can stay; returns when it has ended or waits for a request. */
+void hearth_entry_run(void (*script)(void))
+{
+	hearth_task *task = hearth_entry_task = hearth_task_new(HEARTH_JOB_ENTRY, NULL);
+
+	run_entry_script = script;
+	if (!make_context(task)) {
+		return;
+	}
+	task->resumer = EG(current_fiber_context);
+	enter(task);
+	EG(error_reporting) = entry_error_reporting;
+	if (!hearth_loop) {
+		zend_fiber_destroy_context(&task->context);
+		task->has_context = false;
+		task->job = HEARTH_JOB_NONE;
+		task->next_free = free_tasks;
+		free_tasks = task;
+		hearth_entry_task = NULL;
+	}
+}

@@ -108,11 +108,11 @@ final class Group
      */
     public function within(float $seconds, callable $fn, mixed &$result): bool
     {
-        $caller = Scope::id();
+        $caller = EffectiveTask::id();
         $until = monotonic() + $seconds;
         $inTime = true;
         try {
-            $this->start($this->run(...), 0, static fn () => Scope::inside($caller, $fn));
+            $this->start($this->run(...), 0, static fn () => EffectiveTask::inside($caller, $fn));
             while ($this->running !== [] && $inTime) {
                 $left = $until - monotonic();
                 $inTime = $left > 0 && ($this->wait($left) || $this->running === []);

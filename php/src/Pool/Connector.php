@@ -45,7 +45,7 @@ final class Connector
         private readonly Options $options,
         private readonly Store $store,
         private readonly Statistics $statistics,
-        private readonly Circuit $circuit,
+        private readonly ConnectBackoff $backoff,
         private readonly ?Budget $budget,
         private readonly Reporter $reporter,
         private readonly \Closure $onConnected,
@@ -63,7 +63,7 @@ final class Connector
 
                 return;
             }
-            $delay = $this->circuit->delay(monotonic(), $this->store->waiters->count() + $more > 0);
+            $delay = $this->backoff->delay(monotonic(), $this->store->waiters->count() + $more > 0);
             if ($delay > 0) {
                 $this->tryAgainAfter($delay);
 
@@ -89,7 +89,7 @@ final class Connector
             $this->successors,
         );
 
-        return \min($needed, $this->circuit->isOpen() ? 1 : $this->options->maxConnecting);
+        return \min($needed, $this->backoff->isOpen() ? 1 : $this->options->maxConnecting);
     }
 
     /** Asks for a connection that takes the place of one that is worn out. */
@@ -188,7 +188,7 @@ final class Connector
         if ($this->options->init !== null) {
             ($this->options->init)($connection);
         }
-        $this->circuit->succeeded();
+        $this->backoff->succeeded();
         ++$this->statistics->created;
         $this->statistics->createTime->record(monotonic() - $began);
         $this->store->add($entry);
@@ -203,7 +203,7 @@ final class Connector
     {
         $this->budget?->release();
         ++$this->statistics->failedConnects;
-        $this->circuit->failed($error, monotonic());
+        $this->backoff->failed($error, monotonic());
         $this->reporter->report('warning', 'connect', "could not connect: {$error->getMessage()}", ['exception' => $error]);
     }
 

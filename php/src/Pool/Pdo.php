@@ -23,7 +23,7 @@ if (!\class_exists(\PDO::class, false)) {
 final class Pdo extends \PDO
 {
     private readonly Pool $pool;
-    private readonly Loans $loans;
+    private readonly Leases $leases;
 
     /** @var array<int, mixed> attributes that every connection gets */
     private array $attributes = [];
@@ -76,7 +76,7 @@ final class Pdo extends \PDO
             }
         };
         $this->pool = new Pool(...$pool);
-        $this->loans = $this->pool->loans();
+        $this->leases = $this->pool->leases();
     }
 
     /**
@@ -146,13 +146,13 @@ final class Pdo extends \PDO
     /** The current task's connection; the first call borrows it. */
     private function entry(): Entry
     {
-        $entry = $this->loans->ofTask();
+        $entry = $this->leases->ofTask();
         if ($entry->doomed === 'broken') {
             $set = [];
             foreach ($entry->attributes as $attribute => $before) {
                 $set[$attribute] = self::attributeOf($entry->connection, $attribute);
             }
-            $entry = $this->loans->renewed($entry);
+            $entry = $this->leases->renewed($entry);
             if ($entry->doomed === 'broken') {
                 // Not for PDO to say: after an interrupted question libpq takes the answer to that for the answer to the next.
                 throw new \PDOException('the connection broke, and with it what this task had begun on it (a transaction, or settings of the session); '
@@ -211,7 +211,7 @@ final class Pdo extends \PDO
     /** The connection for a statement, which may change the state of its session. */
     private function entryFor(string $sql): Entry
     {
-        $entry = $this->loans->ofTask();
+        $entry = $this->leases->ofTask();
         if (!$entry->watched || $entry->doomed === 'broken') {
             $entry = $this->entry();
         }

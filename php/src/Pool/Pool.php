@@ -30,11 +30,11 @@ final class Pool
     private readonly string $name;
     private readonly Store $store;
     private readonly Statistics $statistics;
-    private readonly Circuit $circuit;
+    private readonly ConnectBackoff $backoff;
     private readonly Reporter $reporter;
     private Connector $connector;
-    private Upkeep $upkeep;
-    private readonly Loans $loans;
+    private Maintenance $maintenance;
+    private readonly Leases $leases;
     private \Closure $factory;
 
     /** The process that the connections belong to. */
@@ -111,9 +111,9 @@ final class Pool
         $this->name = $name ?? Pools::nextName();
         $this->store = new Store();
         $this->statistics = new Statistics($this->store);
-        $this->circuit = new Circuit();
+        $this->backoff = new ConnectBackoff();
         $this->reporter = new Reporter($this->name, $logger);
-        $this->loans = new Loans(
+        $this->leases = new Leases(
             $this->name, $this->options, $this->store, $this->statistics, $this->reporter, $this->prepare(...), $this->destroy(...),
         );
         Pools::add($this);
@@ -157,7 +157,7 @@ final class Pool
     /** Whether $error shows that the connection is of no more use. */
     private function broke(object $connection, \Throwable $error): bool
     {
-        return Internal\isInterrupted($connection, Internal\Scope::id())
+        return Internal\isInterrupted($connection, Internal\EffectiveTask::id())
             || (!self::interrupted($error) && $this->connector->driver()->isBroken($error));
     }
 
@@ -180,19 +180,19 @@ final class Pool
      */
     public function borrow(?float $timeout = null): object
     {
-        return $this->loans->borrow($timeout)->connection;
+        return $this->leases->borrow($timeout)->connection;
     }
 
     /** @internal for `Pdo` and `Redis`: the connection of the current task, null if it has none */
     public function current(): ?Entry
     {
-        return $this->loans->current();
+        return $this->leases->current();
     }
 
     /** @internal for `Pdo` and `Redis`: the loans of this pool */
-    public function loans(): Loans
+    public function leases(): Leases
     {
-        return $this->loans;
+        return $this->leases;
     }
 
     /**
@@ -203,7 +203,7 @@ final class Pool
      */
     public function giveBack(object $connection): void
     {
-        $this->loans->giveBack($connection);
+        $this->leases->giveBack($connection);
     }
 
     /** The connection must not be lent again, because it misbehaved: it is closed when it comes back. */
@@ -234,9 +234,9 @@ final class Pool
     private function destroy(Entry $entry, string $reason): void
     {
         $this->statistics->countDestroyed($reason);
-        $this->loans->forget($entry);
+        $this->leases->forget($entry);
         $this->store->remove($entry, $this->connector->driver($entry->connection));
-        if ($this->loans->process !== 0 && Internal\taskId() !== 0) {
+        if ($this->leases->process !== 0 && Internal\taskId() !== 0) {
             $this->connector->ensure();
         }
     }
@@ -248,12 +248,12 @@ final class Pool
         if ($this->builtIn !== $process) {
             $this->build($process);
         }
-        if ($this->loans->process !== $process && Internal\taskId() !== 0 && !$this->store->closed) {
-            $this->loans->process = $process;
+        if ($this->leases->process !== $process && Internal\taskId() !== 0 && !$this->store->closed) {
+            $this->leases->process = $process;
             // What was borrowed at boot comes back when the first task runs.
-            $this->loans->takeBackOf(0);
+            $this->leases->takeBackOf(0);
             $this->connector->ensure();
-            $this->upkeep->start();
+            $this->maintenance->start();
         }
     }
 
@@ -265,28 +265,28 @@ final class Pool
         $this->builtIn = $process;
         $budget = $this->store->budget = $this->options->total === null ? null : new Budget($this->name, $this->options->total);
         $this->connector = new Connector(
-            $this->name, $this->factory, $this->options, $this->store, $this->statistics, $this->circuit, $budget, $this->reporter,
+            $this->name, $this->factory, $this->options, $this->store, $this->statistics, $this->backoff, $budget, $this->reporter,
             $this->connected(...),
         );
         $destroy = $this->destroy(...);
         $settle = $this->settle(...);
-        $this->upkeep = new Upkeep(
+        $this->maintenance = new Maintenance(
             $this->options, $this->store, $this->connector, $this->statistics, $budget, $this->reporter, $destroy, $settle,
         );
         $check = new Check($this->options, $this->store, $this->connector, $this->statistics, $this->reporter, $destroy, $settle);
         $reset = new Reset($this->options, $this->connector, $this->statistics, $this->reporter, $destroy, $settle);
-        $supply = new Supply($this->name, $this->options, $this->store, $this->connector, $check, $this->circuit, $this->statistics, $settle);
-        $cancel = new QueryCancel($this->factory, $this->options, $this->store, $this->connector, $this->circuit, $budget, $this->reporter, $settle);
-        $this->loans->begin($supply, $reset, $check, $cancel);
+        $acquirer = new Acquirer($this->name, $this->options, $this->store, $this->connector, $check, $this->backoff, $this->statistics, $settle);
+        $cancel = new QueryCancel($this->factory, $this->options, $this->store, $this->connector, $this->backoff, $budget, $this->reporter, $settle);
+        $this->leases->begin($acquirer, $reset, $check, $cancel);
     }
 
     private function connected(Entry $entry): void
     {
-        $this->loans->learn($this->connector->driver());
+        $this->leases->learn($this->connector->driver());
         $this->settle($entry);
         if (!$this->store->closed) {
-            $this->upkeep->successorCame();
-            $this->upkeep->start();
+            $this->maintenance->successorCame();
+            $this->maintenance->start();
         }
     }
 
@@ -316,15 +316,15 @@ final class Pool
     public function pause(): void
     {
         $this->store->open = false;
-        $this->loans->serve(false);
+        $this->leases->serve(false);
     }
 
     public function resume(): void
     {
         $this->store->open = true;
-        $this->loans->serve(true);
+        $this->leases->serve(true);
         $this->store->serveAll();
-        if (Internal\taskId() !== 0 && $this->loans->process !== 0) {
+        if (Internal\taskId() !== 0 && $this->leases->process !== 0) {
             $this->connector->ensure();
         }
     }
@@ -354,7 +354,7 @@ final class Pool
         $this->store->failWaiters(new PoolClosed("pool \"$this->name\" was closed"));
         if ($this->builtIn !== 0) {
             $this->connector->stop();
-            $this->upkeep->stop();
+            $this->maintenance->stop();
         }
         foreach ($this->store->entries as $entry) {
             $this->doom($entry, 'closed');
@@ -372,7 +372,7 @@ final class Pool
     {
         if (!$this->store->closed) {
             $this->close();
-            $this->loans->takeBackAll();
+            $this->leases->takeBackAll();
         }
     }
 
@@ -398,9 +398,9 @@ final class Pool
      */
     public function taskBroke(int $task, int $owner): void
     {
-        $this->loans->breakAll($owner);
+        $this->leases->breakAll($owner);
         if ($owner === $task) {
-            $this->loans->takeBackOf($task);
+            $this->leases->takeBackOf($task);
         }
     }
 
@@ -415,7 +415,7 @@ final class Pool
             'size' => $this->options->size,
             'minimum_idle' => $this->options->minimumIdle,
             'budget' => $this->options->total,
-            'leases' => $this->loans->toArray(self::MOST_LEASES),
+            'leases' => $this->leases->toArray(self::MOST_LEASES),
         ] + $this->statistics->report();
     }
 
@@ -441,7 +441,7 @@ final class Pool
         $driver = $this->connector->driver();
         if ($driver instanceof PdoDriver && !$driver->resetsAlways) {
             $driver->resetsAlways = true;
-            $this->loans->learn($driver);
+            $this->leases->learn($driver);
         }
     }
 

@@ -54,7 +54,7 @@ final class Pools
     public static function taskInterrupted(int $task): void
     {
         foreach (self::all() as $pool) {
-            $pool->loans()->interrupt($task);
+            $pool->leases()->interrupt($task);
         }
     }
 

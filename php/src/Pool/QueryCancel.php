@@ -32,7 +32,7 @@ final class QueryCancel
         private readonly Options $options,
         private readonly Store $store,
         private readonly Connector $connector,
-        private readonly Circuit $circuit,
+        private readonly ConnectBackoff $backoff,
         private readonly ?Budget $budget,
         private readonly Reporter $reporter,
         private readonly \Closure $settle,
@@ -42,7 +42,7 @@ final class QueryCancel
     /** Returns at once. */
     public function start(Entry $entry): void
     {
-        if ($entry->session === 0 || $entry->cancelled || $this->circuit->isOpen() || Internal\taskId() === 0 || $this->isAnswered($entry)) {
+        if ($entry->session === 0 || $entry->cancelled || $this->backoff->isOpen() || Internal\taskId() === 0 || $this->isAnswered($entry)) {
             return;
         }
         $entry->cancelled = true;

@@ -203,9 +203,9 @@ trait RedisForwarding
 
     private function entry(): Entry
     {
-        $entry = $this->pool()->loans()->ofTask();
+        $entry = $this->pool()->leases()->ofTask();
         if ($entry->doomed === 'broken') {
-            $entry = $this->pool->loans()->renewed($entry);
+            $entry = $this->pool->leases()->renewed($entry);
         }
         $entry->watched = true;
 

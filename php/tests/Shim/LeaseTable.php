@@ -12,7 +12,7 @@ use Hearth\Tests\Shim\Loop;
 final class LeaseTable
 {
     /** @var array<int, list<Entry>> by task */
-    private array $loans = [];
+    private array $leases = [];
 
     /** @var array<int, true> tasks at whose end their loans come back */
     private array $watched = [];
@@ -32,23 +32,23 @@ final class LeaseTable
 
     public function current(): ?Entry
     {
-        return $this->binds && $this->process === processId() ? $this->of(Scope::id()) : null;
+        return $this->binds && $this->process === processId() ? $this->of(EffectiveTask::id()) : null;
     }
 
     public function has(Entry $entry): bool
     {
-        return \in_array($entry, $this->loans[Scope::id()] ?? [], true);
+        return \in_array($entry, $this->leases[EffectiveTask::id()] ?? [], true);
     }
 
     public function of(int $task): ?Entry
     {
-        return $this->loans[$task][0] ?? null;
+        return $this->leases[$task][0] ?? null;
     }
 
     public function lend(Entry $entry, float $since, ?float $now = null): void
     {
-        $task = $entry->owner = Scope::id();
-        $this->loans[$task][] = $entry;
+        $task = $entry->owner = EffectiveTask::id();
+        $this->leases[$task][] = $entry;
         if ($task !== 0 && !isset($this->watched[$task])) {
             $this->watched[$task] = true;
             Loop::current()->onTaskEnd($task, $this->taskEnded(...));
@@ -61,7 +61,7 @@ final class LeaseTable
 
     public function takeBack(Entry $entry): bool
     {
-        $this->loans[$entry->owner] = \array_values(\array_filter($this->loans[$entry->owner], static fn (Entry $other) => $other !== $entry));
+        $this->leases[$entry->owner] = \array_values(\array_filter($this->leases[$entry->owner], static fn (Entry $other) => $other !== $entry));
         $entry->usedAt = monotonic();
         $this->useTime->record($entry->usedAt - $entry->borrowedAt);
         ++$entry->lease;
@@ -75,13 +75,13 @@ final class LeaseTable
         while ($this->autoReturn && ($entry = $this->of($task)) !== null) {
             ($this->returned)($entry, $this->takeBack($entry));
         }
-        unset($this->loans[$task], $this->watched[$task]);
+        unset($this->leases[$task], $this->watched[$task]);
     }
 
     public function begin(): void
     {
         $this->process = processId();
-        $this->loans = $this->watched = [];
+        $this->leases = $this->watched = [];
     }
 
     public function forget(Entry $entry): void

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Tests\Unit;
 
 use Hearth\CancelledError;
-use Hearth\Internal\Scope;
+use Hearth\Internal\EffectiveTask;
 use Hearth\Tests\TestCase;
 use Hearth\TimeoutError;
 
@@ -206,9 +206,9 @@ final class TasksTest extends TestCase
     public function testTimeoutRunsAsPartOfItsCaller(): void
     {
         $this->inTask(function (): void {
-            $me = Scope::id();
-            self::assertSame([$me, $me], timeout(1.0, fn () => [Scope::id(), timeout(1.0, fn () => Scope::id())]));
-            self::assertNotSame($me, async(fn () => Scope::id())->await());
+            $me = EffectiveTask::id();
+            self::assertSame([$me, $me], timeout(1.0, fn () => [EffectiveTask::id(), timeout(1.0, fn () => EffectiveTask::id())]));
+            self::assertNotSame($me, async(fn () => EffectiveTask::id())->await());
         });
     }
 

@@ -9,7 +9,7 @@ namespace Hearth\Pool;
  *
  * @internal
  */
-final class Circuit
+final class ConnectBackoff
 {
     private const FIRST = 0.05;
     private const LONGEST = 5.0;

@@ -13,7 +13,7 @@ use function Hearth\Internal\monotonic;
  *
  * @internal
  */
-final class Supply
+final class Acquirer
 {
     /** A connection was handed to a waiter that was cancelled at the same moment. */
     private readonly \Closure $passOn;
@@ -25,7 +25,7 @@ final class Supply
         private readonly Store $store,
         private readonly Connector $connector,
         private readonly Check $check,
-        private readonly Circuit $circuit,
+        private readonly ConnectBackoff $backoff,
         private readonly Statistics $statistics,
         private readonly \Closure $settle,
     ) {
@@ -111,7 +111,7 @@ final class Supply
     private function tooLate(float $timeout): never
     {
         ++$this->statistics->timeouts;
-        $cause = $this->circuit->cause();
+        $cause = $this->backoff->cause();
         $why = $cause !== null && $this->store->entries === [] ? "the database cannot be reached; waited $timeout s"
             : "no connection came free within $timeout s" . ($this->store->open ? '' : ', because the pool is paused');
         throw BorrowTimeout::of($this->name, $why, $this->statistics, $cause);
@@ -140,7 +140,7 @@ final class Supply
             throw new PoolClosed("pool \"$this->name\" is closed");
         }
         if ($this->options->maxWaiters !== null && $this->store->waiters->count() >= $this->options->maxWaiters) {
-            throw BorrowTimeout::of($this->name, "as many wait as may (maxWaiters = {$this->options->maxWaiters})", $this->statistics, $this->circuit->cause());
+            throw BorrowTimeout::of($this->name, "as many wait as may (maxWaiters = {$this->options->maxWaiters})", $this->statistics, $this->backoff->cause());
         }
     }
 }

@@ -16,7 +16,7 @@ use function Hearth\Internal\monotonic;
  *
  * @internal
  */
-final class Upkeep
+final class Maintenance
 {
     private ?int $timer = null;
 

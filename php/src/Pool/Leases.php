@@ -6,7 +6,7 @@ namespace Hearth\Pool;
 
 use Hearth\Internal;
 use Hearth\Internal\LeaseTable;
-use Hearth\Internal\Scope;
+use Hearth\Internal\EffectiveTask;
 
 use function Hearth\Internal\monotonic;
 
@@ -15,7 +15,7 @@ use function Hearth\Internal\monotonic;
  *
  * @internal
  */
-final class Loans
+final class Leases
 {
     /** The process in which tasks borrow; 0 = none has yet. */
     public int $process = 0;
@@ -40,7 +40,7 @@ final class Loans
     /** @var \WeakMap<object, int> connections that broke in the hands of a task and were replaced, with that task */
     private readonly \WeakMap $replaced;
 
-    private Supply $supply;
+    private Acquirer $acquirer;
     private Reset $reset;
     private Check $check;
     private QueryCancel $cancel;
@@ -71,11 +71,11 @@ final class Loans
     }
 
     /** What they stand on in this process. What was lent in another is not known here. */
-    public function begin(Supply $supply, Reset $reset, Check $check, QueryCancel $cancel): void
+    public function begin(Acquirer $acquirer, Reset $reset, Check $check, QueryCancel $cancel): void
     {
         $this->cancel = $cancel;
         $this->check = $check;
-        $this->supply = $supply;
+        $this->acquirer = $acquirer;
         $this->reset = $reset;
         $this->leaseTable->begin();
     }
@@ -162,7 +162,7 @@ final class Loans
             $entry = \array_pop($store->idle);
             $this->leaseTable->lend($entry, $now, $now);
         } else {
-            $entry = $this->supply->take($timeout, $now);
+            $entry = $this->acquirer->take($timeout, $now);
             $this->leaseTable->lend($entry, $now);
         }
         if ($this->traces) {
@@ -188,7 +188,7 @@ final class Loans
                 return;
             }
             ++$this->statistics->staleReturns;
-            throw new NotBorrowed($this->whyNotBorrowed($this->store->find($connection), Scope::id()));
+            throw new NotBorrowed($this->whyNotBorrowed($this->store->find($connection), EffectiveTask::id()));
         }
         if (--$entry->depth === 0) {
             $this->takeBack($entry);
@@ -217,7 +217,7 @@ final class Loans
     /** Whether it broke in the hands of this task, which has had another since. */
     private function isReplaced(object $connection): bool
     {
-        return isset($this->replaced[$connection]) && $this->replaced[$connection] === Scope::id();
+        return isset($this->replaced[$connection]) && $this->replaced[$connection] === EffectiveTask::id();
     }
 
     /** All that is lent comes back. */
@@ -345,7 +345,7 @@ final class Loans
             'task' => $entry->owner,
             'request' => Internal\requestOf($entry->owner),
             'seconds' => $now - $entry->borrowedAt,
-            'place' => $entry->trace === null ? null : Upkeep::place($entry->trace),
+            'place' => $entry->trace === null ? null : Maintenance::place($entry->trace),
         ], \array_slice($out, 0, $most));
     }
 }

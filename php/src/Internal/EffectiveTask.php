@@ -12,7 +12,7 @@ namespace Hearth\Internal;
  *
  * @internal
  */
-final class Scope
+final class EffectiveTask
 {
     public static function id(): int
     {

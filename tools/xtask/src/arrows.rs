@@ -81,13 +81,18 @@ fn drawn(metadata: &Value) -> Arrows {
         .collect()
 }
 
-/// What the manifests under `crates/` say; dependencies of tests only are no arrows.
+/// Whether a manifest is one of the server's or the laboratory's.
+fn is_ours(manifest: &str) -> bool {
+    manifest.contains("/crates/") || manifest.contains("/lab/")
+}
+
+/// What the manifests under `crates/` and `lab/` say; dependencies of tests only are no arrows.
 fn actual(metadata: &Value) -> Arrows {
     let packages: Vec<&Value> = metadata["packages"]
         .as_array()
         .into_iter()
         .flatten()
-        .filter(|package| text(&package["manifest_path"]).contains("/crates/"))
+        .filter(|package| is_ours(&text(&package["manifest_path"])))
         .collect();
     let ours: BTreeSet<String> = packages
         .iter()

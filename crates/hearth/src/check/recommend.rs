@@ -3,22 +3,22 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use crate::evidence::{Evidence, Found, Trait};
+use crate::check::scan::{CodeSmell, Found, Scan};
 
 /// A way to run an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum RunMode {
     Classic,
     OneAtATime,
     Concurrent,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for RunMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Way::Classic => "classic: nothing survives a request, as under php-fpm",
-            Way::OneAtATime => "resident, one request at a time",
-            Way::Concurrent => "resident, many requests at once",
+            RunMode::Classic => "classic: nothing survives a request, as under php-fpm",
+            RunMode::OneAtATime => "resident, one request at a time",
+            RunMode::Concurrent => "resident, many requests at once",
         })
     }
 }
@@ -26,7 +26,7 @@ impl fmt::Display for Way {
 /// What is recommended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Advice {
-    pub(crate) way: Way,
+    pub(crate) way: RunMode,
     /// The command.
     command: String,
     /// A script to write first, and its text.
@@ -55,16 +55,16 @@ const SYMFONY: (&str, &str) = (
 );
 
 /// For a script that booted as a resident app: `handler` is what it returned, as the zygote says.
-pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Evidence) -> Advice {
+pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Scan) -> Advice {
     let name = name(app);
     let mut because = vec![format!("{name} is {what}", what = returned(handler, what))];
     because.extend(frameworks(evidence));
     let wraps = handler == "callable" && because.len() > 1;
-    let persistent = evidence.code.get(&Trait::Persistent);
+    let persistent = evidence.code.get(&CodeSmell::Persistent);
     let way = if handler == "callable" && !wraps && persistent.is_none() {
-        Way::Concurrent
+        RunMode::Concurrent
     } else {
-        Way::OneAtATime
+        RunMode::OneAtATime
     };
     match handler {
         "laravel" => because.push("its container, facades and guards hold the request that is being answered; Hearth resets them after each response, as Laravel Octane does".into()),
@@ -74,14 +74,14 @@ pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Eviden
         _ if wraps => because.push("the handler is a function, but behind it is a framework that keeps the current request".into()),
         _ => {}
     }
-    if let (Way::OneAtATime, "callable", Some(found)) = (way, handler, persistent) {
+    if let (RunMode::OneAtATime, "callable", Some(found)) = (way, handler, persistent) {
         because.push(format!(
             "{} opens a persistent connection, which two requests cannot share",
             found.place
         ));
     }
     let flag = match (way, handler) {
-        (Way::OneAtATime, "callable") => " --concurrency 1",
+        (RunMode::OneAtATime, "callable") => " --concurrency 1",
         _ => "",
     };
     Advice {
@@ -94,7 +94,7 @@ pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Eviden
 }
 
 /// For a folder, or a script that returns no handler.
-pub(crate) fn of_site(app: &Path, evidence: &Evidence) -> Advice {
+pub(crate) fn of_site(app: &Path, evidence: &Scan) -> Advice {
     let root = evidence.root.display();
     if evidence.has("wp-load.php") || evidence.has("wp-settings.php") {
         let reason =
@@ -103,23 +103,23 @@ pub(crate) fn of_site(app: &Path, evidence: &Evidence) -> Advice {
     }
     if let Some(script) = evidence.worker_script.as_ref().filter(|_| app.is_dir()) {
         return Advice {
-            way: Way::OneAtATime,
+            way: RunMode::OneAtATime,
             command: format!("hearth serve {root}/{}", script.display()),
             script: None,
             because: vec![format!(
                 "{} has a loop on frankenphp_handle_request(), which runs here unchanged",
                 script.display()
             )],
-            look_at: look_at(evidence, Way::OneAtATime),
+            look_at: look_at(evidence, RunMode::OneAtATime),
         };
     }
     let mut because: Vec<String> = frameworks(evidence).collect();
     let resident = |command: String, script, because| Advice {
-        way: Way::OneAtATime,
+        way: RunMode::OneAtATime,
         command,
         script,
         because,
-        look_at: look_at(evidence, Way::OneAtATime),
+        look_at: look_at(evidence, RunMode::OneAtATime),
     };
     if evidence.has("artisan") && evidence.has("bootstrap/app.php") {
         because.push("artisan and bootstrap/app.php are there: a Laravel app, which Hearth keeps warm and resets after each response".into());
@@ -152,7 +152,7 @@ pub(crate) fn of_site(app: &Path, evidence: &Evidence) -> Advice {
     classic(app, because, evidence)
 }
 
-fn classic(app: &Path, mut because: Vec<String>, evidence: &Evidence) -> Advice {
+fn classic(app: &Path, mut because: Vec<String>, evidence: &Scan) -> Advice {
     if app.is_file() {
         because.push(format!(
             "{} returns no handler: it answers one request and ends",
@@ -161,14 +161,14 @@ fn classic(app: &Path, mut because: Vec<String>, evidence: &Evidence) -> Advice 
     } else if because.is_empty() {
         because.push("nothing in it says that it can stay in memory: no framework that Hearth knows, no script that returns a handler".into());
     }
-    if let Some(found) = evidence.code.get(&Trait::Exit) {
+    if let Some(found) = evidence.code.get(&CodeSmell::Exit) {
         because.push(format!(
             "it ends requests with exit(), first in {}{}",
             found.place,
             more(found)
         ));
     }
-    if let Some(found) = evidence.code.get(&Trait::Global) {
+    if let Some(found) = evidence.code.get(&CodeSmell::Global) {
         because.push(format!(
             "it keeps things in globals, first in {}{}",
             found.place,
@@ -177,7 +177,7 @@ fn classic(app: &Path, mut because: Vec<String>, evidence: &Evidence) -> Advice 
     }
     let mode = if app.is_file() { " --mode classic" } else { "" };
     Advice {
-        way: Way::Classic,
+        way: RunMode::Classic,
         command: format!("hearth serve {}{mode}", app.display()),
         script: None,
         because,
@@ -199,7 +199,7 @@ fn name(path: &Path) -> String {
         .into_owned()
 }
 
-fn frameworks(evidence: &Evidence) -> impl Iterator<Item = String> {
+fn frameworks(evidence: &Scan) -> impl Iterator<Item = String> {
     FRAMEWORKS.iter().filter_map(|(package, called)| {
         let version = evidence.package(package)?;
         Some(format!(
@@ -217,9 +217,9 @@ fn more(found: &Found) -> String {
 }
 
 /// What to read before many requests run at once, or because one at a time finds it too.
-fn look_at(evidence: &Evidence, way: Way) -> Vec<String> {
-    let all = way == Way::Concurrent;
-    let say = |kind: Trait, what: &str| {
+fn look_at(evidence: &Scan, way: RunMode) -> Vec<String> {
+    let all = way == RunMode::Concurrent;
+    let say = |kind: CodeSmell, what: &str| {
         let found = evidence.code.get(&kind)?;
         Some(format!(
             "{}: {what}{}\n      {}",
@@ -230,18 +230,18 @@ fn look_at(evidence: &Evidence, way: Way) -> Vec<String> {
     };
     [
         say(
-            Trait::StaticProperty,
+            CodeSmell::StaticProperty,
             "a static property: what a request puts there, the next one finds",
         ),
-        say(Trait::StaticVariable, "a static variable: likewise"),
-        say(Trait::Global, "a global variable: likewise"),
+        say(CodeSmell::StaticVariable, "a static variable: likewise"),
+        say(CodeSmell::Global, "a global variable: likewise"),
         say(
-            Trait::Exit,
+            CodeSmell::Exit,
             "exit() ends this request only; what was to be done after it is not done",
         )
         .filter(|_| !all),
         say(
-            Trait::Persistent,
+            CodeSmell::Persistent,
             "a persistent connection: with more than one request at once it is refused",
         )
         .filter(|_| !all),
@@ -276,15 +276,15 @@ mod tests {
 
     use super::*;
 
-    fn with(packages: &[(&str, &str)]) -> Evidence {
-        Evidence {
+    fn with(packages: &[(&str, &str)]) -> Scan {
+        Scan {
             root: PathBuf::from("/srv/app"),
             packages: packages
                 .iter()
                 .map(|(name, version)| ((*name).to_owned(), (*version).to_owned()))
                 .collect(),
             named_in: "composer.lock",
-            ..Evidence::default()
+            ..Scan::default()
         }
     }
 
@@ -317,12 +317,14 @@ mod tests {
         let advice = of_script(Path::new("app.php"), "callable", "a handler", &wraps);
         assert_eq!(
             (advice.way, advice.command.as_str()),
-            (Way::OneAtATime, "hearth serve app.php --concurrency 1")
+            (RunMode::OneAtATime, "hearth serve app.php --concurrency 1")
         );
         let mut shares = with(&[]);
-        shares.code.insert(Trait::Persistent, found("src/Db.php:3"));
+        shares
+            .code
+            .insert(CodeSmell::Persistent, found("src/Db.php:3"));
         let advice = of_script(Path::new("app.php"), "callable", "a handler", &shares);
-        assert_eq!(advice.way, Way::OneAtATime);
+        assert_eq!(advice.way, RunMode::OneAtATime);
         assert!(
             advice
                 .to_string()
@@ -336,7 +338,7 @@ mod tests {
             let advice = of_script(Path::new("app.php"), kind, "it", &with(&[]));
             assert_eq!(
                 (advice.way, advice.command.as_str()),
-                (Way::OneAtATime, "hearth serve app.php"),
+                (RunMode::OneAtATime, "hearth serve app.php"),
                 "{kind}"
             );
         }
@@ -347,7 +349,7 @@ mod tests {
         let mut evidence = with(&[]);
         evidence
             .code
-            .insert(Trait::StaticProperty, found("src/A.php:7"));
+            .insert(CodeSmell::StaticProperty, found("src/A.php:7"));
         let text = of_script(Path::new("app.php"), "callable", "it", &evidence).to_string();
         assert!(
             text.contains("look at:\n  - src/A.php:7: a static property"),
@@ -359,9 +361,9 @@ mod tests {
     #[test]
     fn a_folder_that_nobody_knows_is_classic() {
         let dir = tempfile::tempdir().unwrap();
-        let evidence = Evidence::of(dir.path());
+        let evidence = Scan::of(dir.path());
         let advice = of_site(dir.path(), &evidence);
-        assert_eq!(advice.way, Way::Classic);
+        assert_eq!(advice.way, RunMode::Classic);
         assert_eq!(
             advice.command,
             format!("hearth serve {}", dir.path().display())
@@ -374,8 +376,8 @@ mod tests {
         std::fs::write(dir.path().join("artisan"), "").unwrap();
         std::fs::create_dir(dir.path().join("bootstrap")).unwrap();
         std::fs::write(dir.path().join("bootstrap/app.php"), "<?php").unwrap();
-        let advice = of_site(dir.path(), &Evidence::of(dir.path()));
-        assert_eq!(advice.way, Way::OneAtATime);
+        let advice = of_site(dir.path(), &Scan::of(dir.path()));
+        assert_eq!(advice.way, RunMode::OneAtATime);
         assert!(
             advice
                 .to_string()

@@ -12,9 +12,9 @@ use clap::ArgMatches;
 use config::{Raw, Settings, Source};
 use supervisor::{BootFailure, Error, Program};
 
-use crate::advice;
+use crate::check::recommend;
+use crate::check::scan::Scan;
 use crate::client::print;
-use crate::evidence::Evidence;
 use crate::fail;
 
 /// What was said on the command line, in the environment and in the file; and where we are.
@@ -53,10 +53,10 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
             let cold = booted.cold.as_ref().map_or(String::new(), |why| {
                 format!("; each worker boots it for itself: {why}")
             });
-            let evidence = Evidence::of(&settings.app);
+            let evidence = Scan::of(&settings.app);
             let advice = match booted.described() {
-                Some(what) => advice::of_script(&settings.app, &booted.handler, what, &evidence),
-                None => advice::of_site(&settings.app, &evidence),
+                Some(what) => recommend::of_script(&settings.app, &booted.handler, what, &evidence),
+                None => recommend::of_site(&settings.app, &evidence),
             };
             print(&format!(
                 "ok: {} boots on PHP {}{cold}\n{advice}",
@@ -68,7 +68,7 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
             let code = fail(1, &e);
             // No mistake in the script: it is one of a classic site.
             if let Error::Boot(BootFailure::NoHandler(_)) = e {
-                let advice = advice::of_site(&settings.app, &Evidence::of(&settings.app));
+                let advice = recommend::of_site(&settings.app, &Scan::of(&settings.app));
                 eprint!("{advice}");
             }
             code

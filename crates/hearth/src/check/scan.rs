@@ -24,7 +24,7 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// Something in the code that matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Trait {
+pub(crate) enum CodeSmell {
     StaticProperty,
     StaticVariable,
     Global,
@@ -42,25 +42,25 @@ pub(crate) struct Found {
 
 /// All that was found.
 #[derive(Debug, Default)]
-pub(crate) struct Evidence {
+pub(crate) struct Scan {
     /// The project's folder.
     pub(crate) root: PathBuf,
     /// Composer's packages and their versions.
     pub(crate) packages: BTreeMap<String, String>,
     /// The file that named them, relative to the root.
     pub(crate) named_in: &'static str,
-    pub(crate) code: BTreeMap<Trait, Found>,
+    pub(crate) code: BTreeMap<CodeSmell, Found>,
     /// A script with a loop on frankenphp_handle_request(), relative to the root.
     pub(crate) worker_script: Option<PathBuf>,
 }
 
-impl Evidence {
+impl Scan {
     /// Read what belongs to `app`, a script or a folder.
-    pub(crate) fn of(app: &Path) -> Evidence {
+    pub(crate) fn of(app: &Path) -> Scan {
         let root = project(app);
-        let mut evidence = Evidence {
+        let mut evidence = Scan {
             root: root.clone(),
-            ..Evidence::default()
+            ..Scan::default()
         };
         evidence.read_packages();
         let mut files = Vec::new();
@@ -193,7 +193,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// What a line of code shows.
-fn traits(line: &str) -> Vec<Trait> {
+fn traits(line: &str) -> Vec<CodeSmell> {
     let mut found = Vec::new();
     let words: Vec<&str> = line.split_whitespace().collect();
     if let Some(at) = words.iter().position(|word| *word == "static") {
@@ -205,24 +205,24 @@ fn traits(line: &str) -> Vec<Trait> {
             .take(2)
             .any(|word| word.starts_with('$'));
         if is_named && is_property {
-            found.push(Trait::StaticProperty);
+            found.push(CodeSmell::StaticProperty);
         } else if is_named && before.is_empty() {
             let is_variable = words.get(1).is_some_and(|word| word.starts_with('$'));
             found.push(if is_variable {
-                Trait::StaticVariable
+                CodeSmell::StaticVariable
             } else {
-                Trait::StaticProperty
+                CodeSmell::StaticProperty
             });
         }
     }
     if words.first() == Some(&"global") && words.get(1).is_some_and(|word| word.starts_with('$')) {
-        found.push(Trait::Global);
+        found.push(CodeSmell::Global);
     }
     if ["ATTR_PERSISTENT", "pconnect(", "pfsockopen("]
         .iter()
         .any(|call| line.contains(call))
     {
-        found.push(Trait::Persistent);
+        found.push(CodeSmell::Persistent);
     }
     let leaves = |word: &str| {
         ["exit", "die"].iter().any(|leave| {
@@ -231,7 +231,7 @@ fn traits(line: &str) -> Vec<Trait> {
         })
     };
     if words.iter().any(|word| leaves(word)) {
-        found.push(Trait::Exit);
+        found.push(CodeSmell::Exit);
     }
     found
 }
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn lines_that_keep_state() {
-        use Trait::*;
+        use CodeSmell::*;
         for (line, expected) in [
             ("private static array $items = [];", vec![StaticProperty]),
             (
@@ -285,12 +285,12 @@ mod tests {
         );
         write("vendor/x/y.php", "<?php\nglobal $x;\n");
         write("src/A.php", "<?php\nexit;\n");
-        let evidence = Evidence::of(&dir.path().join("public"));
+        let evidence = Scan::of(&dir.path().join("public"));
         assert_eq!(evidence.root, dir.path());
         assert_eq!(evidence.package("slim/slim"), Some("4.12.0"));
         assert_eq!(evidence.worker_script, Some("public/index.php".into()));
-        let exit = &evidence.code[&Trait::Exit];
+        let exit = &evidence.code[&CodeSmell::Exit];
         assert_eq!((exit.place.as_str(), exit.count), ("public/index.php:5", 2));
-        assert!(!evidence.code.contains_key(&Trait::Global));
+        assert!(!evidence.code.contains_key(&CodeSmell::Global));
     }
 }

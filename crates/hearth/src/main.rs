@@ -3,10 +3,10 @@
 //! Exit codes: 0 done, 1 it ran and failed, 2 wrong usage or configuration.
 #![forbid(unsafe_code)]
 
-mod advice;
 mod arguments;
+mod check;
 mod client;
-mod evidence;
+
 mod serve;
 
 use std::ffi::OsString;

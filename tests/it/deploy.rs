@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use testkit::{Server, kill};
 
-use crate::load::under_load;
+use crate::support::traffic::under_load;
 use crate::support::{eventually, ok};
 
 /// A release whose two scripts name it; a page made of both tells a mixture.

@@ -7,8 +7,8 @@ use std::process::Command;
 use testkit::Server;
 use testkit::service::{MariaDb, Peer, Postgres};
 
+use crate::support::user_agent::Visitor;
 use crate::support::{example, hearth, ok};
-use crate::visitor::Visitor;
 
 fn readme(name: &str) -> String {
     example("README.md", name)

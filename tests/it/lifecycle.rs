@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use testkit::{Server, ServerBuilder};
 
-use crate::load::under_load;
+use crate::support::traffic::under_load;
 use crate::support::{
     PATIENCE, UNTIL_GO, eventually, hearth, let_go, ok, one_of_three, one_worker, until_handled,
 };

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod as_php_fpm;
+mod balancing;
 mod boot;
 mod classic;
 mod classic_site;
@@ -17,12 +18,12 @@ mod front;
 mod guides;
 mod hooks;
 mod http;
+mod idle_cpu;
 mod input;
 mod isolation;
 mod library;
 mod lifecycle;
 mod limits;
-mod load;
 mod locks;
 mod opcache;
 mod parity;
@@ -43,8 +44,6 @@ mod shared_connections;
 mod sites;
 mod sites_guide;
 mod soap;
-mod spin;
-mod spread;
 mod state;
 mod state_check;
 mod superglobals;
@@ -53,4 +52,3 @@ mod support;
 mod two_tasks;
 mod uploads;
 mod user_ini;
-mod visitor;

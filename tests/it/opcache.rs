@@ -2,7 +2,7 @@
 
 use testkit::{Server, ServerBuilder};
 
-use crate::load::{Done, meanwhile};
+use crate::support::traffic::{Done, meanwhile};
 use crate::support::{at_once, eventually, ok, same};
 
 /// Clears the cache, or says how often that has happened.

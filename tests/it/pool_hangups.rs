@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use testkit::Server;
 use testkit::service::{MariaDb, Postgres};
 
-use crate::load::{self, Done};
+use crate::support::traffic::{self, Done};
 use crate::support::{eventually, ok};
 
 /// Each path keeps a promise that an interrupted request of another could break. `/keep` keeps a statement in a static variable,
@@ -107,7 +107,7 @@ fn hang_up_on(dsn: String, user: &str, connections: &str) {
     .start();
     ok(&server.get("/open"));
     let (answered, mut most) = (AtomicUsize::new(0), 0);
-    load::meanwhile(
+    traffic::meanwhile(
         24,
         |number, done| client(&server, number, done, &answered),
         || {

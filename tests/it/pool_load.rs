@@ -7,7 +7,7 @@ use testkit::http::Client;
 use testkit::service::MariaDb;
 use testkit::{Server, ServerBuilder, kill};
 
-use crate::load::{self, Done};
+use crate::support::traffic::{self, Done};
 use crate::support::{at_once, eventually, hearth, ok, resident, same};
 
 /// `/wait` keeps one of eight connections for a millisecond and says as what number it was served and how long it waited since
@@ -197,7 +197,7 @@ fn under_queries(server: &Server, meanwhile: impl FnOnce()) {
             }
         }
     };
-    load::meanwhile(64, ask, meanwhile);
+    traffic::meanwhile(64, ask, meanwhile);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use testkit::Server;
 use testkit::http::Client;
 use testkit::service::MariaDb;
 
-use crate::load::{self, Done};
+use crate::support::traffic::{self, Done};
 use crate::support::{eventually, ok};
 
 /// `/spin` borrows and gives back until its time is up, which comes between any two instructions of that.
@@ -77,7 +77,7 @@ fn what_was_borrowed_at_boot_comes_back() {
             );
         }
     };
-    load::meanwhile(8, asks, || std::thread::sleep(Duration::from_millis(300)));
+    traffic::meanwhile(8, asks, || std::thread::sleep(Duration::from_millis(300)));
     let stopping = Instant::now();
     server.stop();
     assert!(stopping.elapsed() < Duration::from_secs(5));

@@ -13,7 +13,7 @@ use testkit::http::Client;
 use testkit::{Server, ServerBuilder, kill};
 
 use crate::front::metric;
-use crate::load::{Done, meanwhile};
+use crate::support::traffic::{Done, meanwhile};
 use crate::support::{as_other_user, eventually, ok, start_as_other_user};
 
 const APP: &str = r#"return function (Hearth\Request $request) {

@@ -6,7 +6,7 @@ use testkit::{Server, ServerBuilder};
 
 use super::APP;
 use crate::front::metric;
-use crate::load::{Done, meanwhile};
+use crate::support::traffic::{Done, meanwhile};
 use crate::support::{eventually, let_go, ok, until_handled};
 
 /// How long the page is asked for.

@@ -4,7 +4,7 @@ use testkit::Server;
 
 use super::{app, memory_is_flat, one_at_a_time, serve};
 use crate::support::ok;
-use crate::visitor::Visitor;
+use crate::support::user_agent::Visitor;
 
 const WORKER: &str = "frankenphp/worker.php";
 

@@ -4,7 +4,7 @@ use testkit::Server;
 
 use super::{app, everyday, fields, memory_is_flat, one_at_a_time, serve, sessions};
 use crate::support::ok;
-use crate::visitor::Visitor;
+use crate::support::user_agent::Visitor;
 
 fn laravel_token(browser: &mut Visitor) -> String {
     ok(&browser.get("/token"))

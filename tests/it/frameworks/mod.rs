@@ -13,7 +13,7 @@ use testkit::{Server, ServerBuilder};
 
 pub(crate) use self::symfony::project as symfony_project;
 use crate::support::ok;
-use crate::visitor::Visitor;
+use crate::support::user_agent::Visitor;
 
 pub(crate) fn app(path: &str) -> PathBuf {
     testkit::checkout().join("tests/apps").join(path)

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::{copy, everyday, fields, memory_is_flat, no_token, one_at_a_time, serve, sessions};
 use crate::support::ok;
-use crate::visitor::Visitor;
+use crate::support::user_agent::Visitor;
 
 /// The entry script that returns the kernel, and the unchanged `public/index.php` of Symfony Runtime.
 pub(super) const ENTRIES: [&str; 2] = ["app.php", "public/index.php"];

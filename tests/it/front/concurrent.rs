@@ -7,7 +7,7 @@ use testkit::http::Client;
 use testkit::{Server, ServerBuilder, kill};
 
 use super::{metric, until_made};
-use crate::load::under_load;
+use crate::support::traffic::under_load;
 use crate::support::{eventually, hearth, in_flight, let_go, ok, until_handled};
 
 const APP: &str = r#"return function (Hearth\Request $request) {

@@ -8,7 +8,7 @@ use testkit::http::Client;
 use testkit::{Server, kill};
 
 use super::{balanced, busy_worker, metric, status};
-use crate::load::under_load;
+use crate::support::traffic::under_load;
 use crate::support::{eventually, hearth, let_go, ok};
 
 #[test]

@@ -6,7 +6,7 @@ use testkit::http::Client;
 use testkit::{Server, ServerBuilder};
 
 use super::{metric, status};
-use crate::load::under_load;
+use crate::support::traffic::under_load;
 use crate::support::{eventually, hearth, let_go, ok, until_handled};
 
 const APP: &str = r#"return function (Hearth\Request $request) {

@@ -7,7 +7,7 @@ use testkit::Server;
 use testkit::http::Client;
 
 use super::{APP, balanced, busy_worker_of, metric};
-use crate::load::{Done, meanwhile, under_load};
+use crate::support::traffic::{Done, meanwhile, under_load};
 use crate::support::{PATIENCE, eventually, hearth, let_go, ok};
 
 #[test]

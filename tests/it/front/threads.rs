@@ -7,7 +7,7 @@ use testkit::http::Client;
 use testkit::{Server, ServerBuilder, kill};
 
 use super::{APP, balanced, busy_worker, metric, until_made};
-use crate::load::under_load;
+use crate::support::traffic::under_load;
 use crate::support::{eventually, hearth, let_go, ok, until_handled};
 
 fn threads(server: ServerBuilder, threads: &str) -> ServerBuilder {

@@ -7,7 +7,7 @@ use testkit::service::{Fpm, MariaDb};
 
 use super::{database, hearth};
 use crate::support::ok;
-use crate::visitor::{Visitor, field};
+use crate::support::user_agent::{Visitor, field};
 
 fn adminer(address: &str, database: &MariaDb, name: &str) {
     let mut visitor = Visitor::new(address);

@@ -7,7 +7,7 @@ use testkit::service::Fpm;
 
 use super::{hearth, unpacked};
 use crate::support::ok;
-use crate::visitor::{Visitor, field};
+use crate::support::user_agent::{Visitor, field};
 
 /// Without Debian's preload.php, which reads /etc; its configuration and pages beside it, as the authors lay them out.
 fn dokuwiki_files() -> tempfile::TempDir {

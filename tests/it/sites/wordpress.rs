@@ -4,7 +4,7 @@ use testkit::service::{Browser, Fpm};
 
 use super::{database, hearth, unpacked};
 use crate::support::ok;
-use crate::visitor::Visitor;
+use crate::support::user_agent::Visitor;
 
 /// Without Debian's wp-config.php, which reads /etc: the installer asks, and writes the authors' own.
 fn wordpress_files() -> tempfile::TempDir {

@@ -1,5 +1,8 @@
 //! What several of the tests need.
 
+pub(crate) mod traffic;
+pub(crate) mod user_agent;
+
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 

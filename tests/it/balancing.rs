@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, ServerBuilder, kill};
 
-use crate::load::{Done, meanwhile};
+use crate::support::traffic::{Done, meanwhile};
 use crate::support::{eventually, hearth, ok};
 
 const APP: &str = r"return fn (Hearth\Request $request): string =>

@@ -210,7 +210,7 @@ fn keep(server: &Server) {
 /// What the log has by now, once every worker has had the time to end what it began.
 fn last_words(server: &Server) -> Vec<String> {
     let mut client = server.connect();
-    client.patience(Duration::from_secs(10));
+    client.set_timeout(Duration::from_secs(10));
     client.send("GET /end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let is_deaf = client.try_response(false).is_err();
     let lines = server.log().lines();

@@ -16,7 +16,7 @@ const CLIENTS: u64 = 16;
 /// Of a hundred requests, so many have a client that does not wait for the answer.
 const LEAVE: u64 = 40;
 /// Longer than any wait that `request.timeout` ends, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Answers each line `MICROSECONDS TEXT` with TEXT, so much later.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ impl Traffic {
             return false;
         };
         let mut client = Client::of(stream);
-        client.patience(PATIENCE);
+        client.set_timeout(TIMEOUT);
         for turn in 0..1 + random.below(4) {
             let count = if random.is(20) { 2 } else { 1 };
             let asked: Vec<Asked> = (0..count)

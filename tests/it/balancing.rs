@@ -128,7 +128,7 @@ fn what_was_on_its_way_to_a_worker_that_died_is_its_successors() {
         // When the last of the others have been answered, those for the victim have been handed over.
         let mut others = 0;
         for client in &mut clients {
-            client.patience(Duration::from_millis(300));
+            client.set_timeout(Duration::from_millis(300));
             others += usize::from(client.try_response(false).is_ok());
         }
         assert!((1..20).contains(&others), "{others}");

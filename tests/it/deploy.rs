@@ -190,7 +190,7 @@ fn upload(dispatch: &str) {
     ok(&server.get("/"));
     let before = peaks(&server);
     let (piece, mut client) = (vec![b'x'; 1 << 20], server.connect());
-    client.patience(Duration::from_secs(600));
+    client.set_timeout(Duration::from_secs(600));
     let length = gigabytes << 30;
     client.send(format!(
         "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"

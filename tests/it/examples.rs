@@ -7,7 +7,7 @@ use std::process::Command;
 use testkit::Server;
 use testkit::service::{MariaDb, Peer, Postgres};
 
-use crate::support::user_agent::Visitor;
+use crate::support::user_agent::UserAgent;
 use crate::support::{example, hearth, ok};
 
 fn readme(name: &str) -> String {
@@ -94,7 +94,7 @@ fn guestbook(url: &str) {
 
 /// The pages as a browser uses them: one entry is written.
 fn page(server: &Server) {
-    let mut browser = Visitor::new(server.address());
+    let mut browser = UserAgent::new(server.address());
     let page = browser.get("/");
     assert!(
         page.text().contains("Nobody wrote anything yet."),

@@ -7,7 +7,7 @@ use testkit::{Server, ServerBuilder};
 
 use crate::support::traffic::under_load;
 use crate::support::{
-    PATIENCE, UNTIL_GO, eventually, hearth, let_go, ok, one_of_three, one_worker, until_handled,
+    TIMEOUT, UNTIL_GO, eventually, hearth, let_go, ok, one_of_three, one_worker, until_handled,
 };
 
 /// `/slow` takes until the test lets it go.
@@ -35,7 +35,7 @@ fn stop_finishes_the_requests_that_run() {
         assert_eq!(response.header("connection"), Some("close"));
         assert!(idle.is_closed_by_server());
         let status = server
-            .wait_exit(PATIENCE)
+            .wait_exit(TIMEOUT)
             .expect("it ends when the last request has");
         assert_eq!(status.code(), Some(0));
         server.stop();
@@ -88,7 +88,7 @@ fn status_and_stop_through_the_control_socket() {
         String::from_utf8_lossy(&stop.stderr)
     );
     assert_eq!(
-        server.wait_exit(PATIENCE).and_then(|status| status.code()),
+        server.wait_exit(TIMEOUT).and_then(|status| status.code()),
         Some(0)
     );
     let late = hearth(&server, &["status", "app.php"]);
@@ -245,7 +245,7 @@ fn workers_leave_when_the_supervisor_is_killed() {
     let mut server = slow().start();
     let session = server.pid();
     server.signal(Signal::KILL);
-    server.wait_exit(PATIENCE).expect("SIGKILL ends it");
+    server.wait_exit(TIMEOUT).expect("SIGKILL ends it");
     eventually("no orphan is left", || {
         testkit::in_session(session).is_empty()
     });

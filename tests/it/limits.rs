@@ -112,7 +112,7 @@ fn a_connection_beyond_the_limit_is_told_so() {
         let refused = || {
             // One that comes before the others have begun is let in.
             let mut client = server.connect();
-            client.patience(Duration::from_millis(200));
+            client.set_timeout(Duration::from_millis(200));
             let answer = client.try_response(false);
             matches!(answer, Ok(answer) if answer.status == 503 && answer.header("retry-after") == Some("1"))
         };
@@ -236,11 +236,11 @@ fn an_answer_that_cannot_be_kept_takes_the_place_of_a_request() {
     let mut slow = unread(&server, "/large");
     assert_eq!(slow.head().expect("a head").status, 200);
     let mut next = server.connect();
-    next.patience(Duration::from_millis(300));
+    next.set_timeout(Duration::from_millis(300));
     next.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(matches!(next.try_response(false), Err(Broken::Io(_))));
     drop(slow);
-    next.patience(Duration::from_secs(18));
+    next.set_timeout(Duration::from_secs(18));
     assert_eq!(ok(&next.response()), "ok");
     server.stop();
 }

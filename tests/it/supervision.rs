@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use testkit::{Server, kill};
 
 use crate::support::{
-    PATIENCE, ServiceManager, UNTIL_GO, admin, eventually, hearth, let_go, ok, one_worker,
+    ServiceManager, TIMEOUT, UNTIL_GO, admin, eventually, hearth, let_go, ok, one_worker,
     until_handled,
 };
 
@@ -143,7 +143,7 @@ fn what_still_runs_at_the_deadline_is_killed_and_named() {
     client.send("GET /never HTTP/1.1\r\nHost: x\r\n\r\n");
     until_handled(&server, 1);
     server.signal(Signal::TERM);
-    let status = server.wait_exit(PATIENCE).expect("it ends");
+    let status = server.wait_exit(TIMEOUT).expect("it ends");
     assert_eq!(status.code(), Some(0));
     let stopped = server.stop();
     assert!(

@@ -47,7 +47,7 @@ pub(crate) struct Workers {
     /// What workers wake us with. Nobody waits for it: that it ends a sleep is enough, because before the next one
     /// everything is looked at ([`Workers::park`]). It is not read: each ring is an event of its own.
     eventfd: AsyncFd<OwnedFd>,
-    /// The same, for when patience is over.
+    /// The same, for when workers that were woken are slow.
     timer: AsyncFd<OwnedFd>,
     timed: Cell<Option<Instant>>,
     /// How often in a row it has rung in vain.

@@ -202,7 +202,7 @@ pub enum ToFront {
     Settings(Box<FrontSettings>),
     /// This worker is ready. Descriptor: its front channel.
     Worker { worker: u64 },
-    /// Send no more to this worker, and close its front channel: it answers what it has through its seats.
+    /// Send no more to this worker, and close its front channel: it answers what it has through the relay.
     Retire { worker: u64 },
     /// Stop accepting, finish what clients have asked for, and leave.
     Drain { deadline: f64 },

@@ -67,7 +67,7 @@ pub(crate) fn await_task(cell: &TaskCell, seconds: f64) -> c_int {
     }
 }
 
-/// Wait until every child of the running task's family has ended; `cancel` them first if they are not wanted any more.
+/// Wait until every child of the running task's group has ended; `cancel` them first if they are not wanted any more.
 /// False when the wait was ended early: they are cancelled then, but go on.
 pub(crate) fn join_children(cancel: bool) -> bool {
     if is_forked() {

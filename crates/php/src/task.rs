@@ -35,7 +35,7 @@ pub(crate) struct TaskCell {
     pub(crate) ended: Cell<bool>,
     broken: Cell<bool>,
     pub(crate) joiners: RefCell<Vec<Waker>>,
-    /// Where it is among its family's children.
+    /// Where it is among its group's children.
     pub(crate) place: Cell<Option<usize>>,
     /// Made with the first child.
     pub(crate) group: OnceCell<Rc<TaskGroup>>,

@@ -53,10 +53,10 @@ mod tests {
             .leave(child.place.get().expect("it is a child"));
     }
 
-    /// However many have ended, a family has those that have not, each where its cell says: a child comes and goes without
+    /// However many have ended, a group has those that have not, each where its cell says: a child comes and goes without
     /// a look at the others.
     #[test]
-    fn a_family_has_only_the_children_that_have_not_ended() {
+    fn a_group_has_only_the_children_that_have_not_ended() {
         let group = Rc::new(TaskGroup::default());
         let mut children: Vec<_> = (0..100).map(|_| child_of(&group)).collect();
         for n in 0..1000 {

@@ -44,7 +44,7 @@ impl Consumer {
         Ok(Consumer { memory, consumer })
     }
 
-    /// The next request in this lane, if one is posted and this worker is to have any.
+    /// The next request of this priority, if one is posted and this worker is to have any.
     pub(crate) fn claim_of(&self, ring: usize) -> Option<RequestKey> {
         if self.is_closed() {
             return None;

@@ -348,7 +348,7 @@ impl Dispatcher {
 
     /// How many of the workers that do not sleep have begun with something, or were woken, less than so many nanoseconds
     /// ago; and how many sleep.
-    pub fn active(&self, patience: u64) -> (usize, usize) {
+    pub fn active(&self, within: u64) -> (usize, usize) {
         let (mut active, mut asleep, now) = (0, 0, now());
         for (consumer, place) in self.consumers.borrow().iter().enumerate() {
             let Place::Taken { woken, .. } = place else {
@@ -360,7 +360,7 @@ impl Dispatcher {
                 .load(Relaxed);
             if self.is_asleep(consumer) {
                 asleep += 1;
-            } else if now.saturating_sub(since.max(*woken)) < patience {
+            } else if now.saturating_sub(since.max(*woken)) < within {
                 active += 1;
             }
         }

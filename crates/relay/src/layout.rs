@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! header  0 magic   8 the front: awake or asleep   16 last of the list of news
-//! lanes   two: head, tail, ring of entries (seq << 32 | slot); the first lane goes before the second
+//! rings   two: head, tail, ring of entries (seq << 32 | slot); the first ring goes before the second
 //! awake   bits of the consumers whose workers sleep
 //! consumers   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC   3 requests that it has room for
 //!         4 times that the front had something to say about requests that it has   5 whether its thread runs

@@ -7,10 +7,10 @@
 //! by an eventfd. A worker may have several requests: it claims another while those that it has wait for something.
 //!
 //! ```text
-//! Desk (the front)                                  Seat (each worker)
+//! Dispatcher (the front)                            Consumer (each worker)
 //! reserve, write, post ──► queue of slots ──► claim, read        one compare-and-swap on the slot's state
 //!                                             write, answered, ended
-//! news ◄────────────────── list of slots ◄───
+//! drain_completions ◄────────────────── list of slots ◄───
 //! ```
 //!
 //! **Every moment is a good one to die.** A request is posted, or claimed by one worker whose number stands in the same

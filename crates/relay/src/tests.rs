@@ -74,7 +74,7 @@ fn bytes_go_there_and_back() {
 }
 
 #[test]
-fn first_come_first_served_but_for_the_first_lane() {
+fn first_come_first_served_but_for_retries() {
     let (dispatcher, memory) = Dispatcher::open().unwrap();
     let (_, consumer) = worker(&dispatcher, &memory);
     let orders = [1, 2, 3].map(|n| post(&dispatcher, Priority::Normal, &[n]));

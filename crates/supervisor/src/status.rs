@@ -149,7 +149,7 @@ impl fmt::Display for Status {
         writeln!(f)?;
         writeln!(
             f,
-            "slot  generation      pid  state     requests  in flight  connections       RSS  restarts       up"
+            "slot  generation      pid  state     requests  in request  connections       RSS  restarts       up"
         )?;
         for w in &self.workers {
             let pid = w.pid.map_or("-".into(), |pid| pid.to_string());
@@ -287,7 +287,7 @@ generation  3 (PHP 8.2.36, hearth 0.1.0)
 requests    998 answered, 8 of them with 5xx; 0 timeouts, 0 exceptions, 0 fatal errors
 reloads     2, worker restarts 4, workers recycled 7
 
-slot  generation      pid  state     requests  in flight  connections       RSS  restarts       up
+slot  generation      pid  state     requests  in request  connections       RSS  restarts       up
    0           3     4711  ready          500          1           12   23.4 MB         2    1m15s
    1           3        -  forking        500          1           12   23.4 MB         2    1m15s
 ";

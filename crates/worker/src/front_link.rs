@@ -259,7 +259,7 @@ impl FrontLink {
 
     /// Ready when the front is gone.
     fn poll_front(&self, context: &mut Context<'_>) -> Poll<()> {
-        if self.poll_bell(context) {
+        if self.poll_eventfd(context) {
             self.all.wake_leader();
             self.look_at_signals();
         }
@@ -300,7 +300,7 @@ impl FrontLink {
     }
 
     /// Whether the front has rung since the last look.
-    fn poll_bell(&self, context: &mut Context<'_>) -> bool {
+    fn poll_eventfd(&self, context: &mut Context<'_>) -> bool {
         let mut rang = false;
         while let Poll::Ready(ready) = self.eventfd.poll_read_ready(context) {
             rang = true;

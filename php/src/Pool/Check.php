@@ -22,7 +22,7 @@ final class Check
     public const RECENT = 0.005;
 
     /** After so long without an answer others are asked too, and a new connection is made; seconds. */
-    private const PATIENCE = 0.05;
+    private const FIRST_WAIT = 0.05;
 
     /**
      * @param \Closure(Entry, string): void $destroy
@@ -63,7 +63,7 @@ final class Check
     {
         ++$this->store->asked;
         $open = true;
-        $patience = $watchdog = null;
+        $firstWait = $watchdog = null;
         // Until it is over, or takes long, borrowers count on this connection.
         $counted = function () use (&$open): void {
             if ($open) {
@@ -71,12 +71,12 @@ final class Check
                 --$this->store->asked;
             }
         };
-        $task = background(function () use ($entry, $counted, &$patience, &$watchdog): void {
+        $task = background(function () use ($entry, $counted, &$firstWait, &$watchdog): void {
             $works = false;
             $why = null;
-            Internal\onTaskEnd(Internal\taskId(), function () use ($entry, $counted, &$works, &$why, &$patience, &$watchdog): void {
+            Internal\onTaskEnd(Internal\taskId(), function () use ($entry, $counted, &$works, &$why, &$firstWait, &$watchdog): void {
                 $counted();
-                foreach ([$patience, $watchdog] as $timer) {
+                foreach ([$firstWait, $watchdog] as $timer) {
                     $timer === null || Internal\stopTimer($timer);
                 }
                 $this->ended($entry, $works, $why);
@@ -89,7 +89,7 @@ final class Check
         });
         if (!$task->isDone()) {
             $watchdog = Internal\after($this->options->validationTimeout, static fn () => $task->cancel());
-            $patience = Internal\after(self::PATIENCE, function () use ($counted): void {
+            $firstWait = Internal\after(self::FIRST_WAIT, function () use ($counted): void {
                 $counted();
                 $this->askAll();
             });

@@ -19,7 +19,7 @@ use function Hearth\Internal\monotonic;
 final class Store
 {
     /** How long the database may be at work on a cancelled query before the connection counts as closed; seconds. */
-    private const PATIENCE = 30.0;
+    private const DRAIN_TIMEOUT = 30.0;
 
     /** @var array<int, Entry> by the id of the connection object */
     public array $entries = [];
@@ -134,7 +134,7 @@ final class Store
         $entry->connection = null;
         ++$entry->lease;
         if ($this->budget !== null && $entry->doomed === 'broken' && $driver->disconnect($connection)) {
-            $until = monotonic() + self::PATIENCE;
+            $until = monotonic() + self::DRAIN_TIMEOUT;
             $this->linger(static fn () => !$driver->hasLeft($connection) && monotonic() < $until);
 
             return;

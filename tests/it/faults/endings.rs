@@ -157,7 +157,7 @@ return function (Hearth\Request $request) {
         case '/slow': UNTIL_GO return 'slow done';
         case '/pid': return (string) getmypid();
         case '/session':
-            session_id('visitor'); session_start();
+            session_id('agent'); session_start();
             $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1;
             echo $_SESSION['n'];
             if ($request->query('fatal')) { eval('class A {} class A {}'); }

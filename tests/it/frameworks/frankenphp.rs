@@ -4,7 +4,7 @@ use testkit::Server;
 
 use super::{app, memory_is_flat, one_at_a_time, serve};
 use crate::support::ok;
-use crate::support::user_agent::Visitor;
+use crate::support::user_agent::UserAgent;
 
 const WORKER: &str = "frankenphp/worker.php";
 
@@ -12,7 +12,7 @@ const WORKER: &str = "frankenphp/worker.php";
 fn a_frankenphp_worker_script_answers() {
     let server = serve(app(WORKER)).start();
     one_at_a_time(&server, "frankenphp_handle_request()");
-    let mut browser = Visitor::new(server.address());
+    let mut browser = UserAgent::new(server.address());
     assert_eq!(ok(&browser.get("/?name=Ada")), "hello Ada");
     assert_eq!(
         ok(&browser.post("/json?a[]=1", "b=2")),
@@ -50,7 +50,7 @@ fn a_frankenphp_worker_script_answers() {
 #[test]
 fn a_frankenphp_callback_that_fails_leaves_the_loop_running() {
     let server = serve(app(WORKER)).start();
-    let mut browser = Visitor::new(server.address());
+    let mut browser = UserAgent::new(server.address());
     let pid = ok(&browser.get("/pid"));
     let thrown = browser.get("/throw");
     assert_eq!(

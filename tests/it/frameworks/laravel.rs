@@ -4,9 +4,9 @@ use testkit::Server;
 
 use super::{app, everyday, fields, memory_is_flat, one_at_a_time, serve, sessions};
 use crate::support::ok;
-use crate::support::user_agent::Visitor;
+use crate::support::user_agent::UserAgent;
 
-fn laravel_token(browser: &mut Visitor) -> String {
+fn laravel_token(browser: &mut UserAgent) -> String {
     ok(&browser.get("/token"))
 }
 
@@ -23,7 +23,7 @@ fn laravel_answers() {
     everyday(&server, laravel_token);
     sessions(&server, laravel_token);
     fields(&server);
-    let mut browser = Visitor::new(server.address());
+    let mut browser = UserAgent::new(server.address());
     assert_eq!(
         browser.post("/form", "name=x").status,
         419,

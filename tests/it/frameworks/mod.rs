@@ -13,7 +13,7 @@ use testkit::{Server, ServerBuilder};
 
 pub(crate) use self::symfony::project as symfony_project;
 use crate::support::ok;
-use crate::support::user_agent::Visitor;
+use crate::support::user_agent::UserAgent;
 
 pub(crate) fn app(path: &str) -> PathBuf {
     testkit::checkout().join("tests/apps").join(path)
@@ -43,8 +43,8 @@ fn serve(app: impl Into<PathBuf>) -> ServerBuilder {
 }
 
 /// What every web framework does. `token` is a form's CSRF token where there is one.
-fn everyday(server: &Server, token: fn(&mut Visitor) -> String) {
-    let mut browser = Visitor::new(server.address());
+fn everyday(server: &Server, token: fn(&mut UserAgent) -> String) {
+    let mut browser = UserAgent::new(server.address());
     assert_eq!(ok(&browser.get("/")), "home");
     let json = browser.get("/user/7?q=a%20b");
     assert_eq!(ok(&json), r#"{"id":7,"query":"a b"}"#);
@@ -91,10 +91,10 @@ fn fields(server: &Server) {
 }
 
 /// A session is its owner's and nobody else's.
-fn sessions(server: &Server, token: fn(&mut Visitor) -> String) {
+fn sessions(server: &Server, token: fn(&mut UserAgent) -> String) {
     let (mut ada, mut bob) = (
-        Visitor::new(server.address()),
-        Visitor::new(server.address()),
+        UserAgent::new(server.address()),
+        UserAgent::new(server.address()),
     );
     for (browser, name) in [(&mut ada, "ada"), (&mut bob, "bob")] {
         assert_eq!(ok(&browser.get("/me")), "guest");
@@ -118,14 +118,14 @@ fn sessions(server: &Server, token: fn(&mut Visitor) -> String) {
 }
 
 /// The engine's memory in use, after the garbage collector ran.
-fn memory(browser: &mut Visitor) -> i64 {
+fn memory(browser: &mut UserAgent) -> i64 {
     let text = ok(&browser.get("/memory"));
     let bytes = text.split(' ').nth(1).expect("two numbers");
     bytes.parse().expect("a number of bytes")
 }
 
 fn memory_is_flat(server: &Server, targets: &[&str]) {
-    let mut browser = Visitor::new(server.address());
+    let mut browser = UserAgent::new(server.address());
     let mut round = |count: usize| {
         for target in targets.iter().cycle().take(count) {
             assert!(browser.get(target).status < 500);
@@ -141,7 +141,7 @@ fn memory_is_flat(server: &Server, targets: &[&str]) {
     );
 }
 
-fn no_token(_: &mut Visitor) -> String {
+fn no_token(_: &mut UserAgent) -> String {
     String::new()
 }
 

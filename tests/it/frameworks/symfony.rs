@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::{copy, everyday, fields, memory_is_flat, no_token, one_at_a_time, serve, sessions};
 use crate::support::ok;
-use crate::support::user_agent::Visitor;
+use crate::support::user_agent::UserAgent;
 
 /// The entry script that returns the kernel, and the unchanged `public/index.php` of Symfony Runtime.
 pub(super) const ENTRIES: [&str; 2] = ["app.php", "public/index.php"];
@@ -36,7 +36,7 @@ fn symfony_answers() {
         everyday(&server, no_token);
         sessions(&server, no_token);
         fields(&server);
-        let mut browser = Visitor::new(server.address());
+        let mut browser = UserAgent::new(server.address());
         browser.get("/redirect");
         assert_eq!(ok(&browser.get("/flash")), "seen once");
         assert_eq!(ok(&browser.get("/flash")), "none");

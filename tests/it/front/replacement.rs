@@ -8,7 +8,7 @@ use testkit::http::Client;
 
 use super::{APP, balanced, busy_worker_of, metric};
 use crate::support::traffic::{Done, meanwhile, under_load};
-use crate::support::{PATIENCE, eventually, hearth, let_go, ok};
+use crate::support::{TIMEOUT, eventually, hearth, let_go, ok};
 
 #[test]
 fn twenty_reloads_under_load_lose_nothing() {
@@ -102,7 +102,7 @@ fn what_runs_when_the_server_stops_is_finished() {
         ok(&response);
         assert_eq!(response.header("connection"), Some("close"));
     }
-    assert!(server.wait_exit(PATIENCE).is_some());
+    assert!(server.wait_exit(TIMEOUT).is_some());
     server.stop();
 }
 

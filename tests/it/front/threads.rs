@@ -100,7 +100,7 @@ fn limits_hold_for_all_threads_together() {
     for _ in 0..4 {
         eventually("an idle one ends for another", || {
             let mut client = server.connect();
-            client.patience(Duration::from_millis(100));
+            client.set_timeout(Duration::from_millis(100));
             client.send("GET / HTTP/1.1\r\n");
             let is_admitted = client.try_response(false).is_err();
             others.push(client);

@@ -7,28 +7,28 @@ use testkit::service::{Fpm, MariaDb};
 
 use super::{database, hearth};
 use crate::support::ok;
-use crate::support::user_agent::{Visitor, field};
+use crate::support::user_agent::{UserAgent, field};
 
 fn adminer(address: &str, database: &MariaDb, name: &str) {
-    let mut visitor = Visitor::new(address);
-    let form = ok(&visitor.get("/adminer.php"));
+    let mut agent = UserAgent::new(address);
+    let form = ok(&agent.get("/adminer.php"));
     assert!(
         form.contains("name=\"auth[driver]\"") || form.contains("name='auth[driver]'"),
         "{form}"
     );
     let server = format!("127.0.0.1:{}", database.port).replace(':', "%3A");
-    let inside = visitor.post(
+    let inside = agent.post(
         "/adminer.php",
         &format!("auth%5Bdriver%5D=server&auth%5Bserver%5D={server}&auth%5Busername%5D={name}&auth%5Bpassword%5D={name}&auth%5Bdb%5D={name}"),
     );
     let there = format!("/{}", inside.header("location").expect("a redirect"));
     assert!(
-        ok(&visitor.follow(&inside)).contains("Create table"),
+        ok(&agent.follow(&inside)).contains("Create table"),
         "{there}"
     );
-    let page = ok(&visitor.get(&format!("{there}&sql=")));
+    let page = ok(&agent.get(&format!("{there}&sql=")));
     let token = field(&page, "token");
-    let answer = ok(&visitor.post(
+    let answer = ok(&agent.post(
         &format!("{there}&sql="),
         &format!("query=CREATE+TABLE+nests+%28eggs+INT%29%3B+INSERT+INTO+nests+VALUES+%286%29%2C%287%29%3B+SELECT+eggs+*+eggs+AS+squared+FROM+nests&token={token}"),
     ));

@@ -7,7 +7,7 @@ use testkit::service::Fpm;
 
 use super::{hearth, unpacked};
 use crate::support::ok;
-use crate::support::user_agent::{Visitor, field};
+use crate::support::user_agent::{UserAgent, field};
 
 /// Without Debian's preload.php, which reads /etc; its configuration and pages beside it, as the authors lay them out.
 fn dokuwiki_files() -> tempfile::TempDir {
@@ -43,13 +43,13 @@ fn dokuwiki_files() -> tempfile::TempDir {
 }
 
 /// By its installer, where the package has it: Debian 13's does not.
-fn install(visitor: &mut Visitor, root: &Path) {
+fn install(agent: &mut UserAgent, root: &Path) {
     if !root.join("install.php").exists() {
         return configure(&root.join("conf"));
     }
-    let form = ok(&visitor.get("/install.php"));
+    let form = ok(&agent.get("/install.php"));
     assert!(form.contains("name=\"d[superuser]\""), "{form}");
-    let done = ok(&visitor.post(
+    let done = ok(&agent.post(
         "/install.php",
         "l=en&d%5Btitle%5D=A+wiki&d%5Bacl%5D=on&d%5Bsuperuser%5D=admin&d%5Bfullname%5D=Ada&d%5Bemail%5D=a%40example.test&\
          d%5Bpassword%5D=correct-horse&d%5Bconfirm%5D=correct-horse&d%5Bpolicy%5D=0&d%5Blicense%5D=cc-by-sa&submit=Save",
@@ -83,31 +83,31 @@ fn configure(conf: &Path) {
 }
 
 fn dokuwiki(address: &str, root: &Path) {
-    let mut visitor = Visitor::new(address);
-    install(&mut visitor, root);
-    let login = ok(&visitor.get("/doku.php?id=start&do=login"));
+    let mut agent = UserAgent::new(address);
+    install(&mut agent, root);
+    let login = ok(&agent.get("/doku.php?id=start&do=login"));
     let token = field(&login, "sectok");
-    let inside = visitor.post(
+    let inside = agent.post(
         "/doku.php?id=start",
         &format!("sectok={token}&id=start&do=login&u=admin&p=correct-horse"),
     );
     let inside = if inside.status == 302 {
-        visitor.follow(&inside)
+        agent.follow(&inside)
     } else {
         inside
     };
     assert!(ok(&inside).contains("do=logout"), "{}", inside.text());
-    let edit = ok(&visitor.get("/doku.php?id=birds:swift&do=edit"));
+    let edit = ok(&agent.get("/doku.php?id=birds:swift&do=edit"));
     let hidden: String = ["sectok", "date", "prefix", "suffix", "changecheck"]
         .iter()
         .map(|name| format!("{name}={}&", field(&edit, name)))
         .collect();
-    let saved = visitor.post(
+    let saved = agent.post(
         "/doku.php?id=birds:swift",
         &format!("{hidden}id=birds%3Aswift&rev=0&target=section&wikitext=%3D%3D%3D%3D%3D%3D+The+swift+%3D%3D%3D%3D%3D%3D%0D%0AIt+**sleeps**+on+the+wing.&summary=&do%5Bsave%5D=1"),
     );
-    assert!(ok(&visitor.follow(&saved)).contains("It <strong>sleeps</strong> on the wing."));
-    let mut stranger = Visitor::new(address);
+    assert!(ok(&agent.follow(&saved)).contains("It <strong>sleeps</strong> on the wing."));
+    let mut stranger = UserAgent::new(address);
     assert!(ok(&stranger.get("/doku.php?id=birds:swift")).contains("<strong>sleeps</strong>"));
     let style = stranger.get("/lib/exe/css.php?t=dokuwiki");
     assert!(

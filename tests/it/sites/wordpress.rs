@@ -4,7 +4,7 @@ use testkit::service::{Browser, Fpm};
 
 use super::{database, hearth, unpacked};
 use crate::support::ok;
-use crate::support::user_agent::Visitor;
+use crate::support::user_agent::UserAgent;
 
 /// Without Debian's wp-config.php, which reads /etc: the installer asks, and writes the authors' own.
 fn wordpress_files() -> tempfile::TempDir {
@@ -138,8 +138,8 @@ fn see_post(browser: &Browser, address: &str, post: &str) {
         "The first \u{e9}ntry & more"
     );
     browser.wait_for("return [...document.images].some(image => image.src.includes('photo') && image.naturalWidth > 0)");
-    let mut visitor = Visitor::new(address);
-    let front = ok(&visitor.get("/"));
+    let mut agent = UserAgent::new(address);
+    let front = ok(&agent.get("/"));
     let title = ["&#038;", "&amp;"].map(|and| format!("The first \u{e9}ntry {and} more"));
     assert!(title.iter().any(|title| front.contains(title)), "{front}");
 }

@@ -11,7 +11,7 @@ use testkit::{Server, ServerBuilder};
 
 /// Until what has not come is held to have failed: more than a busy machine takes, and less than the 20 s and more for which
 /// tests let wait what is to be cut short.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(18);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(18);
 
 /// A server with one worker: what runs at the same time there, runs in one process.
 pub(crate) fn one_worker(code: &str) -> ServerBuilder {
@@ -120,7 +120,7 @@ impl ServiceManager {
         let socket = std::os::unix::net::UnixDatagram::bind(directory.path().join("notify"));
         let socket = socket.expect("a socket");
         socket
-            .set_read_timeout(Some(PATIENCE))
+            .set_read_timeout(Some(TIMEOUT))
             .expect("a timeout can be set");
         Self { directory, socket }
     }
@@ -147,7 +147,7 @@ impl ServiceManager {
 /// Asks until the answer is right: for what has no event, such as a new process in `/proc`.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     while !ask() {
         assert!(Instant::now() < until, "never: {what}");
         std::thread::sleep(Duration::from_millis(5));

@@ -3,13 +3,13 @@
 use testkit::http::{Client, Response};
 
 /// Somebody who visits a site.
-pub(crate) struct Visitor {
+pub(crate) struct UserAgent {
     address: String,
     client: Option<Client>,
     cookies: Vec<(String, String)>,
 }
 
-impl Visitor {
+impl UserAgent {
     /// Somebody who has not been there before.
     pub(crate) fn new(address: impl Into<String>) -> Self {
         Self {

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One response, as it came.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ impl Client {
     /// When it cannot be set up.
     pub fn of(stream: TcpStream) -> Self {
         stream
-            .set_read_timeout(Some(PATIENCE))
+            .set_read_timeout(Some(TIMEOUT))
             .expect("a timeout can be set");
         stream.set_nodelay(true).expect("nodelay can be set");
         Self {
@@ -95,7 +95,7 @@ impl Client {
     ///
     /// # Panics
     /// When `time` is zero.
-    pub fn patience(&self, time: Duration) {
+    pub fn set_timeout(&self, time: Duration) {
         self.stream
             .set_read_timeout(Some(time))
             .expect("a timeout can be set");

@@ -62,15 +62,10 @@ impl Log {
         self.lines().join("\n")
     }
 
-    /// The first line at or after index `from` that contains `part`, with its index; `None` after `patience` or at
+    /// The first line at or after index `from` that contains `part`, with its index; `None` after `timeout` or at
     /// the end of the text.
-    pub fn wait_from(
-        &self,
-        from: usize,
-        part: &str,
-        patience: Duration,
-    ) -> Option<(usize, String)> {
-        let until = Instant::now() + patience;
+    pub fn wait_from(&self, from: usize, part: &str, timeout: Duration) -> Option<(usize, String)> {
+        let until = Instant::now() + timeout;
         let mut text = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let found = text
@@ -96,17 +91,17 @@ impl Log {
     }
 
     /// As [`Log::wait_from`], from the first line.
-    pub fn wait(&self, part: &str, patience: Duration) -> Option<String> {
-        self.wait_from(0, part, patience).map(|(_, line)| line)
+    pub fn wait(&self, part: &str, timeout: Duration) -> Option<String> {
+        self.wait_from(0, part, timeout).map(|(_, line)| line)
     }
 
-    /// Waits for the end of the text: every process that held it open is gone. False after `patience`.
-    pub fn wait_end(&self, patience: Duration) -> bool {
+    /// Waits for the end of the text: every process that held it open is gone. False after `timeout`.
+    pub fn wait_end(&self, timeout: Duration) -> bool {
         let text = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (text, _) = self
             .shared
             .1
-            .wait_timeout_while(text, patience, |text| !text.ended)
+            .wait_timeout_while(text, timeout, |text| !text.ended)
             .unwrap_or_else(PoisonError::into_inner);
         text.ended
     }

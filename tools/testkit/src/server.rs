@@ -22,7 +22,7 @@ use crate::processes::{children, command_line, descriptors, in_session};
 const START: Duration = Duration::from_secs(60);
 /// Until what has not come is held to have failed: more than a busy machine takes, and less than the 20 s and more for which
 /// tests let wait what is to be cut short.
-const PATIENCE: Duration = Duration::from_secs(18);
+const TIMEOUT: Duration = Duration::from_secs(18);
 /// The end comes sooner than `stop.timeout` would bring it.
 const STOP: Duration = Duration::from_secs(25);
 const LISTENING: &str = "hearth: listening on ";
@@ -129,7 +129,7 @@ impl Server {
     /// # Panics
     /// When none comes in time.
     pub fn expect_log(&self, part: &str) -> String {
-        self.log.wait(part, PATIENCE).unwrap_or_else(|| {
+        self.log.wait(part, TIMEOUT).unwrap_or_else(|| {
             panic!(
                 "no log line contains {part:?}; the log:\n{}",
                 self.log.text()
@@ -142,9 +142,9 @@ impl Server {
         kill(self.pid(), signal);
     }
 
-    /// Waits for the supervisor's end; `None` when it has not come within `patience`.
-    pub fn wait_exit(&mut self, patience: Duration) -> Option<ExitStatus> {
-        until(patience, || {
+    /// Waits for the supervisor's end; `None` when it has not come within `timeout`.
+    pub fn wait_exit(&mut self, timeout: Duration) -> Option<ExitStatus> {
+        until(timeout, || {
             self.child
                 .try_wait()
                 .expect("the supervisor can be waited for")
@@ -199,7 +199,7 @@ impl Server {
     /// After the supervisor's end: nothing runs, nothing is left, nobody was alarmed.
     fn check_ended(&mut self, status: ExitStatus) {
         let session = self.pid();
-        if until(PATIENCE, || in_session(session).is_empty().then_some(())).is_none() {
+        if until(TIMEOUT, || in_session(session).is_empty().then_some(())).is_none() {
             let left: Vec<String> = in_session(session)
                 .into_iter()
                 .map(|pid| format!("{pid} {}", command_line(pid)))
@@ -218,7 +218,7 @@ impl Server {
     }
 
     fn check_alerts(&mut self) {
-        self.log.wait_end(PATIENCE);
+        self.log.wait_end(TIMEOUT);
         let alert = self
             .log
             .lines()
@@ -235,7 +235,7 @@ impl Server {
         if most == 0 {
             return;
         }
-        if until(PATIENCE, || (descriptors(pid).len() <= most).then_some(())).is_none() {
+        if until(TIMEOUT, || (descriptors(pid).len() <= most).then_some(())).is_none() {
             let now = descriptors(pid);
             let before = self.descriptors.clone();
             self.fail(&format!(
@@ -313,8 +313,8 @@ pub fn kill(pid: u32, signal: Signal) {
 }
 
 /// Asks until there is an answer. For what the kernel offers no event for: other processes' tables in `/proc`.
-pub(crate) fn until<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + patience;
+pub(crate) fn until<T>(timeout: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let end = Instant::now() + timeout;
     loop {
         if let Some(answer) = ask() {
             return Some(answer);
@@ -327,7 +327,7 @@ pub(crate) fn until<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -
 }
 
 fn until_gone(mut list: impl FnMut() -> Vec<String>) -> Option<Vec<String>> {
-    until(PATIENCE, || list().is_empty().then_some(()))
+    until(TIMEOUT, || list().is_empty().then_some(()))
         .is_none()
         .then(list)
 }

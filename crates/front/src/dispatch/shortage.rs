@@ -14,7 +14,7 @@ use super::Workers;
 use crate::process::Front;
 
 /// For so long a request waits before more workers are asked for, and so often they are asked for again at first.
-const PATIENCE: Duration = Duration::from_millis(1);
+const DELAY: Duration = Duration::from_millis(1);
 const AGAIN: Duration = Duration::from_millis(5);
 /// So seldom when nothing comes of it.
 const SELDOM: Duration = Duration::from_millis(100);
@@ -46,7 +46,7 @@ impl Shortage {
     /// `workers` further workers would help now.
     fn short(&self, workers: usize, now: Instant) {
         let Some((next, pause)) = self.next.get() else {
-            self.next.set(Some((now + PATIENCE, AGAIN)));
+            self.next.set(Some((now + DELAY, AGAIN)));
             return;
         };
         if now >= next {
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(
             shortage.workers.get(),
             0,
-            "a new shortage begins with patience"
+            "a new shortage begins with its delay"
         );
     }
 }

@@ -10,7 +10,7 @@ use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 use super::Workers;
 
 /// For so long a worker that does not sleep is expected to claim the next request soon.
-const PATIENCE: Duration = Duration::from_micros(200);
+const WAKE_DELAY: Duration = Duration::from_micros(200);
 
 /// How often all is looked at while no worker sleeps and more than the workers' answers depends on it.
 const SHORT: Duration = Duration::from_millis(2);
@@ -54,8 +54,8 @@ impl Workers {
             self.shortage.over();
             return;
         }
-        let patience = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
-        let (active, asleep) = self.dispatcher.active(patience);
+        let within = u64::try_from(WAKE_DELAY.as_nanos()).unwrap_or(u64::MAX);
+        let (active, asleep) = self.dispatcher.active(within);
         self.look_at_shortage(unclaimed, asleep);
         let wanted = unclaimed.min(self.parallel << self.escalation.get().min(16));
         for _ in 0..wanted.saturating_sub(active).min(asleep) {
@@ -73,7 +73,7 @@ impl Workers {
             self.poll_completions();
             if self.unclaimed.get() > 0 {
                 match self.dispatcher.active(0).1 > 0 {
-                    true => self.set_timer(PATIENCE),
+                    true => self.set_timer(WAKE_DELAY),
                     false if self.is_watched() => self.set_timer(SHORT),
                     false => {}
                 }
@@ -95,24 +95,24 @@ impl Workers {
     }
 
     /// Sets the timer, if it is not set.
-    fn set_timer(&self, patience: Duration) {
+    fn set_timer(&self, delay: Duration) {
         if self.timed.get().is_some() {
             return;
         }
         self.timed.set(Some(Instant::now()));
         let nothing = Timespec::default();
-        let patience = Itimerspec {
+        let timer = Itimerspec {
             it_interval: nothing,
-            it_value: Timespec::try_from(patience).unwrap_or(nothing),
+            it_value: Timespec::try_from(delay).unwrap_or(nothing),
         };
-        let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &patience);
+        let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &timer);
     }
 
     fn look_at_timer(&self) {
         if self
             .timed
             .get()
-            .is_some_and(|set| set.elapsed() >= PATIENCE)
+            .is_some_and(|set| set.elapsed() >= WAKE_DELAY)
         {
             self.timed.set(None);
             self.escalation.set(self.escalation.get() + 1);

@@ -140,9 +140,9 @@ static PHP_MINIT_FUNCTION(hearth)
 		hearth_register_errors();
 		hearth_register_request();
 		hearth_register_task();
-		hearth_register_waiters();
+		hearth_register_wait_queue();
 		hearth_register_histogram();
-		hearth_register_ledger();
+		hearth_register_lease_table();
 		hearth_register_frankenphp();
 		hearth_register_state_check();
 	}

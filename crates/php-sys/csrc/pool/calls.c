@@ -1,8 +1,8 @@
 /*
- * Calls on a connection of a pool that code still holds after its loan. The connection may be lent to another task by then, so such a call
+ * Calls on a connection of a pool that code still holds after its lease. The connection may be lent to another task by then, so such a call
  * is refused before the extension is entered, by an exception that names the pool.
  *
- * A connection is known here from the end of its first loan on: before, nothing but its borrower can have it. Those of `Hearth\Pool\Pdo`
+ * A connection is known here from the end of its first lease on: before, nothing but its borrower can have it. Those of `Hearth\Pool\Pdo`
  * and `Redis` are not, because code never has them.
  */
 #include "engine/engine.h"
@@ -11,7 +11,7 @@
 
 typedef struct {
 	zend_object *entry;
-	const void *ledger;
+	const void *lease_table;
 	zend_string *pool;
 } pooled;
 
@@ -34,7 +34,7 @@ static zend_ulong key_of(const void *what)
 	return (zend_ulong) (uintptr_t) what >> 3;
 }
 
-void hearth_pool_calls_watch(zend_object *entry, const void *ledger, zend_string *pool)
+void hearth_pool_calls_watch(zend_object *entry, const void *lease_table, zend_string *pool)
 {
 	zval *connection = hearth_pool_entry_raw_connection(entry);
 	const void *what = connection ? hearth_connection_of_object(Z_OBJ_P(connection)) : NULL;
@@ -47,14 +47,14 @@ void hearth_pool_calls_watch(zend_object *entry, const void *ledger, zend_string
 		zend_hash_init(&connections, 64, NULL, release, 1);
 	}
 	known = emalloc(sizeof *known);
-	*known = (pooled){entry, ledger, zend_string_copy(pool)};
+	*known = (pooled){entry, lease_table, zend_string_copy(pool)};
 	GC_ADDREF(entry);
 	hearth_pool_calls++;
 	zend_hash_index_update_ptr(&connections, key_of(what), known);
 }
 
-/* One of them, or all of that ledger. */
-void hearth_pool_calls_forget(const void *ledger, const zend_object *entry)
+/* One of them, or all of that lease_table. */
+void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry)
 {
 	zend_ulong key;
 	pooled *known;
@@ -63,7 +63,7 @@ void hearth_pool_calls_forget(const void *ledger, const zend_object *entry)
 		return;
 	}
 	ZEND_HASH_FOREACH_NUM_KEY_PTR(&connections, key, known) {
-		if (known->ledger == ledger && (!entry || known->entry == entry)) {
+		if (known->lease_table == lease_table && (!entry || known->entry == entry)) {
 			zend_hash_index_del(&connections, key);
 		}
 	} ZEND_HASH_FOREACH_END();

@@ -1,5 +1,5 @@
 /*
- * The class Hearth\Pool\Entry is PHP (php/src/Pool/Entry.php). What happens to it at every loan is written here without the
+ * The class Hearth\Pool\Entry is PHP (php/src/Pool/Entry.php). What happens to it at every lease is written here without the
  * engine's help: each property named below has its place in the object, which is looked up when the library is loaded.
  */
 #include "engine/engine.h"

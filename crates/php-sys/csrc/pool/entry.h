@@ -13,11 +13,11 @@ double hearth_pool_entry_return(zend_object *entry, double now);
 zend_long hearth_pool_entry_owner(zend_object *entry);
 /* An answer may still come on it that its borrower did not wait for. */
 bool hearth_pool_entry_is_interrupted(zend_object *entry);
-/* No reason to close it, and no statement or trace of its loan is left. */
+/* No reason to close it, and no statement or trace of its lease is left. */
 bool hearth_pool_entry_is_sound(zend_object *entry, double now);
 /* Nothing to reset; only for one whose statements are watched can that be said. */
 bool hearth_pool_entry_is_unchanged(zend_object *entry);
-/* No loan of it has come to an end before. */
+/* No lease of it has come to an end before. */
 bool hearth_pool_entry_is_first_loan(zend_object *entry);
 bool hearth_pool_entry_is_lent(zend_object *entry);
 bool hearth_pool_entry_is_lent_to(zend_object *entry, uint64_t task);
@@ -31,9 +31,9 @@ zval *hearth_pool_entry_raw_connection(zend_object *entry);
 /* How many connections have their calls looked at. */
 extern uint32_t hearth_pool_calls;
 /* From now on, calls on its connection are refused in tasks that have not borrowed it. */
-void hearth_pool_calls_watch(zend_object *entry, const void *ledger, zend_string *pool);
-/* No longer; NULL: those of all entries of that ledger. */
-void hearth_pool_calls_forget(const void *ledger, const zend_object *entry);
+void hearth_pool_calls_watch(zend_object *entry, const void *lease_table, zend_string *pool);
+/* No longer; NULL: those of all entries of that lease_table. */
+void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry);
 /* Is the call on this connection refused? */
 bool hearth_pool_calls_refuse(const zend_execute_data *call, const void *what);
 

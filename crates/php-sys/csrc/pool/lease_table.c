@@ -1,8 +1,8 @@
 /*
- * The class Hearth\Internal\Ledger: which task has which connection of a pool. Every loan and every return is written here;
+ * The class Hearth\Internal\LeaseTable: which task has which connection of a pool. Every lease and every return is written here;
  * what comes back in good order while somebody waits is handed on at once. All else is decided in PHP: php/src/Pool/Loans.php.
  *
- * A loan is noted at its task, so that one look finds it and the task's end gives it back. In `timeout()`, which runs its
+ * A lease is noted at its task, so that one look finds it and the task's end gives it back. In `timeout()`, which runs its
  * function in a task of its own, that is the calling task.
  */
 #include "engine/engine.h"
@@ -15,27 +15,27 @@ typedef struct {
 	zend_object *waiters, *borrow_time, *use_time;
 	zval returned;
 	zend_string *name;
-	zend_long process;               /* a fork leaves its loans to its parent */
+	zend_long process;               /* a fork leaves its leases to its parent */
 	bool binds, auto_return;
 	bool hands_on;                   /* not while the pool is paused */
 	bool resets;                     /* there may be something to reset */
 	bool shows;                      /* and an entry shows whether there is */
 	zend_object std;
-} ledger;
+} lease_table;
 
 struct hearth_lease {
-	ledger *ledger;
+	lease_table *lease_table;
 	zend_object *entry;
 	struct hearth_lease *next;
 };
 
 static zend_object_handlers handlers;
 
-/* ---- loans ---- */
+/* ---- leases ---- */
 
-static ledger *ledger_of(zend_object *object)
+static lease_table *lease_table_of(zend_object *object)
 {
-	return (ledger *) ((char *) object - XtOffsetOf(ledger, std));
+	return (lease_table *) ((char *) object - XtOffsetOf(lease_table, std));
 }
 
 /* The task that the running code is part of, as its author sees it; NULL outside of tasks. */
@@ -50,14 +50,14 @@ static hearth_task *borrower(void)
 	return task;
 }
 
-static struct hearth_lease **loans_of(ledger *self, hearth_task *task)
+static struct hearth_lease **leases_of(lease_table *self, hearth_task *task)
 {
 	return task ? &task->leases : &self->outside;
 }
 
-static struct hearth_lease **find(struct hearth_lease **list, const ledger *self, const zend_object *entry)
+static struct hearth_lease **find(struct hearth_lease **list, const lease_table *self, const zend_object *entry)
 {
-	while (*list && ((*list)->ledger != self || (entry && (*list)->entry != entry))) {
+	while (*list && ((*list)->lease_table != self || (entry && (*list)->entry != entry))) {
 		list = &(*list)->next;
 	}
 	return list;
@@ -66,32 +66,32 @@ static struct hearth_lease **find(struct hearth_lease **list, const ledger *self
 /* It is the caller's to release the entry. */
 static zend_object *end_loan(struct hearth_lease **place)
 {
-	struct hearth_lease *loan = *place;
-	zend_object *entry = loan->entry;
+	struct hearth_lease *lease = *place;
+	zend_object *entry = lease->entry;
 
-	*place = loan->next;
-	OBJ_RELEASE(&loan->ledger->std);
-	efree(loan);
+	*place = lease->next;
+	OBJ_RELEASE(&lease->lease_table->std);
+	efree(lease);
 	return entry;
 }
 
 /* Without taking them back. */
-static void forget_loans(ledger *self, hearth_task *task)
+static void forget_leases(lease_table *self, hearth_task *task)
 {
-	struct hearth_lease **place = loans_of(self, task);
+	struct hearth_lease **place = leases_of(self, task);
 
 	while (*(place = find(place, self, NULL))) {
 		OBJ_RELEASE(end_loan(place));
 	}
 }
 
-static void begin_loan(ledger *self, zend_object *entry, double since, double now)
+static void begin_lease(lease_table *self, zend_object *entry, double since, double now)
 {
 	hearth_task *task = borrower();
-	struct hearth_lease **list = loans_of(self, task), *loan = emalloc(sizeof *loan);
+	struct hearth_lease **list = leases_of(self, task), *lease = emalloc(sizeof *lease);
 
-	*loan = (struct hearth_lease){self, entry, *list};
-	*list = loan;
+	*lease = (struct hearth_lease){self, entry, *list};
+	*list = lease;
 	GC_ADDREF(entry);
 	GC_ADDREF(&self->std);
 	hearth_pool_entry_lend(entry, task ? (zend_long) hearth_task_id(task) : 0, now);
@@ -99,7 +99,7 @@ static void begin_loan(ledger *self, zend_object *entry, double since, double no
 }
 
 /* True if it is in order: nobody must look at it before it is lent again. */
-static bool note_return(ledger *self, zend_object *entry)
+static bool note_return(lease_table *self, zend_object *entry)
 {
 	double now = hearth_monotonic();
 
@@ -110,7 +110,7 @@ static bool note_return(ledger *self, zend_object *entry)
 	return !hearth_pool_entry_is_interrupted(entry) && hearth_pool_entry_is_sound(entry, now) && (!self->resets || (self->shows && hearth_pool_entry_is_unchanged(entry)));
 }
 
-static bool hand_on(ledger *self, zend_object *entry)
+static bool hand_on(lease_table *self, zend_object *entry)
 {
 	zval value;
 
@@ -118,7 +118,7 @@ static bool hand_on(ledger *self, zend_object *entry)
 	return self->hands_on && hearth_wait_queue_serve(self->waiters, &value, NULL) != NULL;
 }
 
-static void call_returned(ledger *self, zend_object *entry, bool in_order)
+static void call_returned(lease_table *self, zend_object *entry, bool in_order)
 {
 	zval arguments[2], result;
 
@@ -135,7 +135,7 @@ static void call_returned(ledger *self, zend_object *entry, bool in_order)
 void hearth_lease_table_return_all(hearth_task *task)
 {
 	while (task->leases) {
-		ledger *self = task->leases->ledger;
+		lease_table *self = task->leases->lease_table;
 		zend_object *entry;
 
 		GC_ADDREF(&self->std);
@@ -156,12 +156,12 @@ void hearth_lease_table_return_all(hearth_task *task)
 
 static zend_object *create(zend_class_entry *ce)
 {
-	return hearth_object_new(ce, &handlers, sizeof(ledger));
+	return hearth_object_new(ce, &handlers, sizeof(lease_table));
 }
 
-static void free_ledger(zend_object *object)
+static void free_lease_table(zend_object *object)
 {
-	ledger *self = ledger_of(object);
+	lease_table *self = lease_table_of(object);
 
 	if (self->waiters) {
 		hearth_pool_calls_forget(self, NULL);
@@ -177,14 +177,14 @@ static void free_ledger(zend_object *object)
 /* What the pool gave refers to the pool. */
 static HashTable *get_gc(zend_object *object, zval **table, int *count)
 {
-	*table = &ledger_of(object)->returned;
+	*table = &lease_table_of(object)->returned;
 	*count = 1;
 	return NULL;
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, __construct)
+ZEND_METHOD(Hearth_Internal_LeaseTable, __construct)
 {
-	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	lease_table *self = lease_table_of(Z_OBJ_P(ZEND_THIS));
 	zend_object *waiters, *borrow_time, *use_time;
 	zend_string *name;
 	zval *returned;
@@ -209,47 +209,47 @@ ZEND_METHOD(Hearth_Internal_Ledger, __construct)
 	self->hands_on = self->resets = true;
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, current)
+ZEND_METHOD(Hearth_Internal_LeaseTable, current)
 {
-	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
-	struct hearth_lease *loan;
+	lease_table *self = lease_table_of(Z_OBJ_P(ZEND_THIS));
+	struct hearth_lease *lease;
 
 	ZEND_PARSE_PARAMETERS_NONE();
-	loan = *find(loans_of(self, borrower()), self, NULL);
-	if (loan && self->binds && self->process == hearth_process_id()) {
-		RETURN_OBJ_COPY(loan->entry);
+	lease = *find(leases_of(self, borrower()), self, NULL);
+	if (lease && self->binds && self->process == hearth_process_id()) {
+		RETURN_OBJ_COPY(lease->entry);
 	}
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, has)
+ZEND_METHOD(Hearth_Internal_LeaseTable, has)
 {
-	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	lease_table *self = lease_table_of(Z_OBJ_P(ZEND_THIS));
 	zend_object *entry;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
 	ZEND_PARSE_PARAMETERS_END();
-	RETURN_BOOL(*find(loans_of(self, borrower()), self, entry));
+	RETURN_BOOL(*find(leases_of(self, borrower()), self, entry));
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, of)
+ZEND_METHOD(Hearth_Internal_LeaseTable, of)
 {
-	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	lease_table *self = lease_table_of(Z_OBJ_P(ZEND_THIS));
 	hearth_task *task;
-	struct hearth_lease *loan;
+	struct hearth_lease *lease;
 	zend_long id;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_LONG(id)
 	ZEND_PARSE_PARAMETERS_END();
 	task = hearth_task_by_id((uint64_t) id);
-	loan = task || id == 0 ? *find(loans_of(self, task), self, NULL) : NULL;
-	if (loan) {
-		RETURN_OBJ_COPY(loan->entry);
+	lease = task || id == 0 ? *find(leases_of(self, task), self, NULL) : NULL;
+	if (lease) {
+		RETURN_OBJ_COPY(lease->entry);
 	}
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, lend)
+ZEND_METHOD(Hearth_Internal_LeaseTable, lend)
 {
 	zend_object *entry;
 	double since, now = 0;
@@ -261,12 +261,12 @@ ZEND_METHOD(Hearth_Internal_Ledger, lend)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_DOUBLE_OR_NULL(now, from_clock)
 	ZEND_PARSE_PARAMETERS_END();
-	begin_loan(ledger_of(Z_OBJ_P(ZEND_THIS)), entry, since, from_clock ? hearth_monotonic() : now);
+	begin_lease(lease_table_of(Z_OBJ_P(ZEND_THIS)), entry, since, from_clock ? hearth_monotonic() : now);
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, takeBack)
+ZEND_METHOD(Hearth_Internal_LeaseTable, takeBack)
 {
-	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	lease_table *self = lease_table_of(Z_OBJ_P(ZEND_THIS));
 	zend_object *entry;
 	hearth_task *task;
 	struct hearth_lease **place;
@@ -278,7 +278,7 @@ ZEND_METHOD(Hearth_Internal_Ledger, takeBack)
 	owner = hearth_pool_entry_owner(entry);
 	task = hearth_task_by_id((uint64_t) owner);
 	if (task || owner == 0) {
-		place = find(loans_of(self, task), self, entry);
+		place = find(leases_of(self, task), self, entry);
 		if (*place) {
 			OBJ_RELEASE(end_loan(place));
 		}
@@ -286,38 +286,38 @@ ZEND_METHOD(Hearth_Internal_Ledger, takeBack)
 	RETURN_BOOL(note_return(self, entry));
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, begin)
+ZEND_METHOD(Hearth_Internal_LeaseTable, begin)
 {
-	ledger *self = ledger_of(Z_OBJ_P(ZEND_THIS));
+	lease_table *self = lease_table_of(Z_OBJ_P(ZEND_THIS));
 
 	ZEND_PARSE_PARAMETERS_NONE();
 	self->process = hearth_process_id();
-	forget_loans(self, NULL);
-	forget_loans(self, borrower());
+	forget_leases(self, NULL);
+	forget_leases(self, borrower());
 	hearth_pool_calls_forget(self, NULL);
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, forget)
+ZEND_METHOD(Hearth_Internal_LeaseTable, forget)
 {
 	zend_object *entry;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
 	ZEND_PARSE_PARAMETERS_END();
-	hearth_pool_calls_forget(ledger_of(Z_OBJ_P(ZEND_THIS)), entry);
+	hearth_pool_calls_forget(lease_table_of(Z_OBJ_P(ZEND_THIS)), entry);
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, handOn)
+ZEND_METHOD(Hearth_Internal_LeaseTable, handOn)
 {
 	bool hands_on;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_BOOL(hands_on)
 	ZEND_PARSE_PARAMETERS_END();
-	ledger_of(Z_OBJ_P(ZEND_THIS))->hands_on = hands_on;
+	lease_table_of(Z_OBJ_P(ZEND_THIS))->hands_on = hands_on;
 }
 
-ZEND_METHOD(Hearth_Internal_Ledger, know)
+ZEND_METHOD(Hearth_Internal_LeaseTable, know)
 {
 	bool resets, shows;
 
@@ -325,8 +325,8 @@ ZEND_METHOD(Hearth_Internal_Ledger, know)
 		Z_PARAM_BOOL(resets)
 		Z_PARAM_BOOL(shows)
 	ZEND_PARSE_PARAMETERS_END();
-	ledger_of(Z_OBJ_P(ZEND_THIS))->resets = resets;
-	ledger_of(Z_OBJ_P(ZEND_THIS))->shows = shows;
+	lease_table_of(Z_OBJ_P(ZEND_THIS))->resets = resets;
+	lease_table_of(Z_OBJ_P(ZEND_THIS))->shows = shows;
 }
 
 /* ---- tables ---- */
@@ -367,22 +367,22 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_know, 0, 2, IS_VOID, 0)
 ZEND_END_ARG_INFO()
 
 static const zend_function_entry methods[] = {
-	ZEND_ME(Hearth_Internal_Ledger, __construct, arginfo_construct, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Ledger, current, arginfo_current, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Ledger, has, arginfo_entry_bool, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Ledger, of, arginfo_of, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Ledger, lend, arginfo_lend, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Ledger, takeBack, arginfo_entry_bool, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Ledger, begin, arginfo_begin, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Ledger, forget, arginfo_forget, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Ledger, handOn, arginfo_hand_on, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Ledger, know, arginfo_know, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, __construct, arginfo_construct, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, current, arginfo_current, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, has, arginfo_entry_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, of, arginfo_of, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, lend, arginfo_lend, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, takeBack, arginfo_entry_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, begin, arginfo_begin, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, forget, arginfo_forget, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, handOn, arginfo_hand_on, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, know, arginfo_know, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
 
-void hearth_register_ledger(void)
+void hearth_register_lease_table(void)
 {
-	hearth_register_class("Hearth\\Internal\\LeaseTable", methods, create, &handlers, XtOffsetOf(ledger, std));
-	handlers.free_obj = free_ledger;
+	hearth_register_class("Hearth\\Internal\\LeaseTable", methods, create, &handlers, XtOffsetOf(lease_table, std));
+	handlers.free_obj = free_lease_table;
 	handlers.get_gc = get_gc;
 }

@@ -4,9 +4,9 @@
 
 #include "task/task.h"
 
-void hearth_register_waiters(void);
+void hearth_register_wait_queue(void);
 void hearth_register_histogram(void);
-void hearth_register_ledger(void);
+void hearth_register_lease_table(void);
 extern zend_class_entry *hearth_wait_queue_ce, *hearth_histogram_ce;
 hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *offer);
 void hearth_histogram_record(zend_object *histogram, double seconds);

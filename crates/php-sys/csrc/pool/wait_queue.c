@@ -103,7 +103,7 @@ static void pass_on(zend_fcall_info *fci, zend_fcall_info_cache *cache, zval *va
 	zend_exception_restore();
 }
 
-ZEND_METHOD(Hearth_Internal_Waiters, wait)
+ZEND_METHOD(Hearth_Internal_WaitQueue, wait)
 {
 	hearth_task *task = hearth_current;
 	hearth_wait_node *place;
@@ -175,7 +175,7 @@ hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *of
 	return task;
 }
 
-ZEND_METHOD(Hearth_Internal_Waiters, serve)
+ZEND_METHOD(Hearth_Internal_WaitQueue, serve)
 {
 	zval *value, *offer = NULL, given;
 	hearth_task *task;
@@ -192,13 +192,13 @@ ZEND_METHOD(Hearth_Internal_Waiters, serve)
 	}
 }
 
-ZEND_METHOD(Hearth_Internal_Waiters, count)
+ZEND_METHOD(Hearth_Internal_WaitQueue, count)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
 	RETURN_LONG(queue_of(Z_OBJ_P(ZEND_THIS))->count);
 }
 
-ZEND_METHOD(Hearth_Internal_Waiters, oldest)
+ZEND_METHOD(Hearth_Internal_WaitQueue, oldest)
 {
 	hearth_queue *queue = queue_of(Z_OBJ_P(ZEND_THIS));
 
@@ -226,14 +226,14 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_oldest, 0, 0, IS_DOUBLE, 1)
 ZEND_END_ARG_INFO()
 
 static const zend_function_entry methods[] = {
-	ZEND_ME(Hearth_Internal_Waiters, wait, arginfo_wait, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Waiters, serve, arginfo_serve, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Waiters, count, arginfo_count, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Waiters, oldest, arginfo_oldest, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_WaitQueue, wait, arginfo_wait, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_WaitQueue, serve, arginfo_serve, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_WaitQueue, count, arginfo_count, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_WaitQueue, oldest, arginfo_oldest, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
 
-void hearth_register_waiters(void)
+void hearth_register_wait_queue(void)
 {
 	hearth_wait_queue_ce = hearth_register_class("Hearth\\Internal\\WaitQueue", methods, create, &handlers, XtOffsetOf(hearth_queue, std));
 	handlers.free_obj = free_queue;

@@ -35,7 +35,7 @@ static void save_request_fields(hearth_request_state *into) { HEARTH_REQUEST_FIE
 static void load_request_fields(const hearth_request_state *from) { HEARTH_REQUEST_FIELDS(HEARTH_LOAD) }
 
 /*
- * Make what boot did the ground state: its ini_set() values become the values to return to, its error handlers are
+ * Make what boot did the initial state: its ini_set() values become the values to return to, its error handlers are
  * what each request starts with.
  */
 static void seal_ini(void)

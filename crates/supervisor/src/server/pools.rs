@@ -1,6 +1,6 @@
 //! Asking the workers how their connection pools are, when somebody wants to know.
 //!
-//! A worker that computes cannot answer: after [`PATIENCE`] its last known numbers are shown. It is asked again only when it
+//! A worker that computes cannot answer: after [`REPORT_TIMEOUT`] its last known numbers are shown. It is asked again only when it
 //! has answered, so questions do not pile up.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use crate::status::Status;
 use crate::worker::{State, WorkerId};
 
 /// How long those who ask are kept waiting for a worker.
-const PATIENCE: Duration = Duration::from_millis(100);
+const REPORT_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// What is known, and who waits to know.
 #[derive(Debug, Default)]
@@ -107,7 +107,7 @@ impl Server {
         if pools.missing.is_empty() {
             return self.tell_pools();
         }
-        self.events.later(PATIENCE, Timer::Pools(pools.round));
+        self.events.later(REPORT_TIMEOUT, Timer::Pools(pools.round));
     }
 
     /// A worker has answered, or says it of itself because it leaves.

@@ -211,13 +211,13 @@ impl Server {
     /// A successor serves.
     fn drain_recycled(&mut self, number: u32, slot: u32) {
         let deadline = self.settings.reload_timeout;
-        let is_worn = |worker: &Worker| {
+        let wants_recycle = |worker: &Worker| {
             worker.state == State::Recycling && worker.generation == number && worker.slot == slot
         };
         let recycled: Vec<WorkerId> = self
             .workers
             .iter()
-            .filter(|(_, worker)| is_worn(worker))
+            .filter(|(_, worker)| wants_recycle(worker))
             .map(|(id, _)| *id)
             .collect();
         for id in recycled {

@@ -105,24 +105,25 @@ mod tests {
     }
 
     #[test]
-    fn requests_wear_it_out_once() {
-        let wear = RecyclePolicy::new(1, 0);
-        assert!(wear.reason().is_none());
-        assert!(wear.look());
-        assert_eq!(wear.reason().as_deref(), Some("workers.max_requests"));
-        assert!(!wear.look(), "said once");
+    fn a_worker_is_recycled_once_by_requests() {
+        let policy = RecyclePolicy::new(1, 0);
+        assert!(policy.reason().is_none());
+        assert!(policy.look());
+        assert_eq!(policy.reason().as_deref(), Some("workers.max_requests"));
+        assert!(!policy.look(), "said once");
         let none = RecyclePolicy::new(0, 0);
         assert!((0..10_000).all(|_| !none.look()));
     }
 
     #[test]
-    fn memory_of_its_own_wears_it_out() {
-        let wear = RecyclePolicy::new(0, 32 << 20);
-        assert!(!wear.look());
+    fn memory_of_its_own_recycles_it() {
+        let policy = RecyclePolicy::new(0, 32 << 20);
+        assert!(!policy.look());
         let grown = std::hint::black_box(vec![1u8; 64 << 20]);
-        assert!(wear.look(), "{}", grown.len());
+        assert!(policy.look(), "{}", grown.len());
         assert!(
-            wear.reason()
+            policy
+                .reason()
                 .is_some_and(|reason| reason.starts_with("workers.max_memory: "))
         );
     }

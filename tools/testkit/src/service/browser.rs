@@ -259,7 +259,7 @@ fn command(address: &str, method: &str, path: &str, body: &Value) -> Value {
         body.to_string()
     };
     let mut client = Client::connect(address);
-    client.patience(std::time::Duration::from_secs(120));
+    client.set_timeout(std::time::Duration::from_secs(120));
     client.send(format!(
         "{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()

@@ -12,7 +12,7 @@ use crate::server::Server;
 /// After so many the worker is replaced: more than a check takes, however often it asks whether the script waits.
 const REQUESTS: usize = 100;
 /// What a script may take.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 /// How often a connection is tried until the next worker has it.
 const TRIES: usize = 400;
 
@@ -95,7 +95,7 @@ impl Looker {
         own.send(request(script, "&alone=1"));
         report(&mut own)?;
         let next = json(&get(&mut watch, "/changes?name=before")?)?;
-        wear_out(&mut watch);
+        use_up(&mut watch);
         Ok(Finding::read_all(&next, Moment::Next))
     }
 
@@ -108,7 +108,7 @@ impl Looker {
         get(&mut watch, "/release")?;
         let report = report(&mut own)?;
         let ended = json(&get(&mut watch, "/changes?name=before")?)?;
-        wear_out(&mut watch);
+        use_up(&mut watch);
         let mut findings = Finding::read_all(&waiting, Moment::Waiting);
         findings.extend(Finding::read_all(&ended, Moment::Ended));
         findings.extend(Finding::read_all(&report["changes"], Moment::Resumed));
@@ -170,7 +170,7 @@ fn connection(
 ) -> Result<(Client, String), Unchecked> {
     for _ in 0..TRIES {
         let mut client = server.connect();
-        client.patience(PATIENCE);
+        client.set_timeout(TIMEOUT);
         match get(&mut client, "/process") {
             Ok(process) if wanted(&process) => return Ok((client, process)),
             // The one before is leaving.
@@ -181,7 +181,7 @@ fn connection(
 }
 
 /// Lets a fresh worker follow.
-fn wear_out(client: &mut Client) {
+fn use_up(client: &mut Client) {
     for _ in 0..REQUESTS {
         client.send("GET /process HTTP/1.1\r\nHost: localhost\r\n\r\n");
         match client.try_response(false) {
@@ -193,13 +193,13 @@ fn wear_out(client: &mut Client) {
 
 /// Waits until the script's request waits.
 fn settle(watch: &mut Client, own: &Client) -> Result<(), Unchecked> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while get(watch, "/settled")? != "settled" {
         if has_answer(own) {
             return Err(Unchecked("a fatal error ended it".to_owned()));
         }
         if Instant::now() > deadline {
-            return Err(Unchecked(format!("it took longer than {PATIENCE:?}")));
+            return Err(Unchecked(format!("it took longer than {TIMEOUT:?}")));
         }
     }
     Ok(())
@@ -207,9 +207,9 @@ fn settle(watch: &mut Client, own: &Client) -> Result<(), Unchecked> {
 
 /// An answer before the script's request was let go: its end, whatever it was.
 fn has_answer(own: &Client) -> bool {
-    own.patience(Duration::from_millis(1));
+    own.set_timeout(Duration::from_millis(1));
     let came = own.stream().peek(&mut [0]).is_ok();
-    own.patience(PATIENCE);
+    own.set_timeout(TIMEOUT);
     came
 }
 

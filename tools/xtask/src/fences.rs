@@ -20,13 +20,14 @@ const ZEND: [&str; 6] = [
 
 pub(crate) fn check(checkout: &Path) -> Problems {
     let mut problems = Vec::new();
-    for directory in entries(&checkout.join("crates")) {
+    let folders = ["crates", "lab"].map(|folder| entries(&checkout.join(folder)));
+    for directory in folders.into_iter().flatten() {
         let name = directory
             .file_name()
             .and_then(|name| name.to_str())
             .unwrap_or_default()
             .to_owned();
-        for file in files(&directory) {
+        for file in files(&directory, &["rs", "c", "h"]) {
             let text = fs::read_to_string(&file).unwrap_or_default();
             let shown = file
                 .strip_prefix(checkout)
@@ -45,7 +46,7 @@ fn file_problems(name: &str, shown: &str, text: &str) -> Problems {
         .map_or("", |(_, extension)| extension);
     let root = ["lib.rs", "main.rs"]
         .iter()
-        .any(|end| shown == format!("crates/{name}/src/{end}"));
+        .any(|end| shown.ends_with(&format!("/{name}/src/{end}")));
     let mut problems = Vec::new();
     if root && !UNSAFE.contains(&name) && !text.contains("#![forbid(unsafe_code)]") {
         problems.push(format!("{shown}: no #![forbid(unsafe_code)]"));
@@ -76,7 +77,7 @@ fn has_word(line: &str, word: &str) -> bool {
     line.split(|c| !part(c)).any(|found| found == word)
 }
 
-fn entries(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut list: Vec<PathBuf> = fs::read_dir(directory)
         .into_iter()
         .flatten()
@@ -86,15 +87,15 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     list
 }
 
-/// Rust and C files below a directory.
-fn files(directory: &Path) -> Vec<PathBuf> {
+/// Files below a directory whose names have one of these ends.
+pub(crate) fn files(directory: &Path, ends: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries(directory) {
         if path.is_dir() {
-            found.extend(files(&path));
+            found.extend(files(&path, ends));
         } else if path
             .extension()
-            .is_some_and(|extension| ["rs", "c", "h"].iter().any(|known| extension == *known))
+            .is_some_and(|extension| ends.iter().any(|known| extension == *known))
         {
             found.push(path);
         }

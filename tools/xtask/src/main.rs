@@ -5,6 +5,7 @@
 mod arrows;
 mod fences;
 mod generate;
+mod names;
 mod state_page;
 
 use std::path::Path;
@@ -19,7 +20,15 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let problems = match words[..] {
-        ["check-arrows"] => [arrows::check(), fences::check(checkout())].concat(),
+        ["check-arrows"] => {
+            let checkout = checkout();
+            [
+                arrows::check(),
+                fences::check(checkout),
+                names::check(checkout),
+            ]
+            .concat()
+        }
         ["gen"] => generate::write(checkout()),
         ["gen", "--check"] => generate::check(checkout()),
         _ => {

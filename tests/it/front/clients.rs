@@ -9,7 +9,7 @@ use testkit::http::Client;
 use testkit::{Server, cpu_time, descriptors};
 
 use super::{balanced, busy_worker, busy_worker_of, metric, status, under_both, until_made};
-use crate::support::{eventually, let_go, ok, one_of_three, resident};
+use crate::support::{eventually, in_flight, let_go, ok, one_of_three, resident};
 
 #[test]
 fn a_slow_upload_and_a_slow_download_occupy_no_worker() {
@@ -123,6 +123,8 @@ fn a_client_that_ends_its_sending_gets_its_answer() {
         let server = server.start();
         for method in ["GET", "POST"] {
             for _ in 0..10 {
+                // A worker that has answered is idle only when its request has ended.
+                eventually("the worker is idle", || in_flight(&server) == 0);
                 let mut client = server.connect();
                 client.send(format!(
                     "{method} / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"

@@ -207,7 +207,7 @@ function race(array $callables): mixed {}
 function timeout(float $seconds, callable $fn): mixed {}
 
 /**
- * Calls $fn in this worker every so many seconds, each time in a task of its own, outside any request.
+ * Calls $fn in this worker every $seconds seconds, each time in a task of its own, outside any request.
  *
  * A call that takes longer than the interval does not hold up the next.
  *
@@ -216,13 +216,13 @@ function timeout(float $seconds, callable $fn): mixed {}
 function every(float $seconds, callable $fn): Timer {}
 
 /**
- * Calls $fn in this worker once, after so many seconds, in a task of its own, outside any request.
+ * Calls $fn in this worker once, after $seconds seconds, in a task of its own, outside any request.
  *
  * @param float $seconds 0 or more
  */
 function after(float $seconds, callable $fn): Timer {}
 
-/** A timer of this worker, made by `every()` or `after()`. It runs until stopped, also when nobody keeps this object. */
+/** A timer of this worker, made by `every()` or `after()`. It runs until stopped, even if no variable keeps this object. */
 final class Timer
 {
 
@@ -262,7 +262,7 @@ final class Channel implements \IteratorAggregate, \Countable
      * @param T $value
      * @param float|null $timeout seconds, null = for ever
      * @throws ChannelClosed when it is closed, or is closed during the wait
-     * @throws TimeoutError when nobody had room for the value in time; it was not sent then
+     * @throws TimeoutError when there was no room for the value in time; it was not sent then
      */
     public function send(mixed $value, ?float $timeout = null): void {}
 
@@ -287,7 +287,7 @@ final class Channel implements \IteratorAggregate, \Countable
 }
 
 /**
- * At most so many tasks of this worker at once; those that must wait are served first come first served.
+ * At most $permits tasks of this worker at once; tasks that must wait are served first come first served.
  *
  * ```php
  * $limit = new Hearth\Semaphore(4);                       // at boot
@@ -301,7 +301,7 @@ final class Semaphore
     public function __construct(private readonly int $permits) {}
 
     /**
-     * Takes a permit, after those who asked before.
+     * Takes a permit, after the tasks that asked before.
      *
      * @param float|null $timeout seconds, null = for ever
      * @throws TimeoutError when none came free in time
@@ -425,7 +425,7 @@ final class BorrowTimeout extends PoolException
 final class PoolClosed extends PoolException
 {}
 
-/** A connection was given back that the current task has not borrowed: a second time, by somebody else, or to another pool. */
+/** A connection was given back that the current task has not borrowed: a second time, by another task, or to another pool. */
 final class NotBorrowed extends \LogicException
 {}
 
@@ -437,7 +437,7 @@ final class NotBorrowed extends \LogicException
  * $rows = $pool->with(fn (PDO $db) => $db->query('…')->fetchAll());
  * ```
  *
- * A borrower that must wait takes the first connection that becomes free, new or returned; those who wait are served first come
+ * A borrower that must wait takes the first connection that becomes free, new or returned; borrowers are served first come
  * first served. A connection is given back as it was when new: open transactions are rolled back (and reported), the session is reset.
  *
  * @template T of object
@@ -449,7 +449,7 @@ final class Pool
      * @param callable(): T $factory makes a connection; whatever it throws is reported and tried again, later and later
      * @param int|null $size most connections at once in this worker; null = 4 × cores
      * @param int|null $minimumIdle connections kept open; 0 = only on demand, = $size: always full; null = 2 × cores
-     * @param float $idleTimeout an idle one above the minimum is closed after so many seconds
+     * @param float $idleTimeout an idle one above the minimum is closed after this many seconds
      * @param float $maxLifetime seconds (± 2.5 %) after which one is replaced, never while borrowed
      * @param float $borrowTimeout longest wait of a borrower in seconds, then `BorrowTimeout`
      * @param float $returnTimeout seconds; one that cannot be reset in this time on its return is closed
@@ -469,7 +469,7 @@ final class Pool
      * @param (callable(T): mixed)|null $init called for each new connection and after each reset
      * @param object|null $logger PSR-3; null = PHP's error log, warnings only
      * @param int|null $total most connections at once in all workers of the server
-     * @param int|null $maxWaiters so many may wait, others fail at once; null = any number
+     * @param int|null $maxWaiters this many may wait, others fail at once; null = any number
      * @param int $maxConnecting connections being made at once
      * @param float $connectTimeout seconds after which an attempt to connect is given up
      * @param 'lifo'|'fifo' $order which idle connection is lent: the one used last, so that the others can be closed, or first
@@ -548,7 +548,7 @@ final class Pool
     public function recycle(): void {}
 
     /**
-     * Closes the pool: idle connections now, those out when they come back. Who waits gets `PoolClosed`.
+     * Closes the pool: idle connections now, those out when they come back. A borrower that waits gets `PoolClosed`.
      *
      * @param float|null $timeout seconds to wait for those out; null = for ever, 0 = do not wait
      * @return bool whether all are closed

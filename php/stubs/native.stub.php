@@ -259,7 +259,7 @@ namespace Hearth\Internal {
          *
          * @param mixed $value anything but null
          * @param mixed $offer set to what that task has to give
-         * @return int that task, 0 if nobody waits
+         * @return int that task, 0 if no task waits
          */
         public function serve(mixed $value, mixed &$offer = null): int
         {
@@ -270,7 +270,7 @@ namespace Hearth\Internal {
         {
         }
 
-        /** Since when the first has waited, null if nobody waits. */
+        /** Since when the first has waited, null if no task waits. */
         public function oldest(): ?float
         {
         }
@@ -308,7 +308,7 @@ namespace Hearth\Internal {
     {
         /**
          * @param string $name of the pool
-         * @param WaitQueue $waiters who is served by what comes back in order
+         * @param WaitQueue $waiters the tasks that get what comes back in order
          * @param \Closure(\Hearth\Pool\Entry, bool, bool): void $returned gets what came back when its task ended and was not handed
          *     on; whether it is in order; and whether a wait for an answer was ended early in that task
          * @param bool $binds whether `current()` tells
@@ -358,7 +358,7 @@ namespace Hearth\Internal {
         {
         }
 
-        /** Whether what comes back is handed on to who waits. */
+        /** Whether what comes back is handed on to a waiting task. */
         public function handOn(bool $handsOn): void
         {
         }
@@ -474,7 +474,7 @@ namespace Hearth\Internal {
     }
 
     /**
-     * @internal closes our side of a PDO connection to MySQL or PostgreSQL: the server sees it, whoever holds the object
+     * @internal closes our side of a PDO connection to MySQL or PostgreSQL: the server sees it, whatever still holds the object
      * @return bool false: such a connection cannot be closed so
      */
     function disconnect(object $connection): bool
@@ -491,7 +491,7 @@ namespace Hearth\Internal {
     {
     }
 
-    /** @internal takes $n if so many are left */
+    /** @internal takes $n if that many are left */
     function budgetAcquire(int $handle, int $n = 1): bool
     {
     }

@@ -117,7 +117,7 @@ rows! {
     stream_select_timeout: row("`stream_select` until its time is over", "a silent socket", Needs::Nothing,
         r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); $read = [$a]; $none = null;
         return stream_select($read, $none, $none, 0, 400000) === 0 ? 'ok' : 'something';"#);
-    stream_socket_accept: row("`stream_socket_accept`", "nobody who connects, until its time is over", Needs::Nothing,
+    stream_socket_accept: row("`stream_socket_accept`", "no peer that connects, until its time is over", Needs::Nothing,
         r#"$s = stream_socket_server('tcp://127.0.0.1:0'); return @stream_socket_accept($s, 0.4) === false ? 'ok' : 'somebody';"#);
     stream_timeout: row("`stream_set_timeout`", "a silent socket, until its time is over", Needs::Nothing,
         r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); stream_set_timeout($a, 0, 400000);
@@ -128,7 +128,7 @@ rows! {
     socket_select: row("sockets: `socket_select`", "a late answer on a socket", Needs::Peer,
         r#"$s = socket_create(AF_INET, SOCK_STREAM, SOL_TCP); socket_connect($s, '127.0.0.1', (int) getenv('PORT'));
         socket_write($s, "GET /400\n"); $read = [$s]; $none = null; return socket_select($read, $none, $none, 5) === 1 ? 'ok' : 'nothing';"#);
-    socket_timeout: row("sockets: `socket_recvfrom` with `SO_RCVTIMEO`", "nobody who sends, until its time is over", Needs::Nothing,
+    socket_timeout: row("sockets: `socket_recvfrom` with `SO_RCVTIMEO`", "no peer that sends, until its time is over", Needs::Nothing,
         r#"$s = socket_create(AF_INET, SOCK_DGRAM, SOL_UDP); socket_bind($s, '127.0.0.1', 0);
         socket_set_option($s, SOL_SOCKET, SO_RCVTIMEO, ['sec' => 0, 'usec' => 400000]);
         return @socket_recvfrom($s, $data, 10, 0, $from, $port) === false ? 'ok' : 'something';"#);
@@ -361,7 +361,7 @@ fn table() -> String {
     }
     text.push_str(
         "\nNames are looked up by threads, as many at once as there are (512); a look-up whose task was cancelled goes on until its\n\
-         name server has answered, and nobody gets the answer.\n\
+         name server has answered, and the answer is discarded.\n\
          \n## What blocks because a library holds a lock\n\n\
          A library that holds a lock of its own while it waits (`pthread_mutex_lock` and its relatives, `pthread_once`, the loader)\n\
          must not be left: another request would take the same lock on the same thread, and wait for itself. There every call\n\

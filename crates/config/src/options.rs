@@ -284,7 +284,7 @@ pub const OPTIONS: &[Opt] = &[
         },
         default: "0",
         group: Group::Workers,
-        short: "Replace a worker after so many requests; 0: never",
+        short: "Replace a worker after this many requests; 0: never",
         long: "For apps that leak memory. Spread by 10 % so that not all workers go at once; the successor serves before \
                the old one stops, and no request is cut off.",
     },

@@ -9,7 +9,7 @@ use testkit::http::Client;
 use testkit::{Server, cpu_time, descriptors};
 
 use super::{balanced, busy_worker, busy_worker_of, metric, status, under_both, until_made};
-use crate::support::{eventually, in_flight, let_go, ok, one_of_three, resident};
+use crate::support::{eventually, let_go, ok, one_of_three, resident};
 
 #[test]
 fn a_slow_upload_and_a_slow_download_occupy_no_worker() {
@@ -122,20 +122,28 @@ fn a_client_that_ends_its_sending_gets_its_answer() {
     for server in [balanced(1), site] {
         let server = server.start();
         for method in ["GET", "POST"] {
+            // A worker that has just answered is not idle yet, and what is safe to leave out is not run then.
             for _ in 0..10 {
-                // A worker that has answered is idle only when its request has ended.
-                eventually("the worker is idle", || in_flight(&server) == 0);
-                let mut client = server.connect();
-                client.send(format!(
-                    "{method} / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
-                ));
-                let _ = client.stream().shutdown(Shutdown::Write);
-                ok(&client.response());
-                assert!(client.is_closed_by_server());
+                eventually("it is answered", || ends_its_sending(&server, method));
             }
         }
         server.stop();
     }
+}
+
+/// Whether it is answered. What changes something always is.
+fn ends_its_sending(server: &Server, method: &str) -> bool {
+    let mut client = server.connect();
+    client.send(format!(
+        "{method} / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+    ));
+    let _ = client.stream().shutdown(Shutdown::Write);
+    let answer = match client.try_response(false) {
+        Err(_) if method == "GET" => return false,
+        answer => answer.expect("an answer"),
+    };
+    ok(&answer);
+    client.is_closed_by_server()
 }
 
 /// Sends and does not wait: how WordPress starts its cron jobs.

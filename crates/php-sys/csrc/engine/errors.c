@@ -1,4 +1,4 @@
-/* What goes wrong: the log, exceptions that nobody caught, fatal errors, and errors that Rust raises in PHP. */
+/* Errors: the log, uncaught exceptions, fatal errors, and errors that Rust raises in PHP. */
 #include "engine/engine.h"
 #include "request/request.h"
 
@@ -236,7 +236,7 @@ void hearth_throw(hearth_throwable kind, hearth_str message)
 	zend_execute_data *frame = EG(current_execute_data);
 
 	if (!frame) {
-		/* No PHP code runs that could catch it: whoever waits is told by the return value. */
+		/* No PHP code runs that could catch it: the return value tells the caller. */
 		return;
 	}
 	zend_try {

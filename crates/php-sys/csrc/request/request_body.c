@@ -123,7 +123,7 @@ ZEND_METHOD(Hearth_Request, stream)
 		return;
 	}
 	if (SG(request_info).request_body || SG(read_post_bytes)) {
-		/* Somebody has read of it already: what php://input kept is the whole body. */
+		/* Part of the body was read already: what php://input kept is the whole body. */
 		stream = php_stream_open_wrapper("php://input", "rb", REPORT_ERRORS, NULL);
 	} else {
 		hearth_on_request_retain(request);

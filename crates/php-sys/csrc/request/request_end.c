@@ -63,7 +63,7 @@ void hearth_run_deferred(hearth_request_state *state)
 	}
 }
 
-/* Whether anybody still holds php://input: such a stream points at the body without counting. */
+/* Whether php://input is still open: such a stream points at the body without counting. */
 static bool input_is_open(void)
 {
 	zend_resource *resource;

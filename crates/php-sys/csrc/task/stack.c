@@ -280,7 +280,7 @@ static bool give_way(hearth_stack *stack, const char *address, uintptr_t counter
 static void pass_on(const siginfo_t *info)
 {
 	if (info->si_code <= 0) {
-		/* Somebody sent it. */
+		/* Another process or thread sent it. */
 		signal(SIGSEGV, SIG_DFL);
 		raise(SIGSEGV);
 		return;

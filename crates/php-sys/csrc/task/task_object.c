@@ -18,7 +18,7 @@ static zend_object *create_task(zend_class_entry *ce)
 	return object;
 }
 
-/* Nobody can await it any more. Not in free_task, where no PHP code may run. */
+/* The task cannot be awaited any more. Not in free_task, where no PHP code may run. */
 static void task_goes(zend_object *object)
 {
 	hearth_task_object *self = hearth_task_object_of(object);

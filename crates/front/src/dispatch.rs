@@ -1,7 +1,7 @@
 //! The workers and what they are asked: requests go to the dispatcher, answers come from it.
 //!
-//! Nothing is given to a certain worker: whoever is idle claims what was posted first (the crate `relay`). What is
-//! decided here is whom to wake ([`wakeup`]).
+//! Nothing is given to a certain worker: an idle worker claims what was posted first (the crate `relay`). What is
+//! decided here is which worker to wake ([`wakeup`]).
 
 mod queue;
 mod shortage;
@@ -62,7 +62,7 @@ pub(crate) struct Workers {
     pending_requests: RefCell<Vec<Option<Rc<PendingRequest>>>>,
     /// Posted and not claimed.
     unclaimed: Cell<usize>,
-    /// Who waits for a slot.
+    /// The requests that wait for a slot.
     slots: Rc<WaitQueue<Reserved>>,
     queue: Queue,
     shortage: Shortage,
@@ -190,7 +190,7 @@ impl Workers {
         (pending.key == key).then(|| Rc::clone(pending))
     }
 
-    /// Nobody waits for it any more.
+    /// The client no longer waits for the response.
     pub(crate) fn abandon(&self, pending: &Rc<PendingRequest>) {
         if self.pending(pending.key).is_none() {
             return;
@@ -277,7 +277,7 @@ impl Workers {
     /// `after`: how long after the claim, if its worker is dead.
     fn on_completion(&self, completion: Completion, after: Duration) {
         let Some(pending) = self.pending(completion.key) else {
-            // Nobody asked for it: a worker writes where it should not.
+            // No such request is pending: a worker writes where it should not.
             return;
         };
         self.taken(&pending);
@@ -302,7 +302,7 @@ impl Workers {
         }
     }
 
-    /// Whose answer comes through this worker's stream.
+    /// The request whose answer comes through this worker's stream.
     pub(crate) fn streaming(&self, worker: &Worker, number: u32) -> Option<Rc<PendingRequest>> {
         let find = || {
             let pending_requests = self.pending_requests.borrow();
@@ -379,7 +379,7 @@ impl Workers {
         self.poll_completions();
     }
 
-    /// What of this request is in files; nothing if nobody waits for it any more.
+    /// What of this request is in files; nothing if the request is cancelled.
     pub(crate) fn files(&self, worker: &Worker, number: u32) -> Vec<Rc<Spool>> {
         let pending = self.streaming(worker, number);
         pending

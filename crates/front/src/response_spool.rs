@@ -121,7 +121,7 @@ impl ResponseSpool {
         wake(&self.reader);
     }
 
-    /// Nobody reads any more.
+    /// The response has no reader any more.
     pub(crate) fn abandon(&self) {
         self.abandoned.set(true);
         wake(&self.writer);

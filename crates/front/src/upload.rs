@@ -1,6 +1,6 @@
 //! A request's body, whole: in memory while it is small, in a file without a name beyond that.
 //!
-//! The worker gets it only when it is complete, so that a client that sends slowly occupies nobody, and it can be given
+//! The worker gets it only when it is complete, so that a client that sends slowly occupies no worker, and it can be given
 //! to a second worker.
 
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! Slots that are free, and who waits for one: first come first served.
 //!
-//! Whoever leaves the queue before his acquire passes it on.
+//! A waiter that is dropped after it was given something passes that on.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -45,7 +45,7 @@ impl<T> WaitQueue<T> {
         self.waiting.get() > 0
     }
 
-    /// Something idle. While anybody waits, nothing is.
+    /// Takes something idle. While there are waiters, nothing is.
     pub(crate) fn try_acquire(&self) -> Option<T> {
         self.idle.borrow_mut().pop()
     }
@@ -73,7 +73,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// It is idle: for whoever waits longest, if anybody does.
+    /// Gives the idle `thing` to the longest waiter, if there is one.
     pub(crate) fn release(&self, thing: T) {
         let next = loop {
             match self.waiters.borrow_mut().pop_front() {

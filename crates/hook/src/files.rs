@@ -112,7 +112,7 @@ impl Process {
     }
 }
 
-/// Waits for the process inside libc, so another thread does it. Nobody waits for it when an exception is on its way.
+/// Waits for the process inside libc, so another thread does it. Its end is not awaited when an exception is on its way.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
     // SAFETY: a FILE of popen(3) is the caller's promise.

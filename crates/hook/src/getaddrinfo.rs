@@ -42,7 +42,7 @@ impl Addresses {
 impl Drop for Addresses {
     fn drop(&mut self) {
         if !self.0.is_null() {
-            // SAFETY: a list that getaddrinfo made, of which nobody else knows.
+            // SAFETY: a list that getaddrinfo made, to which there is no other pointer.
             unsafe { libc::freeaddrinfo(self.0) };
         }
     }

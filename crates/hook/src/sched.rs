@@ -3,7 +3,7 @@
 /// Longer than what the kernel gives by default: 0.7 to 3 ms, by the number of processors.
 const SLICE: u64 = 4_000_000;
 
-/// Whether whoever is woken while this thread runs goes first.
+/// Sets whether a thread that is woken while this one runs goes first.
 ///
 /// Since Linux 6.6 a process that is woken waits until the one that runs has had its slice, to the next tick of the clock:
 /// up to 4 ms. A worker that sends a query and computes on keeps the database's own thread waiting for that long, and the

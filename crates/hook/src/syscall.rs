@@ -84,7 +84,7 @@ fn stat(fd: c_int) -> Option<libc::stat> {
     unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
 }
 
-/// What `fd` is, for as long as anybody has it open: device and inode.
+/// What `fd` is, for as long as it is open: device and inode.
 pub fn identity(fd: c_int) -> Option<(u64, u64)> {
     stat(fd).map(|stat| (stat.st_dev, stat.st_ino))
 }

@@ -25,7 +25,7 @@ use crate::rejection::{self, Rejection};
 use crate::settings::{Settings, or_most};
 use crate::stream::Stream;
 
-/// Who answers requests.
+/// The service that answers requests.
 pub trait Service {
     type Body: Body + Unpin;
 
@@ -256,7 +256,7 @@ async fn leave<S: Stream>(io: &Rc<ConnectionIo<S>>) {
     if !io.has_unread() {
         return;
     }
-    // Who hears of the end may stop sending what nobody reads.
+    // A client that sees the end may stop sending what is not read.
     let _ = poll_fn(|context| io.poll_shutdown(context)).await;
     let is_read = poll_fn(|context| io.poll_rest(context)).await;
     if !is_read || io.has_unread() {

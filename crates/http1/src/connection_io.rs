@@ -23,7 +23,7 @@ use crate::parse::{Limits, ParseError};
 use crate::rejection::{first_line, shown};
 use crate::stream::Stream;
 
-/// How much of a body that nobody wants is read so that the connection can go on, if it is there already.
+/// How much of an unwanted body is read so that the connection can go on, if it is there already.
 const READ_OVER: usize = 256 * 1024;
 
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
@@ -51,7 +51,7 @@ struct Inner<S> {
     room: u64,
     /// Why no more of it comes.
     failed: Option<BodyError>,
-    /// Somebody holds that body.
+    /// The handle of that body has not been dropped.
     held: bool,
     /// And waits for more of it.
     reader: Option<Waker>,
@@ -294,7 +294,7 @@ impl<S: Stream> ConnectionIo<S> {
         self.inner.borrow().body == Decoder::Done
     }
 
-    /// After the answer: ready when the body is at its end, or nobody holds it any more; whether a request can follow.
+    /// After the answer: ready when the body is at its end, or its handle was dropped; whether a request can follow.
     pub(crate) fn poll_rest(&self, context: &mut Context<'_>) -> Poll<bool> {
         let inner = &mut *self.inner.borrow_mut();
         inner.awaited = inner.held && !matches!(inner.body, Decoder::Done | Decoder::Broken);

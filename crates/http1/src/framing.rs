@@ -89,7 +89,7 @@ impl Said {
                     return Err(ParseError::Lengths);
                 }
             }
-            // No other coding is understood, so where such a body ends nobody could say.
+            // No other coding is supported, so the end of such a body is unknown.
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
                     return Err(ParseError::Coding);

@@ -44,7 +44,7 @@ pub enum ParseError {
     NoField,
     /// Two lengths, or one that is none, or a length and chunks.
     Lengths,
-    /// Its body is coded as nobody here understands.
+    /// Its transfer coding is not supported.
     Coding,
     TargetTooLong,
     /// The head has too many bytes.

@@ -1,4 +1,4 @@
-//! Requests that nobody was asked about, for the log.
+//! Rate-limited logging of requests that are rejected before the service sees them.
 //!
 //! Their senders are seldom anybody's users, and can send as many as they like: a process says so much of them that a
 //! mistake is found, and no more, so that nobody can fill a disk with what it says. How many there were is counted elsewhere.

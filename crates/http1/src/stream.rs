@@ -12,7 +12,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// A connected socket.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
-    /// Ready when there is something to read, or its end, or an error; or was, and nobody has looked since.
+    /// Ready when there is something to read, or its end, or an error; or was, and has not been polled since.
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// How many bytes could be read now, one or more; 0 at their end. Without any, what [`Stream::poll_readable`] knows

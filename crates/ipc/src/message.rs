@@ -217,9 +217,9 @@ pub enum FromFront {
     Failed { message: String },
     /// Requests wait, no worker can take one, and processors have nothing to do. The number is that of further workers that would help.
     Short { workers: u32 },
-    /// Something went wrong that somebody should read.
+    /// A problem, for the log.
     Trouble { message: String },
-    /// Nothing did, but somebody may want to read it.
+    /// No problem, but worth a line of the log.
     Notice { message: String },
 }
 

@@ -16,7 +16,7 @@ use php_sys::hearth_str;
 use crate::incoming::{BodySource, Incoming};
 use crate::wait::{may_leave, wait};
 
-/// Who is at the other end, and at which of our addresses.
+/// The client's address, and the local one it connected to.
 #[derive(Debug, Clone, Default)]
 pub struct Client {
     pub address: Option<IpAddr>,
@@ -60,7 +60,7 @@ pub struct Request {
     overdue: Cell<bool>,
     /// How long its code may run, waits not counted, if it has said so.
     computing: Cell<Option<Computing>>,
-    /// Nobody waits for the answer any more.
+    /// The client no longer waits for the response.
     abandoned: Cell<bool>,
     /// In classic mode.
     script: OnceCell<Rc<Script>>,
@@ -256,7 +256,7 @@ impl Request {
         self.incoming.borrow_mut().replace(whole);
     }
 
-    /// Wait for the response without running the task: for who handed it to somebody else.
+    /// Wait for the response without running the task: for a caller that handed it over.
     pub fn poll_response(&self, context: &mut Context<'_>) -> Poll<Option<Response>> {
         if let Some(response) = self.take_response() {
             return Poll::Ready(Some(response));
@@ -278,7 +278,7 @@ impl Request {
         self.incoming.borrow_mut().take_source()
     }
 
-    /// The client is gone: what is still answered goes nowhere, and whoever writes is told.
+    /// The client is gone: what is still answered is discarded, and its writer is told.
     pub fn abandon(&self) {
         self.abandoned.set(true);
         if let Some(pipe) = &*self.pipe.borrow() {
@@ -417,7 +417,7 @@ struct PipeState {
 }
 
 impl PipeState {
-    /// Nobody reads any more.
+    /// The pipe has no reader any more.
     fn empty(&mut self) {
         self.pieces.clear();
         self.queued = 0;

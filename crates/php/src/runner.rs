@@ -1,4 +1,4 @@
-//! Who polls the tasks that tasks start: futures of the host's, used again and again.
+//! Runners poll the tasks that tasks start: futures of the host's, used again and again.
 //!
 //! A task runs up to its first wait on top of the one that starts it, and whatever it waits for must know there and then
 //! whom to wake. A runner that has been polled before knows; with a new one for each task, the host would have to poll it

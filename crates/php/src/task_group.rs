@@ -10,7 +10,7 @@ use crate::task::TaskCell;
 pub(crate) struct TaskGroup {
     /// Those that have not ended.
     pub(crate) children: RefCell<Vec<Rc<TaskCell>>>,
-    /// Who waits until they have.
+    /// Wakes the task that waits until they have.
     pub(crate) joiner: RefCell<Option<Waker>>,
 }
 

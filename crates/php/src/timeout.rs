@@ -1,6 +1,6 @@
 //! Time limits of waits: alarms of the host's, used again and again.
 //!
-//! Nearly all limits are never reached. Who makes a timer for each, starts it and stops it, pays for all of that; one that
+//! Most timeouts never fire. To create, arm and disarm a timer for each wait is expensive; one that
 //! still runs and is only put off is cheap.
 
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ thread_local! {
     static SPARE: RefCell<Vec<Box<dyn Alarm>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// One wait's. When that is over the alarm runs on: at worst it wakes somebody who finds that nothing has happened.
+/// One wait's. When that is over the alarm runs on: at worst it wakes a task for which nothing has happened.
 pub(crate) struct Timeout(Option<Box<dyn Alarm>>);
 
 impl Timeout {

@@ -22,7 +22,7 @@ pub struct Consumer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a front that is not woken does not see the answer"]
 pub enum Notify {
-    /// It runs, or somebody wakes it.
+    /// The peer runs, or is woken already.
     No,
     Yes,
 }
@@ -145,7 +145,7 @@ impl Consumer {
         }
     }
 
-    /// Nobody waits for the answer any more.
+    /// Whether the request is cancelled: its client no longer waits.
     pub fn is_cancelled(&self, key: RequestKey) -> bool {
         self.memory.state(key).load(SeqCst) & (CLAIMED | CANCELLED) == CLAIMED | CANCELLED
     }

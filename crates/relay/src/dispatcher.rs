@@ -124,7 +124,7 @@ impl Dispatcher {
         self.memory.write(slot.0, bytes);
     }
 
-    /// For whoever claims it.
+    /// Posts the request for the next worker that claims.
     pub fn post(&self, slot: Reserved, priority: Priority) -> RequestKey {
         let key = RequestKey {
             slot: slot.0,
@@ -148,7 +148,7 @@ impl Dispatcher {
         mine
     }
 
-    /// Nobody waits for its answer. The worker that has it, to be woken; [`Completion`] come all the same.
+    /// Marks the request as cancelled. Returns the worker that has it, to be woken; [`Completion`] come all the same.
     pub fn cancel(&self, key: RequestKey) -> Option<u16> {
         let before = self.memory.state(key).fetch_or(CANCELLED, SeqCst);
         self.signal(before)
@@ -181,7 +181,7 @@ impl Dispatcher {
         Duration::from_nanos(now().saturating_sub(since))
     }
 
-    /// Who has it.
+    /// The worker that has claimed the request.
     pub fn owner_of(&self, key: RequestKey) -> Option<u16> {
         let state = self.memory.state(key).load(SeqCst);
         (state & CLAIMED != 0 && seq(state) == key.seq).then_some(consumer_of(state))

@@ -1,4 +1,4 @@
-//! Whose request it is that the front passes on, as text: `SCHEME PEER LOCAL`.
+//! The addresses of a request's connection, which the front passes on as text: `SCHEME PEER LOCAL`.
 //!
 //! `p` for plain or `s` for TLS; the client's address and ours, `-` on a Unix socket. All are the same for every request of
 //! a client's connection, so they are written and read once.

@@ -13,7 +13,7 @@ use rustix::net::{
 /// A head and a body.
 const MOST: usize = 2;
 
-/// The files of the request with this number; none: nobody waits for it any more. Never waits: little is ever sent this
+/// The files of the request with this number; none: the request is cancelled. Never waits: little is ever sent this
 /// way, so there is room.
 pub fn send_files(socket: impl AsFd, number: u32, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];

@@ -72,7 +72,7 @@ pub(crate) mod state {
     pub(crate) const ENDED: u64 = 8;
     /// It is in the list of news, or is being put there.
     pub(crate) const LISTED: u64 = 16;
-    /// Nobody waits for the answer any more.
+    /// The request is cancelled: its client no longer waits.
     pub(crate) const CANCELLED: u64 = 32;
     /// The client reads more slowly than the answer comes: no more of it for now.
     pub(crate) const HELD: u64 = 64;

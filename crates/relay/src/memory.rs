@@ -22,7 +22,7 @@ impl RequestKey {
         u64::from(self.seq) << 32 | u64::from(self.slot)
     }
 
-    /// `None` if somebody wrote nonsense.
+    /// `None` if the entry is invalid.
     pub(crate) fn of_entry(entry: u64) -> Option<RequestKey> {
         let slot = entry as u16;
         (usize::from(slot) < SLOTS).then_some(RequestKey {

@@ -86,7 +86,7 @@ impl Budgets {
             .map(Holder)
     }
 
-    /// The process `pid` is gone: nobody holds what it held.
+    /// The process `pid` is gone: releases what it held.
     pub fn reap(&self, pid: u32) {
         for row in
             (0..ROWS).filter(|&row| self.owner(row).load(Ordering::Acquire) == u64::from(pid))

@@ -31,7 +31,7 @@ impl SlotCount {
         SlotCount { word }
     }
 
-    /// Who serves there.
+    /// The process that serves there.
     pub fn pid(self) -> u32 {
         (self.word >> 32) as u32
     }
@@ -129,7 +129,7 @@ impl ConnectionCounts {
         let _ = self.change(slot, pid, |count| count.plus(-1));
     }
 
-    /// `None` where nobody serves.
+    /// `None` if no worker serves there.
     pub fn count_of(&self, slot: u32) -> Option<SlotCount> {
         let word = self.word(slot).load(Ordering::Acquire);
         (word != 0).then_some(SlotCount { word })

@@ -81,7 +81,7 @@ counters! {
     TasksFinished = "tasks_finished",
     /// Requests that ran into the time limit.
     Timeouts = "timeouts",
-    /// Exceptions that nobody caught.
+    /// Uncaught exceptions.
     Exceptions = "exceptions",
     /// Fatal PHP errors, memory exhaustion included.
     Fatal = "fatal",

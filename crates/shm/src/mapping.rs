@@ -15,7 +15,7 @@ const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
 
-/// A shared memory file of a size that nobody can change.
+/// A shared memory file whose size is sealed.
 pub fn create_file(name: &CStr, words: usize) -> io::Result<OwnedFd> {
     let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     rustix::fs::ftruncate(&fd, words as u64 * 8)?;

@@ -137,7 +137,7 @@ impl Site {
         }
     }
 
-    /// The file that answers `target`, if it takes no look at scripts to know: for whoever can send files only.
+    /// The file that answers `target`, if it takes no look at scripts to know: for a caller that can send files only.
     ///
     /// What this gives, [`route`](Site::route) gives too.
     #[must_use]

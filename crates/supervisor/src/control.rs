@@ -197,7 +197,7 @@ async fn answer(mut stream: tokio::net::UnixStream, events: Events) {
     };
     let mut text = serde_json::to_string(&reply).unwrap_or_default();
     text.push('\n');
-    // Who does not wait for the answer does not want it.
+    // An error means that the client has left without waiting for the answer.
     let _ = writing.write_all(text.as_bytes()).await;
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn write(level: &str, rank: u8, message: fmt::Arguments<'_>) {
         timestamp(SystemTime::now()),
         ipc::escaped(&message)
     );
-    // Nobody can be told that standard error is gone.
+    // If standard error is gone, the error cannot be reported.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 

@@ -211,7 +211,7 @@ fn seconds(seconds: f64) -> String {
 }
 
 impl Pools {
-    /// Who has which connection, the longest first.
+    /// The leases, the longest first.
     pub fn leases(&self) -> String {
         let mut text = String::from(
             "\npool              slot      out for  request           task  what, and where it was borrowed\n",

@@ -1,4 +1,4 @@
-//! Who holds a port, as far as `/proc` tells us.
+//! The process that listens on a port, as far as `/proc` shows it.
 
 use std::fmt;
 use std::fs;
@@ -17,7 +17,7 @@ impl fmt::Display for PortOwner {
     }
 }
 
-/// The process that listens there; `None` if nobody does or it belongs to another user.
+/// The process that listens there; `None` if there is none or it belongs to another user.
 pub(crate) fn port_owner(address: SocketAddr) -> Option<PortOwner> {
     let inodes: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .into_iter()

@@ -149,7 +149,7 @@ fn bind_tcp(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Who may connect to a Unix socket.
+/// The users that may connect to a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// As the umask says.
@@ -194,7 +194,7 @@ impl UnixSocket {
 fn bind_unix(path: &Path, access: Access) -> io::Result<UnixListener> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     if access == Access::Owner {
-        // Before it has a name: the file is made with this mode, so nobody can come in between.
+        // Before it has a name: the file is made with this mode, so no other user can connect before.
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     }
     socket.bind(&SockAddr::unix(path)?)?;
@@ -202,7 +202,7 @@ fn bind_unix(path: &Path, access: Access) -> io::Result<UnixListener> {
     Ok(OwnedFd::from(socket).into())
 }
 
-/// Anything but a refusal means that somebody is there, or may be.
+/// Anything but a refusal means that a process listens there, or may.
 fn answers(path: &Path) -> bool {
     match UnixStream::connect(path) {
         Ok(_) => true,

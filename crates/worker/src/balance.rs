@@ -193,7 +193,7 @@ pub(crate) fn accept_or_hand_off<S: AsFd>(
     match mine {
         Some(mine) if balancer.hand_over(&stream, mine) => return None,
         Some(_) => {}
-        // A successor that came and went left nobody in this slot.
+        // A successor has come and gone: the slot is empty.
         None if !worker.is_draining() => {
             let taken = balancer.taken.get();
             balancer

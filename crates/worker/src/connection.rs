@@ -17,7 +17,7 @@ use crate::response;
 use crate::response_body::{RequestBody, ResponseBody};
 use crate::worker::Worker;
 
-/// Who a TCP connection connects.
+/// The two ends of a TCP connection.
 pub(crate) fn tcp_client(peer: SocketAddr, local: SocketAddr) -> Client {
     let (address, local_address) = (canonical(peer.ip()), canonical(local.ip()));
     Client {

@@ -72,7 +72,7 @@ pub(crate) fn line(level: &str, request: u64, message: impl Display) {
         text.push_str(&format!(" request={request:016x}"));
     }
     text.push('\n');
-    // Nobody is left to tell when standard error is gone.
+    // If standard error is gone, the error cannot be reported.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 

@@ -392,7 +392,7 @@ fn ended_request(request: &Rc<Request>, worker: &Rc<Worker>, broken: bool) {
     }
 }
 
-/// How much of a body that nobody wants is read, and for how long, so that its connection can go on.
+/// How much of an unwanted body is read, and for how long, so that its connection can go on.
 const DISCARD_BYTES: usize = 64 * 1024 * 1024;
 const DISCARD_TIME: Duration = Duration::from_secs(10);
 
@@ -407,7 +407,7 @@ async fn discard(mut rest: Box<dyn php::BodySource>) {
         }
         Poll::Ready(())
     });
-    // After that the connection is closed: its client keeps sending what nobody reads.
+    // After that the connection is closed: its client keeps sending what is not read.
     let _ = tokio::time::timeout(DISCARD_TIME, all).await;
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> 
     let body = match response.body {
         body if !has_body => {
             if let Body::Stream(pipe) = body {
-                // Who writes it would wait for a reader.
+                // Otherwise its writer would wait for a reader.
                 pipe.hang_up();
             }
             ResponseBody::Full(None)

@@ -60,7 +60,7 @@ impl LocalSemaphore {
         })
     }
 
-    /// Go in at once, if there is room and nobody waits. If so, [`LocalSemaphore::leave`] later.
+    /// Go in at once, if there is room and the queue is empty. If so, [`LocalSemaphore::leave`] later.
     pub(crate) fn try_acquire(&self) -> bool {
         let free = self.free.get();
         let enters = free > 0;

@@ -1,4 +1,4 @@
-//! Whom to wake, and when to sleep.
+//! Decides which workers to wake, and when the front sleeps.
 //!
 //! A worker that runs soon claims the next by itself, so as many are woken as there are processors, and more only when
 //! those have been busy with one request for a moment: then it is a slow one, or waits.

@@ -67,7 +67,7 @@ pub(crate) struct Server {
     workers: BTreeMap<WorkerId, Worker>,
     current: Option<u32>,
     next: Option<u32>,
-    /// Who waits for the next generation.
+    /// The callers that wait for the next generation.
     waiting: Vec<ReplyTo>,
     /// Who asked for a reload while one was under way: they get the next, all the same one.
     queued: Option<Vec<ReplyTo>>,

@@ -1,4 +1,4 @@
-//! Asking the workers how their connection pools are, when somebody wants to know.
+//! Asks the workers on demand for the state of their connection pools.
 //!
 //! A worker that computes cannot answer: after [`REPORT_TIMEOUT`] its last known numbers are shown. It is asked again only when it
 //! has answered, so questions do not pile up.
@@ -25,9 +25,9 @@ pub(super) struct PoolReports {
     names: BTreeSet<String>,
     /// Counts the rounds of asking.
     round: u64,
-    /// Who has not answered in this round.
+    /// The workers that have not answered in this round.
     missing: BTreeSet<WorkerId>,
-    /// Who waits for this round.
+    /// The callers that wait for this round.
     asking: Vec<Sender<Status>>,
     /// Who came after it had begun: what they did before may be missing in its answers.
     next: Vec<Sender<Status>>,

@@ -395,7 +395,7 @@ pub(super) fn settle(snapshot: &mut Snapshot) {
     }
 }
 
-/// A death that nobody asked for is an error, with the requests it took along.
+/// An unrequested death is an error, with the requests it took along.
 fn report(worker: &Worker, status: Option<i32>, ended: &str) {
     let (pid, slot, number) = (
         worker.pid.unwrap_or_default(),

@@ -80,7 +80,7 @@ impl FrontLink {
             self.consumer.answer(key, &long, false)
         };
         self.tell(then);
-        // Without a front nobody waits for the rest.
+        // Without a front the rest has no reader.
         let _ = self
             .pump(key, if fits { &[] } else { head }, body, is_head)
             .await;

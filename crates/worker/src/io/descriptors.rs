@@ -14,7 +14,7 @@ use php::TaskRef;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A number that somebody else owns.
+/// A borrowed descriptor number.
 struct Number(RawFd);
 
 impl AsRawFd for Number {
@@ -54,7 +54,7 @@ pub(crate) fn watch<T: AsRawFd>(inner: T, interest: Interest) -> io::Result<Asyn
     AsyncFd::with_interest(inner, interest)
 }
 
-/// What to ask the reactor for. Room to write only while somebody waits for it: a Unix socket announces room each time its
+/// What to ask the reactor for. Room to write only while a task waits for it: a Unix socket announces room each time its
 /// other end reads, so that a database that takes up a query would wake us once more than its answer does.
 fn interest(room: bool) -> Interest {
     if room {
@@ -174,7 +174,7 @@ impl Descriptor {
         self.waker.borrow_mut().take();
     }
 
-    /// Have the reactor say what the wait that begins is for. Nobody else waits: the descriptor is claimed.
+    /// Have the reactor say what the wait that begins is for. No other task waits: the descriptor is claimed.
     pub(crate) fn watch_room(&self, room: bool) -> io::Result<()> {
         if room != self.watches_room.get() {
             let mut registration = self.registration.borrow_mut();
@@ -247,7 +247,7 @@ impl Descriptor {
         let mut ready = false;
         if read && let Poll::Ready(guard) = registration.poll_read_ready(context) {
             ready = true;
-            // Whoever asks next must look: what is announced here may still be there.
+            // The next wait must poll: what is announced here may still be there.
             self.drained.set(false);
             if let Ok(mut guard) = guard {
                 guard.clear_ready();

@@ -36,7 +36,7 @@ enum Refused {
     Errno(i32),
 }
 
-/// A descriptor on which nobody else may wait meanwhile.
+/// A descriptor on which no other task may wait meanwhile.
 struct Claim(Rc<Descriptor>);
 
 impl Claim {
@@ -205,7 +205,7 @@ impl Waiter for TokioWaiter {
     }
 
     fn interrupted(&self) {
-        // Once the thread ends there is nobody to tell.
+        // Once the thread ends, no task is left to notify.
         let _ = SIGNALS.try_with(|signals| signals.notify_waiters());
     }
 

@@ -118,7 +118,7 @@ fn begin_drain(worker: &Worker, drain: Drain) {
     worker.host.changed.notify_waiters();
 }
 
-/// Do as told; whether that was to drain. Without a supervisor there is nobody to work for.
+/// Do as told; whether that was to drain. Without a supervisor the worker drains.
 fn handle_message(
     worker: &Worker,
     channel: &Rc<AsyncFd<Channel>>,

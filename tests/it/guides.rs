@@ -223,7 +223,7 @@ fn behind_nginx() {
     let locations =
         example("docs/guide/running.md", "proxy").replace("127.0.0.1:8080", &server.address());
     let nginx = Nginx::start_tls(&locations);
-    // Nobody signed its certificate.
+    // Its certificate is self-signed.
     let get = "echo file_get_contents($argv[1], false, stream_context_create(['ssl' => ['verify_peer' => false, 'verify_peer_name' => false]]));";
     let output = std::process::Command::new("php")
         .args(["-r", get, &nginx.url()])

@@ -291,7 +291,7 @@ fn dns_answer(question: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// The answers come when the tasks have ended: they are nobody's.
+/// The answers come when the tasks have ended: they are discarded.
 #[test]
 #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
 fn a_look_up_that_is_cancelled_once_or_twice_ends_before_its_answer() {

@@ -73,7 +73,7 @@ fn next(state: &mut u64) -> usize {
     usize::try_from(*state >> 33).expect("31 bits")
 }
 
-/// Asks, and hangs up on two requests of five, at a moment that nobody has chosen.
+/// Asks, and hangs up on two requests of five, at an arbitrary moment.
 fn client(server: &Server, number: usize, done: &Done, answered: &AtomicUsize) {
     let mut state = number as u64 + 1;
     let mut client = server.connect();

@@ -418,7 +418,7 @@ fn a_curl_handle_whose_callback_waits() {
     server.stop();
 }
 
-/// Both have asked before either waits: whose answer comes first, nobody knows. So neither gets any.
+/// Both have asked before either waits: whose answer comes first is unknown. So neither gets any.
 #[test]
 fn a_connection_that_both_have_sent_on_is_of_no_use_to_either() {
     let server = shared(

@@ -138,7 +138,7 @@ fn control_characters_do_not_reach_the_log() {
     server.stop();
 }
 
-/// What nobody catches outside of the handler's own code: in tasks that nobody awaits, and in timers.
+/// Uncaught exceptions outside of the handler's own code: in tasks that are not awaited, and in timers.
 const UNCAUGHT: &str = r#"
 class Own extends Exception { function __toString(): string { usleep(1000); return 'described by itself'; } }
 class Worse extends Exception { function __toString(): string { throw new Exception('not me'); } }

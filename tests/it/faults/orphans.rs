@@ -93,7 +93,7 @@ fn nothing_is_committed(wait: &str, fatal: &str) {
     eventually("the worker is replaced", || ok(&server.get("/pid")) != pid);
     for row in [id, 100 + id, 200 + id] {
         let insert = format!("INSERT INTO hearth.orphans VALUES ({row}, 'next')");
-        // In SLEEP() the database looks every five seconds whether anybody still listens.
+        // In SLEEP() the database checks every five seconds whether its client is still connected.
         database.run(&format!("SET innodb_lock_wait_timeout = 15; {insert}"));
         let file = format!("committed-{row}");
         assert!(!server.directory().join(file).exists(), "it went on");
@@ -132,7 +132,7 @@ fn children_are_cancelled_wherever_the_fatal_error_was() {
     }
 }
 
-/// What runs in `timeout()` uses its caller's connection: nobody knows in the middle of what it was left.
+/// What runs in `timeout()` uses its caller's connection: its state in the protocol is unknown.
 #[test]
 fn a_connection_that_a_fatal_error_left_is_not_used_again() {
     let server = app();

@@ -124,7 +124,7 @@ fn code_that_does_not_let_go_costs_its_worker() {
     server.stop();
 }
 
-/// Whoever catches what ends a wait, and waits again, is told again.
+/// A task that catches what ends a wait, and waits again, is told again.
 #[test]
 fn a_request_over_its_time_ends_whatever_it_catches() {
     let server = one_worker(

@@ -90,7 +90,7 @@ fn fields(server: &Server) {
     );
 }
 
-/// A session is its owner's and nobody else's.
+/// A session is visible to its owner only.
 fn sessions(server: &Server, token: fn(&mut UserAgent) -> String) {
     let (mut ada, mut bob) = (
         UserAgent::new(server.address()),

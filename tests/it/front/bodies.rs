@@ -1,4 +1,4 @@
-//! Bodies of answers, which are framed alike whoever sends them.
+//! Bodies of answers, which are framed alike with either dispatch.
 
 use super::{under_both, until_made};
 use crate::support::ok;

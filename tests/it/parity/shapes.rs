@@ -1,4 +1,4 @@
-//! The requests: each a shape that some client sends, or that somebody sends on purpose.
+//! The requests: each a shape that some client sends, or an attacker.
 
 mod bodies;
 

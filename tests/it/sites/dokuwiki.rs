@@ -1,4 +1,4 @@
-//! DokuWiki: installed, a page written, and read by somebody else.
+//! DokuWiki: installed, a page written, and read by another visitor.
 
 use std::path::Path;
 use std::process::Command;

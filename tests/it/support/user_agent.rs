@@ -2,7 +2,7 @@
 
 use testkit::http::{Client, Response};
 
-/// Somebody who visits a site.
+/// A visitor of a site.
 pub(crate) struct UserAgent {
     address: String,
     client: Option<Client>,
@@ -10,7 +10,7 @@ pub(crate) struct UserAgent {
 }
 
 impl UserAgent {
-    /// Somebody who has not been there before.
+    /// A visitor without cookies.
     pub(crate) fn new(address: impl Into<String>) -> Self {
         Self {
             address: address.into(),

@@ -247,6 +247,11 @@ static bool is_refused_by_pool(zend_execute_data *call)
 	return false;
 }
 
+static bool is_user_stream(const php_stream *stream)
+{
+	return stream->ops->label[0] == 'u' && strcmp(stream->ops->label, "user-space") == 0;
+}
+
 /* Has it a wrapper or a filter written in PHP, or is it no stream at all? */
 static bool may_run_php(zval *value)
 {
@@ -259,8 +264,7 @@ static bool may_run_php(zval *value)
 		return true;
 	}
 	stream = Z_RES_VAL_P(value);
-	return stream->readfilters.head || stream->writefilters.head
-		|| (stream->ops->label[0] == 'u' && strcmp(stream->ops->label, "user-space") == 0);
+	return stream->readfilters.head || stream->writefilters.head || is_user_stream(stream);
 }
 
 /* May PHP code run in the call, and wait there? */
@@ -287,11 +291,16 @@ static void refuse(zend_execute_data *call, hearth_task *other)
 static bool closes_what_is_waited_on(zend_execute_data *call)
 {
 	zval *value = hearth_argument(call, 1);
+	php_stream *stream;
 	php_socket_t fd;
 
-	return value && Z_TYPE_P(value) == IS_RESOURCE && Z_RES_TYPE_P(value) == stream_kind
-		&& php_stream_cast((php_stream *) Z_RES_VAL_P(value), PHP_STREAM_AS_FD_FOR_SELECT | PHP_STREAM_CAST_INTERNAL, (void *) &fd, 0)
-			== SUCCESS
+	if (!value || Z_TYPE_P(value) != IS_RESOURCE || Z_RES_TYPE_P(value) != stream_kind) {
+		return false;
+	}
+	stream = Z_RES_VAL_P(value);
+	/* A user stream has no descriptor of its own, and would be asked for one by its stream_cast(). */
+	return !is_user_stream(stream)
+		&& php_stream_cast(stream, PHP_STREAM_AS_FD_FOR_SELECT | PHP_STREAM_CAST_INTERNAL, (void *) &fd, 0) == SUCCESS
 		&& hearth_on_refuses(fd);
 }
 

@@ -54,11 +54,18 @@ static void throw_one_earlier(zend_execute_data *frame, const zend_op *next)
 	}
 }
 
-/* Code of the PHP library; what it was given to call is the app's. */
+/*
+ * Code of the PHP library; what it was given to call is the app's. From PHP 8.4 on an internal function is interrupted in its own frame,
+ * before its result reaches the code that called it.
+ */
 static bool is_library(const zend_execute_data *frame)
 {
-	const zend_op_array *code = frame && frame->func && ZEND_USER_CODE(frame->func->type) ? &frame->func->op_array : NULL;
+	const zend_op_array *code;
 
+	while (frame && (!frame->func || !ZEND_USER_CODE(frame->func->type))) {
+		frame = frame->prev_execute_data;
+	}
+	code = frame ? &frame->func->op_array : NULL;
 	return code && code->scope && code->filename && *ZSTR_VAL(code->filename) != '/'
 		&& zend_string_starts_with_literal(code->scope->name, "Hearth\\");
 }

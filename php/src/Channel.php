@@ -46,7 +46,7 @@ final class Channel implements \IteratorAggregate, \Countable
      * @param T $value
      * @param float|null $timeout seconds, null = for ever
      * @throws ChannelClosed when it is closed, or is closed during the wait
-     * @throws TimeoutError when nobody had room for the value in time; it was not sent then
+     * @throws TimeoutError when there was no room for the value in time; it was not sent then
      */
     public function send(mixed $value, ?float $timeout = null): void
     {

@@ -7,7 +7,7 @@ namespace Hearth;
 use Hearth\Internal\WaitQueue;
 
 /**
- * At most so many tasks of this worker at once; those that must wait are served first come first served.
+ * At most $permits tasks of this worker at once; tasks that must wait are served first come first served.
  *
  * ```php
  * $limit = new Hearth\Semaphore(4);                       // at boot
@@ -33,7 +33,7 @@ final class Semaphore
     }
 
     /**
-     * Takes a permit, after those who asked before.
+     * Takes a permit, after the tasks that asked before.
      *
      * @param float|null $timeout seconds, null = for ever
      * @throws TimeoutError when none came free in time

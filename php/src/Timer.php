@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Hearth;
 
-/** A timer of this worker, made by `every()` or `after()`. It runs until stopped, also when nobody keeps this object. */
+/** A timer of this worker, made by `every()` or `after()`. It runs until stopped, even if no variable keeps this object. */
 final class Timer
 {
     private bool $stopped = false;

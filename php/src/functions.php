@@ -66,7 +66,7 @@ function timeout(float $seconds, callable $fn): mixed
 }
 
 /**
- * Calls $fn in this worker every so many seconds, each time in a task of its own, outside any request.
+ * Calls $fn in this worker every $seconds seconds, each time in a task of its own, outside any request.
  *
  * A call that takes longer than the interval does not hold up the next.
  *
@@ -78,7 +78,7 @@ function every(float $seconds, callable $fn): Timer
 }
 
 /**
- * Calls $fn in this worker once, after so many seconds, in a task of its own, outside any request.
+ * Calls $fn in this worker once, after $seconds seconds, in a task of its own, outside any request.
  *
  * @param float $seconds 0 or more
  */

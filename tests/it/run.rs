@@ -289,6 +289,26 @@ fn a_signal_handler_may_throw_in_the_middle_of_an_expression() {
     );
 }
 
+/// It is freed when its task has no call any more, whose name the warning about it would have.
+#[test]
+fn a_statement_that_is_freed_after_the_return_of_its_connection_ends_no_process() {
+    let (code, _, err) = run(
+        r"preg_match('/port=(\d+)/', $argv[1], $found);
+          $connect = fn () => new mysqli('127.0.0.1', 'hearth', 'hearth', null, (int) $found[1]);
+          $pool = new Hearth\Pool\Pool($connect, size: 1, minimumIdle: 0);
+          Hearth\background(function () use ($pool) {
+              $connection = $pool->borrow();
+              $statement = $connection->prepare('SELECT 1');
+              $statement->execute();
+              $statement->get_result()->fetch_all();
+              $pool->giveBack($connection);
+          })->await();",
+        &[&MariaDb::shared().dsn()],
+        "",
+    );
+    assert!(code.is_some(), "a signal ended it: {err}");
+}
+
 #[test]
 fn a_missing_script_is_said() {
     let directory = testkit::temporary();

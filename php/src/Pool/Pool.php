@@ -16,7 +16,7 @@ use function Hearth\Internal\monotonic;
  * $rows = $pool->with(fn (PDO $db) => $db->query('…')->fetchAll());
  * ```
  *
- * A borrower that must wait takes the first connection that becomes free, new or returned; those who wait are served first come
+ * A borrower that must wait takes the first connection that becomes free, new or returned; borrowers are served first come
  * first served. A connection is given back as it was when new: open transactions are rolled back (and reported), the session is reset.
  *
  * @template T of object
@@ -44,7 +44,7 @@ final class Pool
      * @param callable(): T $factory makes a connection; whatever it throws is reported and tried again, later and later
      * @param int|null $size most connections at once in this worker; null = 4 × cores
      * @param int|null $minimumIdle connections kept open; 0 = only on demand, = $size: always full; null = 2 × cores
-     * @param float $idleTimeout an idle one above the minimum is closed after so many seconds
+     * @param float $idleTimeout an idle one above the minimum is closed after this many seconds
      * @param float $maxLifetime seconds (± 2.5 %) after which one is replaced, never while borrowed
      * @param float $borrowTimeout longest wait of a borrower in seconds, then `BorrowTimeout`
      * @param float $returnTimeout seconds; one that cannot be reset in this time on its return is closed
@@ -64,7 +64,7 @@ final class Pool
      * @param (callable(T): mixed)|null $init called for each new connection and after each reset
      * @param object|null $logger PSR-3; null = PHP's error log, warnings only
      * @param int|null $total most connections at once in all workers of the server
-     * @param int|null $maxWaiters so many may wait, others fail at once; null = any number
+     * @param int|null $maxWaiters this many may wait, others fail at once; null = any number
      * @param int $maxConnecting connections being made at once
      * @param float $connectTimeout seconds after which an attempt to connect is given up
      * @param 'lifo'|'fifo' $order which idle connection is lent: the one used last, so that the others can be closed, or first
@@ -342,7 +342,7 @@ final class Pool
     }
 
     /**
-     * Closes the pool: idle connections now, those out when they come back. Who waits gets `PoolClosed`.
+     * Closes the pool: idle connections now, those out when they come back. A borrower that waits gets `PoolClosed`.
      *
      * @param float|null $timeout seconds to wait for those out; null = for ever, 0 = do not wait
      * @return bool whether all are closed

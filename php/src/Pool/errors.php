@@ -54,7 +54,7 @@ final class PoolClosed extends PoolException
 {
 }
 
-/** A connection was given back that the current task has not borrowed: a second time, by somebody else, or to another pool. */
+/** A connection was given back that the current task has not borrowed: a second time, by another task, or to another pool. */
 final class NotBorrowed extends \LogicException
 {
 }

@@ -180,6 +180,8 @@ static void set_up_stack(hearth_task *task)
 	bottom = (zend_execute_data *) EG(vm_stack_top);
 	EG(vm_stack_top) += ZEND_CALL_FRAME_SLOT;
 	memset(bottom, 0, sizeof *bottom);
+	/* php_error_docref() reads the name: what a task's first call leaves may be freed with a warning. */
+	bottom_function.common.function_name = ZSTR_EMPTY_ALLOC();
 	bottom->func = &bottom_function;
 	/* A script's own frame is the outermost, as on the command line: that makes its variables the global ones. */
 	EG(current_execute_data) = task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_ENTRY ? NULL : bottom;

@@ -2,22 +2,21 @@
 A user stream that is closed is not asked for its descriptor
 --FILE--
 <?php
-class Asked
-{
+$plain = new class {
+    public $context;
+    public function stream_open() { return true; }
+    public function stream_close() { echo "closed\n"; }
+};
+$asked = new class {
     public $context;
     public function stream_open() { return true; }
     public function stream_cast(int $as) { echo "asked\n"; return false; }
     public function stream_close() { echo "closed\n"; }
-}
-class Plain
-{
-    public $context;
-    public function stream_open() { return true; }
-    public function stream_close() { echo "closed\n"; }
-}
-foreach ([Asked::class, Plain::class] as $class) {
-    stream_wrapper_register(strtolower($class), $class);
-    fclose(fopen(strtolower($class) . '://x', 'r'));
+};
+foreach (['plain' => $plain, 'asked' => $asked] as $name => $object) {
+    stream_wrapper_register($name, $object::class);
+    fclose(fopen("$name://x", 'r'));
+    stream_wrapper_unregister($name);
 }
 --EXPECT--
 closed

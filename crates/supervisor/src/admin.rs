@@ -19,6 +19,7 @@ use crate::event::{Command, Event, Events};
 use crate::metrics;
 use crate::port_owner::port_owner;
 use crate::status::Status;
+use crate::worker::State;
 
 /// Open the port and serve until the runtime ends. The address, for port 0.
 pub(crate) async fn start(address: SocketAddr, events: Events) -> Result<SocketAddr, Error> {
@@ -99,7 +100,7 @@ fn health(status: &Status) -> String {
     let ready = status
         .workers
         .iter()
-        .filter(|worker| worker.state == "ready")
+        .filter(|worker| worker.state == State::Ready)
         .count();
     format!(
         "{}: {ready} workers ready, {} slots\n",

@@ -40,3 +40,4 @@ pub use program::{Program, programs};
 pub use server::main_loop::{ReloadSettings, run};
 pub use signal::{Signal, Signals};
 pub use status::{FrontStatus, Status, WorkerStatus};
+pub use worker::State as WorkerState;

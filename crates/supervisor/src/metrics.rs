@@ -8,6 +8,7 @@ use config::MOST_WORKERS;
 use shm::Counter;
 
 use crate::status::{ElasticStatus, FrontStatus, Status, WorkerStatus};
+use crate::worker::State;
 
 /// The page `/metrics`.
 pub(crate) fn page(status: &Status) -> String {
@@ -219,7 +220,7 @@ fn per_worker(page: &mut Page, status: &Status) {
         }
     }
     page.head("hearth_workers", "gauge", "Workers by state.");
-    for state in ["forking", "starting", "ready", "recycled", "leaving"] {
+    for state in State::ALL {
         let count = status
             .workers
             .iter()
@@ -255,6 +256,10 @@ mod tests {
     #[test]
     fn every_line_is_a_metric_that_was_described_once() {
         let mut status = crate::status::tests::sample();
+        for state in State::ALL {
+            let worker = status.workers[0].clone();
+            status.workers.push(WorkerStatus { state, ..worker });
+        }
         status.pools = crate::pool::tests::sample("a \"b\"\\\n");
         let page = page(&status);
         let mut described = HashSet::new();
@@ -279,7 +284,14 @@ mod tests {
                 "hearth_requests_in_flight{slot=\"0\",generation=\"3\",pid=\"4711\"} 1\n"
             )
         );
-        assert!(page.contains("hearth_workers{state=\"forking\"} 1\n"));
+        for state in State::ALL {
+            let count = status
+                .workers
+                .iter()
+                .filter(|worker| worker.state == state)
+                .count();
+            assert!(page.contains(&format!("hearth_workers{{state=\"{state}\"}} {count}\n")));
+        }
         let pool = r#"pool="a \"b\"\\\n""#;
         for line in [
             format!("hearth_pool_connections{{{pool},slot=\"0\",state=\"busy\"}} 1\n"),

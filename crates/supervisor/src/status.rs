@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use shm::{Counter, Snapshot};
 
 use crate::pool::Pools;
+use crate::worker::State;
 
 /// The server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,8 +81,7 @@ pub struct WorkerStatus {
     pub pid: Option<u32>,
     pub slot: u32,
     pub generation: u32,
-    /// `forking`, `starting`, `ready`, `recycled` or `leaving`.
-    pub state: String,
+    pub state: State,
     pub uptime_seconds: f64,
     pub requests: u64,
     pub in_flight: u64,
@@ -149,13 +149,13 @@ impl fmt::Display for Status {
         writeln!(f)?;
         writeln!(
             f,
-            "slot  generation      pid  state     requests  in request  connections       RSS  restarts       up"
+            "slot  generation      pid  state      requests  in request  connections       RSS  restarts       up"
         )?;
         for w in &self.workers {
             let pid = w.pid.map_or("-".into(), |pid| pid.to_string());
             writeln!(
                 f,
-                "{:>4}  {:>10}  {pid:>7}  {:<8}  {:>8}  {:>9}  {:>11}  {:>5.1} MB  {:>8}  {:>7}",
+                "{:>4}  {:>10}  {pid:>7}  {:<9}  {:>8}  {:>9}  {:>11}  {:>5.1} MB  {:>8}  {:>7}",
                 w.slot,
                 w.generation,
                 w.state,
@@ -241,11 +241,11 @@ pub(crate) mod tests {
                 _ => 0,
             };
         }
-        let worker = |slot, pid, state: &str| WorkerStatus {
+        let worker = |slot, pid, state| WorkerStatus {
             pid,
             slot,
             generation: 3,
-            state: state.into(),
+            state,
             uptime_seconds: 75.4,
             requests: 500,
             in_flight: 1,
@@ -272,7 +272,10 @@ pub(crate) mod tests {
             recycled: 7,
             front: None,
             totals,
-            workers: vec![worker(0, Some(4711), "ready"), worker(1, None, "forking")],
+            workers: vec![
+                worker(0, Some(4711), State::Ready),
+                worker(1, None, State::Forking),
+            ],
             pools: Pools::default(),
         }
     }
@@ -287,9 +290,9 @@ generation  3 (PHP 8.2.36, hearth 0.1.0)
 requests    998 answered, 8 of them with 5xx; 0 timeouts, 0 exceptions, 0 fatal errors
 reloads     2, worker restarts 4, workers recycled 7
 
-slot  generation      pid  state     requests  in request  connections       RSS  restarts       up
-   0           3     4711  ready          500          1           12   23.4 MB         2    1m15s
-   1           3        -  forking        500          1           12   23.4 MB         2    1m15s
+slot  generation      pid  state      requests  in request  connections       RSS  restarts       up
+   0           3     4711  ready           500          1           12   23.4 MB         2    1m15s
+   1           3        -  forking         500          1           12   23.4 MB         2    1m15s
 ";
         assert_eq!(sample().to_string(), expected);
     }

@@ -1,11 +1,13 @@
 //! One worker, seen from here.
 
 use std::cell::Cell;
+use std::fmt::{self, Display, Formatter};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use ipc::{Drain, ToWorker};
 use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
 use shm::{Counter, InFlight, Scoreboard};
 
 use crate::event::{Event, Events};
@@ -17,8 +19,10 @@ pub(crate) type WorkerId = u64;
 /// How long a parent may take to say how a worker ended.
 const EXIT_STATUS_GRACE: Duration = Duration::from_millis(100);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+/// What a worker does, as `hearth status`, the log and the metrics name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
     /// Asked for; there may be no process yet.
     Forking,
     /// A process that does not accept yet.
@@ -31,14 +35,25 @@ pub(crate) enum State {
 }
 
 impl State {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
+    /// The length is that of the enum, because `Leaving` is its last.
+    pub(crate) const ALL: [State; State::Leaving as usize + 1] = [
+        State::Forking,
+        State::Starting,
+        State::Ready,
+        State::Recycling,
+        State::Leaving,
+    ];
+}
+
+impl Display for State {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
             State::Forking => "forking",
             State::Starting => "starting",
             State::Ready => "ready",
             State::Recycling => "recycling",
             State::Leaving => "leaving",
-        }
+        })
     }
 }
 

@@ -332,7 +332,7 @@ impl Server {
             pid: worker.pid,
             slot: worker.slot,
             generation: worker.generation,
-            state: worker.state.name().into(),
+            state: worker.state,
             uptime_seconds: worker.since.elapsed().as_secs_f64(),
             requests: snapshot.get(shm::Counter::Requests),
             in_flight: snapshot.in_flight(),

@@ -44,13 +44,13 @@ const IN_A_ROW: u32 = 32;
 pub(crate) struct Workers {
     dispatcher: Dispatcher,
     memory: OwnedFd,
-    /// What workers wake us with. Nobody waits for it: that it ends a sleep is enough, because before the next one
-    /// everything is looked at ([`Workers::park`]). It is not read: each ring is an event of its own.
+    /// Workers wake this thread with it. No task waits for it: it only has to end a sleep, because the thread looks at
+    /// everything before the next one ([`Workers::park`]). It is not read: each write is an event of its own.
     eventfd: AsyncFd<OwnedFd>,
     /// The same, for when workers that were woken are slow.
     timer: AsyncFd<OwnedFd>,
     timed: Cell<Option<Instant>>,
-    /// How often in a row it has rung in vain.
+    /// How often in a row the timer has fired in vain.
     escalation: Cell<u32>,
     /// Requests that run at the same time.
     parallel: usize,
@@ -127,7 +127,7 @@ impl Workers {
             .or_else(|| self.dispatcher.reserve())
     }
 
-    /// Slots for those who wait for one, as far as there are any.
+    /// Give free slots to those that wait for one.
     fn serve_slot_waiters(&self) {
         while self.slots.has_waiters() {
             let Some(slot) = self.dispatcher.reserve() else {
@@ -148,7 +148,7 @@ impl Workers {
         here
     }
 
-    /// Post what is asked. What becomes of it is told to the pending.
+    /// Post what is asked. The result goes to the [`PendingRequest`].
     pub(crate) fn post(
         &self,
         slot: Reserved,
@@ -217,7 +217,7 @@ impl Workers {
         }
     }
 
-    /// So much of its answer was not read yet that its worker is to wait; false if it was told so before, or has ended.
+    /// Its worker is to wait, because too much of its answer is not read yet; false if the worker knows, or has ended.
     pub(crate) fn hold(&self, pending: &PendingRequest) -> bool {
         let is_known = self.pending(pending.key).is_some();
         is_known && self.dispatcher.hold(pending.key, true).is_some()
@@ -268,7 +268,7 @@ impl Workers {
         });
         self.dispatcher
             .drain_completions(|completion| self.on_completion(completion, Duration::ZERO));
-        // Room in the escalation, too, is what they may wait for.
+        // They may wait for room in the rings, too.
         self.serve_slot_waiters();
         self.publish_waiting();
         self.wake();
@@ -396,7 +396,7 @@ fn priority(again: bool) -> Priority {
     }
 }
 
-/// Give a worker its consumer.
+/// Attach a worker to `consumer`.
 fn attach_worker(
     workers: &Workers,
     id: u64,

@@ -2,10 +2,10 @@
 //!
 //! A worker that answers one request at a time must not be chosen by the kernel, which knows nothing of busy and idle,
 //! and must not be held by a client that sends or reads slowly. So this process takes whole requests, queues them in
-//! order for whichever worker is idle to claim, and takes the response from it as fast as it comes.
+//! order until an idle worker claims them, and takes the response from it as fast as it comes.
 //!
 //! It is the program `hearth` under another command, started and kept alive by the supervisor; it links no PHP. One
-//! thread runs everything, or each of several (`front.threads`). The way of a request: [`connection`] → [`exchange`] → [`workers`] → [`pending`] → [`reply`].
+//! thread runs everything, or each of several (`front.threads`). The way of a request: [`connection`] → [`proxy`] → [`dispatch`] → [`pending`] → [`response`].
 #![forbid(unsafe_code)]
 
 mod channel;

@@ -24,7 +24,7 @@ pub(crate) enum ResponseBody {
     File(FileBody),
 }
 
-/// The reading end of a spool. Dropped before its end, it breaks the request off.
+/// The reading end of a spool. Dropped before its end, it aborts the request.
 pub(crate) struct SpooledBody {
     spool: Rc<ResponseSpool>,
     /// What is still to come, if that is known.

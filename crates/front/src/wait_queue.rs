@@ -1,4 +1,4 @@
-//! Slots that are free, and who waits for one: first come first served.
+//! Free slots, and the queue of those that wait for one: first come, first served.
 //!
 //! A waiter that is dropped after it was given something passes that on.
 
@@ -22,7 +22,7 @@ struct Waiter<T> {
     waker: RefCell<Option<Waker>>,
 }
 
-/// A waiter in the queue; ready when it is its acquire.
+/// Waits in the queue; ready when it is given something.
 pub(crate) struct Acquire<T> {
     queue: Rc<WaitQueue<T>>,
     waiter: Rc<Waiter<T>>,
@@ -50,7 +50,7 @@ impl<T> WaitQueue<T> {
         self.idle.borrow_mut().pop()
     }
 
-    /// Stand in queue; `first` before all others.
+    /// Waits in the queue; `first`: before all others.
     pub(crate) fn acquire(self: &Rc<Self>, first: bool) -> Acquire<T> {
         let waiter = Rc::new(Waiter {
             given: RefCell::new(None),
@@ -112,7 +112,7 @@ impl<T> Drop for Acquire<T> {
         }
         match self.waiter.given.take() {
             Some(thing) => self.queue.release(thing),
-            // Still in queue, unless it was given something and has taken it.
+            // Still in the queue, unless it was given something and has taken it.
             None if Rc::strong_count(&self.waiter) > 1 => {
                 self.queue.waiting.set(self.queue.waiting.get() - 1)
             }

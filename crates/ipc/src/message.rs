@@ -57,9 +57,9 @@ pub struct Boot {
 pub enum ToZygote {
     /// Boot the engine and the app. Once, first.
     Boot(Box<Boot>),
-    /// Fork one worker. Descriptors: its control channel, its scoreboard, the quarantine, then the listening sockets; or, with `front channel`,
-    /// the one front channel through which the front gives it its consumer; and at the end so many as `balancing` says: the table of
-    /// connections, its inbox, and the inboxes of the slots behind it ([`HandOff`]).
+    /// Fork one worker. Descriptors: its control channel, its scoreboard, the quarantine, then the listening sockets, or, if
+    /// `has_front`, its end of the front channel; then `balancing` descriptors: the table of connections, its inbox, and the
+    /// inboxes of the slots behind it ([`HandOff`]).
     Fork {
         slot: u32,
         generation: u32,
@@ -226,7 +226,7 @@ pub enum FromFront {
 /// Front → worker, through its front channel. End of file means that nothing more will come: finish and leave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum FrontToWorker {
-    /// Claim requests at this consumer too; each thread of the front gives one. Descriptors: the thread's memory; a stream socket, for what does not fit there and to
+    /// Claim requests as this consumer too; each thread of the front has one for each worker. Descriptors: the thread's memory; a stream socket, for what does not fit there and to
     /// hear of each other's end; what wakes the worker; what wakes the front.
     Attach { consumer: u16 },
 }

@@ -11,7 +11,7 @@ use crate::layout::{
 };
 use crate::memory::{Memory, RequestKey};
 
-/// A worker's place at a front's dispatcher. Its worker is one thread.
+/// A worker's end of a front's dispatcher. Its worker is one thread.
 #[derive(Debug)]
 pub struct Consumer {
     memory: Memory,

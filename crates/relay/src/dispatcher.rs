@@ -171,8 +171,8 @@ impl Dispatcher {
             true => state.fetch_or(HELD, SeqCst),
             false => state.fetch_and(!HELD, SeqCst),
         };
-        let is_news = (before & HELD != 0) != is_held;
-        is_news.then(|| self.signal(before)).flatten()
+        let changes = (before & HELD != 0) != is_held;
+        changes.then(|| self.signal(before)).flatten()
     }
 
     /// How long ago it was claimed.
@@ -223,7 +223,7 @@ impl Dispatcher {
         }
     }
 
-    /// What the worker at this consumer had when it died. Look at the news first.
+    /// The requests that this consumer had claimed when its worker died. Drain the completions first.
     pub fn claimed_by(&self, consumer: u16) -> Vec<Completion> {
         let state = |slot| (slot, self.memory.slot(slot)[0].load(SeqCst));
         (0..self.used.get())
@@ -414,7 +414,7 @@ impl Dispatcher {
 
     // ---- sleep ----
 
-    /// About to wait; false if there is news instead.
+    /// About to wait; false if a worker has done something meanwhile.
     pub fn sleep(&self) -> bool {
         let front = self.memory.word(AT_FRONT);
         front.store(ASLEEP, SeqCst);

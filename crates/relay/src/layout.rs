@@ -1,12 +1,12 @@
 //! Where things are in the memory, in words of 8 bytes, and what the words mean.
 //!
 //! ```text
-//! header  0 magic   8 the front: awake or asleep   16 last of the list of news
+//! header  0 magic   8 the front: awake or asleep   16 last of the list of completions
 //! rings   two: head, tail, ring of entries (seq << 32 | slot); the first ring goes before the second
 //! awake   bits of the consumers whose workers sleep
 //! consumers   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC   3 requests that it has room for
 //!         4 times that the front had something to say about requests that it has   5 whether its thread runs
-//! slots   0 state   1 the next in the list of news   2 bytes that are written   3 when it was claimed   8.. the bytes
+//! slots   0 state   1 the next in the list of completions   2 bytes that are written   3 when it was claimed   8.. the bytes
 //! ```
 //!
 //! Words that different processes write are on different cache lines.
@@ -57,7 +57,7 @@ pub(crate) const WORDS: usize = AT_SLOTS + SLOTS * SLOT;
 
 const _: () = assert!((AT_SLEEPING | AT_CONSUMERS | AT_SLOTS).trailing_zeros() >= 3);
 
-/// The front runs: it looks for news before it sleeps.
+/// The front runs: it looks for completions before it sleeps.
 pub(crate) const AWAKE: u64 = 0;
 /// It sleeps: who has an answer wakes it.
 pub(crate) const ASLEEP: u64 = 1;
@@ -70,7 +70,7 @@ pub(crate) mod state {
     pub(crate) const ANSWERED: u64 = 4;
     /// The worker has done with it.
     pub(crate) const ENDED: u64 = 8;
-    /// It is in the list of news, or is being put there.
+    /// It is in the list of completions, or is being put there.
     pub(crate) const LISTED: u64 = 16;
     /// The request is cancelled: its client no longer waits.
     pub(crate) const CANCELLED: u64 = 32;

@@ -237,7 +237,7 @@ fn the_front_is_woken_once() {
     assert!(dispatcher.sleep());
     assert_eq!(consumer.answer(orders[0], b"", true), Notify::Yes);
     assert_eq!(consumer.answer(orders[1], b"", true), Notify::No);
-    assert!(!dispatcher.sleep(), "there is completion");
+    assert!(!dispatcher.sleep(), "a completion is there");
     assert_eq!(completions(&dispatcher).len(), 2);
     assert!(dispatcher.sleep());
     dispatcher.mark_awake();
@@ -342,14 +342,18 @@ impl Model {
     fn drain_completions(&mut self) {
         for completion in completions(&self.dispatcher) {
             let answered = self.claimed.get(&completion.key).copied();
-            assert_eq!(answered, Some(completion.answered), "of what nobody has");
+            assert_eq!(
+                answered,
+                Some(completion.answered),
+                "of a request that no worker has"
+            );
             if completion.ended {
                 assert!(self.ended.remove(&completion.key), "it goes on");
                 self.claimed.remove(&completion.key);
                 self.dispatcher.free(completion.key);
             }
         }
-        assert!(self.ended.is_empty(), "what has ended is completion");
+        assert!(self.ended.is_empty(), "each end has a completion");
     }
 
     fn die(&mut self, worker: usize) {

@@ -49,7 +49,7 @@ impl SlotCount {
 }
 
 impl ConnectionCounts {
-    /// Memory for so many slots; [`ConnectionCounts::map`] it in every process.
+    /// Memory for `slots` slots; [`ConnectionCounts::map`] it in every process.
     pub fn create(slots: u32) -> io::Result<OwnedFd> {
         let fd = mapping::create_file(c"hearth-connectionss", 1 + AT_SLOTS + slots as usize)?;
         let mapping = Mapping::of(&fd)?;

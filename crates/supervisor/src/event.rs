@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Stop(Option<ReplyTo>),
 }
 
-/// Who waits for the end of something, to hear how it went.
+/// Senders to those that wait for the end of something, for its result.
 pub(crate) type ReplyTo = oneshot::Sender<Result<String, String>>;
 
 /// What was to happen later. Each is checked again when it does.

@@ -51,7 +51,7 @@ pub(crate) fn settings(settings: &Settings, app: &Path, post_limit: u64) -> Fron
 }
 
 impl Front {
-    /// Start one with so many threads that accepts on these sockets.
+    /// Start one of `threads` threads that accepts on these sockets.
     pub(crate) fn start(
         settings: FrontSettings,
         threads: u32,

@@ -60,7 +60,7 @@ impl Sockets {
         self.listeners.iter().map(copy).collect()
     }
 
-    /// Copies of all of them, for a front with so many threads; further ones are opened so that each thread gets as many.
+    /// Copies of all of them, for a front of `threads` threads; further ones are opened so that each thread gets as many.
     pub(crate) fn for_front(&mut self, threads: u32) -> Result<Vec<OwnedFd>, Error> {
         for listener in &mut self.listeners {
             if let Listener::Tcp { address, per_slot } = listener {

@@ -1,4 +1,4 @@
-//! Connections balancer evenly over the workers of direct dispatch.
+//! Spreads connections evenly over the workers of direct dispatch.
 //!
 //! The kernel deals connections by hash: of 64, one worker of four gets 9 and another 22, and every request of the 22
 //! pays for it. So all see how many each has ([`shm::ConnectionCounts`]), and a worker that accepts one while it has clearly

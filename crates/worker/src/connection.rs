@@ -88,7 +88,7 @@ impl Future for HttpResponse {
     }
 }
 
-/// HttpResponse requests on `stream`, if one more connection may be opened; it counts as open here until it ends.
+/// Answers requests on `stream`, if one more connection may be opened; it counts as open here until it ends.
 pub(crate) fn open(
     worker: Rc<Worker>,
     stream: impl Stream,

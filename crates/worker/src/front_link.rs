@@ -149,7 +149,7 @@ impl Links {
         links
     }
 
-    /// Take this consumer too. `files`: those of [`ipc::FrontToWorker::Attach`].
+    /// Claim requests as this consumer too. `files`: those of [`ipc::FrontToWorker::Attach`].
     pub(crate) fn add(self: &Rc<Self>, consumer: u16, files: Vec<OwnedFd>) -> io::Result<()> {
         let link = Rc::new(FrontLink::new(self, consumer, files)?);
         self.queues.add(Rc::clone(&link), self.claimers.room());

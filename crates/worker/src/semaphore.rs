@@ -1,6 +1,6 @@
-//! Who may run: so many requests at once (`workers.concurrency`), the others wait in waiters.
+//! A semaphore for one thread: it limits the requests that run at once (`workers.concurrency`); the others wait in a queue.
 //!
-//! For one thread, so it costs a few plain instructions where a semaphore for many would cost atomic ones.
+//! A semaphore for many threads would cost atomic instructions where this one costs a few plain ones.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -9,20 +9,20 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// So many places that were left may stay in waiters.
+/// Waiters that have given up and may stay in the queue.
 const MANY: usize = 16;
 
-/// The semaphore.
+/// Permits, and the queue of those that wait for one: first come, first served.
 pub(crate) struct LocalSemaphore {
     free: Cell<u32>,
     waiters: RefCell<VecDeque<Rc<Waiter>>>,
-    /// How many in it have left.
+    /// Waiters in the queue that have given up.
     left: Cell<usize>,
-    /// Places that are taken away as soon as they are free.
+    /// Permits that [`LocalSemaphore::hold`] takes as soon as they are free.
     owed: Cell<u32>,
 }
 
-/// A waiter that is kept without a request, until this is dropped.
+/// A permit that no request has, until this is dropped.
 pub(crate) struct HeldPermit(Rc<LocalSemaphore>);
 
 impl Drop for HeldPermit {
@@ -43,7 +43,7 @@ struct Waiter {
     waker: RefCell<Option<Waker>>,
 }
 
-/// A waiter in the waiters; ready when it is its turn. Dropped before that, it lets the next go first.
+/// Waits in the queue; ready when it has its permit. Dropped with a permit that it did not take, it gives that to the next waiter.
 pub(crate) struct Acquire {
     semaphore: Rc<LocalSemaphore>,
     waiter: Rc<Waiter>,
@@ -60,7 +60,7 @@ impl LocalSemaphore {
         })
     }
 
-    /// Go in at once, if there is room and the queue is empty. If so, [`LocalSemaphore::leave`] later.
+    /// Takes a free permit. True if there was one; [`LocalSemaphore::release`] gives it back.
     pub(crate) fn try_acquire(&self) -> bool {
         let free = self.free.get();
         let enters = free > 0;
@@ -70,12 +70,12 @@ impl LocalSemaphore {
         enters
     }
 
-    /// How many stand in waiters.
+    /// The number of waiters.
     pub(crate) fn waiting(&self) -> usize {
         self.waiters.borrow().len() - self.left.get()
     }
 
-    /// Stand in waiters. When the turn is ready, [`LocalSemaphore::leave`] later.
+    /// Waits for a permit; [`LocalSemaphore::release`] gives it back.
     pub(crate) fn acquire(self: &Rc<Self>) -> Acquire {
         let waiter = Rc::new(Waiter::default());
         self.waiters.borrow_mut().push_back(Rc::clone(&waiter));
@@ -86,7 +86,7 @@ impl LocalSemaphore {
         }
     }
 
-    /// Keep a waiter: a free one, or the next that is left.
+    /// Keeps a permit from all requests: a free one, or the next that is released.
     pub(crate) fn hold(self: &Rc<Self>) -> HeldPermit {
         if !self.try_acquire() {
             self.owed.set(self.owed.get() + 1);
@@ -115,7 +115,7 @@ impl LocalSemaphore {
         self.free.set(self.free.get() + 1);
     }
 
-    /// One who waits waits no more; nothing is kept for many of them.
+    /// A waiter gives up. It stays in the queue until there are many of them.
     #[cold]
     fn give_up(&self, waiter: &Waiter) {
         waiter.left.set(true);
@@ -155,8 +155,8 @@ impl Drop for Acquire {
 mod tests {
     use super::*;
 
-    fn is_ready(turn: &mut Acquire) -> bool {
-        Pin::new(turn)
+    fn is_ready(acquire: &mut Acquire) -> bool {
+        Pin::new(acquire)
             .poll(&mut Context::from_waker(Waker::noop()))
             .is_ready()
     }
@@ -168,7 +168,7 @@ mod tests {
         let (mut a, mut b) = (semaphore.acquire(), semaphore.acquire());
         assert!(!is_ready(&mut a) && !is_ready(&mut b));
         semaphore.release();
-        assert!(!semaphore.try_acquire(), "who waits goes first");
+        assert!(!semaphore.try_acquire(), "the waiter goes first");
         assert!(!is_ready(&mut b) && is_ready(&mut a));
         semaphore.release();
         assert!(is_ready(&mut b));

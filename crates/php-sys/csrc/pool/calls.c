@@ -53,7 +53,7 @@ void hearth_pool_calls_watch(zend_object *entry, const void *lease_table, zend_s
 	zend_hash_index_update_ptr(&connections, key_of(what), known);
 }
 
-/* One of them, or all of that lease_table. */
+/* One of them, or all of that lease table. */
 void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry)
 {
 	zend_ulong key;

@@ -71,7 +71,7 @@ const hearth_module_row *hearth_module_row_of(const char *name);
 /* Where the globals of an extension are that the table knows, or NULL. */
 char *hearth_module_globals(const zend_module_entry *module, const hearth_module_row *row);
 
-/* state/modules.c: the ranges of all extensions; state_fields.c: those of the engine. */
+/* state/modules.c: the ranges of all extensions; state/engine.c: those of the engine. */
 void hearth_modules_before_boot(void);
 void hearth_modules_seal(void);
 void hearth_engine_ranges_add(void);

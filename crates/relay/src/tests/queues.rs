@@ -129,7 +129,7 @@ impl Model {
         }
         assert!(
             self.ended.is_empty(),
-            "what has ended is completion to its queue"
+            "each end has a completion in its queue"
         );
     }
 

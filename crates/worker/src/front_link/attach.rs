@@ -1,4 +1,4 @@
-//! The front channel: through it the front gives this worker a consumer at the dispatcher of each of its threads.
+//! The front channel: through it each thread of the front attaches this worker to its dispatcher.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -39,7 +39,7 @@ async fn listen(worker: Rc<Worker>, front_channel: AsyncFd<Channel>) {
     worker.front_channel_closed();
 }
 
-/// Take the consumer.
+/// Claim requests as `consumer`.
 fn serve(worker: &Worker, links: &Rc<Links>, consumer: u16, fds: Vec<OwnedFd>) {
     if let Err(error) = links.add(consumer, fds) {
         // Out of memory or of descriptors: one that could not be asked anything would only be in the way.

@@ -1,4 +1,4 @@
-//! How recycle this worker is: after so many requests, or with so much memory of its own, it asks to be replaced.
+//! When this worker asks to be replaced: after a number of requests, or with an amount of memory of its own.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -36,7 +36,7 @@ impl RecyclePolicy {
         }
     }
 
-    /// After a request. True the first time that it is recycle.
+    /// After a request. True the first time that a limit is reached.
     pub(crate) fn look(&self) -> bool {
         if self.reason.borrow().is_some() {
             return false;

@@ -80,7 +80,7 @@ pub(crate) struct Args {
     /// Keep the cookies that the server sets, for each connection by itself
     #[arg(long)]
     pub(crate) cookie_jar: bool,
-    /// Requests from a file: [WEIGHT] [METHOD] PATH [BODY|@FILE] on each line
+    /// Requests from a file: `[WEIGHT] [METHOD] PATH [BODY|@FILE]` on each line
     #[arg(long, value_name = "FILE", conflicts_with = "access_log")]
     pub(crate) mix: Option<PathBuf>,
     /// Requests as frequent as in an access log (GET and HEAD)

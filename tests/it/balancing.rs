@@ -17,7 +17,7 @@ const APP: &str = r"return fn (Hearth\Request $request): string =>
     $request->path === '/port' ? $_SERVER['REMOTE_ADDR'] . ':' . $_SERVER['REMOTE_PORT'] : (string) getmypid();";
 
 fn server(workers: &str) -> ServerBuilder {
-    Server::script(APP).args(["--workers", workers])
+    Server::script(APP).args(["--workers", workers, "--dispatch", "direct"])
 }
 
 /// So many connections that stay open.

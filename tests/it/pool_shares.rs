@@ -148,7 +148,7 @@ fn share(server: &Server, counts: [usize; 2]) -> (Vec<Duration>, usize) {
 #[test]
 fn a_busy_worker_leaves_others_their_share() {
     let server = Server::script(SHARED)
-        .args(["--workers", "2"])
+        .args(["--workers", "2", "--dispatch", "direct"])
         .env("DSN", MariaDb::shared().dsn())
         .start();
     let (mut small, busy) = share(&server, [20, 1]);

@@ -231,8 +231,8 @@ pub const OPTIONS: &[Opt] = &[
         short: "direct: workers accept; balanced: a front hands out requests",
         long: "Balanced: a process in front ends HTTP, and each request is taken by a worker in which nothing runs, so \
                neither a request that computes nor a slow client delays others. Direct: each worker has connections of \
-               its own, nothing is between client and PHP. By default balanced where a worker serves one request at a \
-               time, direct where it serves many.",
+               its own, nothing is between client and PHP. By default balanced, but direct for a single worker that \
+               serves many requests at a time.",
     },
     Opt {
         key: "front.threads",

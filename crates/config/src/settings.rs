@@ -1,6 +1,6 @@
 //! What holds, once everything that was said has been weighed.
 
-use std::fmt;
+use std::fmt::{self, Display, Formatter};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,8 +12,8 @@ pub enum Listen {
     Unix(PathBuf),
 }
 
-impl fmt::Display for Listen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Display for Listen {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Listen::Tcp(address) => write!(f, "{address}"),
             Listen::Unix(path) => write!(f, "unix:{}", path.display()),
@@ -30,13 +30,22 @@ pub enum Mode {
     Classic,
 }
 
-/// Who accepts connections.
+/// How a request gets to a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dispatch {
-    /// Each worker.
+    /// Each worker accepts connections.
     Direct,
-    /// The front, which hands each request to an idle worker.
+    /// The front accepts connections, and idle workers take their requests.
     Balanced,
+}
+
+impl Display for Dispatch {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Dispatch::Direct => "direct",
+            Dispatch::Balanced => "balanced",
+        })
+    }
 }
 
 /// How many workers.
@@ -156,13 +165,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Who accepts, for workers with so many requests in flight.
+    /// How requests get to workers that each have up to `concurrency` of them. By default direct where a single worker
+    /// serves many at a time: there is no other worker that could take a request.
     pub fn dispatch(&self, concurrency: u32) -> Dispatch {
         let is_elastic = matches!(self.workers, Workers::Between { .. });
-        self.dispatch.unwrap_or(if concurrency == 1 || is_elastic {
-            Dispatch::Balanced
-        } else {
+        let is_alone = self.workers.number(concurrency) == 1 && !is_elastic;
+        self.dispatch.unwrap_or(if concurrency > 1 && is_alone {
             Dispatch::Direct
+        } else {
+            Dispatch::Balanced
         })
     }
 }

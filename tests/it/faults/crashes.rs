@@ -26,7 +26,9 @@ fn a_crashed_worker_is_back_and_the_log_names_its_requests() {
 
 #[test]
 fn a_crash_leaves_the_other_workers_alone() {
-    let server = Server::script(APP).args(["--workers", "2"]).start();
+    let server = Server::script(APP)
+        .args(["--workers", "2", "--dispatch", "direct"])
+        .start();
     let mut slow: Vec<_> = (0..16).map(|_| server.connect()).collect();
     for client in &mut slow {
         client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -82,7 +84,9 @@ fn a_probe_is_not_what_workers_are_there_for() {
 /// Requests, and not workers, are what is bad here: none that asks for something else waits.
 #[test]
 fn workers_that_served_are_replaced_at_once_however_often() {
-    let server = Server::script(APP).args(["--workers", "2"]).start();
+    let server = Server::script(APP)
+        .args(["--workers", "2", "--dispatch", "direct"])
+        .start();
     let (mut longest, began) = (Duration::ZERO, Instant::now());
     for n in 0..40 {
         let mut client = server.connect();

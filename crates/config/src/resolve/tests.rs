@@ -312,7 +312,14 @@ fn a_directory_is_classic_and_a_script_resident_unless_told_otherwise() {
         )
     };
     assert_eq!(mode(&["."]), (Mode::Classic, Some(1), Dispatch::Balanced));
-    assert_eq!(mode(&["a.php"]), (Mode::Resident, None, Dispatch::Direct));
+    assert_eq!(
+        mode(&["a.php", "--workers", "2"]),
+        (Mode::Resident, None, Dispatch::Balanced)
+    );
+    assert_eq!(
+        mode(&["a.php", "--workers", "1"]),
+        (Mode::Resident, None, Dispatch::Direct)
+    );
     assert_eq!(
         mode(&["a.php", "--mode", "classic", "--dispatch", "direct"]),
         (Mode::Classic, Some(1), Dispatch::Direct)

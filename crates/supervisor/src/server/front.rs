@@ -32,7 +32,7 @@ impl Server {
         if let Some(decided) = self.dispatch {
             if decided != wanted {
                 log::warning!(
-                    "with {concurrency} requests at a time in each worker dispatch would be {wanted:?} now; that takes a restart generation={number}"
+                    "dispatch stays {decided}: with the new settings and app it would be {wanted}, which takes a restart generation={number}"
                 );
             }
             return;

@@ -105,15 +105,11 @@ async fn serve(
     result
 }
 
-/// How many processes will accept; as many as there are slots while that is not known yet.
+/// How many processes will accept: several only where direct dispatch is set, because by default it is for a single worker.
 fn accepting(settings: &Settings, slots: u32) -> u32 {
-    let dispatch = settings
-        .concurrency
-        .map(|number| settings.dispatch(number))
-        .or(settings.dispatch);
-    match dispatch {
-        Some(Dispatch::Balanced) => 1,
-        _ => slots,
+    match settings.dispatch {
+        Some(Dispatch::Direct) => slots,
+        Some(Dispatch::Balanced) | None => 1,
     }
 }
 

@@ -1,14 +1,12 @@
 //! A worker dies, or the front does: who notices.
 
 use std::process::Command;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, kill};
 
-use super::{balanced, busy_worker, metric, status};
-use crate::support::traffic::under_load;
+use super::{balanced, busy_worker, killed_under_load, metric, status};
 use crate::support::{eventually, hearth, let_go, ok};
 
 #[test]
@@ -62,20 +60,7 @@ fn a_response_that_breaks_off_never_looks_complete() {
 fn fifty_kills_under_load_lose_only_what_was_in_flight_there() {
     let server = balanced(8).start();
     let kills = 50;
-    let (answered, failed) = under_load(
-        &server,
-        4,
-        "/",
-        |response| response.status == 502,
-        || {
-            for n in 0..kills {
-                eventually("there is a worker", || server.workers().len() > 2);
-                let workers = server.workers();
-                kill(workers[n % workers.len()], Signal::KILL);
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        },
-    );
+    let (answered, failed) = killed_under_load(&server, 4, kills);
     assert!(failed <= kills, "{failed} of {answered} failed");
     server.stop();
 }

@@ -1,4 +1,4 @@
-//! Balanced dispatch: who waits for whom, what is lost when a process dies, and who is occupied by whom.
+//! Balanced dispatch: what waits, what is lost when a process dies, and what a slow client occupies.
 
 mod bodies;
 mod clients;
@@ -11,8 +11,13 @@ mod refusals;
 mod replacement;
 mod threads;
 
-use testkit::{Server, ServerBuilder};
+use std::time::Duration;
 
+use rustix::process::Signal;
+use testkit::http::Response;
+use testkit::{Server, ServerBuilder, kill};
+
+use crate::support::traffic::under_load;
 use crate::support::{admin, eventually, hearth, ok};
 
 const APP: &str = r#"return function (Hearth\Request $request) {
@@ -100,4 +105,18 @@ fn status_of(server: &Server, app: &str) -> String {
     let output = hearth(server, &["status", "--json", app]);
     let text = String::from_utf8_lossy(&output.stdout);
     text.split_whitespace().collect()
+}
+
+/// Requests of `clients` clients while workers in turn are killed `kills` times; how many were answered, and how many of them
+/// with 502.
+fn killed_under_load(server: &Server, clients: usize, kills: usize) -> (usize, usize) {
+    let lost = |response: &Response| response.status == 502;
+    under_load(server, clients, "/", lost, || {
+        for n in 0..kills {
+            eventually("there are workers", || server.workers().len() > 1);
+            let workers = server.workers();
+            kill(workers[n % workers.len()], Signal::KILL);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    })
 }

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, ServerBuilder, kill};
 
-use super::{APP, balanced, busy_worker, metric, until_made};
+use super::{APP, balanced, busy_worker, killed_under_load, metric, until_made};
 use crate::support::traffic::under_load;
 use crate::support::{eventually, hearth, let_go, ok, until_handled};
 
@@ -121,20 +121,7 @@ fn limits_hold_for_all_threads_together() {
 fn deaths_and_reloads_lose_only_what_was_in_flight_there() {
     let server = threads(balanced(3), "3").start();
     let kills = 10;
-    let (answered, failed) = under_load(
-        &server,
-        6,
-        "/",
-        |response| response.status == 502,
-        || {
-            for n in 0..kills {
-                eventually("there is a worker", || server.workers().len() > 1);
-                let workers = server.workers();
-                kill(workers[n % workers.len()], Signal::KILL);
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        },
-    );
+    let (answered, failed) = killed_under_load(&server, 6, kills);
     // One of each thread at most, whose workers are the same.
     assert!(failed <= kills, "{failed} of {answered} failed");
     let old = server.workers();

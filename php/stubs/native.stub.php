@@ -473,6 +473,11 @@ namespace Hearth\Internal {
     {
     }
 
+    /** @internal whether a connection of PDO, mysqli or pgsql has an answer that was not read to its end */
+    function hasUnreadResult(object $connection): bool
+    {
+    }
+
     /**
      * @internal closes our side of a PDO connection to MySQL or PostgreSQL: the server sees it, whatever still holds the object
      * @return bool false: such a connection cannot be closed so

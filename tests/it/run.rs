@@ -289,10 +289,37 @@ fn a_signal_handler_may_throw_in_the_middle_of_an_expression() {
     );
 }
 
-/// It is freed when its task has no call any more, whose name the warning about it would have.
+/// It goes when its task has no call any more, whose name the warning would have.
 #[test]
-fn a_statement_that_is_freed_after_the_return_of_its_connection_ends_no_process() {
-    let (code, _, err) = run(
+fn a_warning_about_what_the_last_call_of_a_task_leaves_ends_no_process() {
+    let (code, out, err) = run(
+        r"preg_match('/port=(\d+)/', $argv[1], $found);
+          $connection = new mysqli('127.0.0.1', 'hearth', 'hearth', null, (int) $found[1]);
+          $task = Hearth\background(function () use ($connection) {
+              $statement = $connection->prepare('SELECT 1');
+              usleep(10000);
+          });
+          usleep(1000);
+          $slow = Hearth\background(fn () => Hearth\Internal\mysqlReset($connection, ['DO SLEEP(0.2)']));
+          try { $task->await(); } catch (Error $error) { echo get_class($error), ' '; }
+          try { $slow->await(); } catch (Throwable $error) { echo get_class($error), ' '; }
+          echo 'alive';",
+        &[&MariaDb::shared().dsn()],
+        "",
+    );
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.ends_with("alive"), "{out}{err}");
+    let text = out + &err;
+    assert!(
+        text.contains("Error occurred while closing statement"),
+        "{text}"
+    );
+}
+
+/// It goes at the end of its task, when the pool has the connection again.
+#[test]
+fn a_statement_that_is_freed_after_the_return_of_its_connection_does_no_harm() {
+    let (code, out, err) = run(
         r"preg_match('/port=(\d+)/', $argv[1], $found);
           $connect = fn () => new mysqli('127.0.0.1', 'hearth', 'hearth', null, (int) $found[1]);
           $pool = new Hearth\Pool\Pool($connect, size: 1, minimumIdle: 0);
@@ -302,11 +329,12 @@ fn a_statement_that_is_freed_after_the_return_of_its_connection_ends_no_process(
               $statement->execute();
               $statement->get_result()->fetch_all();
               $pool->giveBack($connection);
-          })->await();",
+          })->await();
+          echo $pool->with(fn (mysqli $it) => $it->query('SELECT 1')->fetch_row()[0]), ' ', $pool->stats()['created'];",
         &[&MariaDb::shared().dsn()],
         "",
     );
-    assert!(code.is_some(), "a signal ended it: {err}");
+    assert_eq!((code, out.as_str()), (Some(0), "1 1"), "{err}");
 }
 
 #[test]

@@ -61,6 +61,9 @@ final class Entry
     /** The loan in which a statement was last executed. */
     public int $ran = -1;
 
+    /** @var list<object> statements and results of loans that are over: to free one may use the connection */
+    public array $kept = [];
+
     /** @var array<int, mixed> attributes that this loan has changed, with the values to restore */
     public array $attributes = [];
 

@@ -284,18 +284,22 @@ final class Leases
             // It may be garbage that only the collector finds.
             \gc_collect_cycles();
         }
-        $reason = $entry->doomed ?? ($entry->statements > 0 || $entry->wornOutAt <= $entry->usedAt ? $this->wornOut($entry) : null);
+        $reason = $entry->doomed ?? $this->wornOut($entry);
         if ($reason !== null) {
             ($this->destroy)($entry, $reason);
 
             return;
         }
+        $this->needsReset($entry) ? $this->reset->start($entry) : $this->release($entry);
+    }
+
+    private function needsReset(Entry $entry): bool
+    {
         try {
-            $changed = $this->resets && ($this->driver === null || $this->driver->needsReset($entry));
+            return $entry->kept !== [] || ($this->resets && ($this->driver === null || $this->driver->needsReset($entry)));
         } catch (\Throwable) {
-            $changed = true;
+            return true;
         }
-        $changed ? $this->reset->start($entry) : $this->release($entry);
     }
 
     /** Those who wait get it, after the app's check if there is one. */
@@ -317,16 +321,22 @@ final class Leases
         }
     }
 
-    /** Why a connection that comes back is closed rather than lent again. */
-    private function wornOut(Entry $entry): string
+    /** Why a connection that comes back is closed rather than lent again; null: it is not. */
+    private function wornOut(Entry $entry): ?string
     {
-        if ($entry->statements === 0) {
-            return 'lifetime';
-        }
-        $this->reporter->report('warning', 'statement', 'a prepared statement outlived the loan of its connection, which is closed for that; '
-            . 'keep the SQL, not the statement');
+        $left = match (true) {
+            $entry->statements > 0 => 'a prepared statement outlived the loan of its connection, which is closed for that; keep the SQL, not the statement',
+            !$entry->watched && Internal\hasUnreadResult($entry->connection) => 'a connection came back with a result that was not read to its end, and is '
+                . 'closed for that; read all rows, or close the cursor',
+            default => null,
+        };
+        if ($left !== null) {
+            $this->reporter->report('warning', 'statement', $left);
 
-        return 'statement';
+            return 'statement';
+        }
+
+        return $entry->wornOutAt <= $entry->usedAt ? 'lifetime' : null;
     }
 
     /**

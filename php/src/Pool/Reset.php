@@ -41,6 +41,10 @@ final class Reset
         }
         $watchdog = null;
         $task = background(function () use ($entry, &$watchdog): void {
+            if (!$entry->watched && ($entry->connection instanceof \PDO || $entry->connection instanceof \mysqli)) {
+                // What its borrower leaves when the function returns is freed first: the server still knows those statements.
+                Internal\park(0.0);
+            }
             $ended = false;
             // Even when what the pool was given to call ends the task, by exit() say, the connection has an end.
             Internal\onTaskEnd(Internal\taskId(), function () use ($entry, &$ended): void {
@@ -60,8 +64,12 @@ final class Reset
     private function run(Entry $entry): void
     {
         try {
-            ++$this->statistics->resets;
-            $this->by($entry, $this->options->reset);
+            $this->free($entry);
+            if ($this->options->reset !== 'none') {
+                ++$this->statistics->resets;
+                $this->by($entry, $this->options->reset);
+            }
+            $this->free($entry);
             $entry->dirty = false;
             $entry->provenAt = monotonic();
         } catch (\Throwable $error) {
@@ -71,6 +79,14 @@ final class Reset
             return;
         }
         ($this->settle)($entry);
+    }
+
+    /** Those that go meanwhile, too. */
+    private function free(Entry $entry): void
+    {
+        while ($entry->kept !== []) {
+            $entry->kept = [];
+        }
     }
 
     private function failed(Entry $entry, string $why, ?\Throwable $error = null): void

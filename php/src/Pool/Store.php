@@ -132,6 +132,9 @@ final class Store
         unset($this->entries[\spl_object_id($connection)]);
         $entry->state = State::Removed;
         $entry->connection = null;
+        // They go with the connection's closing behind them: nothing is asked of the server then.
+        $kept = $entry->kept;
+        $entry->kept = [];
         ++$entry->lease;
         if ($this->budget !== null && $entry->doomed === 'broken' && $driver->disconnect($connection)) {
             $until = monotonic() + self::DRAIN_TIMEOUT;

@@ -186,6 +186,167 @@ final class GivenBackTest extends TestCase
         });
     }
 
+    /**
+     * @return iterable<string, array{\Closure(): \Closure(): object, \Closure(object): list<object>, \Closure(object): mixed, array<string, mixed>}> a factory, what makes
+     *     statements, a query, and options of the pool
+     */
+    public static function statements(): iterable
+    {
+        $prepared = static function (\PDO $pdo): array {
+            $made = [$pdo->prepare('SELECT 1'), $pdo->prepare('SELECT 2'), $pdo->query('SELECT 3')];
+            foreach ($made as $statement) {
+                $statement->execute();
+                $statement->fetchAll();
+            }
+
+            return $made;
+        };
+        $one = static fn (\PDO $pdo) => (int) $pdo->query('SELECT 1')->fetchColumn();
+        $native = [\PDO::ATTR_EMULATE_PREPARES => false];
+        $mysqli = static function (\mysqli $mysqli): array {
+            $statement = $mysqli->prepare('SELECT 1');
+            $statement->execute();
+            $result = $statement->get_result();
+            $other = $mysqli->prepare('SELECT 2');
+            $unbuffered = $mysqli->query('SELECT 3', \MYSQLI_USE_RESULT);
+            $unbuffered->fetch_all();
+
+            return [$statement, $result, $other, $unbuffered];
+        };
+        $resets = ['auto', 'transaction', 'none', 'callable' => static fn (object $connection) => true];
+        foreach ($resets as $name => $reset) {
+            $name = \is_string($reset) ? $reset : $name;
+            yield "PDO of MariaDB, $name" => [static fn () => self::pdo([...Services::mariadb(), $native]), $prepared, $one, ['reset' => $reset]];
+            yield "PDO of MariaDB, emulated, $name" => [static fn () => self::pdo(Services::mariadb()), $prepared, $one, ['reset' => $reset]];
+            yield "PDO of PostgreSQL, $name" => [static fn () => self::pdo(Services::postgresql()), $prepared, $one, ['reset' => $reset]];
+            yield "PDO of SQLite, $name" => [static fn () => self::pdo(['sqlite::memory:']), $prepared, $one, ['reset' => $reset]];
+            yield "mysqli, $name" => [self::drivers()['mysqli'][0], $mysqli, static fn (\mysqli $it) => (int) $it->query('SELECT 1')->fetch_row()[0], ['reset' => $reset]];
+        }
+    }
+
+    /**
+     * Whether they go while the connection is reset, idle, or lent to another task in the middle of a query or a transaction: the connection stays.
+     *
+     * @dataProvider statements
+     */
+    public function testStatementsThatGoAfterTheReturnDoNoHarm(\Closure $factory, \Closure $make, \Closure $one, array $options): void
+    {
+        $this->needsTheServer();
+        $this->inTask(function () use ($factory, $make, $one, $options): void {
+            $logger = new ListLogger();
+            $pool = $this->pool($factory(), $options + ['logger' => $logger]);
+            $isIdle = static fn () => $pool->stats()['idle'] === 1;
+            foreach (['at once', 'in the reset', 'idle', 'lent', 'lent again'] as $when) {
+                $connection = $pool->borrow();
+                self::assertSame(1, $one($connection), $when);
+                $made = $make($connection);
+                $pool->giveBack($connection);
+                if ($when === 'in the reset') {
+                    // One turn of the loop later the reset waits for the server.
+                    self::pause(0.0);
+                } elseif ($when !== 'at once') {
+                    self::until($isIdle);
+                }
+                if ($when === 'lent') {
+                    $this->freeBesideAQuery($pool, $one, $made);
+                } elseif ($when === 'lent again') {
+                    $connection = $pool->borrow();
+                    $this->begin($connection);
+                    $made = null;
+                    self::assertSame(1, $one($connection), 'the transaction is whole');
+                    $this->commit($connection);
+                    $pool->giveBack($connection);
+                }
+                $made = null;
+                self::until($isIdle);
+                $pool->with(static fn (object $it) => self::assertSame(1, $one($it), $when));
+                self::until($isIdle);
+            }
+            self::assertSame(1, $pool->stats()['created'], \json_encode($logger));
+            self::assertSame([], $logger->lines);
+            $pool->close();
+        });
+    }
+
+    /** @param list<object>|null $made freed while another task waits for an answer, and while it has a transaction open */
+    private function freeBesideAQuery(Pool $pool, \Closure $one, ?array &$made): void
+    {
+        [$begun, $freed] = [new Channel(), new Channel()];
+        $other = async(function () use ($pool, $one, $begun, $freed): int {
+            return $pool->with(function (object $connection) use ($one, $begun, $freed): int {
+                $this->begin($connection);
+                $begun->send(true);
+                $this->wait($connection);
+                $freed->receive();
+                $answer = $one($connection);
+                $this->commit($connection);
+
+                return $answer;
+            });
+        });
+        $begun->receive();
+        \array_pop($made);
+        $freed->send(true);
+        $made = null;
+        self::assertSame(1, $other->await());
+    }
+
+    private function begin(object $connection): void
+    {
+        $connection instanceof \PDO ? $connection->beginTransaction() : $connection->begin_transaction();
+    }
+
+    private function commit(object $connection): void
+    {
+        $connection->commit();
+    }
+
+    /** Until the server answers, some time later if it can. */
+    private function wait(object $connection): void
+    {
+        match ($connection instanceof \PDO ? $connection->getAttribute(\PDO::ATTR_DRIVER_NAME) : 'mysql') {
+            'mysql' => $connection->query('DO SLEEP(0.02)'),
+            'pgsql' => $connection->query('SELECT pg_sleep(0.02)'),
+            'sqlite' => self::pause(0.02),
+        };
+    }
+
+    /** The next borrower would read what is left of another's answer. */
+    public function testAConnectionWithAResultThatWasNotReadIsClosed(): void
+    {
+        $this->needsTheServer();
+        $rows = 'SELECT 1 UNION SELECT 2 UNION SELECT 3';
+        $pgsql = self::drivers()['PgSql\Connection'][0]();
+        $mysqli = self::drivers()['mysqli'][0]();
+        $unbuffered = [\PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false];
+        $kinds = [
+            [self::pdo([...Services::mariadb(), $unbuffered]), static fn (\PDO $pdo) => [$it = $pdo->query($rows), $it->fetch()][0]],
+            [$mysqli, static fn (\mysqli $it) => $it->query($rows, \MYSQLI_USE_RESULT)],
+            [$mysqli, static fn (\mysqli $it) => $it->real_query($rows)],
+            [$mysqli, static fn (\mysqli $it) => $it->multi_query('SELECT 1; SELECT 2')],
+            [$mysqli, static fn (\mysqli $it) => $it->query('SELECT SLEEP(0.05)', \MYSQLI_ASYNC)],
+            [$pgsql, static fn (\PgSql\Connection $it) => \pg_send_query($it, 'SELECT pg_sleep(0.05)')],
+        ];
+        foreach ($kinds as $number => [$factory, $leave]) {
+            foreach (['auto', 'transaction', 'none'] as $reset) {
+                $this->inTask(function () use ($factory, $leave, $reset, $number): void {
+                    $logger = new ListLogger();
+                    $pool = $this->pool($factory, ['reset' => $reset, 'logger' => $logger]);
+                    $connection = $pool->borrow();
+                    $left = $leave($connection);
+                    $pool->giveBack($connection);
+                    unset($left, $connection);
+                    $pool->with(static fn (object $it) => self::assertNotFalse(
+                        $it instanceof \PgSql\Connection ? \pg_query($it, 'SELECT 1') : $it->query('SELECT 1'),
+                    ));
+                    self::assertSame(['statement' => 1], \array_filter($pool->stats()['destroyed']), "$number, $reset");
+                    self::assertStringContainsString('a result that was not read', \json_encode($logger->lines));
+                    $pool->close();
+                });
+            }
+        }
+    }
+
     private function needsTheServer(): void
     {
         if (!$this->native()) {

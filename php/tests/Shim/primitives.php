@@ -120,6 +120,11 @@ namespace Hearth\Internal {
         return Loop::current()->locals();
     }
 
+    function hasUnreadResult(object $connection): bool
+    {
+        return false;
+    }
+
     /** A shim's task waits for no descriptor. */
     function isInterrupted(object $connection, int $task): bool
     {

@@ -19,6 +19,7 @@ ZEND_FUNCTION(Hearth_Internal_stopTimer);
 ZEND_FUNCTION(Hearth_Internal_mysqlReset);
 ZEND_FUNCTION(Hearth_Internal_mysqlThread);
 ZEND_FUNCTION(Hearth_Internal_hasInput);
+ZEND_FUNCTION(Hearth_Internal_hasUnreadResult);
 ZEND_FUNCTION(Hearth_Internal_disconnect);
 ZEND_FUNCTION(Hearth_Internal_hasLeft);
 ZEND_FUNCTION(Hearth_Internal_isInterrupted);
@@ -408,6 +409,7 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth\\Internal", mysqlReset, ZEND_FN(Hearth_Internal_mysqlReset), arginfo_mysql_reset)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", mysqlThread, ZEND_FN(Hearth_Internal_mysqlThread), arginfo_mysql_thread)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", hasInput, ZEND_FN(Hearth_Internal_hasInput), arginfo_connection)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", hasUnreadResult, ZEND_FN(Hearth_Internal_hasUnreadResult), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", disconnect, ZEND_FN(Hearth_Internal_disconnect), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", hasLeft, ZEND_FN(Hearth_Internal_hasLeft), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", isInterrupted, ZEND_FN(Hearth_Internal_isInterrupted), arginfo_interrupted)

@@ -206,6 +206,7 @@ static bool begin_residence(void)
 		return false;
 	}
 	hearth_prelude_begin();
+	hearth_statements_watch();
 	hearth_modules_before_boot();
 	return true;
 }

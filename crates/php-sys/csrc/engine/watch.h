@@ -53,6 +53,8 @@ bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const h
 /* The classes and resources that task/in_use.c tells apart. */
 void hearth_use_learn(void);
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
+/* Does another task use it? */
+bool hearth_in_use_elsewhere(const void *what);
 
 /* task/connection.c: the same address for all that belongs to one connection; NULL for what is none. */
 /* The class of an extension that it is an object of, or of a subclass. */

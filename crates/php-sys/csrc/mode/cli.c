@@ -1,6 +1,7 @@
 /* `hearth run`: what the php command does, with the script as a task. Follows sapi/cli/php_cli.c of PHP. */
 #include "engine/engine.h"
 #include "mode/mode.h"
+#include "pool/pool.h"
 #include "request/request.h"
 
 #include <poll.h>
@@ -159,6 +160,7 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	}
 	first_resource = EG(regular_list).nNextFreeElement;
 	hearth_prelude_begin();
+	hearth_statements_watch();
 	hearth_modules_before_boot();
 	CG(skip_shebang) = 1;
 	zend_register_bool_constant(ZEND_STRL("PHP_CLI_PROCESS_TITLE"), false, CONST_CS, 0);

@@ -1,6 +1,7 @@
 /*
  * Calls on a connection of a pool that code still holds after its lease. The connection may be lent to another task by then, so such a call
- * is refused before the extension is entered, by an exception that names the pool.
+ * is refused before the extension is entered, by an exception that names the pool. What was made on it is kept when it goes:
+ * see pool/statements.c.
  *
  * A connection is known here from the end of its first lease on: before, nothing but its borrower can have it. Those of `Hearth\Pool\Pdo`
  * and `Redis` are not, because code never has them.
@@ -106,18 +107,34 @@ static void refuse(const zend_execute_data *call, const pooled *known)
 	zend_string_release(name);
 }
 
+/* That of a connection; NULL if it is of no pool. mysqli may have given the address to another connection since. */
+static const pooled *find(const void *what)
+{
+	const pooled *known = zend_hash_index_find_ptr(&connections, key_of(what));
+	zval *connection = known ? hearth_pool_entry_raw_connection(known->entry) : NULL;
+
+	return connection && hearth_connection_of_object(Z_OBJ_P(connection)) == what ? known : NULL;
+}
+
+void hearth_pool_calls_keep(zend_object *statement, double created)
+{
+	const void *what = hearth_connection_of_object(statement);
+	const pooled *known = what ? find(what) : NULL;
+
+	if (known && (created < hearth_pool_entry_since(known->entry) || hearth_in_use_elsewhere(what))) {
+		hearth_pool_entry_keep(known->entry, statement);
+	}
+}
+
 bool hearth_pool_calls_refuse(const zend_execute_data *call, const void *what)
 {
 	const pooled *known = zend_hash_index_find_ptr(&connections, key_of(what));
-	zval *connection;
 
 	if (!known || EXPECTED(hearth_pool_entry_is_lent_to(known->entry, hearth_task_id(hearth_current)))) {
 		return false;
 	}
-	connection = hearth_pool_entry_raw_connection(known->entry);
-	/* mysqli may have given the address to another connection since. */
-	if (!connection || hearth_connection_of_object(Z_OBJ_P(connection)) != what || is_called_by_pool(call)
-			|| is_of(hearth_pool_entry_user(known->entry))) {
+	known = find(what);
+	if (!known || is_called_by_pool(call) || is_of(hearth_pool_entry_user(known->entry))) {
 		return false;
 	}
 	refuse(call, known);

@@ -149,6 +149,47 @@ ZEND_FUNCTION(Hearth_Internal_mysqlThread)
 	RETURN_LONG(data ? (zend_long) data->thread_id : 0);
 }
 
+/* ---- results ---- */
+
+enum { PG_TRANSACTION_ACTIVE = 1 };
+
+/* libpq's connection, which is the first of pdo_pgsql's own data (8.2 to 8.4) and of a PgSql\Connection; NULL if it is none. */
+static const void *libpq_of(zval *object)
+{
+	const pdo_dbh_t *dbh = pdo_of(object);
+
+	if (dbh) {
+		return strcmp(dbh->driver->driver_name, "pgsql") == 0 ? *(void **) dbh->driver_data : NULL;
+	}
+	return hearth_pgsql_connection(Z_OBJ_P(object));
+}
+
+bool hearth_has_unread_result(zval *object)
+{
+	MYSQLND_CONN_DATA *mysql = mysqlnd_of(object);
+	const void *libpq = mysql ? NULL : libpq_of(object);
+	int (*transaction_status)(const void *);
+
+	if (mysql) {
+		enum mysqlnd_connection_state state = mysql->state.m->get(&mysql->state);
+
+		return state != CONN_READY && state != CONN_QUIT_SENT && state != CONN_ALLOCED;
+	}
+	transaction_status = libpq ? (int (*)(const void *)) dlsym(RTLD_DEFAULT, "PQtransactionStatus") : NULL;
+	return transaction_status && transaction_status(libpq) == PG_TRANSACTION_ACTIVE;
+}
+
+/* bool Hearth\Internal\hasUnreadResult(object $connection): whether the answer to a query has not been read to its end. */
+ZEND_FUNCTION(Hearth_Internal_hasUnreadResult)
+{
+	zval *object;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJECT(object)
+	ZEND_PARSE_PARAMETERS_END();
+	RETURN_BOOL(hearth_has_unread_result(object));
+}
+
 /* ---- sockets ---- */
 
 /* The socket of a connection, -1 if it is closed. */
@@ -185,7 +226,6 @@ bool hearth_in_transaction(zval *object)
 	return dbh && (dbh->methods->in_transaction ? dbh->methods->in_transaction(dbh) : dbh->in_txn);
 }
 
-/* pdo_pgsql's own data begin with libpq's connection (8.2 to 8.4). */
 static bool socket_of_pgsql(const pdo_dbh_t *dbh, php_socket_t *fd)
 {
 	int (*socket_of_pg)(const void *) = (int (*)(const void *)) dlsym(RTLD_DEFAULT, "PQsocket");

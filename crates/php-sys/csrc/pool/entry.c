@@ -8,7 +8,7 @@
 #include "task/interrupted.h"
 
 #define PROPERTIES(X) X(connection) X(state) X(owner) X(depth) X(lease) X(borrowedAt) X(usedAt) X(wornOutAt) X(doomed) X(watched) \
-	X(dirty) X(statements) X(attributes) X(trace) X(usedBy)
+	X(dirty) X(statements) X(attributes) X(trace) X(usedBy) X(kept)
 #define DECLARE(name) uint32_t name;
 
 zend_class_entry *hearth_pool_entry_ce;
@@ -81,9 +81,31 @@ bool hearth_pool_entry_is_interrupted(zend_object *entry)
 		&& hearth_is_interrupted(property(entry, at.connection), (uint64_t) Z_LVAL_P(property(entry, at.owner)));
 }
 
+void hearth_pool_entry_keep(zend_object *entry, zend_object *statement)
+{
+	zval *kept = property(entry, at.kept);
+
+	GC_ADDREF(statement);
+	SEPARATE_ARRAY(kept);
+	add_next_index_object(kept, statement);
+}
+
+double hearth_pool_entry_since(zend_object *entry)
+{
+	return Z_DVAL_P(property(entry, hearth_pool_entry_is_lent(entry) ? at.borrowedAt : at.usedAt));
+}
+
+static bool has_unread_result(zend_object *entry)
+{
+	zval *connection = hearth_pool_entry_raw_connection(entry);
+
+	return connection && hearth_has_unread_result(connection);
+}
+
 bool hearth_pool_entry_is_sound(zend_object *entry, double now)
 {
 	return Z_TYPE_P(property(entry, at.doomed)) == IS_NULL && Z_LVAL_P(property(entry, at.statements)) == 0
+		&& zend_hash_num_elements(Z_ARRVAL_P(property(entry, at.kept))) == 0 && !has_unread_result(entry)
 		&& Z_TYPE_P(property(entry, at.trace)) == IS_NULL && Z_DVAL_P(property(entry, at.wornOutAt)) > now;
 }
 

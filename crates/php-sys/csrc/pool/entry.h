@@ -13,6 +13,10 @@ double hearth_pool_entry_return(zend_object *entry, double now);
 zend_long hearth_pool_entry_owner(zend_object *entry);
 /* An answer may still come on it that its borrower did not wait for. */
 bool hearth_pool_entry_is_interrupted(zend_object *entry);
+/* A statement of its connection that is to be freed when nothing else uses that. */
+void hearth_pool_entry_keep(zend_object *entry, zend_object *statement);
+/* Since when its borrower has it, or the pool. */
+double hearth_pool_entry_since(zend_object *entry);
 /* No reason to close it, and no statement or trace of its lease is left. */
 bool hearth_pool_entry_is_sound(zend_object *entry, double now);
 /* Nothing to reset; only for one whose statements are watched can that be said. */
@@ -36,5 +40,9 @@ void hearth_pool_calls_watch(zend_object *entry, const void *lease_table, zend_s
 void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry);
 /* Is the call on this connection refused? */
 bool hearth_pool_calls_refuse(const zend_execute_data *call, const void *what);
+/* The call is over: it may have made a statement or a result. */
+void hearth_statement_made(const zend_execute_data *call, const zval *returned);
+/* Its last reference goes: the entry keeps it if it was made before the current lease, or if another task uses the connection. */
+void hearth_pool_calls_keep(zend_object *statement, double created);
 
 #endif

@@ -12,9 +12,13 @@ hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *of
 void hearth_histogram_record(zend_object *histogram, double seconds);
 /* The library is loaded. */
 void hearth_pool_entry_prepare(void);
+/* Statements of connections that are a pool's are kept when they go. */
+void hearth_statements_watch(void);
 void hearth_lease_table_return_all(hearth_task *task);
 /* Whether the object is a PDO with a transaction open. */
 bool hearth_in_transaction(zval *object);
+/* Whether such a connection, or a PgSql\Connection, has an answer that was not read to its end. */
+bool hearth_has_unread_result(zval *object);
 /* The socket of such a connection, -1 if it is closed; false if there is none, or it is not known where. */
 bool hearth_socket_of(zval *object, php_socket_t *fd);
 /* The same for what stands for a PDO connection: see task/in_use.c. */

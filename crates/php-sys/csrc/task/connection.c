@@ -133,6 +133,11 @@ static zend_class_entry *class_named(const char *name)
 	return zend_hash_str_find_ptr(CG(class_table), name, strlen(name));
 }
 
+const void *hearth_pgsql_connection(zend_object *object)
+{
+	return pgsql_class && object->ce == pgsql_class ? of_pgsql(object) : NULL;
+}
+
 void hearth_connections_find(void)
 {
 	pdo = class_named("pdo");

@@ -233,6 +233,13 @@ static hearth_task *user_of(const void *const *what, uint32_t count, const heart
 	return NULL;
 }
 
+bool hearth_in_use_elsewhere(const void *what)
+{
+	static const hearth_watch closes = {.use = HEARTH_CLOSES};
+
+	return in_use && user_of(&what, 1, &closes) != NULL;
+}
+
 /* Has a pool lent it to another task, or to none? */
 static bool is_refused_by_pool(zend_execute_data *call)
 {
@@ -323,12 +330,27 @@ static void call_with_arrays(zend_execute_data *call, zval *return_value, const 
 	}
 }
 
+static void call_original(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+{
+	const void *what[HEARTH_MOST_USED];
+	uint32_t count;
+	nested_call *nested;
+
+	if (EXPECTED(!nests(call, watch))) {
+		watch->original(call, return_value);
+		return;
+	}
+	count = collect(call, what);
+	nested = begin_nested(what, count, watch);
+	watch->original(call, return_value);
+	end_nested(NULL, NULL, nested);
+}
+
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
 	uint32_t count = 0;
 	hearth_task *other;
-	nested_call *nested;
 
 	if (hearth_pool_calls && is_refused_by_pool(call)) {
 		return;
@@ -351,14 +373,10 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 		call_with_arrays(call, return_value, watch);
 		return;
 	}
-	if (EXPECTED(!nests(call, watch))) {
-		watch->original(call, return_value);
-		return;
+	call_original(call, return_value, watch);
+	if (hearth_pool_calls) {
+		hearth_statement_made(call, return_value);
 	}
-	count = collect(call, what);
-	nested = begin_nested(what, count, watch);
-	watch->original(call, return_value);
-	end_nested(NULL, NULL, nested);
 }
 
 /* ---- setup ---- */

@@ -144,6 +144,8 @@ void hearth_task_park(hearth_task *task);
 void hearth_register_task(void);
 /* The mysqlnd connection of a mysqli object, NULL if it is none or has none: see task/in_use.c. */
 MYSQLND_CONN_DATA *hearth_mysqli_connection(zend_object *object);
+/* libpq's connection of a PgSql\Connection, else NULL. */
+const void *hearth_pgsql_connection(zend_object *object);
 /* What the call is made on, NULL if nothing that another could use: see task/in_use.c. */
 const void *hearth_used_by(zend_execute_data *call);
 /* Does only a call on an object of this class wait for what it is connected to? */

@@ -51,6 +51,10 @@ final class Loop
         try {
             return $loop->request($main);
         } finally {
+            // What the request has left to do at once, such as the reset of a connection.
+            while (!$loop->ready->isEmpty() || $loop->fireDue()) {
+                $loop->ready->isEmpty() || $loop->resume($loop->ready->dequeue());
+            }
             $loop->pending = [];
             self::$current = new self(false);
         }

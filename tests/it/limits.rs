@@ -295,3 +295,46 @@ fn a_body_larger_than_the_app_takes_is_refused_at_once() {
         server.stop();
     }
 }
+
+/// 20 s of waiting are free: all ways at once.
+#[test]
+fn a_client_that_moves_a_byte_now_and_then_is_cut_off() {
+    let code = "return fn ($r) => $r->path === '/page' ? str_repeat('x', 4 << 20) : (string) strlen($r->body());";
+    std::thread::scope(|scope| {
+        for dispatch in ["direct", "balanced"] {
+            let server = one_worker(code).args(["--min-rate=1K", "--dispatch", dispatch]);
+            let server = scope.spawn(move || {
+                let server = server.start();
+                let mut ways = [server.connect(), server.connect()];
+                let [sends, reads] = &mut ways;
+                sends.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+                receive_buffer(reads, 4096);
+                reads.send("GET /page HTTP/1.1\r\nHost: x\r\n\r\n");
+                let began = std::time::Instant::now();
+                sends.set_timeout(Duration::from_millis(500));
+                reads.set_timeout(Duration::from_millis(100));
+                let answer = loop {
+                    let _ = reads.stream().read(&mut [0]);
+                    if sends.buffered().is_empty() {
+                        sends.send("x");
+                    }
+                    match sends.try_response(false) {
+                        Ok(answer) => break answer,
+                        Err(_) => assert!(began.elapsed() < Duration::from_secs(40), "{dispatch}"),
+                    }
+                };
+                assert_eq!(answer.status, 408, "{dispatch}");
+                assert!(
+                    began.elapsed() > Duration::from_secs(15),
+                    "{dispatch}: at once"
+                );
+                server.expect_log(
+                    "it did not read its answer in time (http.send_timeout, http.min_rate)",
+                );
+                assert_eq!(ok(&server.get("/")), "0");
+                server.stop();
+            });
+            drop(server);
+        }
+    });
+}

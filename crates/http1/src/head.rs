@@ -124,8 +124,8 @@ impl RequestHead {
     }
 }
 
-/// The name of a host or an address, and perhaps a port. Of the characters that RFC 3986 allows in names only those that occur:
-/// PHP code prints what it finds here.
+/// The name of a host or an address, and perhaps a port: what nginx takes for one, and of the characters that RFC 3986 allows in names
+/// only those that occur. PHP code prints what it finds here.
 fn is_host(bytes: &[u8]) -> bool {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(byte);
     let (name, port, is_fine) = match bytes.strip_prefix(b"[") {
@@ -146,7 +146,8 @@ fn is_host(bytes: &[u8]) -> bool {
     };
     let is_port = port.is_empty()
         || port[0] == b':' && port.len() <= 6 && port[1..].iter().all(u8::is_ascii_digit);
-    !name.is_empty() && is_fine && is_port
+    let is_named = !name.is_empty() && name != b"." && !name.windows(2).any(|two| two == b"..");
+    is_named && is_fine && is_port
 }
 
 impl RequestParts {
@@ -294,7 +295,7 @@ mod tests {
         for host in [
             "", ":80", "a:b", "a:-1", "a:800000", "u@a", "a/b", "a b", "a\tb", "a,b", "http://a",
             "a?b", "a#b", "a\\b", "a\"b", "a'b", "<script>", "a\u{e9}", "a::80", "[::1", "[::1]x",
-            "[]", "a:80:80",
+            "[]", "a:80:80", ".", "a..b", ".:80",
         ] {
             assert!(!is_host(host.as_bytes()), "{host}");
         }

@@ -3,6 +3,7 @@
 mod answers;
 mod bodies;
 mod connection;
+mod hosts;
 mod malformed;
 
 use testkit::Server;

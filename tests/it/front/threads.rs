@@ -1,5 +1,7 @@
 //! A front with several threads does what one with a single thread does, and limits hold for all of them together.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -205,5 +207,66 @@ fn workers_come_for_requests_of_any_thread() {
         ok(&client.response());
     }
     eventually("one is left", || server.workers().len() == 1);
+    server.stop();
+}
+
+#[test]
+fn an_address_and_the_spool_have_limits_for_all_threads_together() {
+    let server = threads(balanced(2), "3")
+        .args(["--max-connections-per-address", "6", "--max-spool", "600K"])
+        .start();
+    let mut six: Vec<Client> = (0..6).map(|_| server.connect()).collect();
+    for client in &mut six {
+        ok(&client.get("/"));
+    }
+    for _ in 0..6 {
+        let mut further = server.connect();
+        assert_eq!(further.response().status, 503);
+    }
+    server.expect_log("http.max_connections_per_address");
+    // All but the last byte of each lies in a temporary file, of whichever thread.
+    let length = 150_000;
+    let head = format!("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
+    for client in &mut six {
+        client.send(head.clone() + &"x".repeat(length - 1));
+    }
+    server.expect_log("http.max_spool");
+    let mut answered = 0;
+    for client in &mut six {
+        client.set_timeout(Duration::from_millis(300));
+        if let Ok(response) = client.try_response(false) {
+            assert_eq!(response.status, 507);
+            continue;
+        }
+        client.send("x");
+        client.set_timeout(Duration::from_secs(10));
+        assert_eq!(ok(&client.response()), length.to_string());
+        answered += 1;
+    }
+    assert!((2..6).contains(&answered), "{answered} of 900 KB in 600 KB");
+    server.stop();
+}
+
+#[test]
+fn each_thread_accepts_from_a_unix_socket() {
+    let server = threads(balanced(2), "2")
+        .args(["--listen", "unix:socket"])
+        .start();
+    let path = server.directory().join("socket");
+    let mut clients: Vec<UnixStream> = (0..12)
+        .map(|_| UnixStream::connect(&path).expect("it accepts"))
+        .collect();
+    for round in 0..3 {
+        for client in &mut clients {
+            client
+                .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                .expect("it reads");
+        }
+        for client in &mut clients {
+            let mut answer = [0; 1024];
+            let length = client.read(&mut answer).expect("it answers");
+            assert!(answer[..length].starts_with(b"HTTP/1.1 200 "), "{round}");
+        }
+    }
     server.stop();
 }

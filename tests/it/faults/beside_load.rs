@@ -1,10 +1,12 @@
 //! Faults while ordinary requests come in, 200 a second: those are answered, but for what was in flight in a process that died.
 //!
-//! Short here; `FAULTS_LONG=1` makes them as long and as many as `docs/guide/running.md` says they were tried.
+//! Short here; `FAULTS_LONG=1` makes them as long and as many as `docs/guide/running.md` says they were tried, and prints the times
+//! of ordinary requests.
 
 use std::io::Write;
 use std::net::TcpStream;
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -42,9 +44,10 @@ fn scaled<T>(short: T, long: T) -> T {
 
 #[derive(Default)]
 struct Ordinary {
-    answered: AtomicUsize,
     /// Connections that broke with a request in flight, and answers 502: the same behind the front.
     lost: AtomicUsize,
+    /// Of those that were answered.
+    times: Mutex<Vec<Duration>>,
 }
 
 impl Ordinary {
@@ -53,9 +56,14 @@ impl Ordinary {
     fn beside(server: &Server, fault: impl FnOnce()) -> (usize, usize) {
         let seen = Ordinary::default();
         meanwhile(CLIENTS, |_, done| seen.visit(server, done), fault);
-        let answered = seen.answered.into_inner();
-        assert!(answered > 0);
-        (answered, seen.lost.into_inner())
+        let mut times = seen.times.into_inner().expect("no client panicked");
+        assert!(!times.is_empty());
+        times.sort_unstable();
+        let lost = seen.lost.into_inner();
+        if is_long() {
+            report(&times, lost);
+        }
+        (times.len(), lost)
     }
 
     fn visit(&self, server: &Server, done: &Done) {
@@ -67,8 +75,9 @@ impl Ordinary {
                 Ok(response) if response.status == 502 => self.lost(),
                 Ok(response) => {
                     assert_eq!(ok(&response), "fine");
-                    assert!(began.elapsed() < NOTICED, "{:?}", began.elapsed());
-                    self.answered.fetch_add(1, Ordering::Relaxed);
+                    let time = began.elapsed();
+                    assert!(time < NOTICED, "{time:?}");
+                    self.times.lock().expect("no client panicked").push(time);
                     if response.header("connection") == Some("close") {
                         client = server.connect();
                     }
@@ -85,6 +94,19 @@ impl Ordinary {
     fn lost(&self) {
         self.lost.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// What a long run is made for, beside its assertions.
+fn report(times: &[Duration], lost: usize) {
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
+    eprintln!(
+        "{test}: {} answered, {lost} lost, p50 {:?}, p99 {:?}, longest {:?}",
+        times.len(),
+        at(50),
+        at(99),
+        at(100)
+    );
 }
 
 fn app(dispatch: &str) -> ServerBuilder {
@@ -175,6 +197,8 @@ fn slow_readers_slow_bodies_and_idle_connections_cost_the_others_nothing() {
                 let head =
                     "POST /form HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n0123456789";
                 bodies.push(slow(&server, head));
+                // Their pages, half a megabyte each, are work like any other's: not all at once.
+                std::thread::sleep(scaled(Duration::ZERO, Duration::from_millis(5)));
             }
             for _ in 0..scaled(2, 50) {
                 for stream in &mut bodies {

@@ -473,6 +473,14 @@ namespace Hearth\Internal {
     {
     }
 
+    /**
+     * @internal calls $code and notes the texts with a dot that it gives to extensions that may wait, such as SQL
+     * @return array{mixed, list<string>} what it returned, and the texts
+     */
+    function withTexts(callable $code): array
+    {
+    }
+
     /** @internal whether a connection of PDO, mysqli or pgsql has an answer that was not read to its end */
     function hasUnreadResult(object $connection): bool
     {

@@ -170,7 +170,7 @@ final class Connector
         $began = monotonic();
         do {
             $generation = $this->generation;
-            $connection = ($this->factory)();
+            [$connection, $texts] = Internal\withTexts($this->factory);
             // One that was made with an address or a password that does not hold any more is thrown away.
         } while ($generation !== $this->generation);
         if (!\is_object($connection)) {
@@ -183,6 +183,7 @@ final class Connector
         $jitter = \random_int(-25000, 25000) / 1_000_000;
         $expires = $now + $this->options->maxLifetime * (1 + $jitter);
         $entry = new Entry($connection, $now, $expires, $expires + $this->options->reserveTimeout);
+        $entry->settings = PostgresqlSession::names($texts);
         $this->driver ??= $this->driver($connection);
         $this->driver->adopt($entry);
         if ($this->options->init !== null) {

@@ -78,7 +78,7 @@ final class Entry
     /** The database was told to stop what it does for it. */
     public bool $cancelled = false;
 
-    /** @var list<string> names of settings that the factory has made, where the server does not list them */
+    /** @var list<string> what may be the name of a custom setting that the factory has made */
     public array $settings = [];
 
     /** What a driver keeps about the connection. */

@@ -18,6 +18,8 @@ final class PostgresqlSession
         . 'SELECT pg_catalog.pg_advisory_unlock_all(); DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES';
 
     private const SETTINGS = "SELECT name, setting FROM pg_catalog.pg_settings WHERE source = 'session'";
+    /** A script that makes tables may name more; what is set comes first. */
+    private const MOST_NAMES = 1000;
     private const PLACE = "SELECT session_user, pg_catalog.current_setting('role')";
 
     /**
@@ -26,18 +28,17 @@ final class PostgresqlSession
      * @param \Closure(string): list<list<?string>> $rows runs a query
      * @param \Closure(string): mixed $run runs statements, or throws
      * @param \Closure(string): string $quote makes a literal
-     * @param list<string> $custom names of settings that the factory has made, which the server does not list
+     * @param list<string> $custom what may be the name of a custom setting that the factory has made: the server does not list those
      * @return string the statements that reset a session
      * @throws \Throwable when the connection is of no use
      */
     public static function learn(\Closure $rows, \Closure $run, \Closure $quote, array $custom): string
     {
         $settings = \array_column($rows(self::SETTINGS), 1, 0);
-        foreach ($custom as $name) {
-            $value = $rows('SELECT pg_catalog.current_setting(' . $quote($name) . ', true)')[0][0];
-            if ($value !== null && $value !== '') {
-                $settings[$name] = $value;
-            }
+        if ($custom !== []) {
+            $names = \implode(', ', \array_map($quote, $custom));
+            $values = $rows("SELECT n, pg_catalog.current_setting(n, true) FROM pg_catalog.unnest(ARRAY[$names]::text[]) AS n");
+            $settings += \array_filter(\array_column($values, 1, 0), static fn (?string $value) => $value !== null && $value !== '');
         }
         [[$user, $role]] = $rows(self::PLACE);
         $run(self::DISCARD);
@@ -51,6 +52,23 @@ final class PostgresqlSession
         $run($reset);
 
         return $reset;
+    }
+
+    /**
+     * What may be the name of a custom setting in texts that a factory has sent: as a name, as a literal or quoted.
+     *
+     * @param list<string> $texts
+     * @return list<string>
+     */
+    public static function names(array $texts): array
+    {
+        $names = [];
+        foreach ($texts as $text) {
+            \preg_match_all('/[a-z_\x80-\xff][\w$\x80-\xff]*(?:\.[a-z_\x80-\xff][\w$\x80-\xff]*)+/i', \strtr($text, ['"' => '']), $found);
+            $names += \array_fill_keys($found[0], true);
+        }
+
+        return \array_slice(\array_keys($names), 0, self::MOST_NAMES);
     }
 
     /** What `DISCARD ALL` leaves as it is: where the random numbers of `setseed()` are. */

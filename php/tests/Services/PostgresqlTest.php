@@ -158,6 +158,56 @@ final class PostgresqlTest extends PdoTestCase
         });
     }
 
+    /** @return iterable<string, array{\Closure(): object}> factories whose sessions have my.tenant = 7 */
+    public static function factoriesWithACustomSetting(): iterable
+    {
+        $pdo = static fn (\Closure $set): \Closure => static function () use ($set): \PDO {
+            $pdo = self::plain();
+            $set($pdo);
+
+            return $pdo;
+        };
+        yield 'SET' => [$pdo(static fn (\PDO $pdo) => $pdo->exec("SET TIME ZONE 'UTC'; SET my.tenant = '7'"))];
+        yield 'SET of a quoted name' => [$pdo(static fn (\PDO $pdo) => $pdo->exec('SET SESSION "my"."tenant" TO 7'))];
+        yield 'set_config()' => [$pdo(static fn (\PDO $pdo) => $pdo->query("SELECT set_config('MY.Tenant', '7', false)")->fetchAll())];
+        yield 'set_config() with values' => [$pdo(static fn (\PDO $pdo) => $pdo->prepare('SELECT set_config(?, ?, false)')->execute(['my.tenant', '7']))];
+        yield 'bound values' => [$pdo(static function (\PDO $pdo): void {
+            $statement = $pdo->prepare('SELECT set_config(:name, :value, false)');
+            $statement->bindValue('name', 'my.tenant');
+            $statement->bindValue('value', '7');
+            $statement->execute();
+        })];
+        $pgsql = static fn (\Closure $set): \Closure => static function () use ($set): \PgSql\Connection {
+            [$dsn, $user] = Services::postgresql();
+            $link = \pg_connect(\strtr(\substr($dsn, 6), ';', ' ') . " user=$user", \PGSQL_CONNECT_FORCE_NEW);
+            $set($link);
+
+            return $link;
+        };
+        yield 'pg_query()' => [$pgsql(static fn (\PgSql\Connection $link) => \pg_query($link, "SET my.tenant = '7'"))];
+        yield 'pg_query_params()' => [$pgsql(static fn (\PgSql\Connection $link) => \pg_query_params($link, 'SELECT set_config($1, $2, false)', ['my.tenant', '7']))];
+    }
+
+    /** @dataProvider factoriesWithACustomSetting */
+    public function testACustomSettingOfTheFactoryIsSetAgainAfterAReset(\Closure $factory): void
+    {
+        if (!$this->native()) {
+            self::markTestSkipped('calls of extensions are seen by the server only');
+        }
+        $this->inTask(function () use ($factory): void {
+            $pool = new Pool($factory, size: 1, minimumIdle: 0, borrowTimeout: 10, returnTimeout: 10, logger: $this->logger);
+            $rows = static fn (object $it, string $sql): array => $it instanceof \PDO ? $it->query($sql)->fetchAll(\PDO::FETCH_NUM) : \pg_fetch_all(\pg_query($it, $sql), \PGSQL_NUM);
+            foreach (['8', '', '9'] as $other) {
+                $pool->with(static function (object $it) use ($rows, $other): void {
+                    self::assertSame([['7']], $rows($it, "SELECT current_setting('my.tenant', true)"));
+                    $rows($it, "SELECT set_config('my.tenant', '$other', false)");
+                });
+            }
+            self::assertSame(1, $pool->stats()['created']);
+            $pool->close();
+        });
+    }
+
     /** It asks for the value of a sequence that another task has drawn. */
     public function testWhatASessionRemembersStaysWithItsTask(): void
     {

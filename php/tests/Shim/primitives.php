@@ -120,6 +120,11 @@ namespace Hearth\Internal {
         return Loop::current()->locals();
     }
 
+    function withTexts(callable $code): array
+    {
+        return [$code(), []];
+    }
+
     function hasUnreadResult(object $connection): bool
     {
         return false;

@@ -22,6 +22,7 @@ ZEND_FUNCTION(Hearth_Internal_hasInput);
 ZEND_FUNCTION(Hearth_Internal_hasUnreadResult);
 ZEND_FUNCTION(Hearth_Internal_disconnect);
 ZEND_FUNCTION(Hearth_Internal_hasLeft);
+ZEND_FUNCTION(Hearth_Internal_withTexts);
 ZEND_FUNCTION(Hearth_Internal_isInterrupted);
 
 /* ---- requests ---- */
@@ -350,6 +351,10 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_connection, 0, 1, _IS_BOOL, 0)
 	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_with_texts, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, code, IS_CALLABLE, 0)
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_mysql_reset, 0, 1, _IS_BOOL, 0)
 	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, statements, IS_ARRAY, 0, "[]")
@@ -412,6 +417,7 @@ const zend_function_entry hearth_functions[] = {
 	ZEND_NS_NAMED_FE("Hearth\\Internal", hasUnreadResult, ZEND_FN(Hearth_Internal_hasUnreadResult), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", disconnect, ZEND_FN(Hearth_Internal_disconnect), arginfo_connection)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", hasLeft, ZEND_FN(Hearth_Internal_hasLeft), arginfo_connection)
+	ZEND_NS_NAMED_FE("Hearth\\Internal", withTexts, ZEND_FN(Hearth_Internal_withTexts), arginfo_with_texts)
 	ZEND_NS_NAMED_FE("Hearth\\Internal", isInterrupted, ZEND_FN(Hearth_Internal_isInterrupted), arginfo_interrupted)
 	ZEND_FE_END
 };

@@ -12,6 +12,9 @@ hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *of
 void hearth_histogram_record(zend_object *histogram, double seconds);
 /* The library is loaded. */
 void hearth_pool_entry_prepare(void);
+/* A factory of a pool runs: what its task gives to extensions is noted. See pool/texts.c. */
+bool hearth_texts_are_noted(void);
+void hearth_texts_note(zend_execute_data *call);
 /* Statements of connections that are a pool's are kept when they go. */
 void hearth_statements_watch(void);
 void hearth_lease_table_return_all(hearth_task *task);

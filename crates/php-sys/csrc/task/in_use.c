@@ -373,6 +373,9 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 		call_with_arrays(call, return_value, watch);
 		return;
 	}
+	if (UNEXPECTED(hearth_texts_are_noted())) {
+		hearth_texts_note(call);
+	}
 	call_original(call, return_value, watch);
 	if (hearth_pool_calls) {
 		hearth_statement_made(call, return_value);

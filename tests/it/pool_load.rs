@@ -226,6 +226,43 @@ fn the_database_never_sees_more_than_the_total_of_four_workers() {
     server.stop();
 }
 
+/// A worker that leaves gives its share back, and one that comes takes one: they come and go four times.
+#[test]
+fn the_database_never_sees_more_than_the_total_of_workers_that_come_and_go() {
+    let database = MariaDb::start();
+    let server = Server::script(SHOP)
+        .args([
+            "--workers-min",
+            "1",
+            "--workers-max",
+            "5",
+            "--idle-timeout",
+            "0.3",
+        ])
+        .args(["--concurrency", "4"])
+        .env("DSN", database.dsn())
+        .env("SIZE", "20")
+        .start();
+    let mut look = Look::at(&database);
+    for round in 0..4 {
+        under_queries(&server, || {
+            eventually("workers came", || {
+                assert!(look.connections() <= 20, "{round}");
+                server.workers().len() > 2
+            });
+            for _ in 0..200 {
+                assert!(look.connections() <= 20, "{round}");
+            }
+        });
+        eventually("they have left", || {
+            assert!(look.connections() <= 20, "{round}");
+            server.workers().len() == 1
+        });
+    }
+    look.0.stop();
+    server.stop();
+}
+
 #[test]
 fn reloads_and_the_end_let_what_is_out_come_back() {
     let database = MariaDb::start();

@@ -176,7 +176,17 @@ $requests = function (int $seed) use ($step): string {
     return $problems === [] ? "ok $seen->committed" : implode("\n", array_unique($problems));
 };
 
-return function (Hearth\Request $request) use ($requests, $fakes, $pdo, $semaphore, $mutex, &$loans): string {
+/** Now and then one of the requests of a hard life ends by a fatal error, in the middle of what its children do. */
+$hard = function (int $seed) use ($requests): string {
+    $seed % 40 === 0 && Hearth\async(function (): void {
+        usleep(2000);
+        str_repeat('x', PHP_INT_MAX >> 20);
+    });
+
+    return $requests($seed);
+};
+
+return function (Hearth\Request $request) use ($hard, $requests, $fakes, $pdo, $semaphore, $mutex, &$loans): string {
     switch ($request->path) {
         case '/open':
             $pdo->exec('CREATE OR REPLACE TABLE soak (id INT AUTO_INCREMENT PRIMARY KEY, n INT NOT NULL)');
@@ -199,6 +209,8 @@ return function (Hearth\Request $request) use ($requests, $fakes, $pdo, $semapho
             return json_encode($pdo->query('SELECT COUNT(*) = 2 * SUM(n = 7) AND SUM(n) = 0, SUM(n = 7) FROM soak')->fetch(PDO::FETCH_NUM));
         case '/loans':
             return (string) $loans;
+        case '/hard':
+            return $hard((int) $request->query('seed'));
     }
     return $requests((int) $request->query('seed'));
 };

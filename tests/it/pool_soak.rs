@@ -2,6 +2,7 @@
 //!
 //! `SOAK_LOANS=1000000 cargo test -p it -- pool_soak` makes that many loans; `SOAK_SEED=7` begins with another seed.
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -51,15 +52,82 @@ fn server_loans(server: &Server) -> u64 {
     ok(&server.get("/loans")).parse().expect("a number")
 }
 
+fn server<const N: usize>(database: &MariaDb, silent: &TcpListener, words: [&str; N]) -> Server {
+    Server::script(include_str!("pool_soak.php").trim_start_matches("<?php"))
+        .args(words)
+        .env("DSN", database.dsn())
+        .env("SILENT", silent.local_addr().expect("bound").to_string())
+        .start()
+}
+
+/// Requests that are ended by their time, or with their worker; the others say whether anything was lost.
+fn ask_in_a_hard_life(server: &Server, seeds: &AtomicU64, requests: u64) -> Vec<String> {
+    let mut client = server.connect();
+    let (mut answered, mut problems) = (0, Vec::new());
+    loop {
+        let seed = seeds.fetch_add(1, Ordering::Relaxed);
+        if seed >= requests {
+            assert!(answered > 0, "none was answered");
+            return problems;
+        }
+        let request = format!("GET /hard?seed={seed} HTTP/1.1\r\nHost: a\r\n\r\n");
+        // A connection that ended in between says so below.
+        let _ = client.stream().write_all(request.as_bytes());
+        match client.try_response(false) {
+            Ok(response) if response.status == 200 && !response.text().starts_with("ok ") => {
+                problems.push(format!("{seed}: {}", response.text()));
+            }
+            Ok(response) if response.status == 200 => answered += 1,
+            Ok(response) => assert!(response.status >= 500, "{}", response.status),
+            Err(_) => client = server.connect(),
+        }
+    }
+}
+
+/// Time limits and fatal errors: what they end is rolled back, and the places that their workers had are had again.
+#[test]
+fn time_limits_and_fatal_errors_lose_no_place_and_leave_no_half_transaction() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let database = MariaDb::start();
+    let limits = [
+        "--workers=2",
+        "--request-timeout=0.06",
+        "--ini=memory_limit=64M",
+    ];
+    let server = server(&database, &silent, limits);
+    ok(&server.get("/open"));
+    let seeds = AtomicU64::new(1);
+    let requests = setting("SOAK_LOANS").unwrap_or(LOANS) / 10;
+    let problems: Vec<String> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| scope.spawn(|| ask_in_a_hard_life(&server, &seeds, requests)))
+            .collect();
+        let ended = clients
+            .into_iter()
+            .map(|client| client.join().expect("it ends"));
+        ended.flatten().collect()
+    });
+    assert!(problems.is_empty(), "{problems:#?}");
+    server.expect_log("Allowed memory size");
+    eventually("each worker comes to rest", || {
+        (0..8).all(|_| ok(&server.get("/rest")) == REST)
+    });
+    for _ in 0..8 {
+        assert_eq!(ok(&server.get("/all")), "all");
+    }
+    let rows = ok(&server.get("/rows"));
+    assert!(
+        rows.starts_with("[1,") || rows.starts_with("[\"1\""),
+        "half a transaction: {rows}"
+    );
+    server.stop();
+}
+
 #[test]
 fn loans_lose_no_place_no_waiter_and_no_healthy_transaction() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let database = MariaDb::start();
-    let server = Server::script(include_str!("pool_soak.php").trim_start_matches("<?php"))
-        .args(["--workers", "1"])
-        .env("DSN", database.dsn())
-        .env("SILENT", silent.local_addr().expect("bound").to_string())
-        .start();
+    let server = server(&database, &silent, ["--workers", "1"]);
     ok(&server.get("/open"));
     let seeds = AtomicU64::new(setting("SOAK_SEED").unwrap_or(1));
     let loans = setting("SOAK_LOANS").unwrap_or(LOANS);

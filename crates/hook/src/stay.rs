@@ -3,6 +3,8 @@
 //! Calls block there, and nothing else of this process runs meanwhile. So they block no longer than the request may take, and
 //! not at all for a lock that another task of this process has.
 
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::Duration;
 
 use libc::{c_int, pollfd};
@@ -112,8 +114,18 @@ impl Waiter for Stay {
     }
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool {
-        work();
-        true
+        let span = Span::of(None);
+        let Some(time) = span.time else {
+            work();
+            return true;
+        };
+        let (done, end) = channel();
+        let runs = thread::Builder::new().spawn(move || {
+            work();
+            let _ = done.send(());
+        });
+        runs.is_ok()
+            && (end.recv_timeout(time) != Err(RecvTimeoutError::Timeout) || span.is_enough())
     }
 
     fn is_unwinding(&self) -> bool {

@@ -61,8 +61,10 @@ pub trait Host {
     fn resumes(&self, request: Option<&Request>);
     /// It waits again, or has ended.
     fn left(&self, request: Option<&Request>);
-    /// How long until this request's time is over; [`Duration::MAX`] without a limit.
-    fn time_left(&self, request: &Request) -> Duration;
+    /// How long a call of this request may block everything else; [`Duration::MAX`] without a limit.
+    fn time_to_block(&self, request: &Request) -> Duration;
+    /// A call has blocked for so long: why it ends.
+    fn blocked_too_long(&self, request: &Request) -> Option<Cancel>;
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }

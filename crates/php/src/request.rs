@@ -14,7 +14,7 @@ use http1::{BodyError, RequestHead, ResponseHead};
 use php_sys::hearth_str;
 
 use crate::incoming::{BodySource, Incoming};
-use crate::wait::{may_leave, wait};
+use crate::wait::{Cancel, may_leave, wait};
 
 /// The client's address, and the local one it connected to.
 #[derive(Debug, Clone, Default)]
@@ -56,8 +56,8 @@ pub struct Request {
     joined: RefCell<Vec<u8>>,
     /// When its time is over, in the host's milliseconds.
     deadline: Cell<u64>,
-    /// It was told that its time is over.
-    overdue: Cell<bool>,
+    /// Why its time is over, once it was told so.
+    overdue: Cell<Option<Cancel>>,
     /// How long its code may run, waits not counted, if it has said so.
     computing: Cell<Option<Computing>>,
     /// The client no longer waits for the response.
@@ -136,7 +136,7 @@ impl Request {
             waiter: RefCell::new(None),
             joined: RefCell::default(),
             deadline: Cell::new(u64::MAX),
-            overdue: Cell::new(false),
+            overdue: Cell::new(None),
             computing: Cell::new(None),
             abandoned: Cell::new(false),
             script: OnceCell::new(),
@@ -156,10 +156,22 @@ impl Request {
         self.deadline.set(deadline);
     }
 
-    /// Its time is over, and it has until `deadline` before it is told again. True the first time.
-    pub fn tell_overdue(&self, deadline: u64) -> bool {
-        self.deadline.set(deadline);
-        !self.overdue.replace(true)
+    /// Its time is over. True the first time.
+    pub fn tell_overdue(&self, why: Cancel) -> bool {
+        self.overdue.replace(Some(why)).is_none()
+    }
+
+    /// Why its time is over, if it was told so.
+    pub fn overdue(&self) -> Option<Cancel> {
+        self.overdue.get()
+    }
+
+    /// When its time is over if its code runs on from now on: by the deadline, or by what it may compute.
+    pub fn ends(&self, now: u64) -> u64 {
+        let left = |computing: Computing| computing.limit.saturating_sub(computing.used_at(now));
+        let computing = self.computing.get().map(left);
+        self.deadline()
+            .min(computing.map_or(u64::MAX, |left| now.saturating_add(left)))
     }
 
     /// How long its code may run from here on, `limit` of milliseconds; `None` is for ever. Called while it runs.

@@ -121,8 +121,8 @@ pub fn throw_error(message: &str) {
     throw(sys::HEARTH_THROW_ERROR, message);
 }
 
-/// Where the task that runs must not be left, how long its calls may block: as long as its request may take yet,
-/// [`Duration::MAX`] without a limit. `None` elsewhere.
+/// Where the task that runs must not be left, how long its calls may block: as long as its request may take yet, half of
+/// the grace after that, [`Duration::MAX`] without a limit. `None` elsewhere.
 pub fn stays() -> Option<Duration> {
     // SAFETY: reads thread-local and engine flags.
     if !unsafe { sys::hearth_must_stay() } || is_forked() {
@@ -130,16 +130,18 @@ pub fn stays() -> Option<Duration> {
     }
     let cell = current();
     let request = cell.as_ref().and_then(|cell| cell.request.as_ref());
-    Some(request.map_or(Duration::MAX, |request| host().time_left(request)))
+    Some(request.map_or(Duration::MAX, |request| host().time_to_block(request)))
 }
 
 /// The task that runs has blocked for so long: it gets the error that its request's time is over.
 pub fn stayed_too_long() {
     let _busy = HookBypass::enter();
-    if let Some(cell) = current() {
-        note_overdue(&cell);
-        take_cancel(&cell);
+    let Some(cell) = current() else { return };
+    let request = cell.request.as_ref();
+    if let Some(why) = request.and_then(|request| host().blocked_too_long(request)) {
+        cell.cancel.set(Some(why));
     }
+    take_cancel(&cell);
 }
 
 /// Raise the error that a task cannot wait here.

@@ -106,6 +106,10 @@ impl ProcessHost {
         }
     }
 
+    fn grace_ms(&self) -> u64 {
+        u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX)
+    }
+
     pub(crate) fn count(&self, counter: Counter) {
         if let Some(board) = &self.board {
             board.count(counter, 1);
@@ -264,31 +268,38 @@ impl php::Host for ProcessHost {
         self.rests(request);
     }
 
-    fn time_left(&self, request: &Request) -> Duration {
-        match request.deadline() {
-            u64::MAX => Duration::MAX,
-            // The clock counts whole milliseconds: at the end of this one it is over.
-            deadline => Duration::from_millis(deadline.saturating_sub(now_ms()) + 1),
+    fn time_to_block(&self, request: &Request) -> Duration {
+        let now = now_ms();
+        let end = request.ends(now);
+        if end == u64::MAX {
+            return Duration::MAX;
         }
+        // The watchdog ends a process that blocks until its grace is over.
+        let kept = request.overdue().map_or(0, |_| self.grace_ms() / 2);
+        // The clock counts whole milliseconds: at the end of this one it is over.
+        Duration::from_millis(end.saturating_sub(now.saturating_add(kept)) + 1)
+    }
+
+    fn blocked_too_long(&self, request: &Request) -> Option<Cancel> {
+        self.overdue(request).or(request.overdue())
     }
 
     fn overdue(&self, request: &Request) -> Option<Cancel> {
         let now = now_ms();
-        if let Some(limit) = request.computed_too_long(now) {
-            let grace = u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX);
-            request.limit_computing(Some(grace), now);
-            self.count(Counter::Timeouts);
-            return Some(Cancel::Computed(Duration::from_millis(limit)));
-        }
-        if now < request.deadline() {
-            return None;
-        }
         // What the handler does about it may take until the grace is over; then the wait that it is in ends too, and so on: one
         // that catches everything must come to its end all the same.
-        let grace = u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX);
-        if request.tell_overdue(now.saturating_add(grace)) {
+        let why = if let Some(limit) = request.computed_too_long(now) {
+            request.limit_computing(Some(self.grace_ms()), now);
+            Cancel::Computed(Duration::from_millis(limit))
+        } else if now >= request.deadline() {
+            request.set_deadline(now.saturating_add(self.grace_ms()));
+            Cancel::Timeout(self.time_limit)
+        } else {
+            return None;
+        };
+        if request.tell_overdue(why) {
             self.count(Counter::Timeouts);
         }
-        Some(Cancel::Timeout(self.time_limit))
+        Some(why)
     }
 }

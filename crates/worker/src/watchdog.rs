@@ -97,8 +97,7 @@ fn watch(grace: u64) {
     }
 }
 
-/// `interrupted`: since when the task that runs is being told to stop. After the interrupt was taken, the deadline of a
-/// task moves to "never"; it is the same run as long as no other deadline was seen.
+/// `interrupted`: since when the task that runs is being told to stop. It is the same run as long as no other deadline was seen.
 fn judge(deadline: u64, interrupted: Option<u64>, grace: u64) -> Option<u64> {
     let now = now_ms();
     if deadline == 0 || deadline == u64::MAX || now < deadline {

@@ -104,6 +104,10 @@ fn a_call_that_blocks_ends_with_the_time_of_its_request() {
                     '/sleep' => sleep(60),
                     '/nap' => usleep(60000000),
                     '/nano' => time_nanosleep(60, 0),
+                    '/program' => (function () {
+                        $program = proc_open('exec sleep 60', [], $none);
+                        try { pcntl_waitpid(-1, $status); } finally { proc_terminate($program); }
+                    })(),
                 };
             } catch (Hearth\TimeoutError) { $text = 'cut off'; }
         });
@@ -113,11 +117,105 @@ fn a_call_that_blocks_ends_with_the_time_of_its_request() {
         .args(["--request-timeout", "0.3", "--request-grace", "10"])
         .start();
     let pid = ok(&server.get("/pid"));
-    for path in ["/read", "/select", "/sleep", "/nap", "/nano"] {
+    for path in ["/read", "/select", "/sleep", "/nap", "/nano", "/program"] {
         let start = Instant::now();
         assert_eq!(ok(&server.get(path)), "cut off", "{path}");
         assert!(start.elapsed() < Duration::from_secs(9), "{path}");
     }
     assert_eq!(ok(&server.get("/pid")), pid, "the worker was replaced");
+    server.stop();
+}
+
+#[test]
+fn a_call_that_blocks_ends_with_the_time_that_the_script_gave_itself() {
+    let code = r#"return function ($request) {
+        if ($request->path === '/pid') { return (string) getmypid(); }
+        $text = 'not cut off';
+        collected(function () use (&$text) {
+            set_time_limit(1);
+            try { sleep(60); } catch (Hearth\TimeoutError) { $text = 'cut off'; }
+        });
+        return $text;
+    };"#;
+    let server = one_worker(&(COLLECTED.to_owned() + code))
+        .args(["--request-timeout", "60", "--request-grace", "10"])
+        .start();
+    let pid = ok(&server.get("/pid"));
+    let start = Instant::now();
+    assert_eq!(ok(&server.get("/")), "cut off");
+    assert!(start.elapsed() < Duration::from_secs(9));
+    assert_eq!(ok(&server.get("/pid")), pid, "the worker was replaced");
+    server.stop();
+}
+
+#[test]
+fn code_that_catches_the_end_of_its_time_and_blocks_again_is_told_so_again_within_its_grace() {
+    let code = r#"return function ($request) {
+        if ($request->path === '/pid') { return (string) getmypid(); }
+        $times = 0;
+        collected(function () use (&$times) {
+            while ($times < 4) {
+                try { for (;;) { usleep(20000); } } catch (Hearth\TimeoutError) { $times++; }
+            }
+        });
+        return "cut off $times times";
+    };"#;
+    let server = one_worker(&(COLLECTED.to_owned() + code))
+        .args(["--request-timeout", "0.3", "--request-grace", "4"])
+        .start();
+    let pid = ok(&server.get("/pid"));
+    assert_eq!(ok(&server.get("/")), "cut off 4 times");
+    assert_eq!(ok(&server.get("/pid")), pid, "the worker was replaced");
+    server.stop();
+}
+
+/// The callback of `apcu_entry()` runs while APCu has its lock.
+#[test]
+fn a_call_that_blocks_while_a_library_holds_a_lock_ends_with_the_time_of_its_request() {
+    let code = r#"return function ($request) {
+        if ($request->path === '/pid') { return (string) getmypid(); }
+        return apcu_entry('key', function () {
+            try { sleep(60); } catch (Hearth\TimeoutError) { return 'cut off'; }
+            return 'not cut off';
+        }, 1);
+    };"#;
+    let server = one_worker(code)
+        .args(["--request-timeout", "0.3", "--request-grace", "10"])
+        .args(["--ini", "apc.enabled=1"])
+        .start();
+    let pid = ok(&server.get("/pid"));
+    let start = Instant::now();
+    assert_eq!(ok(&server.get("/")), "cut off");
+    assert!(start.elapsed() < Duration::from_secs(9));
+    assert_eq!(ok(&server.get("/pid")), pid, "the worker was replaced");
+    server.stop();
+}
+
+#[test]
+fn a_tick_function_that_waits_lets_others_run() {
+    let code = r"return function ($request) {
+        if ($request->path === '/other') { return 'other'; }
+        $calls = 0;
+        $tick = function () use (&$calls) { $calls++; UNTIL_GO };
+        register_tick_function($tick);
+        declare(ticks=1) { $n = 1; $n = 2; }
+        unregister_tick_function($tick);
+        try {
+            register_tick_function($fiber = fn () => Fiber::suspend());
+            (new Fiber(function () { declare(ticks=1) { $n = 1; } }))->start();
+        } catch (FiberError $error) { $calls .= ' ' . $error->getMessage(); }
+        unregister_tick_function($fiber);
+        return $calls;
+    };";
+    let server = one_worker(&code.replace("UNTIL_GO", UNTIL_GO)).start();
+    let mut ticks = server.connect();
+    ticks.send("GET /ticks HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/other")), "other");
+    let_go(&server);
+    let text = ok(&ticks.response());
+    let (calls, refused) = text.split_once(' ').expect("a Fiber's error");
+    assert!(calls.parse::<u32>().expect("a number") >= 2, "{text}");
+    assert_eq!(refused, "Cannot switch fibers in current execution context");
     server.stop();
 }

@@ -233,6 +233,7 @@ bool hearth_boot(const hearth_boot_args *args)
 	}
 	hearth_no_suspend_in_fibers();
 	hearth_no_suspend_in_generators();
+	hearth_watch_ticks();
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_no_suspend_in_engine();

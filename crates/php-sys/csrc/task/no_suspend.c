@@ -159,7 +159,7 @@ static int on_collect_cycles(void)
 
 static bool may_switch(void)
 {
-	return (EXPECTED(!sections) || !hearth_in_section()) && !zend_fiber_switch_blocked()
+	return (EXPECTED(!sections) || !hearth_in_section()) && hearth_blocks_allow_suspend()
 		&& !hearth_stack_is_for_signals();
 }
 
@@ -208,7 +208,8 @@ bool hearth_hooks_may_wait(void)
 /* A task runs, of others that could run meanwhile, and must not be left here: its calls block them all. */
 bool hearth_must_stay(void)
 {
-	return hearth_current && hearth_current->request && !hearth_current->busy && !may_switch() && !HEARTH_IS_OUT_OF_MEMORY();
+	return hearth_current && hearth_current->request && !hearth_current->busy && !HEARTH_IS_OUT_OF_MEMORY()
+		&& (!may_switch() || hearth_on_holds_lock());
 }
 
 void hearth_refuse_wait(void)
@@ -220,29 +221,10 @@ void hearth_refuse_wait(void)
 	}
 }
 
-/* How often the engine forbids a switch: it only says whether. */
-uint32_t hearth_count_blocks(void)
-{
-	uint32_t count = 0;
-
-	for (; zend_fiber_switch_blocked(); count++) {
-		zend_fiber_switch_unblock();
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		zend_fiber_switch_block();
-	}
-	return count;
-}
-
 /* `task` began in the middle of another when `task->blocks` were set; those, and that one's sections, stay. */
 void hearth_no_suspend_forget(const hearth_task *task)
 {
-	while (zend_fiber_switch_blocked()) {
-		zend_fiber_switch_unblock();
-	}
-	for (uint32_t i = 0; i < task->blocks; i++) {
-		zend_fiber_switch_block();
-	}
+	hearth_blocks_reset(task->blocks);
 	forget_deeper(&task->context, __builtin_frame_address(0));
 }
 

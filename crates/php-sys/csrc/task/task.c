@@ -314,7 +314,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 		hearth_state_save(&outer->saved, shared ? NULL : outer->request);
 	}
 	task->outer = outer;
-	task->blocks = outer && UNEXPECTED(zend_fiber_switch_blocked()) ? hearth_count_blocks() : 0;
+	task->blocks = hearth_blocks_in_force();
 	task->resumer = EG(current_fiber_context);
 	hearth_current = task;
 	if (task->request) {
@@ -343,6 +343,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 void hearth_task_park(hearth_task *task)
 {
 	zend_fiber_transfer transfer = {0};
+	hearth_blocks blocks = hearth_blocks_put_away(task->blocks);
 
 	hearth_stack_rearm(&task->context);
 	if (task->request) {
@@ -352,6 +353,7 @@ void hearth_task_park(hearth_task *task)
 	transfer.context = task->resumer;
 	ZVAL_NULL(&transfer.value);
 	zend_fiber_switch_context(&transfer);
+	hearth_blocks_put_back(blocks);
 }
 
 /* As it was when one of its request's tasks waited last; the ini setting itself is put away meanwhile. */

@@ -4,6 +4,7 @@
 
 #include "state/task_state.h"
 #include "task/stack.h"
+#include "task/ticks.h"
 
 typedef enum {
 	HEARTH_JOB_NONE = 0,
@@ -52,7 +53,7 @@ struct hearth_task {
 	bool parses_for_itself;          /* Hearth\Request::cookie(): see request/cookies.c */
 	bool awaits_body;                /* until another task has read its request's body */
 	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
-	uint32_t blocks;                 /* how often the engine forbade a switch where it was resumed */
+	hearth_blocks blocks;            /* how often the engine forbade a switch where it was resumed */
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
 	zval shown_error_handler;        /* it waits in its request's error handler, which only others see meanwhile */
@@ -132,7 +133,6 @@ void hearth_sections_forget_all(void);
 bool hearth_in_section(void);
 /* What resumed the stack of `context`; NULL for the process's own. */
 const zend_fiber_context *hearth_context_below(const zend_fiber_context *context);
-uint32_t hearth_count_blocks(void);
 /* A fatal error left the task that runs, from wherever it was. */
 void hearth_no_suspend_forget(const hearth_task *task);
 void hearth_bail_out_of_memory(void);

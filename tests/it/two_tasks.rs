@@ -4,15 +4,16 @@
 use testkit::Server;
 use testkit::service::{MariaDb, Peer, Postgres, Redis};
 
-use crate::support::{ok, one_worker, until_handled};
+use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
 
-/// A server whose `/first` runs `first` and whose other paths run `second`; `$c` is the connection that `open` makes.
+/// A server whose `/first` runs `first` and whose other paths run `second`; `$c` is the connection that `open` makes. `UNTIL_GO`
+/// waits for [`let_go`].
 fn shared(open: &str, first: &str, second: &[(&str, &str)]) -> testkit::ServerBuilder {
     let others: String = second
         .iter()
         .map(|(path, code)| format!("if ($request->path === '{path}') {{ {code} }}\n"))
         .collect();
-    one_worker(&format!(
+    let code = format!(
         "$c = $far = $statement = null;
         return function ($request) use (&$c, &$far, &$statement) {{
             if ($request->path === '/open') {{ {open} return 'open'; }}
@@ -22,7 +23,8 @@ fn shared(open: &str, first: &str, second: &[(&str, &str)]) -> testkit::ServerBu
             }} catch (Error $e) {{ return get_class($e) . ': ' . $e->getMessage(); }}
             return 'no such path';
         }};"
-    ))
+    );
+    one_worker(&code.replace("UNTIL_GO", UNTIL_GO))
 }
 
 #[track_caller]
@@ -482,5 +484,222 @@ fn what_one_task_has_left_unanswered_does_not_spoil_the_next_ones_conversation()
     assert_refused(&server, "/intruder");
     assert_eq!(ok(&server.get("/answer")), "answered");
     assert_eq!(ok(&first.response()), "got answer\n");
+    server.stop();
+}
+
+/// Functions of SQL that PHP code is: SQLite calls them in the middle of its own.
+#[test]
+fn a_pdo_object_whose_own_function_waits() {
+    let server = shared(
+        "$c = new PDO('sqlite::memory:'); $c->exec('CREATE TABLE t (x)'); $statement = $c->prepare('SELECT 1');
+        $c->sqliteCreateFunction('waits', function () { UNTIL_GO return 'late'; });",
+        "return 'got ' . $c->query('SELECT waits()')->fetchColumn();",
+        &[
+            ("/query", "$c->query('SELECT 2'); return 'asked';"),
+            ("/statement", "$statement->execute(); return 'asked';"),
+            ("/drop", "$c->exec('DROP TABLE t'); return 'dropped';"),
+        ],
+    )
+    .start();
+    let refused = ["/query", "/statement", "/drop"];
+    let answer = first_with(&server, &refused, || let_go(&server));
+    assert_eq!(answer, "got late");
+    assert_eq!(ok(&server.get("/statement")), "asked");
+    server.stop();
+}
+
+#[test]
+fn an_sqlite3_object_its_statements_and_results() {
+    let server = shared(
+        "$c = new SQLite3(':memory:'); $statement = $c->prepare('SELECT 1'); $far = $c->query('SELECT 2');
+        $c->createFunction('waits', function () { UNTIL_GO return 'late'; });",
+        "return 'got ' . $c->querySingle('SELECT waits()');",
+        &[
+            ("/query", "$c->query('SELECT 2'); return 'asked';"),
+            ("/statement", "$statement->execute(); return 'asked';"),
+            ("/result", "$far->fetchArray(); return 'fetched';"),
+            ("/finish", "$far->finalize(); return 'finished';"),
+            ("/close", "$c->close(); return 'closed';"),
+        ],
+    )
+    .start();
+    let refused = ["/query", "/statement", "/result", "/finish", "/close"];
+    let answer = first_with(&server, &refused, || let_go(&server));
+    assert_eq!(answer, "got late");
+    assert_eq!(ok(&server.get("/finish")), "finished");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
+#[test]
+fn a_statement_of_sqlite3_whose_collation_waits() {
+    let server = shared(
+        "$c = new SQLite3(':memory:'); $statement = $c->prepare(\"SELECT 'a' < 'b' COLLATE waits\");
+        $c->createCollation('waits', function ($a, $b) { UNTIL_GO return strcmp($a, $b); });
+        $statement = $c->prepare(\"SELECT 'a' < 'b' COLLATE waits\");",
+        "return 'got ' . $statement->execute()->fetchArray()[0];",
+        &[("/close", "$c->close(); return 'closed';")],
+    )
+    .start();
+    let answer = first_with(&server, &["/close"], || let_go(&server));
+    assert_eq!(answer, "got 1");
+    server.stop();
+}
+
+/// A constructor that the driver calls for a row.
+#[test]
+fn a_pdo_object_that_makes_an_object_of_a_row() {
+    let server = shared(
+        "final class Row { function __construct() { UNTIL_GO } }
+        $c = new PDO('sqlite::memory:');",
+        "return json_encode($c->query('SELECT 1 AS x UNION SELECT 2')->fetchAll(PDO::FETCH_CLASS, Row::class));",
+        &[("/query", "$c->query('SELECT 2'); return 'asked';")],
+    )
+    .start();
+    let answer = first_with(&server, &["/query"], || let_go(&server));
+    assert_eq!(answer, "[{\"x\":1},{\"x\":2}]");
+    server.stop();
+}
+
+#[test]
+fn a_redis_object_that_unserializes_what_waits() {
+    let server = shared(
+        "final class Wakes { function __unserialize(array $data): void { UNTIL_GO } }
+        $c = new Redis(); $c->connect('127.0.0.1', (int) getenv('PORT'));
+        $c->set('key', serialize(new Wakes())); $c->setOption(Redis::OPT_SERIALIZER, Redis::SERIALIZER_PHP);",
+        "return get_class($c->get('key'));",
+        &[
+            ("/ping", "$c->ping(); return 'pong';"),
+            ("/close", "$c->close(); return 'closed';"),
+        ],
+    )
+    .env("PORT", Redis::shared().port.to_string())
+    .start();
+    let answer = first_with(&server, &["/ping", "/close"], || let_go(&server));
+    assert_eq!(answer, "Wakes");
+    server.stop();
+}
+
+#[test]
+fn a_stream_whose_filter_waits() {
+    let server = shared(
+        "class Waits extends php_user_filter { function filter($in, $out, &$consumed, bool $closing): int {
+            UNTIL_GO
+            while ($bucket = stream_bucket_make_writeable($in)) { $consumed += $bucket->datalen; stream_bucket_append($out, $bucket); }
+            return PSFS_PASS_ON; } }
+        stream_filter_register('waits', 'Waits');
+        $c = fopen('php://memory', 'w+'); $far = stream_filter_append($c, 'waits', STREAM_FILTER_WRITE);",
+        "return 'wrote ' . fwrite($c, 'text');",
+        &[
+            ("/remove", "stream_filter_remove($far); return 'removed';"),
+            ("/append", "stream_filter_append($c, 'string.rot13'); return 'appended';"),
+            ("/print", "fprintf($c, '%d', 5); return 'printed';"),
+            ("/close", "fclose($c); return 'closed';"),
+        ],
+    )
+    .start();
+    let refused = ["/remove", "/append", "/print", "/close"];
+    let answer = first_with(&server, &refused, || let_go(&server));
+    assert_eq!(answer, "wrote 4");
+    assert_eq!(ok(&server.get("/remove")), "removed");
+    server.stop();
+}
+
+const SLOW_FILES: &str = "class Slow { public $context; private $read = false;
+    function stream_open() { return true; } function stream_eof() { return $this->read; } function stream_stat() { return []; }
+    function url_stat() { return []; } function stream_read() { if ($this->read) { return ''; } UNTIL_GO $this->read = true; return \"late\\n\"; }
+    function dir_opendir() { return true; } function dir_readdir() { UNTIL_GO return 'late'; } function dir_closedir() { return true; } }
+    stream_wrapper_register('slow', 'Slow');";
+
+/// `LOAD DATA LOCAL INFILE` reads the file by a wrapper.
+#[test]
+fn a_mysqli_object_that_reads_from_a_wrapper_written_in_php() {
+    let server = shared(
+        "$c = mysqli_init(); $c->options(MYSQLI_OPT_LOCAL_INFILE, 1);
+        $c->real_connect('127.0.0.1', 'hearth', 'hearth', 'hearth', (int) getenv('PORT'));
+        $c->query('CREATE TEMPORARY TABLE t (x TEXT)');",
+        &format!("{SLOW_FILES} $c->query(\"LOAD DATA LOCAL INFILE 'slow://x' INTO TABLE t\"); return 'got ' . $c->query('SELECT x FROM t')->fetch_row()[0];"),
+        &[
+            ("/query", "$c->query('SELECT 2'); return 'asked';"),
+            ("/close", "$c->close(); return 'closed';"),
+        ],
+    )
+    .args(["--ini", "mysqli.allow_local_infile=1"])
+    .env("PORT", MariaDb::shared().port.to_string())
+    .start();
+    let answer = first_with(&server, &["/query", "/close"], || let_go(&server));
+    assert_eq!(answer, "got late");
+    server.stop();
+}
+
+#[test]
+fn a_file_object_of_a_wrapper_written_in_php() {
+    let server = shared(
+        &format!("{SLOW_FILES} $c = new SplFileObject('slow://x');"),
+        "return 'got ' . $c->fgets();",
+        &[
+            ("/read", "return $c->fgets();"),
+            ("/eof", "return $c->eof();"),
+        ],
+    )
+    .start();
+    let answer = first_with(&server, &["/read", "/eof"], || let_go(&server));
+    assert_eq!(answer, "got late\n");
+    server.stop();
+}
+
+#[test]
+fn a_directory_of_a_wrapper_written_in_php() {
+    let server = shared(
+        &format!("{SLOW_FILES} $c = opendir('slow://x');"),
+        "return 'got ' . readdir($c);",
+        &[
+            ("/read", "return readdir($c);"),
+            ("/close", "closedir($c); return 'closed';"),
+        ],
+    )
+    .start();
+    let answer = first_with(&server, &["/read", "/close"], || let_go(&server));
+    assert_eq!(answer, "got late");
+    server.stop();
+}
+
+#[test]
+fn a_hash_of_a_stream_of_a_wrapper_written_in_php() {
+    let server = shared(
+        "$c = hash_init('crc32b');",
+        &format!(
+            "{SLOW_FILES} hash_update_stream($c, fopen('slow://x', 'r')); return hash_final($c);"
+        ),
+        &[("/final", "return hash_final($c);")],
+    )
+    .start();
+    let answer = first_with(&server, &["/final"], || let_go(&server));
+    assert_eq!(answer.len(), 8);
+    server.stop();
+}
+
+/// The Fiber stands in the middle of a call on the connection, also while its task runs something else, or has ended.
+#[test]
+fn a_connection_in_whose_call_a_fiber_is_suspended() {
+    let server = shared(
+        "$c = new PDO('sqlite::memory:'); $c->sqliteCreateFunction('suspends', fn () => Fiber::suspend());
+        $statement = new Fiber(fn () => $c->query('SELECT suspends()')->fetchColumn());",
+        "$statement->start(); return 'suspended';",
+        &[
+            ("/query", "$c->query('SELECT 2'); return 'asked';"),
+            ("/resume", "$statement->resume('on'); return $statement->getReturn();"),
+        ],
+    )
+    .start();
+    assert_eq!(ok(&server.get("/open")), "open");
+    assert_eq!(ok(&server.get("/first")), "suspended");
+    let text = ok(&server.get("/query"));
+    assert!(
+        text.starts_with("Error: Two tasks on one connection"),
+        "{text}"
+    );
+    assert_eq!(ok(&server.get("/resume")), "on");
+    assert_eq!(ok(&server.get("/query")), "asked");
     server.stop();
 }

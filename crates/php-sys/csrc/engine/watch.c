@@ -41,6 +41,10 @@ static void call_watched(INTERNAL_FUNCTION_PARAMETERS, const hearth_watch *watch
 		hearth_section_leave(section);
 		return;
 	}
+	if (watch->suspends_fiber && hearth_current) {
+		hearth_use_suspends_fiber(execute_data, return_value, watch);
+		return;
+	}
 	if (!watch->use || !hearth_current) {
 		watch->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		return;

@@ -17,11 +17,10 @@ typedef struct {
 
 /* What two tasks must not do at once with what they are called with. */
 enum {
-	HEARTH_IN_USE = 1,        /* what it is called with has a user while it waits */
-	HEARTH_IN_USE_NESTED = 2, /* also while PHP code that it calls waits */
-	HEARTH_IN_USE_SHARED = 4, /* others may use it meanwhile, only not close it */
-	HEARTH_CLOSES = 8,
-	HEARTH_IN_USE_ARRAYS = 16, /* what is in the arrays that it is called with has a user while it waits */
+	HEARTH_IN_USE = 1,        /* what it is called with has a user while it waits, or PHP code that it calls */
+	HEARTH_IN_USE_SHARED = 2, /* others may use it meanwhile, only not close it */
+	HEARTH_CLOSES = 4,
+	HEARTH_IN_USE_ARRAYS = 8, /* what is in the arrays that it is called with has a user while it waits */
 };
 
 /* What a library changes for the process without being asked. */
@@ -31,6 +30,7 @@ struct hearth_watch {
 	zif_handler original;
 	const hearth_sharing *sharing;
 	uint8_t use;
+	bool suspends_fiber;      /* it is Fiber::suspend() */
 	bool no_suspend;          /* the task is not left in it: see task/no_suspend_functions.c */
 	uint8_t keeps;            /* of the process, what a library behind it changes: see engine/process_facts.c */
 	bool bails_out;           /* see engine/soap.c */
@@ -55,6 +55,7 @@ void hearth_use_learn(void);
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
 /* Does another task use it? */
 bool hearth_in_use_elsewhere(const void *what);
+void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
 
 /* task/connection.c: the same address for all that belongs to one connection; NULL for what is none. */
 /* The class of an extension that it is an object of, or of a subclass. */

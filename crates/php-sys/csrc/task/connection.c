@@ -12,7 +12,8 @@
 #define HAVE_SOCKETS 1
 #include <ext/sockets/php_sockets.h>
 
-static zend_class_entry *pdo, *pdo_statement, *mysqli, *mysqli_statement, *mysqli_result_class, *socket_class, *pgsql_class;
+static zend_class_entry *pdo, *pdo_statement, *mysqli, *mysqli_statement, *mysqli_result_class, *socket_class, *pgsql_class,
+	*pgsql_large_object, *sqlite, *sqlite_statement, *sqlite_result;
 
 static const void *of_mysqli(zend_object *object, const zend_class_entry *ce)
 {
@@ -55,10 +56,27 @@ static bool is_a(const zend_class_entry *ce, const zend_class_entry *of)
 	return false;
 }
 
+/* A field of an extension's own structure, which has no header: the number of the pointer in it. */
+static const void *field(const zend_object *object, uint32_t number)
+{
+	return ((const void *const *) ((const char *) object - object->handlers->offset))[number];
+}
+
 /* pg_socket() makes a stream of a connection, whose handle is libpq's; the first field of the object is the same. */
 static const void *of_pgsql(zend_object *object)
 {
-	return *(const void **) ((const char *) object - object->handlers->offset);
+	return field(object, 0);
+}
+
+/* The connection's structure; of a statement that one's second field is it, of a result the first. */
+static const void *of_sqlite(zend_object *object, const zend_class_entry *ce)
+{
+	const void *connection = (const char *) object - object->handlers->offset;
+
+	if (ce != sqlite) {
+		connection = field(object, ce == sqlite_statement ? 1 : 0);
+	}
+	return connection ? connection : object;
 }
 
 const void *hearth_connection_of_stream(zval *value)
@@ -67,6 +85,11 @@ const void *hearth_connection_of_stream(zval *value)
 
 	if (!value || Z_TYPE_P(value) != IS_RESOURCE) {
 		return NULL;
+	}
+	if (Z_RES_TYPE_P(value) == php_file_le_stream_filter()) {
+		const php_stream_filter *filter = Z_RES_VAL_P(value);
+
+		return filter && filter->chain ? filter->chain->stream : NULL;
 	}
 	stream = Z_RES_VAL_P(value);
 	if (Z_RES_TYPE_P(value) == php_file_le_stream() && strcmp(stream->ops->label, "PostgreSQL link") == 0) {
@@ -110,7 +133,10 @@ const void *hearth_connection_of_object(zend_object *object)
 	if (ce == socket_class) {
 		return of_socket(object);
 	}
-	return ce == pgsql_class ? of_pgsql(object) : object;
+	if (ce == sqlite || ce == sqlite_statement || ce == sqlite_result) {
+		return sqlite ? of_sqlite(object, ce) : object;
+	}
+	return ce == pgsql_class || ce == pgsql_large_object ? of_pgsql(object) : object;
 }
 
 const void *hearth_connection_of_value(zval *value)
@@ -147,4 +173,8 @@ void hearth_connections_find(void)
 	mysqli_result_class = class_named("mysqli_result");
 	socket_class = class_named("socket");
 	pgsql_class = class_named("pgsql\\connection");
+	pgsql_large_object = class_named("pgsql\\lob");
+	sqlite = class_named("sqlite3");
+	sqlite_statement = class_named("sqlite3stmt");
+	sqlite_result = class_named("sqlite3result");
 }

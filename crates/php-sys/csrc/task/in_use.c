@@ -1,5 +1,5 @@
 /*
- * Connections and streams that a task waits in. Another task's call on one of them is refused before the extension is
+ * Connections and streams that a task waits in, or in whose calls it runs PHP code that waits. Another task's call on one of them is refused before the extension is
  * entered: it would mix up two conversations, or free what the first one goes on to use.
  */
 #include "engine/watch.h"
@@ -10,7 +10,7 @@
 #define BUCKETS 256
 
 static hearth_used *buckets[BUCKETS];
-static int stream_kind, persistent_stream_kind;
+static int stream_kind;
 
 static hearth_used **bucket_of(const void *what)
 {
@@ -49,36 +49,46 @@ const void *hearth_used_by(zend_execute_data *call)
 /* How many entries the buckets have. */
 static uint32_t in_use;
 
-static void enter(hearth_used *used)
+static void enter_all(hearth_use_list *list)
 {
-	hearth_used **bucket = bucket_of(used->what);
+	for (uint32_t i = 0; i < list->count; i++) {
+		hearth_used *used = &list->used[i];
+		hearth_used **bucket = bucket_of(used->what);
 
-	used->next = *bucket;
-	*bucket = used;
-	in_use++;
-}
-
-static void add(hearth_used *used, const void *const *what, uint32_t count, hearth_task *task, const hearth_watch *watch)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		used[i] = (hearth_used){.what = what[i], .task = task, .shared = (watch->use & HEARTH_IN_USE_SHARED) != 0};
-		enter(&used[i]);
+		used->next = *bucket;
+		*bucket = used;
 	}
+	in_use += list->count;
 }
 
-static void remove_all(hearth_used *used, uint32_t count)
+static void leave_all(hearth_use_list *list)
 {
-	while (count-- > 0) {
-		hearth_used **place = bucket_of(used[count].what);
+	while (list->count > 0) {
+		hearth_used *used = &list->used[--list->count];
+		hearth_used **place = bucket_of(used->what);
 
-		while (*place && *place != &used[count]) {
+		while (*place != used) {
 			place = &(*place)->next;
 		}
-		if (*place) {
-			*place = used[count].next;
-			in_use--;
-		}
+		*place = used->next;
+		in_use--;
 	}
+	/* A task keeps the room for the next time, unless it was for a large array. */
+	if (UNEXPECTED(list->room > HEARTH_KEPT_USES)) {
+		pefree(list->used, 1);
+		*list = (hearth_use_list){0};
+	}
+}
+
+static void add(hearth_use_list *list, const void *what, const hearth_watch *watch)
+{
+	if (UNEXPECTED(list->count == list->room)) {
+		list->room = list->room ? list->room * 2 : 4;
+		list->used = perealloc(list->used, list->room * sizeof *list->used, 1);
+	}
+	list->used[list->count++] = (hearth_used){
+		.what = what, .task = hearth_task_id(hearth_current), .shared = (watch->use & HEARTH_IN_USE_SHARED) != 0,
+	};
 }
 
 static HashTable *array_of(zend_execute_data *call, uint32_t number)
@@ -91,15 +101,10 @@ static HashTable *array_of(zend_execute_data *call, uint32_t number)
 #define ARRAYS 3
 
 /* What select-like functions wait for. */
-static void add_arrays(zend_execute_data *call, hearth_task *task, const hearth_watch *watch)
+static void add_arrays(hearth_use_list *list, zend_execute_data *call, const hearth_watch *watch)
 {
-	uint32_t most = 0;
 	zval *value;
 
-	for (uint32_t i = 1; i <= ARRAYS; i++) {
-		most += array_of(call, i) ? zend_hash_num_elements(array_of(call, i)) : 0;
-	}
-	task->used_in_arrays = most ? pemalloc(most * sizeof *task->used_in_arrays, 1) : NULL;
 	for (uint32_t i = 1; i <= ARRAYS; i++) {
 		HashTable *array = array_of(call, i);
 
@@ -112,132 +117,135 @@ static void add_arrays(zend_execute_data *call, hearth_task *task, const hearth_
 			ZVAL_DEREF(value);
 			what = hearth_connection_of_value(value);
 			if (what) {
-				hearth_used *used = &task->used_in_arrays[task->used_in_arrays_count++];
-
-				*used = (hearth_used){.what = what, .task = task, .shared = (watch->use & HEARTH_IN_USE_SHARED) != 0};
-				enter(used);
+				add(list, what, watch);
 			}
 		} ZEND_HASH_FOREACH_END();
 	}
 }
 
-static void forget_arrays(hearth_task *task)
+static void add_call(hearth_use_list *list, zend_execute_data *call)
 {
-	hearth_used *used = task->used_in_arrays;
-	uint32_t count = task->used_in_arrays_count;
+	const hearth_watch *watch = call->func ? hearth_watch_known(call->func) : NULL;
+	const void *what[HEARTH_MOST_USED];
+	uint32_t count;
 
-	task->used_in_arrays = NULL;
-	task->used_in_arrays_count = 0;
-	remove_all(used, count);
-	pefree(used, 1);
-}
-
-void hearth_use_begins(hearth_task *task)
-{
-	zend_execute_data *call = EG(current_execute_data);
-	const hearth_watch *watch = call && call->func ? hearth_watch_known(call->func) : NULL;
-
-	if (watch && watch->use) {
-		const void *what[HEARTH_MOST_USED];
-
-		task->used_count = collect(call, what);
-		add(task->used, what, task->used_count, task, watch);
-		if (watch->use & HEARTH_IN_USE_ARRAYS) {
-			add_arrays(call, task, watch);
-		}
+	if (EXPECTED(!watch) || !watch->use) {
+		return;
 	}
-}
-
-void hearth_use_ends(hearth_task *task)
-{
-	if (task->used_count) {
-		remove_all(task->used, task->used_count);
-		task->used_count = 0;
+	count = collect(call, what);
+	for (uint32_t i = 0; i < count; i++) {
+		add(list, what[i], watch);
 	}
-	if (UNEXPECTED(task->used_in_arrays)) {
-		forget_arrays(task);
+	if (watch->use & HEARTH_IN_USE_ARRAYS) {
+		add_arrays(list, call, watch);
 	}
 }
 
 /*
- * A call in which PHP code may run and wait, until it returns. It is noted elsewhere than on its stack: a fatal error leaves the call
- * without an end, and a Fiber's stack goes with it.
+ * The calls from the one that runs down to `bottom`, which it was called from: the call that waits, and those in which PHP code
+ * runs that called it, whether as a callback, a constructor, an error handler or a stream's wrapper.
  */
-typedef struct nested_call {
-	hearth_used used[HEARTH_MOST_USED];
-	uint32_t count;
-	const hearth_task *task;
-	const zend_fiber_context *context;
-	struct nested_call *next;
-} nested_call;
-
-static nested_call *nested_calls, *spare_calls;
-
-static nested_call *begin_nested(const void *const *what, uint32_t count, const hearth_watch *watch)
+static void add_calls(hearth_use_list *list, const zend_execute_data *bottom)
 {
-	nested_call *call = spare_calls;
-
-	if (call) {
-		spare_calls = call->next;
-	} else {
-		call = pemalloc(sizeof *call, 1);
-	}
-	call->count = count;
-	call->task = hearth_current;
-	call->context = EG(current_fiber_context);
-	call->next = nested_calls;
-	nested_calls = call;
-	add(call->used, what, count, hearth_current, watch);
-	return call;
-}
-
-/* Those of `task`, or on the stack of `context`, or the one. */
-static void end_nested(const hearth_task *task, const zend_fiber_context *context, const nested_call *one)
-{
-	for (nested_call **place = &nested_calls; *place;) {
-		nested_call *call = *place;
-
-		if (call == one || (task && call->task == task) || call->context == context) {
-			remove_all(call->used, call->count);
-			*place = call->next;
-			call->next = spare_calls;
-			spare_calls = call;
-		} else {
-			place = &call->next;
+	for (zend_execute_data *call = EG(current_execute_data); call; call = call->prev_execute_data) {
+		add_call(list, call);
+		if (call == bottom) {
+			break;
 		}
 	}
+	enter_all(list);
 }
+
+void hearth_use_begins(hearth_task *task)
+{
+	add_calls(&task->uses, NULL);
+}
+
+void hearth_use_ends(hearth_task *task)
+{
+	if (task->uses.count) {
+		leave_all(&task->uses);
+	}
+}
+
+/* ---- suspended Fibers ---- */
+
+/* What the calls on the stack of a suspended Fiber use. It is noted elsewhere than on that stack, which may go without an end. */
+typedef struct fiber_uses {
+	hearth_use_list uses;
+	const zend_fiber_context *context;
+	struct fiber_uses *next;
+} fiber_uses;
+
+static fiber_uses *fibers;
 
 void hearth_use_forget(hearth_task *task)
 {
 	hearth_use_ends(task);
-	end_nested(task, NULL, NULL);
+	for (fiber_uses *fiber = fibers; fiber; fiber = fiber->next) {
+		if (fiber->uses.count && fiber->uses.used[0].task == hearth_task_id(task)) {
+			leave_all(&fiber->uses);
+		}
+	}
 }
 
 void hearth_use_forget_stack(const zend_fiber_context *context)
 {
-	end_nested(NULL, context, NULL);
+	for (fiber_uses **place = &fibers; *place; place = &(*place)->next) {
+		fiber_uses *fiber = *place;
+
+		if (fiber->context == context) {
+			*place = fiber->next;
+			leave_all(&fiber->uses);
+			pefree(fiber->uses.used, 1);
+			pefree(fiber, 1);
+			return;
+		}
+	}
 }
 
-/* The other task that uses one of these. */
-static hearth_task *user_of(const void *const *what, uint32_t count, const hearth_watch *watch)
+void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
+	const zend_fiber_context *context = EG(current_fiber_context);
+	hearth_use_list uses = {0};
+	fiber_uses *fiber;
+
+	if (EG(active_fiber)) {
+		add_calls(&uses, EG(active_fiber)->stack_bottom);
+	}
+	if (EXPECTED(!uses.count)) {
+		watch->original(call, return_value);
+		return;
+	}
+	fiber = pemalloc(sizeof *fiber, 1);
+	*fiber = (fiber_uses){.uses = uses, .context = context, .next = fibers};
+	fibers = fiber;
+	watch->original(call, return_value);
+	hearth_use_forget_stack(context);
+}
+
+/* ---- calls ---- */
+
+/* The other task that uses one of these; 0 if there is none. */
+static uint64_t user_of(const void *const *what, uint32_t count, const hearth_watch *watch)
+{
+	uint64_t task = hearth_task_id(hearth_current);
+
 	for (uint32_t i = 0; i < count; i++) {
 		for (const hearth_used *used = *bucket_of(what[i]); used; used = used->next) {
-			if (used->what == what[i] && used->task != hearth_current
-					&& (!used->shared || (watch->use & HEARTH_CLOSES))) {
+			if (used->what == what[i] && used->task != task && (!used->shared || (watch->use & HEARTH_CLOSES))) {
 				return used->task;
 			}
 		}
 	}
-	return NULL;
+	return 0;
 }
 
 bool hearth_in_use_elsewhere(const void *what)
 {
 	static const hearth_watch closes = {.use = HEARTH_CLOSES};
 
-	return in_use && user_of(&what, 1, &closes) != NULL;
+	return in_use && user_of(&what, 1, &closes) != 0;
 }
 
 /* Has a pool lent it to another task, or to none? */
@@ -259,38 +267,13 @@ static bool is_user_stream(const php_stream *stream)
 	return stream->ops->label[0] == 'u' && strcmp(stream->ops->label, "user-space") == 0;
 }
 
-/* Has it a wrapper or a filter written in PHP, or is it no stream at all? */
-static bool may_run_php(zval *value)
-{
-	const php_stream *stream;
-
-	if (!value || Z_TYPE_P(value) != IS_RESOURCE) {
-		return false;
-	}
-	if (Z_RES_TYPE_P(value) != stream_kind && Z_RES_TYPE_P(value) != persistent_stream_kind) {
-		return true;
-	}
-	stream = Z_RES_VAL_P(value);
-	return stream->readfilters.head || stream->writefilters.head || is_user_stream(stream);
-}
-
-/* May PHP code run in the call, and wait there? */
-static bool nests(zend_execute_data *call, const hearth_watch *watch)
-{
-	zval *first;
-
-	if (!(watch->use & HEARTH_IN_USE_NESTED)) {
-		return false;
-	}
-	first = hearth_argument(call, 1);
-	return !first || Z_TYPE_P(first) != IS_RESOURCE || may_run_php(first) || may_run_php(hearth_argument(call, 2));
-}
-
-static void refuse(zend_execute_data *call, hearth_task *other)
+static void refuse(zend_execute_data *call, uint64_t other)
 {
 	zend_string *name = get_function_or_method_name(call->func);
+	/* One that has ended may have left a Fiber in the middle of a call. */
+	const hearth_task *task = hearth_task_by_id(other);
 
-	hearth_on_two_tasks(other->owner, hearth_task_id(other), (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)});
+	hearth_on_two_tasks(task ? task->owner : NULL, other, (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)});
 	zend_string_release(name);
 }
 
@@ -330,27 +313,11 @@ static void call_with_arrays(zend_execute_data *call, zval *return_value, const 
 	}
 }
 
-static void call_original(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
-{
-	const void *what[HEARTH_MOST_USED];
-	uint32_t count;
-	nested_call *nested;
-
-	if (EXPECTED(!nests(call, watch))) {
-		watch->original(call, return_value);
-		return;
-	}
-	count = collect(call, what);
-	nested = begin_nested(what, count, watch);
-	watch->original(call, return_value);
-	end_nested(NULL, NULL, nested);
-}
-
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
-	uint32_t count = 0;
-	hearth_task *other;
+	uint32_t count;
+	uint64_t other;
 
 	if (hearth_pool_calls && is_refused_by_pool(call)) {
 		return;
@@ -376,7 +343,7 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 	if (UNEXPECTED(hearth_texts_are_noted())) {
 		hearth_texts_note(call);
 	}
-	call_original(call, return_value, watch);
+	watch->original(call, return_value);
 	if (hearth_pool_calls) {
 		hearth_statement_made(call, return_value);
 	}
@@ -387,6 +354,5 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 void hearth_use_learn(void)
 {
 	stream_kind = php_file_le_stream();
-	persistent_stream_kind = php_file_le_pstream();
 	hearth_connections_find();
 }

@@ -8,7 +8,7 @@ static const char *const modules[] = {
 	"amqp", "oci8", "interbase", "mongodb",
 };
 
-/* Others, and those of the extensions above that call PHP code. */
+/* Others, and those of the extensions above that do more than use what they are called with. */
 static const struct {
 	const char *name;
 	uint8_t use;
@@ -21,30 +21,42 @@ static const struct {
 	{"socket_select", HEARTH_IN_USE_SHARED | HEARTH_IN_USE_ARRAYS},
 	{"mysqli_poll", HEARTH_IN_USE_ARRAYS},
 	{"pg_close", HEARTH_CLOSES},
+	{"closedir", HEARTH_CLOSES},
 	{"flock", HEARTH_IN_USE_SHARED},
-	{"fread", HEARTH_IN_USE_NESTED},
-	{"fwrite", HEARTH_IN_USE_NESTED},
-	{"fgets", HEARTH_IN_USE_NESTED},
-	{"fgetc", HEARTH_IN_USE_NESTED},
-	{"fgetcsv", HEARTH_IN_USE_NESTED},
-	{"fputcsv", HEARTH_IN_USE_NESTED},
-	{"fscanf", HEARTH_IN_USE_NESTED},
-	{"fpassthru", HEARTH_IN_USE_NESTED},
-	{"fflush", HEARTH_IN_USE_NESTED},
-	{"fseek", HEARTH_IN_USE_NESTED},
-	{"rewind", HEARTH_IN_USE_NESTED},
-	{"feof", HEARTH_IN_USE_NESTED},
-	{"ftruncate", HEARTH_IN_USE_NESTED},
-	{"stream_get_contents", HEARTH_IN_USE_NESTED},
-	{"stream_get_line", HEARTH_IN_USE_NESTED},
-	{"stream_copy_to_stream", HEARTH_IN_USE_NESTED},
+	{"fread", HEARTH_IN_USE},
+	{"fwrite", HEARTH_IN_USE},
+	{"fgets", HEARTH_IN_USE},
+	{"fgetc", HEARTH_IN_USE},
+	{"fgetcsv", HEARTH_IN_USE},
+	{"fputcsv", HEARTH_IN_USE},
+	{"fscanf", HEARTH_IN_USE},
+	{"fpassthru", HEARTH_IN_USE},
+	{"fflush", HEARTH_IN_USE},
+	{"fseek", HEARTH_IN_USE},
+	{"rewind", HEARTH_IN_USE},
+	{"feof", HEARTH_IN_USE},
+	{"ftruncate", HEARTH_IN_USE},
+	{"stream_get_contents", HEARTH_IN_USE},
+	{"stream_get_line", HEARTH_IN_USE},
+	{"stream_copy_to_stream", HEARTH_IN_USE},
+	{"fprintf", HEARTH_IN_USE},
+	{"vfprintf", HEARTH_IN_USE},
+	{"stream_filter_append", HEARTH_IN_USE},
+	{"stream_filter_prepend", HEARTH_IN_USE},
+	{"stream_filter_remove", HEARTH_IN_USE},
+	{"readdir", HEARTH_IN_USE},
+	{"rewinddir", HEARTH_IN_USE},
+	{"hash_update_stream", HEARTH_IN_USE},
+	{"hash_update", HEARTH_IN_USE},
+	{"hash_final", HEARTH_IN_USE},
 	{"stream_socket_accept", HEARTH_IN_USE},
 	{"stream_socket_recvfrom", HEARTH_IN_USE},
 	{"stream_socket_sendto", HEARTH_IN_USE},
 	{"stream_socket_enable_crypto", HEARTH_IN_USE},
-	{"curl_exec", HEARTH_IN_USE_NESTED},
-	{"curl_multi_exec", HEARTH_IN_USE_NESTED},
 };
+
+/* All methods of these classes, and of those that inherit them: in some of them a stream waits, or PHP code runs. */
+static const char *const classes[] = {"splfileobject", "ziparchive", "xmlreader", "xsltprocessor"};
 
 static bool is_listed(const zend_module_entry *module)
 {
@@ -84,6 +96,17 @@ static void use_all(HashTable *all)
 	} ZEND_HASH_FOREACH_END();
 }
 
+static void use_methods(zend_class_entry *ce)
+{
+	zend_function *function;
+
+	ZEND_HASH_FOREACH_PTR(&ce->function_table, function) {
+		if (function->type == ZEND_INTERNAL_FUNCTION && function->internal_function.handler) {
+			hearth_watch_of(function)->use |= HEARTH_IN_USE;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
 void hearth_watch_use(void)
 {
 	zend_class_entry *ce;
@@ -94,10 +117,18 @@ void hearth_watch_use(void)
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		use_all(&ce->function_table);
 	} ZEND_HASH_FOREACH_END();
+	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+		ce = zend_hash_str_find_ptr(CG(class_table), classes[i], strlen(classes[i]));
+		if (ce) {
+			use_methods(ce);
+		}
+	}
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
 		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
 			hearth_watch_of(function)->use |= functions[i].use;
 		}
 	}
+	function = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, ZEND_STRL("suspend"));
+	hearth_watch_of(function)->suspends_fiber = true;
 }

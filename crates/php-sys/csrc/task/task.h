@@ -29,13 +29,20 @@ typedef struct {
 /* Something that a task uses while it waits: see task/in_use.c. */
 typedef struct hearth_used {
 	const void *what;
-	hearth_task *task;
+	uint64_t task;
 	bool shared;
 	struct hearth_used *next;        /* in its bucket */
 } hearth_used;
 
+typedef struct {
+	hearth_used *used;
+	uint32_t count, room;
+} hearth_use_list;
+
 /* A call is made with as many objects and streams. */
 #define HEARTH_MOST_USED 2
+/* Room for as many stays with a task. */
+#define HEARTH_KEPT_USES 16
 
 struct hearth_task {
 	zend_fiber_context context;
@@ -63,10 +70,7 @@ struct hearth_task {
 	zval on_end;                     /* a callback for its end: most have one at most */
 	HashTable *more_on_end;          /* those that came after it */
 	hearth_wait_node place;
-	hearth_used used[HEARTH_MOST_USED]; /* by the call that it waits in */
-	uint32_t used_count;
-	hearth_used *used_in_arrays;     /* and what stands in the arrays of that call */
-	uint32_t used_in_arrays_count;
+	hearth_use_list uses;            /* by the calls that it waits in */
 	struct hearth_lease *leases;       /* what it has of connection pools: see pool/lease_table.c */
 	uint64_t starter;                /* the task that started it; 0 = none */
 	uint64_t acts_for;               /* the task that it runs a function for, which waits meanwhile; 0 = none */
@@ -153,7 +157,7 @@ bool hearth_waits_in_its_calls(const zend_class_entry *ce);
 void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
 bool hearth_in_task(void);
 void hearth_connections_end(void);
-/* The task that runs is about to be left: what its call uses is in use until hearth_use_ends. */
+/* The task that runs is about to be left: what its calls use is in use until hearth_use_ends. */
 void hearth_use_begins(hearth_task *task);
 void hearth_use_ends(hearth_task *task);
 /* It broke: what it used is free. */

@@ -5,23 +5,40 @@
 //! mistakes are found before anything is started, and reported together.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "read")]
 mod control;
+#[cfg(feature = "read")]
 mod flags;
+#[cfg(feature = "read")]
 mod options;
+#[cfg(feature = "read")]
 mod problem;
+#[cfg(feature = "read")]
 mod raw;
+#[cfg(feature = "read")]
 mod reference;
+#[cfg(feature = "read")]
 mod replaced;
+#[cfg(feature = "read")]
 mod resolve;
 mod settings;
+#[cfg(feature = "read")]
 mod value;
 
+#[cfg(feature = "read")]
 pub use control::{control_candidates, control_directories};
+#[cfg(feature = "read")]
 pub use flags::{app_argument, flags, matches_to_given};
+#[cfg(feature = "read")]
 pub use options::{Group, Kind, OPTIONS, Opt, option};
+#[cfg(feature = "read")]
 pub use problem::{Problem, Problems};
+#[cfg(feature = "read")]
 pub use raw::{Given, Raw, Source};
+#[cfg(feature = "read")]
 pub use reference::reference;
+#[cfg(feature = "read")]
 pub use replaced::successors;
+#[cfg(feature = "read")]
 pub use resolve::{Effective, control_paths, effective, resolve};
 pub use settings::{Dispatch, Level, Listen, MOST_WORKERS, Mode, Settings, Workers};

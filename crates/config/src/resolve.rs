@@ -4,6 +4,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
 use crate::options::{Kind, OPTIONS, Opt, option};
 use crate::problem::{Problem, Problems};
 use crate::raw::{Given, Raw, Source};
@@ -45,18 +48,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         },
         request_timeout: r.seconds("request.timeout"),
         request_grace: r.seconds("request.grace"),
-        header_timeout: r.seconds("http.header_timeout"),
-        keepalive_timeout: r.seconds("http.keepalive_timeout"),
-        body_timeout: r.seconds("http.body_timeout"),
-        send_timeout: r.seconds("http.send_timeout"),
-        min_rate: r.bytes("http.min_rate"),
-        max_body: r.bytes("http.max_body"),
-        max_header_size: r.bytes("http.max_header_size"),
-        max_headers: r.count("http.max_headers"),
-        max_requests_per_connection: r.count("http.max_requests"),
-        max_connections: r.count("http.max_connections"),
-        max_connections_per_address: r.count("http.max_connections_per_address"),
-        max_spool: r.bytes("http.max_spool"),
+        http: r.group("http."),
         boot_timeout: r.seconds("boot.timeout"),
         probe: r.one("boot.probe", value::probe).flatten(),
         stop_timeout: r.seconds("stop.timeout"),
@@ -197,6 +189,26 @@ impl Resolver<'_> {
             unreachable!("{key} is no choice")
         };
         self.one(key, |text| value::choice(text, words).map(str::to_owned))
+    }
+
+    /// A struct whose fields are the options that begin with `prefix`, by name and kind.
+    fn group<T: DeserializeOwned>(&mut self, prefix: &str) -> T {
+        let mut fields = serde_json::Map::new();
+        for option in OPTIONS {
+            let Some(name) = option.key.strip_prefix(prefix) else {
+                continue;
+            };
+            let value = match option.kind {
+                Kind::Switch => json!(self.switch(option.key)),
+                Kind::Count { .. } => json!(self.count(option.key)),
+                Kind::Bytes => json!(self.bytes(option.key)),
+                Kind::Seconds { .. } => json!(self.seconds(option.key)),
+                other => unreachable!("{}: {other:?} is not for a group", option.key),
+            };
+            fields.insert(name.to_owned(), value);
+        }
+        serde_json::from_value(fields.into())
+            .expect("each option has its field, and each field its option")
     }
 
     /// What relative paths from this source are relative to.

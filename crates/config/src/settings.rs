@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// A place to listen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Listen {
     Tcp(SocketAddr),
     Unix(PathBuf),
@@ -22,7 +24,7 @@ impl Display for Listen {
 }
 
 /// What survives a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// The app.
     Resident,
@@ -31,7 +33,7 @@ pub enum Mode {
 }
 
 /// How a request gets to a worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dispatch {
     /// Each worker accepts connections.
     Direct,
@@ -49,7 +51,7 @@ impl Display for Dispatch {
 }
 
 /// How many workers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Workers {
     Auto,
     Count(u32),
@@ -84,7 +86,7 @@ impl Workers {
 }
 
 /// The least important log lines that are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Level {
     Debug,
     Info,
@@ -92,8 +94,8 @@ pub enum Level {
     Error,
 }
 
-/// Everything the server needs to know. Times of zero mean what [`crate::OPTIONS`] says for each.
-#[derive(Debug, Clone, PartialEq)]
+/// Everything the server needs to know, as it is sent to each of its processes. What 0 means says the table of options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Absolute. In classic mode the document root, or the front controller in it.
     pub app: PathBuf,
@@ -130,28 +132,8 @@ pub struct Settings {
     pub display_errors: bool,
     pub request_timeout: Duration,
     pub request_grace: Duration,
-    pub header_timeout: Duration,
-    pub keepalive_timeout: Duration,
-    /// How long a client may send nothing of a body.
-    pub body_timeout: Duration,
-    /// How long a client may read nothing of a response.
-    pub send_timeout: Duration,
-    /// Least bytes per second of a body or a response; 0 is no limit.
-    pub min_rate: u64,
-    /// Bytes of the largest request body; 0 is no limit.
-    pub max_body: u64,
-    /// Bytes of a request's header; 0 is no limit.
-    pub max_header_size: u64,
-    /// Fields of a request's header; 0 is the most there can be.
-    pub max_headers: u32,
-    /// Requests after which a connection is closed; 0 is never.
-    pub max_requests_per_connection: u32,
-    /// Connections in all; 0 is no limit.
-    pub max_connections: u32,
-    /// Connections from one address to one process; 0 is no limit.
-    pub max_connections_per_address: u32,
-    /// Bytes of temporary files for bodies and responses, of one process; 0 is no limit.
-    pub max_spool: u64,
+    /// What clients may do and how long they may take.
+    pub http: http1::Settings,
     pub boot_timeout: Duration,
     /// A path that each worker must answer well before it gets requests.
     pub probe: Option<String>,
@@ -165,11 +147,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The number of workers follows the load.
+    pub fn is_elastic(&self) -> bool {
+        matches!(self.workers, Workers::Between { .. })
+    }
+
     /// How requests get to workers that each have up to `concurrency` of them. By default direct where a single worker
     /// serves many at a time: there is no other worker that could take a request.
     pub fn dispatch(&self, concurrency: u32) -> Dispatch {
-        let is_elastic = matches!(self.workers, Workers::Between { .. });
-        let is_alone = self.workers.number(concurrency) == 1 && !is_elastic;
+        let is_alone = self.workers.number(concurrency) == 1 && !self.is_elastic();
         self.dispatch.unwrap_or(if concurrency > 1 && is_alone {
             Dispatch::Direct
         } else {

@@ -14,8 +14,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
+use config::Settings;
 use http1::Spool;
-use ipc::{Channel, FrontSettings, FrontToWorker};
+use ipc::{Channel, FrontToWorker};
 use relay::{Completion, Dispatcher, Priority, RequestKey, Reserved};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -109,11 +110,10 @@ impl Workers {
         }))
     }
 
-    pub(crate) fn change(&self, settings: &FrontSettings) {
-        let timeout = Duration::try_from_secs_f64(settings.queue_timeout);
-        let timeout = timeout.unwrap_or(Duration::ZERO);
-        self.queue.set_limits(settings.queue as usize, timeout);
-        self.shortage.set_elastic(settings.is_elastic);
+    pub(crate) fn change(&self, settings: &Settings) {
+        self.queue
+            .set_limits(settings.queue as usize, settings.queue_timeout);
+        self.shortage.set_elastic(settings.is_elastic());
     }
 
     // ---- requests ----

@@ -1,14 +1,14 @@
 //! The files of a classic site, which need no worker.
 
+use config::Settings;
 use http1::{RequestHead, Response};
-use ipc::FrontSite;
 use site::Site;
 
 use crate::response::ResponseBody;
 
 /// Look at the site now: links in its path are resolved once, so that a release stays what it was until the reload.
-pub(crate) fn site(place: &FrontSite) -> std::io::Result<Site> {
-    Site::of_app(&place.app, &place.follow, &place.deny)
+pub(crate) fn site(settings: &Settings) -> std::io::Result<Site> {
+    Site::of_app(&settings.app, &settings.follow, &settings.deny)
 }
 
 /// The file that this request names. Everything else, refusals too, is the workers': they decide by the same code.

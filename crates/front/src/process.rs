@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use config::Mode;
 use http1::{ConnectionState, Connections, RejectionLog, Response, Timeouts};
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
 use relay::Endpoints;
@@ -124,10 +125,10 @@ fn fits(start: &FrontStart, boards: &[OwnedFd], build: &str) -> Result<(), Strin
             start.protocol
         ));
     }
-    if boards.is_empty() || boards.len() != start.threads as usize {
+    if boards.is_empty() || boards.len() != start.settings.settings.front_threads as usize {
         return Err(format!(
             "Start for {} threads came with {} scoreboards",
-            start.threads,
+            start.settings.settings.front_threads,
             boards.len()
         ));
     }
@@ -204,16 +205,18 @@ impl Front {
             next_id: Cell::new(first_id(start.thread.index())),
             thread: start.thread,
         };
-        front.change(start.settings);
+        front.change(&start.settings);
         Ok(front)
     }
 
-    fn change(&self, settings: FrontSettings) {
+    fn change(&self, new: &FrontSettings) {
+        let settings = &new.settings;
         self.http.set(settings.http);
         http1::set_spool_limit(settings.http.max_spool);
-        self.post_limit.set(settings.post_limit);
-        self.workers.change(&settings);
-        let site = settings.site.map(|place| files::site(&place)).transpose();
+        self.post_limit.set(new.post_limit);
+        self.workers.change(settings);
+        let is_classic = settings.mode == Mode::Classic;
+        let site = is_classic.then(|| files::site(settings)).transpose();
         let site = site.unwrap_or_else(|error| {
             self.trouble(format!(
                 "cannot look at the site: {error}; workers answer for its files"
@@ -290,7 +293,7 @@ impl Front {
             };
             match message {
                 ToFront::Drain { deadline } => return Ok(deadline),
-                ToFront::Settings(settings) => self.change(*settings),
+                ToFront::Settings(settings) => self.change(&settings),
                 ToFront::Retire { worker } => self.workers.retire(worker),
                 ToFront::Worker { worker } => {
                     let front_channel = fds.pop().ok_or("a worker came without its channel")?;

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::parse::Limits;
 
-/// Of the options `http.*`. 0 is no limit, but for `keepalive_timeout`.
+/// The options `http.*`, by name. 0 is no limit, but for `keepalive_timeout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
     pub header_timeout: Duration,
     /// 0: a connection is closed after each answer.

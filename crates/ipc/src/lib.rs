@@ -19,5 +19,5 @@ pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
 pub use log_text::escaped;
 pub use message::{
     Boot, BootFailure, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,
-    FrontSite, FrontStart, FrontToWorker, HandOff, PROTOCOL, ToFront, ToWorker, ToZygote,
+    FrontStart, FrontToWorker, HandOff, PROTOCOL, ToFront, ToWorker, ToZygote,
 };

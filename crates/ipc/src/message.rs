@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use config::Settings;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 10;
+pub const PROTOCOL: u32 = 11;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = 256;
@@ -17,39 +18,10 @@ pub struct Boot {
     pub protocol: u32,
     /// Build id of the sender; equal on both sides unless two installations were mixed.
     pub build: String,
-    /// The entry script, absolute; of a classic site the document root or its front controller.
-    pub app: PathBuf,
-    /// Nothing survives a request.
-    pub classic: bool,
-    /// Of a classic site: where symbolic links may lead out of the document root. Absolute.
-    pub follow: Vec<PathBuf>,
-    /// Of a classic site: paths that are never answered with.
-    pub deny: Vec<String>,
-    /// `key=value` PHP ini settings, in order.
-    pub ini: Vec<(String, String)>,
-    /// Requests in flight per worker; `None`: as fits the handler.
-    pub concurrency: Option<u32>,
     /// What the app turned out to be, as [`FromZygote::Booted`] says it; empty before that is known.
     pub handler: String,
-    /// Requests after which a worker leaves; 0 is never.
-    pub max_requests: u32,
-    /// With direct dispatch: requests that may wait for their turn in a worker, and seconds that one may; 0 is no limit.
-    pub queue: u32,
-    pub queue_timeout: f64,
-    /// Bytes of its own memory above which a worker leaves; 0 is never.
-    pub max_memory: u64,
-    /// Seconds a request may take before it gets a `TimeoutError`; 0 is no limit.
-    pub request_timeout: f64,
-    /// Seconds between that error and the end of its worker, for code that does not let go.
-    pub request_grace: f64,
-    /// What clients may.
-    pub http: http1::Settings,
-    /// A path that a worker must answer well before it gets requests.
-    pub probe: Option<String>,
-    /// The least important log lines that are written: 0 debug, 1 info, 2 warnings, 3 errors.
-    pub log_level: u8,
-    /// Show the exception to the client (development only).
-    pub display_errors: bool,
+    /// The zygote replaces what it finds out: `app` without symbolic links, `concurrency` as fits the handler.
+    pub settings: Settings,
 }
 
 /// Supervisor → zygote.
@@ -157,18 +129,10 @@ pub struct HandOff {
 /// What may change while the front runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrontSettings {
-    /// In classic mode: the site, whose files need no worker.
-    pub site: Option<FrontSite>,
-    /// As in [`Boot`].
-    pub http: http1::Settings,
+    /// `app` is without symbolic links, as the generation has it that serves.
+    pub settings: Settings,
     /// Bytes of a body that the app takes (`post_max_size` of a resident app); 0 is no limit.
     pub post_limit: u64,
-    /// Requests that may wait for a worker.
-    pub queue: u32,
-    /// Seconds that one may wait; 0 is no limit.
-    pub queue_timeout: f64,
-    /// There may be more workers: [`FromFront::Short`] is wanted.
-    pub is_elastic: bool,
 }
 
 /// Everything a front needs: the first message it gets.
@@ -178,17 +142,7 @@ pub struct FrontStart {
     pub protocol: u32,
     /// Build id of the sender.
     pub build: String,
-    /// How many threads it has.
-    pub threads: u32,
     pub settings: FrontSettings,
-}
-
-/// A classic site, as in [`Boot`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FrontSite {
-    pub app: PathBuf,
-    pub follow: Vec<PathBuf>,
-    pub deny: Vec<String>,
 }
 
 /// Supervisor → front. End of file means the supervisor is gone: drain and leave.

@@ -28,45 +28,12 @@ pub struct Booted {
     pub app: PathBuf,
 }
 
-/// What clients may.
-pub(crate) fn http(settings: &Settings) -> http1::Settings {
-    http1::Settings {
-        header_timeout: settings.header_timeout,
-        keepalive_timeout: settings.keepalive_timeout,
-        body_timeout: settings.body_timeout,
-        send_timeout: settings.send_timeout,
-        min_rate: settings.min_rate,
-        max_body: settings.max_body,
-        max_header_size: settings.max_header_size,
-        max_headers: settings.max_headers,
-        max_requests: settings.max_requests_per_connection,
-        max_connections: settings.max_connections,
-        max_connections_per_address: settings.max_connections_per_address,
-        max_spool: settings.max_spool,
-    }
-}
-
 pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
     ToZygote::Boot(Box::new(Boot {
         protocol: PROTOCOL,
         build: build.into(),
-        app: settings.app.clone(),
-        ini: settings.ini.clone(),
-        follow: settings.follow.clone(),
-        deny: settings.deny.clone(),
-        classic: settings.mode == Mode::Classic,
-        concurrency: settings.concurrency,
         handler: String::new(),
-        max_requests: settings.max_requests,
-        queue: settings.queue,
-        queue_timeout: settings.queue_timeout.as_secs_f64(),
-        max_memory: settings.max_memory,
-        request_timeout: settings.request_timeout.as_secs_f64(),
-        request_grace: settings.request_grace.as_secs_f64(),
-        http: http(settings),
-        probe: settings.probe.clone(),
-        log_level: settings.log_level as u8,
-        display_errors: settings.display_errors,
+        settings: settings.clone(),
     }))
 }
 

@@ -6,14 +6,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use config::{Mode, Settings, Workers};
-use ipc::{
-    Channel, FromFront, FrontSettings, FrontSite, FrontStart, MAX_DESCRIPTORS, PROTOCOL, ToFront,
-};
+use ipc::{Channel, FromFront, FrontSettings, FrontStart, MAX_DESCRIPTORS, PROTOCOL, ToFront};
 use rustix::process::{Pid, Signal, kill_process};
 use shm::{Scoreboard, Snapshot};
 
-use crate::boot;
 use crate::error::Error;
 use crate::event::{Event, Events};
 use crate::link::{Link, Received};
@@ -31,23 +27,6 @@ pub(crate) struct Front {
     /// Told to leave.
     pub(crate) is_leaving: bool,
     link: Link<ToFront>,
-}
-
-/// `app`: its path without symbolic links, as the generation that serves has it.
-pub(crate) fn settings(settings: &Settings, app: &Path, post_limit: u64) -> FrontSettings {
-    let site = || FrontSite {
-        app: app.to_owned(),
-        follow: settings.follow.clone(),
-        deny: settings.deny.clone(),
-    };
-    FrontSettings {
-        site: (settings.mode == Mode::Classic).then(site),
-        http: boot::http(settings),
-        post_limit,
-        queue: settings.queue,
-        queue_timeout: settings.queue_timeout.as_secs_f64(),
-        is_elastic: matches!(settings.workers, Workers::Between { .. }),
-    }
 }
 
 impl Front {
@@ -74,7 +53,6 @@ impl Front {
         let start = FrontStart {
             protocol: PROTOCOL,
             build: build.into(),
-            threads,
             settings,
         };
         link.send(ToFront::Start(Box::new(start)), copies);

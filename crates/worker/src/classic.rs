@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
+use config::Settings;
 use http1::RequestHead;
-use ipc::Boot;
 use php::Script;
 use site::{Route, Site};
 
@@ -43,8 +43,8 @@ pub(crate) enum Plan {
 
 impl Classic {
     /// The zygote has resolved the links in the app's path, so that a release stays what it was until the reload.
-    pub(crate) fn new(boot: &Boot) -> io::Result<Classic> {
-        let site = Site::of_app(&boot.app, &boot.follow, &boot.deny)?;
+    pub(crate) fn new(settings: &Settings) -> io::Result<Classic> {
+        let site = Site::of_app(&settings.app, &settings.follow, &settings.deny)?;
         let root = site.root().as_os_str().as_bytes().into();
         Ok(Classic {
             site,

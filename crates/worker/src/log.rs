@@ -1,5 +1,6 @@
 //! Log lines on standard error: one write each, so that lines of several processes do not mix.
 
+use config::Level;
 use std::cell::Cell;
 use std::fmt::Display;
 use std::io::Write;
@@ -19,8 +20,8 @@ pub(crate) fn set_slot(slot: u32) {
 }
 
 /// Lines below this level (`log.level`) are dropped from now on.
-pub(crate) fn set_level(least: u8) {
-    LEAST.store(least, Ordering::Relaxed);
+pub(crate) fn set_level(least: Level) {
+    LEAST.store(least as u8, Ordering::Relaxed);
 }
 
 fn rank(level: &str) -> u8 {

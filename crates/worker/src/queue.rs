@@ -47,10 +47,10 @@ pub(crate) struct Queued {
 }
 
 impl Queue {
-    pub(crate) fn new(length: u32, timeout: f64) -> Queue {
+    pub(crate) fn new(length: u32, timeout: Duration) -> Queue {
         Queue {
             length: length as usize,
-            timeout: Duration::try_from_secs_f64(timeout).unwrap_or_default(),
+            timeout,
             filled: Cell::new(None),
         }
     }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_does_not_empty_has_a_tenth_of_the_time() {
-        let queue = Queue::new(1, 0.2);
+        let queue = Queue::new(1, Duration::from_millis(200));
         let now = Instant::now();
         let timeout = Duration::from_millis(200);
         queue.filled.set(Some(now));
@@ -157,6 +157,6 @@ mod tests {
         assert_eq!(queue.limit(now + timeout), Some(timeout / 10));
         queue.filled.set(Some(now + timeout));
         assert_eq!(queue.limit(now + timeout), Some(timeout));
-        assert_eq!(Queue::new(1, 0.0).limit(now), None);
+        assert_eq!(Queue::new(1, Duration::ZERO).limit(now), None);
     }
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
+use config::Mode;
 use http1::{Admission, ConnectionState, Connections, Rejection, RejectionLog};
 use ipc::{Channel, FromWorker};
 use php::{Cancel, Client, Host as _, Request};
@@ -77,20 +78,20 @@ impl Worker {
         classic: Option<Classic>,
         balancer: Option<Rc<Balancer>>,
     ) -> std::io::Result<Worker> {
-        http1::set_spool_limit(start.boot.http.max_spool);
+        let settings = &start.boot.settings;
+        http1::set_spool_limit(settings.http.max_spool);
         // Ids differ between workers and between starts, and tell the order within one.
         let seed = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .unwrap_or_default();
-        let concurrency = start.boot.concurrency.unwrap_or(1).max(1);
+        let concurrency = settings.concurrency.unwrap_or(1).max(1);
         Ok(Worker {
             host,
             classic,
             body_limit: php::post_max_size(),
-            http: start.boot.http,
-            admission: Admission::new(&start.boot.http),
-            request_timeout: Duration::try_from_secs_f64(start.boot.request_timeout)
-                .unwrap_or_default(),
+            http: settings.http,
+            admission: Admission::new(&settings.http),
+            request_timeout: settings.request_timeout,
             awake: Notify::new(),
             draining: Cell::new(None),
             connections: Connections::default(),
@@ -98,9 +99,9 @@ impl Worker {
             waiting: RefCell::default(),
             listening: RefCell::default(),
             semaphore: LocalSemaphore::new(concurrency),
-            queue: Queue::new(start.boot.queue, start.boot.queue_timeout),
+            queue: Queue::new(settings.queue, settings.queue_timeout),
             concurrency,
-            recycle: RecyclePolicy::new(start.boot.max_requests, start.boot.max_memory),
+            recycle: RecyclePolicy::new(settings.max_requests, settings.max_memory),
             quarantine: Quarantine::map(&start.quarantine)?,
             has_front: Cell::new(start.front_channel.is_some()),
             balancer,
@@ -264,9 +265,9 @@ fn is_live(request: &Weak<Request>) -> bool {
 /// What a forked process runs.
 pub(crate) fn main(start: Start) -> ExitCode {
     log::set_slot(start.slot);
-    log::set_level(start.boot.log_level);
+    log::set_level(start.boot.settings.log_level);
     if start.cold {
-        if let Err(error) = php::run_entry(&start.boot.app) {
+        if let Err(error) = php::run_entry(&start.boot.settings.app) {
             return failed(&start.channel, error.message().to_owned());
         }
         php::seal();
@@ -309,14 +310,14 @@ async fn serve(mut start: Start) -> Result<(), String> {
         .try_clone()
         .and_then(Writer::attach)
         .map_err(text)?;
-    let limit = Duration::try_from_secs_f64(start.boot.request_timeout).unwrap_or_default();
-    let grace = Duration::try_from_secs_f64(start.boot.request_grace).unwrap_or(Duration::MAX);
-    let concurrent = start.boot.concurrency.is_some_and(|number| number > 1);
+    let settings = &start.boot.settings;
+    let (limit, grace) = (settings.request_timeout, settings.request_grace);
+    let concurrent = settings.concurrency.is_some_and(|number| number > 1);
     let host = ProcessHost::install(Some(board), (limit, grace), concurrent, false);
-    let classic = start.boot.classic.then(|| Classic::new(&start.boot));
+    let classic = (settings.mode == Mode::Classic).then(|| Classic::new(settings));
     let classic = classic
         .transpose()
-        .map_err(|error| format!("{}: {error}", start.boot.app.display()))?;
+        .map_err(|error| format!("{}: {error}", settings.app.display()))?;
     if classic.is_some() {
         host.is_classic.set(true);
         hook::keep_opcache_lock();
@@ -325,7 +326,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
     let worker = Worker::new(&start, host, classic, balancer.map(Rc::new)).map_err(text)?;
     let worker = Rc::new(worker);
     watchdog::start(grace).map_err(text)?;
-    if let Some(path) = &start.boot.probe
+    if let Some(path) = &start.boot.settings.probe
         && let Err(message) = probe::ask(&worker, path).await
     {
         start

@@ -18,6 +18,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use config::Mode;
 use ipc::{Boot, BootFailure, Channel, FromZygote, ToZygote};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, WaitOptions, WaitStatus};
@@ -118,15 +119,15 @@ fn serve(
         build: build.to_owned(),
         php: php::version(),
         cold: cold.clone(),
-        concurrency: boot.concurrency.unwrap_or(1),
+        concurrency: boot.settings.concurrency.unwrap_or(1),
         handler: boot.handler.clone(),
         // A classic script is run without a body that is too large, and its folder may have a limit of its own.
-        post_limit: if boot.classic {
+        post_limit: if boot.settings.mode == Mode::Classic {
             0
         } else {
             php::post_max_size()
         },
-        app: boot.app.clone(),
+        app: boot.settings.app.clone(),
     };
     channel.send(&booted, &[])?;
     Zygote {
@@ -167,9 +168,10 @@ fn prepare(
     budgets: Option<&OwnedFd>,
     cold: Option<&str>,
 ) -> Result<(), BootFailure> {
-    boot.app = followed(boot)
-        .map_err(|error| BootFailure::Failed(format!("{}: {error}", boot.app.display())))?;
-    if boot.classic {
+    boot.settings.app = followed(boot).map_err(|error| {
+        BootFailure::Failed(format!("{}: {error}", boot.settings.app.display()))
+    })?;
+    if boot.settings.mode == Mode::Classic {
         return prepare_classic(boot);
     }
     enter_folder(boot)?;
@@ -179,12 +181,12 @@ fn prepare(
     })
     .map_err(failure)?;
     if cold.is_some() {
-        php::refuse_persistent(boot.concurrency.is_some_and(|number| number > 1));
+        php::refuse_persistent(boot.settings.concurrency.is_some_and(|number| number > 1));
         return Ok(());
     }
-    php::refuse_persistent(boot.concurrency.is_some_and(|number| number > 1));
+    php::refuse_persistent(boot.settings.concurrency.is_some_and(|number| number > 1));
     let before = descriptors::open();
-    php::run_entry(&boot.app).map_err(failure)?;
+    php::run_entry(&boot.settings.app).map_err(failure)?;
     php::refuse_persistent(settle_concurrency(boot)? > 1);
     if let Some(reason) = descriptors::unshareable(&before) {
         return Err(descriptors::start_again(channel, boot, budgets, &reason));
@@ -196,11 +198,13 @@ fn prepare(
 /// A link such as `current` is followed here and nowhere else: workers of this generation stay with its release. The front
 /// controller of a site may be a link itself; its directory is the document root all the same.
 fn followed(boot: &Boot) -> io::Result<PathBuf> {
-    match (boot.app.parent(), boot.app.file_name()) {
-        (Some(folder), Some(name)) if boot.classic && boot.app.is_file() => {
+    match (boot.settings.app.parent(), boot.settings.app.file_name()) {
+        (Some(folder), Some(name))
+            if boot.settings.mode == Mode::Classic && boot.settings.app.is_file() =>
+        {
             Ok(folder.canonicalize()?.join(name))
         }
-        _ => boot.app.canonicalize(),
+        _ => boot.settings.app.canonicalize(),
     }
 }
 
@@ -211,12 +215,12 @@ fn settle_concurrency(boot: &mut Boot) -> Result<u32, BootFailure> {
         "callable" => ipc::CONCURRENT,
         _ => 1,
     };
-    let concurrency = *boot.concurrency.get_or_insert(fitting);
+    let concurrency = *boot.settings.concurrency.get_or_insert(fitting);
     if boot.handler == "frankenphp" && concurrency > 1 {
         return Err(BootFailure::Failed(format!(
             "{} asks for its requests with frankenphp_handle_request(), one after the other, so a worker cannot have {concurrency} in flight.\n\
              hint: leave workers.concurrency out, and raise workers.count instead",
-            boot.app.display()
+            boot.settings.app.display()
         )));
     }
     Ok(concurrency)
@@ -224,9 +228,9 @@ fn settle_concurrency(boot: &mut Boot) -> Result<u32, BootFailure> {
 
 /// The working directory is the app's.
 fn enter_folder(boot: &Boot) -> Result<(), BootFailure> {
-    let folder = match boot.app.is_dir() {
-        true => &boot.app,
-        false => boot.app.parent().unwrap_or(Path::new("/")),
+    let folder = match boot.settings.app.is_dir() {
+        true => &boot.settings.app,
+        false => boot.settings.app.parent().unwrap_or(Path::new("/")),
     };
     std::env::set_current_dir(folder)
         .map_err(|error| BootFailure::Failed(format!("{}: {error}", folder.display())))
@@ -235,7 +239,7 @@ fn enter_folder(boot: &Boot) -> Result<(), BootFailure> {
 /// A classic site has nothing to boot but the engine.
 fn prepare_classic(boot: &mut Boot) -> Result<(), BootFailure> {
     enter_folder(boot)?;
-    boot.concurrency = Some(1);
+    boot.settings.concurrency = Some(1);
     php::boot(&php::Boot {
         ini: ini(boot),
         mode: php::Mode::Classic,
@@ -246,11 +250,12 @@ fn prepare_classic(boot: &mut Boot) -> Result<(), BootFailure> {
 
 fn ini(boot: &Boot) -> Vec<(OsString, OsString)> {
     let mut ini: Vec<_> = boot
+        .settings
         .ini
         .iter()
         .map(|(key, value)| (key.into(), value.into()))
         .collect();
-    if boot.display_errors {
+    if boot.settings.display_errors {
         ini.push(("display_errors".into(), "1".into()));
     }
     ini

@@ -44,7 +44,7 @@ fn defaults_are_enough() {
     );
     assert_eq!(settings.concurrency, None);
     assert_eq!(settings.request_timeout, Duration::from_secs(60));
-    assert_eq!(settings.keepalive_timeout, Duration::from_secs(75));
+    assert_eq!(settings.http.keepalive_timeout, Duration::from_secs(75));
     assert_eq!(
         (settings.workers, settings.php, settings.admin),
         (Workers::Auto, None, None)

@@ -1,5 +1,6 @@
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -16,45 +17,37 @@ fn round_trip<T: Serialize + DeserializeOwned>(message: &T) -> T {
     got
 }
 
-fn boot() -> impl Strategy<Value = Boot> {
+/// The settings of `hearth serve app.php`, with some that are hard to send.
+fn settings() -> impl Strategy<Value = config::Settings> {
     let ini = prop::collection::vec(("[a-z.]{1,12}", ".{0,40}"), 0..6);
-    let seconds = prop_oneof![Just(0.0), 0.001..1e6f64];
-    (
-        any::<u32>(),
-        ".{0,20}",
-        "/[^\0]{0,80}",
-        ini,
-        prop::option::of(any::<u32>()),
-        seconds,
-        any::<bool>(),
-    )
-        .prop_map(
-            |(protocol, build, app, ini, concurrency, seconds, display_errors)| Boot {
-                protocol,
-                build,
+    let time = prop_oneof![
+        Just(Duration::ZERO),
+        Just(Duration::MAX),
+        any::<u32>().prop_map(|n| Duration::from_nanos(u64::from(n) * 7)),
+    ];
+    ("/[^\0]{0,80}", ini, prop::option::of(any::<u32>()), time).prop_map(
+        |(app, ini, concurrency, time)| {
+            let environment = [("HEARTH_APP".to_owned(), "app.php".to_owned())];
+            let raw = config::Raw::gather(Vec::new(), environment, Path::new("/"));
+            config::Settings {
                 app: app.into(),
-                classic: !display_errors,
-                follow: vec![format!("/{seconds}").into()],
-                deny: vec![],
                 ini,
                 concurrency,
-                handler: "callable".to_owned(),
-                max_requests: protocol / 2,
-                queue: protocol / 3,
-                queue_timeout: 1.5,
-                max_memory: u64::from(protocol) * 5,
-                request_timeout: seconds,
-                request_grace: seconds / 3.0,
-                http: http1::Settings {
-                    body_timeout: Duration::from_secs_f64(seconds),
-                    max_body: u64::from(protocol) * 7,
-                    ..http1::Settings::default()
-                },
-                probe: display_errors.then(|| "/health?a".to_owned()),
-                log_level: 2,
-                display_errors,
-            },
-        )
+                request_timeout: time,
+                ..config::resolve(&raw, Path::new("/")).unwrap()
+            }
+        },
+    )
+}
+
+fn boot() -> impl Strategy<Value = Boot> {
+    let versions = (any::<u32>(), ".{0,20}");
+    (versions, settings()).prop_map(|((protocol, build), settings)| Boot {
+        protocol,
+        build,
+        handler: "callable".to_owned(),
+        settings,
+    })
 }
 
 fn from_zygote() -> impl Strategy<Value = FromZygote> {

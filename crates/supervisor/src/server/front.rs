@@ -10,7 +10,7 @@ use super::Server;
 use super::stopping::KILL_GRACE;
 use crate::balancing::Balancing;
 use crate::event::Timer;
-use crate::front::{Front, settings};
+use crate::front::Front;
 use crate::link::Received;
 use crate::log;
 use crate::signal::describe;
@@ -157,9 +157,14 @@ impl Server {
         let booted = generation
             .and_then(|number| self.generations.get(&number))
             .and_then(|generation| generation.booted.as_ref());
-        let app = booted.map_or(&self.settings.app, |booted| &booted.app);
-        let post_limit = booted.map_or(0, |booted| booted.post_limit);
-        settings(&self.settings, app, post_limit)
+        let mut settings = (*self.settings).clone();
+        if let Some(booted) = booted {
+            settings.app.clone_from(&booted.app);
+        }
+        FrontSettings {
+            settings,
+            post_limit: booted.map_or(0, |booted| booted.post_limit),
+        }
     }
 
     /// A new generation serves.

@@ -55,7 +55,7 @@ fn answer(reply: Reply, matches: &ArgMatches) -> ExitCode {
 
 /// What clients and PHP code named may have control characters: they are not the terminal's.
 fn printable(text: &str) -> String {
-    let lines = text.split('\n').map(ipc::escaped);
+    let lines = text.split('\n').map(logging::escaped);
     lines.collect::<Vec<_>>().join("\n")
 }
 

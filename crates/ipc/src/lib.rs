@@ -12,11 +12,9 @@
 #![forbid(unsafe_code)]
 
 mod channel;
-mod log_text;
 mod message;
 
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
-pub use log_text::escaped;
 pub use message::{
     Boot, BootFailure, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,
     FrontStart, FrontToWorker, HandOff, PROTOCOL, ToFront, ToWorker, ToZygote,

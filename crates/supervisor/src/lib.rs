@@ -18,7 +18,6 @@ mod event;
 mod front;
 mod generation;
 mod link;
-mod log;
 mod memory;
 mod metrics;
 mod pool;

@@ -108,7 +108,7 @@ async fn write<Out: Serialize>(
             {
                 return;
             }
-            Err(e) => crate::log::error!("cannot send to a child process: {e}"),
+            Err(e) => logging::error!("cannot send to a child process: {e}"),
         }
     }
 }

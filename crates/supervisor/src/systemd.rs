@@ -23,7 +23,7 @@ pub(crate) fn tell(state: &str) {
     let sent = address
         .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
     if let Err(e) = sent {
-        crate::log::warning!("cannot tell the service manager \"{state}\": {e}");
+        logging::warning!("cannot tell the service manager \"{state}\": {e}");
     }
 }
 

@@ -9,7 +9,6 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::event::{Command, Event, Events};
-use crate::log;
 
 /// Editors write a file in several steps, and version control writes many files.
 const QUIET: Duration = Duration::from_millis(100);
@@ -36,7 +35,7 @@ pub(crate) fn start(app: &Path, events: Events) -> notify::Result<RecommendedWat
         }
     })?;
     watcher.watch(&root, RecursiveMode::Recursive)?;
-    log::info!("watching for changes of PHP files below {}", root.display());
+    logging::info!("watching for changes of PHP files below {}", root.display());
     tokio::spawn(reload_when_quiet(changes, events));
     Ok(watcher)
 }
@@ -78,7 +77,7 @@ fn counts(path: &Path, root: &Path) -> bool {
 async fn reload_when_quiet(mut changes: UnboundedReceiver<PathBuf>, events: Events) {
     while let Some(first) = changes.recv().await {
         while let Ok(Some(_)) = tokio::time::timeout(QUIET, changes.recv()).await {}
-        log::info!("changed: {}", first.display());
+        logging::info!("changed: {}", first.display());
         events.send(Event::Command(Command::Reload(None)));
     }
 }

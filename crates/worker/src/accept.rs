@@ -19,7 +19,7 @@ use tokio::task::{AbortHandle, spawn_local};
 
 use crate::balance::ConnectionGuard;
 use crate::worker::Worker;
-use crate::{balance, connection, io::descriptors, log};
+use crate::{balance, connection, io::descriptors};
 
 /// Accept on a socket that the supervisor opened, TCP or Unix.
 pub(crate) fn listen(worker: Rc<Worker>, fd: OwnedFd) -> io::Result<AbortHandle> {
@@ -90,6 +90,6 @@ async fn cannot_accept(worker: &Worker, error: &io::Error) {
     if is_out_of_descriptors(error) {
         worker.connections.end_idle();
     }
-    log::error(format_args!("cannot accept a connection: {error}"));
+    logging::error!("cannot accept a connection: {error}");
     tokio::time::sleep(Duration::from_millis(100)).await;
 }

@@ -20,7 +20,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::{AbortHandle, spawn_local};
 
 use crate::worker::{Worker, receive};
-use crate::{accept, io::descriptors, log};
+use crate::{accept, io::descriptors};
 use http1::now_ms;
 
 /// One worker's part in it.
@@ -217,9 +217,7 @@ async fn listen(worker: Rc<Worker>, balancer: Rc<Balancer>, inbox: AsyncFd<Chann
             // The supervisor has gone, and all other workers.
             Ok(None) => return,
             Err(error) => {
-                log::error(format_args!(
-                    "cannot take a connection from another worker: {error}"
-                ));
+                logging::error!("cannot take a connection from another worker: {error}");
                 tokio::time::sleep(AGAIN).await;
             }
         }

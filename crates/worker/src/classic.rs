@@ -132,7 +132,7 @@ fn answer(route: Route, head: &RequestHead, target: &[u8]) -> HttpResponse {
         Route::Malformed => plain(400, "Bad Request\n"),
         Route::Failed(error) => {
             let target = String::from_utf8_lossy(target);
-            crate::log::error(format_args!("cannot look up {target}: {error}"));
+            logging::error!("cannot look up {target}: {error}");
             plain(500, "Internal Server Error\n")
         }
     }

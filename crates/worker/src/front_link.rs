@@ -28,10 +28,10 @@ use tokio::task::{spawn_local, yield_now};
 use self::claimers::{Claimer, Claimers};
 use self::request::Received;
 use crate::host::ProcessHost;
+use crate::io::descriptors;
 use crate::request::{RequestFuture, refused};
 use crate::response::HttpResponse;
 use crate::worker::Worker;
-use crate::{io::descriptors, log};
 
 /// After so long without a look at the descriptors they are looked at before the next request is claimed: what becomes
 /// ready goes first. Where all requests wait for something of the front's only, seldom is enough.
@@ -291,9 +291,9 @@ impl FrontLink {
     /// Without its files a request is given back, unanswered.
     fn keep(&self, (number, files): relay::Received) {
         let files = files.unwrap_or_else(|error| {
-            log::error(format_args!(
+            logging::error!(
                 "cannot take a request's files from the front: {error}; it is given back"
-            ));
+            );
             Vec::new()
         });
         self.all.claimers.give_files(self, number, files);

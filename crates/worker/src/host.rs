@@ -7,12 +7,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use logging::Severity;
 use php::{Cancel, Level, Request};
 use shm::{Counter, Writer};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 
-use crate::{io::waiter, log};
+use crate::io::waiter;
 use http1::now_ms;
 
 /// The host of this process; one per worker or `hearth run`, for the life of the process.
@@ -164,16 +165,16 @@ impl php::Host for ProcessHost {
             eprintln!("{message}");
             return;
         }
-        let name = match level {
-            Level::Debug => "DEBUG",
-            Level::Notice => "INFO",
-            Level::Warning => "WARN",
-            Level::Error => "ERROR",
+        let severity = match level {
+            Level::Debug => Severity::Debug,
+            Level::Notice => Severity::Info,
+            Level::Warning => Severity::Warn,
+            Level::Error => Severity::Error,
         };
         if message.starts_with("Uncaught ") {
             self.count(Counter::Exceptions);
         }
-        log::line(name, request, message);
+        logging::write(severity, request, message);
     }
 
     fn report(&self, text: &str) {

@@ -10,7 +10,6 @@ mod front_link;
 mod host;
 mod io;
 mod lifecycle;
-mod log;
 mod pools;
 mod quarantine;
 mod queue;
@@ -43,6 +42,7 @@ static FORKING: hook::Forking = hook::Forking {
 };
 
 fn main() -> ExitCode {
+    logging::set_process("worker");
     hook::when_forked(&FORKING);
     let mut args = std::env::args_os();
     let is_php = args

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use http1::{BodyError, Spool};
 use php::{BodySource, Request};
 
-use crate::log;
 use crate::upload::Upload;
 
 /// Bodies up to here are there before PHP begins, in memory.
@@ -36,9 +35,9 @@ async fn collect(first: &[u8], mut rest: Box<dyn BodySource>) -> Result<Spool, B
 }
 
 fn not_stored(error: std::io::Error) -> BodyError {
-    log::error(format_args!(
+    logging::error!(
         "cannot keep a request's body in a temporary file ({}): {error}",
         std::env::temp_dir().display()
-    ));
+    );
     BodyError::Storage
 }

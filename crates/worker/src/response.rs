@@ -3,6 +3,7 @@
 //! How a message is framed is the connection's to say, so what PHP says of that is taken out here.
 
 use http1::{Fields, ResponseHead, StaticHeader};
+use logging::Severity;
 use php::{Body, Request, Response};
 
 use crate::response_body::{ResponseBody, StreamBody};
@@ -88,8 +89,8 @@ pub(crate) fn send_file(request: &Request, path: &str, mut said: ResponseHead) -
     let file = match site::StaticFile::open(path.as_ref()) {
         Ok(file) => file,
         Err(error) => {
-            crate::log::line(
-                "ERROR",
+            logging::write(
+                Severity::Error,
                 request.id(),
                 format_args!("Response::file({path}): {error}"),
             );

@@ -64,7 +64,7 @@ impl BodySource for Upload {
             Ok(piece) if piece.is_empty() => None,
             Ok(piece) => Some(Ok(piece.into())),
             Err(error) => {
-                crate::log::error(format_args!("cannot read a request's body: {error}"));
+                logging::error!("cannot read a request's body: {error}");
                 Some(Err(BodyError::Storage))
             }
         })

@@ -112,9 +112,9 @@ fn judge(deadline: u64, interrupted: Option<u64>, grace: u64) -> Option<u64> {
 }
 
 fn end_process(grace: u64) {
-    crate::log::error(format_args!(
+    logging::error!(
         "a request computes on {grace} ms after it was told to stop (request.grace): ending this worker with everything in it"
-    ));
+    );
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
 }
 

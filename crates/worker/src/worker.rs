@@ -29,7 +29,7 @@ use crate::quarantine::Quarantine;
 use crate::queue::Queue;
 use crate::semaphore::LocalSemaphore;
 use crate::{
-    accept, front_link, front_link::attach, io::descriptors, lifecycle::probe, log, pools, tick,
+    accept, front_link, front_link::attach, io::descriptors, lifecycle::probe, pools, tick,
     watchdog,
 };
 use http1::now_ms;
@@ -127,7 +127,7 @@ impl Worker {
     pub(crate) fn tell(&self, refused: &Rejection<'_>, client: &Client) {
         let address = client.address.map(|ip| SocketAddr::new(ip, client.port));
         if let Some(line) = self.rejections.line(refused, address) {
-            log::info(line);
+            logging::info!("{line}");
         }
     }
 
@@ -264,8 +264,8 @@ fn is_live(request: &Weak<Request>) -> bool {
 
 /// What a forked process runs.
 pub(crate) fn main(start: Start) -> ExitCode {
-    log::set_slot(start.slot);
-    log::set_level(start.boot.settings.log_level);
+    logging::set_slot(start.slot);
+    logging::set_level(start.boot.settings.log_level);
     if start.cold {
         if let Err(error) = php::run_entry(&start.boot.settings.app) {
             return failed(&start.channel, error.message().to_owned());
@@ -279,7 +279,7 @@ pub(crate) fn main(start: Start) -> ExitCode {
         // Not through exit(): PHP's and other libraries' handlers belong to the zygote.
         Ok(()) => hook::exit_now(0),
         Err(error) => {
-            log::alert(error);
+            logging::alert!("{error}");
             hook::exit_now(1)
         }
     }
@@ -380,9 +380,9 @@ async fn end_loop() {
         return;
     };
     if tokio::time::timeout(LAST_LINES, task).await.is_err() {
-        log::warn(format_args!(
+        logging::warning!(
             "the worker script did not end within {LAST_LINES:?} of frankenphp_handle_request() returning false"
-        ));
+        );
     }
 }
 

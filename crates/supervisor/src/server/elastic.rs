@@ -10,7 +10,6 @@ use shm::Counter;
 
 use super::Server;
 use crate::event::Timer;
-use crate::log;
 use crate::memory::{Memory, proportional};
 use crate::status::ElasticStatus;
 use crate::worker::{State, WorkerId};
@@ -57,7 +56,7 @@ impl Elastic {
     fn say(&mut self, why: &str) {
         if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {
             self.said = Some(Instant::now());
-            log::warning!("requests wait, and there can be no more workers: {why}");
+            logging::warning!("requests wait, and there can be no more workers: {why}");
         }
     }
 }
@@ -95,7 +94,7 @@ impl Server {
             elastic.added += 1;
         }
         self.make_room_for_slots();
-        log::debug!(
+        logging::debug!(
             "another worker slot={slot} generation={number} workers={}",
             self.slots.len()
         );
@@ -200,7 +199,7 @@ impl Server {
         if let Some(generation) = self.generations.get_mut(&number) {
             generation.slots[slot as usize].worker = None;
         }
-        log::debug!(
+        logging::debug!(
             "a worker with nothing to do leaves slot={slot} generation={number} workers={}",
             self.slots.len()
         );

@@ -12,7 +12,6 @@ use crate::balancing::Balancing;
 use crate::event::Timer;
 use crate::front::Front;
 use crate::link::Received;
-use crate::log;
 use crate::signal::describe;
 use crate::status::FrontStatus;
 use crate::worker::{State, WorkerId, resident};
@@ -31,7 +30,7 @@ impl Server {
         let wanted = settings.dispatch(concurrency);
         if let Some(decided) = self.dispatch {
             if decided != wanted {
-                log::warning!(
+                logging::warning!(
                     "dispatch stays {decided}: with the new settings and app it would be {wanted}, which takes a restart generation={number}"
                 );
             }
@@ -46,7 +45,9 @@ impl Server {
         } else if self.slots.len() > 1 {
             match Balancing::new(self.slots.len() as u32) {
                 Ok(balancing) => self.balancing = Some(balancing),
-                Err(e) => log::warning!("connections are left where the kernel deals them: {e}"),
+                Err(e) => {
+                    logging::warning!("connections are left where the kernel deals them: {e}")
+                }
             }
         }
     }
@@ -65,12 +66,12 @@ impl Server {
         });
         match started {
             Ok(front) => {
-                log::debug!("started the front pid={}", front.pid);
+                logging::debug!("started the front pid={}", front.pid);
                 self.front = Some(front);
                 self.hand_over_all();
             }
             Err(e) => {
-                log::error!("cannot start the front: {e}");
+                logging::error!("cannot start the front: {e}");
                 self.front_later(Duration::ZERO);
             }
         }
@@ -90,17 +91,17 @@ impl Server {
             Received::Message(FromFront::Ready, _) => front.is_ready = true,
             Received::Message(FromFront::Short { workers }, _) => self.grow(workers),
             Received::Message(FromFront::Failed { message }, _) => {
-                log::error!("the front cannot start: {message} pid={pid}")
+                logging::error!("the front cannot start: {message} pid={pid}")
             }
             Received::Message(FromFront::Trouble { message }, _) => {
-                log::warning!("front: {message} pid={pid}")
+                logging::warning!("front: {message} pid={pid}")
             }
             Received::Message(FromFront::Notice { message }, _) => {
-                log::info!("front: {message} pid={pid}")
+                logging::info!("front: {message} pid={pid}")
             }
             Received::Closed(mistake) => {
                 if let Some(mistake) = mistake {
-                    log::alert!("the front said something we do not understand: {mistake}");
+                    logging::alert!("the front said something we do not understand: {mistake}");
                 }
                 self.events.later(KILL_GRACE, Timer::KillFront(pid));
             }
@@ -117,12 +118,12 @@ impl Server {
         self.retired.add(&counters);
         if self.stopping() {
             if !front.is_leaving || status != 0 {
-                log::error!("the front {} pid={pid}", describe(status));
+                logging::error!("the front {} pid={pid}", describe(status));
             }
             self.close_front_channels();
             self.finish_if_empty();
         } else {
-            log::error!(
+            logging::error!(
                 "the front {} pid={pid}; another takes its place",
                 describe(status)
             );
@@ -134,7 +135,7 @@ impl Server {
 
     pub(super) fn kill_front(&self, pid: u32) {
         if let Some(front) = self.front.as_ref().filter(|front| front.pid == pid) {
-            log::warning!("killing a front that does not leave pid={pid}");
+            logging::warning!("killing a front that does not leave pid={pid}");
             front.kill();
         }
     }
@@ -188,7 +189,7 @@ impl Server {
         };
         match front_channel.try_clone() {
             Ok(front_channel) => front.give(id, front_channel),
-            Err(e) => log::error!(
+            Err(e) => logging::error!(
                 "cannot give a worker to the front: {e} slot={}",
                 worker.slot
             ),

@@ -15,7 +15,7 @@ use crate::link::{Link, Received};
 use crate::program::Program;
 use crate::signal::describe;
 use crate::worker::{State, WorkerId};
-use crate::{boot, log, systemd};
+use crate::{boot, systemd};
 
 /// How long a zygote may take to leave once it was told to.
 const ZYGOTE_LEAVES: Duration = Duration::from_secs(2);
@@ -45,7 +45,7 @@ impl Server {
             self.events
                 .later(settings.boot_timeout, Timer::BootDeadline(number));
         }
-        log::info!(
+        logging::info!(
             "booting app={} generation={number} zygote={}",
             settings.app.display(),
             child.id()
@@ -86,12 +86,12 @@ impl Server {
             Err(why) => return self.abort_generation(number, why),
         };
         if let Some(reason) = &booted.cold {
-            log::warning!(
+            logging::warning!(
                 "the app is booted in each worker, not shared: {reason} generation={number}"
             );
         }
         let took = generation.began.elapsed().as_millis();
-        log::info!(
+        logging::info!(
             "booted generation={number} php={} handler={} concurrency={} ms={took}",
             booted.php,
             match booted.handler.as_str() {
@@ -105,7 +105,7 @@ impl Server {
             generation.settings.concurrency,
             booted.described(),
         ) {
-            log::info!(
+            logging::info!(
                 "each worker handles one request at a time, because the app is {what}; workers.concurrency says otherwise"
             );
         }
@@ -136,7 +136,7 @@ impl Server {
         self.next = None;
         self.tell_front();
         self.hand_over_all();
-        log::info!(
+        logging::info!(
             "serving generation={number} workers={} ms={took}",
             self.slots.len()
         );
@@ -185,7 +185,7 @@ impl Server {
             self.stop_front(Duration::ZERO);
             return self.reap_generations();
         }
-        log::error!("generation {number} failed and changes nothing: {why}");
+        logging::error!("generation {number} failed and changes nothing: {why}");
         systemd::tell("READY=1");
         for done in self.waiting.drain(..) {
             let _ = done.send(Err(why.to_string()));
@@ -254,7 +254,7 @@ impl Server {
         match raised {
             Ok(()) => self.waiting = done,
             Err(why) => {
-                log::error!("reload failed and changes nothing: {why}");
+                logging::error!("reload failed and changes nothing: {why}");
                 systemd::tell("READY=1");
                 for done in done {
                     let _ = done.send(Err(why.clone()));
@@ -278,9 +278,9 @@ impl Server {
             ("app", new.app != old.app),
         ];
         for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
-            log::warning!("{key} has changed; that takes a restart");
+            logging::warning!("{key} has changed; that takes a restart");
         }
-        log::set_level(new.log_level);
+        logging::set_level(new.log_level);
         Ok(Settings {
             listen: old.listen.clone(),
             workers: old.workers,
@@ -298,7 +298,7 @@ impl Server {
     /// Its end of the channel is closed. Unless it was told to leave, it is ending, or it has lost its mind.
     pub(super) fn zygote_closed(&mut self, number: u32, mistake: Option<String>) {
         if let Some(mistake) = mistake {
-            log::alert!(
+            logging::alert!(
                 "generation {number}: the zygote said something we do not understand: {mistake}"
             );
         }
@@ -311,7 +311,7 @@ impl Server {
             .get(&number)
             .and_then(|generation| generation.zygote.as_ref())
         {
-            log::warning!(
+            logging::warning!(
                 "killing a zygote that does not leave generation={number} pid={}",
                 zygote.pid
             );
@@ -344,7 +344,7 @@ impl Server {
         if self.next == Some(number) {
             self.abort_generation(number, ended);
         } else if self.current == Some(number) && !told && !self.stopping() {
-            log::error!(
+            logging::error!(
                 "{ended}; its workers go on, and the app is booted again generation={number}"
             );
             self.reboot_later(life);
@@ -365,7 +365,7 @@ impl Server {
             return;
         }
         if let Err(e) = self.start_generation(Arc::clone(&self.settings)) {
-            log::error!("cannot boot the app again: {e}");
+            logging::error!("cannot boot the app again: {e}");
             self.reboot_later(Duration::ZERO);
         }
     }

@@ -11,7 +11,6 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::{Server, SharedBudgets, SharedQuarantine};
 use crate::error::Error;
 use crate::event::{Event, Events};
-use crate::log;
 use crate::signal::Signals;
 use crate::sockets::Sockets;
 use crate::{admin, boot, control, systemd};
@@ -28,7 +27,8 @@ pub fn run(
     reload_settings: ReloadSettings,
     build: &'static str,
 ) -> Result<(), Error> {
-    log::set_level(settings.log_level);
+    logging::set_process("supervisor");
+    logging::set_level(settings.log_level);
     if !boot::app_exists(&settings) {
         return Err(Error::NoApp(settings.app));
     }
@@ -48,7 +48,7 @@ fn check_user(settings: &Settings) -> Result<(), Error> {
     if systemd::is_parent() {
         return Err(Error::Root);
     }
-    log::warning!(
+    logging::warning!(
         "php runs as root, and what breaks into the app is root too; start hearth as another user, or allow this with --allow-root"
     );
     Ok(())
@@ -77,7 +77,7 @@ async fn serve(
         true => watch(&settings.app, &events),
         false => None,
     };
-    log::debug!("control socket path={}", control.path.display());
+    logging::debug!("control socket path={}", control.path.display());
     let shared = (SharedBudgets::new()?, SharedQuarantine::new()?);
     let mut server = Server::new(
         settings,
@@ -118,7 +118,7 @@ fn watch(app: &Path, events: &Events) -> Option<notify::RecommendedWatcher> {
     let watcher = crate::watch::start(app, events.clone());
     watcher
         .inspect_err(|e| {
-            log::error!("cannot watch for changes: {e}; for \"too many watches\" raise fs.inotify.max_user_watches");
+            logging::error!("cannot watch for changes: {e}; for \"too many watches\" raise fs.inotify.max_user_watches");
         })
         .ok()
 }
@@ -167,7 +167,7 @@ fn raise_descriptor_limit() {
         maximum: limit.maximum,
     };
     if let Err(e) = rustix::process::setrlimit(Resource::Nofile, raised) {
-        log::warning!("cannot raise the limit of open files: {e}");
+        logging::warning!("cannot raise the limit of open files: {e}");
     }
 }
 

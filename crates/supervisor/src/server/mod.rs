@@ -29,7 +29,6 @@ use crate::event::{Command, Event, Events, ReplyTo, Timer};
 use crate::front::Front;
 use crate::generation::Generation;
 use crate::link::Received;
-use crate::log;
 use crate::pool::Pools;
 use crate::server::main_loop::ReloadSettings;
 use crate::signal::Signal;
@@ -362,7 +361,7 @@ impl Server {
 
     fn end(&mut self, result: Result<(), Error>) {
         if self.ended.is_none() {
-            log::debug!("ending");
+            logging::debug!("ending");
             self.ended = Some(result);
         }
     }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::{Phase, Server};
 use crate::event::{ReplyTo, Timer};
-use crate::log;
 use crate::systemd;
 use crate::worker::{WorkerId, list};
 
@@ -34,7 +33,7 @@ impl Server {
             .values()
             .map(|worker| worker.board.snapshot().in_flight())
             .sum();
-        log::info!(
+        logging::info!(
             "stopping in_flight={in_flight} deadline={}s",
             deadline.as_secs_f64()
         );
@@ -84,7 +83,7 @@ impl Server {
         let requests = worker.board.in_flight();
         if !requests.is_empty() {
             let (pid, requests) = (worker.pid.unwrap_or_default(), list(&requests));
-            log::warning!(
+            logging::warning!(
                 "requests are cut off: time to finish is over pid={pid} requests=[{requests}]"
             );
         }
@@ -96,7 +95,7 @@ impl Server {
     }
 
     fn kill_all(&mut self) {
-        log::warning!("not waiting any longer workers={}", self.workers.len());
+        logging::warning!("not waiting any longer workers={}", self.workers.len());
         for worker in self.workers.values() {
             worker.kill();
         }
@@ -122,7 +121,7 @@ impl Server {
         if let Some(failure) = self.failure.take() {
             return self.end(Err(failure));
         }
-        log::info!("stopped");
+        logging::info!("stopped");
         for done in self.stopped.drain(..) {
             let _ = done.send(Ok("stopped".into()));
         }

@@ -10,7 +10,6 @@ use super::Server;
 use super::stopping::KILL_GRACE;
 use crate::event::{Event, Timer};
 use crate::link::{Link, Received};
-use crate::log;
 use crate::signal::{deadly, describe};
 use crate::worker::{State, Worker, WorkerId, list};
 
@@ -49,7 +48,7 @@ impl Server {
                 self.workers.insert(id, worker);
             }
             Err(e) => {
-                log::error!("cannot prepare a worker slot={slot} generation={number}: {e}");
+                logging::error!("cannot prepare a worker slot={slot} generation={number}: {e}");
                 self.events.later(
                     AGAIN,
                     Timer::Fork {
@@ -121,13 +120,13 @@ impl Server {
             return;
         };
         if worker.slot != slot {
-            log::alert!(
+            logging::alert!(
                 "a worker was forked for slot {slot}, asked for was {}",
                 worker.slot
             );
         }
         worker.forked(id, pid, handle, &self.events);
-        log::debug!(
+        logging::debug!(
             "forked worker pid={pid} slot={} generation={number}",
             worker.slot
         );
@@ -147,7 +146,7 @@ impl Server {
         if self.next == Some(number) {
             return self.abort_generation(number, BootFailure::Failed(why));
         }
-        log::error!("{why} generation={number}");
+        logging::error!("{why} generation={number}");
         self.events.later(
             AGAIN,
             Timer::Fork {
@@ -168,7 +167,7 @@ impl Server {
         let (number, slot, took) = (worker.generation, worker.slot, worker.since.elapsed());
         let pid = worker.pid.unwrap_or_default();
         worker.ready();
-        log::debug!(
+        logging::debug!(
             "ready worker pid={pid} slot={slot} generation={number} ms={:.1}",
             took.as_secs_f64() * 1e3
         );
@@ -193,10 +192,12 @@ impl Server {
             worker.pid.unwrap_or_default(),
         );
         if broken {
-            log::warning!("worker is replaced: {reason} pid={pid} slot={slot} generation={number}");
+            logging::warning!(
+                "worker is replaced: {reason} pid={pid} slot={slot} generation={number}"
+            );
             return self.replace(id);
         }
-        log::info!("worker is replaced: {reason} pid={pid} slot={slot} generation={number}");
+        logging::info!("worker is replaced: {reason} pid={pid} slot={slot} generation={number}");
         self.recycled += 1;
         let place = self
             .generations
@@ -236,7 +237,7 @@ impl Server {
         }
         worker.state = State::Leaving;
         let pid = worker.pid.unwrap_or_default();
-        log::warning!(
+        logging::warning!(
             "worker leaves: {reason} pid={pid} slot={} generation={}",
             worker.slot,
             worker.generation
@@ -255,7 +256,7 @@ impl Server {
             self.abort_generation(worker.generation, BootFailure::Failed(message));
         } else {
             let pid = worker.pid.unwrap_or_default();
-            log::error!(
+            logging::error!(
                 "worker cannot boot the app: {message} pid={pid} slot={}",
                 worker.slot
             );
@@ -265,7 +266,7 @@ impl Server {
     /// It closed its channel, so it is ending; nobody can reach it any more if it is not.
     pub(super) fn worker_closed(&mut self, id: WorkerId, mistake: Option<String>) {
         if let Some(mistake) = mistake {
-            log::alert!("a worker said something we do not understand: {mistake}");
+            logging::alert!("a worker said something we do not understand: {mistake}");
         }
         self.events.later(KILL_GRACE, Timer::Kill(id));
     }
@@ -275,7 +276,7 @@ impl Server {
             return;
         };
         let requests = worker.board.in_flight();
-        log::warning!(
+        logging::warning!(
             "killing a worker that has not left in time pid={} slot={} requests=[{}]",
             worker.pid.unwrap_or_default(),
             worker.slot,
@@ -330,7 +331,7 @@ impl Server {
         };
         let quarantine = &self.quarantine.table;
         if quarantine.blame(request.suspect, signal.is_sent()) {
-            log::error!(
+            logging::error!(
                 "request is refused for 60 s: it has killed two workers method={} route={} hash={:016x} signal={}",
                 request.method,
                 request.route(),
@@ -361,7 +362,7 @@ impl Server {
         match place.backoff.after(life, has_served) {
             Duration::ZERO => self.fork_if_empty(number, slot),
             pause => {
-                log::error!(
+                logging::error!(
                     "workers keep dying before they serve anything; the next starts in {} ms slot={slot}",
                     pause.as_millis()
                 );
@@ -409,10 +410,10 @@ fn report(worker: &Worker, status: Option<i32>, ended: &str) {
     });
     let clean = status == Some(0) || (worker.state == State::Leaving && status.is_none());
     if worker.state == State::Leaving && clean && requests.is_empty() {
-        log::debug!("worker has left pid={pid} slot={slot} generation={number}");
+        logging::debug!("worker has left pid={pid} slot={slot} generation={number}");
     } else {
         let requests = list(&requests);
-        log::error!(
+        logging::error!(
             "worker {ended} pid={pid} slot={slot} generation={number}{computing} requests=[{requests}]"
         );
     }

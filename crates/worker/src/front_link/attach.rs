@@ -10,8 +10,8 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_local;
 
 use crate::front_link::Links;
+use crate::io::descriptors;
 use crate::worker::{Worker, receive};
-use crate::{io::descriptors, log};
 
 /// Serve what comes through the front channel until it is closed.
 pub(crate) fn open(worker: &Rc<Worker>, front_channel: Channel) -> std::io::Result<()> {
@@ -29,9 +29,7 @@ async fn listen(worker: Rc<Worker>, front_channel: AsyncFd<Channel>) {
             }
             Ok(None) => break,
             Err(error) => {
-                log::alert(format_args!(
-                    "the front said something we do not understand: {error}"
-                ));
+                logging::alert!("the front said something we do not understand: {error}");
                 break;
             }
         }
@@ -44,7 +42,7 @@ fn serve(worker: &Worker, links: &Rc<Links>, consumer: u16, fds: Vec<OwnedFd>) {
     if let Err(error) = links.add(consumer, fds) {
         // Out of memory or of descriptors: one that could not be asked anything would only be in the way.
         let reason = format!("it cannot serve the front: {error}");
-        log::error(&reason);
+        logging::error!("{reason}");
         worker.host.leave(&reason);
     }
 }

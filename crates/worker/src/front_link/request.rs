@@ -14,7 +14,6 @@ use relay::frame::{Payload, RequestFrame, StreamFrame};
 use super::FrontLink;
 use super::claimers::Claimer;
 use crate::connection::tcp_client;
-use crate::log;
 use crate::upload::Upload;
 
 /// What a request consists of.
@@ -40,7 +39,7 @@ impl FrontLink {
 
     async fn parse(&self, claimer: &Claimer, key: RequestKey, bytes: &[u8]) -> Option<Received> {
         let Some(asked) = RequestFrame::parse(bytes) else {
-            log::alert("the front asked for something we do not understand");
+            logging::alert!("the front asked for something we do not understand");
             return None;
         };
         let in_files = [asked.head, asked.body].map(|part| matches!(part, Payload::File(_)));
@@ -62,7 +61,7 @@ impl FrontLink {
             }
         };
         let Ok(Some((mut head, _))) = parsed else {
-            log::alert("the front sent a head that is none");
+            logging::alert!("the front sent a head that is none");
             return None;
         };
         if asked.is_http10 {

@@ -9,8 +9,8 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep_until};
 
+use crate::pools;
 use crate::worker::{Worker, receive};
-use crate::{log, pools};
 
 /// A deadline later than any.
 const NO_END: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -145,10 +145,10 @@ pub(crate) async fn finish(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) {
     if drained(worker, channel).await {
         return;
     }
-    log::warn(format_args!(
+    logging::warning!(
         "time to finish is over: leaving with {} connections open",
         worker.connections.count()
-    ));
+    );
     // What is cut off must not look complete, which only the connection itself can see to.
     worker.connections.cut_off();
     let closed = until(worker, |worker| worker.connections.is_empty());

@@ -19,8 +19,8 @@ pub(crate) type WorkerId = u64;
 /// How long a parent may take to say how a worker ended.
 const EXIT_STATUS_GRACE: Duration = Duration::from_millis(100);
 
-/// What a worker does, as `hearth status`, the log and the metrics name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What a worker does, as `hearth status`, the log and the metrics name it. It goes through them in this order, and may leave out some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Asked for; there may be no process yet.
@@ -61,7 +61,7 @@ impl Display for State {
 pub(crate) struct Worker {
     pub(crate) generation: u32,
     pub(crate) slot: u32,
-    pub(crate) state: State,
+    state: State,
     pub(crate) pid: Option<u32>,
     pub(crate) since: Instant,
     /// Requests that it had begun when it was ready: its own, if there is a `boot.probe`.
@@ -119,9 +119,7 @@ impl Worker {
         events: &Events,
     ) {
         self.pid = Some(pid);
-        if self.state == State::Forking {
-            self.state = State::Starting;
-        }
+        self.advance(State::Starting);
         // Without one the system has none, or this process is out of descriptors; its parent still says how it ended.
         let Some(handle) = handle else { return };
         let Ok(watched) = handle.try_clone().and_then(watch) else {
@@ -138,7 +136,7 @@ impl Worker {
     }
 
     pub(crate) fn drain(&mut self, linger: bool, deadline: Duration) {
-        self.state = State::Leaving;
+        self.advance(State::Leaving);
         self.link.send(
             ToWorker::Drain(Drain {
                 linger,
@@ -152,11 +150,21 @@ impl Worker {
         self.link.send(ToWorker::Pools, Vec::new());
     }
 
-    /// It is ready to serve.
-    pub(crate) fn ready(&mut self) {
-        self.state = State::Ready;
-        self.since = Instant::now();
-        self.probes = Some(self.begun());
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    /// Every change of its state; there is no way back. False: it is as far already.
+    pub(crate) fn advance(&mut self, next: State) -> bool {
+        let advances = next > self.state;
+        if advances {
+            self.state = next;
+        }
+        if advances && next == State::Ready {
+            self.since = Instant::now();
+            self.probes = Some(self.begun());
+        }
+        advances
     }
 
     fn begun(&self) -> u64 {

@@ -71,7 +71,8 @@ impl Server {
             return;
         }
         let coming = self.workers.values().filter(|worker| {
-            worker.generation == number && matches!(worker.state, State::Forking | State::Starting)
+            worker.generation == number
+                && matches!(worker.state(), State::Forking | State::Starting)
         });
         let coming = coming.count() as u32;
         for _ in coming..wanted {
@@ -146,7 +147,7 @@ impl Server {
         let ready = self
             .workers
             .values()
-            .filter(|worker| worker.state == State::Ready);
+            .filter(|worker| worker.state() == State::Ready);
         let oldest = ready.min_by_key(|worker| worker.since)?;
         let cost = proportional(oldest.pid?)?;
         self.elastic.as_mut()?.cost = Some((cost, Instant::now()));
@@ -175,7 +176,7 @@ impl Server {
         let timeout = self.settings.idle_timeout;
         let mut idle: Vec<(Duration, WorkerId, u32)> = Vec::new();
         for (id, worker) in &mut self.workers {
-            let is_one = worker.generation == number && worker.state == State::Ready;
+            let is_one = worker.generation == number && worker.state() == State::Ready;
             let counters = worker.board.snapshot();
             let begun = counters.get(Counter::Requests);
             let time = worker.idle_for(begun, counters.in_flight());

@@ -182,7 +182,7 @@ impl Server {
         let (Some(front), Some(worker)) = (&self.front, self.workers.get(&id)) else {
             return;
         };
-        let serves = matches!(worker.state, State::Ready | State::Recycling)
+        let serves = matches!(worker.state(), State::Ready | State::Recycling)
             && self.current == Some(worker.generation);
         let Some(front_channel) = worker.front_channel.as_ref().filter(|_| serves) else {
             return;

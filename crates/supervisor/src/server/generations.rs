@@ -162,7 +162,7 @@ impl Server {
         let old: Vec<WorkerId> = self
             .workers
             .iter()
-            .filter(|(_, worker)| worker.generation != current && worker.state != State::Leaving)
+            .filter(|(_, worker)| worker.generation != current && worker.state() != State::Leaving)
             .map(|(id, _)| *id)
             .collect();
         for id in old {
@@ -204,7 +204,7 @@ impl Server {
             .values_mut()
             .filter(|worker| worker.generation == number)
         {
-            worker.state = State::Leaving;
+            worker.advance(State::Leaving);
             worker.kill();
         }
         if let Some(generation) = self.generations.get_mut(&number) {

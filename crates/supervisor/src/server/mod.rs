@@ -331,7 +331,7 @@ impl Server {
             pid: worker.pid,
             slot: worker.slot,
             generation: worker.generation,
-            state: worker.state,
+            state: worker.state(),
             uptime_seconds: worker.since.elapsed().as_secs_f64(),
             requests: snapshot.get(shm::Counter::Requests),
             in_flight: snapshot.in_flight(),
@@ -346,7 +346,7 @@ impl Server {
         self.workers.values().any(|worker| {
             worker.generation == number
                 && worker.slot == slot
-                && matches!(worker.state, State::Ready | State::Recycling)
+                && matches!(worker.state(), State::Ready | State::Recycling)
         })
     }
 

@@ -89,7 +89,7 @@ impl Server {
         }
         pools.round += 1;
         for (id, worker) in &self.workers {
-            if !matches!(worker.state, State::Ready | State::Recycling) {
+            if !matches!(worker.state(), State::Ready | State::Recycling) {
                 continue;
             }
             let known = pools.workers.entry(*id).or_insert_with(|| Known {

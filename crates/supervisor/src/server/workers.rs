@@ -161,12 +161,11 @@ impl Server {
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };
-        if worker.state == State::Leaving {
-            return;
-        }
         let (number, slot, took) = (worker.generation, worker.slot, worker.since.elapsed());
         let pid = worker.pid.unwrap_or_default();
-        worker.ready();
+        if !worker.advance(State::Ready) {
+            return;
+        }
         logging::debug!(
             "ready worker pid={pid} slot={slot} generation={number} ms={:.1}",
             took.as_secs_f64() * 1e3
@@ -181,11 +180,11 @@ impl Server {
         let Some(worker) = self
             .workers
             .get_mut(&id)
-            .filter(|worker| worker.state == State::Ready)
+            .filter(|worker| worker.state() == State::Ready)
         else {
             return;
         };
-        worker.state = State::Recycling;
+        worker.advance(State::Recycling);
         let (number, slot, pid) = (
             worker.generation,
             worker.slot,
@@ -213,7 +212,7 @@ impl Server {
     fn drain_recycled(&mut self, number: u32, slot: u32) {
         let deadline = self.settings.reload_timeout;
         let wants_recycle = |worker: &Worker| {
-            worker.state == State::Recycling && worker.generation == number && worker.slot == slot
+            worker.state() == State::Recycling && worker.generation == number && worker.slot == slot
         };
         let recycled: Vec<WorkerId> = self
             .workers
@@ -232,10 +231,9 @@ impl Server {
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };
-        if worker.state == State::Leaving {
+        if !worker.advance(State::Leaving) {
             return;
         }
-        worker.state = State::Leaving;
         let pid = worker.pid.unwrap_or_default();
         logging::warning!(
             "worker leaves: {reason} pid={pid} slot={} generation={}",
@@ -290,7 +288,7 @@ impl Server {
         let Some(worker) = self.workers.get(&id) else {
             return;
         };
-        let (number, state) = (worker.generation, worker.state);
+        let (number, state) = (worker.generation, worker.state());
         if let Some(pid) = worker.pid {
             self.budgets.table.reap(pid);
             if let Some(balancing) = &self.balancing {
@@ -408,8 +406,8 @@ fn report(worker: &Worker, status: Option<i32>, ended: &str) {
     let computing = computing.map_or(String::new(), |request| {
         format!(" computing={:016x}", request.id)
     });
-    let clean = status == Some(0) || (worker.state == State::Leaving && status.is_none());
-    if worker.state == State::Leaving && clean && requests.is_empty() {
+    let clean = status == Some(0) || (worker.state() == State::Leaving && status.is_none());
+    if worker.state() == State::Leaving && clean && requests.is_empty() {
         logging::debug!("worker has left pid={pid} slot={slot} generation={number}");
     } else {
         let requests = list(&requests);

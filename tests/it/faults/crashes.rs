@@ -105,3 +105,33 @@ fn workers_that_served_are_replaced_at_once_however_often() {
         stopped.log
     );
 }
+
+/// What a Fiber's first call leaves is freed when no call is left: the variable that its closure was bound to, a stream here,
+/// whose filter has something left that nothing takes.
+#[test]
+fn a_warning_about_what_the_first_call_of_a_fiber_leaves_ends_no_worker() {
+    let server = one_worker(
+        r"class Late extends php_user_filter { public $kept;
+            public function filter($in, $out, &$consumed, bool $closing): int {
+                if ($closing) { stream_bucket_append($out, $this->kept); return PSFS_PASS_ON; }
+                $this->kept = stream_bucket_make_writeable($in); return PSFS_FEED_ME; } }
+        class Leaves extends php_user_filter { public function filter($in, $out, &$consumed, bool $closing): int { return PSFS_PASS_ON; } }
+        return function ($request) {
+            if ($request->path === '/pid') { return (string) getmypid(); }
+            stream_filter_register('late', 'Late'); stream_filter_register('leaves', 'Leaves');
+            $stream = fopen('php://memory', 'w');
+            stream_filter_append($stream, 'late', STREAM_FILTER_WRITE); stream_filter_append($stream, 'leaves', STREAM_FILTER_WRITE);
+            fwrite($stream, 'x');
+            $function = function () use ($stream) {}; unset($stream);
+            $fiber = new Fiber($function); unset($function);
+            $fiber->start();
+            return 'alive';
+        };",
+    )
+    .start();
+    let pid = ok(&server.get("/pid"));
+    assert_eq!(ok(&server.get("/")), "alive");
+    server.expect_log("Unprocessed filter buckets");
+    assert_eq!(ok(&server.get("/pid")), pid);
+    server.stop();
+}

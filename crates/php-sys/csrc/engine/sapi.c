@@ -207,6 +207,7 @@ static bool begin_residence(void)
 	}
 	hearth_prelude_begin();
 	hearth_statements_watch();
+	hearth_fibers_name_bottom();
 	hearth_modules_before_boot();
 	return true;
 }
@@ -237,7 +238,7 @@ bool hearth_boot(const hearth_boot_args *args)
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_no_suspend_in_engine();
-					hearth_error_handler_watch();
+			hearth_error_handler_watch();
 			hearth_watch_install();
 			return true;
 		case HEARTH_CLASSIC:

@@ -126,6 +126,7 @@ void hearth_watch_interrupts(void);
 void hearth_no_suspend_in_engine(void);
 void hearth_no_suspend_in_sqlite(void);
 void hearth_no_suspend_in_fibers(void);
+void hearth_fibers_name_bottom(void);
 void hearth_no_suspend_in_generators(void);
 /* A section of C code in whose middle a task must not be left: see task/no_suspend.c. */
 typedef struct hearth_section hearth_section;

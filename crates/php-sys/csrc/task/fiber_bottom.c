@@ -1,0 +1,37 @@
+/*
+ * The frame below a Fiber's first call, which belongs to the engine, gets a name.
+ *
+ * php_error_docref() reads the name of the function that runs. What a Fiber's first call leaves, such as a variable that its closure
+ * was bound to, is freed when only the frame below is left: a warning from there ends the process. It ends that of `php` too, which
+ * runs nothing else.
+ */
+#include "task/task.h"
+
+static void name_bottom(INTERNAL_FUNCTION_PARAMETERS)
+{
+	EG(active_fiber)->stack_bottom->func->common.function_name = ZSTR_EMPTY_ALLOC();
+}
+
+static zend_internal_function namer = {.type = ZEND_INTERNAL_FUNCTION, .handler = name_bottom};
+
+/* The engine has one such function for all Fibers, and no other way to it than from inside a Fiber. */
+void hearth_fibers_name_bottom(void)
+{
+	zend_function *start = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, ZEND_STRL("start"));
+	zend_string *file = EG(filename_override);
+	zend_fiber *fiber;
+	zval object;
+
+	if (object_init_ex(&object, zend_ce_fiber) == FAILURE) {
+		return;
+	}
+	namer.function_name = ZSTR_EMPTY_ALLOC();
+	fiber = (zend_fiber *) Z_OBJ(object);
+	fiber->fci.size = sizeof fiber->fci;
+	fiber->fci_cache.function_handler = (zend_function *) &namer;
+	/* Xdebug asks which file a new Fiber begins in, and counts on an answer. */
+	EG(filename_override) = ZSTR_EMPTY_ALLOC();
+	zend_call_known_instance_method_with_0_params(start, Z_OBJ(object), NULL);
+	EG(filename_override) = file;
+	zval_ptr_dtor(&object);
+}

@@ -155,3 +155,13 @@ fn a_client_that_hangs_up_is_noticed_when_something_is_sent() {
     assert_eq!(ok(&server.get("/seen.php")), "status1 whole ");
     server.stop();
 }
+
+/// The engine forbids a switch from a script's end on, until the next one begins.
+#[test]
+fn each_script_of_a_worker_may_flush() {
+    let server = site(&[("index.php", "echo 'first'; flush(); echo ' second';")]).start();
+    for _ in 0..3 {
+        assert_eq!(ok(&server.get("/")), "first second");
+    }
+    server.stop();
+}

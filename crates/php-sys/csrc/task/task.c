@@ -314,7 +314,8 @@ hearth_step hearth_task_resume(hearth_task *task)
 		hearth_state_save(&outer->saved, shared ? NULL : outer->request);
 	}
 	task->outer = outer;
-	task->blocks = hearth_blocks_in_force();
+	/* What the engine forbids beside no task, as it does from the end of a script to the next one's beginning, is not in force there. */
+	task->blocks = outer ? hearth_blocks_in_force() : (hearth_blocks){0};
 	task->resumer = EG(current_fiber_context);
 	hearth_current = task;
 	if (task->request) {

@@ -43,6 +43,8 @@ void hearth_statement_made(const zend_execute_data *call, const zval *returned)
 	}
 	if (made.nTableSize == 0) {
 		zend_hash_init(&made, 64, NULL, NULL, 1);
+		/* Not as a list, where an element far from the others costs what lies between. */
+		zend_hash_real_init_mixed(&made);
 	}
 	ZVAL_DOUBLE(&at, hearth_monotonic());
 	zend_hash_index_update(&made, object->handle, &at);

@@ -249,11 +249,8 @@ bool hearth_in_use_elsewhere(const void *what)
 }
 
 /* Has a pool lent it to another task, or to none? */
-static bool is_refused_by_pool(zend_execute_data *call)
+static bool is_refused_by_pool(const zend_execute_data *call, const void *const *what, uint32_t count)
 {
-	const void *what[HEARTH_MOST_USED];
-	uint32_t count = collect(call, what);
-
 	for (uint32_t i = 0; i < count; i++) {
 		if (hearth_pool_calls_refuse(call, what[i])) {
 			return true;
@@ -316,14 +313,13 @@ static void call_with_arrays(zend_execute_data *call, zval *return_value, const 
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
-	uint32_t count;
+	uint32_t count = hearth_pool_calls || in_use ? collect(call, what) : 0;
 	uint64_t other;
 
-	if (hearth_pool_calls && is_refused_by_pool(call)) {
+	if (hearth_pool_calls && is_refused_by_pool(call, what, count)) {
 		return;
 	}
 	if (in_use) {
-		count = collect(call, what);
 		other = user_of(what, count, watch);
 		if (UNEXPECTED(other)) {
 			refuse(call, other);

@@ -309,8 +309,8 @@ namespace Hearth\Internal {
         /**
          * @param string $name of the pool
          * @param WaitQueue $waiters the tasks that get what comes back in order
-         * @param \Closure(\Hearth\Pool\Entry, bool, bool): void $returned gets what came back when its task ended and was not handed
-         *     on; whether it is in order; and whether a wait for an answer was ended early in that task
+         * @param \Closure(\Hearth\Pool\Entry, bool): void $returned gets what came back when its task ended and was not handed
+         *     on, and whether it is in order
          * @param bool $binds whether `current()` tells
          * @param bool $autoReturn whether loans come back when their task ends
          */
@@ -323,8 +323,8 @@ namespace Hearth\Internal {
         {
         }
 
-        /** Whether the current task has it. */
-        public function has(\Hearth\Pool\Entry $entry): bool
+        /** The entry of a connection that the current task has; null: it does not have it. */
+        public function find(object $connection): ?\Hearth\Pool\Entry
         {
         }
 
@@ -343,8 +343,11 @@ namespace Hearth\Internal {
         {
         }
 
-        /** Its loan is over. Tells whether it is in order: nothing to reset, no reason to close it. */
-        public function takeBack(\Hearth\Pool\Entry $entry): bool
+        /**
+         * Its loan is over. Tells whether it is in order: nothing to reset, no reason to close it; null: it was, and a task that waited
+         * has it.
+         */
+        public function takeBack(\Hearth\Pool\Entry $entry): ?bool
         {
         }
 

@@ -182,17 +182,22 @@ final class Leases
     /** @throws NotBorrowed */
     public function giveBack(object $connection): void
     {
-        $entry = $this->store->entries[\spl_object_id($connection)] ?? null;
-        if ($entry === null || $entry->connection !== $connection || !$this->leaseTable->has($entry)) {
-            if ($this->isReplaced($connection)) {
-                return;
-            }
-            ++$this->statistics->staleReturns;
-            throw new NotBorrowed($this->whyNotBorrowed($this->store->find($connection), EffectiveTask::id()));
-        }
-        if (--$entry->depth === 0) {
+        $entry = $this->leaseTable->find($connection);
+        if ($entry === null) {
+            $this->refuse($connection);
+        } elseif (--$entry->depth === 0) {
             $this->takeBack($entry);
         }
+    }
+
+    /** What this task gives back is not lent to it. */
+    private function refuse(object $connection): void
+    {
+        if ($this->isReplaced($connection)) {
+            return;
+        }
+        ++$this->statistics->staleReturns;
+        throw new NotBorrowed($this->whyNotBorrowed($this->store->find($connection), EffectiveTask::id()));
     }
 
     private function whyNotBorrowed(?Entry $entry, int $task): string
@@ -258,18 +263,21 @@ final class Leases
 
     private function takeBack(Entry $entry): void
     {
-        $this->returned($entry, $this->leaseTable->takeBack($entry));
+        $inOrder = $this->leaseTable->takeBack($entry);
+        if ($inOrder !== null) {
+            $this->returned($entry, $inOrder);
+        }
     }
 
     /**
-     * A connection came back, and was not handed on at once to who waits.
+     * A connection came back, and was not handed on at once to a task that waits.
      *
      * @param bool $inOrder whether it can be lent again as it is
      */
     private function returned(Entry $entry, bool $inOrder): void
     {
         if ($inOrder) {
-            $this->asks ? $this->release($entry) : $this->store->release($entry);
+            $this->asks ? $this->release($entry) : $this->store->addIdle($entry);
 
             return;
         }

@@ -76,6 +76,12 @@ final class Store
         if ($this->open && $this->waiters->serve($entry) !== 0) {
             return;
         }
+        $this->addIdle($entry);
+    }
+
+    /** No task waits for it, or the pool is paused. */
+    public function addIdle(Entry $entry): void
+    {
         $entry->state = State::Idle;
         $this->idle[] = $entry;
     }

@@ -35,9 +35,15 @@ final class LeaseTable
         return $this->binds && $this->process === processId() ? $this->of(EffectiveTask::id()) : null;
     }
 
-    public function has(Entry $entry): bool
+    public function find(object $connection): ?Entry
     {
-        return \in_array($entry, $this->leases[EffectiveTask::id()] ?? [], true);
+        foreach ($this->leases[EffectiveTask::id()] ?? [] as $entry) {
+            if ($entry->connection === $connection) {
+                return $entry;
+            }
+        }
+
+        return null;
     }
 
     public function of(int $task): ?Entry

@@ -75,6 +75,13 @@ zend_long hearth_pool_entry_owner(zend_object *entry)
 	return Z_LVAL_P(property(entry, at.owner));
 }
 
+bool hearth_pool_entry_is_of(zend_object *entry, const zend_object *connection)
+{
+	const zval *own = property(entry, at.connection);
+
+	return Z_TYPE_P(own) == IS_OBJECT && Z_OBJ_P(own) == connection;
+}
+
 bool hearth_pool_entry_is_interrupted(zend_object *entry)
 {
 	return UNEXPECTED(hearth_interruptions)

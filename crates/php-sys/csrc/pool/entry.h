@@ -11,6 +11,7 @@ void hearth_pool_entry_lend(zend_object *entry, zend_long owner, double now);
 /* It is back, and the pool's. Returns how long it was out, in seconds. */
 double hearth_pool_entry_return(zend_object *entry, double now);
 zend_long hearth_pool_entry_owner(zend_object *entry);
+bool hearth_pool_entry_is_of(zend_object *entry, const zend_object *connection);
 /* An answer may still come on it that its borrower did not wait for. */
 bool hearth_pool_entry_is_interrupted(zend_object *entry);
 /* A statement of its connection that is to be freed when nothing else uses that. */

@@ -1,6 +1,6 @@
 /*
  * The class Hearth\Internal\LeaseTable: which task has which connection of a pool. Every lease and every return is written here;
- * what comes back in good order while somebody waits is handed on at once. All else is decided in PHP: php/src/Pool/Loans.php.
+ * what comes back in good order while a task waits is handed on at once. All else is decided in PHP: php/src/Pool/Leases.php.
  *
  * A lease is noted at its task, so that one look finds it and the task's end gives it back. In `timeout()`, which runs its
  * function in a task of its own, that is the calling task.
@@ -98,7 +98,7 @@ static void begin_lease(lease_table *self, zend_object *entry, double since, dou
 	hearth_histogram_record(self->borrow_time, now - since);
 }
 
-/* True if it is in order: nobody must look at it before it is lent again. */
+/* True if it is in order: it may be lent again as it is. */
 static bool note_return(lease_table *self, zend_object *entry)
 {
 	double now = hearth_monotonic();
@@ -116,6 +116,13 @@ static bool hand_on(lease_table *self, zend_object *entry)
 
 	ZVAL_OBJ(&value, entry);
 	return self->hands_on && hearth_wait_queue_serve(self->waiters, &value, NULL) != NULL;
+}
+
+/* Its lease is over. True if a task that waited has it now. */
+static bool comes_back(lease_table *self, zend_object *entry, bool *in_order)
+{
+	*in_order = note_return(self, entry);
+	return *in_order && hand_on(self, entry);
 }
 
 static void call_returned(lease_table *self, zend_object *entry, bool in_order)
@@ -141,9 +148,9 @@ void hearth_lease_table_return_all(hearth_task *task)
 		GC_ADDREF(&self->std);
 		entry = end_loan(&task->leases);
 		if (self->auto_return && self->process == hearth_process_id()) {
-			bool in_order = note_return(self, entry);
+			bool in_order;
 
-			if (!in_order || !hand_on(self, entry)) {
+			if (!comes_back(self, entry, &in_order)) {
 				call_returned(self, entry, in_order);
 			}
 		}
@@ -221,15 +228,19 @@ ZEND_METHOD(Hearth_Internal_LeaseTable, current)
 	}
 }
 
-ZEND_METHOD(Hearth_Internal_LeaseTable, has)
+ZEND_METHOD(Hearth_Internal_LeaseTable, find)
 {
 	lease_table *self = lease_table_of(Z_OBJ_P(ZEND_THIS));
-	zend_object *entry;
+	zend_object *connection;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
-		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
+		Z_PARAM_OBJ(connection)
 	ZEND_PARSE_PARAMETERS_END();
-	RETURN_BOOL(*find(leases_of(self, borrower()), self, entry));
+	for (struct hearth_lease *lease = *leases_of(self, borrower()); lease; lease = lease->next) {
+		if (lease->lease_table == self && hearth_pool_entry_is_of(lease->entry, connection)) {
+			RETURN_OBJ_COPY(lease->entry);
+		}
+	}
 }
 
 ZEND_METHOD(Hearth_Internal_LeaseTable, of)
@@ -271,6 +282,7 @@ ZEND_METHOD(Hearth_Internal_LeaseTable, takeBack)
 	hearth_task *task;
 	struct hearth_lease **place;
 	zend_long owner;
+	bool in_order;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_OBJ_OF_CLASS(entry, hearth_pool_entry_ce)
@@ -283,7 +295,9 @@ ZEND_METHOD(Hearth_Internal_LeaseTable, takeBack)
 			OBJ_RELEASE(end_loan(place));
 		}
 	}
-	RETURN_BOOL(note_return(self, entry));
+	if (!comes_back(self, entry, &in_order)) {
+		RETURN_BOOL(in_order);
+	}
 }
 
 ZEND_METHOD(Hearth_Internal_LeaseTable, begin)
@@ -345,7 +359,10 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_of, 0, 1, Hearth\\Pool\\Entry, 1)
 	ZEND_ARG_TYPE_INFO(0, task, IS_LONG, 0)
 ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_entry_bool, 0, 1, _IS_BOOL, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_find, 0, 1, Hearth\\Pool\\Entry, 1)
+	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_take_back, 0, 1, _IS_BOOL, 1)
 	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
 ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_lend, 0, 2, IS_VOID, 0)
@@ -369,10 +386,10 @@ ZEND_END_ARG_INFO()
 static const zend_function_entry methods[] = {
 	ZEND_ME(Hearth_Internal_LeaseTable, __construct, arginfo_construct, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_LeaseTable, current, arginfo_current, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, has, arginfo_entry_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, find, arginfo_find, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_LeaseTable, of, arginfo_of, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_LeaseTable, lend, arginfo_lend, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, takeBack, arginfo_entry_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Internal_LeaseTable, takeBack, arginfo_take_back, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_LeaseTable, begin, arginfo_begin, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_LeaseTable, forget, arginfo_forget, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Internal_LeaseTable, handOn, arginfo_hand_on, ZEND_ACC_PUBLIC)

@@ -26,6 +26,7 @@ mod lifecycle;
 mod limits;
 mod locks;
 mod opcache;
+mod output_handlers;
 mod parity;
 mod pool_hangups;
 mod pool_load;

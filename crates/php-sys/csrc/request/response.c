@@ -206,21 +206,53 @@ static bool has_after_work(hearth_request_state *state)
 	return state->deferred != NULL || state->continues;
 }
 
+/* What was flushed may have gone through output callbacks that go on, such as a compressor: then the rest goes there too. */
+static bool send_piece(hearth_request_state *state, zend_string *piece)
+{
+	if (state->committed && php_output_get_level() > 0) {
+		php_output_write(ZSTR_VAL(piece), ZSTR_LEN(piece));
+		return !state->gone;
+	}
+	send_kept(state);
+	return ZSTR_LEN(piece) == 0 || hearth_on_write(state->request, (hearth_str){ZSTR_VAL(piece), ZSTR_LEN(piece)});
+}
+
+/*
+ * The handler has a response of its own. What stands in output buffers is not sent beside it, so their callbacks are told that it
+ * goes: a compressor, say, would set the fields of the response for what it has compressed.
+ */
+static void drop_buffers(hearth_request_state *state)
+{
+	php_output_handler **handlers = zend_stack_base(&OG(handlers));
+
+	for (int i = 0; i < php_output_get_level(); i++) {
+		if (handlers[i]->buffer.used) {
+			smart_str_appendl(&state->out, handlers[i]->buffer.data, handlers[i]->buffer.used);
+		}
+	}
+	php_output_discard_all();
+}
+
+/* Of a handler that has a response of its own. */
+static void lose_echoed(hearth_request_state *state)
+{
+	if (!state->committed && state->out.s) {
+		hearth_log(HEARTH_LOG_WARNING, "%zu bytes were echoed, but the handler returned a response of its own: "
+			"return null to send what is echoed. Lost: %.*s", ZSTR_LEN(state->out.s), SHOWN(ZSTR_LEN(state->out.s)), ZSTR_VAL(state->out.s));
+		smart_str_free(&state->out);
+	}
+}
+
 /* `owned`: a string whose reference the response takes; interned strings are never freed and need none. */
 static void respond_string(hearth_request_state *state, zend_string *body, zend_array *headers, int status)
 {
 	hearth_response response = { .status = status, .kind = HEARTH_BODY_FULL, .more = has_after_work(state) };
 
 	if (state->committed) {
-		send_kept(state);
-		hearth_on_write(state->request, (hearth_str){ZSTR_VAL(body), ZSTR_LEN(body)});
+		send_piece(state, body);
 		return;
 	}
-	if (state->out.s) {
-		hearth_log(HEARTH_LOG_WARNING, "%zu bytes were echoed, but the handler returned a response of its own: "
-			"return null to send what is echoed. Lost: %.*s", ZSTR_LEN(state->out.s), SHOWN(ZSTR_LEN(state->out.s)), ZSTR_VAL(state->out.s));
-		smart_str_free(&state->out);
-	}
+	lose_echoed(state);
 	response.body = (hearth_str){ZSTR_VAL(body), ZSTR_LEN(body)};
 	if (ZSTR_LEN(body) > 4096 && !ZSTR_IS_INTERNED(body)) {
 		response.retained = zend_string_copy(body);
@@ -262,7 +294,7 @@ static void stream_pieces(hearth_request_state *state, zval *pieces)
 
 		ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(pieces), piece) {
 			zend_string *text = zval_try_get_string(piece);
-			bool sent = text && hearth_on_write(state->request, (hearth_str){ZSTR_VAL(text), ZSTR_LEN(text)});
+			bool sent = text && send_piece(state, text);
 
 			if (text) { zend_string_release(text); }
 			if (!sent || EG(exception)) { break; }
@@ -280,7 +312,7 @@ static void stream_pieces(hearth_request_state *state, zval *pieces)
 	while (!EG(exception) && iterator->funcs->valid(iterator) == SUCCESS && !EG(exception)) {
 		zval *piece = iterator->funcs->get_current_data(iterator);
 		zend_string *text = piece && !EG(exception) ? zval_try_get_string(piece) : NULL;
-		bool sent = text && (ZSTR_LEN(text) == 0 || hearth_on_write(state->request, (hearth_str){ZSTR_VAL(text), ZSTR_LEN(text)}));
+		bool sent = text && send_piece(state, text);
 
 		if (text) { zend_string_release(text); }
 		if (!sent) { break; }
@@ -300,6 +332,7 @@ static void respond_object(hearth_request_state *state, zend_object *object)
 	ZVAL_DEREF(body);
 	ZVAL_DEREF(file);
 	if (Z_TYPE_P(file) == IS_STRING) {
+		lose_echoed(state);
 		response.kind = HEARTH_BODY_FILE;
 		response.body = (hearth_str){Z_STRVAL_P(file), Z_STRLEN_P(file)};
 		response.more = has_after_work(state);
@@ -307,6 +340,7 @@ static void respond_object(hearth_request_state *state, zend_object *object)
 	} else if (Z_TYPE_P(body) == IS_STRING) {
 		respond_string(state, Z_STR_P(body), Z_ARRVAL_P(headers), response.status);
 	} else if (Z_TYPE_P(body) == IS_ARRAY || (Z_TYPE_P(body) == IS_OBJECT && Z_OBJCE_P(body)->get_iterator)) {
+		lose_echoed(state);
 		response.kind = HEARTH_BODY_STREAM;
 		send_head(state, &response, Z_ARRVAL_P(headers));
 		stream_pieces(state, body);
@@ -398,6 +432,17 @@ static bool is_stream(zval *result)
 		&& (Z_OBJCE_P(result) != hearth_response_ce || Z_TYPE_P(OBJ_PROP_NUM(Z_OBJ_P(result), RESPONSE_BODY)) != IS_STRING);
 }
 
+static void end_buffers(hearth_request_state *state, const zval *result)
+{
+	bool is_echoed = Z_TYPE_P(result) == IS_NULL || Z_TYPE_P(result) == IS_UNDEF;
+
+	if (is_echoed || (state->responded && !state->committed)) {
+		php_output_end_all();
+	} else if (!state->committed) {
+		drop_buffers(state);
+	}
+}
+
 static void settle(hearth_request_state *state, zval *result)
 {
 	if (EG(exception) && zend_is_unwind_exit(EG(exception))) {
@@ -411,7 +456,7 @@ static void settle(hearth_request_state *state, zval *result)
 		if (UNEXPECTED(BG(user_shutdown_function_names))) {
 			hearth_run_shutdown_functions();
 		}
-		php_output_end_all();
+		end_buffers(state, result);
 	}
 	if (!EG(exception)) {
 		respond_value(state, result);

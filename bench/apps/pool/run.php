@@ -40,5 +40,6 @@ pcntl_exec($program, [
     'serve', __DIR__ . '/app.php',
     '--listen', $parameters->get('server.host') . ':' . $parameters->get('server.port'),
     '--workers', (string) $parameters->get('server.worker_num'),
+    '--dispatch', getenv('DISPATCH') ?: 'direct',
     '--concurrency', (string) $parameters->get('server.worker_max_concurrency'),
 ], ['POOL_EXPERIMENT' => $parameters->toJson()] + getenv());

@@ -62,7 +62,7 @@ final class Channel implements \IteratorAggregate, \Countable
             return;
         }
         $taken = $this->senders->wait($timeout, static function (): void {}, $value)
-            ?? throw new TimeoutError("nobody received from the channel within $timeout s");
+            ?? throw new TimeoutError("no task received from the channel within $timeout s");
         if ($taken === false) {
             throw new ChannelClosed('the channel was closed while send() waited');
         }

@@ -1,4 +1,4 @@
-//! Where the control socket of an app is when nobody says otherwise.
+//! Where the control socket of an app is by default.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};

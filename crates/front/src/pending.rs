@@ -180,7 +180,7 @@ impl PendingRequest {
     }
 }
 
-/// For who waits; dropped before the answer, nobody does.
+/// Of the task that waits; dropped before the answer, none does.
 pub(crate) struct ResponseFuture {
     pub(crate) workers: Rc<Workers>,
     pub(crate) pending: Rc<PendingRequest>,

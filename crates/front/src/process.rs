@@ -249,7 +249,7 @@ impl Front {
         self.say(&FromFront::Trouble { message });
     }
 
-    /// If the supervisor does not listen, nobody does.
+    /// If the supervisor does not listen, there is no other.
     pub(crate) fn say(&self, message: &FromFront) {
         let supervisor = self.supervisor.as_ref();
         let supervisor = supervisor.unwrap_or(self.channel.get_ref());

@@ -76,7 +76,7 @@ impl Thread {
         admission.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So many requests of this thread wait for a worker.
+    /// The number of requests of this thread that wait for a worker.
     pub(crate) fn set_waiting(&self, requests: usize) {
         let published = &self.shared.published[self.index as usize];
         published.waiting.store(requests, Ordering::Relaxed);

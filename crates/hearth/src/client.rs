@@ -85,7 +85,7 @@ fn nobody_there(paths: &[PathBuf], app: Option<PathBuf>) -> String {
         .collect();
     let whose = app.map_or(String::new(), |app| format!(" for {}", app.display()));
     format!(
-        "no server is running{whose}; nobody answers at {}",
+        "no server is running{whose}: no answer at {}",
         tried.join(", ")
     )
 }

@@ -1,6 +1,6 @@
 //! getaddrinfo and gethostbyname: looked up on another thread.
 //!
-//! What looks up works on copies of the arguments and writes to memory of its own, which is freed when nobody has it any
+//! What looks up works on copies of the arguments and writes to memory of its own, which is freed when no thread has it any
 //! more: a task may be gone long before the answer comes. As many threads look up at once as tokio has for blocking calls
 //! (512); further look-ups wait for one of them.
 
@@ -334,7 +334,7 @@ mod tests {
     use crate::resolver::res_nsearch;
     use crate::testing::{Early, early};
 
-    /// The answer comes when the caller has left: its memory is somebody else's by then.
+    /// The answer comes when the caller has left: its memory has another use by then.
     #[test]
     fn what_comes_too_late_is_written_nowhere() {
         let mut answer = [0xaa_u8; 512];

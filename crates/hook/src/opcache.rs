@@ -3,7 +3,7 @@
 //! While a request uses the cache it holds a read lock, so that no other process clears it meanwhile. In a process that
 //! serves one request after another, taking it and giving it back are two system calls of 0.9 µs each, for nothing: so the
 //! lock is kept, and given back by [`release_opcache_lock`] once no request runs, or at the end of a request that did not
-//! use the cache. The latter is what requests do from the moment somebody wants to clear it.
+//! use the cache. The latter is what requests do from the moment a process wants to clear it.
 
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 

@@ -76,7 +76,7 @@ impl Default for Options {
 }
 
 /// Serve what comes on `stream` until either side has had enough. What goes wrong on a connection is the client's doing,
-/// and told to nobody else.
+/// and told to no other.
 pub async fn serve<S: Stream>(
     stream: S,
     state: Rc<ConnectionState>,

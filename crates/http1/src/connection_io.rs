@@ -47,7 +47,7 @@ struct Inner<S> {
     output: Output,
     /// Of the request that is being answered.
     body: Decoder,
-    /// So many bytes of it may come.
+    /// The bytes of it that may come.
     room: u64,
     /// Why no more of it comes.
     failed: Option<BodyError>,
@@ -59,7 +59,7 @@ struct Inner<S> {
     awaited: bool,
     /// A 100 is to be sent before the body is first read.
     expects: bool,
-    /// What is in the output is the answer's, and whoever sends that waits for room.
+    /// What is in the output is the answer's, and its sender waits for room.
     answers: bool,
     /// The client has sent more, which is read later: its end cannot be seen before.
     unread: bool,

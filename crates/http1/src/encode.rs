@@ -16,7 +16,7 @@ use crate::parse::ParseError;
 pub(crate) enum Framing {
     /// It has none, or none that is sent.
     None,
-    /// So many bytes.
+    /// This number of bytes.
     Length(u64),
     Chunked,
     /// Until the connection is closed.

@@ -15,7 +15,7 @@ pub struct Fields {
     index: SmallVec<[Entry; FEW]>,
 }
 
-/// So many need no memory of their own for the index, which is no smaller with fewer.
+/// This number needs no memory of its own for the index, which is no smaller with fewer.
 const FEW: usize = 1;
 
 /// A field of our own that is made when the program is compiled, `Name: value`.
@@ -144,7 +144,7 @@ impl Fields {
         Fields::default()
     }
 
-    /// With room for so many fields and bytes.
+    /// With room for this number of fields and bytes.
     #[must_use]
     pub fn with_capacity(fields: usize, bytes: usize) -> Fields {
         Fields {

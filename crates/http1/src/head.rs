@@ -66,7 +66,7 @@ thread_local! {
     static FREE_LIST: RefCell<Vec<Box<RequestParts>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// So many heads of so many bytes lie ready.
+/// The number of heads that lie ready, and the bytes of each.
 const FREE_LIST_LENGTH: usize = 32;
 const FREE_LIST_BYTES: usize = 4 * 1024;
 

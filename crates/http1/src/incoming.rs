@@ -1,6 +1,6 @@
-//! The body of a request, read piece by piece by who answers it.
+//! The body of a request, read piece by piece by the task that answers it.
 //!
-//! Whoever reads is who waits for the socket: bytes go no way round through the connection, and nothing is read that nobody
+//! The reader waits for the socket itself: bytes take no way round through the connection, and nothing is read before it is
 //! asked for.
 
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Rate-limited logging of requests that are rejected before the service sees them.
 //!
 //! Their senders are seldom anybody's users, and can send as many as they like: a process says so much of them that a
-//! mistake is found, and no more, so that nobody can fill a disk with what it says. How many there were is counted elsewhere.
+//! mistake is found, and no more, so that no client can fill a disk with what it says. How many there were is counted elsewhere.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -110,7 +110,7 @@ impl fmt::Display for Rejection<'_> {
     }
 }
 
-/// So many lines are written in so many milliseconds.
+/// The most lines in a number of milliseconds.
 const MOST: u32 = 10;
 const SPAN: u64 = 10_000;
 

@@ -211,7 +211,7 @@ fn a_100_is_sent_when_the_body_is_read() {
                 .await
                 .starts_with("HTTP/1.1 200 OK\r\n")
         );
-        // Not if the body is there, nor if it is not wanted: then nobody knows whether it still comes.
+        // Not if the body is there, nor if it is not wanted: then the server cannot know whether it still comes.
         let text = whole_talk(serve(echo).0, &format!("{head}abc")).await;
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
         let unwanted = |_: RequestHead, _: Option<Incoming>| async { whole(401, "no") };

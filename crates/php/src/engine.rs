@@ -135,7 +135,7 @@ fn read_cli_settings() -> bool {
     let Some(folder) = cli_folder().filter(|_| std::env::var_os(SCAN_DIR).is_none()) else {
         return false;
     };
-    // SAFETY: nothing else runs yet, so nobody reads the environment at this moment.
+    // SAFETY: nothing else runs yet, so no other thread reads the environment at this moment.
     unsafe { std::env::set_var(SCAN_DIR, Path::new(&folder).join("conf.d")) };
     true
 }

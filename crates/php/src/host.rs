@@ -44,11 +44,11 @@ pub trait Host {
     fn timer_stop(&self, id: u64) -> bool;
     /// `set_time_limit()`: the code of the request that runs may run so long from now on, waits not counted; zero is no limit.
     fn time_limit(&self, request: &Request, limit: Duration);
-    /// Classic mode: the script that runs may use so many seconds of CPU time from now on; zero is no limit.
+    /// Classic mode: the script that runs may use this number of seconds of CPU time from now on; zero is no limit.
     fn cpu_limit(&self, seconds: u32);
-    /// Has the script that runs used up its CPU time, of so many seconds? Asked at the VM's interrupts, and true once.
+    /// Has the script that runs used up its CPU time, of this number of seconds? Asked at the VM's interrupts, and true once.
     fn cpu_time_over(&self) -> Option<u32>;
-    /// Task `intruder` was refused what task `owner` uses and waits on: where both have sent something, nobody can tell whose
+    /// Task `intruder` was refused what task `owner` uses and waits on: where both have sent something, it is unknown whose
     /// answer comes next.
     fn two_tasks(&self, owner: u64, intruder: u64);
     /// Does another task wait on that descriptor? Then an exception is under way.

@@ -519,7 +519,7 @@ impl Pipe {
         Poll::Pending
     }
 
-    /// The client is gone: whoever writes is told. True if somebody would have written more that somebody wants.
+    /// The client is gone: a task that writes is told. True if a task would have written more.
     pub fn hang_up(&self) -> bool {
         let mut state = self.0.borrow_mut();
         state.gone |= !state.discarded;
@@ -527,7 +527,7 @@ impl Pipe {
         state.gone && !state.closed
     }
 
-    /// The client has all that the message announced: what is written beyond that goes nowhere, and whoever writes need not
+    /// The client has all that the message announced: what is written beyond that goes nowhere, and a task that writes need not
     /// know.
     pub fn discard(&self) {
         let mut state = self.0.borrow_mut();

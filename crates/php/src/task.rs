@@ -86,7 +86,7 @@ impl Default for TaskCell {
 impl TaskCell {
     pub(crate) fn new(group: Option<Rc<TaskGroup>>, request: Option<Rc<Request>>) -> Rc<TaskCell> {
         let mut this = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
-        let cell = Rc::get_mut(&mut this).expect("a spare cell is nobody's");
+        let cell = Rc::get_mut(&mut this).expect("a spare cell has no owner");
         if let Some(group) = group {
             cell.group = OnceCell::from(group);
         }
@@ -193,7 +193,7 @@ impl TaskCell {
         self.abort_group();
     }
 
-    /// A fatal error ended it, in the middle of whatever it did: nobody waits for its request's children any more. They stand
+    /// A fatal error ended it, in the middle of anything: no task waits for its request's children any more. They stand
     /// at waits of their own, on stacks that the error did not touch, and end as those of any other request do that failed.
     fn abort_group(&self) {
         // SAFETY: `c` is freed in `end`, which comes after this.
@@ -361,7 +361,7 @@ pub(crate) fn current() -> Option<Rc<TaskCell>> {
     if owner.is_null() {
         return None;
     }
-    // SAFETY: an owner is the address of the cell in an `Rc` that whoever polls the task holds until it has ended, and it
+    // SAFETY: an owner is the address of the cell in an `Rc` that the poller of the task holds until it has ended, and it
     // runs now; the count is raised for the one made here.
     unsafe {
         Rc::increment_strong_count(owner);
@@ -423,7 +423,7 @@ mod tests {
         let mut second_reference = Rc::clone(&first);
         reuse(&mut second_reference);
         drop(second_reference);
-        assert!(first.group.get().is_some(), "somebody else has it");
+        assert!(first.group.get().is_some(), "another task has it");
         reuse(&mut first);
         drop(first);
         let next = TaskCell::new(None, None);

@@ -36,7 +36,7 @@ pub struct Dispatcher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Free,
-    /// Its worker was woken then, and has claimed so many before that.
+    /// Its worker was woken then, and had claimed this number of requests before.
     Taken {
         woken: u64,
         claims: u64,
@@ -346,7 +346,7 @@ impl Dispatcher {
             .load(SeqCst)
     }
 
-    /// How many of the workers that do not sleep have begun with something, or were woken, less than so many nanoseconds
+    /// How many of the workers that do not sleep have begun with something, or were woken, less than a number of nanoseconds
     /// ago; and how many sleep.
     pub fn active(&self, within: u64) -> (usize, usize) {
         let (mut active, mut asleep, now) = (0, 0, now());

@@ -27,7 +27,7 @@ const AGAIN: u8 = 2;
 pub enum Payload<'a> {
     None,
     Here(&'a [u8]),
-    /// So many bytes of a file, which comes when it is asked for.
+    /// This number of bytes of a file, which comes when it is asked for.
     File(u64),
 }
 
@@ -89,7 +89,7 @@ impl<'a> RequestFrame<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseFrame<'a> {
     Head(ResponseHead<'a>, ResponsePayload<'a>),
-    /// All of it comes through the stream: first so many bytes of this frame itself.
+    /// All of it comes through the stream: first this number of bytes of this frame itself.
     Long(u32),
 }
 
@@ -186,7 +186,7 @@ pub const STREAM_HEADER: usize = 8;
 /// A piece of an answer's body, or its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFrame {
-    /// So many bytes, one or more.
+    /// This number of bytes, one or more.
     Bytes(u32),
     End,
     /// It broke off.

@@ -79,7 +79,7 @@ impl Memory {
         &self.slot(key.slot)[SLOT_STATE]
     }
 
-    /// Bytes of whoever has the slot: what publishes them is the change of its state.
+    /// Bytes of the side that has the slot: what publishes them is the change of its state.
     pub(crate) fn write(&self, slot: u16, bytes: &[u8]) {
         let words = self.slot(slot);
         assert!(
@@ -129,7 +129,7 @@ impl Ring<'_> {
         RequestKey::of_entry(self.0[RING_ENTRIES + at as usize % RING_CAPACITY].load(SeqCst))
     }
 
-    /// Whoever sees that what stands at `head` is posted no more may pass it.
+    /// Each side that sees that what stands at `head` is posted no more may pass it.
     pub(crate) fn pass(&self, head: u64) {
         let _ = self.0[RING_HEAD].compare_exchange(head, head + 1, SeqCst, SeqCst);
     }

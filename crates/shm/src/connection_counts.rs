@@ -103,7 +103,7 @@ impl ConnectionCounts {
             .store(SlotCount::new(pid, 0).word, Ordering::Release);
     }
 
-    /// The same with the connections it has, unless somebody else does.
+    /// The same with the connections it has, unless another process does.
     pub fn enter_again(&self, slot: u32, pid: u32, connections: u32) {
         let _ = self.word(slot).compare_exchange(
             0,

@@ -126,7 +126,7 @@ impl Writer {
         }
     }
 
-    /// A request was answered that nobody ran: it is counted, and never in flight.
+    /// A request was answered that no worker ran: it is counted, and never in flight.
     #[cold]
     pub fn answered(&self, status: u16) {
         for counter in [Counter::Requests, class(status), Counter::Finished] {

@@ -6,7 +6,7 @@ use std::time::Duration;
 const QUICK: Duration = Duration::from_secs(1);
 /// One that lived longer than this is healthy again.
 const HEALTHY: Duration = Duration::from_secs(10);
-/// So many quick deaths are answered at once.
+/// The number of quick deaths that are answered at once.
 const FREE: u32 = 3;
 const FIRST: Duration = Duration::from_millis(100);
 const MOST: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use ipc::Channel;
 use shm::ConnectionCounts;
 
-/// A worker hands over to so many slots behind its own at most; each costs it a descriptor.
+/// A worker hands over to this number of slots behind its own at most; each costs it a descriptor.
 const PARTNERS: u32 = 32;
 
 #[derive(Debug)]

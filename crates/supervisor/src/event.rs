@@ -75,7 +75,7 @@ pub(crate) enum Timer {
 pub(crate) struct Events(pub(crate) UnboundedSender<Event>);
 
 impl Events {
-    /// The receiver lives as long as the server: what comes after it is nobody's business.
+    /// The receiver lives as long as the server: what comes after it is not needed.
     pub(crate) fn send(&self, event: Event) {
         let _ = self.0.send(event);
     }

@@ -165,7 +165,7 @@ const COUNTERS: &[(Counter, &str)] = &[
     (Counter::BytesOut, "Body bytes sent."),
     (Counter::Tasks, "Tasks started beside the requests' own."),
     (Counter::Timeouts, "Requests that ran into the time limit."),
-    (Counter::Exceptions, "Exceptions that nobody caught."),
+    (Counter::Exceptions, "Uncaught exceptions."),
     (Counter::Fatal, "Fatal PHP errors."),
     (Counter::Queued, "Requests that had to wait for a worker."),
     (

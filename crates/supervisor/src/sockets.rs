@@ -38,7 +38,7 @@ enum Listener {
 }
 
 impl Sockets {
-    /// Open all of them for so many worker slots, or none.
+    /// Open all of them for this number of worker slots, or none.
     pub(crate) fn open(listen: &[Listen], slots: u32) -> Result<Sockets, Error> {
         let open = |listen: &Listen| match listen {
             Listen::Tcp(address) => open_tcp(*address, slots),

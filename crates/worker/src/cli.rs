@@ -174,7 +174,7 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
     };
     runtime.block_on(&mut script);
     let code = script.finish();
-    // A thread that still waits for somebody is not waited for; and what a forked child would
+    // A thread that still waits is not waited for; and what a forked child would
     // take down is its parent's.
     #[expect(clippy::mem_forget, reason = "the process ends here")]
     std::mem::forget(runtime);

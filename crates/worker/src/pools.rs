@@ -19,7 +19,7 @@ pub(crate) async fn close(host: &ProcessHost) {
     let _ = tokio::time::timeout(Duration::from_secs_f64(2.0 * CLOSE), task).await;
 }
 
-/// Tell the supervisor how they are; nothing where there is nobody to ask. In a classic site nothing outlives a request, after
+/// Tell the supervisor how they are; nothing where there is no pool. In a classic site nothing outlives a request, after
 /// a fatal error PHP is not asked for anything, and of closed pools the last has been said.
 pub(crate) async fn report(host: &ProcessHost, is_classic: bool, channel: Rc<AsyncFd<Channel>>) {
     let mut report = String::new();

@@ -288,8 +288,8 @@ impl RequestFuture {
         answer
     }
 
-    /// Whom a streamed answer ends when its client leaves: nobody where it was for HEAD, because then its body is
-    /// dropped anyway, nor in classic mode, where a script learns of it when it sends something.
+    /// A streamed answer cancels its request when its client leaves: not for HEAD, because then its body is dropped
+    /// anyway, nor in classic mode, where a script learns of it when it sends something.
     fn cancel_on_hangup(&self, answer: &mut HttpResponse) {
         if let ResponseBody::Stream(pipe) = &mut answer.body
             && let Some(task) = &self.task

@@ -7,7 +7,7 @@ namespace Hearth\Internal;
 /**
  * Which task a piece of code belongs to, as its author sees it.
  *
- * `timeout()` runs its function in a task of its own, but to whoever wrote it that function is part of the calling task: it must
+ * `timeout()` runs its function in a task of its own, but for its author that function is part of the calling task: it must
  * see the same connection, with the same open transaction. The caller does nothing meanwhile, so sharing is safe.
  *
  * @internal

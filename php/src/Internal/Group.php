@@ -23,7 +23,7 @@ final class Group
 
     private ?\Throwable $failure = null;
 
-    /** The parent is woken when fewer than so many run. */
+    /** The parent is woken when fewer children than this run. */
     private int $enough = \PHP_INT_MAX;
 
     private readonly int $parent;
@@ -165,7 +165,7 @@ final class Group
         }
     }
 
-    /** Waits until a child has ended, or for at most so many seconds; false when the time was up first. */
+    /** Waits until a child has ended, for $seconds at most; false when the time was up first. */
     private function wait(?float $seconds = null): bool
     {
         $woken = park($seconds);

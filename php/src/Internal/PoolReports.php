@@ -25,7 +25,7 @@ final class PoolReports
     /**
      * Tells the server how each pool of this worker is, as JSON.
      *
-     * @internal called by the server, in a task, when somebody asks for metrics or status
+     * @internal called by the server, in a task, for metrics or status
      */
     public static function reportPools(float $unused): void
     {
@@ -33,7 +33,7 @@ final class PoolReports
     }
 
     /**
-     * Closes the connections of a task that a fatal error ended: nobody knows in the middle of what, and nobody else would.
+     * Closes the connections of a task that a fatal error ended: they may be in the middle of anything, and no other code closes them.
      *
      * @internal called by the server, in a task, before anybody goes on who shares them
      */
@@ -43,7 +43,7 @@ final class PoolReports
     }
 
     /**
-     * Closes all pools of this worker, so that the databases are told; waits up to so many seconds for connections that are out.
+     * Closes all pools of this worker, so that the databases are told; waits $seconds at most for connections that are out.
      *
      * @internal called by the server, in a task, when a worker has answered its last request
      */

@@ -83,7 +83,7 @@ final class Symfony
         }
     }
 
-    /** What Doctrine's connections still have open belongs to nobody any more. */
+    /** What Doctrine's connections still have open belongs to no request any more. */
     private function rollBack(\Psr\Container\ContainerInterface $container): void
     {
         if (!\method_exists($container, 'initialized') || !$container->initialized('doctrine')) {

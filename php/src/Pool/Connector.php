@@ -13,13 +13,13 @@ use function Hearth\Internal\monotonic;
 /**
  * Makes the connections of a pool: as many as are needed, a few at a time, later and later while it fails.
  *
- * Each is made in a task of its own, so that nobody who could take another connection waits for it.
+ * Each is made in a task of its own, so that no borrower that could take another connection waits for it.
  *
  * @internal
  */
 final class Connector
 {
-    /** How often one that somebody holds though it was removed is looked at again, while others wait for its place; seconds. */
+    /** How often one that code holds although it was removed is looked at again, while borrowers wait for its place; seconds. */
     private const LINGERING = 0.002;
 
     /** The timer after which it is tried again, null = none. */
@@ -37,7 +37,7 @@ final class Connector
 
     /**
      * @param \Closure(): object $factory
-     * @param \Closure(Entry): void $onConnected called when a connection has been made, to give it to somebody
+     * @param \Closure(Entry): void $onConnected called when a connection has been made, to give it to a borrower
      */
     public function __construct(
         private readonly string $name,
@@ -113,7 +113,7 @@ final class Connector
     public function makeNow(): Entry
     {
         if (!$this->room() || ($this->budget !== null && !$this->budget->acquire())) {
-            throw BorrowTimeout::of($this->name, 'all connections are in use, and outside a task nobody can wait', $this->statistics, null);
+            throw BorrowTimeout::of($this->name, 'all connections are in use, and code outside of tasks cannot wait', $this->statistics, null);
         }
         ++$this->store->connecting;
         try {

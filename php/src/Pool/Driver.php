@@ -37,9 +37,9 @@ interface Driver
     public function reset(Entry $entry): bool;
 
     /**
-     * Closes our side of a connection, whoever holds it: the server rolls back what is open and gives its locks free.
+     * Closes our side of a connection, even if code holds it: the server rolls back what is open and gives its locks free.
      *
-     * @return bool false: it stays open until nobody holds it any more
+     * @return bool false: it stays open until no code holds it any more
      */
     public function disconnect(object $connection): bool;
 

@@ -46,7 +46,7 @@ final class Entry
     /** The loan in which a transaction was found open that has not been found ended since. Only where a broken connection cannot tell. */
     public int $begun = -1;
 
-    /** The loan in which a text was sent that begins or ends a transaction, and nobody has looked since what came of it. */
+    /** The loan in which a text was sent that begins or ends a transaction, and whose effect was not looked at since. */
     public int $unsettled = -1;
 
     /** The loan in which `rollBack()` was called after the connection broke: its task knows what it lost. */

@@ -10,7 +10,7 @@ use function Hearth\background;
 use function Hearth\Internal\monotonic;
 
 /**
- * What must be done to a pool's connections while nobody asks for one: close, replace, keep alive, report.
+ * What must be done to a pool's connections while no task asks for one: close, replace, keep alive, report.
  *
  * There is one timer, and only while there are connections.
  *

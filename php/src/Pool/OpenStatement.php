@@ -7,7 +7,7 @@ namespace Hearth\Pool;
 /**
  * A statement that talks to the server when it dies: while there is one, its connection is not lent again.
  *
- * Each such statement holds one of these, and nobody else does. The statement itself has no destructor, because most need none.
+ * Only such a statement holds one of these. The statement itself has no destructor, because most need none.
  *
  * @internal
  */

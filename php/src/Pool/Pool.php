@@ -23,7 +23,7 @@ use function Hearth\Internal\monotonic;
  */
 final class Pool
 {
-    /** So many loans at most are shown by the server. */
+    /** The server shows this number of loans at most. */
     private const MOST_LEASES = 20;
 
     private readonly Options $options;
@@ -367,7 +367,7 @@ final class Pool
         return $this->store->entries === [] && $this->store->connecting === 0;
     }
 
-    /** @internal closes the pool and takes back what is out: nobody can use it any more */
+    /** @internal closes the pool and takes back what is out: no task can use it any more */
     public function abandon(): void
     {
         if (!$this->store->closed) {

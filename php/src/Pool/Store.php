@@ -108,7 +108,7 @@ final class Store
         return $entry;
     }
 
-    /** Takes an idle connection for the pool itself; false if somebody has it. */
+    /** Takes an idle connection for the pool itself; false if it is not idle. */
     public function reserve(Entry $entry): bool
     {
         if ($entry->state !== State::Idle) {

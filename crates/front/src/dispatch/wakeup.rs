@@ -66,8 +66,8 @@ impl Workers {
         }
     }
 
-    /// About to sleep. If somebody was told something, no sleep follows; that we seem to sleep for a moment does no harm,
-    /// that we seem awake when we sleep would: nobody would wake us.
+    /// About to sleep. If a worker was told something, no sleep follows. To seem asleep for a moment does no harm;
+    /// to seem awake in a sleep would: no worker would wake this thread.
     pub(crate) fn park(&self) {
         loop {
             self.poll_completions();

@@ -42,7 +42,7 @@ zend_string *hearth_describe_exception(zend_object *exception)
 
 static zend_class_entry *timeout_ce, *cancelled_ce;
 
-/* A client that hung up, or a child that was not wanted any more: nobody's mistake. */
+/* A client that hung up, or a child that was not wanted any more: no mistake. */
 static bool is_cancellation(zend_object *exception)
 {
 	return cancelled_ce && exception->ce == cancelled_ce;

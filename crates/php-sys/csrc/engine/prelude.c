@@ -70,7 +70,7 @@ static zend_long level_of_opcache(void)
 	return used ? INI_INT("opcache.optimization_level") : 0;
 }
 
-/* What was added to a table of the compiler since it had so many elements; nothing is taken out meanwhile. */
+/* What was added to a table of the compiler since it had this number of elements; nothing is taken out meanwhile. */
 static void collect_new(HashTable *into, HashTable *table, uint32_t before)
 {
 	uint32_t count = zend_hash_num_elements(table) - before, i = table->nNumUsed;

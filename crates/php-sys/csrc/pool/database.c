@@ -278,7 +278,7 @@ void hearth_throw_pdo(const char *state, const char *message)
 }
 
 /*
- * bool Hearth\Internal\disconnect(object $connection): tells the server that nothing more comes, whoever holds the object; mysqlnd
+ * bool Hearth\Internal\disconnect(object $connection): tells the server that nothing more comes, even if code holds the object; mysqlnd
  * says from here on that the server has gone away, and sends no farewell. False if that cannot be done with such an object. The
  * descriptor stays until the object goes. Not in a forked process: the socket is its parent's too.
  */

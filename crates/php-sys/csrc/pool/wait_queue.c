@@ -88,7 +88,7 @@ static int wait_until(const hearth_wait_node *place, double until)
 	return woken == 1 && place->served ? 0 : woken;
 }
 
-/* It was served and cancelled at the same moment: somebody else may have that. */
+/* It was served and cancelled at the same moment: another task may have that. */
 static void pass_on(zend_fcall_info *fci, zend_fcall_info_cache *cache, zval *value)
 {
 	zval nothing;
@@ -148,7 +148,7 @@ ZEND_METHOD(Hearth_Internal_WaitQueue, wait)
 	zval_ptr_dtor(&value);
 }
 
-/* The task that was served, NULL if nobody waits. With `offer`, what it had to give is put there. */
+/* The task that was served, NULL if no task waits. With `offer`, what it had to give is put there. */
 hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *offer)
 {
 	hearth_queue *queue = queue_of(waiters);

@@ -7,7 +7,7 @@
 /* Echoed text is kept back up to here, so that header() still works after echo; beyond it the head is sent. */
 #define HEARTH_ECHO_KEPT (64 * 1024)
 
-/* How much of a text of so many bytes the log shows: there need be no end behind them. */
+/* How much of a text of this number of bytes the log shows: there need be no end behind them. */
 #define SHOWN(length) ((int) MIN(length, 80))
 
 zend_fcall_info hearth_handler;

@@ -133,7 +133,7 @@ type Count = (&'static str, &'static str, fn(&Counts) -> u64);
 
 const COUNTERS: &[Count] = &[
     ("borrowed", "Loans.", |c| c.borrowed),
-    ("waited", "Loans for which somebody had to wait.", |c| {
+    ("waited", "Loans for which a task had to wait.", |c| {
         c.waited
     }),
     (
@@ -160,7 +160,7 @@ const COUNTERS: &[Count] = &[
     ),
     (
         "stale_returns",
-        "Connections given back by somebody who did not have them.",
+        "Connections given back by a task that did not have them.",
         |c| c.stale_returns,
     ),
     ("leaks", "Loans longer than leakThreshold.", |c| c.leaks),

@@ -140,7 +140,7 @@ fn watch_signals(events: &Events) -> Result<(), Error> {
 }
 
 /// Reap every child, and every process that becomes ours because its parent died: so the workers of a zygote that is
-/// gone still have somebody to tell how they ended.
+/// gone still have a process to tell how they ended.
 fn watch_children(events: &Events) -> Result<(), Error> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(std::io::Error::from)?;

@@ -261,7 +261,7 @@ impl Server {
         }
     }
 
-    /// It closed its channel, so it is ending; nobody can reach it any more if it is not.
+    /// It closed its channel, so it is ending; if it is not, no message reaches it any more.
     pub(super) fn worker_closed(&mut self, id: WorkerId, mistake: Option<String>) {
         if let Some(mistake) = mistake {
             logging::alert!("a worker said something we do not understand: {mistake}");

@@ -183,7 +183,7 @@ fn refuse_descriptor(fd: i32, other: TaskRef) {
 fn throw_poisoned() {
     if !php::is_unwinding() {
         php::throw_error(
-            "Two tasks on one connection: both have sent something on it, so nobody can tell whose answer comes next. It can \
+            "Two tasks on one connection: both have sent something on it, so it is unknown whose answer comes next. It can \
              only be closed: give each task its own, or use Hearth\\Pool",
         );
     }
@@ -281,7 +281,7 @@ impl Waiter for TokioWaiter {
                     throw_poisoned();
                     return Some(fail(libc::EPIPE));
                 }
-                // Whoever asked for this descriptor's state gets it from the descriptor itself.
+                // A call that asked for this descriptor's state gets it from the descriptor itself.
                 let entry = std::slice::from_mut(entry);
                 match look(entry) {
                     0 => Some(self.poll(entry, timeout)),

@@ -139,7 +139,7 @@ make_site() {
     chmod -R a+rX "$place"
 }
 
-# WordPress as Debian packages it, with one post of its own; it asks nobody else while it is measured.
+# WordPress as Debian packages it, with one post of its own; it asks no other server while it is measured.
 make_wordpress() {
     wordpress=$place/wordpress
     cp -rL /usr/share/wordpress "$wordpress"

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// How long nobody answers after a worker was killed. usage: php respawn.php PORT [TIMES]; the app is apps/pid.php, one worker.
+// How long there is no answer after a worker was killed. usage: php respawn.php PORT [TIMES]; the app is apps/pid.php, one worker.
 // Prints milliseconds from the kill to the first answer, one line each.
 
 [, $port, $times] = [...$argv, 11];

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** Uses so many microseconds of this process's CPU. */
+/** Uses a number of microseconds of this process's CPU. */
 function burn(int $microseconds): void
 {
     $used = static function (): int {

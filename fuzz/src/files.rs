@@ -78,7 +78,7 @@ fn check(response: &Response<FileBody>, asked: &Fields) {
         (412, &["If-Match", "If-Unmodified-Since"]),
     ] {
         let asked = needs.iter().any(|name| asked.contains(name));
-        assert!(status != answer || asked, "{status} that nobody asked for");
+        assert!(status != answer || asked, "{status} that was not asked for");
     }
 }
 

@@ -45,7 +45,7 @@ impl AsyncRead for Memory {
         _: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // Whoever is told to wait is polled again, so it has come by then.
+        // What is told to wait is polled again, so it has come by then.
         let Some(piece) = self.front() else {
             self.come = true;
             return Poll::Pending;

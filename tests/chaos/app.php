@@ -17,7 +17,7 @@ final class Context
 
 final class Own extends Exception
 {
-    /** Where another request's code may catch it, it names nobody. */
+    /** Where another request's code may catch it, it names no request. */
     public static function of(Context $c): self
     {
         return new self(home($c) ? $c->token : 'elsewhere');

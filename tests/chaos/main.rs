@@ -1,6 +1,6 @@
 //! Random handlers, by a seed: PHP made of everything that waits, throws, exits and breaks, nested, with clients that leave.
 //!
-//! `CHAOS_SEED=7 CHAOS_REQUESTS=800 cargo test -p it --test chaos` repeats a run, `CHAOS_SEEDS=20` makes so many of them.
+//! `CHAOS_SEED=7 CHAOS_REQUESTS=800 cargo test -p it --test chaos` repeats a run, `CHAOS_SEEDS=20` makes 20 of them.
 //! `CHAOS_ONLY=fiber,buffer` makes handlers of some kinds of pieces, `CHAOS_HANDLER=17` sends requests to one handler only,
 //! `CHAOS_SHRINK=1` makes a failing run as small as it can, and `CHAOS_KEEP=DIRECTORY` keeps the last
 //! run's app, log and core files. `CHAOS_UNDER='valgrind --trace-children=yes …'` starts the server under another program.

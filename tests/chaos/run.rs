@@ -50,7 +50,7 @@ pub(crate) struct Plan {
     pub(crate) handler: Option<u64>,
 }
 
-/// Of a hundred handlers, so many may break their worker. It is replaced then, ever more slowly: with many, little else is seen.
+/// Of a hundred handlers, this number may break their worker. It is replaced then, ever more slowly: with many, little else is seen.
 fn breaking(seed: u64) -> u64 {
     match seed % 8 {
         0 | 4 => 0,

@@ -13,7 +13,7 @@ use testkit::http::{Broken, Client, Response};
 use crate::random::Random;
 
 const CLIENTS: u64 = 16;
-/// Of a hundred requests, so many have a client that does not wait for the answer.
+/// Of a hundred requests, this number has a client that does not wait for the answer.
 const LEAVE: u64 = 40;
 /// Longer than any wait that `request.timeout` ends, however busy the machine is.
 const TIMEOUT: Duration = Duration::from_secs(20);

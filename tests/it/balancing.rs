@@ -20,7 +20,7 @@ fn server(workers: &str) -> ServerBuilder {
     Server::script(APP).args(["--workers", workers, "--dispatch", "direct"])
 }
 
-/// So many connections that stay open.
+/// Connections that stay open.
 fn connections(server: &Server, number: usize) -> Vec<Client> {
     (0..number).map(|_| server.connect()).collect()
 }

@@ -139,7 +139,7 @@ fn an_error_handler_for_too_many_variables_may_ask_for_them() {
     server.stop();
 }
 
-/// They are the process's, whoever parses meanwhile.
+/// They are the process's, even if another request parses meanwhile.
 #[test]
 fn input_env_stays_while_forms_are_parsed() {
     let server = one_worker(

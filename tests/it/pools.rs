@@ -10,7 +10,7 @@ use testkit::{Server, ServerBuilder};
 
 use crate::support::{admin, eventually, let_go, ok, until_handled};
 
-/// `/query` waits in the database for so many milliseconds, `/hold` keeps a connection and `/compute` the CPU until the
+/// `/query` waits in the database for a number of milliseconds, `/hold` keeps a connection and `/compute` the CPU until the
 /// test lets them go.
 const APP: &str = r#"
     $pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'hearth', 'hearth', size: 3, minimumIdle: 1, total: 5, borrowTimeout: 10, returnTimeout: 10, checkAfter: 60, name: "shop \"a\"");
@@ -202,7 +202,7 @@ fn a_reload_loses_no_count() {
     ok(&server.get("/query?ms=1"));
     let old = server.workers();
     server.signal(Signal::HUP);
-    // Nobody has asked before: it said so when it left.
+    // It was not asked before: it said so when it left.
     let after = until_replaced(&server, &old);
     assert_eq!(
         value(&after, "hearth_pool_borrowed_total", &[SHOP]),

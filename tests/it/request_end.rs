@@ -147,7 +147,7 @@ fn the_state_of_a_request_that_a_fatal_error_ended_is_nobodys() {
     server.stop();
 }
 
-/// Bytes of the engine's memory that so many requests of `path` leave behind.
+/// Bytes of the engine's memory that a number of requests of `path` leaves behind.
 #[track_caller]
 fn left_behind(server: &Server, path: &str, requests: usize) -> i64 {
     let mut client = server.connect();

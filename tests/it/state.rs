@@ -4,7 +4,7 @@ use testkit::Server;
 
 use crate::support::{eventually, ok};
 
-/// The probes of `tests/apps/state`, served with so many requests in flight per worker.
+/// The probes of `tests/apps/state`, served with a number of requests in flight per worker.
 struct Probes {
     server: Server,
     names: Vec<String>,

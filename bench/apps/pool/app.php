@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// The app of the pool experiment: /test makes so many queries of so long, and computes for so long. See run.php for the parameters.
+// The app of the pool experiment: /test makes queries and computes, as its parameters say. See run.php for the parameters.
 
 require __DIR__ . '/parameters.php';
 

@@ -27,7 +27,7 @@ pub(crate) struct Control {
     phase: AtomicU8,
     measure_from: AtomicU64,
     budget: Option<AtomicU64>,
-    /// Nobody starts before every thread runs: making threads takes long on a busy machine.
+    /// No thread starts before all run: making threads takes long on a busy machine.
     pub(crate) gate: Barrier,
 }
 

@@ -26,7 +26,7 @@ pub struct Head {
 /// How the end of a body is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// After so many bytes.
+    /// After this number of bytes.
     Length(u64),
     /// After the last chunk.
     Chunked,
@@ -147,7 +147,7 @@ enum ChunkState {
     Size(u64, u8),
     /// In the rest of the size line (extensions).
     Extension(u64),
-    /// So many bytes of data to come.
+    /// Bytes of data to come.
     Data(u64),
     /// Line end after the data.
     DataEnd,
@@ -160,7 +160,7 @@ enum ChunkState {
 pub enum Progress {
     /// More bytes.
     More,
-    /// Nothing: the response ended after so many of the bytes given.
+    /// Nothing: the response ended after this number of the bytes given.
     Done(usize),
 }
 

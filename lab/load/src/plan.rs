@@ -67,7 +67,7 @@ pub enum Order {
 /// How the processor time of the server is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watch {
-    /// Whoever listens on the target's port, if that is this machine.
+    /// The process that listens on the target's port, if that is this machine.
     Listener,
     /// These processes and their children.
     Pids(Vec<u32>),
@@ -101,7 +101,7 @@ pub struct Plan {
     pub streams: usize,
     /// Client threads.
     pub threads: usize,
-    /// Stop after so many requests.
+    /// Stop after this number of requests.
     pub request_limit: Option<u64>,
     /// Stop starting after this long.
     pub duration: Option<Duration>,

@@ -181,13 +181,13 @@ impl Server {
         }
     }
 
-    /// Whoever listens on `port`.
+    /// The process that listens on `port`.
     pub(crate) fn of_port(port: u16) -> Option<Self> {
         let inodes = listeners(port);
         Self::of_sockets(&inodes, format!("listens on port {port}"))
     }
 
-    /// Whoever listens on a Unix socket.
+    /// The process that listens on a Unix socket.
     pub(crate) fn of_unix(path: &str) -> Option<Self> {
         let text = read("/proc/net/unix");
         let inodes = text

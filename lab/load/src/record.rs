@@ -223,7 +223,7 @@ impl Recorder {
         self.slice.failed += 1;
         self.tally.failed += 1;
         self.tally.failed_after.record(times.end - times.started);
-        // Whoever waited until the timeout waited at least so long; a quick failure says nothing.
+        // A request that waited until the timeout waited at least this long; a quick failure says nothing.
         if self.open && matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout) {
             self.tally.lower_bounds.record(times.end - times.planned);
         }

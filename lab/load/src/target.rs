@@ -189,7 +189,7 @@ impl Target {
     /// Connects once, to fail early and clearly.
     ///
     /// # Errors
-    /// Why nobody answers there.
+    /// Why no server answers there.
     pub fn probe(&self) -> Result<(), String> {
         let result = match &self.address {
             Address::Tcp(address) => {

@@ -164,7 +164,7 @@ pub enum KeepAlive {
     On,
     /// One request each.
     Off,
-    /// Closed by the client after so many.
+    /// Closed by the client after its number of requests.
     Requests(u64),
 }
 
@@ -217,7 +217,7 @@ pub struct Rates {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
-    /// Nobody listens there.
+    /// No process listens there.
     ConnectRefused,
     /// No connection within the timeout.
     ConnectTimeout,
@@ -353,7 +353,7 @@ pub struct Connections {
     pub closed_by_client: u64,
     /// Broken by an error.
     pub closed_by_error: u64,
-    /// Requests served by a closed connection → how many connections served so many.
+    /// Requests served by a closed connection → how many connections served that number.
     pub requests_per_connection: BTreeMap<u64, u64>,
     /// Jain's index over the requests of each slot: 1 is fair.
     pub fairness: f64,

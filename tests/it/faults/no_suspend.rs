@@ -1,4 +1,4 @@
-//! Places at which a task must not be left: an autoloader, the garbage collector, a destructor. Whoever must wait there gets
+//! Places at which a task must not be left: an autoloader, the garbage collector, a destructor. A call that must wait there gets
 //! an error, and everybody else goes on.
 
 use testkit::Server;

@@ -76,7 +76,7 @@ return function (Hearth\Request $request) use ($pdo, $waits, $fatal) {
 };"#;
 
 /// Each of the children is where `wait` says, one with the pool and one with a connection of its own; the handler has one of
-/// the pool. Whoever wants their rows gets them as soon as the database has noticed, while the worker still has another request.
+/// the pool. A query for their rows gets them as soon as the database has noticed, while the worker still has another request.
 #[track_caller]
 fn nothing_is_committed(wait: &str, fatal: &str) {
     let database = MariaDb::shared();

@@ -161,12 +161,10 @@ pub(crate) fn one_of_three(mut attempt: impl FnMut() -> Result<(), String>) {
     assert!(spoilt.len() < 3, "{spoilt:#?}");
 }
 
-/// Until so many requests are being handled: each has begun, and is as far as its first wait.
+/// Until this number of requests is being handled: each has begun, and is as far as its first wait.
 #[track_caller]
 pub(crate) fn until_handled(server: &Server, count: u64) {
-    eventually("so many requests are handled", || {
-        in_flight(server) >= count
-    });
+    eventually("the requests are handled", || in_flight(server) >= count);
 }
 
 /// How many requests are being handled.

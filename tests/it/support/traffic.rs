@@ -14,7 +14,7 @@ impl Done {
     }
 }
 
-/// Runs `client` in so many threads, each with its number, while `work` is done. A client ends when it is.
+/// Runs `client` in a number of threads, each with its number, while `work` is done. A client ends when it is.
 pub(crate) fn meanwhile(clients: usize, client: impl Fn(usize, &Done) + Sync, work: impl FnOnce()) {
     let done = Done(AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -36,7 +36,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// GETs on so many connections at the same time until `work` is done; asserts that nothing fails but what `may_fail`.
+/// GETs on a number of connections at the same time until `work` is done; asserts that nothing fails but what `may_fail`.
 /// How many were answered, and how many failed in a way that may be. Each has one connection for as long as the server
 /// keeps it.
 pub(crate) fn under_load(

@@ -69,7 +69,7 @@ impl Client {
     /// Connects to `127.0.0.1:PORT`.
     ///
     /// # Panics
-    /// When nobody listens there.
+    /// When no process listens there.
     pub fn connect(address: &str) -> Self {
         let stream = TcpStream::connect(address)
             .unwrap_or_else(|error| panic!("connect {address}: {error}"));

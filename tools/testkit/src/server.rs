@@ -196,7 +196,7 @@ impl Server {
         }
     }
 
-    /// After the supervisor's end: nothing runs, nothing is left, nobody was alarmed.
+    /// After the supervisor's end: nothing runs, nothing is left, no alert is in the log.
     fn check_ended(&mut self, status: ExitStatus) {
         let session = self.pid();
         if until(TIMEOUT, || in_session(session).is_empty().then_some(())).is_none() {

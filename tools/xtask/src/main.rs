@@ -1,4 +1,4 @@
-//! `cargo run -p xtask -- check-arrows | gen [--check]`: what a compiler cannot check, and pages nobody writes by hand.
+//! `cargo run -p xtask -- check-arrows | gen [--check]`: what a compiler cannot check, and pages that are not written by hand.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -16,7 +16,7 @@ pub(crate) struct Args {
     #[arg(required_unless_present_any = ["self_test", "bare_server"])]
     pub(crate) url: Option<String>,
 
-    /// Connections; a list is a sweep (open loop: at most so many) [default: 10, open loop 100]
+    /// Connections; a list is a sweep (open loop: at most this number) [default: 10, open loop 100]
     #[arg(short, long, value_name = "N[,N…]")]
     pub(crate) connections: Option<String>,
     /// Stop after this many requests
@@ -49,13 +49,13 @@ pub(crate) struct Args {
     /// A connection for each request
     #[arg(long, conflicts_with = "requests_per_connection")]
     pub(crate) no_keepalive: bool,
-    /// Close each connection after so many requests
+    /// Close each connection after this number of requests
     #[arg(long, value_name = "N", value_parser = units::count)]
     pub(crate) requests_per_connection: Option<u64>,
     /// Raise -c until the rate no longer rises
     #[arg(long, conflicts_with_all = ["rate", "stages"])]
     pub(crate) find_max: bool,
-    /// Do the whole run so many times (6 or more for a comparison)
+    /// Do the whole run this number of times (6 or more for a comparison)
     #[arg(long, value_name = "N", default_value = "1", value_parser = units::count)]
     pub(crate) repeat: u64,
 

@@ -119,7 +119,7 @@ impl Worker<'_> {
     }
 }
 
-/// Pause after so many failures to connect in a row: 1 ms, doubling up to 128 ms.
+/// Pause after a number of failures to connect in a row: 1 ms, doubling up to 128 ms.
 fn backoff(failures: u32) -> Nanos {
     1_000_000 << failures.saturating_sub(1).min(7)
 }

@@ -71,7 +71,7 @@ impl Truth {
         Self::with(Some((after, length)), UNLIMITED)
     }
 
-    /// Serves only so many connections at once; others wait in vain.
+    /// Serves only this number of connections at once; others wait in vain.
     pub(crate) fn with_slots(slots: usize) -> Self {
         Self::with(None, slots)
     }
@@ -243,7 +243,7 @@ fn read_request(reader: &mut BufReader<&TcpStream>, shared: &Shared) -> Option<R
     })
 }
 
-/// `sent` becomes the moment before the last bytes go: whoever has them may run before this thread does again.
+/// `sent` becomes the moment before the last bytes go: their receiver may run before this thread does again.
 fn answer(
     mut out: &TcpStream,
     request: &Request,

@@ -241,7 +241,7 @@ pub(super) fn idle_server(run: &Run) -> Option<Verdict> {
         "raise concurrency (-c {0}); if the rate stays flat, raise the server's workers; if that is flat too, look at what it waits for: database, locks, pool",
         (run.concurrency.configured * 2.0).max(2.0)
     );
-    verdict("D04", Weight::Note, "nobody is saturated", what, &advice)
+    verdict("D04", Weight::Note, "nothing is saturated", what, &advice)
 }
 
 pub(super) fn unfinished(run: &Run) -> Option<Verdict> {

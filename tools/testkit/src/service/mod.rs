@@ -140,11 +140,11 @@ fn ids(user: &str) -> (u32, u32) {
     )
 }
 
-/// Below those that the kernel gives away to who asks for any, or connects: nobody gets one of these by chance between
+/// Below those that the kernel gives to a socket that asks for any, or connects: none of these is given away by chance between
 /// this answer and the service's start.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
-/// A port of 127.0.0.1 that nobody listens on, and that no other test gets while this process runs.
+/// A port of 127.0.0.1 that no process listens on, and that no other test gets while this process runs.
 fn free_port() -> u16 {
     /// What reserves the ports, and the one to try next.
     static RESERVED: Mutex<(Vec<UnixDatagram>, u32)> = Mutex::new((Vec::new(), 0));

@@ -52,7 +52,7 @@ impl Nginx {
         Self::start_in(&directory("nginx", super::WEB), "", "http", locations)
     }
 
-    /// The same with TLS and a certificate that nobody signed.
+    /// The same with TLS and a certificate without a signature.
     ///
     /// # Panics
     /// As [`Nginx::start`].

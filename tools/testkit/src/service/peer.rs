@@ -45,7 +45,7 @@ impl Peer {
         self.waiting.most.load(Ordering::Relaxed)
     }
 
-    /// The address at which it answers after so many milliseconds.
+    /// The address at which it answers after this number of milliseconds.
     pub fn url(&self, milliseconds: u64) -> String {
         format!("http://127.0.0.1:{}/{milliseconds}", self.port)
     }

@@ -7,7 +7,7 @@ use super::{Daemon, directory, free_port, program, run};
 
 const USER: Option<&str> = Some("postgres");
 
-/// Database and user `postgres`; nobody is asked for a password.
+/// Database and user `postgres`; there is no password.
 #[derive(Debug)]
 pub struct Postgres {
     /// Its port on 127.0.0.1.

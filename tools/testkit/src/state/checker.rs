@@ -9,7 +9,7 @@ use super::{Finding, Moment, Script};
 use crate::http::Client;
 use crate::server::Server;
 
-/// After so many the worker is replaced: more than a check takes, however often it asks whether the script waits.
+/// After this number the worker is replaced: more than a check takes, however often it asks whether the script waits.
 const REQUESTS: usize = 100;
 /// What a script may take.
 const TIMEOUT: Duration = Duration::from_secs(8);

@@ -21,12 +21,13 @@ use relay::{Completion, Dispatcher, Priority, RequestKey, Reserved};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+use server::channel;
 use shm::{Counter, Writer};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::task::{AbortHandle, spawn_local};
 
-use crate::channel;
 use crate::pending::PendingRequest;
 use crate::response_spool::Broken;
 use crate::shared::Thread;
@@ -91,8 +92,8 @@ impl Workers {
         Ok(Rc::new(Workers {
             dispatcher,
             memory,
-            eventfd: channel::watch(eventfd)?,
-            timer: channel::watch(timer)?,
+            eventfd: channel::watch(eventfd, Interest::READABLE)?,
+            timer: channel::watch(timer, Interest::READABLE)?,
             timed: Cell::new(None),
             escalation: Cell::new(0),
             parallel: std::thread::available_parallelism().map_or(1, Into::into),

@@ -8,7 +8,6 @@
 //! thread runs everything, or each of several (`front.threads`). The way of a request: [`connection`] → [`proxy`] → [`dispatch`] → [`pending`] → [`response`].
 #![forbid(unsafe_code)]
 
-mod channel;
 mod connection;
 mod dispatch;
 mod files;

@@ -6,15 +6,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::rc::Rc;
-use std::sync::OnceLock;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use config::Mode;
 use http1::{ConnectionState, Connections, RejectionLog, Response, Timeouts};
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
 use relay::Endpoints;
+use server::{RequestIds, channel};
 use shm::Writer;
 use site::Site;
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::LocalOptions;
@@ -26,7 +27,7 @@ use crate::connection;
 use crate::dispatch::{self, Workers};
 use crate::response::ResponseBody;
 use crate::shared::Thread;
-use crate::{channel, files, threads, tick};
+use crate::{files, threads, tick};
 
 /// How long it goes on when the supervisor has gone without a word.
 const ORPHANED: f64 = 30.0;
@@ -62,7 +63,7 @@ pub(crate) struct Front {
     listeners: RefCell<Vec<AbortHandle>>,
     draining: Cell<bool>,
     closed: Notify,
-    next_id: Cell<u64>,
+    request_ids: RequestIds,
 }
 
 /// Be the front of the supervisor at the other end of standard input, until it says to drain or is gone. `build` is the build id of
@@ -195,14 +196,14 @@ impl Front {
             post_limit: Cell::new(0),
             site: RefCell::default(),
             awake: Notify::new(),
-            channel: channel::watch(start.channel)?,
+            channel: channel::watch(start.channel, Interest::READABLE)?,
             supervisor: start.supervisor,
             connections: Connections::counted_in(start.thread.connections()),
             rejections: RejectionLog::default(),
             listeners: RefCell::default(),
             draining: Cell::new(false),
             closed: Notify::new(),
-            next_id: Cell::new(first_id(start.thread.index())),
+            request_ids: RequestIds::new(start.thread.index(), start.thread.number()),
             thread: start.thread,
         };
         front.change(&start.settings);
@@ -232,10 +233,7 @@ impl Front {
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {
-        let step = u64::from(self.thread.number());
-        let id = self.next_id.get().wrapping_add(step).max(1);
-        self.next_id.set(id);
-        id
+        self.request_ids.next()
     }
 
     /// An answer of our own goes out.
@@ -344,19 +342,6 @@ impl Front {
     }
 }
 
-/// Ids differ between starts and threads, and tell the order within one.
-fn first_id(thread: u32) -> u64 {
-    static START: OnceLock<u64> = OnceLock::new();
-    let start = START.get_or_init(|| {
-        let seed = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let seed = u64::try_from(seed.as_micros()).unwrap_or(0);
-        (u64::from(std::process::id()) << 40) ^ (seed << 8)
-    });
-    start + u64::from(thread)
-}
-
 /// Accept on a socket that the supervisor opened, TCP or Unix.
 fn listen(front: Rc<Front>, fd: OwnedFd) -> std::io::Result<AbortHandle> {
     let socket = socket2::Socket::from(fd);
@@ -411,13 +396,6 @@ async fn accept_unix(front: Rc<Front>, listener: UnixListener) {
     }
 }
 
-/// Out of descriptors or memory: the queue keeps who knocks; try again when something may have been freed.
 async fn cannot_accept(front: &Front, error: &std::io::Error) {
-    if error.kind() != std::io::ErrorKind::ConnectionAborted {
-        if http1::is_out_of_descriptors(error) {
-            front.connections.end_idle();
-        }
-        front.trouble(format!("cannot accept a connection: {error}"));
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    server::accept::recover(&front.connections, error, |message| front.trouble(message)).await;
 }

@@ -41,7 +41,7 @@ pub(crate) async fn start(address: SocketAddr, events: Events) -> Result<SocketA
             match listener.accept().await {
                 Ok((stream, _)) => drop(tokio::spawn(serve(TokioIo::new(stream), events.clone()))),
                 // Out of descriptors, most likely: others may be given back.
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+                Err(_) => tokio::time::sleep(::server::accept::RETRY_DELAY).await,
             }
         }
     });

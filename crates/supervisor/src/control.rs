@@ -175,7 +175,7 @@ pub(crate) fn serve(socket: &UnixSocket, events: Events) -> io::Result<()> {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => drop(tokio::spawn(answer(stream, events.clone()))),
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+                Err(_) => tokio::time::sleep(::server::accept::RETRY_DELAY).await,
             }
         }
     });

@@ -31,12 +31,12 @@ mod systemd;
 mod watch;
 mod worker;
 
+pub use self::server::main_loop::{ReloadSettings, run};
 pub use boot::{Booted, check};
 pub use control::{Reply, Trust, Verb, ask};
 pub use error::Error;
 pub use ipc::BootFailure;
 pub use program::{Program, programs};
-pub use server::main_loop::{ReloadSettings, run};
 pub use signal::{Signal, Signals};
 pub use status::{FrontStatus, Status, WorkerStatus};
 pub use worker::State as WorkerState;

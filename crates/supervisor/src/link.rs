@@ -1,12 +1,14 @@
 //! One end of a channel in the runtime: what arrives becomes events, what is sent never waits.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use ::server::channel::watch;
 use ipc::Channel;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
@@ -36,7 +38,7 @@ impl<Out: Serialize + Send + 'static> Link<Out> {
     where
         In: DeserializeOwned + Send + 'static,
     {
-        let channel = Arc::new(watch(channel)?);
+        let channel = Arc::new(watch(channel, Interest::READABLE | Interest::WRITABLE)?);
         let (outgoing, queue) = unbounded_channel();
         tokio::spawn(write(Arc::clone(&channel), queue));
         let reader = tokio::spawn(read(channel, on)).abort_handle();
@@ -53,15 +55,6 @@ impl<Out> Drop for Link<Out> {
     fn drop(&mut self) {
         self.reader.abort();
     }
-}
-
-/// Wait for a descriptor in the runtime.
-#[expect(
-    deprecated,
-    reason = "its successor is unsafe for types that may close their descriptor unseen; ours own theirs"
-)]
-pub(crate) fn watch<T: Into<OwnedFd> + AsRawFd>(fd: T) -> io::Result<AsyncFd<T>> {
-    AsyncFd::new(fd)
 }
 
 async fn read<In: DeserializeOwned>(channel: Arc<AsyncFd<Channel>>, on: impl Fn(Received<In>)) {

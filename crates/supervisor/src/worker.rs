@@ -9,9 +9,10 @@ use ipc::{Drain, ToWorker};
 use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use shm::{Counter, InFlight, Scoreboard};
+use tokio::io::Interest;
 
 use crate::event::{Event, Events};
-use crate::link::{Link, watch};
+use crate::link::Link;
 
 /// Never used twice.
 pub(crate) type WorkerId = u64;
@@ -122,7 +123,10 @@ impl Worker {
         self.advance(State::Starting);
         // Without one the system has none, or this process is out of descriptors; its parent still says how it ended.
         let Some(handle) = handle else { return };
-        let Ok(watched) = handle.try_clone().and_then(watch) else {
+        let Ok(watched) = handle
+            .try_clone()
+            .and_then(|pidfd| ::server::channel::watch(pidfd, Interest::READABLE))
+        else {
             return;
         };
         self.handle = Some(handle);

@@ -6,12 +6,12 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
-use std::time::Duration;
 
-use http1::{RESERVED_DESCRIPTORS, is_out_of_descriptors};
+use http1::RESERVED_DESCRIPTORS;
 use php::Client;
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{SocketFlags, accept_with};
+use server::channel;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpStream, UnixStream};
@@ -19,12 +19,12 @@ use tokio::task::{AbortHandle, spawn_local};
 
 use crate::balance::ConnectionGuard;
 use crate::worker::Worker;
-use crate::{balance, connection, io::descriptors};
+use crate::{balance, connection};
 
 /// Accept on a socket that the supervisor opened, TCP or Unix.
 pub(crate) fn listen(worker: Rc<Worker>, fd: OwnedFd) -> io::Result<AbortHandle> {
     rustix::io::ioctl_fionbio(&fd, true)?;
-    let listener = descriptors::watch(fd, Interest::READABLE)?;
+    let listener = channel::watch(fd, Interest::READABLE)?;
     Ok(spawn_local(accept(worker, listener)).abort_handle())
 }
 
@@ -37,7 +37,10 @@ async fn accept(worker: Rc<Worker>, listener: AsyncFd<OwnedFd>) {
                     let _ = serve(&worker, stream, guard);
                 }
             }
-            Err(error) => cannot_accept(&worker, &error).await,
+            Err(error) => {
+                let log = |message| logging::error!("{message}");
+                server::accept::recover(&worker.connections, &error, log).await;
+            }
         }
     }
 }
@@ -80,16 +83,4 @@ fn above_reserved(fd: OwnedFd) -> io::Result<OwnedFd> {
         Err(Errno::INVAL) => Ok(fd),
         high => Ok(high?),
     }
-}
-
-/// Out of descriptors or memory: the queue keeps who knocks; try again when something may have been freed.
-async fn cannot_accept(worker: &Worker, error: &io::Error) {
-    if error.kind() == io::ErrorKind::ConnectionAborted {
-        return;
-    }
-    if is_out_of_descriptors(error) {
-        worker.connections.end_idle();
-    }
-    logging::error!("cannot accept a connection: {error}");
-    tokio::time::sleep(Duration::from_millis(100)).await;
 }

@@ -14,13 +14,14 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use ipc::{Channel, HandOff};
+use server::channel;
 use shm::{ConnectionCounts, SlotCount};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::{AbortHandle, spawn_local};
 
-use crate::worker::{Worker, receive};
-use crate::{accept, io::descriptors};
+use crate::accept;
+use crate::worker::Worker;
 use http1::now_ms;
 
 /// One worker's part in it.
@@ -110,7 +111,7 @@ impl Balancer {
         let Some(inbox) = self.inbox.take() else {
             return Ok(());
         };
-        let inbox = descriptors::watch(inbox, Interest::READABLE)?;
+        let inbox = channel::watch(inbox, Interest::READABLE)?;
         self.table.enter(self.slot, self.pid);
         let task = spawn_local(listen(Rc::clone(worker), Rc::clone(self), inbox));
         *self.listening.borrow_mut() = Some(task.abort_handle());
@@ -208,7 +209,7 @@ pub(crate) fn accept_or_hand_off<S: AsFd>(
 /// Serve what other workers hand over.
 async fn listen(worker: Rc<Worker>, balancer: Rc<Balancer>, inbox: AsyncFd<Channel>) {
     loop {
-        match receive::<HandOff>(&inbox).await {
+        match channel::receive::<HandOff>(&inbox).await {
             Ok(Some((HandOff { pid }, mut fds))) => {
                 let guard = balancer.arrived(pid);
                 // If that fails, the client has hung up meanwhile.

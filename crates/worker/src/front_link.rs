@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use php::Client;
 use relay::{Consumer, Notify, Queues, RequestKey};
+use server::channel;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
@@ -28,7 +29,6 @@ use tokio::task::{spawn_local, yield_now};
 use self::claimers::{Claimer, Claimers};
 use self::request::Received;
 use crate::host::ProcessHost;
-use crate::io::descriptors;
 use crate::request::{RequestFuture, refused};
 use crate::response::HttpResponse;
 use crate::worker::Worker;
@@ -248,7 +248,7 @@ impl FrontLink {
             consumer: Consumer::take(&memory, consumer)?,
             stream: UnixStream::from_std(stream.into())?,
             writing: Mutex::new(()),
-            eventfd: descriptors::watch(eventfd, Interest::READABLE)?,
+            eventfd: channel::watch(eventfd, Interest::READABLE)?,
             front,
             is_gone: Cell::new(false),
             signals: Cell::new(0),

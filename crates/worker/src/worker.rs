@@ -11,10 +11,9 @@ use config::Mode;
 use http1::{Admission, ConnectionState, Connections, Rejection, RejectionLog};
 use ipc::{Channel, FromWorker};
 use php::{Cancel, Client, Host as _, Request};
-use serde::de::DeserializeOwned;
+use server::{RequestIds, channel};
 use shm::{Ticket, Writer};
 use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::runtime::{LocalOptions, LocalRuntime};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
@@ -28,10 +27,7 @@ use crate::lifecycle::recycle::RecyclePolicy;
 use crate::quarantine::Quarantine;
 use crate::queue::Queue;
 use crate::semaphore::LocalSemaphore;
-use crate::{
-    accept, front_link, front_link::attach, io::descriptors, lifecycle::probe, pools, tick,
-    watchdog,
-};
+use crate::{accept, front_link, front_link::attach, lifecycle::probe, pools, tick, watchdog};
 use http1::now_ms;
 
 /// A request whose task waits, for the clock.
@@ -56,7 +52,7 @@ pub(crate) struct Worker {
     rejections: RejectionLog,
     waiting: RefCell<Vec<Waiting>>,
     pub(crate) listening: RefCell<Vec<AbortHandle>>,
-    next_id: Cell<u64>,
+    request_ids: RequestIds,
     pub(crate) recycle: RecyclePolicy,
     pub(crate) quarantine: Quarantine,
     /// The front may still ask.
@@ -80,10 +76,6 @@ impl Worker {
     ) -> std::io::Result<Worker> {
         let settings = &start.boot.settings;
         http1::set_spool_limit(settings.http.max_spool);
-        // Ids differ between workers and between starts, and tell the order within one.
-        let seed = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
         let concurrency = settings.concurrency.unwrap_or(1).max(1);
         Ok(Worker {
             host,
@@ -106,10 +98,7 @@ impl Worker {
             has_front: Cell::new(start.front_channel.is_some()),
             balancer,
             serves: Cell::new(0),
-            next_id: Cell::new(
-                (u64::from(std::process::id()) << 40)
-                    ^ (u64::try_from(seed.as_micros()).unwrap_or(0) << 8),
-            ),
+            request_ids: RequestIds::new(0, 1),
         })
     }
 
@@ -139,9 +128,7 @@ impl Worker {
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {
-        let id = self.next_id.get().wrapping_add(1).max(1);
-        self.next_id.set(id);
-        id
+        self.request_ids.next()
     }
 
     /// When a request that begins now must be done.
@@ -338,7 +325,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
     worker.quarantine.begin();
     open(&worker, start.listeners, start.front_channel).map_err(text)?;
     spawn_local(tick::run(Rc::clone(&worker)));
-    let channel = Rc::new(descriptors::watch(start.channel, Interest::READABLE).map_err(text)?);
+    let channel = Rc::new(channel::watch(start.channel, Interest::READABLE).map_err(text)?);
     channel
         .get_ref()
         .send(&FromWorker::Ready, &[])
@@ -353,23 +340,6 @@ async fn serve(mut start: Start) -> Result<(), String> {
         pools::close(worker.host).await;
     }
     Ok(())
-}
-
-/// The next message; `None` at the end.
-pub(crate) async fn receive<T: DeserializeOwned>(
-    channel: &AsyncFd<Channel>,
-) -> Result<Option<(T, Vec<OwnedFd>)>, String> {
-    loop {
-        let mut guard = channel
-            .readable()
-            .await
-            .map_err(|error| error.to_string())?;
-        match guard.get_inner().try_recv() {
-            Err(error) if error.is_would_block() => guard.clear_ready(),
-            Err(error) => return Err(error.to_string()),
-            Ok(message) => return Ok(message),
-        }
-    }
 }
 
 /// What a worker script of FrankenPHP's kind may take for its last lines.

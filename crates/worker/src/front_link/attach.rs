@@ -5,17 +5,17 @@ use std::rc::Rc;
 
 use ipc::{Channel, FrontToWorker};
 use php::Host as _;
+use server::channel;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_local;
 
 use crate::front_link::Links;
-use crate::io::descriptors;
-use crate::worker::{Worker, receive};
+use crate::worker::Worker;
 
 /// Serve what comes through the front channel until it is closed.
 pub(crate) fn open(worker: &Rc<Worker>, front_channel: Channel) -> std::io::Result<()> {
-    let front_channel = descriptors::watch(front_channel, Interest::READABLE)?;
+    let front_channel = channel::watch(front_channel, Interest::READABLE)?;
     spawn_local(listen(Rc::clone(worker), front_channel));
     Ok(())
 }
@@ -23,7 +23,7 @@ pub(crate) fn open(worker: &Rc<Worker>, front_channel: Channel) -> std::io::Resu
 async fn listen(worker: Rc<Worker>, front_channel: AsyncFd<Channel>) {
     let links = Links::open(&worker);
     loop {
-        match receive::<FrontToWorker>(&front_channel).await {
+        match channel::receive::<FrontToWorker>(&front_channel).await {
             Ok(Some((FrontToWorker::Attach { consumer }, fds))) => {
                 serve(&worker, &links, consumer, fds);
             }

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use php::TaskRef;
+use server::channel::watch;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -40,18 +41,6 @@ pub(crate) struct Descriptor {
 
 thread_local! {
     static TABLE: RefCell<Vec<Option<Rc<Descriptor>>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Register what `inner` stands for with the reactor.
-///
-/// tokio marks this function as deprecated since another of the same name is `unsafe`: a descriptor that is closed while
-/// it is registered would keep a stale entry in the reactor. That is what [`closing`] is for.
-#[expect(
-    deprecated,
-    reason = "closing() upholds what the unsafe variant asks for"
-)]
-pub(crate) fn watch<T: AsRawFd>(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-    AsyncFd::with_interest(inner, interest)
 }
 
 /// What to ask the reactor for. Room to write only while a task waits for it: a Unix socket announces room each time its

@@ -5,12 +5,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ipc::{Channel, Drain, FromWorker, ToWorker};
+use server::channel::receive;
 use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep_until};
 
 use crate::pools;
-use crate::worker::{Worker, receive};
+use crate::worker::Worker;
 
 /// A deadline later than any.
 const NO_END: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -77,7 +78,7 @@ pub(crate) async fn run_until_drained(
             say(recycle)?;
         }
         let message = tokio::select! {
-            message = receive(channel) => message?,
+            message = receive(channel) => message.map_err(|error| error.to_string())?,
             () = changed => continue,
         };
         if handle_message(worker, channel, message.map(|(message, _)| message)) {

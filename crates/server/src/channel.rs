@@ -1,0 +1,35 @@
+//! Descriptors and control channels in the runtime.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use ipc::{Channel, Error};
+use serde::de::DeserializeOwned;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// Register a descriptor with the reactor.
+///
+/// tokio deprecates this constructor because the reactor keeps a stale entry if the descriptor is closed while it is
+/// registered. The types given here own their descriptor; the worker's borrowed numbers are deregistered by its hook of
+/// `close`.
+#[expect(
+    deprecated,
+    reason = "each caller owns the descriptor or deregisters it before it is closed"
+)]
+pub fn watch<T: AsRawFd>(fd: T, interest: Interest) -> io::Result<AsyncFd<T>> {
+    AsyncFd::with_interest(fd, interest)
+}
+
+/// The next message; `None` at the end.
+pub async fn receive<T: DeserializeOwned>(
+    channel: &AsyncFd<Channel>,
+) -> Result<Option<(T, Vec<OwnedFd>)>, Error> {
+    loop {
+        let mut ready = channel.readable().await?;
+        match ready.get_inner().try_recv() {
+            Err(error) if error.is_would_block() => ready.clear_ready(),
+            received => return received,
+        }
+    }
+}

@@ -29,7 +29,7 @@ fn sources(directory: &Path, text: &mut String) {
 #[test]
 fn the_log_says_what_the_guide_says_that_it_says() {
     let mut text = String::new();
-    for name in ["supervisor", "worker", "front"] {
+    for name in ["supervisor", "worker", "front", "server"] {
         sources(&testkit::checkout().join("crates").join(name), &mut text);
     }
     let code = Regex::new("`([^`]+)`").expect("a pattern");

@@ -41,10 +41,6 @@ final class Reset
         }
         $watchdog = null;
         $task = background(function () use ($entry, &$watchdog): void {
-            if (!$entry->watched && ($entry->connection instanceof \PDO || $entry->connection instanceof \mysqli)) {
-                // What its borrower leaves when the function returns is freed first: the server still knows those statements.
-                Internal\park(0.0);
-            }
             $ended = false;
             // Even when what the pool was given to call ends the task, by exit() say, the connection has an end.
             Internal\onTaskEnd(Internal\taskId(), function () use ($entry, &$ended): void {
@@ -64,6 +60,10 @@ final class Reset
     private function run(Entry $entry): void
     {
         try {
+            if (Internal\taskId() !== 0 && !$entry->watched && ($entry->connection instanceof \PDO || $entry->connection instanceof \mysqli)) {
+                // What its borrower leaves when the function returns is freed first: the server still knows those statements.
+                Internal\park(0.0);
+            }
             $this->free($entry);
             if ($this->options->reset !== 'none') {
                 ++$this->statistics->resets;

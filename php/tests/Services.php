@@ -67,7 +67,7 @@ final class Services
         self::remove($service['directory']);
     }
 
-    /** Stops a server's clock for so many seconds, or until thaw(): the kernel accepts for it, and no answer comes. */
+    /** Stops a server for $seconds, or until thaw(): the kernel accepts connections for it, and no answer comes. */
     public static function freeze(string $name, ?float $seconds = null): void
     {
         $pid = self::pid($name);

@@ -284,13 +284,16 @@ mod tests {
                 "hearth_requests_in_flight{slot=\"0\",generation=\"3\",pid=\"4711\"} 1\n"
             )
         );
-        for state in State::ALL {
-            let count = status
-                .workers
-                .iter()
-                .filter(|worker| worker.state == state)
-                .count();
-            assert!(page.contains(&format!("hearth_workers{{state=\"{state}\"}} {count}\n")));
+        // The sample's two and one of each.
+        for line in [
+            "forking\"} 2",
+            "starting\"} 1",
+            "ready\"} 2",
+            "recycling\"} 1",
+            "leaving\"} 1",
+        ] {
+            let line = format!("hearth_workers{{state=\"{line}\n");
+            assert!(page.contains(&line), "{line} not in {page}");
         }
         let pool = r#"pool="a \"b\"\\\n""#;
         for line in [

@@ -7,6 +7,7 @@ mod balancing;
 mod boot;
 mod classic;
 mod classic_site;
+mod commands;
 mod concurrency;
 mod control;
 mod deploy;

@@ -1,7 +1,7 @@
 //! A thread of the process, most often the only one: what the supervisor tells it, what it accepts, and its end.
 
 use std::cell::{Cell, RefCell};
-use std::io;
+use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
@@ -19,6 +19,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::LocalOptions;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 use tokio::time::timeout;
@@ -82,7 +83,7 @@ pub fn main(build: &str) -> ExitCode {
     match run {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("hearth front: {message}");
+            let _ = writeln!(io::stderr(), "hearth front: {message}");
             ExitCode::FAILURE
         }
     }
@@ -90,7 +91,10 @@ pub fn main(build: &str) -> ExitCode {
 
 /// Standard input is no channel of a supervisor's.
 fn misused() -> ExitCode {
-    eprintln!("hearth front: this command is for hearth itself: use `hearth serve`");
+    let _ = writeln!(
+        io::stderr(),
+        "hearth front: this command is for hearth itself: use `hearth serve`"
+    );
     ExitCode::from(2)
 }
 
@@ -162,7 +166,21 @@ pub(crate) fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
+/// These come to every process of a group or a unit; the supervisor says on the channel when to leave.
+fn pass_over_signals() -> io::Result<()> {
+    for kind in [
+        SignalKind::terminate(),
+        SignalKind::interrupt(),
+        SignalKind::hangup(),
+    ] {
+        // Its handler stays when it is dropped.
+        drop(signal(kind)?);
+    }
+    Ok(())
+}
+
 async fn serve(start: Start) -> Result<(), String> {
+    pass_over_signals().map_err(text)?;
     let supervisor = start.supervisor.as_ref().unwrap_or(&start.channel);
     let supervisor = supervisor.try_clone().map_err(text)?;
     let front = match Front::new(start) {

@@ -1,7 +1,7 @@
 //! Several threads, each of which does all that one does: it accepts from sockets of its own and has a dispatcher of its own.
 //! The process's first thread passes on to them what the supervisor says.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +60,7 @@ impl Threads {
         let handle = Builder::new().name(name).spawn(move || {
             let ended = process::run(start);
             if let Err(message) = &ended {
-                eprintln!("hearth front: {message}");
+                let _ = writeln!(io::stderr(), "hearth front: {message}");
             }
             // Without one of them connections of its sockets would wait for ever: the supervisor replaces all.
             if ended.is_err() || !is_over.load(Ordering::SeqCst) {

@@ -48,6 +48,7 @@ unsafe extern "C" {
     pub fn hearth_run_entry(path: *const c_char) -> c_int;
     pub fn hearth_boot_error() -> hearth_str;
     pub fn hearth_seal();
+    pub fn hearth_pass_over_signals();
     pub fn hearth_after_fork();
     pub fn hearth_post_max_size() -> u64;
     pub fn hearth_handler_kind() -> hearth_str;

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::io::Write as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -127,7 +128,9 @@ pub(crate) fn log(level: Level, message: &str, request: u64) {
     let _busy = HookBypass::enter();
     match HOST.get() {
         Some(host) => host.log(level, message, request),
-        None => eprintln!("hearth: {message}"),
+        None => {
+            let _ = writeln!(std::io::stderr(), "hearth: {message}");
+        }
     }
 }
 

@@ -26,8 +26,8 @@ pub use budget::set_budgets;
 pub use cli::{Cli, Run, info};
 pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, can_wait, forks_for_itself, handed_on,
-    handler_kind, heap_is_full, post_max_size, refuse_persistent, remove_temporary_files,
-    run_entry, seal, series, version,
+    handler_kind, heap_is_full, pass_over_signals, post_max_size, refuse_persistent,
+    remove_temporary_files, run_entry, seal, series, version,
 };
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::BodySource;

@@ -119,15 +119,18 @@ pub(crate) fn too_slow(settings: &Settings) -> BootFailure {
 }
 
 /// A script, or in classic mode a folder.
-pub(crate) fn app_exists(settings: &Settings) -> bool {
-    settings.app.is_file() || (settings.mode == Mode::Classic && settings.app.is_dir())
+/// Whether the app is there: a script, or the folder of a site.
+pub fn check_app(settings: &Settings) -> Result<(), Error> {
+    let is_site = settings.mode == Mode::Classic && settings.app.is_dir();
+    match settings.app.is_file() || is_site {
+        true => Ok(()),
+        false => Err(Error::NoApp(settings.app.clone())),
+    }
 }
 
 /// Boot the app once, say how it went, and leave nothing running. `build` is the build id of this program.
 pub fn check(settings: &Settings, build: &str) -> Result<Booted, Error> {
-    if !app_exists(settings) {
-        return Err(Error::NoApp(settings.app.clone()));
-    }
+    check_app(settings)?;
     let program = Program::find(settings.php.as_deref())?;
     // In our own process group: Ctrl-C ends both.
     let (mut child, channel) = program.start_zygote(false)?;

@@ -1,11 +1,13 @@
 //! The control socket: one line of JSON asks, one line answers. Both sides are here.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use rustix::process::Uid;
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{PidfdFlags, Uid};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
@@ -93,18 +95,42 @@ fn is_trusted(listener: Uid, own: Uid, trust: Trust) -> bool {
 }
 
 fn converse(mut stream: UnixStream, verb: Verb) -> io::Result<Reply> {
+    let server = process(&stream);
     let mut line = serde_json::to_string(&Question { verb })?;
     line.push('\n');
     stream.write_all(line.as_bytes())?;
     let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer)?;
+    let mut reader = BufReader::new(stream);
+    reader.read_line(&mut answer)?;
     if answer.is_empty() {
         return Err(io::Error::new(
             io::ErrorKind::UnexpectedEof,
             "the server ended before it answered",
         ));
     }
+    if verb == Verb::Stop {
+        until_gone(reader, server)?;
+    }
     Ok(serde_json::from_str(&answer)?)
+}
+
+/// The process that listens, by a descriptor: its number may become another's. `None` where the kernel does not tell, as
+/// between two PID namespaces.
+fn process(stream: &UnixStream) -> Option<OwnedFd> {
+    let pid = rustix::net::sockopt::socket_peercred(stream).ok()?.pid;
+    rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()
+}
+
+/// Returns when the server's process has ended: its addresses and its control socket are free then.
+fn until_gone(mut connection: impl io::Read, process: Option<OwnedFd>) -> io::Result<()> {
+    // The server keeps the connection for as long as it runs. An error means the same as its end.
+    let _ = io::copy(&mut connection, &mut io::sink());
+    let Some(process) = process else {
+        return Ok(());
+    };
+    let mut ended = [PollFd::new(&process, PollFlags::IN)];
+    rustix::io::retry_on_intr(|| rustix::event::poll(&mut ended, None))?;
+    Ok(())
 }
 
 /// Make the socket: where it was asked for, or at the first candidate that can be made.
@@ -191,7 +217,9 @@ async fn answer(mut stream: tokio::net::UnixStream, events: Events) {
     if !matches!(read, Ok(1..)) {
         return;
     }
-    let reply = match serde_json::from_str::<Question>(&line) {
+    let question = serde_json::from_str::<Question>(&line);
+    let is_stop = matches!(question, Ok(Question { verb: Verb::Stop }));
+    let reply = match question {
         Ok(question) => perform(question.verb, &events).await,
         Err(e) => Reply::Failed(format!("not a question: {e}")),
     };
@@ -199,6 +227,10 @@ async fn answer(mut stream: tokio::net::UnixStream, events: Events) {
     text.push('\n');
     // An error means that the client has left without waiting for the answer.
     let _ = writing.write_all(text.as_bytes()).await;
+    if is_stop {
+        // The connection ends with this process.
+        std::future::pending::<()>().await;
+    }
 }
 
 async fn perform(verb: Verb, events: &Events) -> Reply {

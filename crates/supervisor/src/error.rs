@@ -16,7 +16,7 @@ pub enum Error {
         "PHP would run as root: name another user by User= in the unit, or allow it with --allow-root"
     )]
     Root,
-    #[error("cannot listen on {address}: {source}{}", hint(.source))]
+    #[error("cannot listen on {address}: {source}{}", hint(.address, .source))]
     Listen { address: String, source: io::Error },
     #[error("cannot listen on {address}: the address is in use{}; stop that process or choose another port", held(.port_owner))]
     PortTaken {
@@ -45,8 +45,25 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
-fn hint(error: &io::Error) -> &'static str {
+impl Error {
+    /// 1: it ran and failed; 2: wrong usage or configuration.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::NoApp(_)
+            | Error::NoProgram {
+                version: Some(_), ..
+            } => 2,
+            _ => 1,
+        }
+    }
+}
+
+fn hint(address: &str, error: &io::Error) -> &'static str {
     match error.kind() {
+        io::ErrorKind::PermissionDenied if address.starts_with("unix:") => {
+            "; this user must be allowed to write in its directory"
+        }
+        io::ErrorKind::NotFound if address.starts_with("unix:") => "; its directory must exist",
         io::ErrorKind::PermissionDenied => {
             "; ports below 1024 need the capability CAP_NET_BIND_SERVICE"
         }

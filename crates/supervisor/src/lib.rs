@@ -32,7 +32,7 @@ mod watch;
 mod worker;
 
 pub use self::server::main_loop::{ReloadSettings, run};
-pub use boot::{Booted, check};
+pub use boot::{Booted, check, check_app};
 pub use control::{Reply, Trust, Verb, ask};
 pub use error::Error;
 pub use ipc::BootFailure;

@@ -13,7 +13,7 @@ mod fork;
 pub use descriptors::inherited_channel;
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -85,7 +85,7 @@ pub fn run(
     match serve(channel, cold, build, worker) {
         Ok(code) => code,
         Err(Fatal(message)) => {
-            eprintln!("ALERT zygote: {message}");
+            let _ = writeln!(io::stderr(), "ALERT zygote: {message}");
             ExitCode::FAILURE
         }
     }
@@ -129,6 +129,7 @@ fn serve(
         },
         app: boot.settings.app.clone(),
     };
+    php::pass_over_signals();
     channel.send(&booted, &[])?;
     Zygote {
         channel,

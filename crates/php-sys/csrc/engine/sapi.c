@@ -262,8 +262,38 @@ void hearth_seal(void)
 	hearth_booting = false;
 }
 
+static volatile pid_t signals_of;
+
+/* What was forked for a program, or by pcntl_fork(), ends by the signal. */
+static void pass_over(int number)
+{
+	if (getpid() != signals_of) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+}
+
+/*
+ * They come to every process of a group or a unit. A handler, because an ignored signal would be ignored by the programs that
+ * PHP starts too. What the app has set stays.
+ */
+void hearth_pass_over_signals(void)
+{
+	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+	struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
+
+	signals_of = getpid();
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		if (SIGG(handlers)[numbers[i] - 1].handler == (void *) SIG_DFL) {
+			sigaction(numbers[i], &action, NULL);
+		}
+	}
+}
+
 void hearth_after_fork(void)
 {
+	signals_of = getpid();
 	HEARTH_RESEED_RANDOM();
 }
 

@@ -1,7 +1,7 @@
 //! From settings to a running server, and to its end.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use config::{Dispatch, Settings, control_candidates, control_directories};
 use rustix::process::{Resource, Rlimit, WaitOptions};
@@ -11,9 +11,12 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::{Server, SharedBudgets, SharedQuarantine};
 use crate::error::Error;
 use crate::event::{Event, Events};
-use crate::signal::Signals;
+use crate::signal::{Signal, Signals};
 use crate::sockets::Sockets;
 use crate::{admin, boot, control, systemd};
+
+/// Programs such as `timeout` send a signal to their child and to its group, so it comes twice. That is one wish to stop.
+const SAME_SIGNAL: Duration = Duration::from_millis(250);
 
 /// Reads the settings again, for a reload.
 pub type ReloadSettings = Box<dyn Fn() -> Result<Settings, String>>;
@@ -29,9 +32,7 @@ pub fn run(
 ) -> Result<(), Error> {
     logging::set_process("supervisor");
     logging::set_level(settings.log_level);
-    if !boot::app_exists(&settings) {
-        return Err(Error::NoApp(settings.app));
-    }
+    boot::check_app(&settings)?;
     check_user(&settings)?;
     raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -132,8 +133,16 @@ fn default_control(settings: &Settings) -> Vec<PathBuf> {
 fn watch_signals(events: &Events) -> Result<(), Error> {
     let (mut signals, events) = (Signals::install()?, events.clone());
     tokio::spawn(async move {
+        let mut last: Option<Instant> = None;
         loop {
-            events.send(Event::Signal(signals.next().await));
+            let signal = signals.next().await;
+            let is_repeated = last.is_some_and(|last| last.elapsed() < SAME_SIGNAL);
+            if signal == Signal::Stop && !is_repeated {
+                last = Some(Instant::now());
+            }
+            if signal != Signal::Stop || !is_repeated {
+                events.send(Event::Signal(signal));
+            }
         }
     });
     Ok(())

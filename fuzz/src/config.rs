@@ -68,7 +68,7 @@ fn explained(problems: &Problems) {
 }
 
 fn said_again(raw: &Raw, settings: &Settings, place: &Path) {
-    let said = config::effective(raw).into_iter();
+    let said = config::effective(raw, None).into_iter();
     let again = said
         .filter(|line| line.source != Source::Default && line.key != "config")
         .map(|line| {

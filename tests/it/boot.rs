@@ -67,7 +67,7 @@ fn a_script_that_exits_or_fails() {
 
 #[test]
 fn a_script_that_is_missing() {
-    refused(Server::app("missing.php"), 1, &["missing.php"]);
+    refused(Server::app("missing.php"), 2, &["missing.php"]);
 }
 
 #[test]

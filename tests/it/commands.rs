@@ -1,6 +1,6 @@
-//! The command line as scripts and service managers use it.
+//! The command line as scripts and service managers use it: exit codes, prefixes, what holds, and an end that is one.
 
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use rustix::process::Signal;
 use testkit::{Server, ServerBuilder};
@@ -11,6 +11,18 @@ const APP: &str = "return fn () => 'x';";
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// `hearth` with these words in a folder of its own, in which `app.php` is a handler.
+fn alone(words: &[&str]) -> Output {
+    let directory = testkit::temporary();
+    std::fs::write(directory.path().join("app.php"), format!("<?php {APP}")).expect("a file");
+    Command::new(testkit::hearth())
+        .args(words)
+        .current_dir(directory.path())
+        .env("XDG_RUNTIME_DIR", directory.path())
+        .output()
+        .expect("hearth starts")
 }
 
 /// The state of a process that its parent has not waited for yet is that of a zombie.
@@ -75,4 +87,148 @@ fn programs_that_php_starts_end_by_a_signal() {
     .start();
     ok(&server.get("/"));
     server.stop();
+}
+
+#[test]
+fn a_reader_that_has_left_is_no_crash() {
+    for words in [
+        ["config", "--workers", "bad"].as_slice(),
+        &["serve", "nowhere.php"],
+        &["run", "-y"],
+        &["serve", "--no-such-flag"],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let status = Command::new(testkit::hearth())
+            .args(words)
+            .stdout(writer.try_clone().expect("a copy"))
+            .stderr(writer)
+            .stdin(Stdio::null())
+            .status()
+            .expect("hearth starts");
+        assert_eq!(status.code(), Some(2), "{words:?}: {status}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_2_and_every_line_says_who_speaks() {
+    for (words, parts) in [
+        (["serve", "nowhere.php"].as_slice(), "there is no app at "),
+        (&["check", "nowhere.php"], "there is no app at "),
+        (&["config", "nowhere.php"], "there is no app at "),
+        (&["serve"], "APP: no app given: name a script"),
+        (
+            &["serve", "--no-such-flag"],
+            "unexpected argument '--no-such-flag' found",
+        ),
+        (
+            &["serve", "--port", "80"],
+            "tip: the address and the port are one option: --listen ",
+        ),
+        (
+            &["serve", "app.php", "--ini", "memory_limit"],
+            "is not KEY=VALUE",
+        ),
+        (&["nonsense"], "unrecognized subcommand 'nonsense'"),
+    ] {
+        let output = alone(words);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {text}");
+        assert!(text.starts_with("hearth: "), "{words:?}: {text}");
+        assert!(text.contains(parts), "{words:?}: {text}");
+        assert!(!text.contains("error:"), "{words:?}: {text}");
+        assert!(!text.contains("as a value"), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn config_shows_what_will_hold() {
+    let lines = |words: &[&str]| {
+        let output = alone(words);
+        assert!(output.status.success(), "{}", said(&output));
+        let text = String::from_utf8(output.stdout).expect("text");
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.lines().map(words).collect::<Vec<_>>()
+    };
+    let (site, handler) = (lines(&["config", "."]), lines(&["config", "app.php"]));
+    let has = |lines: &[String], expected: &str| {
+        assert!(
+            lines.iter().any(|line| line.starts_with(expected)),
+            "no {expected} in {lines:#?}"
+        );
+    };
+    has(&site, "mode classic default: the app is a folder");
+    has(&site, "workers.concurrency 1 default: classic mode");
+    has(&site, "workers.dispatch balanced default");
+    has(&handler, "mode resident default: the app is a script");
+    has(&handler, "workers.concurrency 256 default: for a handler");
+    for line in site.iter().chain(&handler) {
+        assert!(!line.starts_with("workers.count auto"), "{line}");
+    }
+    let cpus = std::thread::available_parallelism()
+        .expect("a number")
+        .get();
+    has(
+        &handler,
+        &format!("workers.count {cpus} default: one per CPU"),
+    );
+    has(
+        &site,
+        &format!("workers.count {} default: four per CPU", 4 * cpus),
+    );
+    let path = handler
+        .iter()
+        .find(|line| line.starts_with("control "))
+        .expect("a line");
+    assert!(
+        path.contains(".sock default: from the path of the app"),
+        "{path}"
+    );
+}
+
+#[test]
+fn what_has_no_effect_is_told_by_serve_check_and_config() {
+    let words = ["app.php", "--idle-timeout", "5"];
+    let expected = "--idle-timeout: workers.idle_timeout has no effect: ";
+    for command in ["check", "config"] {
+        let output = alone(&[&[command], words.as_slice()].concat());
+        assert!(said(&output).contains(expected), "{}", said(&output));
+    }
+    let server = Server::script(APP).args(["--idle-timeout", "5"]).start();
+    server.expect_log(expected);
+    server.stop();
+}
+
+#[test]
+fn php_settings_are_given_as_to_the_php_command() {
+    let server = Server::script("return fn () => ini_get('memory_limit') . ini_get('user_agent');")
+        .args(["-d", "memory_limit=77M", "-duser_agent=x"])
+        .start();
+    assert_eq!(ok(&server.get("/")), "77Mx");
+    server.stop();
+}
+
+#[test]
+fn variables_of_kubernetes_and_of_images_do_not_keep_it_from_starting() {
+    let server = Server::script(APP)
+        .env("HEARTH_PORT", "tcp://10.0.0.1:80")
+        .env("HEARTH_PORT_80_TCP", "tcp://10.0.0.1:80")
+        .env("HEARTH_WEB_SERVICE_HOST", "10.0.0.1")
+        .env("HEARTH_VERSION", "1")
+        .start();
+    server.expect_log("HEARTH_VERSION: is set, but Hearth has no such option");
+    let log = server.stop().log;
+    assert!(
+        !log.contains("HEARTH_PORT") && !log.contains("HEARTH_WEB"),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_unix_socket_that_cannot_be_made_says_why() {
+    let output = alone(&["serve", "app.php", "--listen", "unix:nowhere/a.sock"]);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("; its directory must exist"), "{text}");
+    assert!(!text.contains("CAP_NET_BIND_SERVICE"), "{text}");
 }

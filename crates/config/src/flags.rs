@@ -35,6 +35,12 @@ fn flag(option: &'static Opt) -> Option<Arg> {
         .help_heading(option.group.title());
     Some(match option.kind {
         Kind::Switch => arg.action(ArgAction::SetTrue),
+        // As the php command has it.
+        Kind::Ini => arg
+            .short('d')
+            .action(ArgAction::Append)
+            .value_name(option.value)
+            .allow_hyphen_values(true),
         _ if option.repeatable() => arg
             .action(ArgAction::Append)
             .value_name(option.value)

@@ -8,6 +8,8 @@
 #[cfg(feature = "read")]
 mod control;
 #[cfg(feature = "read")]
+mod effective;
+#[cfg(feature = "read")]
 mod flags;
 #[cfg(feature = "read")]
 mod options;
@@ -24,9 +26,13 @@ mod resolve;
 mod settings;
 #[cfg(feature = "read")]
 mod value;
+#[cfg(feature = "read")]
+mod warnings;
 
 #[cfg(feature = "read")]
 pub use control::{control_candidates, control_directories};
+#[cfg(feature = "read")]
+pub use effective::{Effective, effective};
 #[cfg(feature = "read")]
 pub use flags::{app_argument, flags, matches_to_given};
 #[cfg(feature = "read")]
@@ -38,7 +44,9 @@ pub use raw::{Given, Raw, Source};
 #[cfg(feature = "read")]
 pub use reference::reference;
 #[cfg(feature = "read")]
-pub use replaced::successors;
+pub use replaced::{elsewhere, successors};
 #[cfg(feature = "read")]
-pub use resolve::{Effective, control_paths, effective, resolve};
-pub use settings::{Dispatch, Level, Listen, MOST_WORKERS, Mode, Settings, Workers};
+pub use resolve::{control_paths, resolve};
+pub use settings::{CONCURRENT, Dispatch, Level, Listen, MOST_WORKERS, Mode, Settings, Workers};
+#[cfg(feature = "read")]
+pub use warnings::warnings;

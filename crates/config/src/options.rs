@@ -169,7 +169,7 @@ pub const OPTIONS: &[Opt] = &[
         kind: Kind::Workers,
         default: "auto",
         group: Group::Workers,
-        short: "Worker processes; auto: one per CPU, or 4 with concurrency 1",
+        short: "Worker processes; auto: one per CPU, with concurrency 1 four per CPU",
         long: "Each worker is one process with one thread. Where it serves many requests at once, more workers than CPUs \
                seldom help. Where it serves one at a time, it is idle while that one waits for a database, so `auto` \
                starts four per CPU that this process may use.",
@@ -316,7 +316,7 @@ pub const OPTIONS: &[Opt] = &[
         kind: Kind::Ini,
         default: "",
         group: Group::Php,
-        short: "A PHP ini setting; may be repeated",
+        short: "A PHP ini setting; may be repeated; -d is the same",
         long: "The value is what stands in a `php.ini`, read as `php -d` reads it: `error_reporting=E_ALL & ~E_NOTICE` is an \
                expression, and a text with one of `;&|^~!()=` in it needs quotes of its own: `'\"tcp://db?a=1&b=2\"'`. \
                In TOML a table: `[php.ini]` with `memory_limit = \"256M\"`; in the environment separated by semicolons. \

@@ -55,6 +55,8 @@ pub struct Given {
 pub struct Raw {
     given: BTreeMap<&'static str, Vec<Given>>,
     pub(crate) problems: Vec<Problem>,
+    /// Variables with our prefix that are no options.
+    pub(crate) ignored: Vec<Problem>,
     pub(crate) config_file: Option<PathBuf>,
 }
 
@@ -132,12 +134,13 @@ impl Raw {
 
     fn take_environment(&mut self, environment: impl IntoIterator<Item = (String, String)>) {
         for (name, value) in environment {
-            if !name.starts_with("HEARTH_") || from_kubernetes(&name) {
+            let Some(rest) = name.strip_prefix("HEARTH_") else {
                 continue;
-            }
+            };
             let Some(option) = OPTIONS.iter().find(|option| option.env() == name) else {
-                let what = unknown("environment variable", &name, OPTIONS.iter().map(Opt::env));
-                self.problem(name, what);
+                if !from_kubernetes(rest, &value) {
+                    self.take_unknown_variable(name);
+                }
                 continue;
             };
             let separator = match option.kind {
@@ -156,6 +159,26 @@ impl Raw {
                 );
             }
         }
+    }
+
+    /// A slip of the pen is a mistake, so that no option is lost in silence. Anything else may be another program's: an image
+    /// has `HEARTH_VERSION`, say.
+    fn take_unknown_variable(&mut self, name: String) {
+        let known = || OPTIONS.iter().map(Opt::env);
+        let is_slip = known().any(|other| strsim::damerau_levenshtein(&name, &other) <= SLIP);
+        if is_slip || successors(&name).is_some() {
+            let what = unknown("environment variable", &name, known());
+            return self.problem(name, what);
+        }
+        let rest = |name: &str| name.trim_start_matches("HEARTH_").to_owned();
+        let longer = known().find(|other| other.starts_with(&name));
+        let near = longer.or_else(|| {
+            nearest(&rest(&name), known().map(|other| rest(&other)))
+                .map(|near| format!("HEARTH_{near}"))
+        });
+        let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        let what = format!("is set, but Hearth has no such option{hint}");
+        self.ignored.push(Problem { place: name, what });
     }
 
     fn take_file(&mut self, path: &Path, text: &str) {
@@ -302,26 +325,37 @@ fn text_of(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// Kubernetes gives every pod variables for each service; one called "hearth" must not keep Hearth from starting.
-fn from_kubernetes(name: &str) -> bool {
-    name == "HEARTH_PORT" || name.starts_with("HEARTH_PORT_") || name.starts_with("HEARTH_SERVICE_")
+/// Letters that differ where a name was mistyped.
+const SLIP: usize = 2;
+
+/// Kubernetes gives every pod variables for each service; those of one called "hearth" or "hearth-web" are no options. `rest` is
+/// what follows `HEARTH_`.
+fn from_kubernetes(rest: &str, value: &str) -> bool {
+    let is_address = |value: &str| value.starts_with("tcp://") || value.starts_with("udp://");
+    let rest = format!("_{rest}");
+    let port = rest.split("_PORT_").nth(1);
+    rest.contains("_SERVICE_HOST")
+        || rest.contains("_SERVICE_PORT")
+        || port.is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()))
+        || (rest.ends_with("_PORT") && (rest == "_PORT" || is_address(value)))
+}
+
+fn nearest(name: &str, known: impl Iterator<Item = String>) -> Option<String> {
+    let near = known.map(|candidate| {
+        let likeness = strsim::normalized_damerau_levenshtein(name, &candidate);
+        (likeness, candidate)
+    });
+    let near = near.filter(|(likeness, _)| *likeness > 0.6);
+    near.max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
 }
 
 fn unknown(what: &str, name: &str, known: impl Iterator<Item = String>) -> String {
     if let Some(replaced) = successors(name) {
         return replaced;
     }
-    let near = known
-        .map(|candidate| {
-            (
-                strsim::normalized_damerau_levenshtein(name, &candidate),
-                candidate,
-            )
-        })
-        .filter(|(likeness, _)| *likeness > 0.6)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match near {
-        Some((_, candidate)) => {
+    match nearest(name, known) {
+        Some(candidate) => {
             format!("there is no {what} \"{name}\"; did you mean \"{candidate}\"?")
         }
         None => format!("there is no {what} \"{name}\"; `hearth config` lists all"),

@@ -34,3 +34,21 @@ pub fn successors(name: &str) -> Option<String> {
         names.collect::<Vec<_>>().join(" and ")
     ))
 }
+
+/// Flags of other servers, and what they are here.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (
+        &["--port", "-p", "--host", "--bind", "-b", "--address", "-S"],
+        "the address and the port are one option: --listen 127.0.0.1:8080",
+    ),
+    (
+        &["--docroot", "--root", "--document-root", "-t"],
+        "the folder of a site is named without a flag: `hearth serve /srv/www/blog`",
+    ),
+];
+
+/// The tip for a flag that other servers have.
+pub fn elsewhere(flag: &str) -> Option<&'static str> {
+    let known = ELSEWHERE.iter().find(|(flags, _)| flags.contains(&flag))?;
+    Some(known.1)
+}

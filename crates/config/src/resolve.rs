@@ -85,47 +85,6 @@ pub fn control_paths(
     }
 }
 
-/// One line of `hearth config`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Effective {
-    pub key: &'static str,
-    pub value: String,
-    pub source: Source,
-}
-
-/// Every option, its value and where that came from.
-pub fn effective(raw: &Raw) -> Vec<Effective> {
-    let one = |option: &'static Opt| {
-        let given = if option.kind == Kind::Ini {
-            raw.all(option.key)
-        } else {
-            raw.winners(option.key)
-        };
-        if given.is_empty() {
-            return vec![Effective {
-                key: option.key,
-                value: option.default.into(),
-                source: Source::Default,
-            }];
-        }
-        let line = |g: &Given| Effective {
-            key: option.key,
-            value: g.text.clone(),
-            source: g.source.clone(),
-        };
-        match option.repeatable() {
-            true => given.into_iter().map(line).collect(),
-            false => given
-                .into_iter()
-                .next_back()
-                .map(line)
-                .into_iter()
-                .collect(),
-        }
-    };
-    OPTIONS.iter().flat_map(one).collect()
-}
-
 struct Resolver<'a> {
     raw: &'a Raw,
     cwd: &'a Path,
@@ -227,7 +186,7 @@ impl Resolver<'_> {
         if let Some(given) = given {
             return Some(self.base(&given.source).join(&given.text));
         }
-        let what = "no app is named; give its script, as in `hearth serve app.php`, or set `app` in hearth.toml";
+        let what = "no app given: name a script (`hearth serve app.php`) or a folder (`hearth serve .`), or set `app` in hearth.toml";
         self.problems.push(Problem {
             place: "APP".into(),
             what: what.into(),

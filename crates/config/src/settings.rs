@@ -65,6 +65,9 @@ pub enum Workers {
 /// The most workers that there can be.
 pub const MOST_WORKERS: u32 = 1024;
 
+/// Requests that a worker has in flight when the app is a handler written for Hearth.
+pub const CONCURRENT: u32 = 256;
+
 /// With `auto`, workers that serve one request at a time: one waits for its database while others compute.
 const PER_CPU: u32 = 4;
 

@@ -31,12 +31,17 @@ pub(crate) fn command() -> Command {
         ])
 }
 
-/// The tip for a flag that was replaced names its successors, not the flag that is written most like it.
+/// The tip for a flag that was replaced, or is one of another server, names its successors, not the flag that is written most like it.
 pub(crate) fn name_successors(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
-    let Some(tip) = config::successors(flag) else {
+    let elsewhere = config::elsewhere(flag).map(str::to_owned);
+    let Some(tip) = config::successors(flag).or(elsewhere) else {
+        if error.get(ContextKind::SuggestedArg).is_none() {
+            // "to pass it as a value, use --": no command takes such a value.
+            error.remove(ContextKind::Suggested);
+        }
         return error;
     };
     // The usage has the proposed flag too.

@@ -73,7 +73,7 @@ pub(crate) fn print(text: &str) -> ExitCode {
     }
 }
 
-fn directories() -> Vec<PathBuf> {
+pub(crate) fn directories() -> Vec<PathBuf> {
     let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     config::control_directories(runtime_dir, rustix::process::geteuid().as_raw())
 }

@@ -10,6 +10,7 @@ mod client;
 mod serve;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
@@ -27,7 +28,7 @@ fn main() -> ExitCode {
         Some("--version" | "-V") => serve::version(),
         _ => match arguments::command().try_get_matches_from(words) {
             Ok(matches) => dispatch(matches),
-            Err(e) => arguments::name_successors(e).exit(),
+            Err(e) => refuse(arguments::name_successors(e)),
         },
     }
 }
@@ -44,8 +45,23 @@ fn dispatch(matches: ArgMatches) -> ExitCode {
     }
 }
 
-/// Said once, on standard error.
+/// Help was asked for, or the usage is wrong: said as every other mistake is.
+fn refuse(error: clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    match text.strip_prefix("error: ") {
+        Some(what) => fail(2, what.trim_end()),
+        None => {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Said once, on standard error, whose reader may have left.
 fn fail(code: u8, what: impl std::fmt::Display) -> ExitCode {
-    eprintln!("hearth: {what}");
+    let _ = writeln!(std::io::stderr(), "hearth: {what}");
     ExitCode::from(code)
 }

@@ -1,20 +1,20 @@
 //! The commands that need the configuration, and those that start `hearth-php`.
 
 use std::ffi::OsString;
-use std::fmt::Write;
-use std::io;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use build_id::BUILD_ID;
 use clap::ArgMatches;
-use config::{Raw, Settings, Source};
+use config::{Effective, Problem, Raw, Settings, Source};
 use supervisor::{BootFailure, Error, Program};
 
 use crate::check::recommend;
 use crate::check::scan::Scan;
-use crate::client::print;
+use crate::client::{directories, print};
 use crate::fail;
 
 /// What was said on the command line, in the environment and in the file; and where we are.
@@ -26,28 +26,38 @@ pub(crate) fn gather(matches: &ArgMatches) -> io::Result<(Raw, PathBuf)> {
     Ok((raw, cwd))
 }
 
-fn settings(matches: &ArgMatches) -> Result<Settings, String> {
+fn settings(matches: &ArgMatches) -> Result<(Settings, Vec<Problem>), String> {
     let (raw, cwd) = gather(matches).map_err(|e| e.to_string())?;
-    config::resolve(&raw, &cwd).map_err(|problems| problems.to_string())
+    let settings = config::resolve(&raw, &cwd).map_err(|problems| problems.to_string())?;
+    supervisor::check_app(&settings).map_err(|e| e.to_string())?;
+    let warnings = config::warnings(&raw, &settings);
+    Ok((settings, warnings))
 }
 
 pub(crate) fn serve(matches: &ArgMatches) -> ExitCode {
-    let now = match settings(matches) {
+    let (now, warnings) = match settings(matches) {
         Ok(settings) => settings,
         Err(problems) => return fail(2, problems),
     };
-    let again = matches.clone();
-    match supervisor::run(now, Box::new(move || settings(&again)), BUILD_ID) {
+    logging::set_process("supervisor");
+    logging::set_level(now.log_level);
+    for warning in warnings {
+        logging::warning!("{warning}");
+    }
+    let matches = matches.clone();
+    let again = move || settings(&matches).map(|(settings, _)| settings);
+    match supervisor::run(now, Box::new(again), BUILD_ID) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => fail(1, e),
+        Err(e) => fail(e.exit_code(), e),
     }
 }
 
 pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
-    let settings = match settings(matches) {
+    let (settings, warnings) = match settings(matches) {
         Ok(settings) => settings,
         Err(problems) => return fail(2, problems),
     };
+    warn(&warnings);
     match supervisor::check(&settings, BUILD_ID) {
         Ok(booted) => {
             let cold = booted.cold.as_ref().map_or(String::new(), |why| {
@@ -65,14 +75,21 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
             ))
         }
         Err(e) => {
-            let code = fail(1, &e);
+            let code = fail(e.exit_code(), &e);
             // No mistake in the script: it is one of a classic site.
             if let Error::Boot(BootFailure::NoHandler(_)) = e {
                 let advice = recommend::of_site(&settings.app, &Scan::of(&settings.app));
-                eprint!("{advice}");
+                let _ = write!(io::stderr(), "{advice}");
             }
             code
         }
+    }
+}
+
+/// Of what was given and changes nothing.
+fn warn(warnings: &[Problem]) {
+    for warning in warnings {
+        let _ = writeln!(io::stderr(), "hearth: warning: {warning}");
     }
 }
 
@@ -84,28 +101,47 @@ pub(crate) fn config(matches: &ArgMatches) -> ExitCode {
         Ok(gathered) => gathered,
         Err(e) => return fail(1, e),
     };
+    let settings = config::resolve(&raw, &cwd);
     let mut text = String::new();
-    for line in config::effective(&raw) {
-        let value = if line.value.is_empty() {
-            "-"
-        } else {
-            &line.value
-        };
-        let _ = writeln!(
-            text,
-            "{:<24} {value:<24} {}",
-            line.key,
-            origin(&line.source)
-        );
+    for line in config::effective(&raw, settings.as_ref().ok()) {
+        let _ = writeln!(text, "{}", described(&line, settings.as_ref().ok()));
     }
     let shown = print(&text);
-    // Without an app there is still something to show; other mistakes are mistakes.
-    match config::resolve(&raw, &cwd) {
+    match settings {
+        // Without an app there is still something to show; other mistakes are mistakes.
         Err(problems) if problems.0.iter().any(|problem| problem.place != "APP") => {
             fail(2, problems)
         }
-        _ => shown,
+        Err(_) => shown,
+        Ok(settings) => {
+            warn(&config::warnings(&raw, &settings));
+            match supervisor::check_app(&settings) {
+                Ok(()) => shown,
+                Err(e) => fail(2, e),
+            }
+        }
     }
+}
+
+fn described(line: &Effective, settings: Option<&Settings>) -> String {
+    let control = || {
+        let chosen = config::control_candidates(&settings?.app, &directories());
+        Some((
+            chosen.first()?.display().to_string(),
+            "from the path of the app",
+        ))
+    };
+    let (value, note) = match (line.key, line.value.as_str()) {
+        ("control", "") => control().unwrap_or_default(),
+        (_, value) => (value.to_owned(), line.note.as_deref().unwrap_or("")),
+    };
+    let value = if value.is_empty() { "-" } else { &value };
+    let origin = origin(&line.source);
+    let note = match note {
+        "" => String::new(),
+        note => format!(": {note}"),
+    };
+    format!("{:<24} {value:<24} {origin}{note}", line.key)
 }
 
 fn origin(source: &Source) -> String {
@@ -127,7 +163,7 @@ pub(crate) fn run_script(words: &[OsString]) -> ExitCode {
         .ok()
         .filter(|version| version != "auto");
     match Program::find(version.or(environment.as_deref())) {
-        Err(e) => fail(1, e),
+        Err(e) => fail(e.exit_code(), e),
         Ok(program) => {
             let e = Command::new(&program.path).arg("run").args(words).exec();
             fail(

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const PROTOCOL: u32 = 11;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
-pub const CONCURRENT: u32 = 256;
+pub const CONCURRENT: u32 = config::CONCURRENT;
 
 /// Everything a zygote needs to boot the app: the first message it gets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

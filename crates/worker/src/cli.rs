@@ -1,6 +1,7 @@
 //! `hearth run`: in place of the php command.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
@@ -108,13 +109,13 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         .first()
         .is_some_and(|arg| arg == "-h" || arg == "--help")
     {
-        print!("{USAGE}");
+        let _ = write!(io::stdout(), "{USAGE}");
         return ExitCode::SUCCESS;
     }
     let command = match parse(args) {
         Ok(command) => command,
         Err(message) => {
-            eprintln!("hearth run: {message}\n\n{USAGE}");
+            let _ = writeln!(io::stderr(), "hearth run: {message}\n\n{USAGE}");
             return ExitCode::from(2);
         }
     };
@@ -131,7 +132,7 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
     }) {
         // PHP has said for itself why it does not start.
         if !error.message().is_empty() {
-            eprintln!("hearth run: {}", error.message());
+            let _ = writeln!(io::stderr(), "hearth run: {}", error.message());
         }
         return ExitCode::FAILURE;
     }
@@ -149,7 +150,7 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
     let runtime = match crate::worker::runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("hearth run: {error}");
+            let _ = writeln!(io::stderr(), "hearth run: {error}");
             return 1;
         }
     };
@@ -168,7 +169,7 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
     let mut script = match Cli::start(run, &argv) {
         Ok(script) => script,
         Err(error) => {
-            eprintln!("hearth run: {}", error.message());
+            let _ = writeln!(io::stderr(), "hearth run: {}", error.message());
             return 1;
         }
     };

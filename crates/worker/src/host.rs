@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::Future;
+use std::io::Write as _;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
@@ -162,7 +163,7 @@ impl php::Host for ProcessHost {
 
     fn log(&self, level: Level, message: &str, request: u64) {
         if self.cli {
-            eprintln!("{message}");
+            let _ = writeln!(std::io::stderr(), "{message}");
             return;
         }
         let severity = match level {

@@ -25,7 +25,7 @@ mod watchdog;
 mod worker;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::process::ExitCode;
 
 use build_id::BUILD_ID;
@@ -65,7 +65,8 @@ fn main() -> ExitCode {
         }
         Some("run") => cli::main(&args[1..]),
         Some("--version") => {
-            println!(
+            let _ = writeln!(
+                std::io::stdout(),
                 "hearth-php {} (protocol {}), PHP {}, built for PHP {}",
                 BUILD_ID,
                 ipc::PROTOCOL,
@@ -75,7 +76,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         None if args.is_empty() && !is_php && std::io::stdin().is_terminal() => {
-            eprintln!("{USAGE}");
+            let _ = writeln!(std::io::stderr(), "{USAGE}");
             ExitCode::from(2)
         }
         _ => cli::main(&args),

@@ -115,7 +115,7 @@ fn flags_win_over_environment_and_that_over_the_file() {
     assert_eq!(settings.concurrency, Some(20));
     assert_eq!(settings.request_timeout, Duration::from_millis(1500));
     assert_eq!(settings.app, said.dir.path().join("from/file.php"));
-    let sources: Vec<String> = effective(&said.raw)
+    let sources: Vec<String> = crate::effective(&said.raw, None)
         .into_iter()
         .filter(|e| e.source != Source::Default)
         .map(|e| {
@@ -289,7 +289,7 @@ fn all_mistakes_are_reported_at_once() {
 fn no_app_broken_toml_and_a_missing_file_are_clear() {
     assert_eq!(
         said(None, &[], &[]).problems(),
-        "APP: no app is named; give its script, as in `hearth serve app.php`, or set `app` in hearth.toml"
+        "APP: no app given: name a script (`hearth serve app.php`) or a folder (`hearth serve .`), or set `app` in hearth.toml"
     );
     assert_eq!(
         said(Some("app = 'a.php'\nlisten = [\n"), &[], &["a.php"]).problems(),
@@ -353,6 +353,75 @@ fn recycling_counts_requests_and_bytes() {
     assert_eq!(
         said(None, &[], &["a.php", "--max-memory", "256 MB"]).problems(),
         "--max-memory: \"256 MB\" is not a number of bytes, such as 268435456 or 256M"
+    );
+}
+
+#[test]
+fn what_changes_nothing_is_told() {
+    let told = |env: &[(&str, &str)], args: &[&str]| {
+        let said = said(None, env, args);
+        let warnings = crate::warnings(&said.raw, &said.settings()).into_iter();
+        warnings
+            .map(|warning| warning.to_string())
+            .collect::<Vec<_>>()
+    };
+    let words = ["a.php", "--deny", "/data", "--idle-timeout", "3"];
+    assert_eq!(
+        told(&[("HEARTH_SITE_FOLLOW", "/")], &words),
+        [
+            "HEARTH_SITE_FOLLOW: site.follow has no effect: a resident app answers every path itself; it is for sites in classic mode",
+            "--deny: site.deny has no effect: a resident app answers every path itself; it is for sites in classic mode",
+            "--idle-timeout: workers.idle_timeout has no effect: the number of workers is fixed; set workers.max to let it follow the load",
+        ]
+    );
+    let words = ["a.php", "--dispatch", "direct", "--front-threads", "2"];
+    assert_eq!(
+        told(&[], &words),
+        ["--front-threads: front.threads has no effect: with direct dispatch there is no front"]
+    );
+    assert!(told(&[], &[".", "--deny", "/data"]).is_empty());
+}
+
+#[test]
+fn variables_of_others_keep_no_server_from_starting() {
+    let names = [
+        ("HEARTH_PORT", "tcp://10.0.0.1:80"),
+        ("HEARTH_PORT_80_TCP_ADDR", "10.0.0.1"),
+        ("HEARTH_SERVICE_HOST", "10.0.0.1"),
+        ("HEARTH_WEB_SERVICE_PORT_HTTP", "80"),
+        ("HEARTH_WEB_PORT", "tcp://10.0.0.1:80"),
+        ("HEARTH_WEB_PORT_53_UDP", "udp://10.0.0.1:53"),
+        ("HEARTH_VERSION", "1"),
+        ("HEARTH_WORKER", "3"),
+        ("HEARTH_IMAGE", "x"),
+    ];
+    let said = said(None, &names, &["a.php"]);
+    let told = crate::warnings(&said.raw, &said.settings()).into_iter();
+    assert_eq!(
+        told.map(|warning| warning.to_string()).collect::<Vec<_>>(),
+        [
+            "HEARTH_VERSION: is set, but Hearth has no such option; did you mean HEARTH_PHP_VERSION?",
+            "HEARTH_WORKER: is set, but Hearth has no such option; did you mean HEARTH_WORKERS_COUNT?",
+            "HEARTH_IMAGE: is set, but Hearth has no such option",
+        ]
+    );
+}
+
+#[test]
+fn an_ini_setting_has_the_flag_of_php_too() {
+    let settings = said(
+        None,
+        &[],
+        &["a.php", "-d", "memory_limit=1G", "-dhtml_errors=on"],
+    )
+    .settings();
+    let ini = settings
+        .ini
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"));
+    assert_eq!(
+        ini.collect::<Vec<_>>(),
+        ["memory_limit=1G", "html_errors=on"]
     );
 }
 

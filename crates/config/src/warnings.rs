@@ -1,0 +1,40 @@
+//! What was given and changes nothing: no mistake that keeps the server from starting, but its author expects something
+//! of it.
+
+use crate::problem::Problem;
+use crate::raw::Raw;
+use crate::settings::{Dispatch, Mode, Settings};
+
+/// Variables that are no options, and options that have no effect beside the others.
+pub fn warnings(raw: &Raw, settings: &Settings) -> Vec<Problem> {
+    let idle = idle(settings).into_iter();
+    let idle = idle.filter(|(_, is_idle, _)| *is_idle);
+    let idle = idle.filter_map(|(key, _, why)| {
+        let given = raw.winner(key)?;
+        Some(Problem {
+            place: given.source.to_string(),
+            what: format!("{key} has no effect: {why}"),
+        })
+    });
+    raw.ignored.iter().cloned().chain(idle).collect()
+}
+
+/// Options, whether these settings leave them without effect, and why.
+fn idle(settings: &Settings) -> [(&'static str, bool, &'static str); 4] {
+    let is_resident = settings.mode == Mode::Resident;
+    let site = "a resident app answers every path itself; it is for sites in classic mode";
+    [
+        ("site.follow", is_resident, site),
+        ("site.deny", is_resident, site),
+        (
+            "workers.idle_timeout",
+            !settings.is_elastic(),
+            "the number of workers is fixed; set workers.max to let it follow the load",
+        ),
+        (
+            "front.threads",
+            settings.dispatch == Some(Dispatch::Direct),
+            "with direct dispatch there is no front",
+        ),
+    ]
+}

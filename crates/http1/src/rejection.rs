@@ -79,13 +79,13 @@ fn why(error: ParseError, options: &Options, request: &[u8]) -> Cow<'static, str
     let limits = &options.limits;
     match error {
         ParseError::NoRequest if request.starts_with(TLS) => {
-            "it is TLS, which is not spoken here".into()
+            "it is TLS: Hearth speaks plain HTTP, TLS is for a proxy in front".into()
         }
-        ParseError::NoRequest => "it is no HTTP/1.1".into(),
-        ParseError::NoTarget => "its target is none".into(),
-        ParseError::NoField => "a line of its head is no field".into(),
-        ParseError::Lengths => "the length of its body is no number, or said twice".into(),
-        ParseError::Coding => "its body is coded in another way than chunked".into(),
+        ParseError::NoRequest => "not an HTTP/1.1 request".into(),
+        ParseError::NoTarget => "invalid request target".into(),
+        ParseError::NoField => "malformed header field".into(),
+        ParseError::Lengths => "invalid or duplicate Content-Length".into(),
+        ParseError::Coding => "unsupported Transfer-Encoding".into(),
         ParseError::TargetTooLong => {
             format!("its target is longer than {} bytes", limits.target).into()
         }

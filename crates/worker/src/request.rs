@@ -94,7 +94,7 @@ fn refusal(worker: &Worker, head: &RequestHead) -> Option<(u16, &'static str)> {
 /// What a site has no answer to; what is not there, or not for all, is an answer.
 fn why_refused(status: u16, head: &RequestHead) -> Option<&'static str> {
     match status {
-        400 => Some("its path is none that there can be"),
+        400 => Some("malformed path: bad percent-encoding, or it leads above the root"),
         405 if head.method() == b"TRACE" => Some("TRACE is not answered"),
         _ => None,
     }

@@ -54,7 +54,7 @@ type Rule = fn(&Run) -> Option<Verdict>;
 /// Every rule, in the order they are printed.
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
-    too_short, failures, early_eof, client_bound, send_accuracy, unfinished, overload, starvation,
+    too_short, failures, redirects, early_eof, client_bound, send_accuracy, unfinished, overload, starvation,
     port_exhaustion, file_limit, listen_overflow, little, unsteady, two_states, delayed_ack,
     server_cap, server_bound, idle_server, noise, no_keep_alive, handshakes, varying_body, unfair,
     network_bound, few_samples,
@@ -114,6 +114,34 @@ fn failures(run: &Run) -> Option<Verdict> {
         "many requests failed",
         what,
         "quote the goodput, and find the cause first: a failing server is often a fast one",
+    )
+}
+
+/// A redirect is cheap to answer and no page; a load generator does not follow it.
+fn redirects(run: &Run) -> Option<Verdict> {
+    const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
+    let found = run.statuses.iter();
+    let found = found.filter(|(status, _)| REDIRECTS.contains(status));
+    let number: u64 = found.map(|(_, times)| *times).sum();
+    let is_expected = run
+        .setup
+        .expect
+        .iter()
+        .any(|text| text.starts_with("status="));
+    if is_expected || number * 2 <= run.counts.responses {
+        return None;
+    }
+    verdict(
+        "D39",
+        Weight::Wrong,
+        "the answers are redirects",
+        format!(
+            "{} of {} responses",
+            count(number),
+            count(run.counts.responses)
+        ),
+        "this is the rate of redirects, not of pages: give the address that they lead to (curl -I shows it), or say that it is meant: \
+         --expect status=3xx",
     )
 }
 

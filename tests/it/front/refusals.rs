@@ -36,7 +36,11 @@ fn a_refused_request_is_logged_with_its_client_and_the_reason() {
             ),
             (
                 "GET / HTTP/9.9\r\n\r\n",
-                ["no HTTP/1.1", "status=400", "request=\"GET / HTTP/9.9\""],
+                [
+                    "not an HTTP/1.1",
+                    "status=400",
+                    "request=\"GET / HTTP/9.9\"",
+                ],
             ),
             (
                 "GET /a\"b HTTP/1.1\r\nno colon\r\n\r\n",
@@ -90,11 +94,11 @@ fn a_body_that_is_refused_for_its_head_is_logged_too() {
         for (fields, parts) in [
             (
                 "Content-Length: 1\r\nContent-Length: 2\r\n\r\n".to_owned(),
-                ["length", "status=400", "request=\"POST /a\""],
+                ["Content-Length", "status=400", "request=\"POST /a\""],
             ),
             (
                 "Transfer-Encoding: gzip\r\n\r\n".to_owned(),
-                ["chunked", "status=400", "request=\"POST /a\""],
+                ["Transfer-Encoding", "status=400", "request=\"POST /a\""],
             ),
             (
                 "Content-Length: 1001\r\n\r\n".to_owned(),
@@ -143,7 +147,7 @@ fn a_classic_site_says_what_it_refuses() {
             .args(["--workers", "1", "--dispatch", dispatch])
             .start();
         for (request, parts) in [
-            ("nonsense\r\n\r\n", ["no HTTP/1.1", "status=400"]),
+            ("nonsense\r\n\r\n", ["not an HTTP/1.1", "status=400"]),
             (
                 "GET /a%00b HTTP/1.1\r\nHost: h\r\n\r\n",
                 ["path", "status=400"],

@@ -87,7 +87,7 @@ impl Server {
         };
         if let Some(reason) = &booted.cold {
             logging::warning!(
-                "the app is booted in each worker, not shared: {reason} generation={number}"
+                "each worker boots the app itself, which takes more time and memory: {reason} generation={number}"
             );
         }
         let took = generation.began.elapsed().as_millis();
@@ -106,7 +106,7 @@ impl Server {
             booted.described(),
         ) {
             logging::info!(
-                "each worker handles one request at a time, because the app is {what}; workers.concurrency says otherwise"
+                "one request at a time per worker, because the app is {what} (to change that, set workers.concurrency)"
             );
         }
         let concurrency = booted.concurrency;

@@ -66,6 +66,18 @@ fn the_seed_with_forty_percent_errors() {
 }
 
 #[test]
+fn redirects_are_no_pages() {
+    let redirects = |run: &mut Run| {
+        run.statuses = [(200, 1), (302, run.counts.responses - 1)].into();
+    };
+    fires("D39", redirects);
+    let mut meant = healthy();
+    redirects(&mut meant);
+    meant.setup.expect = vec!["status=3xx".into()];
+    assert_eq!(diagnose(&meant), vec![]);
+}
+
+#[test]
 fn client_bound() {
     fires("D02", |run| run.cpu.client_thread_busy = 0.97);
     fires("D02", |run| {

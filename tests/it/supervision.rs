@@ -5,7 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::process::Output;
 
 use rustix::process::Signal;
-use testkit::{Server, kill};
+use testkit::http::Client;
+use testkit::{Server, ServerBuilder, kill};
 
 use crate::support::{
     ServiceManager, TIMEOUT, UNTIL_GO, admin, eventually, hearth, let_go, ok, one_worker,
@@ -239,13 +240,61 @@ fn an_app_that_hangs_at_boot_can_be_stopped_and_has_a_limit() {
 fn the_service_manager_is_told() {
     let manager = ServiceManager::new();
     let server = manager.start(one_worker(PID));
-    assert_eq!(manager.told(), "READY=1");
+    let serving = format!(
+        "READY=1\nSTATUS=Serving: 1 worker on {}; generation ",
+        server.url()
+    );
+    assert_eq!(manager.told(), serving.clone() + "1");
     server.signal(Signal::HUP);
     assert!(manager.told().starts_with("RELOADING=1\nMONOTONIC_USEC="));
-    assert_eq!(manager.told(), "READY=1");
+    assert_eq!(manager.told(), serving + "2");
     server.signal(Signal::TERM);
-    assert_eq!(manager.told(), "STOPPING=1");
+    assert_eq!(
+        manager.told(),
+        "STOPPING=1\nSTATUS=Stopping: 0 requests in flight"
+    );
     server.stop();
+}
+
+#[test]
+fn the_watchdog_of_the_service_manager_is_fed() {
+    let manager = ServiceManager::new();
+    let server = manager.start(one_worker(PID).env("WATCHDOG_USEC", "200000"));
+    assert!(manager.told().starts_with("READY=1\n"));
+    for _ in 0..3 {
+        assert_eq!(manager.told(), "WATCHDOG=1");
+    }
+    server.stop();
+}
+
+/// As systemd starts a service with sockets: they are its descriptors from 3 on. `names` has as many.
+fn with_sockets(server: ServerBuilder, names: &str) -> ServerBuilder {
+    let perl = "my $names = shift; my @names = split /:/, $names; $^F = 9; my @open;\n\
+        for (@names) { socket(my $s, PF_INET, SOCK_STREAM, 0) or die $!; bind($s, sockaddr_in(0, INADDR_LOOPBACK)) or die $!;\n\
+        listen($s, 9) or die $!; push @open, $s; }\n\
+        fileno($open[0]) == 3 or die 'not the first descriptor';\n\
+        @ENV{'LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES'} = ($$, scalar @names, $names); exec @ARGV or die $!;";
+    server.inside(["perl", "-MSocket", "-e", perl, names])
+}
+
+#[test]
+fn sockets_of_the_service_manager_are_served() {
+    for flags in [
+        ["--dispatch", "balanced", "--front-threads", "2"],
+        ["--dispatch", "direct", "--workers", "2"],
+    ] {
+        let app = Server::script("return fn () => 'own ' . json_encode(getenv('LISTEN_FDS'));");
+        let server = with_sockets(app.args(flags), "http:http:admin").start();
+        let urls = server.urls();
+        assert_eq!(urls.len(), 2, "{urls:?}");
+        for url in urls {
+            let mut client = Client::connect(url.trim_start_matches("http://"));
+            assert_eq!(ok(&client.get("/")), "own false");
+        }
+        assert!(ok(&admin(&server, "/health")).starts_with("running: "));
+        server.expect_log("in place of listen");
+        server.stop();
+    }
 }
 
 #[test]

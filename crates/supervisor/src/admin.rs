@@ -21,9 +21,9 @@ use crate::port_owner::port_owner;
 use crate::status::Status;
 use crate::worker::State;
 
-/// Open the port and serve until the runtime ends. The address, for port 0.
-pub(crate) async fn start(address: SocketAddr, events: Events) -> Result<SocketAddr, Error> {
-    let listener = TcpListener::bind(address)
+/// Open the port.
+pub(crate) async fn open(address: SocketAddr) -> Result<TcpListener, Error> {
+    TcpListener::bind(address)
         .await
         .map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => Error::PortTaken {
@@ -34,7 +34,11 @@ pub(crate) async fn start(address: SocketAddr, events: Events) -> Result<SocketA
                 address: address.to_string(),
                 source,
             },
-        })?;
+        })
+}
+
+/// Serve until the runtime ends. The address, for port 0.
+pub(crate) fn start(listener: TcpListener, events: Events) -> Result<SocketAddr, Error> {
     let bound = listener.local_addr()?;
     tokio::spawn(async move {
         loop {

@@ -18,6 +18,10 @@ pub enum Error {
     Root,
     #[error("cannot listen on {address}: {source}{}", hint(.address, .source))]
     Listen { address: String, source: io::Error },
+    #[error(
+        "cannot take a socket of the service manager (LISTEN_FDS): {0}; Hearth takes stream sockets that listen, TCP or Unix, with Accept=no"
+    )]
+    Inherited(io::Error),
     #[error("cannot listen on {address}: the address is in use{}; stop that process or choose another port", held(.port_owner))]
     PortTaken {
         address: String,

@@ -66,6 +66,8 @@ pub(crate) enum Timer {
     Reboot,
     /// Workers that have not said by now how their pools are, in this round of asking, are not waited for.
     Pools(u64),
+    /// Tell the service manager that events are handled.
+    Watchdog,
     /// Requests that still run by now are given up.
     StopDeadline,
 }

@@ -13,6 +13,7 @@ use shm::{Scoreboard, Snapshot};
 use crate::error::Error;
 use crate::event::{Event, Events};
 use crate::link::{Link, Received};
+use crate::systemd;
 
 /// This very program, also after its file was replaced by another version.
 const PROGRAM: &str = "/proc/self/exe";
@@ -135,11 +136,11 @@ fn cpu_seconds(stat: &Path) -> Option<f64> {
 
 /// In a group of its own: signals of the terminal do not reach it. Its channel is its standard input.
 fn spawn(channel: Channel) -> Result<u32, Error> {
-    let child = Command::new(PROGRAM)
+    let mut command = Command::new(PROGRAM);
+    let child = systemd::hide(&mut command)
         .arg0("hearth")
         .arg("front")
         .stdin(Stdio::from(OwnedFd::from(channel)))
-        .env_remove("NOTIFY_SOCKET")
         .process_group(0)
         .spawn();
     let child = child.map_err(|source| Error::Spawn {

@@ -17,6 +17,7 @@ mod error;
 mod event;
 mod front;
 mod generation;
+mod inherited;
 mod link;
 mod memory;
 mod metrics;

@@ -9,6 +9,7 @@ use command_fds::{CommandFdExt, FdMapping};
 use ipc::Channel;
 
 use crate::error::Error;
+use crate::systemd;
 
 /// Where a zygote finds its channel.
 const CHANNEL: i32 = 3;
@@ -120,10 +121,9 @@ impl Program {
         };
         let (ours, theirs) = Channel::pair().map_err(failed)?;
         let mut command = Command::new(&self.path);
-        command
+        systemd::hide(&mut command)
             .arg("zygote")
-            .stdin(Stdio::null())
-            .env_remove("NOTIFY_SOCKET");
+            .stdin(Stdio::null());
         if own_group {
             command.process_group(0);
         }

@@ -17,6 +17,7 @@ use rustix::fs::Mode;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::error::Error;
+use crate::inherited;
 use crate::port_owner::port_owner;
 
 /// The kernel cuts it to `net.core.somaxconn`.
@@ -35,6 +36,11 @@ enum Listener {
         per_slot: Vec<Socket>,
     },
     Unix(UnixSocket),
+    /// Opened by the service manager: one for all slots, whose file is not ours.
+    Inherited {
+        socket: Socket,
+        copies: usize,
+    },
 }
 
 impl Sockets {
@@ -49,6 +55,14 @@ impl Sockets {
         })
     }
 
+    /// Those that the service manager has opened.
+    pub(crate) fn inherited(sockets: Vec<Socket>) -> Sockets {
+        let one = |socket| Listener::Inherited { socket, copies: 1 };
+        Sockets {
+            listeners: sockets.into_iter().map(one).collect(),
+        }
+    }
+
     /// Copies for the worker of this slot, in the order of `--listen`.
     pub(crate) fn for_slot(&self, slot: u32) -> io::Result<Vec<OwnedFd>> {
         let copy = |listener: &Listener| match listener {
@@ -56,6 +70,7 @@ impl Sockets {
                 per_slot[slot as usize].try_clone().map(OwnedFd::from)
             }
             Listener::Unix(unix) => unix.listener.try_clone().map(OwnedFd::from),
+            Listener::Inherited { socket, .. } => socket.try_clone().map(OwnedFd::from),
         };
         self.listeners.iter().map(copy).collect()
     }
@@ -63,11 +78,19 @@ impl Sockets {
     /// Copies of all of them, for a front of `threads` threads; further ones are opened so that each thread gets as many.
     pub(crate) fn for_front(&mut self, threads: u32) -> Result<Vec<OwnedFd>, Error> {
         for listener in &mut self.listeners {
-            if let Listener::Tcp { address, per_slot } = listener {
-                let number = per_slot.len().next_multiple_of(threads.max(1) as usize);
-                while per_slot.len() < number {
-                    per_slot.push(listen_also(*address)?);
+            match listener {
+                Listener::Tcp { address, per_slot } => {
+                    let number = per_slot.len().next_multiple_of(threads.max(1) as usize);
+                    while per_slot.len() < number {
+                        per_slot.push(listen_also(*address)?);
+                    }
                 }
+                // The front deals TCP sockets to its threads, and gives each of them a Unix socket.
+                Listener::Inherited { socket, copies } => {
+                    let is_tcp = socket.local_addr()?.as_socket().is_some();
+                    *copies = if is_tcp { threads.max(1) as usize } else { 1 };
+                }
+                Listener::Unix(_) => {}
             }
         }
         Ok(self.all()?)
@@ -80,6 +103,9 @@ impl Sockets {
                 .map(|socket| socket.try_clone().map(OwnedFd::from))
                 .collect(),
             Listener::Unix(unix) => vec![unix.listener.try_clone().map(OwnedFd::from)],
+            Listener::Inherited { socket, copies } => (0..*copies)
+                .map(|_| socket.try_clone().map(OwnedFd::from))
+                .collect(),
         };
         self.listeners.iter().flat_map(copies).collect()
     }
@@ -89,6 +115,7 @@ impl Sockets {
         let name = |listener: &Listener| match listener {
             Listener::Tcp { address, .. } => format!("http://{address}"),
             Listener::Unix(unix) => format!("unix:{}", unix.path.display()),
+            Listener::Inherited { socket, .. } => inherited::address(socket),
         };
         self.listeners.iter().map(name).collect()
     }

@@ -3,6 +3,24 @@
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::process::Command;
+use std::time::Duration;
+
+/// What it says to this process and to none of those that this one starts.
+const VARIABLES: [&str; 6] = [
+    "NOTIFY_SOCKET",
+    "WATCHDOG_PID",
+    "WATCHDOG_USEC",
+    "LISTEN_PID",
+    "LISTEN_FDS",
+    "LISTEN_FDNAMES",
+];
+
+/// For a process that this one starts.
+pub(crate) fn hide(command: &mut Command) -> &mut Command {
+    let hidden = VARIABLES.iter();
+    hidden.fold(command, |command, name| command.env_remove(name))
+}
 
 /// This process is of a unit.
 pub(crate) fn is_parent() -> bool {
@@ -27,9 +45,19 @@ pub(crate) fn tell(state: &str) {
     }
 }
 
+/// How often it wants to hear of this process, if at all: twice in the time after which it acts.
+pub(crate) fn watchdog() -> Option<Duration> {
+    let number = |name| std::env::var(name).ok()?.parse::<u64>().ok();
+    let is_ours = number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
+    let micros = number("WATCHDOG_USEC").filter(|micros| is_ours && *micros > 0)?;
+    Some(Duration::from_micros(micros / 2))
+}
+
 /// systemd wants to know since when.
 pub(crate) fn reloading() {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
-    tell(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+    tell(&format!(
+        "RELOADING=1\nMONOTONIC_USEC={micros}\nSTATUS=Reloading: the new workers start"
+    ));
 }

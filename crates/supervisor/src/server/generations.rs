@@ -147,7 +147,7 @@ impl Server {
             self.reloads += 1;
             self.quarantine.table.clear();
             self.retire_others(number);
-            systemd::tell("READY=1");
+            self.tell_serving();
         }
         for done in self.waiting.drain(..) {
             let _ = done.send(Ok(format!(
@@ -186,7 +186,7 @@ impl Server {
             return self.reap_generations();
         }
         logging::error!("generation {number} failed and changes nothing: {why}");
-        systemd::tell("READY=1");
+        self.tell_serving();
         for done in self.waiting.drain(..) {
             let _ = done.send(Err(why.to_string()));
         }
@@ -255,7 +255,7 @@ impl Server {
             Ok(()) => self.waiting = done,
             Err(why) => {
                 logging::error!("reload failed and changes nothing: {why}");
-                systemd::tell("READY=1");
+                self.tell_serving();
                 for done in done {
                     let _ = done.send(Err(why.clone()));
                 }

@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use config::{Dispatch, Settings, control_candidates, control_directories};
 use rustix::process::{Resource, Rlimit, WaitOptions};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::{Server, SharedBudgets, SharedQuarantine};
 use crate::error::Error;
-use crate::event::{Event, Events};
+use crate::event::{Event, Events, Timer};
+use crate::inherited::Inherited;
 use crate::signal::{Signal, Signals};
 use crate::sockets::Sockets;
 use crate::{admin, boot, control, systemd};
@@ -67,11 +69,26 @@ async fn serve(
     let slots = settings
         .workers
         .number(settings.concurrency.unwrap_or(ipc::CONCURRENT));
-    let sockets = Sockets::open(&settings.listen, accepting(&settings, slots))?;
+    let inherited = Inherited::take()?;
+    let sockets = match inherited.sockets.is_empty() {
+        true => Sockets::open(&settings.listen, accepting(&settings, slots))?,
+        false => {
+            logging::info!("listening on the sockets of the service manager, in place of listen");
+            Sockets::inherited(inherited.sockets)
+        }
+    };
     let control = control::open(settings.control.as_deref(), &default_control(&settings))?;
     control::serve(&control, events.clone())?;
-    let admin = match settings.admin {
-        Some(address) => Some(admin::start(address, events.clone()).await?),
+    let admin = match (inherited.admin, settings.admin) {
+        (Some(listener), _) => {
+            listener.set_nonblocking(true)?;
+            Some(TcpListener::from_std(listener)?)
+        }
+        (None, Some(address)) => Some(admin::open(address).await?),
+        (None, None) => None,
+    };
+    let admin = match admin {
+        Some(listener) => Some(admin::start(listener, events.clone())?),
         None => None,
     };
     let _watcher = match settings.watch {
@@ -189,7 +206,29 @@ impl Server {
         for line in std::mem::take(&mut self.announcements) {
             say(&line);
         }
-        systemd::tell("READY=1");
+        self.tell_serving();
+        self.watchdog();
+    }
+
+    /// The service manager hears that all is well; `systemctl status` shows the text.
+    pub(super) fn tell_serving(&self) {
+        let status = self.status();
+        let what = format!(
+            "{} worker{} on {}; generation {}",
+            status.slots,
+            if status.slots == 1 { "" } else { "s" },
+            self.addresses.join(", "),
+            status.generation
+        );
+        systemd::tell(&format!("READY=1\nSTATUS=Serving: {what}"));
+    }
+
+    /// Keeps the service manager from ending this process (`WatchdogSec=`), for as long as events are handled.
+    pub(super) fn watchdog(&self) {
+        if let Some(interval) = systemd::watchdog() {
+            systemd::tell("WATCHDOG=1");
+            self.events.later(interval, Timer::Watchdog);
+        }
     }
 
     fn announce_later(&mut self, line: String) {

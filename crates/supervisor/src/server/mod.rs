@@ -238,6 +238,7 @@ impl Server {
             Timer::Reboot => self.reboot(),
             Timer::Pools(round) => self.pools_late(round),
             Timer::StopDeadline => self.stop_deadline(),
+            Timer::Watchdog => self.watchdog(),
         }
     }
 

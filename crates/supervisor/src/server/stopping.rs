@@ -37,7 +37,9 @@ impl Server {
             "stopping in_flight={in_flight} deadline={}s",
             deadline.as_secs_f64()
         );
-        systemd::tell("STOPPING=1");
+        systemd::tell(&format!(
+            "STOPPING=1\nSTATUS=Stopping: {in_flight} requests in flight"
+        ));
         self.phase = Phase::Stopping;
         let waiting = std::mem::take(&mut self.waiting)
             .into_iter()

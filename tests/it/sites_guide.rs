@@ -278,6 +278,42 @@ fn settings() {
     server.stop();
 }
 
+#[test]
+fn which_php_ini() {
+    let srv = Srv::new(&[(
+        "/srv/www/shop/index.php",
+        "<?php echo php_ini_loaded_file(), ' ', php_ini_scanned_files();",
+    )]);
+    let plain = srv.serve("hearth serve /srv/www/shop").start();
+    let read = ok(&plain.get("/"));
+    let version = read.split('/').nth(3).expect("a version").to_owned();
+    let page = example("fpm-ini").concat().replace("8.2", &version);
+    assert!(
+        read.starts_with(&format!(
+            "/etc/php/{version}/embed/php.ini /etc/php/{version}/embed/conf.d/"
+        )),
+        "{read}"
+    );
+    plain.stop();
+    let (variables, command) = page.split_at(page.find("hearth serve").expect("a command"));
+    let variables = variables
+        .split_whitespace()
+        .filter_map(|word| word.split_once('='));
+    let server = variables
+        .fold(srv.serve(command), |server, (name, value)| {
+            server.env(name, value)
+        })
+        .start();
+    let read = ok(&server.get("/"));
+    assert!(
+        read.starts_with(&format!(
+            "/etc/php/{version}/fpm/php.ini /etc/php/{version}/fpm/conf.d/"
+        )),
+        "{read}"
+    );
+    server.stop();
+}
+
 fn point(link: &Path, target: &str) {
     let beside = link.with_extension("new");
     std::os::unix::fs::symlink(target, &beside).expect("a link");

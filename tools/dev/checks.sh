@@ -4,8 +4,8 @@
 passed=0
 failed=0
 # Only when they are named. phpsrc and state fetch PHP's source and take long; phpquick and statequick are the parts that do not.
-# asan and memcheck build the programs again; chaos takes hours.
-more_checks='phpsrc phpquick state statequick chaos asan memcheck'
+# asan and memcheck build the programs again; chaos takes hours; package installs a Debian tree.
+more_checks='phpsrc phpquick state statequick chaos asan memcheck package'
 all_checks='format lint arrows generated rust phpt phpunit'
 
 target_dir() {
@@ -92,7 +92,7 @@ check() {
         format) one format cargo fmt --all --check ;;
         lint)
             one lint cargo clippy ${CI:+--locked} --workspace --all-targets -- -D warnings
-            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/classic bench/upload bench/load/* bench/apps/pool/experiment bench/lib.sh bench/classic.sh tests/php-src/run tests/php-src/services.sh tests/php-src/source.sh tests/state/run tests/state/services.sh tools/dev/*.sh'
+            one shell sh -c 'shellcheck -x dev .ci/run bench/run bench/classic bench/upload bench/load/* bench/apps/pool/experiment bench/lib.sh bench/classic.sh tests/php-src/run tests/php-src/services.sh tests/php-src/source.sh tests/state/run tests/state/services.sh tests/package/run tests/package/enter tests/package/inside packaging/deb/postinst packaging/deb/prerm packaging/deb/postrm tools/dev/*.sh'
             ;;
         arrows) one arrows cargo run -q -p xtask -- check-arrows ;;
         generated) one generated cargo run -q -p xtask -- gen --check ;;
@@ -113,6 +113,10 @@ check() {
             one phpsrc tests/php-src/run
             ;;
         chaos) one chaos env CHAOS_SEEDS="${CHAOS_SEEDS:-100}" CHAOS_REQUESTS="${CHAOS_REQUESTS:-10000}" cargo test -p it --test chaos -- --nocapture ;;
+        package)
+            packages_install deb tree
+            one package tests/package/run "$(target_dir)/release"
+            ;;
         phpquick)
             packages_install phpsrc
             one phpquick tests/php-src/run --quick

@@ -44,11 +44,12 @@ packages_of() {
             echo 'apache2-utils wrk procps util-linux openssl shellcheck'
             ;;
         bench) echo "mariadb-server-core mariadb-client-core nginx-light wrk apache2-utils curl procps php$v-cli php$v-mysql" ;;
+        deb) echo 'dpkg-dev binutils' ;;
         memcheck) echo 'valgrind' ;;
         phpsrc) echo "dpkg-dev xz-utils php$v-cgi" ;;
         tree) echo 'debootstrap debian-archive-keyring' ;;
         extensions) extension_packages && echo 'php-cli procps' && echo "$servers_of_extensions" ;;
-        *) fail "no package group called $1: there are build, serve, test, bench, memcheck, phpsrc and extensions" 2 ;;
+        *) fail "no package group called $1: there are build, serve, test, bench, deb, memcheck, phpsrc and extensions" 2 ;;
     esac
 }
 

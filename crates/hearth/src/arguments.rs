@@ -28,6 +28,8 @@ pub(crate) fn command() -> Command {
             status(),
             config(),
             load(),
+            completions(),
+            man(),
         ])
 }
 
@@ -129,6 +131,25 @@ fn config() -> Command {
         .arg(config::app_argument())
         .args(config::flags(None))
         .arg(reference)
+}
+
+fn completions() -> Command {
+    let shell = Arg::new("shell")
+        .value_name("SHELL")
+        .required(true)
+        .value_parser(clap::value_parser!(clap_complete::Shell));
+    Command::new("completions")
+        .about("Print completions for a shell, as the package installs them")
+        .arg(shell)
+}
+
+/// For those that make a package.
+fn man() -> Command {
+    let directory = Arg::new("directory").value_name("DIRECTORY").required(true);
+    Command::new("man")
+        .about("Write the manual pages to a directory")
+        .hide(true)
+        .arg(directory)
 }
 
 #[cfg(test)]

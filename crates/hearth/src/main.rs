@@ -6,7 +6,7 @@
 mod arguments;
 mod check;
 mod client;
-
+mod pages;
 mod serve;
 
 use std::ffi::OsString;
@@ -38,6 +38,8 @@ fn dispatch(matches: ArgMatches) -> ExitCode {
         Some(("serve", given)) => serve::serve(given),
         Some(("check", given)) => serve::check(given),
         Some(("config", given)) => serve::config(given),
+        Some(("completions", given)) => pages::completions(given),
+        Some(("man", given)) => pages::man(given),
         Some(("reload", given)) => client::ask(given, Verb::Reload),
         Some(("stop", given)) => client::ask(given, Verb::Stop),
         Some(("status", given)) => client::ask(given, Verb::Status),

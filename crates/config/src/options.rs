@@ -341,8 +341,9 @@ pub const OPTIONS: &[Opt] = &[
         kind: Kind::Switch,
         default: "",
         group: Group::Php,
-        short: "Show uncaught exceptions to the client (development only)",
-        long: "Off unless --watch is on. The log has them either way.",
+        short: "Show errors to the client (development only)",
+        long: "Off unless --watch is on. A page for an uncaught exception or a fatal error has the source around it and the request; \
+               PHP's warnings, and what a handler echoes, come before the HTML that it returns. The log has all of them either way.",
     },
     Opt {
         key: "request.timeout",

@@ -39,6 +39,63 @@ fn display_errors_shows_the_exception_to_the_developer() {
 }
 
 #[test]
+fn display_errors_shows_the_source_the_request_and_what_was_echoed() {
+    let code = "return function ($r) {\n\
+        if ($r->path === '/exception') { echo 'so far'; throw new RuntimeException('bad <b>'); } // here\n\
+        if ($r->path === '/fatal') { eval('function hearth_twice() {} function hearth_twice() {}'); }\n\
+        if ($r->path === '/memory') { return str_repeat('x', 1 << 30); } // too much\n\
+        if ($r->path === '/own') { register_shutdown_function(fn () => print('<p>own page</p>')); str_repeat('x', 1 << 30); }\n\
+        echo $undefined;\n\
+        return $r->path === '/json' ? ['a' => 1] : '<p>body</p>';\n};";
+    let server = one_worker(code)
+        .args(["--display-errors", "-d", "memory_limit=64M"])
+        .start();
+    let page = |path: &str| {
+        let mut client = server.connect();
+        client.send(format!(
+            "GET {path}?q=<i> HTTP/1.1\r\nHost: x\r\nX-Field: 7&8\r\nCookie: a=secret\r\n\r\n"
+        ));
+        client.response()
+    };
+    let exception = page("/exception");
+    assert_eq!(exception.status, 500);
+    for part in [
+        "bad &lt;b&gt;",
+        ">     2  ",
+        "// here",
+        "GET /exception?q=&lt;i&gt;",
+        "X-Field: 7&amp;8",
+        "so far",
+    ] {
+        assert!(
+            exception.text().contains(part),
+            "no {part} in {}",
+            exception.text()
+        );
+    }
+    assert!(!exception.text().contains("secret") && !exception.text().contains("<b>"));
+    for (path, parts) in [
+        ("/fatal", ["Cannot redeclare", "GET /fatal"]),
+        ("/memory", ["Allowed memory size", "// too much"]),
+    ] {
+        let fatal = page(path);
+        assert_eq!(fatal.status, 500);
+        for part in ["<h1>Fatal error</h1>"].iter().chain(&parts) {
+            assert!(fatal.text().contains(part), "no {part} in {}", fatal.text());
+        }
+    }
+    assert!(page("/own").text().ends_with("<p>own page</p>"));
+    let warned = ok(&page("/"));
+    assert!(
+        warned.contains("Warning: Undefined variable $undefined")
+            && warned.ends_with("<p>body</p>"),
+        "{warned}"
+    );
+    assert_eq!(ok(&page("/json")), r#"{"a":1}"#);
+    server.stop();
+}
+
+#[test]
 fn exit_ends_its_request_only() {
     let server = app().start();
     let pid = ok(&server.get("/pid"));

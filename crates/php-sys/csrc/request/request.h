@@ -10,6 +10,9 @@ void hearth_request_run(hearth_task *task);
 void hearth_request_answer(hearth_request_state *state);
 /* The same after a fatal error. */
 void hearth_request_answer_broken(hearth_request_state *state);
+/* request/error_page.c: for a developer. The second is NULL where errors are not shown, or the app has a page of its own. */
+zend_string *hearth_exception_page(hearth_request_state *state, zend_object *exception);
+zend_string *hearth_fatal_page(hearth_request_state *state);
 bool hearth_request_finish(hearth_request_state *state);
 void hearth_server_environment_keep(void);
 bool hearth_server_is_environment(const char *name, size_t length, zval *value);

@@ -243,6 +243,25 @@ static void lose_echoed(hearth_request_state *state)
 	}
 }
 
+static bool is_html(zend_array *headers)
+{
+	zend_string *name;
+	zval *values;
+
+	ZEND_HASH_FOREACH_STR_KEY_VAL(headers ? headers : (zend_array *) &zend_empty_array, name, values) {
+		zval *type = name && zend_string_equals_literal_ci(name, "content-type") && Z_TYPE_P(values) == IS_ARRAY
+			? zend_hash_index_find(Z_ARRVAL_P(values), 0) : NULL;
+
+		if (type && Z_TYPE_P(type) == IS_STRING) {
+			return strncasecmp(Z_STRVAL_P(type), "text/html", 9) == 0;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return !SG(sapi_headers).mimetype || strncasecmp(SG(sapi_headers).mimetype, "text/html", 9) == 0;
+}
+
+/*
+ * For a developer what was echoed before a page, such as a warning or a dump(), comes before it, as under php-fpm.
+ */
 /* `owned`: a string whose reference the response takes; interned strings are never freed and need none. */
 static void respond_string(hearth_request_state *state, zend_string *body, zend_array *headers, int status)
 {
@@ -250,6 +269,14 @@ static void respond_string(hearth_request_state *state, zend_string *body, zend_
 
 	if (state->committed) {
 		send_piece(state, body);
+		return;
+	}
+	if (UNEXPECTED(state->out.s) && PG(display_errors) && is_html(headers)) {
+		smart_str_append(&state->out, body);
+		smart_str_0(&state->out);
+		response.body = (hearth_str){ZSTR_VAL(state->out.s), ZSTR_LEN(state->out.s)};
+		send_head(state, &response, headers);
+		smart_str_free(&state->out);
 		return;
 	}
 	lose_echoed(state);
@@ -347,30 +374,18 @@ static void respond_object(hearth_request_state *state, zend_object *object)
 	}
 }
 
-static zend_string *exception_page(void)
+static zend_string *exception_page(hearth_request_state *state)
 {
 	zend_object *exception = EG(exception);
-	zend_string *text = NULL;
+	zend_string *page;
 
-	if (PG(display_errors) && exception && !zend_is_unwind_exit(exception)) {
-		zval rendered;
-
-		EG(exception) = NULL;
-		ZVAL_UNDEF(&rendered);
-		zend_call_known_instance_method_with_0_params(exception->ce->__tostring, exception, &rendered);
-		if (Z_TYPE(rendered) == IS_STRING) {
-			zend_string *escaped = php_escape_html_entities((const unsigned char *) Z_STRVAL(rendered), Z_STRLEN(rendered), 0, ENT_QUOTES, NULL);
-			text = zend_strpprintf(0, "<!doctype html><meta charset=utf-8><title>Uncaught %s</title>"
-				"<h1>Uncaught %s</h1><pre>%s</pre>\n", ZSTR_VAL(exception->ce->name), ZSTR_VAL(exception->ce->name), ZSTR_VAL(escaped));
-			zend_string_release(escaped);
-		}
-		zval_ptr_dtor(&rendered);
-		if (EG(exception)) {
-			zend_clear_exception();
-		}
-		EG(exception) = exception;
+	if (!PG(display_errors) || !exception || zend_is_unwind_exit(exception)) {
+		return zend_string_init(ZEND_STRL("Internal Server Error\n"), 0);
 	}
-	return text ? text : zend_string_init(ZEND_STRL("Internal Server Error\n"), 0);
+	EG(exception) = NULL;
+	page = hearth_exception_page(state, exception);
+	EG(exception) = exception;
+	return page;
 }
 
 /* An uncaught exception: to the user's exception handler if there is one, else to the log and the client as a 500. */
@@ -386,7 +401,7 @@ static void respond_exception(hearth_request_state *state)
 			return;
 		}
 	}
-	page = exception_page();
+	page = exception_page(state);
 	hearth_report_exception();
 	smart_str_free(&state->out);
 	if (!state->responded) {
@@ -514,7 +529,14 @@ void hearth_request_answer_broken(hearth_request_state *state)
 	if (state->committed) {
 		send_kept(state);
 	} else if (!state->responded) {
-		if (!state->out.s && SG(sapi_headers).http_response_code == 500) {
+		zend_string *page = SG(sapi_headers).http_response_code == 500 ? hearth_fatal_page(state) : NULL;
+
+		if (page) {
+			smart_str_free(&state->out);
+			zend_llist_clean(&SG(sapi_headers).headers);
+			smart_str_append(&state->out, page);
+			zend_string_release(page);
+		} else if (!state->out.s && SG(sapi_headers).http_response_code == 500) {
 			zend_llist_clean(&SG(sapi_headers).headers);
 			smart_str_appends(&state->out, "Internal Server Error\n");
 		}

@@ -1,0 +1,170 @@
+/*
+ * What a developer sees of an error (display_errors): what it was, the lines of the source around it, and the request. Only text,
+ * so that a terminal shows it too.
+ */
+#include "engine/engine.h"
+#include "request/request.h"
+
+#include <stdio.h>
+
+enum { LINES_AROUND = 5, LONGEST_LINE = 300, MOST_HEADERS = 64 };
+
+static void append_escaped(smart_str *page, const char *text, size_t length)
+{
+	zend_string *escaped = php_escape_html_entities((const unsigned char *) text, length, 0, ENT_QUOTES | ENT_SUBSTITUTE, "UTF-8");
+
+	smart_str_append(page, escaped);
+	zend_string_release(escaped);
+}
+
+/* The file may be none: eval()'d code, a stream. */
+static void append_source(smart_str *page, const char *file, zend_long line)
+{
+	char text[LONGEST_LINE];
+	zend_long number = 1;
+	bool begins = true;
+	FILE *source = line > 0 ? fopen(file, "re") : NULL;
+
+	if (!source) {
+		return;
+	}
+	smart_str_appends(page, "<pre>");
+	while (number <= line + LINES_AROUND && fgets(text, sizeof text, source)) {
+		size_t length = strlen(text);
+		bool ends = length > 0 && text[length - 1] == '\n';
+
+		/* Of a line that is longer the rest is left out. */
+		if (begins && number >= line - LINES_AROUND) {
+			smart_str_append_printf(page, "%c%6" ZEND_LONG_FMT_SPEC "  ", number == line ? '>' : ' ', number);
+			append_escaped(page, text, length - ends);
+			smart_str_appendc(page, '\n');
+		}
+		begins = ends;
+		number += ends;
+	}
+	smart_str_appends(page, "</pre>\n");
+	fclose(source);
+}
+
+static bool is_secret(hearth_str name)
+{
+	return (name.len == 6 && strncasecmp(name.ptr, "cookie", 6) == 0)
+		|| (name.len == 13 && strncasecmp(name.ptr, "authorization", 13) == 0);
+}
+
+static void append_request(smart_str *page, hearth_request_state *state)
+{
+	hearth_header headers[MOST_HEADERS];
+	hearth_request_head head;
+	size_t count;
+
+	if (!state || !state->request) {
+		return;
+	}
+	hearth_on_head(state->request, &head);
+	smart_str_appends(page, "<h2>Request</h2>\n<pre>");
+	append_escaped(page, head.method.ptr, head.method.len);
+	smart_str_appendc(page, ' ');
+	append_escaped(page, head.target.ptr, head.target.len);
+	smart_str_appendc(page, '\n');
+	count = hearth_on_headers(state->request, headers, MOST_HEADERS);
+	for (size_t i = 0; i < MIN(count, MOST_HEADERS); i++) {
+		append_escaped(page, headers[i].name.ptr, headers[i].name.len);
+		smart_str_appends(page, ": ");
+		if (is_secret(headers[i].name)) {
+			smart_str_appends(page, "(not shown)");
+		} else {
+			append_escaped(page, headers[i].value.ptr, headers[i].value.len);
+		}
+		smart_str_appendc(page, '\n');
+	}
+	smart_str_appends(page, "</pre>\n");
+}
+
+static void append_echoed(smart_str *page, zend_string *echoed)
+{
+	if (echoed && ZSTR_LEN(echoed) > 0) {
+		smart_str_appends(page, "<h2>Echoed before</h2>\n<pre>");
+		append_escaped(page, ZSTR_VAL(echoed), ZSTR_LEN(echoed));
+		smart_str_appends(page, "</pre>\n");
+	}
+}
+
+static void begin_page(smart_str *page, const char *title)
+{
+	smart_str_append_printf(page, "<!doctype html><meta charset=utf-8><title>%s</title>\n<h1>%s</h1>\n", title, title);
+}
+
+static void append_text(smart_str *page, const char *text, size_t length)
+{
+	smart_str_appends(page, "<pre>");
+	append_escaped(page, text, length);
+	smart_str_appends(page, "</pre>\n");
+}
+
+zend_string *hearth_exception_page(hearth_request_state *state, zend_object *exception)
+{
+	zend_class_entry *base = zend_get_exception_base(exception);
+	smart_str page = {0};
+	zval text, file, line, *found;
+	char *title;
+
+	ZVAL_UNDEF(&text);
+	zend_call_known_instance_method_with_0_params(exception->ce->__tostring, exception, &text);
+	if (EG(exception)) {
+		zend_clear_exception();
+	}
+	zend_spprintf(&title, 0, "Uncaught %s", ZSTR_VAL(exception->ce->name));
+	begin_page(&page, title);
+	efree(title);
+	if (Z_TYPE(text) == IS_STRING) {
+		append_text(&page, Z_STRVAL(text), Z_STRLEN(text));
+	}
+	zval_ptr_dtor(&text);
+	found = zend_read_property_ex(base, exception, ZSTR_KNOWN(ZEND_STR_FILE), true, &file);
+	if (Z_TYPE_P(found) == IS_STRING) {
+		zval *number = zend_read_property_ex(base, exception, ZSTR_KNOWN(ZEND_STR_LINE), true, &line);
+
+		append_source(&page, Z_STRVAL_P(found), zval_get_long(number));
+	}
+	append_echoed(&page, state ? state->out.s : NULL);
+	append_request(&page, state);
+	return smart_str_extract(&page);
+}
+
+/* The engine's own text, or nothing, was echoed: what shutdown functions print is the app's page, and stays. */
+static bool is_own_text(zend_string *echoed)
+{
+	zend_string *message = PG(last_error_message);
+	size_t most = ZSTR_LEN(message) + (PG(last_error_file) ? ZSTR_LEN(PG(last_error_file)) : 0) + 80, length;
+	char end[32];
+
+	if (!echoed) {
+		return true;
+	}
+	length = (size_t) snprintf(end, sizeof end, " on line %d\n", (int) PG(last_error_lineno));
+	return ZSTR_LEN(echoed) <= most && ZSTR_LEN(echoed) > length
+		&& memcmp(ZSTR_VAL(echoed) + ZSTR_LEN(echoed) - length, end, length) == 0;
+}
+
+zend_string *hearth_fatal_page(hearth_request_state *state)
+{
+	smart_str page = {0};
+	zend_string *message = hearth_fatal_error();
+	bool is_shown = PG(display_errors) && ZSTR_LEN(message) > 0 && !hearth_heap_is_full() && is_own_text(state->out.s);
+
+	if (is_shown) {
+		zend_string *file = PG(last_error_file);
+		zend_string *text = zend_strpprintf(0, "%s\nin %s:%d", ZSTR_VAL(message), file ? ZSTR_VAL(file) : "?", PG(last_error_lineno));
+
+		begin_page(&page, "Fatal error");
+		append_text(&page, ZSTR_VAL(text), ZSTR_LEN(text));
+		zend_string_release(text);
+		if (file) {
+			append_source(&page, ZSTR_VAL(file), PG(last_error_lineno));
+		}
+		append_request(&page, state);
+	}
+	zend_string_release(message);
+	return is_shown ? smart_str_extract(&page) : NULL;
+}

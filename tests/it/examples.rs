@@ -97,7 +97,7 @@ fn page(server: &Server) {
     let mut browser = UserAgent::new(server.address());
     let page = browser.get("/");
     assert!(
-        page.text().contains("Nobody wrote anything yet."),
+        page.text().contains("There are no entries yet."),
         "{}",
         page.text()
     );
@@ -114,7 +114,19 @@ fn page(server: &Server) {
         refused.text().contains("The message is missing.")
             && refused.text().contains("value=\"Ada\"")
     );
-    assert_eq!(browser.post("/", "token=0&name=a&message=b").status, 403);
+    let strange = browser.post("/", "token=0&name=a&message=b");
+    assert_eq!(strange.status, 403);
+    assert_eq!(
+        strange.header("content-type"),
+        Some("text/html; charset=UTF-8")
+    );
+    let nul = browser.post("/", &format!("token={token}&name=a%00b&message=b"));
+    assert_eq!(nul.status, 422, "{}", nul.text());
+    let long = browser.post(
+        "/",
+        &format!("token={token}&name={}&message=", "%C3%A9".repeat(80)),
+    );
+    assert!(!long.text().contains("too long"), "{}", long.text());
 
     let written = browser.post(
         "/",
@@ -129,6 +141,7 @@ fn page(server: &Server) {
         page.contains("Thank you, &lt;b&gt;Ada!") && page.contains("&quot;hé&quot; &amp; co"),
         "{page}"
     );
+    assert!(ok(&browser.get("/?before=1")).contains("Newest entries"));
     assert!(
         !ok(&browser.get("/")).contains("Thank you"),
         "the note is said twice"
@@ -155,7 +168,11 @@ fn api(server: &Server) {
         client.post("/api/entries", "application/json", "{").status,
         400
     );
-    assert_eq!(client.get("/nowhere").status, 404);
+    let nowhere = client.get("/nowhere");
+    assert_eq!(
+        (nowhere.status, nowhere.header("content-type")),
+        (404, Some("text/html; charset=UTF-8"))
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Guestbook;
 
-/** What somebody wrote. */
+/** One entry: a name and a message. */
 final class Entry implements \JsonSerializable
 {
     private const LONGEST_NAME = 80;
@@ -38,6 +38,12 @@ final class Entry implements \JsonSerializable
         ]);
     }
 
+    /** Browsers send the ends of lines as CR LF, but count them as one character. */
+    public static function normalized(mixed $text): mixed
+    {
+        return \is_string($text) ? \trim(\str_replace("\r\n", "\n", $text)) : $text;
+    }
+
     /** @return array{id: int, name: string, message: string, at: string} */
     public function jsonSerialize(): array
     {
@@ -54,7 +60,10 @@ final class Entry implements \JsonSerializable
         return match (true) {
             !\is_string($text) || \trim($text) === '' => "$what is missing.",
             \preg_match('//u', $text) !== 1 => "$what is not valid UTF-8.",
-            \strlen($text) > $longest => "$what is too long: at most $longest bytes.",
+            // PostgreSQL keeps no NUL, and a page shows none of the others.
+            \preg_match('/[\x00-\x08\x0B\x0C\x0E-\x1F\x7F]/', $text) === 1 => "$what has control characters.",
+            // Characters, as the browser counts them.
+            \preg_match_all('/./su', $text) > $longest => "$what is too long: at most $longest characters.",
             default => null,
         };
     }

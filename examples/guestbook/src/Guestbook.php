@@ -31,7 +31,8 @@ final class Guestbook
             \preg_match('~^/api/entries/(\d{1,18})$~D', $path, $found) === 1 => $reading
                 ? $this->show((int) $found[1])
                 : self::problem(405, 'Use GET.')->withHeader('Allow', 'GET, HEAD'),
-            default => self::problem(404, "There is no $path here."),
+            \str_starts_with($path, '/api/') => self::problem(404, "There is no $path here."),
+            default => new Response(Page::problem("There is no $path here."), 404),
         };
     }
 
@@ -53,19 +54,19 @@ final class Guestbook
         $token = self::token($request);
         $sent = $request->form('token');
         if ($token === null || !\is_string($sent) || !\hash_equals($token, $sent)) {
-            return self::problem(403, 'The form was not ours or is too old: load the page again.');
+            return new Response(Page::problem('The form was not ours or is too old: load the page again.'), 403);
         }
-        $name = $request->form('name');
-        $message = $request->form('message');
+        $name = Entry::normalized($request->form('name'));
+        $message = Entry::normalized($request->form('message'));
         $problems = Entry::problems($name, $message);
         if ($problems !== []) {
             $typed = \array_filter(['name' => $name, 'message' => $message], 'is_string');
 
             return new Response($this->render(null, $token, null, $problems, $typed), 422);
         }
-        $this->entries->add(\trim($name), \trim($message));
+        $this->entries->add($name, $message);
 
-        return Response::redirect('/', 303)->withCookie('note', 'Thank you, ' . \trim($name) . '!');
+        return Response::redirect('/', 303)->withCookie('note', "Thank you, $name!");
     }
 
     private function list(Request $request): Response
@@ -89,13 +90,13 @@ final class Guestbook
         } catch (\JsonException $exception) {
             return self::problem(400, "The body is not JSON: {$exception->getMessage()}.");
         }
-        $name = \is_array($sent) ? $sent['name'] ?? null : null;
-        $message = \is_array($sent) ? $sent['message'] ?? null : null;
+        $name = Entry::normalized(\is_array($sent) ? $sent['name'] ?? null : null);
+        $message = Entry::normalized(\is_array($sent) ? $sent['message'] ?? null : null);
         $problems = Entry::problems($name, $message);
         if ($problems !== []) {
             return self::problem(422, \implode(' ', $problems));
         }
-        $entry = $this->entries->add(\trim($name), \trim($message));
+        $entry = $this->entries->add($name, $message);
 
         return Response::json($entry, 201)->withHeader('Location', "/api/entries/$entry->id");
     }
@@ -110,7 +111,7 @@ final class Guestbook
         $shown = \array_slice($entries, 0, self::PER_PAGE);
         $older = \count($entries) > self::PER_PAGE ? $shown[self::PER_PAGE - 1]->id : null;
 
-        return Page::render($shown, $older, $token, $note, $problems, $typed);
+        return Page::render($shown, $before !== null, $older, $token, $note, $problems, $typed);
     }
 
     /** The token by which a form proves that it was ours; null if the browser has none yet. */

@@ -14,6 +14,7 @@ final class Page
 
     /**
      * @param list<Entry> $entries
+     * @param bool $newer whether there may be newer entries than these
      * @param int|null $older the id before which older entries follow, null if there are none
      * @param string $token proves that a form was ours
      * @param string|null $note said once
@@ -22,6 +23,7 @@ final class Page
      */
     public static function render(
         array $entries,
+        bool $newer,
         ?int $older,
         string $token,
         ?string $note = null,
@@ -29,9 +31,22 @@ final class Page
         array $typed = [],
     ): string {
         $note = $note === null ? '' : '<p class="note">' . self::escape($note) . '</p>';
-        $list = \implode("\n", \array_map(self::entry(...), $entries)) ?: '<p>Nobody wrote anything yet.</p>';
+        $list = \implode("\n", \array_map(self::entry(...), $entries)) ?: '<p>There are no entries yet.</p>';
+        $newest = $newer ? '<p><a href="/">Newest entries</a></p>' : '';
         $more = $older === null ? '' : "<p><a href=\"/?before=$older\">Older entries</a></p>";
         $form = self::form($token, $problems, $typed);
+
+        return self::html("$note\n$form\n$newest\n$list\n$more");
+    }
+
+    /** A page that says only this. */
+    public static function problem(string $text): string
+    {
+        return self::html('<p class="problem">' . self::escape($text) . '</p><p><a href="/">To the guestbook</a></p>');
+    }
+
+    private static function html(string $content): string
+    {
         $style = self::STYLE;
 
         return <<<HTML
@@ -40,10 +55,7 @@ final class Page
             <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Guestbook</title><style>$style</style></head>
             <body>
             <h1>Guestbook</h1>
-            $note
-            $form
-            $list
-            $more
+            $content
             </body>
             </html>
 
@@ -75,7 +87,8 @@ final class Page
             <form method="post" action="/">
             <input type="hidden" name="token" value="{$token}">
             <label>Name {$problem('name')}<input name="name" maxlength="80" required value="{$value('name')}"></label>
-            <label>Message {$problem('message')}<textarea name="message" maxlength="2000" rows="4" required>{$value('message')}</textarea></label>
+            <label>Message {$problem('message')}<textarea name="message" maxlength="2000" rows="4" required>
+            {$value('message')}</textarea></label>
             <button>Write</button>
             </form>
             HTML;

@@ -27,7 +27,7 @@ fn a_script_without_a_handler() {
     refused(
         Server::script("echo 'hello';"),
         1,
-        &["app.php", "handler", "--mode classic"],
+        &["app.php", "handler: it returns nothing.", "--mode classic"],
     );
     refused(Server::script("return 5;"), 1, &["app.php", "int"]);
 }

@@ -62,7 +62,9 @@ static hearth_outcome adapt(zval *returned)
 	if (Z_TYPE(app_handler) != IS_OBJECT
 			|| zend_fcall_info_init(&app_handler, 0, &hearth_handler, &hearth_handler_cache, NULL, &error) == FAILURE) {
 		char *text;
-		size_t length = zend_spprintf(&text, 0, "it returned %s", zend_zval_type_name(returned));
+		/* What `require` gives where a file says nothing. */
+		bool is_nothing = Z_TYPE_P(returned) == IS_LONG && Z_LVAL_P(returned) == 1;
+		size_t length = zend_spprintf(&text, 0, "it returns %s", is_nothing ? "nothing" : zend_zval_type_name(returned));
 		hearth_boot_failed(text, length);
 		efree(text);
 		return HEARTH_REFUSED;

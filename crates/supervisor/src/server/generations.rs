@@ -87,7 +87,7 @@ impl Server {
         };
         if let Some(reason) = &booted.cold {
             logging::warning!(
-                "each worker boots the app itself, which takes more time and memory: {reason} generation={number}"
+                "the app left {reason} open, so each worker boots it for itself (slower, more memory): open it in the handler, or use Hearth\\Pool generation={number}"
             );
         }
         let took = generation.began.elapsed().as_millis();

@@ -24,7 +24,7 @@ put 755 "$programs/hearth" usr/bin/hearth
 put 755 "$programs/hearth-php" usr/bin/hearth-php
 strip --strip-debug --remove-section=.comment "$root/usr/bin/hearth" "$root/usr/bin/hearth-php"
 for unit in hearth.service hearth@.service; do
-    put 644 "$parts/$unit" "lib/systemd/system/$unit"
+    put 644 "$parts/$unit" "usr/lib/systemd/system/$unit"
 done
 put 644 "$parts/hearth.toml" etc/hearth/hearth.toml
 doc=usr/share/doc/hearth
@@ -57,7 +57,7 @@ for script in postinst prerm postrm; do
     install -m 755 "$parts/$script" "$root/DEBIAN/$script"
 done
 echo /etc/hearth/hearth.toml >"$root/DEBIAN/conffiles"
-(cd "$root" && find usr lib -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
+(cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 cat >"$root/DEBIAN/control" <<TEXT
 Package: hearth
 Version: $version

@@ -100,7 +100,8 @@ function ask(Context $c, int $us): void
 function pair(Context $c, int $us): void
 {
     [$near, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
-    stream_set_timeout($near, 0, 200000);
+    // Where a task may not be left, the worker waits for so long.
+    stream_set_timeout($near, 0, 20000);
     Hearth\async(function () use ($c, $far, $us) { usleep($us); fwrite($far, "$c->token\n"); });
     own($c, fgets($near));
     see($c);

@@ -198,6 +198,7 @@ fn keep(server: &Server) {
         return;
     };
     let directory = Path::new(&directory);
+    std::fs::create_dir_all(directory).expect("CHAOS_KEEP can be made");
     std::fs::write(directory.join("log"), server.log().text()).expect("CHAOS_KEEP can be written");
     let files = std::fs::read_dir(server.directory()).expect("the app's directory");
     for file in files.flatten() {

@@ -367,7 +367,7 @@ pub const OPTIONS: &[Opt] = &[
         default: "5",
         group: Group::Limits,
         short: "After that, time to end before its worker is killed",
-        long: "For code that computes without waiting and so does not notice the time limit. Code that catches the error and waits again is told again each time this is over.",
+        long: "For code that computes without waiting and so does not notice the time limit. Code that catches the error and waits again is told again each time this is over; after the fourth time its worker is replaced without it.",
     },
     Opt {
         key: "http.header_timeout",

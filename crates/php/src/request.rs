@@ -58,6 +58,8 @@ pub struct Request {
     deadline: Cell<u64>,
     /// Why its time is over, once it was told so.
     overdue: Cell<Option<Cancel>>,
+    /// How often.
+    told: Cell<u32>,
     /// How long its code may run, waits not counted, if it has said so.
     computing: Cell<Option<Computing>>,
     /// The client no longer waits for the response.
@@ -137,6 +139,7 @@ impl Request {
             joined: RefCell::default(),
             deadline: Cell::new(u64::MAX),
             overdue: Cell::new(None),
+            told: Cell::new(0),
             computing: Cell::new(None),
             abandoned: Cell::new(false),
             script: OnceCell::new(),
@@ -156,9 +159,19 @@ impl Request {
         self.deadline.set(deadline);
     }
 
-    /// Its time is over. True the first time.
-    pub fn tell_overdue(&self, why: Cancel) -> bool {
-        self.overdue.replace(Some(why)).is_none()
+    /// How often a request is told in vain that its time is over, before its worker is replaced.
+    pub const TOLD_IN_VAIN: u32 = 3;
+
+    /// Its time is over. How often it was told so, with this time.
+    pub fn tell_overdue(&self, why: Cancel) -> u32 {
+        self.overdue.set(Some(why));
+        self.told.set(self.told.get().saturating_add(1));
+        self.told.get()
+    }
+
+    /// It was told in vain too often: no worker waits for its end.
+    pub fn is_given_up(&self) -> bool {
+        self.told.get() > Request::TOLD_IN_VAIN
     }
 
     /// Why its time is over, if it was told so.

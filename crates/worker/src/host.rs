@@ -112,6 +112,16 @@ impl ProcessHost {
         u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// Whatever it is told, it begins something else: nothing but the end of this process ends it.
+    fn give_up(&self, request: &Request) {
+        let millis = self.grace_ms().saturating_mul(Request::TOLD_IN_VAIN.into());
+        let message = format!(
+            "a request goes on {millis} ms after it was told to stop (request.grace): its worker is replaced, and does not wait for it"
+        );
+        logging::write(Severity::Warn, request.id(), &message);
+        php::Host::leave(self, "a request that does not end");
+    }
+
     pub(crate) fn count(&self, counter: Counter) {
         if let Some(board) = &self.board {
             board.count(counter, 1);
@@ -299,8 +309,10 @@ impl php::Host for ProcessHost {
         } else {
             return None;
         };
-        if request.tell_overdue(why) {
-            self.count(Counter::Timeouts);
+        match request.tell_overdue(why) {
+            1 => self.count(Counter::Timeouts),
+            times if times == Request::TOLD_IN_VAIN + 1 => self.give_up(request),
+            _ => {}
         }
         Some(why)
     }

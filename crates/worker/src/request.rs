@@ -324,10 +324,13 @@ impl RequestFuture {
             }
             return Poll::Ready(self.answer(response));
         }
-        if !ended {
+        if !ended && !self.request.is_given_up() {
             return Poll::Pending;
         }
-        let mut answer = plain(500, "Internal Server Error\n");
+        let mut answer = match ended {
+            true => plain(500, "Internal Server Error\n"),
+            false => plain(504, "Gateway Timeout\n"),
+        };
         self.finish_response(&mut answer);
         Poll::Ready(answer)
     }

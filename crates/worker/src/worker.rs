@@ -205,8 +205,9 @@ impl Worker {
     pub(crate) fn is_done(&self) -> bool {
         self.connections.is_empty()
             && !self.has_front.get()
-            && self.serves.get() == 0
-            && !self.has_live_requests()
+            && self.count_waiting(|request| !request.is_given_up()) == 0
+            // One that is given up may have come from the front.
+            && self.serves.get() as usize <= self.count_waiting(Request::is_given_up)
     }
 
     /// The front sends nothing more.
@@ -234,19 +235,15 @@ impl Worker {
         }
     }
 
-    fn has_live_requests(&self) -> bool {
-        self.waiting
-            .borrow()
+    /// After a fatal error PHP's side keeps its reference for ever, so only the request itself knows whether it has ended.
+    fn count_waiting(&self, is_so: impl Fn(&Request) -> bool) -> usize {
+        let waiting = self.waiting.borrow();
+        let live = waiting
             .iter()
-            .any(|entry| is_live(&entry.request))
+            .filter_map(|entry| entry.request.upgrade())
+            .filter(|request| !request.has_ended());
+        live.filter(|request| is_so(request)).count()
     }
-}
-
-/// After a fatal error PHP's side keeps its reference for ever, so only the request itself knows.
-fn is_live(request: &Weak<Request>) -> bool {
-    request
-        .upgrade()
-        .is_some_and(|request| !request.has_ended())
 }
 
 /// What a forked process runs.

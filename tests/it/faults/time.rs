@@ -1,11 +1,12 @@
 //! Requests that take too long.
 
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use testkit::service::MariaDb;
 
-use crate::support::{UNTIL_GO, large_form, let_go, ok, one_worker, until_handled};
+use crate::support::{UNTIL_GO, eventually, large_form, let_go, ok, one_worker, until_handled};
 
 #[test]
 fn a_request_over_its_time_gets_a_timeout_error_inside_a_database_read() {
@@ -149,6 +150,43 @@ fn a_request_over_its_time_ends_whatever_it_catches() {
         let answer = client.try_response(false);
         assert!(answer.is_ok(), "{path}: {answer:?}");
     }
+    server.stop();
+}
+
+/// Whatever it is told, it begins something else.
+const NEVER_ENDS: &str = r#"
+    class Again { public function __destruct() { begin(); } }
+    function begin() { Hearth\defer(function () { $again = new Again(); usleep(50000); }); }
+    return function ($request) {
+        if ($request->path === '/defers') { begin(); return 'begun'; }
+        while ($request->path === '/waits') { try { sleep(60); } catch (Throwable) {} }
+        return (string) getmypid();
+    };"#;
+
+#[test]
+fn a_request_that_never_ends_leaves_with_its_worker_which_is_replaced() {
+    std::thread::scope(|cases| {
+        for dispatch in ["direct", "balanced"] {
+            cases.spawn(move || never_ends(dispatch, "/defers", 200));
+            cases.spawn(move || never_ends(dispatch, "/waits", 504));
+        }
+    });
+}
+
+fn never_ends(dispatch: &str, path: &str, status: u16) {
+    let server = one_worker(NEVER_ENDS)
+        .args(["--dispatch", dispatch])
+        .args(["--request-timeout", "0.1", "--request-grace", "1"])
+        .start();
+    let pid = ok(&server.get("/"));
+    let old = Path::new("/proc").join(&pid);
+    let mut client = server.connect();
+    client.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+    server.expect_log("a request goes on 3000 ms after it was told to stop");
+    server.expect_log("worker is replaced: a request that does not end");
+    eventually("the worker has left", || !old.exists());
+    assert_eq!(client.response().status, status, "{dispatch} {path}");
+    assert_ne!(ok(&server.get("/")), pid, "{dispatch} {path}");
     server.stop();
 }
 

@@ -11,6 +11,7 @@ mod commands;
 mod concurrency;
 mod control;
 mod deploy;
+mod environment;
 mod error_handler;
 mod examples;
 mod faults;

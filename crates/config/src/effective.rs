@@ -1,6 +1,6 @@
 //! What `hearth config` shows: every option, the value that holds, and why it is that one.
 
-use crate::options::{Kind, OPTIONS, Opt, option};
+use crate::options::{OPTIONS, Opt, option};
 use crate::raw::{Given, Raw, Source};
 use crate::settings::{CONCURRENT, Mode, Settings, Workers, cpus};
 
@@ -41,9 +41,9 @@ fn written(raw: &Raw, option: &'static Opt) -> Vec<Effective> {
         source: source.clone(),
         note: None,
     };
-    let given = match option.kind {
-        Kind::Ini => raw.all(option.key),
-        _ => raw.winners(option.key),
+    let given = match option.is_table() {
+        true => raw.all(option.key),
+        false => raw.winners(option.key),
     };
     let lines = |given: Vec<&Given>| given.iter().map(|g| line(&g.text, &g.source)).collect();
     match given.last() {

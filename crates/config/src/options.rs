@@ -25,6 +25,8 @@ pub enum Kind {
     Address,
     /// `KEY=VALUE`, any number of them; all sources add up.
     Ini,
+    /// `NAME=VALUE`, any number of them; all sources add up.
+    Env,
     /// A PHP version such as `8.4`, or `auto`.
     Version,
     /// Bytes, with K, M or G behind the number if wanted; 0 means none.
@@ -86,8 +88,13 @@ impl Opt {
     pub fn repeatable(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Directories | Kind::UrlPaths | Kind::Listen | Kind::Ini
+            Kind::Directories | Kind::UrlPaths | Kind::Listen | Kind::Ini | Kind::Env
         )
+    }
+
+    /// A table in TOML, whose entries are the values: all sources add up.
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.kind, Kind::Ini | Kind::Env)
     }
 }
 
@@ -321,6 +328,20 @@ pub const OPTIONS: &[Opt] = &[
                expression, and a text with one of `;&|^~!()=` in it needs quotes of its own: `'\"tcp://db?a=1&b=2\"'`. \
                In TOML a table: `[php.ini]` with `memory_limit = \"256M\"`; in the environment separated by semicolons. \
                All sources add up; for one key the flag wins over the environment, and that over the file.",
+    },
+    Opt {
+        key: "env",
+        flag: Some("env"),
+        value: "NAME=VALUE",
+        kind: Kind::Env,
+        default: "",
+        group: Group::Php,
+        short: "An environment variable for PHP; may be repeated",
+        long: "PHP has the environment of `hearth`, and this over it: in `getenv()`, in `$_SERVER`, and in `$_ENV` where \
+               `variables_order` has an E, as under php-fpm with `clear_env = no` and `env[NAME]`. In TOML a table: `[env]` \
+               with `APP_ENV = \"prod\"`; in the environment separated by semicolons. All sources add up; for one name the \
+               flag wins over the environment, and that over the file. A reload reads it anew. Names that belong to a request, \
+               such as `HTTPS` and `HTTP_…`, are in `getenv()` only.",
     },
     Opt {
         key: "php.allow_root",

@@ -146,7 +146,7 @@ impl Raw {
             let separator = match option.kind {
                 Kind::Listen => ',',
                 Kind::Directories | Kind::UrlPaths => ':',
-                Kind::Ini => ';',
+                Kind::Ini | Kind::Env => ';',
                 _ => '\0',
             };
             for text in value.split(separator).map(str::trim) {
@@ -209,23 +209,23 @@ impl Raw {
                 .iter()
                 .find(|option| option.key == key && key != "config");
             match (option, value) {
-                (Some(option), DeValue::Table(ini)) if option.kind == Kind::Ini => {
-                    self.take_ini("", ini, at)
+                (Some(option), DeValue::Table(entries)) if option.is_table() => {
+                    self.take_entries(option, "", entries, at)
                 }
                 (Some(option), DeValue::Array(list))
-                    if option.repeatable() && option.kind != Kind::Ini =>
+                    if option.repeatable() && !option.is_table() =>
                 {
                     for item in list {
                         self.take_scalar(option, item.get_ref(), &source);
                     }
                 }
-                (Some(option), _) if option.kind == Kind::Ini => {
-                    self.problem(
-                        place,
-                        format!(
-                            "{key} is a table: write [{key}] and below it memory_limit = \"256M\""
-                        ),
-                    );
+                (Some(option), _) if option.is_table() => {
+                    let entry = match option.kind {
+                        Kind::Env => "APP_ENV = \"prod\"",
+                        _ => "memory_limit = \"256M\"",
+                    };
+                    let what = format!("{key} is a table: write [{key}] and below it {entry}");
+                    self.problem(place, what);
                 }
                 (Some(option), value) => self.take_scalar(option, value, &source),
                 (None, DeValue::Table(inner))
@@ -267,32 +267,45 @@ impl Raw {
         }
     }
 
-    /// `[php.ini]`: any keys, dots in them included.
-    fn take_ini(
+    /// `[php.ini]`: any keys, dots in them included; and `[env]`.
+    fn take_entries(
         &mut self,
+        option: &'static Opt,
         prefix: &str,
         table: &DeTable<'_>,
         at: &dyn Fn(usize) -> (PathBuf, usize),
     ) {
-        let option = crate::options::option("php.ini");
+        let is_ini = option.kind == Kind::Ini;
         for (key, offset, value) in in_order(prefix, table) {
             let (path, line) = at(offset);
             let source = Source::File { path, line };
-            match value {
-                DeValue::Table(inner) => self.take_ini(&key, inner, at),
-                DeValue::Boolean(on) => {
-                    self.say(option, Given { text: format!("{key}={}", u8::from(*on)), source });
+            let text = match value {
+                DeValue::Table(inner) if is_ini => {
+                    self.take_entries(option, &key, inner, at);
+                    continue;
                 }
-                value => match text_of(value) {
-                    Some(text) => self.say(option, Given { text: format!("{key}={text}"), source }),
-                    None => self.problem(
-                        source.to_string(),
-                        format!("php.ini.{key} is a {}; a PHP ini setting is a text, a number or a boolean", value.type_str()),
-                    ),
-                },
-            }
+                DeValue::Boolean(on) if is_ini => Some(u8::from(*on).to_string()),
+                // Programs differ in what they take for true.
+                DeValue::Boolean(_) => None,
+                value => text_of(value),
+            };
+            let Some(text) = text else {
+                let what = wrong_entry(option, &key, value.type_str());
+                self.problem(source.to_string(), what);
+                continue;
+            };
+            let text = format!("{key}={text}");
+            self.say(option, Given { text, source });
         }
     }
+}
+
+fn wrong_entry(option: &Opt, key: &str, kind: &str) -> String {
+    let expected = match option.kind {
+        Kind::Env => "an environment variable is a text, such as \"1\", or a number",
+        _ => "a PHP ini setting is a text, a number or a boolean",
+    };
+    format!("{}.{key} is a {kind}; {expected}", option.key)
 }
 
 /// Entries in the order of the file, with their full keys and where they stand.

@@ -60,6 +60,7 @@ fn value(kind: Kind) -> String {
         Kind::Listen => "`ADDR:PORT` or `unix:PATH`, any number".into(),
         Kind::Address => "`ADDR:PORT`".into(),
         Kind::Ini => "`KEY=VALUE`, any number".into(),
+        Kind::Env => "`NAME=VALUE`, any number".into(),
         Kind::Bytes => "a number of bytes; `K`, `M` or `G` may follow it".into(),
         Kind::Version => "a version such as `8.4`, or `auto`".into(),
     }

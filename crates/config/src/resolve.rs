@@ -40,7 +40,8 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         max_requests: r.count("workers.max_requests"),
         max_memory: r.bytes("workers.max_memory"),
         php: r.one("php.version", value::version).flatten(),
-        ini: r.ini(),
+        ini: r.pairs("php.ini", value::ini),
+        env: r.pairs("env", value::env),
         allow_root: r.switch("php.allow_root"),
         display_errors: match raw.winner("php.display_errors") {
             Some(_) => r.switch("php.display_errors"),
@@ -338,14 +339,18 @@ impl Resolver<'_> {
         paths.collect()
     }
 
-    fn ini(&mut self) -> Vec<(String, String)> {
-        let option = option("php.ini");
+    fn pairs(
+        &mut self,
+        key: &'static str,
+        parse: impl Fn(&str) -> Result<(String, String), String>,
+    ) -> Vec<(String, String)> {
+        let option = option(key);
         let mut found: Vec<(String, String)> = Vec::new();
         for given in self.raw.all(option.key) {
             if given.text.is_empty() {
                 continue;
             }
-            if let Some((key, value)) = self.parsed(option, given, value::ini) {
+            if let Some((key, value)) = self.parsed(option, given, &parse) {
                 // One value per key: the strongest source, and of that the last.
                 found.retain(|(other, _)| *other != key);
                 found.push((key, value));

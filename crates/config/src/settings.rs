@@ -130,6 +130,8 @@ pub struct Settings {
     /// `8.4`; `None`: the highest found.
     pub php: Option<String>,
     pub ini: Vec<(String, String)>,
+    /// What PHP's environment has beside our own.
+    pub env: Vec<(String, String)>,
     /// PHP may run as root.
     pub allow_root: bool,
     pub display_errors: bool,

@@ -127,6 +127,24 @@ pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
     Ok((key.into(), value.into()))
 }
 
+/// As a shell has it, so that every program can read it.
+pub(crate) fn env(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').unwrap_or_default();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty()
+        || !name.chars().all(is_word)
+        || name.starts_with(|c: char| c.is_ascii_digit())
+    {
+        return Err(format!(
+            "\"{text}\" is not NAME=VALUE, such as APP_ENV=prod"
+        ));
+    }
+    match value.contains('\0') {
+        true => Err(format!("the value of {name} contains a NUL")),
+        false => Ok((name.into(), value.into())),
+    }
+}
+
 /// PHP's parser would look for the end of the text in the settings behind it. A value that begins with neither a letter, a
 /// digit nor a quote gets double quotes around it, as `php -d` does.
 fn leaves_a_quote_open(value: &str) -> bool {

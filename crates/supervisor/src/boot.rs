@@ -133,7 +133,7 @@ pub fn check(settings: &Settings, build: &str) -> Result<Booted, Error> {
     check_app(settings)?;
     let program = Program::find(settings.php.as_deref())?;
     // In our own process group: Ctrl-C ends both.
-    let (mut child, channel) = program.start_zygote(false)?;
+    let (mut child, channel) = program.start_zygote(false, &settings.env)?;
     let answer = ask(&channel, settings, build);
     drop(channel);
     if matches!(answer, Ok(None)) || answer.is_err() {

@@ -113,8 +113,12 @@ impl Program {
         }
     }
 
-    /// Start a zygote. `own_group`: signals of the terminal do not reach it.
-    pub(crate) fn start_zygote(&self, own_group: bool) -> Result<(Child, Channel), Error> {
+    /// Start a zygote, with these variables over our own environment. `own_group`: signals of the terminal do not reach it.
+    pub(crate) fn start_zygote(
+        &self,
+        own_group: bool,
+        env: &[(String, String)],
+    ) -> Result<(Child, Channel), Error> {
         let failed = |source: io::Error| Error::Spawn {
             program: self.path.clone(),
             source,
@@ -123,6 +127,7 @@ impl Program {
         let mut command = Command::new(&self.path);
         systemd::hide(&mut command)
             .arg("zygote")
+            .envs(env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
         if own_group {
             command.process_group(0);

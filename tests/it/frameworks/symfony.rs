@@ -103,3 +103,19 @@ fn symfony_keeps_its_memory() {
     );
     server.stop();
 }
+
+/// U5: `.env` says dev, the environment of the server says prod, and the environment wins.
+#[test]
+fn symfony_served_classically_has_the_environment() {
+    let project = project();
+    let public = project.path().join("public");
+    std::fs::write(
+        project.path().join("public/hearth.toml"),
+        "[env]\nAPP_GREETING = 'from the file'\n",
+    )
+    .expect("a file can be written");
+    let server = serve(public).start();
+    let greeting = r#"["from the file","prod","from the file","from the file"]"#;
+    assert_eq!(ok(&server.get("/greeting")), greeting);
+    server.stop();
+}

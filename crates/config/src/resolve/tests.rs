@@ -192,6 +192,38 @@ fn ini_settings_add_up() {
 }
 
 #[test]
+fn variables_of_the_environment_add_up() {
+    let file = "app = 'a.php'\n[env]\nAPP_ENV = 'dev'\nPORT = 3306\nEMPTY = ''\n";
+    let env = [("HEARTH_ENV", "APP_ENV=stage;QUERY=a=b")];
+    let said = said(Some(file), &env, &["--env", "APP_ENV=prod"]);
+    let expected = [
+        ("PORT", "3306"),
+        ("EMPTY", ""),
+        ("QUERY", "a=b"),
+        ("APP_ENV", "prod"),
+    ];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(said.settings().env, expected);
+}
+
+#[test]
+fn a_variable_of_the_environment_has_a_name_and_a_text() {
+    let file =
+        "app = 'a.php'\n[env]\n'A-B' = 'x'\nDEBUG = true\nNUL = \"\\u0000\"\n[env.X]\ny = 1\n";
+    let said = said(Some(file), &[], &["--env", "APP_ENV"]);
+    assert_eq!(
+        said.problems(),
+        "\
+5 mistakes in the configuration:
+  DIR/hearth.toml:4: env.DEBUG is a boolean; an environment variable is a text, such as \"1\", or a number
+  DIR/hearth.toml:6: env.X is a table; an environment variable is a text, such as \"1\", or a number
+  DIR/hearth.toml:3: env: \"A-B=x\" is not NAME=VALUE, such as APP_ENV=prod
+  DIR/hearth.toml:5: env: the value of NUL contains a NUL
+  --env: \"APP_ENV\" is not NAME=VALUE, such as APP_ENV=prod"
+    );
+}
+
+#[test]
 fn an_ini_setting_has_a_value_on_one_line() {
     assert_eq!(
         said(

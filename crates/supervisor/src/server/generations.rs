@@ -30,7 +30,7 @@ impl Server {
     /// Start a zygote and tell it to boot.
     fn start_generation(&mut self, settings: Arc<Settings>) -> Result<(), Error> {
         let program = Program::find(settings.php.as_deref())?;
-        let (child, channel) = program.start_zygote(true)?;
+        let (child, channel) = program.start_zygote(true, &settings.env)?;
         self.last_generation += 1;
         let number = self.last_generation;
         let events = self.events.clone();

@@ -1,4 +1,99 @@
-//! `hearth check`: what the app's code shows, and which options fit it.
+//! `hearth check`: what the app's code shows, and which options fit it; what it recommends has been booted.
 
-pub(crate) mod recommend;
-pub(crate) mod scan;
+mod recommend;
+mod scan;
+mod trial;
+
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use config::{Mode, Settings};
+use supervisor::{BootFailure, Error, Printed};
+
+use self::recommend::Advice;
+use self::scan::Scan;
+use self::trial::{Booted, Failed};
+use crate::client::print;
+use crate::fail;
+use crate::serve::{settings, warn};
+
+pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
+    let (settings, warnings) = match settings(matches) {
+        Ok(settings) => settings,
+        Err(problems) => return fail(2, problems),
+    };
+    warn(&warnings);
+    let evidence = Scan::of(&settings.app);
+    match settings.mode {
+        Mode::Resident => check_script(&settings, &evidence),
+        Mode::Classic => check_site(&settings, &evidence),
+    }
+}
+
+/// A script that is to be resident is booted, and what it returned decides.
+fn check_script(settings: &Settings, evidence: &Scan) -> ExitCode {
+    let mut printed = Printed::default();
+    let booted = supervisor::check(settings, build_id::BUILD_ID, &mut printed);
+    tell(&settings.app.display(), &printed);
+    match booted {
+        Ok(booted) => {
+            let what = booted.described().unwrap_or_default();
+            let advice = recommend::of_script(&settings.app, &booted.handler, what, evidence);
+            content(&settings.app.display(), &booted, &advice)
+        }
+        Err(e) => {
+            let code = fail(e.exit_code(), &e);
+            // No mistake in the script: it is one of a classic site.
+            if let Error::Boot(BootFailure::NoHandler(_)) = e {
+                let advice = recommend::of_site(&settings.app, evidence);
+                let _ = write!(io::stderr(), "{advice}");
+            }
+            code
+        }
+    }
+}
+
+/// For the folder of a site, or the front controller of one, what is recommended is looked for, and then tried.
+fn check_site(settings: &Settings, evidence: &Scan) -> ExitCode {
+    let advice = recommend::of_site(&settings.app, evidence);
+    let mut printed = Printed::default();
+    let tried = trial::boot(&advice, settings, &mut printed);
+    tell(&advice.app.display(), &printed);
+    match tried {
+        Ok(Booted::Site(booted)) => content(&settings.app.display(), &booted, &advice),
+        Ok(Booted::Script(booted)) => content(&advice.app.display(), &booted, &advice),
+        Err(Failed { code, why }) => {
+            let code = fail(
+                code,
+                format_args!("what fits this app does not work yet: {why}"),
+            );
+            let _ = write!(io::stderr(), "{advice}");
+            code
+        }
+    }
+}
+
+fn content(what: &dyn Display, booted: &supervisor::Booted, advice: &Advice) -> ExitCode {
+    let cold = booted.cold.as_ref().map_or(String::new(), |why| {
+        format!("; each worker boots it for itself: {why}")
+    });
+    let ran = match advice.is_resident() {
+        true => "",
+        false => "; none of its scripts was run",
+    };
+    print(&format!(
+        "ok: {what} boots on PHP {}{cold}{ran}\n{advice}",
+        booted.php
+    ))
+}
+
+fn tell(what: &dyn Display, printed: &Printed) {
+    if !printed.is_empty() {
+        let _ = writeln!(
+            io::stderr(),
+            "hearth: {what} printed {printed}, which no client sees"
+        );
+    }
+}

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 fn dispatch(matches: ArgMatches) -> ExitCode {
     match matches.subcommand() {
         Some(("serve", given)) => serve::serve(given),
-        Some(("check", given)) => serve::check(given),
+        Some(("check", given)) => check::check(given),
         Some(("config", given)) => serve::config(given),
         Some(("completions", given)) => pages::completions(given),
         Some(("man", given)) => pages::man(given),

@@ -10,10 +10,8 @@ use std::process::{Command, ExitCode};
 use build_id::BUILD_ID;
 use clap::ArgMatches;
 use config::{Effective, Problem, Raw, Settings, Source};
-use supervisor::{BootFailure, Error, Program};
+use supervisor::Program;
 
-use crate::check::recommend;
-use crate::check::scan::Scan;
 use crate::client::{directories, print};
 use crate::fail;
 
@@ -26,7 +24,7 @@ pub(crate) fn gather(matches: &ArgMatches) -> io::Result<(Raw, PathBuf)> {
     Ok((raw, cwd))
 }
 
-fn settings(matches: &ArgMatches) -> Result<(Settings, Vec<Problem>), String> {
+pub(crate) fn settings(matches: &ArgMatches) -> Result<(Settings, Vec<Problem>), String> {
     let (raw, cwd) = gather(matches).map_err(|e| e.to_string())?;
     let settings = config::resolve(&raw, &cwd).map_err(|problems| problems.to_string())?;
     supervisor::check_app(&settings).map_err(|e| e.to_string())?;
@@ -52,42 +50,8 @@ pub(crate) fn serve(matches: &ArgMatches) -> ExitCode {
     }
 }
 
-pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
-    let (settings, warnings) = match settings(matches) {
-        Ok(settings) => settings,
-        Err(problems) => return fail(2, problems),
-    };
-    warn(&warnings);
-    match supervisor::check(&settings, BUILD_ID) {
-        Ok(booted) => {
-            let cold = booted.cold.as_ref().map_or(String::new(), |why| {
-                format!("; each worker boots it for itself: {why}")
-            });
-            let evidence = Scan::of(&settings.app);
-            let advice = match booted.described() {
-                Some(what) => recommend::of_script(&settings.app, &booted.handler, what, &evidence),
-                None => recommend::of_site(&settings.app, &evidence),
-            };
-            print(&format!(
-                "ok: {} boots on PHP {}{cold}\n{advice}",
-                settings.app.display(),
-                booted.php
-            ))
-        }
-        Err(e) => {
-            let code = fail(e.exit_code(), &e);
-            // No mistake in the script: it is one of a classic site.
-            if let Error::Boot(BootFailure::NoHandler(_)) = e {
-                let advice = recommend::of_site(&settings.app, &Scan::of(&settings.app));
-                let _ = write!(io::stderr(), "{advice}");
-            }
-            code
-        }
-    }
-}
-
 /// Of what was given and changes nothing.
-fn warn(warnings: &[Problem]) {
+pub(crate) fn warn(warnings: &[Problem]) {
     for warning in warnings {
         let _ = writeln!(io::stderr(), "hearth: warning: {warning}");
     }

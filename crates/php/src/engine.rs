@@ -242,11 +242,28 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
         sys::HEARTH_EXIT => Err(BootError::NoHandler(format!(
             "{shown} called exit() while it was booted, so there is no handler.\nhint: return a handler instead, or serve a classic site with --mode classic"
         ))),
-        _ => Err(BootError::Failed(format!(
-            "{shown} failed while it was booted:\n{}",
-            reported()
-        ))),
+        _ => {
+            let reported = reported();
+            let hint = match lacks_autoloader(app, &reported) {
+                true => {
+                    "\nhint: load Composer's autoloader first: require __DIR__ . '/vendor/autoload.php';"
+                }
+                false => "",
+            };
+            Err(BootError::Failed(format!(
+                "{shown} failed while it was booted:\n{reported}{hint}"
+            )))
+        }
     }
+}
+
+/// A class was not found, Composer's packages are beside the script, and it does not name their autoloader.
+fn lacks_autoloader(app: &Path, reported: &str) -> bool {
+    let code = std::fs::read_to_string(app).unwrap_or_default();
+    reported.contains("Class \"")
+        && reported.contains("\" not found")
+        && app.with_file_name("vendor/autoload.php").is_file()
+        && !code.contains("autoload")
 }
 
 /// What the app is, by the word of `Adapter::entryKind()` in php/src: `callable` was made for Hearth and for several requests at

@@ -1,13 +1,17 @@
 //! What a zygote is told, what it must answer, and `hearth check`.
 
+use std::fs::File;
+use std::io::{PipeReader, Read as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use config::{Mode, Settings};
 use ipc::{Boot, BootFailure, Channel, FromZygote, PROTOCOL, ToZygote};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::Error;
+use crate::printed::Printed;
 use crate::program::Program;
 use crate::signal::describe;
 
@@ -118,28 +122,43 @@ pub(crate) fn too_slow(settings: &Settings) -> BootFailure {
     ))
 }
 
-/// A script, or in classic mode a folder.
-/// Whether the app is there: a script, or the folder of a site.
+/// How much of a script is looked through for PHP's opening tag.
+const START: u64 = 1 << 20;
+
+/// Whether the app is there: a script, or in classic mode the folder of a site.
 pub fn check_app(settings: &Settings) -> Result<(), Error> {
-    let is_site = settings.mode == Mode::Classic && settings.app.is_dir();
-    match settings.app.is_file() || is_site {
-        true => Ok(()),
-        false => Err(Error::NoApp(settings.app.clone())),
+    let app = &settings.app;
+    if settings.mode == Mode::Classic && app.is_dir() {
+        return Ok(());
+    }
+    if !app.is_file() {
+        return Err(Error::NoApp(app.clone()));
+    }
+    let mut start = Vec::new();
+    let read = File::open(app).and_then(|file| file.take(START).read_to_end(&mut start));
+    match read.is_ok() && !start.windows(2).any(|bytes| bytes == b"<?") {
+        true => Err(Error::NoScript(app.clone())),
+        false => Ok(()),
     }
 }
 
-/// Boot the app once, say how it went, and leave nothing running. `build` is the build id of this program.
-pub fn check(settings: &Settings, build: &str) -> Result<Booted, Error> {
+/// Boot the app once, say how it went, and leave nothing running. `build` is the build id of this program. What the app
+/// prints is kept from standard output, and added to `printed`.
+pub fn check(settings: &Settings, build: &str, printed: &mut Printed) -> Result<Booted, Error> {
     check_app(settings)?;
     let program = Program::find(settings.php.as_deref())?;
+    let (reader, writer) = std::io::pipe()?;
     // In our own process group: Ctrl-C ends both.
-    let (mut child, channel) = program.start_zygote(false, &settings.env)?;
-    let answer = ask(&channel, settings, build);
+    let (mut child, channel) = program.start_zygote(false, writer.into(), &settings.env)?;
+    let answer = ask(&channel, settings, build, &reader, printed);
     drop(channel);
     if matches!(answer, Ok(None)) || answer.is_err() {
         // It hangs or is gone already.
         let _ = child.kill();
     }
+    printed.drain(&reader)?;
+    // What it prints while it leaves is for no reader.
+    drop(reader);
     let status = child.wait()?;
     match answer? {
         Some(answer) => handshake(&program, settings, build, answer).map_err(Error::Boot),
@@ -152,31 +171,52 @@ pub fn check(settings: &Settings, build: &str) -> Result<Booted, Error> {
 }
 
 /// The answer; `None` if it did not come.
-fn ask(channel: &Channel, settings: &Settings, build: &str) -> Result<Option<FromZygote>, Error> {
+fn ask(
+    channel: &Channel,
+    settings: &Settings,
+    build: &str,
+    output: &PipeReader,
+    printed: &mut Printed,
+) -> Result<Option<FromZygote>, Error> {
     match channel.send(&message(settings, build), &[]) {
         Err(e) if e.is_closed() => return Ok(None),
         sent => sent.map_err(std::io::Error::from)?,
     }
-    if !readable(channel, settings.boot_timeout)? {
-        return Ok(None);
+    let end = (!settings.boot_timeout.is_zero()).then(|| Instant::now() + settings.boot_timeout);
+    loop {
+        match readable([channel.as_fd(), output.as_fd()], end)? {
+            [true, _] => break,
+            [false, true] if printed.take(output)? => {}
+            // Standard output is closed.
+            [false, true] => match readable([channel.as_fd()], end)? {
+                [true] => break,
+                [false] => return Ok(None),
+            },
+            [false, false] => return Ok(None),
+        }
     }
     let answer = channel.recv().map_err(std::io::Error::from)?;
     Ok(answer.map(|(message, _)| message))
 }
 
-fn readable(channel: &Channel, timeout: Duration) -> Result<bool, Error> {
-    let end = Instant::now() + timeout;
+/// Which can be read, once one can or it is too late.
+fn readable<const N: usize>(
+    descriptors: [BorrowedFd<'_>; N],
+    end: Option<Instant>,
+) -> Result<[bool; N], Error> {
+    let mut polled = descriptors.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
     loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let left = Timespec {
-            tv_sec: left.as_secs() as i64,
-            tv_nsec: i64::from(left.subsec_nanos()),
-        };
-        let wait = (!timeout.is_zero()).then_some(&left);
-        match rustix::event::poll(&mut [PollFd::new(channel, PollFlags::IN)], wait) {
+        let left = end.map(|end| {
+            let left = end.saturating_duration_since(Instant::now());
+            Timespec {
+                tv_sec: left.as_secs() as i64,
+                tv_nsec: i64::from(left.subsec_nanos()),
+            }
+        });
+        match rustix::event::poll(&mut polled, left.as_ref()) {
             Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(Error::Io(e.into())),
-            Ok(ready) => return Ok(ready > 0),
+            Ok(_) => return Ok(polled.map(|fd| !fd.revents().is_empty())),
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::port_owner::PortOwner;
 pub enum Error {
     #[error("there is no app at {}; name the script that returns the handler, or the folder of a site", .0.display())]
     NoApp(PathBuf),
+    #[error("{} is no PHP script: there is no <?php in it", .0.display())]
+    NoScript(PathBuf),
     #[error(
         "PHP would run as root: name another user by User= in the unit, or allow it with --allow-root"
     )]
@@ -54,6 +56,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::NoApp(_)
+            | Error::NoScript(_)
             | Error::NoProgram {
                 version: Some(_), ..
             } => 2,

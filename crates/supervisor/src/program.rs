@@ -117,6 +117,7 @@ impl Program {
     pub(crate) fn start_zygote(
         &self,
         own_group: bool,
+        output: Stdio,
         env: &[(String, String)],
     ) -> Result<(Child, Channel), Error> {
         let failed = |source: io::Error| Error::Spawn {
@@ -128,7 +129,8 @@ impl Program {
         systemd::hide(&mut command)
             .arg("zygote")
             .envs(env.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null());
+            .stdin(Stdio::null())
+            .stdout(output);
         if own_group {
             command.process_group(0);
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{app, symfony};
 
 /// What `hearth check` says of an app, and whether it was content.
-fn check(app: &Path) -> (bool, String) {
+pub(super) fn check(app: &Path) -> (bool, String) {
     let directory = testkit::temporary();
     let output = std::process::Command::new(testkit::hearth())
         .arg("check")
@@ -76,6 +76,75 @@ fn a_script_that_fails_is_not_taken_for_one_without_a_handler() {
     let (content, text) = check(&script);
     assert!(
         !content && text.contains("the plugin does not") && !text.contains("recommended"),
+        "{text}"
+    );
+}
+
+/// A classic site's scripts are read, because running them may change what they work on.
+#[test]
+fn a_site_is_ok_only_if_its_front_controller_can_be_read() {
+    let directory = testkit::temporary();
+    let script = directory.path().join("index.php");
+    std::fs::write(&script, "<?php file_put_contents(__DIR__ . '/ran', '');").expect("a file");
+    let (content, text) = check(directory.path());
+    assert!(
+        content && text.contains("none of its scripts was run"),
+        "{text}"
+    );
+    assert!(!directory.path().join("ran").exists());
+    std::fs::write(&script, "<?php\n\nfoo(;\n").expect("a file");
+    let (content, text) = check(directory.path());
+    assert!(
+        !content
+            && text.contains("index.php: syntax error")
+            && text.contains("on line 3")
+            && !text.contains("ok: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_a_script_prints_is_not_repeated() {
+    let directory = testkit::temporary();
+    let write = |name: &str, text: String| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path
+    };
+    let page = write(
+        "page.php",
+        "<h1>A page</h1>\n<?php echo str_repeat('x', 3 << 20);".into(),
+    );
+    let (content, text) = check(&page);
+    assert!(
+        !content
+            && text.contains("printed 3145744 bytes, beginning with \"<h1>A page</h1>\"")
+            && text.len() < 2000,
+        "{text}"
+    );
+    let dump = write("dump.sql", "INSERT INTO x VALUES (1);\n".repeat(100_000));
+    let (content, text) = check(&dump);
+    assert!(
+        !content && text.contains("dump.sql is no PHP script: there is no <?php in it"),
+        "{text}"
+    );
+}
+
+/// Beside it lies another app, which opens persistent connections.
+#[test]
+fn what_lies_beside_a_script_is_not_judged() {
+    let directory = testkit::temporary();
+    let script = directory.path().join("conn.php");
+    std::fs::write(&script, "<?php return fn () => 'x';").expect("a file");
+    std::fs::create_dir(directory.path().join("mw")).expect("a folder");
+    std::fs::write(
+        directory.path().join("mw/Cache.php"),
+        "<?php\n$cache->pconnect();\nglobal $x;\n",
+    )
+    .expect("a file");
+    let (content, text) = check(&script);
+    assert!(
+        content && text.contains("many requests at once") && !text.contains("mw/"),
         "{text}"
     );
 }

@@ -3,7 +3,9 @@
 mod check;
 mod frankenphp;
 mod laravel;
+mod skeletons;
 mod slim;
+mod stock;
 mod symfony;
 
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 //! `hearth check`: which mode fits an app, why, and what to look at before more is asked of it.
 
 use std::fmt::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::check::scan::{CodeSmell, Found, Scan};
+use super::scan::{CodeSmell, Found, Scan};
 
 /// A way to run an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +27,19 @@ impl fmt::Display for RunMode {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Advice {
     pub(crate) way: RunMode,
-    /// The command.
-    command: String,
-    /// A script to write first, and its text.
-    script: Option<(&'static str, &'static str)>,
+    /// What to serve.
+    pub(crate) app: PathBuf,
+    flags: &'static str,
+    /// The text of `app`, where it is not there yet.
+    pub(crate) script: Option<&'static str>,
     because: Vec<String>,
     look_at: Vec<String>,
+}
+
+impl Advice {
+    pub(crate) fn is_resident(&self) -> bool {
+        self.way != RunMode::Classic
+    }
 }
 
 /// Packages whose apps keep the request in their container, and what to call them.
@@ -44,15 +51,10 @@ const FRAMEWORKS: [(&str, &str); 5] = [
     ("codeigniter4/framework", "CodeIgniter"),
 ];
 
-/// Two lines each.
-const LARAVEL: (&str, &str) = (
-    "app.php",
-    "<?php\nreturn require __DIR__ . '/bootstrap/app.php';",
-);
-const SYMFONY: (&str, &str) = (
-    "app.php",
-    "<?php\nrequire __DIR__ . '/vendor/autoload.php';\nreturn new App\\Kernel('prod', false);",
-);
+/// Of `app.php`, in the project's folder. Laravel's `bootstrap/app.php` leaves the autoloader to what requires it.
+const LARAVEL: &str = "<?php\nrequire __DIR__ . '/vendor/autoload.php';\nreturn require __DIR__ . '/bootstrap/app.php';";
+const SYMFONY: &str =
+    "<?php\nrequire __DIR__ . '/vendor/autoload.php';\nreturn new App\\Kernel('prod', false);";
 
 /// For a script that booted as a resident app: `handler` is what it returned, as the zygote says.
 pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Scan) -> Advice {
@@ -80,13 +82,14 @@ pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Scan) 
             found.place
         ));
     }
-    let flag = match (way, handler) {
+    let flags = match (way, handler) {
         (RunMode::OneAtATime, "callable") => " --concurrency 1",
         _ => "",
     };
     Advice {
         way,
-        command: format!("hearth serve {}{flag}", app.display()),
+        app: app.to_owned(),
+        flags,
         script: None,
         because,
         look_at: look_at(evidence, way),
@@ -95,56 +98,39 @@ pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Scan) 
 
 /// For a folder, or a script that returns no handler.
 pub(crate) fn of_site(app: &Path, evidence: &Scan) -> Advice {
-    let root = evidence.root.display();
     if evidence.has("wp-load.php") || evidence.has("wp-settings.php") {
         let reason =
             "it is WordPress, which ends each request with exit() and keeps it in globals".into();
         return classic(app, vec![reason], evidence);
     }
-    if let Some(script) = evidence.worker_script.as_ref().filter(|_| app.is_dir()) {
-        return Advice {
-            way: RunMode::OneAtATime,
-            command: format!("hearth serve {root}/{}", script.display()),
-            script: None,
-            because: vec![format!(
-                "{} has a loop on frankenphp_handle_request(), which runs here unchanged",
-                script.display()
-            )],
-            look_at: look_at(evidence, RunMode::OneAtATime),
-        };
-    }
     let mut because: Vec<String> = frameworks(evidence).collect();
-    let resident = |command: String, script, because| Advice {
+    let resident = |relative: &Path, script, because| Advice {
         way: RunMode::OneAtATime,
-        command,
+        app: evidence.root.join(relative),
+        flags: "",
         script,
         because,
         look_at: look_at(evidence, RunMode::OneAtATime),
     };
     if evidence.has("artisan") && evidence.has("bootstrap/app.php") {
         because.push("artisan and bootstrap/app.php are there: a Laravel app, which Hearth keeps warm and resets after each response".into());
-        return resident(
-            format!("hearth serve {root}/app.php"),
-            Some(LARAVEL),
-            because,
-        );
+        return resident(Path::new("app.php"), Some(LARAVEL), because);
     }
     if evidence.package("symfony/runtime").is_some() && evidence.has("public/index.php") {
         because.push(
             "public/index.php starts Symfony Runtime, which hands the kernel over to Hearth".into(),
         );
-        return resident(
-            format!("hearth serve {root}/public/index.php"),
-            None,
-            because,
-        );
+        return resident(Path::new("public/index.php"), None, because);
     }
     if evidence.package("symfony/framework-bundle").is_some() {
-        return resident(
-            format!("hearth serve {root}/app.php"),
-            Some(SYMFONY),
-            because,
-        );
+        return resident(Path::new("app.php"), Some(SYMFONY), because);
+    }
+    if let Some(script) = evidence.worker_script.as_ref().filter(|_| app.is_dir()) {
+        because.push(format!(
+            "{} has a loop on frankenphp_handle_request(), which runs here unchanged",
+            script.display()
+        ));
+        return resident(script, None, because);
     }
     if evidence.package("slim/slim").is_some() {
         because.push("a script that ends in `return $app;` instead of `$app->run();` would be kept warm, one request at a time".into());
@@ -175,10 +161,10 @@ fn classic(app: &Path, mut because: Vec<String>, evidence: &Scan) -> Advice {
             more(found)
         ));
     }
-    let mode = if app.is_file() { " --mode classic" } else { "" };
     Advice {
         way: RunMode::Classic,
-        command: format!("hearth serve {}{mode}", app.display()),
+        app: app.to_owned(),
+        flags: if app.is_file() { " --mode classic" } else { "" },
         script: None,
         because,
         look_at: Vec::new(),
@@ -253,10 +239,11 @@ fn look_at(evidence: &Scan, way: RunMode) -> Vec<String> {
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = format!("\nrecommended: {}\n    {}\n", self.way, self.command);
-        if let Some((file, code)) = self.script {
+        let command = format!("hearth serve {}{}", self.app.display(), self.flags);
+        let mut text = format!("\nrecommended: {}\n    {command}\n", self.way);
+        if let Some(code) = self.script.filter(|_| !self.app.exists()) {
             let code = code.replace('\n', "\n    ");
-            let _ = write!(text, "  with this in {file}:\n    {code}\n");
+            let _ = write!(text, "  with this in {}:\n    {code}\n", name(&self.app));
         }
         for (title, items) in [("because", &self.because), ("look at", &self.look_at)] {
             if !items.is_empty() {
@@ -271,117 +258,4 @@ impl fmt::Display for Advice {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use super::*;
-
-    fn with(packages: &[(&str, &str)]) -> Scan {
-        Scan {
-            root: PathBuf::from("/srv/app"),
-            packages: packages
-                .iter()
-                .map(|(name, version)| ((*name).to_owned(), (*version).to_owned()))
-                .collect(),
-            named_in: "composer.lock",
-            ..Scan::default()
-        }
-    }
-
-    fn found(place: &str) -> Found {
-        Found {
-            place: place.into(),
-            line: "static $x;".into(),
-            count: 2,
-        }
-    }
-
-    #[test]
-    fn a_plain_handler_runs_many_at_once() {
-        let advice = of_script(
-            Path::new("app.php"),
-            "callable",
-            "a handler written for Hearth",
-            &with(&[]),
-        );
-        assert_eq!(
-            advice.to_string(),
-            "\nrecommended: resident, many requests at once\n    hearth serve app.php\nbecause:\n  \
-             - app.php is a script that returns a handler written for Hearth\n"
-        );
-    }
-
-    #[test]
-    fn a_handler_around_a_framework_or_a_persistent_connection_does_not() {
-        let wraps = with(&[("laravel/framework", "v10.1")]);
-        let advice = of_script(Path::new("app.php"), "callable", "a handler", &wraps);
-        assert_eq!(
-            (advice.way, advice.command.as_str()),
-            (RunMode::OneAtATime, "hearth serve app.php --concurrency 1")
-        );
-        let mut shares = with(&[]);
-        shares
-            .code
-            .insert(CodeSmell::Persistent, found("src/Db.php:3"));
-        let advice = of_script(Path::new("app.php"), "callable", "a handler", &shares);
-        assert_eq!(advice.way, RunMode::OneAtATime);
-        assert!(
-            advice
-                .to_string()
-                .contains("src/Db.php:3 opens a persistent connection")
-        );
-    }
-
-    #[test]
-    fn frameworks_run_one_at_a_time_without_a_flag() {
-        for kind in ["laravel", "symfony", "slim", "psr-15", "frankenphp"] {
-            let advice = of_script(Path::new("app.php"), kind, "it", &with(&[]));
-            assert_eq!(
-                (advice.way, advice.command.as_str()),
-                (RunMode::OneAtATime, "hearth serve app.php"),
-                "{kind}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_to_look_at_comes_with_its_place() {
-        let mut evidence = with(&[]);
-        evidence
-            .code
-            .insert(CodeSmell::StaticProperty, found("src/A.php:7"));
-        let text = of_script(Path::new("app.php"), "callable", "it", &evidence).to_string();
-        assert!(
-            text.contains("look at:\n  - src/A.php:7: a static property"),
-            "{text}"
-        );
-        assert!(text.contains("(2 places)\n      static $x;\n"), "{text}");
-    }
-
-    #[test]
-    fn a_folder_that_nobody_knows_is_classic() {
-        let dir = tempfile::tempdir().unwrap();
-        let evidence = Scan::of(dir.path());
-        let advice = of_site(dir.path(), &evidence);
-        assert_eq!(advice.way, RunMode::Classic);
-        assert_eq!(
-            advice.command,
-            format!("hearth serve {}", dir.path().display())
-        );
-    }
-
-    #[test]
-    fn a_laravel_folder_gets_its_two_lines() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("artisan"), "").unwrap();
-        std::fs::create_dir(dir.path().join("bootstrap")).unwrap();
-        std::fs::write(dir.path().join("bootstrap/app.php"), "<?php").unwrap();
-        let advice = of_site(dir.path(), &Scan::of(dir.path()));
-        assert_eq!(advice.way, RunMode::OneAtATime);
-        assert!(
-            advice
-                .to_string()
-                .contains("return require __DIR__ . '/bootstrap/app.php';")
-        );
-    }
-}
+mod tests;

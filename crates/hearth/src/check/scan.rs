@@ -57,14 +57,16 @@ pub(crate) struct Scan {
 impl Scan {
     /// Read what belongs to `app`, a script or a folder.
     pub(crate) fn of(app: &Path) -> Scan {
-        let root = project(app);
+        let project = project(app);
         let mut evidence = Scan {
-            root: root.clone(),
+            root: project.clone().unwrap_or_else(|| folder(app).to_owned()),
             ..Scan::default()
         };
         evidence.read_packages();
-        let mut files = Vec::new();
-        collect(&root, &mut files);
+        let files = match project.is_none() && app.is_file() {
+            true => required(app),
+            false => below(&evidence.root),
+        };
         for file in &files {
             evidence.read_code(file);
         }
@@ -143,30 +145,73 @@ impl Scan {
     }
 }
 
-/// The nearest folder above that looks like the top of a project; else the app's own.
-fn project(app: &Path) -> PathBuf {
-    let folder = if app.is_dir() {
-        app
-    } else {
-        app.parent().unwrap_or(app)
-    };
-    let tops = [
-        "composer.json",
-        "composer.lock",
-        "artisan",
-        "bin/console",
-        "wp-load.php",
-        "vendor",
-    ];
-    folder
-        .ancestors()
-        .take(3)
-        .find(|above| tops.iter().any(|top| above.join(top).exists()))
-        .unwrap_or(folder)
-        .to_owned()
+/// What the top of a project has.
+const TOPS: [&str; 6] = [
+    "composer.json",
+    "composer.lock",
+    "artisan",
+    "bin/console",
+    "wp-load.php",
+    "vendor",
+];
+
+fn folder(app: &Path) -> &Path {
+    match app.is_dir() {
+        true => app,
+        false => app.parent().unwrap_or(app),
+    }
+}
+
+/// The nearest folder above that looks like the top of a project.
+fn project(app: &Path) -> Option<PathBuf> {
+    let mut above = folder(app).ancestors().take(3);
+    above.find(|above| is_top(above)).map(Path::to_owned)
+}
+
+fn is_top(folder: &Path) -> bool {
+    TOPS.iter().any(|top| folder.join(top).exists())
+}
+
+/// A script of no project, and what it requires by a path that is written there. What lies beside it may be anything's.
+fn required(script: &Path) -> Vec<PathBuf> {
+    let mut files = vec![script.to_owned()];
+    let mut at = 0;
+    while at < files.len() && files.len() < MOST_FILES {
+        let text = std::fs::read(&files[at]).unwrap_or_default();
+        let folder = folder(&files[at]).to_owned();
+        for path in String::from_utf8_lossy(&text)
+            .lines()
+            .filter_map(required_path)
+        {
+            let file = folder.join(path.trim_start_matches('/'));
+            if file.is_file() && !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        at += 1;
+    }
+    files
+}
+
+/// The path in `require __DIR__ . '/x.php';` and its like.
+fn required_path(line: &str) -> Option<&str> {
+    let at = ["require", "include"]
+        .iter()
+        .filter_map(|word| line.find(word))
+        .min()?;
+    let (_, rest) = line[at..].split_once(['\'', '"'])?;
+    rest.split(['\'', '"'])
+        .next()
+        .filter(|path| !path.is_empty())
 }
 
 /// The app's own PHP files, in a fixed order.
+fn below(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    collect(root, &mut files);
+    files
+}
+
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
@@ -179,7 +224,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         let Ok(kind) = entry.file_type() else {
             continue;
         };
-        if kind.is_dir() && !name.starts_with('.') && !NOT_THE_APP.contains(&&*name) {
+        let is_own = !name.starts_with('.') && !NOT_THE_APP.contains(&&*name);
+        if kind.is_dir() && is_own && !is_top(&entry.path()) {
             collect(&entry.path(), files);
         }
         let is_php = kind.is_file() && name.ends_with(".php") && !name.ends_with(".blade.php");
@@ -284,6 +330,8 @@ mod tests {
             "<?php // exit;\n/* exit;\n */\nfrankenphp_handle_request($f);\nexit;\n",
         );
         write("vendor/x/y.php", "<?php\nglobal $x;\n");
+        write("tools/wiki/composer.json", "{}");
+        write("tools/wiki/y.php", "<?php\nglobal $x;\n");
         write("src/A.php", "<?php\nexit;\n");
         let evidence = Scan::of(&dir.path().join("public"));
         assert_eq!(evidence.root, dir.path());
@@ -292,5 +340,25 @@ mod tests {
         let exit = &evidence.code[&CodeSmell::Exit];
         assert_eq!((exit.place.as_str(), exit.count), ("public/index.php:5", 2));
         assert!(!evidence.code.contains_key(&CodeSmell::Global));
+    }
+
+    #[test]
+    fn a_script_of_no_project_is_read_with_what_it_requires() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        write("wiki/Cache.php", "<?php\nglobal $x;\n$m->pconnect();\n");
+        write("lib/Own.php", "<?php\nstatic $count = 0;\n");
+        let app = write(
+            "app.php",
+            "<?php\nrequire_once __DIR__ . '/lib/Own.php';\nreturn fn () => 'x';\n",
+        );
+        let evidence = Scan::of(&app);
+        let kinds: Vec<_> = evidence.code.keys().copied().collect();
+        assert_eq!(kinds, [CodeSmell::StaticVariable]);
     }
 }

@@ -1,6 +1,7 @@
 //! Generations: boot, rise, replace the one before, retire.
 
 use std::collections::VecDeque;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ impl Server {
     /// Start a zygote and tell it to boot.
     fn start_generation(&mut self, settings: Arc<Settings>) -> Result<(), Error> {
         let program = Program::find(settings.php.as_deref())?;
-        let (child, channel) = program.start_zygote(true, &settings.env)?;
+        let (child, channel) = program.start_zygote(true, Stdio::inherit(), &settings.env)?;
         self.last_generation += 1;
         let number = self.last_generation;
         let events = self.events.clone();

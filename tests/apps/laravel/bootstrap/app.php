@@ -2,13 +2,7 @@
 
 declare(strict_types=1);
 
-// As `laravel new` makes it, on the framework that Debian packages.
-
-require_once 'Illuminate/autoload.php';
-require_once __DIR__ . '/../app/Kernel.php';
-require_once __DIR__ . '/../app/Handler.php';
-require_once __DIR__ . '/../app/User.php';
-require_once __DIR__ . '/../app/RouteServiceProvider.php';
+// As of a new project, and all that the app writes in a folder of the test.
 
 $app = new Illuminate\Foundation\Application(dirname(__DIR__));
 $app->useStoragePath(sys_get_temp_dir() . '/laravel');

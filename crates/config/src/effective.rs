@@ -61,6 +61,11 @@ fn decided(key: &str, settings: &Settings) -> Option<(String, String)> {
             (Mode::Classic, _) => said(&"classic", "the app is a folder"),
             (Mode::Resident, _) => said(&"resident", "the app is a script"),
         },
+        "site.root" => match (&settings.site.root, settings.mode) {
+            (Some(root), _) => said(&root.display(), "it is there"),
+            (None, Mode::Classic) => said(&"", "the document root is the app's folder"),
+            (None, Mode::Resident) => said(&"", "no folder public beside the app"),
+        },
         "workers.count" => workers(settings),
         "workers.min" => match settings.workers {
             Workers::Between { least, .. } => said(&least, "one per CPU, no more than workers.max"),

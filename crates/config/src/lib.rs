@@ -47,6 +47,8 @@ pub use reference::reference;
 pub use replaced::{elsewhere, successors};
 #[cfg(feature = "read")]
 pub use resolve::{control_paths, resolve};
-pub use settings::{CONCURRENT, Dispatch, Level, Listen, MOST_WORKERS, Mode, Settings, Workers};
+pub use settings::{
+    CONCURRENT, Dispatch, Level, Listen, MOST_WORKERS, Mode, Settings, SiteSettings, Workers,
+};
 #[cfg(feature = "read")]
 pub use warnings::warnings;

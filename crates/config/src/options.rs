@@ -144,6 +144,18 @@ pub const OPTIONS: &[Opt] = &[
                resident. A script with `--mode classic` is the front controller of the site in its folder.",
     },
     Opt {
+        key: "site.root",
+        flag: Some("root"),
+        value: "DIR",
+        kind: Kind::Path,
+        default: "",
+        group: Group::Server,
+        short: "The folder whose files a resident app's server sends by itself",
+        long: "GET and HEAD of a file in it are answered without PHP, by the rules of a classic site; everything else is the \
+               handler's. By default `public` beside the script where there is such a folder, and for a script in a folder \
+               called `public` that one; an empty value is none. In classic mode APP is the document root.",
+    },
+    Opt {
         key: "site.follow",
         flag: Some("follow"),
         value: "DIR",
@@ -164,9 +176,9 @@ pub const OPTIONS: &[Opt] = &[
         default: "",
         group: Group::Server,
         short: "What a site never answers with, such as /data; may be repeated",
-        long: "Classic mode answers 403 for this path and everything below it, scripts included. Hidden files and PHP \
-               sources are refused without being named; this is for data and programs that an app keeps in its document \
-               root, where Apache would read a .htaccess. In TOML a string or a list of strings, in the environment \
+        long: "This path and everything below it is answered 403, scripts included; with a resident app where it has a \
+               site.root. Hidden files and PHP sources are never sent, without being named; this is for data and programs that \
+               an app keeps in its document root, where Apache would read a .htaccess. In TOML a string or a list of strings, in the environment \
                separated by colons.",
     },
     Opt {

@@ -23,13 +23,13 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
     let watch = r.switch("watch");
     let app = r.app();
     let mode = r.mode(app.as_deref());
+    let site = r.site(app.as_deref(), mode);
     let settings = Settings {
         app: app.unwrap_or_default(),
         mode,
         config_file: raw.config_file.clone(),
         listen: r.listen(),
-        follow: r.follow(),
-        deny: r.deny(),
+        site,
         workers: r.workers(),
         concurrency: r.concurrency(mode),
         dispatch: r.dispatch(),
@@ -313,32 +313,6 @@ impl Resolver<'_> {
         found
     }
 
-    /// A directory that is named must be there; the default need not.
-    fn follow(&mut self) -> Vec<PathBuf> {
-        let option = option("site.follow");
-        let given = self.raw.winners(option.key);
-        if given.is_empty() {
-            return vec![option.default.into()];
-        }
-        let given = given.into_iter().filter(|given| !given.text.is_empty());
-        let mut found = Vec::new();
-        for given in given {
-            let base = self.base(&given.source);
-            found.extend(self.parsed(option, given, |text| value::directory(text, &base)));
-        }
-        found
-    }
-
-    fn deny(&mut self) -> Vec<String> {
-        let option = option("site.deny");
-        let given = self.raw.winners(option.key).into_iter();
-        let given: Vec<&Given> = given.filter(|given| !given.text.is_empty()).collect();
-        let paths = given
-            .into_iter()
-            .filter_map(|given| self.parsed(option, given, value::url_path));
-        paths.collect()
-    }
-
     fn pairs(
         &mut self,
         key: &'static str,
@@ -379,5 +353,6 @@ impl Resolver<'_> {
     }
 }
 
+mod site;
 #[cfg(test)]
 mod tests;

@@ -97,6 +97,17 @@ pub enum Level {
     Error,
 }
 
+/// The files that are sent without PHP.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SiteSettings {
+    /// Those of a resident app, if it has any. Absolute.
+    pub root: Option<PathBuf>,
+    /// Where symbolic links may lead out of the document root. Absolute.
+    pub follow: Vec<PathBuf>,
+    /// Paths that are never answered with.
+    pub deny: Vec<String>,
+}
+
 /// Everything the server needs to know, as it is sent to each of its processes. What 0 means says the table of options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -106,10 +117,7 @@ pub struct Settings {
     /// The file that was read, if any.
     pub config_file: Option<PathBuf>,
     pub listen: Vec<Listen>,
-    /// Where symbolic links may lead out of the document root. Absolute.
-    pub follow: Vec<PathBuf>,
-    /// Paths of the site that are never answered with.
-    pub deny: Vec<String>,
+    pub site: SiteSettings,
     pub workers: Workers,
     /// `None`: as fits the handler that the app returns.
     pub concurrency: Option<u32>,

@@ -20,12 +20,19 @@ pub fn warnings(raw: &Raw, settings: &Settings) -> Vec<Problem> {
 }
 
 /// Options, whether these settings leave them without effect, and why.
-fn idle(settings: &Settings) -> [(&'static str, bool, &'static str); 4] {
+fn idle(settings: &Settings) -> [(&'static str, bool, &'static str); 5] {
     let is_resident = settings.mode == Mode::Resident;
-    let site = "a resident app answers every path itself; it is for sites in classic mode";
+    let sends_no_files = is_resident && settings.site.root.is_none();
+    let site =
+        "this resident app answers every path itself; name the folder of its files with site.root";
     [
-        ("site.follow", is_resident, site),
-        ("site.deny", is_resident, site),
+        (
+            "site.root",
+            !is_resident,
+            "in classic mode APP is the document root",
+        ),
+        ("site.follow", sends_no_files, site),
+        ("site.deny", sends_no_files, site),
         (
             "workers.idle_timeout",
             !settings.is_elastic(),

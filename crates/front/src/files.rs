@@ -1,21 +1,52 @@
-//! The files of a classic site, which need no worker.
+//! Files, which need no worker.
 
-use config::Settings;
+use std::io;
+
+use config::{Mode, Settings};
 use http1::{RequestHead, Response};
-use site::Site;
+use site::{PublicFolder, Site};
 
-use crate::response::ResponseBody;
+use crate::process::Front;
+use crate::response::{ResponseBody, plain};
 
-/// Look at the site now: links in its path are resolved once, so that a release stays what it was until the reload.
-pub(crate) fn site(settings: &Settings) -> std::io::Result<Site> {
-    Site::of_app(&settings.app, &settings.follow, &settings.deny)
+/// Those of a classic site, or of an app that stays in memory.
+pub(crate) enum Files {
+    Site(Site),
+    Public(PublicFolder),
 }
 
-/// The file that this request names. Everything else, refusals too, is the workers': they decide by the same code.
-pub(crate) fn answer(site: &Site, head: &RequestHead) -> Option<Response<ResponseBody>> {
-    let file = site.file(head.path())?;
-    Some(
-        file.answer(head.method(), &head.fields)
-            .map(ResponseBody::File),
-    )
+impl Files {
+    /// Look at them now: links in a path are resolved once, so that a release stays what it was until the reload.
+    pub(crate) fn of_app(settings: &Settings) -> io::Result<Option<Files>> {
+        match settings.mode {
+            Mode::Classic => {
+                let site = Site::of_app(&settings.app, &settings.site)?;
+                Ok(Some(Files::Site(site)))
+            }
+            Mode::Resident => Ok(PublicFolder::of_app(&settings.site)?.map(Files::Public)),
+        }
+    }
+
+    /// The answer to a request that names a file. In a classic site everything else, refusals too, is the workers': they
+    /// decide by the same code.
+    pub(crate) fn answer(
+        &self,
+        front: &Front,
+        head: &RequestHead,
+    ) -> Option<Response<ResponseBody>> {
+        let found = match self {
+            Files::Site(site) => site
+                .file(head.path())
+                .map(|file| Ok(file.answer(head.method(), &head.fields))),
+            Files::Public(folder) => folder.answer(head).transpose(),
+        };
+        Some(match found? {
+            Ok(response) => response.map(ResponseBody::File),
+            Err(error) => {
+                let target = String::from_utf8_lossy(head.resource());
+                front.trouble(format!("cannot look up {target}: {error}"));
+                plain(500, "Internal Server Error\n")
+            }
+        })
+    }
 }

@@ -8,13 +8,11 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
-use config::Mode;
 use http1::{ConnectionState, Connections, RejectionLog, Response, Timeouts};
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
 use relay::Endpoints;
 use server::{RequestIds, channel};
 use shm::Writer;
-use site::Site;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, UnixListener};
@@ -26,9 +24,10 @@ use tokio::time::timeout;
 
 use crate::connection;
 use crate::dispatch::{self, Workers};
+use crate::files::Files;
 use crate::response::ResponseBody;
 use crate::shared::Thread;
-use crate::{files, threads, tick};
+use crate::{threads, tick};
 
 /// How long it goes on when the supervisor has gone without a word.
 const ORPHANED: f64 = 30.0;
@@ -54,7 +53,7 @@ pub(crate) struct Front {
     pub(crate) http: Cell<http1::Settings>,
     /// Bytes of the largest body that the app takes (`post_max_size`); 0 is no limit.
     pub(crate) post_limit: Cell<u64>,
-    site: RefCell<Option<Rc<Site>>>,
+    files: RefCell<Option<Rc<Files>>>,
     /// Wakes the clock.
     pub(crate) awake: Notify,
     channel: AsyncFd<Channel>,
@@ -212,7 +211,7 @@ impl Front {
             board,
             http: Cell::default(),
             post_limit: Cell::new(0),
-            site: RefCell::default(),
+            files: RefCell::default(),
             awake: Notify::new(),
             channel: channel::watch(start.channel, Interest::READABLE)?,
             supervisor: start.supervisor,
@@ -234,20 +233,18 @@ impl Front {
         http1::set_spool_limit(settings.http.max_spool);
         self.post_limit.set(new.post_limit);
         self.workers.change(settings);
-        let is_classic = settings.mode == Mode::Classic;
-        let site = is_classic.then(|| files::site(settings)).transpose();
-        let site = site.unwrap_or_else(|error| {
+        let files = Files::of_app(settings).unwrap_or_else(|error| {
             self.trouble(format!(
-                "cannot look at the site: {error}; workers answer for its files"
+                "cannot look at the folder of its files: {error}; the front sends none"
             ));
             None
         });
-        self.site.replace(site.map(Rc::new));
+        self.files.replace(files.map(Rc::new));
     }
 
-    /// In classic mode.
-    pub(crate) fn site(&self) -> Option<Rc<Site>> {
-        self.site.borrow().clone()
+    /// What needs no worker.
+    pub(crate) fn files(&self) -> Option<Rc<Files>> {
+        self.files.borrow().clone()
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {

@@ -10,11 +10,11 @@ use shm::Counter;
 
 use crate::dispatch::Refused;
 use crate::hangup::Hangup;
+use crate::headers;
 use crate::pending::{Outcome, ResponseFuture};
 use crate::process::Front;
 use crate::response::{self, ResponseBody, plain};
 use crate::upload::{self, Upload};
-use crate::{files, headers};
 
 /// A request that ran for longer than this when its worker died is not given to another: it may well be the reason.
 const REPEATABLE: Duration = Duration::from_secs(5);
@@ -54,8 +54,8 @@ async fn passed_on(
         refused.head.fields.push("Connection", "close");
         return Err(refused);
     }
-    if let Some(site) = front.site()
-        && let Some(file) = files::answer(&site, &head)
+    if let Some(files) = front.files()
+        && let Some(file) = files.answer(front, &head)
     {
         return Err(file);
     }

@@ -20,7 +20,6 @@ use crate::response_spool::{Broken, ResponseSpool};
 pub(crate) enum ResponseBody {
     Whole(Option<Bytes>),
     SpooledBody(SpooledBody),
-    /// Of a classic site.
     File(FileBody),
 }
 

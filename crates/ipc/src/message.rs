@@ -6,7 +6,7 @@ use config::Settings;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 11;
+pub const PROTOCOL: u32 = 12;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = config::CONCURRENT;
@@ -20,7 +20,7 @@ pub struct Boot {
     pub build: String,
     /// What the app turned out to be, as [`FromZygote::Booted`] says it; empty before that is known.
     pub handler: String,
-    /// The zygote replaces what it finds out: `app` without symbolic links, `concurrency` as fits the handler.
+    /// The zygote replaces what it finds out: `app` and `site.root` without symbolic links, `concurrency` as fits the handler.
     pub settings: Settings,
 }
 
@@ -71,6 +71,8 @@ pub enum FromZygote {
         post_limit: u64,
         /// The app's path without symbolic links: what this generation serves, whatever the links say later.
         app: PathBuf,
+        /// That of the folder whose files are sent, for a resident app that has one.
+        root: Option<PathBuf>,
     },
     /// The app is not up.
     BootFailed(BootFailure),
@@ -129,7 +131,7 @@ pub struct HandOff {
 /// What may change while the front runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrontSettings {
-    /// `app` is without symbolic links, as the generation has it that serves.
+    /// `app` and `site.root` are without symbolic links, as the generation has it that serves.
     pub settings: Settings,
     /// Bytes of a body that the app takes (`post_max_size` of a resident app); 0 is no limit.
     pub post_limit: u64,

@@ -9,13 +9,13 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
 use http1::{Fields, Response};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use crate::body::FileBody;
 use crate::conditions::{self, Verdict};
 use crate::range::{self, Wanted};
+use crate::text;
 
 /// A regular file, open for reading.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl StaticFile {
     #[must_use]
     pub fn answer(self, method: &[u8], fields: &Fields) -> Response<FileBody> {
         if method != b"GET" && method != b"HEAD" {
-            return not_allowed();
+            return text::not_allowed();
         }
         self.answer_any(method, fields)
     }
@@ -176,16 +176,6 @@ impl StaticFile {
         let nanoseconds = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
         format!("\"{nanoseconds:x}-{:x}\"", self.length)
     }
-}
-
-/// 405 to anything but GET and HEAD.
-fn not_allowed() -> Response<FileBody> {
-    let text = FileBody::full(Bytes::from_static(b"Method Not Allowed\n"));
-    let mut response = Response::new(405, text);
-    let fields = &mut response.head.fields;
-    fields.push("Allow", "GET, HEAD");
-    fields.push("Content-Type", "text/plain; charset=UTF-8");
-    response
 }
 
 /// `None` for what HTTP has no date for: before 1970, after 9999.

@@ -1,4 +1,5 @@
-//! A classic site: which file or script a path names, and how a file is sent.
+//! Files as answers: which file or script a path names, in a classic site and in the public folder of an app that stays in
+//! memory, and how a file is sent.
 //!
 //! Workers and the front decide by the same code, so a site answers the same in direct and in balanced mode. Nothing
 //! here knows PHP: a script is a name to hand on.
@@ -10,9 +11,15 @@ pub mod files;
 mod lookup;
 mod names;
 mod path;
+mod public;
 mod range;
+mod root;
+mod route;
 mod routing;
+mod text;
 
 pub use body::FileBody;
 pub use files::StaticFile;
-pub use routing::{Route, Site};
+pub use public::{Named, PublicFolder};
+pub use route::Route;
+pub use routing::Site;

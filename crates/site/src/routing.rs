@@ -5,45 +5,22 @@
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use config::SiteSettings;
 
 use crate::files::StaticFile;
-use crate::lookup::{Bounds, Found, below};
+use crate::lookup::{Bounds, Found};
+use crate::root::Root;
+use crate::route::Route;
 use crate::{names, path};
 
-/// One document root.
+/// One document root and its scripts.
 #[derive(Debug)]
 pub struct Site {
-    bounds: Bounds,
+    root: Root,
     /// The clean path of the front controller.
     front: Vec<u8>,
-    /// Clean paths, with a slash at the end.
-    denied: Vec<Vec<u8>>,
-}
-
-/// What answers a path.
-#[derive(Debug)]
-pub enum Route {
-    /// A file, opened: what was checked is what is sent.
-    File(StaticFile),
-    Script {
-        /// `SCRIPT_FILENAME`: absolute, below the resolved document root.
-        filename: PathBuf,
-        /// `SCRIPT_NAME`, decoded.
-        script_name: Vec<u8>,
-        /// `PATH_INFO`, decoded; empty if there is none.
-        path_info: Vec<u8>,
-    },
-    /// 301 to this path (and query): a directory without its slash.
-    Redirect(String),
-    /// 403.
-    Forbidden,
-    /// 404.
-    NotFound,
-    /// 400: malformed encoding, a NUL, or a path that leads above the root.
-    Malformed,
-    /// 500: the machine's fault, for the log.
-    Failed(io::Error),
 }
 
 impl Site {
@@ -53,24 +30,18 @@ impl Site {
     /// # Errors
     /// If `document_root` is no directory that can be read.
     pub fn new(document_root: &Path, front_controller: &str) -> io::Result<Site> {
-        let root = document_root.canonicalize()?;
-        if !root.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::NotADirectory));
-        }
         Ok(Site {
-            bounds: Bounds::new(root),
+            root: Root::new(document_root)?,
             front: format!("/{front_controller}").into_bytes(),
-            denied: Vec::new(),
         })
     }
 
     /// The site of an app as it is named on the command line: a directory is the document root; a script is the front
-    /// controller in its directory. Links may lead into `follow`, as far as those directories are there; `deny` are paths as
-    /// for [`Site::deny`].
+    /// controller in its directory.
     ///
     /// # Errors
     /// If there is no such app.
-    pub fn of_app(app: &Path, follow: &[PathBuf], deny: &[String]) -> io::Result<Site> {
+    pub fn of_app(app: &Path, settings: &SiteSettings) -> io::Result<Site> {
         let mut site = if app.is_dir() {
             Site::new(app, "index.php")?
         } else {
@@ -79,23 +50,13 @@ impl Site {
             // Not where the script's own link leads: its directory is the document root.
             Site::new(app.parent().unwrap_or(Path::new(".")), script)?
         };
-        for directory in follow {
-            match site.follow(directory) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        deny.iter().for_each(|path| site.deny(path));
+        site.root.restrict(settings)?;
         Ok(site)
     }
 
     /// Answer nothing at this path or below it.
     pub fn deny(&mut self, path: &str) {
-        let mut path = path::clean(path.as_bytes()).unwrap_or_default();
-        if !path.ends_with(b"/") {
-            path.push(b'/');
-        }
-        self.denied.push(path);
+        self.root.deny(path);
     }
 
     /// Symbolic links may lead out of the root into this directory too.
@@ -103,13 +64,13 @@ impl Site {
     /// # Errors
     /// If there is no such directory.
     pub fn follow(&mut self, directory: &Path) -> io::Result<()> {
-        self.bounds.add(directory)
+        self.root.follow(directory)
     }
 
     /// The document root without symbolic links: `DOCUMENT_ROOT`.
     #[must_use]
     pub fn root(&self) -> &Path {
-        self.bounds.root()
+        self.root.path()
     }
 
     /// What answers `target`: a request's path as it came, with or without `?` and a query, as raw bytes.
@@ -119,7 +80,7 @@ impl Site {
         let Some(clean) = path::clean(raw) else {
             return Route::Malformed;
         };
-        if self.is_denied(&clean) {
+        if self.root.is_denied(&clean) {
             return Route::Forbidden;
         }
         if let Some(route) = self.script_on_the_way(&clean) {
@@ -131,7 +92,7 @@ impl Site {
         if clean.ends_with(b"/") {
             return self.directory(&clean);
         }
-        match self.find(&clean) {
+        match self.root.find(&clean) {
             Found::Directory => Route::Redirect(with_slash(&clean, query)),
             found => self.found(found, &clean, b""),
         }
@@ -148,12 +109,12 @@ impl Site {
         if ends.any(|at| self.is_script(&clean[..at])) || self.is_script(&clean) {
             return None;
         }
-        if self.is_denied(&clean) || names::is_hidden(&clean) {
+        if self.root.is_denied(&clean) || names::is_hidden(&clean) {
             return None;
         }
         let route = match clean.last() {
             Some(b'/') => self.directory(&clean),
-            _ => match self.find(&clean) {
+            _ => match self.root.find(&clean) {
                 Found::File { file, real } => self.found(Found::File { file, real }, &clean, b""),
                 _ => return None,
             },
@@ -175,7 +136,7 @@ impl Site {
             if names::is_hidden(script) {
                 return Some(Route::Forbidden);
             }
-            match self.find(script) {
+            match self.root.find(script) {
                 Found::Directory => {}
                 found => return Some(self.found(found, script, rest)),
             }
@@ -192,13 +153,13 @@ impl Site {
         };
         for index in [front, b"index.html"] {
             let index = [clean, index].concat();
-            match self.find(&index) {
+            match self.root.find(&index) {
                 // A directory of that name is no index.
                 Found::Missing | Found::Directory => {}
                 found => return self.found(found, &index, b""),
             }
         }
-        match self.find(clean) {
+        match self.root.find(clean) {
             Found::Directory => Route::Forbidden,
             found => self.found(found, clean, b""),
         }
@@ -218,8 +179,7 @@ impl Site {
 
     /// `real` is where the file is, `clean` what it is called.
     fn regular(&self, file: StaticFile, real: &[u8], clean: &[u8], path_info: &[u8]) -> Route {
-        let root = self.root().as_os_str().as_bytes();
-        if real.strip_prefix(root).is_some_and(|at| self.is_denied(at)) {
+        if self.root.denies_file(real) {
             return Route::Forbidden;
         }
         let runs = self.is_script(clean);
@@ -230,22 +190,17 @@ impl Site {
                 path_info: path_info.to_vec(),
             };
         }
-        // What a link of another name leads to is still what it is.
-        let is_source = names::is_source(clean) || names::is_source(real);
-        if runs || is_source || self.is_front_controller(real) {
-            return Route::Forbidden;
+        match runs || self.is_front_controller(real) || !self.root.may_send(&file, real, clean) {
+            true => Route::Forbidden,
+            false => Route::File(file),
         }
-        if !names::is_web(real) && file.is_php_code() {
-            return Route::Forbidden;
-        }
-        Route::File(file)
     }
 
     /// What is not there is for the front controller to answer.
     fn front_controller(&self) -> Route {
-        let filename = below(self.root(), &self.front);
+        let filename = self.root.at(&self.front);
         if !Bounds::is_plain_file(&filename) {
-            return match self.find(&self.front) {
+            return match self.root.find(&self.front) {
                 Found::Missing | Found::Directory => Route::NotFound,
                 found => self.found(found, &self.front, b""),
             };
@@ -257,28 +212,17 @@ impl Site {
         }
     }
 
-    fn find(&self, clean: &[u8]) -> Found {
-        self.bounds.find(below(self.root(), clean))
-    }
-
-    fn is_denied(&self, clean: &[u8]) -> bool {
-        self.denied.iter().any(|denied| {
-            let without = &denied[..denied.len() - 1];
-            clean.starts_with(denied) || clean == without
-        })
-    }
-
     fn is_script(&self, clean: &[u8]) -> bool {
         names::is_script(clean) || clean == self.front
     }
 
     fn is_front_controller(&self, real: &[u8]) -> bool {
-        below(self.root(), &self.front).as_os_str().as_bytes() == real
+        self.root.at(&self.front).as_os_str().as_bytes() == real
     }
 }
 
 /// Path and query. A fragment is no part of either; clients keep it to themselves.
-fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
+pub(crate) fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     let end = target.iter().position(|byte| *byte == b'#');
     let target = &target[..end.unwrap_or(target.len())];
     match target.iter().position(|byte| *byte == b'?') {
@@ -288,7 +232,7 @@ fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 /// Where a directory without its slash is.
-fn with_slash(clean: &[u8], query: Option<&[u8]>) -> String {
+pub(crate) fn with_slash(clean: &[u8], query: Option<&[u8]>) -> String {
     let mut location = path::encode(clean);
     location.push('/');
     if let Some(query) = query {

@@ -7,10 +7,42 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+use config::SiteSettings;
 use proptest::prelude::*;
 use site::{Route, Site};
 
-use crate::fixture::{Fixture, SECRET, SOURCE, show};
+use crate::fixture::{Fixture, SECRET, SOURCE};
+
+impl Fixture {
+    fn site(&self) -> Site {
+        Site::new(&self.root(), "index.php").expect("a site")
+    }
+}
+
+/// A route in short; names are relative to the root.
+fn show(site: &Site, route: &Route) -> String {
+    let relative = |path: &Path| {
+        let relative = path.strip_prefix(site.root()).expect("below the root");
+        relative.to_string_lossy().into_owned()
+    };
+    match route {
+        Route::File(file) => format!("file {}", relative(file.path())),
+        Route::Script {
+            filename,
+            script_name,
+            path_info,
+        } => {
+            let name = format!("/{}", relative(filename));
+            assert_eq!(name.as_bytes(), script_name.as_slice());
+            format!("script {name} [{}]", String::from_utf8_lossy(path_info))
+        }
+        Route::Redirect(location) => format!("redirect {location}"),
+        Route::Forbidden => "forbidden".to_owned(),
+        Route::NotFound => "not found".to_owned(),
+        Route::Malformed => "malformed".to_owned(),
+        Route::Failed(error) => format!("failed: {error}"),
+    }
+}
 
 fn check(cases: &[(&str, &str)]) {
     let fixture = Fixture::new();
@@ -280,7 +312,11 @@ fn what_is_denied() {
     let fixture = Fixture::new();
     symlink("uploads/x.jpg", fixture.root().join("x.jpg")).expect("a link");
     let deny = ["/uploads", "/admin/", "/info.php", "/dir.php/text.txt"].map(str::to_owned);
-    let site = Site::of_app(&fixture.root(), &[], &deny).expect("a site");
+    let settings = SiteSettings {
+        deny: deny.to_vec(),
+        ..SiteSettings::default()
+    };
+    let site = Site::of_app(&fixture.root(), &settings).expect("a site");
     for (target, expected) in [
         ("/uploads/x.jpg", "forbidden"),
         ("/uploads/missing", "forbidden"),
@@ -468,18 +504,22 @@ fn long_paths_and_odd_bytes() {
 fn the_site_of_an_app() {
     let fixture = Fixture::new();
     let beside = fixture.directory.path();
-    let follow = [beside.join("nowhere"), beside.join("outside/shared")];
-    let site = Site::of_app(&fixture.root(), &follow, &[]).expect("a site");
+    let settings = SiteSettings {
+        follow: vec![beside.join("nowhere"), beside.join("outside/shared")],
+        ..SiteSettings::default()
+    };
+    let site = Site::of_app(&fixture.root(), &settings).expect("a site");
     assert_eq!(show(&site, &site.route("/")), FRONT);
     assert_eq!(
         show(&site, &site.route("/shared/logo.svg")),
         "file shared/logo.svg"
     );
-    let site = Site::of_app(&fixture.root().join("info.php"), &[], &[]).expect("a site");
+    let site =
+        Site::of_app(&fixture.root().join("info.php"), &SiteSettings::default()).expect("a site");
     assert_eq!(show(&site, &site.route("/")), "script /info.php []");
     assert_eq!(show(&site, &site.route("/missing")), "script /info.php []");
     assert_eq!(show(&site, &site.route("/shared/logo.svg")), "forbidden");
-    assert!(Site::of_app(&beside.join("nowhere/x.php"), &[], &[]).is_err());
+    assert!(Site::of_app(&beside.join("nowhere/x.php"), &SiteSettings::default()).is_err());
 }
 
 #[test]

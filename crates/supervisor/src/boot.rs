@@ -30,6 +30,8 @@ pub struct Booted {
     pub post_limit: u64,
     /// Its path without symbolic links.
     pub app: PathBuf,
+    /// That of the folder whose files are sent, for a resident app that has one.
+    pub root: Option<PathBuf>,
 }
 
 pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
@@ -73,6 +75,7 @@ pub(crate) fn handshake(
             handler,
             post_limit,
             app,
+            root,
         } => {
             if protocol != PROTOCOL || build != own {
                 return Err(BootFailure::OtherBuild(format!(
@@ -89,6 +92,7 @@ pub(crate) fn handshake(
                 handler,
                 post_limit,
                 app,
+                root,
             })
         }
         FromZygote::BootFailed(failure) => Err(failure),

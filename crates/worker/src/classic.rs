@@ -13,8 +13,8 @@ use http1::RequestHead;
 use php::Script;
 use site::{Route, Site};
 
+use crate::files;
 use crate::response::{HttpResponse, plain};
-use crate::response_body::ResponseBody;
 use http1::now_ms;
 
 /// The site of this worker.
@@ -44,7 +44,7 @@ pub(crate) enum Plan {
 impl Classic {
     /// The zygote has resolved the links in the app's path, so that a release stays what it was until the reload.
     pub(crate) fn new(settings: &Settings) -> io::Result<Classic> {
-        let site = Site::of_app(&settings.app, &settings.follow, &settings.deny)?;
+        let site = Site::of_app(&settings.app, &settings.site)?;
         let root = site.root().as_os_str().as_bytes().into();
         Ok(Classic {
             site,
@@ -64,8 +64,7 @@ impl Classic {
         {
             return Plan::Run(Rc::clone(&recent.script));
         }
-        let target = head.resource();
-        match self.site.route(target) {
+        match self.site.route(head.resource()) {
             Route::Script {
                 filename,
                 script_name,
@@ -79,7 +78,7 @@ impl Classic {
                 };
                 Plan::Run(self.remember(path, script, now))
             }
-            other => Plan::HttpResponse(answer(other, head, target)),
+            other => Plan::HttpResponse(files::answer(other.answer(head), head)),
         }
     }
 
@@ -118,30 +117,6 @@ fn is_named(path: &[u8], script: &Script) -> bool {
 /// A path that the kernel has found has no NUL in it.
 fn c_string(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
-}
-
-/// What needs no PHP.
-fn answer(route: Route, head: &RequestHead, target: &[u8]) -> HttpResponse {
-    match route {
-        Route::File(file) => file
-            .answer(head.method(), &head.fields)
-            .map(ResponseBody::file),
-        Route::Redirect(to) => redirect(&to),
-        Route::Forbidden => plain(403, "Forbidden\n"),
-        Route::NotFound | Route::Script { .. } => plain(404, "Not Found\n"),
-        Route::Malformed => plain(400, "Bad Request\n"),
-        Route::Failed(error) => {
-            let target = String::from_utf8_lossy(target);
-            logging::error!("cannot look up {target}: {error}");
-            plain(500, "Internal Server Error\n")
-        }
-    }
-}
-
-fn redirect(to: &str) -> HttpResponse {
-    let mut answer = plain(301, "Moved Permanently\n");
-    answer.head.fields.push("Location", to);
-    answer
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod balance;
 mod classic;
 mod cli;
 mod connection;
+mod files;
 mod front_link;
 mod host;
 mod io;

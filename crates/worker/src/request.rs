@@ -110,7 +110,7 @@ impl RequestFuture {
         end_signal: Option<Rc<EndSignal>>,
     ) -> RequestFuture {
         prefer_target_host(&mut head);
-        let plan = worker.classic.as_ref().map(|classic| classic.plan(&head));
+        let plan = worker.plan(&head);
         if let Some(Plan::HttpResponse(answer)) = &plan
             && let Some(why) = why_refused(answer.head.status, &head)
         {

@@ -8,11 +8,12 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use config::Mode;
-use http1::{Admission, ConnectionState, Connections, Rejection, RejectionLog};
+use http1::{Admission, ConnectionState, Connections, Rejection, RejectionLog, RequestHead};
 use ipc::{Channel, FromWorker};
 use php::{Cancel, Client, Host as _, Request};
 use server::{RequestIds, channel};
 use shm::{Ticket, Writer};
+use site::PublicFolder;
 use tokio::io::Interest;
 use tokio::runtime::{LocalOptions, LocalRuntime};
 use tokio::sync::Notify;
@@ -20,7 +21,8 @@ use tokio::task::{AbortHandle, spawn_local};
 use zygote::Start;
 
 use crate::balance::Balancer;
-use crate::classic::Classic;
+use crate::classic::{Classic, Plan};
+use crate::files;
 use crate::host::ProcessHost;
 use crate::lifecycle::drain::{self, Draining};
 use crate::lifecycle::recycle::RecyclePolicy;
@@ -41,6 +43,8 @@ pub(crate) struct Worker {
     pub(crate) host: &'static ProcessHost,
     /// The site, in classic mode.
     pub(crate) classic: Option<Classic>,
+    /// The files of a resident app, if this worker sends them.
+    public: Option<PublicFolder>,
     pub(crate) body_limit: u64,
     pub(crate) http: http1::Settings,
     pub(crate) admission: Admission,
@@ -77,9 +81,15 @@ impl Worker {
         let settings = &start.boot.settings;
         http1::set_spool_limit(settings.http.max_spool);
         let concurrency = settings.concurrency.unwrap_or(1).max(1);
+        // A front sends them where there is one.
+        let public = match start.front_channel {
+            Some(_) => None,
+            None => PublicFolder::of_app(&settings.site)?,
+        };
         Ok(Worker {
             host,
             classic,
+            public,
             body_limit: php::post_max_size(),
             http: settings.http,
             admission: Admission::new(&settings.http),
@@ -100,6 +110,15 @@ impl Worker {
             serves: Cell::new(0),
             request_ids: RequestIds::new(0, 1),
         })
+    }
+
+    /// How a request is answered if not by the app's handler.
+    pub(crate) fn plan(&self, head: &RequestHead) -> Option<Plan> {
+        if let Some(classic) = &self.classic {
+            return Some(classic.plan(head));
+        }
+        let public = self.public.as_ref()?;
+        files::public(public, head).map(Plan::HttpResponse)
     }
 
     /// A request has ended, for the scoreboard.

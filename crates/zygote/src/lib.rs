@@ -128,6 +128,7 @@ fn serve(
             php::post_max_size()
         },
         app: boot.settings.app.clone(),
+        root: boot.settings.site.root.clone(),
     };
     php::pass_over_signals();
     channel.send(&booted, &[])?;
@@ -175,6 +176,7 @@ fn prepare(
     if boot.settings.mode == Mode::Classic {
         return prepare_classic(boot);
     }
+    follow_root(boot)?;
     enter_folder(boot)?;
     php::boot(&php::Boot {
         ini: ini(boot),
@@ -207,6 +209,18 @@ fn followed(boot: &Boot) -> io::Result<PathBuf> {
         }
         _ => boot.settings.app.canonicalize(),
     }
+}
+
+/// The same for the folder of its files.
+fn follow_root(boot: &mut Boot) -> Result<(), BootFailure> {
+    let Some(root) = &mut boot.settings.site.root else {
+        return Ok(());
+    };
+    let followed = root
+        .canonicalize()
+        .map_err(|error| BootFailure::Failed(format!("site.root: {}: {error}", root.display())))?;
+    *root = followed;
+    Ok(())
 }
 
 /// As told, or as fits what the app turned out to be.

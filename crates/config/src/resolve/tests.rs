@@ -401,8 +401,8 @@ fn what_changes_nothing_is_told() {
     assert_eq!(
         told(&[("HEARTH_SITE_FOLLOW", "/")], &words),
         [
-            "HEARTH_SITE_FOLLOW: site.follow has no effect: a resident app answers every path itself; it is for sites in classic mode",
-            "--deny: site.deny has no effect: a resident app answers every path itself; it is for sites in classic mode",
+            "HEARTH_SITE_FOLLOW: site.follow has no effect: this resident app answers every path itself; name the folder of its files with site.root",
+            "--deny: site.deny has no effect: this resident app answers every path itself; name the folder of its files with site.root",
             "--idle-timeout: workers.idle_timeout has no effect: the number of workers is fixed; set workers.max to let it follow the load",
         ]
     );
@@ -412,6 +412,11 @@ fn what_changes_nothing_is_told() {
         ["--front-threads: front.threads has no effect: with direct dispatch there is no front"]
     );
     assert!(told(&[], &[".", "--deny", "/data"]).is_empty());
+    assert!(told(&[], &["a.php", "--deny", "/data", "--root", "."]).is_empty());
+    assert_eq!(
+        told(&[], &[".", "--root", "."]),
+        ["--root: site.root has no effect: in classic mode APP is the document root"]
+    );
 }
 
 #[test]
@@ -483,7 +488,7 @@ fn every_default_is_valid_and_every_option_is_on_the_page() {
 
 #[test]
 fn what_a_site_follows_and_denies() {
-    let follow = |args: &[&str]| said(None, &[], args).settings().follow;
+    let follow = |args: &[&str]| said(None, &[], args).settings().site.follow;
     assert_eq!(follow(&["a.php"]), [Path::new("/")]);
     assert_eq!(
         follow(&["a.php", "--follow", "/usr", "--follow", "/etc"]),
@@ -492,15 +497,15 @@ fn what_a_site_follows_and_denies() {
     assert!(follow(&["a.php", "--follow", ""]).is_empty());
     let in_file = said(Some("[site]\nfollow = ['.', '/usr']"), &[], &["a.php"]);
     assert_eq!(
-        in_file.settings().follow,
+        in_file.settings().site.follow,
         [in_file.dir.path(), Path::new("/usr")]
     );
     let environment = said(None, &[("HEARTH_SITE_FOLLOW", "/usr:/etc")], &["a.php"]);
     assert_eq!(
-        environment.settings().follow,
+        environment.settings().site.follow,
         [Path::new("/usr"), Path::new("/etc")]
     );
-    let deny = |args: &[&str]| said(None, &[], args).settings().deny;
+    let deny = |args: &[&str]| said(None, &[], args).settings().site.deny;
     assert_eq!(deny(&["a.php", "--deny", "/data"]), ["/data"]);
     assert!(deny(&["a.php"]).is_empty());
     let wrong = said(None, &[], &["a.php", "--deny", "data"]);
@@ -517,4 +522,43 @@ fn what_a_site_follows_and_denies() {
         "{}",
         wrong.problems()
     );
+}
+
+#[test]
+fn the_files_of_a_resident_app() {
+    let dir = tempfile::tempdir().unwrap();
+    for folder in ["app/public/public", "bare"] {
+        std::fs::create_dir_all(dir.path().join(folder)).unwrap();
+    }
+    let root = |words: &[(&str, &str)]| {
+        let given = words.iter().map(|(key, text)| {
+            let source = Source::Argument;
+            (
+                option(key),
+                Given {
+                    text: (*text).into(),
+                    source,
+                },
+            )
+        });
+        let raw = Raw::gather(given.collect(), [], dir.path());
+        let settings = resolve(&raw, dir.path()).map_err(|problems| problems.to_string());
+        settings.map(|settings| {
+            let root = settings.site.root?;
+            Some(root.strip_prefix(dir.path()).unwrap().to_owned())
+        })
+    };
+    let folder = |path: &str| Ok(Some(path.into()));
+    assert_eq!(root(&[("app", "app/app.php")]), folder("app/public"));
+    assert_eq!(
+        root(&[("app", "app/public/index.php")]),
+        folder("app/public")
+    );
+    assert_eq!(root(&[("app", "bare/app.php")]), Ok(None));
+    let named = [("app", "app/app.php"), ("site.root", "bare")];
+    assert_eq!(root(&named), folder("bare"));
+    assert_eq!(root(&[("app", "app/app.php"), ("site.root", "")]), Ok(None));
+    assert_eq!(root(&[("app", "app")]), Ok(None));
+    let wrong = root(&[("app", "app/app.php"), ("site.root", "nowhere")]);
+    assert!(wrong.unwrap_err().contains("nowhere is not a directory"));
 }

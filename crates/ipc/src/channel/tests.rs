@@ -69,6 +69,7 @@ fn from_zygote() -> impl Strategy<Value = FromZygote> {
                     concurrency,
                     post_limit: u64::from(protocol) << 20,
                     app: format!("/{handler}").into(),
+                    root: (protocol % 2 == 0).then(|| format!("/{handler}").into()),
                     handler,
                 }
             }),

@@ -161,6 +161,7 @@ impl Server {
         let mut settings = (*self.settings).clone();
         if let Some(booted) = booted {
             settings.app.clone_from(&booted.app);
+            settings.site.root.clone_from(&booted.root);
         }
         FrontSettings {
             settings,

@@ -110,6 +110,9 @@ impl Server {
                 "one request at a time per worker, because the app is {what} (to change that, set workers.concurrency)"
             );
         }
+        if let Some(root) = &booted.root {
+            logging::info!("files are sent without PHP root={}", root.display());
+        }
         let concurrency = booted.concurrency;
         generation.booted = Some(booted);
         self.decide_dispatch(number, concurrency);

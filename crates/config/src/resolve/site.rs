@@ -1,0 +1,71 @@
+//! Which files are sent without PHP, and how.
+
+use std::path::{Path, PathBuf};
+
+use super::Resolver;
+use crate::options::option;
+use crate::raw::Given;
+use crate::settings::{Mode, SiteSettings};
+use crate::value;
+
+/// Where frameworks keep what browsers load.
+const PUBLIC: &str = "public";
+
+impl Resolver<'_> {
+    pub(super) fn site(&mut self, app: Option<&Path>, mode: Mode) -> SiteSettings {
+        SiteSettings {
+            root: self.root(app.filter(|_| mode == Mode::Resident)),
+            follow: self.follow(),
+            deny: self.deny(),
+        }
+    }
+
+    /// `app` is a script that is resident.
+    fn root(&mut self, app: Option<&Path>) -> Option<PathBuf> {
+        let app = app?;
+        match self.raw.winner("site.root") {
+            None => public_folder(app),
+            Some(given) if given.text.is_empty() => None,
+            Some(given) => {
+                let base = self.base(&given.source);
+                self.parsed(option("site.root"), given, |text| {
+                    value::directory(text, &base)
+                })
+            }
+        }
+    }
+
+    /// A directory that is named must be there; the default need not.
+    fn follow(&mut self) -> Vec<PathBuf> {
+        let option = option("site.follow");
+        let given = self.raw.winners(option.key);
+        if given.is_empty() {
+            return vec![option.default.into()];
+        }
+        let given = given.into_iter().filter(|given| !given.text.is_empty());
+        let mut found = Vec::new();
+        for given in given {
+            let base = self.base(&given.source);
+            found.extend(self.parsed(option, given, |text| value::directory(text, &base)));
+        }
+        found
+    }
+
+    fn deny(&mut self) -> Vec<String> {
+        let option = option("site.deny");
+        let given = self.raw.winners(option.key).into_iter();
+        let given: Vec<&Given> = given.filter(|given| !given.text.is_empty()).collect();
+        let paths = given
+            .into_iter()
+            .filter_map(|given| self.parsed(option, given, value::url_path));
+        paths.collect()
+    }
+}
+
+fn public_folder(app: &Path) -> Option<PathBuf> {
+    let folder = app.parent()?;
+    if folder.file_name().is_some_and(|name| name == PUBLIC) {
+        return Some(folder.into());
+    }
+    Some(folder.join(PUBLIC)).filter(|public| public.is_dir())
+}

@@ -1,0 +1,148 @@
+//! The files of an app that stays in memory: what is there is sent, everything else is the app's.
+//!
+//! As `try_files $uri $uri/index.html @app` of nginx. A name that is never sent, such as `.env` or `index.php`, is the app's
+//! too, as if nothing were there: it may well have an answer to that path.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use config::SiteSettings;
+use http1::{RequestHead, Response};
+
+use crate::body::FileBody;
+use crate::files::StaticFile;
+use crate::lookup::{Bounds, Found};
+use crate::root::Root;
+use crate::routing::{split, with_slash};
+use crate::{names, path, text};
+
+/// A folder whose files are public.
+#[derive(Debug)]
+pub struct PublicFolder {
+    root: Root,
+}
+
+/// What a path of it names.
+#[derive(Debug)]
+pub enum Named {
+    /// A file, opened: what was checked is what is sent.
+    File(StaticFile),
+    /// 301 to this path (and query): a directory with an index, without its slash.
+    Redirect(String),
+    /// 403: what is denied.
+    Forbidden,
+    /// Nothing that is sent.
+    Nothing,
+    /// 500: the machine's fault, for the log.
+    Failed(io::Error),
+}
+
+impl PublicFolder {
+    /// The one that the settings name.
+    ///
+    /// # Errors
+    /// If it is no directory that can be read.
+    pub fn of_app(settings: &SiteSettings) -> io::Result<Option<PublicFolder>> {
+        let folder = settings.root.as_deref().map(PublicFolder::new).transpose();
+        let mut folder = folder?;
+        if let Some(folder) = &mut folder {
+            folder.root.restrict(settings)?;
+        }
+        Ok(folder)
+    }
+
+    /// Symbolic links in `directory` are resolved here, once.
+    ///
+    /// # Errors
+    /// If it is no directory that can be read.
+    pub fn new(directory: &Path) -> io::Result<PublicFolder> {
+        let root = Root::new(directory)?;
+        Ok(PublicFolder { root })
+    }
+
+    /// Without symbolic links.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The answer to this request; `None` if it is the app's to answer.
+    ///
+    /// # Errors
+    /// If the machine fails, which is a 500.
+    pub fn answer(&self, head: &RequestHead) -> io::Result<Option<Response<FileBody>>> {
+        if !matches!(head.method(), b"GET" | b"HEAD") {
+            return Ok(None);
+        }
+        Ok(match self.named(head.resource()) {
+            Named::File(file) => Some(file.answer(head.method(), &head.fields)),
+            Named::Redirect(to) => Some(text::redirect(&to)),
+            Named::Forbidden => Some(text::answer(403, "Forbidden\n")),
+            Named::Nothing => None,
+            Named::Failed(error) => return Err(error),
+        })
+    }
+
+    /// What `target` names: a request's path as it came, with or without `?` and a query, as raw bytes.
+    #[must_use]
+    pub fn named(&self, target: impl AsRef<[u8]>) -> Named {
+        let (raw, query) = split(target.as_ref());
+        let Some(clean) = path::clean(raw) else {
+            return Named::Nothing;
+        };
+        if self.root.is_denied(&clean) {
+            return Named::Forbidden;
+        }
+        if names::is_hidden(&clean) || names::is_source(&clean) {
+            return Named::Nothing;
+        }
+        if clean.ends_with(b"/") {
+            return self.index(&clean);
+        }
+        match self.root.find(&clean) {
+            Found::Directory => self.without_slash(clean, query),
+            found => self.found(found, &clean),
+        }
+    }
+
+    fn found(&self, found: Found, clean: &[u8]) -> Named {
+        let (file, real) = match found {
+            Found::File { file, real } => (file, real),
+            Found::Failed(error) => return Named::Failed(error),
+            Found::Directory | Found::Missing | Found::Refused => return Named::Nothing,
+        };
+        let real = real.as_ref().map(|real| real.as_os_str().as_bytes());
+        let real = real.unwrap_or(clean);
+        if self.root.denies_file(real) {
+            return Named::Forbidden;
+        }
+        match self.root.may_send(&file, real, clean) {
+            true => Named::File(file),
+            false => Named::Nothing,
+        }
+    }
+
+    /// A directory's `index.html`. Beside an `index.php` it is the second choice, and the app is the first.
+    fn index(&self, directory: &[u8]) -> Named {
+        let html = [directory, b"index.html"].concat();
+        let named = match self.root.find(&html) {
+            Found::Directory => Named::Nothing,
+            found => self.found(found, &html),
+        };
+        let php = || self.root.at(&[directory, b"index.php"].concat());
+        match named {
+            Named::File(_) if Bounds::is_plain_file(&php()) => Named::Nothing,
+            named => named,
+        }
+    }
+
+    fn without_slash(&self, mut clean: Vec<u8>, query: Option<&[u8]>) -> Named {
+        let location = with_slash(&clean, query);
+        clean.push(b'/');
+        match self.index(&clean) {
+            Named::File(_) => Named::Redirect(location),
+            named => named,
+        }
+    }
+}

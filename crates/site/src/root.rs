@@ -1,0 +1,97 @@
+//! A document root: what is below it, and what of that is never sent.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use config::SiteSettings;
+
+use crate::files::StaticFile;
+use crate::lookup::{Bounds, Found, below};
+use crate::{names, path};
+
+#[derive(Debug)]
+pub(crate) struct Root {
+    bounds: Bounds,
+    /// Clean paths, with a slash at the end.
+    denied: Vec<Vec<u8>>,
+}
+
+impl Root {
+    /// Symbolic links in `directory` are resolved here, once.
+    ///
+    /// # Errors
+    /// If it is no directory that can be read.
+    pub(crate) fn new(directory: &Path) -> io::Result<Root> {
+        let root = directory.canonicalize()?;
+        if !root.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory));
+        }
+        Ok(Root {
+            bounds: Bounds::new(root),
+            denied: Vec::new(),
+        })
+    }
+
+    /// Links may lead where the settings say, as far as those directories are there.
+    ///
+    /// # Errors
+    /// If one of these cannot be looked at.
+    pub(crate) fn restrict(&mut self, settings: &SiteSettings) -> io::Result<()> {
+        for directory in &settings.follow {
+            match self.follow(directory) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        settings.deny.iter().for_each(|path| self.deny(path));
+        Ok(())
+    }
+
+    pub(crate) fn deny(&mut self, path: &str) {
+        let mut path = path::clean(path.as_bytes()).unwrap_or_default();
+        if !path.ends_with(b"/") {
+            path.push(b'/');
+        }
+        self.denied.push(path);
+    }
+
+    pub(crate) fn follow(&mut self, directory: &Path) -> io::Result<()> {
+        self.bounds.add(directory)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.bounds.root()
+    }
+
+    /// Where the clean path leads.
+    pub(crate) fn at(&self, clean: &[u8]) -> PathBuf {
+        below(self.path(), clean)
+    }
+
+    /// What is there.
+    pub(crate) fn find(&self, clean: &[u8]) -> Found {
+        self.bounds.find(self.at(clean))
+    }
+
+    /// Is nothing to be answered with at this clean path?
+    pub(crate) fn is_denied(&self, clean: &[u8]) -> bool {
+        self.denied.iter().any(|denied| {
+            let without = &denied[..denied.len() - 1];
+            clean.starts_with(denied) || clean == without
+        })
+    }
+
+    /// The same for a file to which a link has led.
+    pub(crate) fn denies_file(&self, real: &[u8]) -> bool {
+        let root = self.path().as_os_str().as_bytes();
+        real.strip_prefix(root).is_some_and(|at| self.is_denied(at))
+    }
+
+    /// Is a file that may be read one that may be sent? `real` is where it is, `clean` what it is called: what a link of
+    /// another name leads to is still what it is.
+    pub(crate) fn may_send(&self, file: &StaticFile, real: &[u8], clean: &[u8]) -> bool {
+        let is_source = names::is_source(clean) || names::is_source(real);
+        !is_source && (names::is_web(real) || !file.is_php_code())
+    }
+}

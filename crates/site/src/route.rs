@@ -1,0 +1,52 @@
+//! What answers a path of a classic site.
+
+use std::io;
+use std::path::PathBuf;
+
+use http1::{RequestHead, Response};
+
+use crate::body::FileBody;
+use crate::files::StaticFile;
+use crate::text;
+
+/// What answers a path.
+#[derive(Debug)]
+pub enum Route {
+    /// A file, opened: what was checked is what is sent.
+    File(StaticFile),
+    Script {
+        /// `SCRIPT_FILENAME`: absolute, below the resolved document root.
+        filename: PathBuf,
+        /// `SCRIPT_NAME`, decoded.
+        script_name: Vec<u8>,
+        /// `PATH_INFO`, decoded; empty if there is none.
+        path_info: Vec<u8>,
+    },
+    /// 301 to this path (and query): a directory without its slash.
+    Redirect(String),
+    /// 403.
+    Forbidden,
+    /// 404.
+    NotFound,
+    /// 400: malformed encoding, a NUL, or a path that leads above the root.
+    Malformed,
+    /// 500: the machine's fault, for the log.
+    Failed(io::Error),
+}
+
+impl Route {
+    /// The answer to this request, where it needs no PHP.
+    ///
+    /// # Errors
+    /// If the machine fails, which is a 500.
+    pub fn answer(self, head: &RequestHead) -> io::Result<Response<FileBody>> {
+        Ok(match self {
+            Route::File(file) => file.answer(head.method(), &head.fields),
+            Route::Redirect(to) => text::redirect(&to),
+            Route::Forbidden => text::answer(403, "Forbidden\n"),
+            Route::NotFound | Route::Script { .. } => text::answer(404, "Not Found\n"),
+            Route::Malformed => text::answer(400, "Bad Request\n"),
+            Route::Failed(error) => return Err(error),
+        })
+    }
+}

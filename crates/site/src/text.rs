@@ -1,0 +1,27 @@
+//! Answers in a few words.
+
+use bytes::Bytes;
+use http1::Response;
+
+use crate::body::FileBody;
+
+pub(crate) fn answer(status: u16, text: &'static str) -> Response<FileBody> {
+    let body = FileBody::full(Bytes::from_static(text.as_bytes()));
+    let mut response = Response::new(status, body);
+    let fields = &mut response.head.fields;
+    fields.push("Content-Type", "text/plain; charset=UTF-8");
+    response
+}
+
+pub(crate) fn redirect(to: &str) -> Response<FileBody> {
+    let mut response = answer(301, "Moved Permanently\n");
+    response.head.fields.push("Location", to);
+    response
+}
+
+/// 405 to anything but GET and HEAD.
+pub(crate) fn not_allowed() -> Response<FileBody> {
+    let mut response = answer(405, "Method Not Allowed\n");
+    response.head.fields.push("Allow", "GET, HEAD");
+    response
+}

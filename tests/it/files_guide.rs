@@ -1,0 +1,58 @@
+//! What docs/guide/files.md says: every command and setting in it, below a directory that stands for /srv.
+
+use testkit::http::Response;
+use testkit::{Server, ServerBuilder};
+
+use crate::support::ok;
+
+fn example(name: &str) -> String {
+    crate::support::example("docs/guide/files.md", name)
+}
+
+/// The app of a shop, in the folder `shop`, with these words instead of `hearth serve /srv/shop/app.php`.
+fn shop(command: &str) -> ServerBuilder {
+    let words = command.trim().replace("/srv/", "");
+    let words = words.strip_prefix("hearth serve ").expect("a command");
+    let (app, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let server = Server::app(app)
+        .file("shop/app.php", "<?php return fn () => 'the app';")
+        .args(["--workers", "2"]);
+    rest.split_whitespace().fold(server, ServerBuilder::arg)
+}
+
+fn ask(server: &Server, request: &str) -> Response {
+    let mut client = server.connect();
+    client.send(format!("{request} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    match request.starts_with("HEAD") {
+        true => client.response_to_head(),
+        false => client.response(),
+    }
+}
+
+#[test]
+fn what_answers() {
+    let server = shop(&example("root"))
+        .file("shop/web/index.php", "<?php echo 'secret';")
+        .file("shop/web/index.html", "secret")
+        .file("shop/web/style.css", "the file")
+        .file("shop/web/docs/index.html", "the file")
+        .file("shop/web/.env", "secret")
+        .start();
+    let table = example("routes");
+    let rows: Vec<&str> = table.lines().skip(2).collect();
+    assert!(rows.len() > 8, "{rows:?}");
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (request, status, what) = (cells[1].trim_matches('`'), cells[2], cells[3]);
+        let answer = ask(&server, request);
+        assert_eq!(answer.status.to_string(), status, "{row}");
+        if let Some(location) = what.strip_prefix("`Location: ") {
+            assert_eq!(answer.header("location"), location.strip_suffix('`'));
+        } else if request.starts_with("HEAD") {
+            assert_eq!(answer.header("content-type"), Some("text/css"), "{row}");
+        } else {
+            assert!(what.starts_with(&ok(&answer)), "{row}: {}", answer.text());
+        }
+    }
+    server.stop();
+}

@@ -44,6 +44,7 @@ mod request_body;
 mod request_end;
 mod run;
 mod run_parity;
+mod seeing;
 mod services;
 mod shared_connections;
 mod sites;

@@ -42,7 +42,7 @@ packages_of() {
             echo 'php-psr-cache php-psr-simple-cache mariadb-server-core mariadb-client-core postgresql redis-server nginx-light'
             echo "apache2 libapache2-mod-php$v php$v-fpm chromium chromium-driver"
             echo "php$v-gd wordpress $(wordpress_theme) phpmyadmin dokuwiki adminer"
-            echo 'apache2-utils wrk procps util-linux openssl shellcheck'
+            echo 'apache2-utils wrk procps util-linux openssl shellcheck logrotate'
             ;;
         bench) echo "mariadb-server-core mariadb-client-core nginx-light wrk apache2-utils curl procps php$v-cli php$v-mysql" ;;
         deb) echo 'dpkg-dev binutils' ;;

@@ -48,7 +48,8 @@ pub use replaced::{elsewhere, successors};
 #[cfg(feature = "read")]
 pub use resolve::{control_paths, resolve};
 pub use settings::{
-    CONCURRENT, Dispatch, Level, Listen, MOST_WORKERS, Mode, Settings, SiteSettings, Workers,
+    AccessFormat, CONCURRENT, Dispatch, Level, Listen, LogTarget, MOST_WORKERS, Mode, Settings,
+    SiteSettings, Workers,
 };
 #[cfg(feature = "read")]
 pub use warnings::warnings;

@@ -27,6 +27,8 @@ pub enum Kind {
     Ini,
     /// `NAME=VALUE`, any number of them; all sources add up.
     Env,
+    /// Where the lines of a log go: `off`, `stderr`, `syslog`, `syslog:PATH` or a file.
+    LogTarget,
     /// A PHP version such as `8.4`, or `auto`.
     Version,
     /// Bytes, with K, M or G behind the number if wanted; 0 means none.
@@ -639,6 +641,28 @@ pub const OPTIONS: &[Opt] = &[
         group: Group::Operation,
         short: "Least important lines to log: debug, info, warn or error",
         long: "The log goes to standard error, one line per event.",
+    },
+    Opt {
+        key: "log.access",
+        flag: Some("access-log"),
+        value: "TARGET",
+        kind: Kind::LogTarget,
+        default: "off",
+        group: Group::Operation,
+        short: "Log each request: a file, stderr, syslog, or off",
+        long: "A line for each request, static files and refused requests included. `syslog` is the socket /dev/log; another is named \
+               as `syslog:PATH`. After SIGUSR1 the file is opened again, for programs that rotate logs.",
+    },
+    Opt {
+        key: "log.access_format",
+        flag: Some("access-format"),
+        value: "FORMAT",
+        kind: Kind::Choice(&["common", "combined", "json"]),
+        default: "combined",
+        group: Group::Operation,
+        short: "Format of the access log: common, combined or json",
+        long: "`common` and `combined` are those of Apache and nginx. `json` has the times too: in all, in the queue, in PHP, and on the \
+               processor.",
     },
     Opt {
         key: "config",

@@ -59,6 +59,7 @@ fn value(kind: Kind) -> String {
         Kind::Seconds { zero: None } => "seconds above 0, fractions allowed".into(),
         Kind::Listen => "`ADDR:PORT` or `unix:PATH`, any number".into(),
         Kind::Address => "`ADDR:PORT`".into(),
+        Kind::LogTarget => "`off`, `stderr`, `syslog`, `syslog:PATH`, or the path of a file".into(),
         Kind::Ini => "`KEY=VALUE`, any number".into(),
         Kind::Env => "`NAME=VALUE`, any number".into(),
         Kind::Bytes => "a number of bytes; `K`, `M` or `G` may follow it".into(),

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::options::{Kind, OPTIONS, Opt, option};
 use crate::problem::{Problem, Problems};
 use crate::raw::{Given, Raw, Source};
-use crate::settings::{Dispatch, Listen, Mode, Settings, Workers, cpus};
+use crate::settings::{Dispatch, Listen, LogTarget, Mode, Settings, Workers, cpus};
 use crate::value;
 
 /// All settings, or all mistakes.
@@ -58,6 +58,8 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         admin: r.admin(),
         control: r.control(),
         log_level: value::level(&r.choice("log.level").unwrap_or_default()),
+        access_log: r.log_target("log.access"),
+        access_format: value::access_format(&r.choice("log.access_format").unwrap_or_default()),
     };
     match r.problems.is_empty() {
         true => Ok(settings),
@@ -331,6 +333,13 @@ impl Resolver<'_> {
             }
         }
         found
+    }
+
+    fn log_target(&mut self, key: &'static str) -> Option<LogTarget> {
+        let given = self.raw.winner(key)?;
+        let base = self.base(&given.source);
+        let target = self.parsed(option(key), given, |text| value::log_target(text, &base));
+        target.flatten()
     }
 
     fn admin(&mut self) -> Option<SocketAddr> {

@@ -108,6 +108,35 @@ pub struct SiteSettings {
     pub deny: Vec<String>,
 }
 
+/// Where the lines of a log go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LogTarget {
+    Stderr,
+    /// The Unix socket of the system's log.
+    Syslog(PathBuf),
+    File(PathBuf),
+}
+
+impl Display for LogTarget {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            LogTarget::Stderr => f.write_str("stderr"),
+            LogTarget::Syslog(path) => write!(f, "syslog:{}", path.display()),
+            LogTarget::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// What a line of the access log looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AccessFormat {
+    /// NCSA's: client, time, request, status, bytes.
+    Common,
+    /// With the fields Referer and User-Agent.
+    Combined,
+    Json,
+}
+
 /// Everything the server needs to know, as it is sent to each of its processes. What 0 means says the table of options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -157,6 +186,9 @@ pub struct Settings {
     /// `None`: the first of [`crate::control_candidates`] that can be made.
     pub control: Option<PathBuf>,
     pub log_level: Level,
+    /// `None`: requests are not logged.
+    pub access_log: Option<LogTarget>,
+    pub access_format: AccessFormat,
 }
 
 impl Settings {

@@ -4,7 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::settings::{Dispatch, Level, Listen, MOST_WORKERS, Mode, Workers};
+use crate::settings::{
+    AccessFormat, Dispatch, Level, Listen, LogTarget, MOST_WORKERS, Mode, Workers,
+};
 
 /// The kernel's limit for the path of a Unix socket.
 const MAX_SOCKET_PATH: usize = 107;
@@ -199,6 +201,36 @@ pub(crate) fn probe(text: &str) -> Result<Option<String>, String> {
         "" => Ok(None),
         path if path.starts_with('/') && path.bytes().all(is_target) => Ok(Some(path.into())),
         _ => Err(format!("\"{text}\" is not a path such as /health")),
+    }
+}
+
+/// The system's log, as glibc's `syslog()` knows it.
+const SYSLOG: &str = "/dev/log";
+
+pub(crate) fn log_target(text: &str, base: &Path) -> Result<Option<LogTarget>, String> {
+    Ok(match text {
+        "" | "off" => None,
+        "stderr" => Some(LogTarget::Stderr),
+        "syslog" => Some(LogTarget::Syslog(SYSLOG.into())),
+        _ => Some(match text.strip_prefix("syslog:") {
+            Some("") => return Err("\"syslog:\" lacks the path, as in syslog:/dev/log".into()),
+            Some(path) => LogTarget::Syslog(socket_path(path, base)?),
+            None if base.join(text).is_dir() => {
+                return Err(format!(
+                    "{} is a directory; name a file in it",
+                    base.join(text).display()
+                ));
+            }
+            None => LogTarget::File(base.join(text)),
+        }),
+    })
+}
+
+pub(crate) fn access_format(text: &str) -> AccessFormat {
+    match text {
+        "common" => AccessFormat::Common,
+        "json" => AccessFormat::Json,
+        _ => AccessFormat::Combined,
     }
 }
 

@@ -20,7 +20,7 @@ pub fn warnings(raw: &Raw, settings: &Settings) -> Vec<Problem> {
 }
 
 /// Options, whether these settings leave them without effect, and why.
-fn idle(settings: &Settings) -> [(&'static str, bool, &'static str); 5] {
+fn idle(settings: &Settings) -> [(&'static str, bool, &'static str); 6] {
     let is_resident = settings.mode == Mode::Resident;
     let sends_no_files = is_resident && settings.site.root.is_none();
     let site =
@@ -42,6 +42,11 @@ fn idle(settings: &Settings) -> [(&'static str, bool, &'static str); 5] {
             "front.threads",
             settings.dispatch == Some(Dispatch::Direct),
             "with direct dispatch there is no front",
+        ),
+        (
+            "log.access_format",
+            settings.access_log.is_none(),
+            "there is no access log; set log.access",
         ),
     ]
 }

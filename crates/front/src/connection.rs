@@ -5,11 +5,12 @@ use std::future::Future;
 use std::rc::Rc;
 
 use http1::{
-    Admission, ConnectionState, Incoming, NotAdmitted, Options, Rejection, RequestHead, Response,
-    Stream,
+    Admission, ConnectionState, Exchange, Incoming, NotAdmitted, Options, Rejection, RequestHead,
+    Response, Stream,
 };
 use ipc::FromFront;
 use relay::Endpoints;
+use server::access::{Entry, Served};
 use shm::Counter;
 use tokio::task::spawn_local;
 
@@ -24,6 +25,9 @@ struct Service {
     endpoints: Rc<str>,
     /// Of the request that is answered.
     hangup: RefCell<Rc<Hangup>>,
+    logged: RefCell<Option<(u64, Entry)>>,
+    /// The address, for the access log.
+    client: String,
 }
 
 impl http1::Service for Service {
@@ -37,7 +41,10 @@ impl http1::Service for Service {
         let hangup = Rc::new(Hangup::new(head.method()));
         self.hangup.replace(Rc::clone(&hangup));
         let (front, endpoints) = (Rc::clone(&self.front), Rc::clone(&self.endpoints));
-        proxy::answer(front, (endpoints, hangup), head, body)
+        let id = front.next_request_id();
+        let entry = front.access.entry(&head);
+        self.logged.replace(entry.map(|entry| (id, entry)));
+        proxy::answer(front, (id, endpoints, hangup), head, body)
     }
 
     fn outlasts_sending(&self) -> bool {
@@ -48,7 +55,24 @@ impl http1::Service for Service {
         if let Some(status) = refused.status {
             self.front.board.answered(status);
         }
+        self.front.board.count(Counter::BytesOut, refused.sent);
         self.front.tell(refused, &self.endpoints);
+        self.front.access.refused(&self.client, refused);
+    }
+
+    fn ended(&self, exchange: &Exchange) {
+        let board = &self.front.board;
+        board.count(Counter::BytesIn, exchange.received);
+        board.count(Counter::BytesOut, exchange.sent);
+        if let Some((id, entry)) = self.logged.take() {
+            let served = Served {
+                client: &self.client,
+                id,
+                exchange,
+                spent: self.hangup.borrow().spent(),
+            };
+            self.front.access.served(&entry, &served);
+        }
     }
 }
 
@@ -85,10 +109,9 @@ pub(crate) fn open(front: Rc<Front>, stream: impl Stream, endpoints: Endpoints) 
             front.thread.ask_others_to_end_idle();
         }
         front.board.answered(503);
-        front.tell(
-            &Rejection::connection(503, full.why()),
-            &endpoints.to_string(),
-        );
+        let rejection = Rejection::connection(503, full.why());
+        front.tell(&rejection, &endpoints.to_string());
+        front.access.refused(&address_text(&endpoints), &rejection);
         return http1::turn_away(stream);
     }
     let state = Rc::new(ConnectionState::default());
@@ -96,6 +119,11 @@ pub(crate) fn open(front: Rc<Front>, stream: impl Stream, endpoints: Endpoints) 
     drop(admission_lock);
     front.board.count(Counter::ConnectionsOpened, 1);
     spawn_local(serve(front, stream, endpoints, (state, key)));
+}
+
+fn address_text(endpoints: &Endpoints) -> String {
+    let address = endpoints.client.map(|peer| peer.ip().to_string());
+    address.unwrap_or_default()
 }
 
 /// Until either side has had enough.
@@ -108,6 +136,8 @@ async fn serve(
     let service = Service {
         front: Rc::clone(&front),
         endpoints: endpoints.to_string().into(),
+        client: address_text(&endpoints),
+        logged: RefCell::default(),
         hangup: RefCell::default(),
     };
     let options = Options::from(&front.http.get());

@@ -21,6 +21,7 @@ use relay::{Completion, Dispatcher, Priority, RequestKey, Reserved};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+use server::access::Spent;
 use server::channel;
 use shm::{Counter, Writer};
 use tokio::io::Interest;
@@ -70,6 +71,8 @@ pub(crate) struct Workers {
     shortage: Shortage,
     pub(crate) board: Rc<Writer>,
     thread: Thread,
+    /// Workers say where the time of requests goes.
+    measures: Cell<bool>,
 }
 
 /// One of them.
@@ -108,6 +111,7 @@ impl Workers {
             shortage: Shortage::default(),
             board,
             thread,
+            measures: Cell::new(false),
         }))
     }
 
@@ -115,6 +119,10 @@ impl Workers {
         self.queue
             .set_limits(settings.queue as usize, settings.queue_timeout);
         self.shortage.set_elastic(settings.is_elastic());
+    }
+
+    pub(crate) fn measure(&self, measures: bool) {
+        self.measures.set(measures);
     }
 
     // ---- requests ----
@@ -197,9 +205,13 @@ impl Workers {
             return;
         }
         if self.dispatcher.try_withdraw(pending.key) {
+            pending.has_only_waited();
             self.claimed(pending);
             self.forget(pending);
-        } else if let Some(consumer) = self.dispatcher.cancel(pending.key) {
+            return;
+        }
+        self.note_spent(pending);
+        if let Some(consumer) = self.dispatcher.cancel(pending.key) {
             self.notify(consumer);
         }
     }
@@ -282,6 +294,7 @@ impl Workers {
             return;
         };
         self.taken(&pending);
+        self.note_spent(&pending);
         if completion.answered && pending.is_open() {
             let mut bytes = Vec::new();
             self.dispatcher.read(completion.key, &mut bytes);
@@ -290,6 +303,19 @@ impl Workers {
         if completion.ended {
             pending.has_ended.set(true);
             self.finish(&pending, after);
+        }
+    }
+
+    /// Where its time went, as far as its worker has said.
+    pub(crate) fn note_spent(&self, pending: &PendingRequest) {
+        if self.measures.get() && self.pending(pending.key).is_some() {
+            let (php, cpu) = self.dispatcher.spent(pending.key);
+            let since_claim = self.dispatcher.claimed_for(pending.key);
+            let queue = match pending.spent.get().queue {
+                Duration::ZERO => pending.posted.elapsed().saturating_sub(since_claim),
+                known => known,
+            };
+            pending.spent.set(Spent { queue, php, cpu });
         }
     }
 

@@ -8,6 +8,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use server::access::Spent;
+
 use crate::dispatch::Workers;
 use crate::pending::PendingRequest;
 
@@ -40,6 +42,13 @@ impl Hangup {
 
     pub(crate) fn posted(&self, pending: &Rc<PendingRequest>) {
         self.pending.replace(Some(Rc::clone(pending)));
+    }
+
+    /// Where the time of the request went.
+    pub(crate) fn spent(&self) -> Spent {
+        let pending = self.pending.borrow();
+        let spent = pending.as_ref().map(|pending| pending.spent.get());
+        spent.unwrap_or_default()
     }
 
     /// Its worker has given it up, or has died: true if there is no client to be told.

@@ -11,6 +11,7 @@ use bytes::{Buf, Bytes};
 use http1::Spool;
 use relay::RequestKey;
 use relay::frame::{ResponseFrame, ResponsePayload};
+use server::access::Spent;
 
 use crate::dispatch::Workers;
 use crate::response_spool::{Broken, ResponseSpool};
@@ -26,6 +27,8 @@ pub(crate) struct PendingRequest {
     claimed: Cell<bool>,
     /// Its worker has done with it.
     pub(crate) has_ended: Cell<bool>,
+    /// Where its time went, if that is wanted.
+    pub(crate) spent: Cell<Spent>,
     state: RefCell<State>,
     spool: RefCell<Option<Rc<ResponseSpool>>>,
     waker: RefCell<Option<Waker>>,
@@ -58,6 +61,7 @@ impl PendingRequest {
             waits,
             claimed: Cell::new(false),
             has_ended: Cell::new(false),
+            spent: Cell::default(),
             state: RefCell::new(State::Open),
             spool: RefCell::default(),
             waker: RefCell::default(),
@@ -117,8 +121,17 @@ impl PendingRequest {
         }
     }
 
+    /// No worker gets it any more.
+    pub(crate) fn has_only_waited(&self) {
+        self.spent.set(Spent {
+            queue: self.posted.elapsed(),
+            ..Spent::default()
+        });
+    }
+
     /// It has waited for a worker for as long as it may.
     pub(crate) fn expire(&self) {
+        self.has_only_waited();
         self.settle(Outcome::Expired);
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use http1::{ConnectionState, Connections, RejectionLog, Response, Timeouts};
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
 use relay::Endpoints;
+use server::access::{self, AccessLog};
 use server::{RequestIds, channel};
 use shm::Writer;
 use tokio::io::Interest;
@@ -60,6 +61,7 @@ pub(crate) struct Front {
     supervisor: Option<Channel>,
     pub(crate) connections: Connections,
     pub(crate) rejections: RejectionLog,
+    pub(crate) access: Rc<AccessLog>,
     listeners: RefCell<Vec<AbortHandle>>,
     draining: Cell<bool>,
     closed: Notify,
@@ -142,11 +144,16 @@ fn fits(start: &FrontStart, boards: &[OwnedFd], build: &str) -> Result<(), Strin
 pub(crate) fn run(start: Start) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .on_thread_park(|| with_workers(Workers::park))
+        .on_thread_park(|| {
+            access::flush();
+            with_workers(Workers::park);
+        })
         .on_thread_unpark(|| with_workers(Workers::unpark))
         .build_local(LocalOptions::default())
         .map_err(text)?;
-    runtime.block_on(serve(start))
+    let ended = runtime.block_on(serve(start));
+    access::flush();
+    ended
 }
 
 thread_local! {
@@ -171,6 +178,7 @@ fn pass_over_signals() -> io::Result<()> {
         SignalKind::terminate(),
         SignalKind::interrupt(),
         SignalKind::hangup(),
+        SignalKind::user_defined1(),
     ] {
         // Its handler stays when it is dropped.
         drop(signal(kind)?);
@@ -182,8 +190,8 @@ async fn serve(start: Start) -> Result<(), String> {
     pass_over_signals().map_err(text)?;
     let supervisor = start.supervisor.as_ref().unwrap_or(&start.channel);
     let supervisor = supervisor.try_clone().map_err(text)?;
-    let front = match Front::new(start) {
-        Ok(front) => Rc::new(front),
+    let front = match Front::open(start) {
+        Ok(front) => front,
         Err(error) => {
             let message = error.to_string();
             let _ = supervisor.try_send(&FromFront::Failed { message }, &[]);
@@ -204,7 +212,7 @@ async fn serve(start: Start) -> Result<(), String> {
 }
 
 impl Front {
-    fn new(start: Start) -> io::Result<Front> {
+    fn open(start: Start) -> io::Result<Rc<Front>> {
         let board = Rc::new(Writer::attach(start.board)?);
         let front = Front {
             workers: Workers::new(Rc::clone(&board), start.thread.clone())?,
@@ -217,12 +225,20 @@ impl Front {
             supervisor: start.supervisor,
             connections: Connections::counted_in(start.thread.connections()),
             rejections: RejectionLog::default(),
+            access: AccessLog::install(),
             listeners: RefCell::default(),
             draining: Cell::new(false),
             closed: Notify::new(),
             request_ids: RequestIds::new(start.thread.index(), start.thread.number()),
             thread: start.thread,
         };
+        let front = Rc::new(front);
+        let complains = Rc::downgrade(&front);
+        front.access.complain_to(move |message| {
+            if let Some(front) = complains.upgrade() {
+                front.trouble(message);
+            }
+        });
         front.change(&start.settings);
         Ok(front)
     }
@@ -233,6 +249,9 @@ impl Front {
         http1::set_spool_limit(settings.http.max_spool);
         self.post_limit.set(new.post_limit);
         self.workers.change(settings);
+        self.access
+            .change(settings.access_log.as_ref(), settings.access_format);
+        self.workers.measure(self.access.has_times());
         let files = Files::of_app(settings).unwrap_or_else(|error| {
             self.trouble(format!(
                 "cannot look at the folder of its files: {error}; the front sends none"
@@ -314,6 +333,7 @@ impl Front {
                         self.trouble(format!("cannot take a worker: {error}"));
                     }
                 }
+                ToFront::ReopenLogs => self.access.reopen(),
                 ToFront::Listen => self.listen(fds).map_err(text)?,
                 ToFront::Start(_) => return Err("Start came twice".into()),
             }

@@ -24,11 +24,11 @@ const FRAME: usize = 256;
 /// The answer to a request of the client with these [`relay::Endpoints`].
 pub(crate) async fn answer(
     front: Rc<Front>,
-    (endpoints, hangup): (Rc<str>, Rc<Hangup>),
+    (id, endpoints, hangup): (u64, Rc<str>, Rc<Hangup>),
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Response<ResponseBody> {
-    let mut response = match passed_on(&front, (&endpoints, &hangup), head, body).await {
+    let mut response = match passed_on(&front, (id, &endpoints, &hangup), head, body).await {
         Ok(response) => response,
         Err(own) => front.answered(own),
     };
@@ -41,7 +41,7 @@ pub(crate) async fn answer(
 /// A worker's answer, or one of our own as the error.
 async fn passed_on(
     front: &Rc<Front>,
-    (endpoints, hangup): (&str, &Hangup),
+    (id, endpoints, hangup): (u64, &str, &Hangup),
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Result<Response<ResponseBody>, Response<ResponseBody>> {
@@ -67,8 +67,7 @@ async fn passed_on(
     let upload = Upload::receive(body, limit, || front.workers.poll_if_due())
         .await
         .map_err(not_stored)?;
-    let mut asked =
-        Frame::new(front.next_request_id(), endpoints, &head, &upload).map_err(not_stored)?;
+    let mut asked = Frame::new(id, endpoints, &head, &upload).map_err(not_stored)?;
     let is_repeatable = headers::is_repeatable(head.method());
     give(front, is_repeatable, &mut asked, hangup).await
 }

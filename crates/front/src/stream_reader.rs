@@ -147,8 +147,12 @@ impl StreamReader {
     fn end(&mut self, how: Result<(), Broken>) {
         self.open.remove(&self.number);
         if let Some(pending) = self.pending.take() {
+            let workers = self.workers.upgrade();
+            if let Some(workers) = &workers {
+                workers.note_spent(&pending);
+            }
             pending.end_stream(how);
-            if let Some(workers) = self.workers.upgrade() {
+            if let Some(workers) = workers {
                 workers.finish(&pending, Duration::ZERO);
             }
         }

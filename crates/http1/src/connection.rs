@@ -16,6 +16,7 @@ use crate::body::Body;
 use crate::connection_io::{ConnectionIo, NoHead};
 use crate::connection_state::{ConnectionState, Phase};
 use crate::encode::{self, Encoded, Framing};
+use crate::exchange::Exchange;
 use crate::framing::RequestFraming;
 use crate::head::{RequestHead, Response};
 use crate::incoming::Incoming;
@@ -44,6 +45,9 @@ pub trait Service {
 
     /// A request was answered, or its connection closed, without it.
     fn refused(&self, _: &Rejection<'_>) {}
+
+    /// The request of the last [`Service::call`] is over: its answer was sent, or broke off, or its client has left.
+    fn ended(&self, _: &Exchange) {}
 }
 
 /// What a connection may and does.
@@ -109,9 +113,17 @@ pub async fn serve<S: Stream>(
                 Phase::Header => io.first_line().into(),
                 _ => Vec::new().into(),
             },
+            sent: 0,
         });
     }
+    end_exchange(&io, service, false);
     io.close();
+}
+
+fn end_exchange<S: Stream>(io: &ConnectionIo<S>, service: &impl Service, is_complete: bool) {
+    if let Some(exchange) = io.end_exchange(is_complete) {
+        service.ended(&exchange);
+    }
 }
 
 async fn requests<S: Stream>(io: &Rc<ConnectionIo<S>>, service: &impl Service, options: Options) {
@@ -140,26 +152,30 @@ async fn requests<S: Stream>(io: &Rc<ConnectionIo<S>>, service: &impl Service, o
         let body = io.begin_body(&asked, options.body);
         io.state.work(Phase::Busy);
         let response = service.call(head, body).await;
-        match answer(io, response, asked, options).await {
+        match answer(io, service, response, (asked, options)).await {
             Ok(true) => io.state.enter(Phase::Idle),
             Ok(false) => return leave(io).await,
-            Err(_) => return leave_broken(io).await,
+            Err(_) => {
+                end_exchange(io, service, false);
+                return leave_broken(io).await;
+            }
         }
     }
 }
 
 /// Send the answer; whether another request may follow.
-async fn answer<S: Stream, B: Body + Unpin>(
+async fn answer<S: Stream, V: Service>(
     io: &Rc<ConnectionIo<S>>,
-    response: Response<B>,
-    mut asked: RequestFraming,
-    options: Options,
+    service: &V,
+    response: Response<V::Body>,
+    (mut asked, options): (RequestFraming, Options),
 ) -> io::Result<bool> {
     if response.body.length().is_some() {
         io.state.work(Phase::Sending);
     }
     asked.keep_alive &= io.begin_answer() && !io.state.is_ending();
     let Encoded {
+        status,
         framing,
         keep_alive,
     } = io.with_output(|output| {
@@ -172,12 +188,14 @@ async fn answer<S: Stream, B: Body + Unpin>(
             options.date,
         )
     });
+    io.answers_with(status);
     let mut sending = Sending::new(response.body, framing);
     if !keep_alive {
         io.set_endless(framing == Framing::UntilClose);
     }
     poll_fn(|context| sending.poll(io, context)).await?;
     drop(sending);
+    end_exchange(io, service, true);
     io.state.work(Phase::Sending);
     if !keep_alive {
         io.set_endless(false);
@@ -235,6 +253,9 @@ impl<B: Body> Sending<B> {
             && io.with_output(|output| output.has_room())
         {
             let piece = ready!(body.poll_piece(context)).transpose();
+            if let Ok(Some(piece)) = &piece {
+                io.sends(self.framing.room().min(piece.len() as u64));
+            }
             let is_last =
                 piece.and_then(|piece| io.with_output(|output| self.framing.push(output, piece)));
             match is_last {

@@ -14,6 +14,7 @@ use tokio::io::ReadBuf;
 use crate::body::BodyError;
 use crate::chunked::Decoder;
 use crate::connection_state::{ConnectionState, Phase};
+use crate::exchange::Exchange;
 use crate::framing::RequestFraming;
 use crate::head::RequestHead;
 use crate::incoming::{Incoming, Source};
@@ -63,6 +64,8 @@ struct Inner<S> {
     answers: bool,
     /// The client has sent more, which is read later: its end cannot be seen before.
     unread: bool,
+    /// Of the request that is being answered.
+    exchange: Option<Exchange>,
     /// An answer is under way of which only the end of the connection will be the end.
     endless: bool,
 }
@@ -153,6 +156,9 @@ impl<S: Stream> Inner<S> {
                 Ok(piece) if piece.is_empty() => {}
                 Ok(piece) if piece.len() as u64 <= self.room => {
                     self.room -= piece.len() as u64;
+                    if let Some(exchange) = &mut self.exchange {
+                        exchange.received += piece.len() as u64;
+                    }
                     return Poll::Ready(Some(Ok(piece)));
                 }
                 step => self.fail(step.err().unwrap_or(BodyError::TooLarge)),
@@ -200,6 +206,7 @@ impl<S: Stream> ConnectionIo<S> {
             expects: false,
             answers: false,
             unread: false,
+            exchange: None,
             endless: false,
         };
         ConnectionIo {
@@ -256,6 +263,7 @@ impl<S: Stream> ConnectionIo<S> {
     ) -> Option<Incoming> {
         let mut inner = self.inner.borrow_mut();
         (inner.room, inner.failed) = (most, None);
+        inner.exchange = Some(Exchange::begin());
         inner.answers = false;
         inner.body = Decoder::new(asked.body);
         inner.expects = asked.expects && inner.input.is_empty();
@@ -275,6 +283,32 @@ impl<S: Stream> ConnectionIo<S> {
         inner.answers = true;
         self.state.begin_answer();
         !std::mem::take(&mut inner.expects) && inner.failed.is_none()
+    }
+
+    /// An answer with this status is on its way.
+    pub(crate) fn answers_with(&self, status: u16) {
+        if let Some(exchange) = &mut self.inner.borrow_mut().exchange {
+            exchange.status = Some(status);
+        }
+    }
+
+    /// Bytes of its body go to the output.
+    pub(crate) fn sends(&self, bytes: u64) {
+        if let Some(exchange) = &mut self.inner.borrow_mut().exchange {
+            exchange.sent += bytes;
+        }
+    }
+
+    /// What became of the request, once.
+    pub(crate) fn end_exchange(&self, is_complete: bool) -> Option<Exchange> {
+        let inner = &mut *self.inner.borrow_mut();
+        let mut exchange = inner.exchange.take()?;
+        exchange.is_complete = is_complete;
+        if !is_complete {
+            let unsent = inner.output.unsent() as u64;
+            exchange.sent = exchange.sent.saturating_sub(unsent);
+        }
+        Some(exchange)
     }
 
     pub(crate) fn with_output<T>(&self, add: impl FnOnce(&mut Output) -> T) -> T {

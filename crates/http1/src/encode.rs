@@ -24,6 +24,15 @@ pub(crate) enum Framing {
 }
 
 impl Framing {
+    /// Bytes of a body that may still be added.
+    pub(crate) fn room(&self) -> u64 {
+        match self {
+            Framing::None => 0,
+            Framing::Length(left) => *left,
+            Framing::Chunked | Framing::UntilClose => u64::MAX,
+        }
+    }
+
     /// Add a piece of the body, or its end; whether that was all.
     ///
     /// # Errors
@@ -60,6 +69,7 @@ impl Framing {
 /// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Encoded {
+    pub(crate) status: u16,
     pub(crate) framing: Framing,
     pub(crate) keep_alive: bool,
 }
@@ -100,14 +110,20 @@ pub(crate) fn head(
     }
     out.extend_from_slice(b"\r\n");
     Encoded {
+        status,
         framing,
         keep_alive,
     }
 }
 
+/// What a request is answered that is not taken.
+pub(crate) fn error_text(error: ParseError) -> String {
+    format!("{error}\n")
+}
+
 /// To a request that is not taken; the connection is closed after it.
 pub(crate) fn error(out: &mut Vec<u8>, error: ParseError) {
-    let text = format!("{error}\n");
+    let text = error_text(error);
     status_line(out, Version::Http11, error.status(), b"");
     out.extend_from_slice(b"Content-Type: text/plain; charset=UTF-8\r\n");
     content_length(out, text.len() as u64);

@@ -29,6 +29,8 @@ mod date;
 #[cfg(feature = "server")]
 mod encode;
 #[cfg(feature = "server")]
+mod exchange;
+#[cfg(feature = "server")]
 mod framing;
 #[cfg(feature = "server")]
 mod incoming;
@@ -60,6 +62,7 @@ pub use {
     connection::{Options, Service, serve},
     connection_state::{ConnectionState, Phase, now_ms},
     connections::{Connections, Timeouts},
+    exchange::Exchange,
     incoming::Incoming,
     pace::MinPace,
     rejection::{Rejection, RejectionLog},

@@ -43,6 +43,11 @@ impl Output {
         self.piece.is_empty() && self.tail.is_empty()
     }
 
+    /// Bytes that are still to be sent.
+    pub(crate) fn unsent(&self) -> usize {
+        self.buffer.len() - self.sent + self.piece.len() + self.tail.len()
+    }
+
     /// Whether more may be added.
     pub(crate) fn has_room(&self) -> bool {
         self.has_no_piece() && self.buffer.len() < ENOUGH

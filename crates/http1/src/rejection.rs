@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 
 use crate::connection::Options;
 use crate::connection_state::now_ms;
+use crate::encode;
 use crate::head::RequestParts;
 use crate::parse::ParseError;
 
@@ -21,6 +22,8 @@ pub struct Rejection<'a> {
     pub why: Cow<'a, str>,
     /// How it begins, as it came; empty if that is not known.
     pub request: Cow<'a, [u8]>,
+    /// Bytes of the answer's body, where the connection itself answers.
+    pub sent: u64,
 }
 
 /// How much of a request is shown.
@@ -34,6 +37,7 @@ impl<'a> Rejection<'a> {
             status: Some(status),
             why: why.trim_end_matches(['.', '\n']).into(),
             request: beginning(head).into(),
+            sent: 0,
         }
     }
 
@@ -44,6 +48,7 @@ impl<'a> Rejection<'a> {
             status: Some(status),
             why: why.into(),
             request: Vec::new().into(),
+            sent: 0,
         }
     }
 
@@ -52,6 +57,7 @@ impl<'a> Rejection<'a> {
             status: Some(error.status()),
             why: why(error, options, &request),
             request: request.into(),
+            sent: encode::error_text(error).len() as u64,
         }
     }
 }
@@ -185,6 +191,7 @@ mod tests {
             status: Some(400),
             why: "why".into(),
             request: request.to_vec().into(),
+            sent: 0,
         };
         let line = |request: &[u8]| {
             let client = Some(([127, 0, 0, 1], 4711).into());

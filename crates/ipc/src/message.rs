@@ -101,6 +101,8 @@ pub enum ToWorker {
     Drain(Drain),
     /// Say how its pools are: [`FromWorker::Pools`].
     Pools,
+    /// The files of logs may be others now.
+    ReopenLogs,
 }
 
 /// Worker → supervisor.
@@ -160,6 +162,8 @@ pub enum ToFront {
     Worker { worker: u64 },
     /// Send no more to this worker, and close its front channel: it answers what it has through the relay.
     Retire { worker: u64 },
+    /// The files of logs may be others now.
+    ReopenLogs,
     /// Stop accepting, finish what clients have asked for, and leave.
     Drain { deadline: f64 },
 }

@@ -53,7 +53,7 @@ hearth_outcome hearth_run_entry(const char *path);
 hearth_str hearth_boot_error(void);
 void hearth_seal(void);
 void hearth_after_fork(void);
-/* SIGTERM, SIGINT and SIGHUP are the supervisor's: this process leaves when it is told so. */
+/* SIGTERM, SIGINT, SIGHUP and SIGUSR1 are the supervisor's: this process leaves when it is told so. */
 void hearth_pass_over_signals(void);
 uint64_t hearth_post_max_size(void);
 /* What the app is: a word of Hearth\Internal\Adapter::entryKind(), or "frankenphp". */

@@ -292,7 +292,7 @@ pub fn refuse_persistent(refuse: bool) {
     unsafe { sys::hearth_refuse_persistent(refuse) }
 }
 
-/// From here on SIGTERM, SIGINT and SIGHUP are passed over: what tells this process to leave says so on its channel.
+/// From here on SIGTERM, SIGINT, SIGHUP and SIGUSR1 are passed over: what tells this process to leave says so on its channel.
 pub fn pass_over_signals() {
     // SAFETY: it sets handlers of this process, which has one thread.
     unsafe { sys::hearth_pass_over_signals() }

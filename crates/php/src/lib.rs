@@ -20,6 +20,7 @@ mod task;
 mod task_group;
 mod task_ref;
 mod timeout;
+mod timings;
 mod wait;
 
 pub use budget::set_budgets;
@@ -38,6 +39,7 @@ pub use task::{
     timer_task, times_resumed,
 };
 pub use task_ref::{TaskRef, throw_two_tasks};
+pub use timings::Timings;
 pub use wait::{
     Cancel, Cancelled, descriptor_closed, interrupt, is_unwinding, note_interrupted, refuse_wait,
     stayed_too_long, stays, throw_error, wait,

@@ -14,6 +14,7 @@ use http1::{BodyError, RequestHead, ResponseHead};
 use php_sys::hearth_str;
 
 use crate::incoming::{BodySource, Incoming};
+use crate::timings::Timings;
 use crate::wait::{Cancel, may_leave, wait};
 
 /// The client's address, and the local one it connected to.
@@ -66,6 +67,8 @@ pub struct Request {
     abandoned: Cell<bool>,
     /// In classic mode.
     script: OnceCell<Rc<Script>>,
+    /// If they are wanted.
+    timings: OnceCell<Rc<Timings>>,
 }
 
 /// Milliseconds of the host's clock.
@@ -143,7 +146,17 @@ impl Request {
             computing: Cell::new(None),
             abandoned: Cell::new(false),
             script: OnceCell::new(),
+            timings: OnceCell::new(),
         })
+    }
+
+    /// Note there where its time goes.
+    pub fn measure(&self, timings: Rc<Timings>) {
+        let _ = self.timings.set(timings);
+    }
+
+    pub fn timings(&self) -> Option<&Timings> {
+        self.timings.get().map(Rc::as_ref)
     }
 
     pub fn id(&self) -> u64 {

@@ -3,11 +3,13 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::time::Duration;
 
 use crate::layout::state::{ANSWERED, CANCELLED, CLAIMED, ENDED, HELD, LISTED, claimed, posted};
 use crate::layout::{
     ASLEEP, AT_COMPLETIONS, AT_FRONT, AWAKE, CONSUMER_CAPACITY, CONSUMER_CLAIMS, CONSUMER_CLOSED,
-    CONSUMER_RUNS, CONSUMER_SIGNALS, CONSUMER_SINCE, MAX_WORKERS, RINGS, SLOT_NEXT, SLOT_SINCE,
+    CONSUMER_RUNS, CONSUMER_SIGNALS, CONSUMER_SINCE, MAX_WORKERS, RINGS, SLOT_CPU, SLOT_NEXT,
+    SLOT_PHP, SLOT_SINCE,
 };
 use crate::memory::{Memory, RequestKey};
 
@@ -73,7 +75,22 @@ impl Consumer {
 
     /// When this one was claimed.
     pub(crate) fn has_claimed(&self, key: RequestKey, now: u64) {
-        self.memory.slot(key.slot)[SLOT_SINCE].store(now, Relaxed);
+        let slot = self.memory.slot(key.slot);
+        slot[SLOT_SINCE].store(now, Relaxed);
+        slot[SLOT_PHP].store(0, Relaxed);
+        slot[SLOT_CPU].store(0, Relaxed);
+    }
+
+    /// How long its code has run so far, and for how long it had the processor, for [`crate::Dispatcher::spent`]. To be said
+    /// before what the front hears of it.
+    pub fn spends(&self, key: RequestKey, php: Duration, cpu: Duration) {
+        if self.owns(key, self.memory.state(key).load(SeqCst)) {
+            let slot = self.memory.slot(key.slot);
+            for (at, time) in [(SLOT_PHP, php), (SLOT_CPU, cpu)] {
+                let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+                slot[at].store(nanoseconds, Relaxed);
+            }
+        }
     }
 
     /// This worker has claimed something, here or from another queue.

@@ -11,8 +11,8 @@ use crate::layout::state::{
 };
 use crate::layout::{
     ASLEEP, AT_COMPLETIONS, AT_FRONT, AWAKE, CONSUMER_CAPACITY, CONSUMER_CLAIMS, CONSUMER_CLOSED,
-    CONSUMER_RUNS, CONSUMER_SIGNALS, CONSUMER_SINCE, MAX_WORKERS, RING_CAPACITY, RINGS, SLOT_NEXT,
-    SLOT_SINCE, SLOTS,
+    CONSUMER_RUNS, CONSUMER_SIGNALS, CONSUMER_SINCE, MAX_WORKERS, RING_CAPACITY, RINGS, SLOT_CPU,
+    SLOT_NEXT, SLOT_PHP, SLOT_SINCE, SLOTS,
 };
 use crate::memory::{Memory, RequestKey, now};
 
@@ -179,6 +179,13 @@ impl Dispatcher {
     pub fn claimed_for(&self, key: RequestKey) -> Duration {
         let since = self.memory.slot(key.slot)[SLOT_SINCE].load(Relaxed);
         Duration::from_nanos(now().saturating_sub(since))
+    }
+
+    /// How long its code has run, and for how long it had the processor, as its worker has said last; zero if it has not.
+    pub fn spent(&self, key: RequestKey) -> (Duration, Duration) {
+        let slot = self.memory.slot(key.slot);
+        let time = |at: usize| Duration::from_nanos(slot[at].load(Relaxed));
+        (time(SLOT_PHP), time(SLOT_CPU))
     }
 
     /// The worker that has claimed the request.

@@ -6,7 +6,8 @@
 //! awake   bits of the consumers whose workers sleep
 //! consumers   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC   3 requests that it has room for
 //!         4 times that the front had something to say about requests that it has   5 whether its thread runs
-//! slots   0 state   1 the next in the list of completions   2 bytes that are written   3 when it was claimed   8.. the bytes
+//! slots   0 state   1 the next in the list of completions   2 bytes that are written   3 when it was claimed
+//!         4 ns that it has spent in PHP   5 ns that it has had the processor, both if the worker says so   8.. the bytes
 //! ```
 //!
 //! Words that different processes write are on different cache lines.
@@ -19,7 +20,7 @@ pub const MAX_WORKERS: usize = 1024;
 pub const SLOT_CAPACITY: usize = (SLOT - SLOT_HEADER) * 8;
 
 /// "HRELAY", then the version of this layout.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HRELAY\x03\x00");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HRELAY\x04\x00");
 pub(crate) const AT_MAGIC: usize = 0;
 pub(crate) const AT_FRONT: usize = 8;
 pub(crate) const AT_COMPLETIONS: usize = 16;
@@ -51,6 +52,8 @@ pub(crate) const SLOT_STATE: usize = 0;
 pub(crate) const SLOT_NEXT: usize = 1;
 pub(crate) const SLOT_LENGTH: usize = 2;
 pub(crate) const SLOT_SINCE: usize = 3;
+pub(crate) const SLOT_PHP: usize = 4;
+pub(crate) const SLOT_CPU: usize = 5;
 pub(crate) const AT_SLOTS: usize = AT_CONSUMERS + MAX_WORKERS * CONSUMER_WORDS;
 
 pub(crate) const WORDS: usize = AT_SLOTS + SLOTS * SLOT;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accept;
+pub mod access;
 pub mod channel;
 mod request_id;
 

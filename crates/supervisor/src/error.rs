@@ -37,6 +37,10 @@ pub enum Error {
     Running(PathBuf),
     #[error("cannot make the control socket {}: {source}; choose another place with --control", path.display())]
     Control { path: PathBuf, source: io::Error },
+    #[error(
+        "cannot write the access log to {target}: {source}; name another place with --access-log"
+    )]
+    AccessLog { target: String, source: io::Error },
     #[error("no hearth-php{} beside {}{}", version.as_ref().map(|v| format!("-{v}")).unwrap_or_default(), directory.display(), others(.found))]
     NoProgram {
         version: Option<String>,
@@ -57,6 +61,7 @@ impl Error {
         match self {
             Error::NoApp(_)
             | Error::NoScript(_)
+            | Error::AccessLog { .. }
             | Error::NoProgram {
                 version: Some(_), ..
             } => 2,

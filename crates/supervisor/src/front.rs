@@ -111,6 +111,10 @@ impl Front {
         self.link.send(ToFront::Retire { worker }, Vec::new());
     }
 
+    pub(crate) fn reopen_logs(&self) {
+        self.link.send(ToFront::ReopenLogs, Vec::new());
+    }
+
     pub(crate) fn drain(&mut self, deadline: Duration) {
         self.is_leaving = true;
         let deadline = deadline.as_secs_f64();

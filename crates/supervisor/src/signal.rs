@@ -11,6 +11,8 @@ pub enum Signal {
     Stop,
     /// SIGHUP.
     Reload,
+    /// SIGUSR1.
+    ReopenLogs,
 }
 
 /// The signals to this process, from now on.
@@ -19,6 +21,7 @@ pub struct Signals {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
     hangup: tokio::signal::unix::Signal,
+    user1: tokio::signal::unix::Signal,
 }
 
 impl Signals {
@@ -28,6 +31,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            user1: signal(SignalKind::user_defined1())?,
         })
     }
 
@@ -37,6 +41,7 @@ impl Signals {
             _ = self.terminate.recv() => Signal::Stop,
             _ = self.interrupt.recv() => Signal::Stop,
             _ = self.hangup.recv() => Signal::Reload,
+            _ = self.user1.recv() => Signal::ReopenLogs,
         }
     }
 }

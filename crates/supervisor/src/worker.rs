@@ -154,6 +154,10 @@ impl Worker {
         self.link.send(ToWorker::Pools, Vec::new());
     }
 
+    pub(crate) fn reopen_logs(&self) {
+        self.link.send(ToWorker::ReopenLogs, Vec::new());
+    }
+
     pub(crate) fn state(&self) -> State {
         self.state
     }

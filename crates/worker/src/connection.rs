@@ -1,13 +1,15 @@
 //! One client connection: what it asks goes to PHP.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use http1::{ConnectionState, Incoming, Options, Rejection, RequestHead, Stream};
-use php::{BodySource, Client};
+use http1::{ConnectionState, Exchange, Incoming, Options, Rejection, RequestHead, Stream};
+use php::{BodySource, Client, Timings};
+use server::access::{Entry, Served, Spent};
 use shm::Counter;
 use tokio::task::spawn_local;
 
@@ -40,6 +42,41 @@ fn canonical(address: IpAddr) -> IpAddr {
 struct Service {
     worker: Rc<Worker>,
     client: Rc<Client>,
+    /// Of the request that is answered.
+    logged: RefCell<Option<Logged>>,
+}
+
+/// What the access log is to have of a request.
+struct Logged {
+    entry: Entry,
+    id: u64,
+    timings: Option<Rc<Timings>>,
+}
+
+impl Logged {
+    fn spent(&self) -> Spent {
+        let spent = self.timings.as_ref().map(|timings| Spent {
+            queue: timings.queue(),
+            php: timings.php(),
+            cpu: timings.cpu(),
+        });
+        spent.unwrap_or_default()
+    }
+}
+
+impl Service {
+    /// The next request; its id, and where to note where its time goes.
+    fn begin(&self, head: &RequestHead) -> (u64, Option<Rc<Timings>>) {
+        let id = self.worker.next_request_id();
+        let timings = self.worker.timings();
+        let logged = self.worker.access.entry(head).map(|entry| Logged {
+            entry,
+            id,
+            timings: timings.clone(),
+        });
+        self.logged.replace(logged);
+        (id, timings)
+    }
 }
 
 impl http1::Service for Service {
@@ -51,12 +88,13 @@ impl http1::Service for Service {
         body: Option<Incoming>,
     ) -> impl Future<Output = response::HttpResponse> {
         let body = body.map(|body| Box::new(RequestBody(body)) as Box<dyn BodySource>);
+        let (id, timings) = self.begin(&head);
         match refused(&self.worker, &self.client, &head) {
             Some(answer) => HttpResponse::Rejection(Some(Box::new(answer))),
             None => {
-                let (id, client) = (self.worker.next_request_id(), Rc::clone(&self.client));
-                let worker = Rc::clone(&self.worker);
-                HttpResponse::Coming(RequestFuture::new(worker, client, id, head, body, None))
+                let (worker, client) = (Rc::clone(&self.worker), Rc::clone(&self.client));
+                let coming = RequestFuture::new(worker, client, id, head, body, None, timings);
+                HttpResponse::Coming(coming)
             }
         }
     }
@@ -65,7 +103,24 @@ impl http1::Service for Service {
         if let Some(status) = refused.status {
             self.worker.count(status);
         }
+        self.worker.host.count_bytes((0, refused.sent));
         self.worker.tell(refused, &self.client);
+        let access = &self.worker.access;
+        access.refused(&self.client.address_text, refused);
+    }
+
+    fn ended(&self, exchange: &Exchange) {
+        let bytes = (exchange.received, exchange.sent);
+        self.worker.host.count_bytes(bytes);
+        if let Some(logged) = self.logged.take() {
+            let served = Served {
+                client: &self.client.address_text,
+                id: logged.id,
+                exchange,
+                spent: logged.spent(),
+            };
+            self.worker.access.served(&logged.entry, &served);
+        }
     }
 }
 
@@ -103,7 +158,9 @@ pub(crate) fn open(
     let connections = &worker.connections;
     if let Err(full) = connections.admit(&worker.admission, in_all, client.address) {
         worker.count(503);
-        worker.tell(&Rejection::connection(503, full.why()), &client);
+        let rejection = Rejection::connection(503, full.why());
+        worker.tell(&rejection, &client);
+        worker.access.refused(&client.address_text, &rejection);
         return http1::turn_away(stream);
     }
     spawn_local(serve(worker, stream, client, guard));
@@ -132,6 +189,7 @@ async fn answer_requests(
     let service = Service {
         worker: Rc::clone(&worker),
         client: Rc::new(client),
+        logged: RefCell::default(),
     };
     let options = Options::from(&worker.http);
     http1::serve(stream, state, &service, options).await;

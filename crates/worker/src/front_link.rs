@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use php::Client;
+use php::{Client, Timings};
 use relay::{Consumer, Notify, Queues, RequestKey};
 use server::channel;
 use tokio::io::Interest;
@@ -83,6 +83,8 @@ pub(crate) struct EndSignal {
     /// A worker has died with it.
     pub(crate) again: Cell<bool>,
     waker: RefCell<Option<Waker>>,
+    /// If the front wants to know.
+    timings: Option<Rc<Timings>>,
 }
 
 impl EndSignal {
@@ -322,6 +324,13 @@ impl FrontLink {
         let _ = rustix::io::write(&self.front, &1u64.to_ne_bytes());
     }
 
+    /// Before the front hears something else of the request.
+    fn tell_times(&self, key: RequestKey, end_signal: &EndSignal) {
+        if let Some(timings) = &end_signal.timings {
+            self.consumer.spends(key, timings.php(), timings.cpu());
+        }
+    }
+
     fn tell(&self, then: Notify) {
         match then {
             Notify::No => {}
@@ -343,15 +352,19 @@ impl FrontLink {
             body,
             is_retry,
         } = received;
-        let end_signal = Rc::new(EndSignal::default());
-        end_signal.again.set(is_retry);
+        let timings = worker.timings();
+        let end_signal = Rc::new(EndSignal {
+            again: Cell::new(is_retry),
+            timings: timings.clone(),
+            ..EndSignal::default()
+        });
         let is_head = head.is_head();
         let answer = match refused(worker, &client, &head) {
             Some(answer) => Some(answer),
             None => {
                 let (worker, end_signal) = (Rc::clone(worker), Rc::clone(&end_signal));
                 let answering =
-                    RequestFuture::new(worker, client, id, head, body, Some(end_signal));
+                    RequestFuture::new(worker, client, id, head, body, Some(end_signal), timings);
                 self.run(key, answering).await
             }
         };

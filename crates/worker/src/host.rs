@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use logging::Severity;
 use php::{Cancel, Level, Request};
+use rustix::time::{ClockId, clock_gettime};
 use shm::{Counter, Writer};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
@@ -91,6 +92,9 @@ impl ProcessHost {
     #[inline]
     pub(crate) fn computes(&self, request: &Request) {
         crate::watchdog::running_until(request.resumes_computing(now_ms));
+        if let Some(timings) = request.timings() {
+            timings.resumes(thread_cpu());
+        }
         if let Some(board) = &self.board {
             board.computes(request.id());
         }
@@ -102,6 +106,9 @@ impl ProcessHost {
         crate::watchdog::stopped();
         if let Some(request) = request {
             request.pauses_computing(now_ms);
+            if let Some(timings) = request.timings() {
+                timings.pauses(thread_cpu());
+            }
         }
         if let Some(board) = &self.board {
             board.rests();
@@ -122,11 +129,24 @@ impl ProcessHost {
         php::Host::leave(self, "a request that does not end");
     }
 
+    /// Of the bodies of a request and its answer.
+    pub(crate) fn count_bytes(&self, (received, sent): (u64, u64)) {
+        if let Some(board) = &self.board {
+            board.count(Counter::BytesIn, received);
+            board.count(Counter::BytesOut, sent);
+        }
+    }
+
     pub(crate) fn count(&self, counter: Counter) {
         if let Some(board) = &self.board {
             board.count(counter, 1);
         }
     }
+}
+
+/// What this thread has used of the processor.
+pub(crate) fn thread_cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 async fn fire(id: u64, time: Duration, repeat: bool) {

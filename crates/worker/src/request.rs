@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http1::{BodyError, Rejection, RequestHead};
-use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task};
+use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task, Timings};
 use shm::{Begins, Counter, Suspect, Ticket};
 use tokio::task::spawn_local;
 
@@ -108,6 +108,7 @@ impl RequestFuture {
         mut head: RequestHead,
         body: Option<Box<dyn BodySource>>,
         end_signal: Option<Rc<EndSignal>>,
+        timings: Option<Rc<Timings>>,
     ) -> RequestFuture {
         prefer_target_host(&mut head);
         let plan = worker.plan(&head);
@@ -120,6 +121,9 @@ impl RequestFuture {
         // What comes from a front is complete.
         let comes = body.is_some() && end_signal.is_none();
         let request = Request::new(head, id, client, body, limit);
+        if let Some(timings) = timings {
+            request.measure(timings);
+        }
         let mut this = RequestFuture {
             worker,
             request,
@@ -189,6 +193,9 @@ impl RequestFuture {
     /// At once, or when it is its turn.
     fn enter(&mut self) {
         self.announce();
+        if let Some(timings) = self.request.timings() {
+            timings.asks();
+        }
         let worker = &self.worker;
         if worker.semaphore.try_acquire() {
             self.begin();
@@ -214,6 +221,9 @@ impl RequestFuture {
             return;
         }
         self.request.set_deadline(self.worker.deadline());
+        if let Some(timings) = self.request.timings() {
+            timings.begins();
+        }
         let request = Rc::clone(&self.request);
         self.task = Some(match self.script.take() {
             Some(script) => Task::classic(request, script),
@@ -305,6 +315,12 @@ impl RequestFuture {
         if self.end_signal.is_none() && self.worker.is_draining() {
             answer.head.fields.set("Connection", "close");
         }
+        // Of a stream more comes.
+        if let Some(timings) = self.request.timings()
+            && !matches!(answer.body, ResponseBody::Stream(_))
+        {
+            timings.ends();
+        }
         self.detach(answer.head.status);
         self.done(answer.head.status);
     }
@@ -383,6 +399,9 @@ fn poll_watched(
 
 /// The handler and all it started have ended.
 fn ended_request(request: &Rc<Request>, worker: &Rc<Worker>, broken: bool) {
+    if let Some(timings) = request.timings() {
+        timings.ends();
+    }
     if broken {
         request.fail();
     } else {

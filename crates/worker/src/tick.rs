@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http1::Timeouts;
-use rustix::time::{ClockId, clock_gettime};
 
+use crate::host::thread_cpu;
 use crate::worker::Worker;
 
 const TICK: Duration = Duration::from_millis(100);
@@ -38,7 +38,7 @@ impl SliceTuner {
     }
 
     fn look(&mut self) {
-        let cpu = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
+        let cpu = thread_cpu();
         let resumed = php::times_resumed();
         let times = u32::try_from(resumed - self.resumed).unwrap_or(u32::MAX);
         if times == 0 {

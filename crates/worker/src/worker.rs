@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use config::Mode;
+use config::{AccessFormat, Mode};
 use http1::{Admission, ConnectionState, Connections, Rejection, RejectionLog, RequestHead};
 use ipc::{Channel, FromWorker};
-use php::{Cancel, Client, Host as _, Request};
+use php::{Cancel, Client, Host as _, Request, Timings};
+use server::access::{self, AccessLog};
 use server::{RequestIds, channel};
 use shm::{Ticket, Writer};
 use site::PublicFolder;
@@ -54,6 +55,10 @@ pub(crate) struct Worker {
     pub(crate) draining: Cell<Option<Draining>>,
     pub(crate) connections: Connections,
     rejections: RejectionLog,
+    /// Of clients' connections: nothing is written where a front has them.
+    pub(crate) access: Rc<AccessLog>,
+    /// The access log shows where the time of requests goes.
+    has_times: bool,
     waiting: RefCell<Vec<Waiting>>,
     pub(crate) listening: RefCell<Vec<AbortHandle>>,
     request_ids: RequestIds,
@@ -98,6 +103,9 @@ impl Worker {
             draining: Cell::new(None),
             connections: Connections::default(),
             rejections: RejectionLog::default(),
+            access: open_access_log(start),
+            has_times: settings.access_log.is_some()
+                && settings.access_format == AccessFormat::Json,
             waiting: RefCell::default(),
             listening: RefCell::default(),
             semaphore: LocalSemaphore::new(concurrency),
@@ -144,6 +152,11 @@ impl Worker {
         if let Some(board) = &self.host.board {
             board.answered(status);
         }
+    }
+
+    /// To note where the time of a request goes, if somebody wants to know.
+    pub(crate) fn timings(&self) -> Option<Rc<Timings>> {
+        self.has_times.then(Rc::default)
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {
@@ -265,6 +278,16 @@ impl Worker {
     }
 }
 
+fn open_access_log(start: &Start) -> Rc<AccessLog> {
+    let settings = &start.boot.settings;
+    let log = AccessLog::install();
+    log.complain_to(|message| logging::error!("{message}"));
+    let target = settings.access_log.as_ref();
+    let target = target.filter(|_| start.front_channel.is_none());
+    log.change(target, settings.access_format);
+    log
+}
+
 /// What a forked process runs.
 pub(crate) fn main(start: Start) -> ExitCode {
     logging::set_slot(start.slot);
@@ -278,6 +301,7 @@ pub(crate) fn main(start: Start) -> ExitCode {
     let outcome = runtime()
         .map_err(|error| error.to_string())
         .and_then(|runtime| runtime.block_on(serve(start)));
+    access::flush();
     match outcome {
         // Not through exit(): PHP's and other libraries' handlers belong to the zygote.
         Ok(()) => hook::exit_now(0),
@@ -296,9 +320,15 @@ pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(LOOK_UPS)
-        .on_thread_park(front_link::park)
+        .on_thread_park(park)
         .on_thread_unpark(front_link::unpark)
         .build_local(LocalOptions::default())
+}
+
+fn park() {
+    // Before others are told that this thread sleeps.
+    access::flush();
+    front_link::park();
 }
 
 fn failed(channel: &Channel, message: String) -> ExitCode {

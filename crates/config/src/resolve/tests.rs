@@ -52,6 +52,35 @@ fn defaults_are_enough() {
 }
 
 #[test]
+fn a_log_goes_to_a_file_or_to_the_system() {
+    let of = |target: &str| {
+        let said = said(None, &[], &["app.php", "--access-log", target]);
+        (said.settings().access_log, said.dir)
+    };
+    let (file, dir) = of("logs/access.log");
+    let path = dir.path().join("logs/access.log");
+    assert_eq!(file, Some(LogTarget::File(path)));
+    for (text, target) in [
+        ("off", None),
+        ("stderr", Some(LogTarget::Stderr)),
+        ("syslog", Some(LogTarget::Syslog("/dev/log".into()))),
+        (
+            "syslog:/run/log",
+            Some(LogTarget::Syslog("/run/log".into())),
+        ),
+    ] {
+        assert_eq!(of(text).0, target, "{text}");
+    }
+    for (text, expected) in [
+        (".", "is a directory; name a file in it"),
+        ("syslog:", "lacks the path, as in syslog:/dev/log"),
+    ] {
+        let problems = said(None, &[], &["app.php", "--access-log", text]).problems();
+        assert!(problems.contains(expected), "{problems}");
+    }
+}
+
+#[test]
 fn a_number_of_workers_is_fixed_or_between_two() {
     let workers = |flags: &[&str]| {
         let mut words = vec!["app.php"];

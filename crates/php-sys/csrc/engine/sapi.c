@@ -279,7 +279,7 @@ static void pass_over(int number)
  */
 void hearth_pass_over_signals(void)
 {
-	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 	struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
 
 	signals_of = getpid();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use config::Settings;
 use ipc::{BootFailure, FromZygote};
 
-use super::{Phase, Server};
+use super::{Phase, Server, main_loop};
 use crate::error::Error;
 use crate::event::{Event, ReplyTo, Timer};
 use crate::generation::{Generation, Slot, Zygote};
@@ -284,6 +284,7 @@ impl Server {
         for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
             logging::warning!("{key} has changed; that takes a restart");
         }
+        main_loop::check_access_log(&new).map_err(|error| error.to_string())?;
         logging::set_level(new.log_level);
         Ok(Settings {
             listen: old.listen.clone(),

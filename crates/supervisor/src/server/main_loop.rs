@@ -36,6 +36,7 @@ pub fn run(
     logging::set_level(settings.log_level);
     boot::check_app(&settings)?;
     check_user(&settings)?;
+    check_access_log(&settings)?;
     raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -55,6 +56,16 @@ fn check_user(settings: &Settings) -> Result<(), Error> {
         "php runs as root, and what breaks into the app is root too; start hearth as another user, or allow this with --allow-root"
     );
     Ok(())
+}
+
+pub(super) fn check_access_log(settings: &Settings) -> Result<(), Error> {
+    let Some(target) = &settings.access_log else {
+        return Ok(());
+    };
+    ::server::access::check(target).map_err(|source| Error::AccessLog {
+        target: target.to_string(),
+        source,
+    })
 }
 
 async fn serve(

@@ -188,6 +188,7 @@ impl Server {
             Event::Reaped { pid, status } => self.reaped(pid, status),
             Event::Signal(Signal::Stop) | Event::Command(Command::Stop(None)) => self.stop(None),
             Event::Signal(Signal::Reload) => self.reload(None),
+            Event::Signal(Signal::ReopenLogs) => self.reopen_logs(),
             Event::Command(Command::Stop(done)) => self.stop(done),
             Event::Command(Command::Reload(done)) => self.reload(done),
             Event::Command(Command::Status(reply)) => drop(reply.send(self.status())),
@@ -272,6 +273,14 @@ impl Server {
         if let Some(id) = found.map(|(id, _)| *id) {
             self.worker_ended(id, Some(status));
         }
+    }
+
+    /// What rotates logs has renamed them.
+    fn reopen_logs(&self) {
+        if let Some(front) = &self.front {
+            front.reopen_logs();
+        }
+        self.workers.values().for_each(Worker::reopen_logs);
     }
 
     fn stopping(&self) -> bool {

@@ -23,6 +23,7 @@ impl FrontLink {
         let (mut fields, mut frame) = self.all.answer.take();
         fields.clear();
         frame.clear();
+        self.tell_times(key, end_signal);
         let closes = answer.head.fields.remove("Connection");
         for (name, value) in answer.head.fields.iter() {
             push_field(&mut fields, name, value);
@@ -44,7 +45,8 @@ impl FrontLink {
             // Of HEAD there is no body, and yet a length, which the fields say.
             let length = answer.body.length().filter(|_| !is_head);
             ResponseFrame::Head(head, ResponsePayload::Stream(length)).write_to(&mut frame);
-            self.stream(key, &frame, answer.body, is_head).await;
+            let body = (answer.body, is_head);
+            self.stream(key, &frame, body, end_signal).await;
         }
         self.all.answer.replace((fields, frame));
         ended
@@ -69,7 +71,13 @@ impl FrontLink {
     }
 
     /// The head through the slot, if it fits, and the body through the stream.
-    async fn stream(&self, key: RequestKey, head: &[u8], body: ResponseBody, is_head: bool) {
+    async fn stream(
+        &self,
+        key: RequestKey,
+        head: &[u8],
+        body: (ResponseBody, bool),
+        end_signal: &EndSignal,
+    ) {
         let fits = head.len() <= SLOT_CAPACITY;
         let then = if fits {
             self.consumer.answer(key, head, false)
@@ -82,7 +90,7 @@ impl FrontLink {
         self.tell(then);
         // Without a front the rest has no reader.
         let _ = self
-            .pump(key, if fits { &[] } else { head }, body, is_head)
+            .pump(key, if fits { &[] } else { head }, body, end_signal)
             .await;
     }
 
@@ -90,8 +98,8 @@ impl FrontLink {
         &self,
         key: RequestKey,
         head: &[u8],
-        mut body: ResponseBody,
-        is_head: bool,
+        (mut body, is_head): (ResponseBody, bool),
+        end_signal: &EndSignal,
     ) -> io::Result<()> {
         if !head.is_empty() {
             self.send(key, head).await?;
@@ -110,11 +118,16 @@ impl FrontLink {
                     false => body.poll_piece(context),
                 }
             });
-            match piece.await {
-                Some(Ok(piece)) => self.send(key, &piece).await?,
-                Some(Err(_)) => return self.send_mark(key, StreamFrame::Broken).await,
-                None => return self.send_mark(key, StreamFrame::End).await,
-            }
+            let mark = match piece.await {
+                Some(Ok(piece)) => {
+                    self.send(key, &piece).await?;
+                    continue;
+                }
+                Some(Err(_)) => StreamFrame::Broken,
+                None => StreamFrame::End,
+            };
+            self.tell_times(key, end_signal);
+            return self.send_mark(key, mark).await;
         }
     }
 

@@ -132,6 +132,10 @@ fn handle_message(
             spawn_local(pools::report(host, is_classic, Rc::clone(channel)));
             return false;
         }
+        Some(ToWorker::ReopenLogs) => {
+            worker.access.reopen();
+            return false;
+        }
         None => Drain {
             linger: false,
             deadline: 30.0,

@@ -1,0 +1,95 @@
+//! Where the time of a request goes, where somebody wants to know: for the access log.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// Of one request.
+#[derive(Debug, Default)]
+pub struct Timings {
+    asked: Cell<Option<Instant>>,
+    began: Cell<Option<Instant>>,
+    ended: Cell<Option<Instant>>,
+    cpu: Cell<Duration>,
+    /// What its thread had used of the processor when the request's code last went on.
+    resumed: Cell<Option<Duration>>,
+}
+
+impl Timings {
+    /// It is complete, and waits for its turn.
+    pub fn asks(&self) {
+        self.asked.set(Some(Instant::now()));
+    }
+
+    /// Its code runs from here on.
+    pub fn begins(&self) {
+        self.began.set(Some(Instant::now()));
+    }
+
+    /// Its response is complete; the first time counts.
+    pub fn ends(&self) {
+        if self.ended.get().is_none() {
+            self.ended.set(Some(Instant::now()));
+        }
+    }
+
+    pub fn resumes(&self, cpu: Duration) {
+        self.resumed.set(Some(cpu));
+    }
+
+    pub fn pauses(&self, cpu: Duration) {
+        if let Some(before) = self.resumed.take() {
+            let used = cpu.saturating_sub(before);
+            self.cpu.set(self.cpu.get() + used);
+        }
+    }
+
+    /// How long it waited for its turn.
+    pub fn queue(&self) -> Duration {
+        let end = self.began.get().or(self.ended.get());
+        let end = end.unwrap_or_else(Instant::now);
+        self.asked.get().map_or(Duration::ZERO, |asked| end - asked)
+    }
+
+    /// From its begin to its end, or to now.
+    pub fn php(&self) -> Duration {
+        let end = self.ended.get().unwrap_or_else(Instant::now);
+        self.began.get().map_or(Duration::ZERO, |began| end - began)
+    }
+
+    /// What it has used of the processor.
+    pub fn cpu(&self) -> Duration {
+        self.cpu.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_not_happened_takes_no_time() {
+        let timings = Timings::default();
+        assert_eq!(
+            (timings.queue(), timings.php()),
+            (Duration::ZERO, Duration::ZERO)
+        );
+        timings.asks();
+        timings.ends();
+        let queue = timings.queue();
+        assert_eq!(timings.queue(), queue, "it has left the queue");
+        assert_eq!(timings.php(), Duration::ZERO, "it did not run");
+    }
+
+    #[test]
+    fn the_processor_is_used_between_resume_and_pause() {
+        let timings = Timings::default();
+        let at = Duration::from_millis;
+        timings.pauses(at(5));
+        timings.resumes(at(10));
+        timings.pauses(at(12));
+        timings.pauses(at(20));
+        timings.resumes(at(30));
+        timings.pauses(at(33));
+        assert_eq!(timings.cpu(), at(5));
+    }
+}

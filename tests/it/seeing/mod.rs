@@ -1,0 +1,38 @@
+//! What an operator sees of a server: its access log, its warnings, its metrics and its status.
+
+mod access_log;
+
+use std::path::PathBuf;
+
+use testkit::{Server, ServerBuilder};
+
+use crate::support::eventually;
+
+/// Each dispatch.
+const BOTH: [&str; 2] = ["direct", "balanced"];
+
+/// A file in the server's directory, once it has this number of lines.
+fn lines(server: &Server, name: &str, count: usize) -> Vec<String> {
+    let path: PathBuf = server.directory().join(name);
+    let mut lines = Vec::new();
+    eventually(&format!("{count} lines in {name}"), || {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        lines = text.lines().map(str::to_owned).collect();
+        lines.len() >= count && text.ends_with('\n')
+    });
+    assert_eq!(lines.len(), count, "{lines:#?}");
+    lines
+}
+
+/// One worker for one request at a time, with this access log.
+fn logged(server: ServerBuilder, dispatch: &str, target: &str, format: &str) -> ServerBuilder {
+    let server = server.args([
+        "--concurrency",
+        "1",
+        "--workers",
+        "1",
+        "--dispatch",
+        dispatch,
+    ]);
+    server.args(["--access-log", target, "--access-format", format])
+}

@@ -1,7 +1,7 @@
 //! Conditions and ranges of requests for a file.
 
 use http1::{Fields, Response};
-use site::{FileBody, StaticFile};
+use site::{FileBody, Representation, StaticFile};
 
 use crate::input::Input;
 
@@ -31,7 +31,7 @@ pub fn conditions_and_ranges(bytes: &[u8]) {
     }
     let response = FILE.with(|file| {
         let file = StaticFile::open(file.path()).expect("it is there");
-        file.answer(method, &fields)
+        Representation::new(file).answer(method, &fields)
     });
     check(&response, &fields);
 }

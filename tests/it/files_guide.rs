@@ -1,5 +1,7 @@
 //! What docs/guide/files.md says: every command and setting in it, below a directory that stands for /srv.
 
+use std::process::Command;
+
 use testkit::http::Response;
 use testkit::{Server, ServerBuilder};
 
@@ -54,5 +56,44 @@ fn what_answers() {
             assert!(what.starts_with(&ok(&answer)), "{row}: {}", answer.text());
         }
     }
+    server.stop();
+}
+
+#[test]
+fn how_long_files_are_kept() {
+    let server = shop("hearth serve /srv/shop/app.php")
+        .file("shop/hearth.toml", example("cache-control"))
+        .file("shop/public/docs/index.html", "docs")
+        .file("shop/public/build/app.js", "run()")
+        .file("shop/public/build/service-worker.js", "work()")
+        .start();
+    let said = |target| {
+        let answer = server.get(target);
+        answer.header("cache-control").map(str::to_owned)
+    };
+    assert_eq!(said("/docs/").as_deref(), Some("no-cache"));
+    assert_eq!(
+        said("/build/app.js").as_deref(),
+        Some("public, max-age=31536000, immutable")
+    );
+    assert_eq!(said("/build/service-worker.js"), None);
+    server.stop();
+}
+
+#[test]
+fn compressed_files() {
+    let server = shop("hearth serve /srv/shop/app.php")
+        .file("shop/public/style.css", "body {}".repeat(100))
+        .start();
+    let status = Command::new("sh")
+        .args(["-c", &example("compress")])
+        .current_dir(server.directory().join("shop/public"))
+        .status();
+    assert!(status.is_ok_and(|status| status.success()));
+    let mut client = server.connect();
+    client.send("GET /style.css HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip, br\r\n\r\n");
+    let answer = client.response();
+    assert_eq!(answer.header("content-encoding"), Some("gzip"));
+    assert!(answer.body.starts_with(b"\x1f\x8b"));
     server.stop();
 }

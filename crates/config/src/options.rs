@@ -29,6 +29,8 @@ pub enum Kind {
     Env,
     /// Where the lines of a log go: `off`, `stderr`, `syslog`, `syslog:PATH` or a file.
     LogTarget,
+    /// `PATTERN=VALUE`, any number of them; all sources add up.
+    Headers,
     /// A PHP version such as `8.4`, or `auto`.
     Version,
     /// Bytes, with K, M or G behind the number if wanted; 0 means none.
@@ -88,15 +90,12 @@ impl Opt {
     }
 
     pub fn repeatable(&self) -> bool {
-        matches!(
-            self.kind,
-            Kind::Directories | Kind::UrlPaths | Kind::Listen | Kind::Ini | Kind::Env
-        )
+        matches!(self.kind, Kind::Directories | Kind::UrlPaths | Kind::Listen) || self.is_table()
     }
 
     /// A table in TOML, whose entries are the values: all sources add up.
     pub(crate) fn is_table(&self) -> bool {
-        matches!(self.kind, Kind::Ini | Kind::Env)
+        matches!(self.kind, Kind::Ini | Kind::Env | Kind::Headers)
     }
 }
 
@@ -182,6 +181,32 @@ pub const OPTIONS: &[Opt] = &[
                site.root. Hidden files and PHP sources are never sent, without being named; this is for data and programs that \
                an app keeps in its document root, where Apache would read a .htaccess. In TOML a string or a list of strings, in the environment \
                separated by colons.",
+    },
+    Opt {
+        key: "site.cache_control",
+        flag: Some("cache-control"),
+        value: "PATTERN=VALUE",
+        kind: Kind::Headers,
+        default: "",
+        group: Group::Server,
+        short: "Cache-Control of files, such as \"/build/*=max-age=3600\"; may be repeated",
+        long: "The pattern is compared with the whole path of a file below the document root; `*` in it is any text, slashes included: \
+               `/build/*`, `*.woff2`. Of several that fit the last holds; an empty value sends none. Files only: what PHP \
+               answers has the header that PHP gives it. In TOML a table: `[site.cache_control]` with `\"/build/*\" = \
+               \"public, max-age=31536000, immutable\"`; in the environment separated by semicolons. All sources add up: the \
+               file comes first, then the environment, then flags.",
+    },
+    Opt {
+        key: "site.precompressed",
+        flag: Some("precompressed"),
+        value: "on|off",
+        kind: Kind::Choice(&["on", "off"]),
+        default: "on",
+        group: Group::Server,
+        short: "Send what lies compressed beside a file: style.css.br, .zst, .gz",
+        long: "Where such a file lies beside one of a type that can be compressed (text, scripts, JSON, XML, SVG, WebAssembly …) and \
+               is not older, it is sent with `Content-Encoding` to a client whose `Accept-Encoding` allows it. Nothing is \
+               compressed by the server.",
     },
     Opt {
         key: "workers.count",

@@ -146,7 +146,7 @@ impl Raw {
             let separator = match option.kind {
                 Kind::Listen => ',',
                 Kind::Directories | Kind::UrlPaths => ':',
-                Kind::Ini | Kind::Env => ';',
+                Kind::Ini | Kind::Env | Kind::Headers => ';',
                 _ => '\0',
             };
             for text in value.split(separator).map(str::trim) {
@@ -222,6 +222,7 @@ impl Raw {
                 (Some(option), _) if option.is_table() => {
                     let entry = match option.kind {
                         Kind::Env => "APP_ENV = \"prod\"",
+                        Kind::Headers => "\"/build/*\" = \"max-age=3600\"",
                         _ => "memory_limit = \"256M\"",
                     };
                     let what = format!("{key} is a table: write [{key}] and below it {entry}");
@@ -303,6 +304,7 @@ impl Raw {
 fn wrong_entry(option: &Opt, key: &str, kind: &str) -> String {
     let expected = match option.kind {
         Kind::Env => "an environment variable is a text, such as \"1\", or a number",
+        Kind::Headers => "the value of a header is a text",
         _ => "a PHP ini setting is a text, a number or a boolean",
     };
     format!("{}.{key} is a {kind}; {expected}", option.key)

@@ -106,6 +106,10 @@ pub struct SiteSettings {
     pub follow: Vec<PathBuf>,
     /// Paths that are never answered with.
     pub deny: Vec<String>,
+    /// Patterns of files, and their `Cache-Control`; the last that fits holds.
+    pub cache_control: Vec<(String, String)>,
+    /// What lies compressed beside a file is sent instead.
+    pub precompressed: bool,
 }
 
 /// Where the lines of a log go.

@@ -147,6 +147,23 @@ pub(crate) fn env(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// What a file's path is compared with, and the value of a header.
+pub(crate) fn header(text: &str) -> Result<(String, String), String> {
+    let (pattern, value) = text.split_once('=').unwrap_or_default();
+    let (pattern, value) = (pattern.trim(), value.trim());
+    if !pattern.starts_with(['/', '*']) {
+        return Err(format!(
+            "\"{text}\" is not PATTERN=VALUE with a pattern that begins with / or *, such as /build/*=max-age=3600"
+        ));
+    }
+    match value.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        true => Ok((pattern.into(), value.into())),
+        false => Err(format!(
+            "the value for {pattern} has characters that no header may have"
+        )),
+    }
+}
+
 /// PHP's parser would look for the end of the text in the settings behind it. A value that begins with neither a letter, a
 /// digit nor a quote gets double quotes around it, as `php -d` does.
 fn leaves_a_quote_open(value: &str) -> bool {

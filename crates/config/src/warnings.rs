@@ -20,12 +20,12 @@ pub fn warnings(raw: &Raw, settings: &Settings) -> Vec<Problem> {
 }
 
 /// Options, whether these settings leave them without effect, and why.
-fn idle(settings: &Settings) -> [(&'static str, bool, &'static str); 6] {
+fn idle(settings: &Settings) -> Vec<(&'static str, bool, &'static str)> {
     let is_resident = settings.mode == Mode::Resident;
     let sends_no_files = is_resident && settings.site.root.is_none();
     let site =
         "this resident app answers every path itself; name the folder of its files with site.root";
-    [
+    vec![
         (
             "site.root",
             !is_resident,
@@ -33,6 +33,8 @@ fn idle(settings: &Settings) -> [(&'static str, bool, &'static str); 6] {
         ),
         ("site.follow", sends_no_files, site),
         ("site.deny", sends_no_files, site),
+        ("site.cache_control", sends_no_files, site),
+        ("site.precompressed", sends_no_files, site),
         (
             "workers.idle_timeout",
             !settings.is_elastic(),

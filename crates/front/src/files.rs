@@ -35,9 +35,10 @@ impl Files {
         head: &RequestHead,
     ) -> Option<Response<ResponseBody>> {
         let found = match self {
-            Files::Site(site) => site
-                .file(head.path())
-                .map(|file| Ok(file.answer(head.method(), &head.fields))),
+            Files::Site(site) => {
+                let file = site.file(head.path());
+                file.map(|file| Ok(site.send(file, head)))
+            }
             Files::Public(folder) => folder.answer(head).transpose(),
         };
         Some(match found? {

@@ -1,21 +1,14 @@
-//! A file as an answer: its type, validators, conditions and ranges, as RFC 9110 has them.
-//!
-//! The file is opened once; what its head says is read from that descriptor, so a file replaced meanwhile is sent as it
-//! was, never as a mixture.
+//! A file, opened once: what its answer says of it is read from that descriptor, so a file replaced meanwhile is sent as it was,
+//! never as a mixture.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http1::{Fields, Response};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use crate::body::FileBody;
-use crate::conditions::{self, Verdict};
-use crate::range::{self, Wanted};
-use crate::text;
 
 /// A regular file, open for reading.
 #[derive(Debug)]
@@ -81,107 +74,31 @@ impl StaticFile {
         self.path
     }
 
-    /// Answer a request for this file: 200, 206, 304, 405, 412 or 416.
-    #[must_use]
-    pub fn answer(self, method: &[u8], fields: &Fields) -> Response<FileBody> {
-        if method != b"GET" && method != b"HEAD" {
-            return text::not_allowed();
-        }
-        self.answer_any(method, fields)
+    pub(crate) fn length(&self) -> u64 {
+        self.length
     }
 
-    /// The same where the file is the answer to any method; conditions and ranges are those of GET and HEAD.
-    #[must_use]
-    pub fn answer_any(self, method: &[u8], fields: &Fields) -> Response<FileBody> {
-        let is_head = method == b"HEAD";
-        let tag = &self.entity_tag();
-        if is_head || method == b"GET" {
-            let verdict = conditions::judge(fields, tag, self.modified.0);
-            match verdict {
-                Verdict::Send => {}
-                Verdict::NotModified => return self.without_body(304, tag),
-                Verdict::Failed => return self.without_body(412, tag),
-            }
-            if conditions::range_applies(fields, tag, self.modified.0) {
-                match range::wanted(fields, self.length) {
-                    Wanted::All => {}
-                    Wanted::Part(first, last) => return self.part(tag, first, last, is_head),
-                    Wanted::Nothing => return self.unsatisfiable(tag),
-                }
-            }
-        }
-        let length = self.length;
-        let mut response = self.head(200, tag);
-        response
-            .head
-            .fields
-            .push("Content-Length", length.to_string());
-        if !is_head {
-            response.body = FileBody::new(self.file, 0, length);
-        }
-        response
+    /// In seconds since 1970.
+    pub(crate) fn modified(&self) -> i64 {
+        self.modified.0
     }
 
-    fn part(self, tag: &str, first: u64, last: u64, is_head: bool) -> Response<FileBody> {
-        let mut response = self.head(206, tag);
-        let fields = &mut response.head.fields;
-        let range = format!("bytes {first}-{last}/{}", self.length);
-        fields.push("Content-Range", range);
-        let length = last - first + 1;
-        fields.push("Content-Length", length.to_string());
-        if !is_head {
-            response.body = FileBody::new(self.file, first, length);
-        }
-        response
+    /// Its bytes.
+    pub(crate) fn body(self, offset: u64, length: u64) -> FileBody {
+        FileBody::new(self.file, offset, length)
     }
 
-    fn unsatisfiable(&self, tag: &str) -> Response<FileBody> {
-        let mut response = self.head(416, tag);
-        let fields = &mut response.head.fields;
-        fields.remove("Content-Type");
-        let range = format!("bytes */{}", self.length);
-        fields.push("Content-Range", range);
-        response
-    }
-
-    fn without_body(&self, status: u16, tag: &str) -> Response<FileBody> {
-        let mut response = self.head(status, tag);
-        response.head.fields.remove("Content-Type");
-        response.head.fields.remove("Accept-Ranges");
-        response
-    }
-
-    /// An answer without a body, with what is said of the file in every one.
-    fn head(&self, status: u16, tag: &str) -> Response<FileBody> {
-        let mut response = Response::new(status, FileBody::empty());
-        let fields = &mut response.head.fields;
-        fields.push("Content-Type", self.content_type());
-        fields.push("Accept-Ranges", "bytes");
-        if let Some(date) = http_date(self.modified.0) {
-            fields.push("Last-Modified", date);
-        }
-        fields.push("ETag", tag);
-        response
-    }
-
-    fn content_type(&self) -> &'static str {
+    pub(crate) fn content_type(&self) -> &'static str {
         mime_guess::from_path(&self.path)
             .first_raw()
             .unwrap_or("application/octet-stream")
     }
 
-    /// Strong: a file that was written again in the same nanosecond with the same length is not expected.
-    fn entity_tag(&self) -> String {
+    /// What changes with its bytes, between the quotes of an `ETag`: a file that was written again in the same nanosecond with
+    /// the same length is not expected.
+    pub(crate) fn version(&self) -> String {
         let (seconds, nanoseconds) = self.modified;
         let nanoseconds = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
-        format!("\"{nanoseconds:x}-{:x}\"", self.length)
+        format!("{nanoseconds:x}-{:x}", self.length)
     }
-}
-
-/// `None` for what HTTP has no date for: before 1970, after 9999.
-fn http_date(seconds: i64) -> Option<String> {
-    const END_OF_9999: u64 = 253_402_300_799;
-    let seconds = u64::try_from(seconds).ok().filter(|s| *s <= END_OF_9999)?;
-    let time: SystemTime = UNIX_EPOCH + Duration::from_secs(seconds);
-    Some(httpdate::fmt_http_date(time))
 }

@@ -7,12 +7,16 @@
 
 mod body;
 mod conditions;
+mod encoding;
 pub mod files;
 mod lookup;
 mod names;
 mod path;
+mod pattern;
+mod precompressed;
 mod public;
 mod range;
+mod representation;
 mod root;
 mod route;
 mod routing;
@@ -21,5 +25,6 @@ mod text;
 pub use body::FileBody;
 pub use files::StaticFile;
 pub use public::{Named, PublicFolder};
+pub use representation::Representation;
 pub use route::Route;
 pub use routing::Site;

@@ -47,7 +47,7 @@ impl PublicFolder {
         let folder = settings.root.as_deref().map(PublicFolder::new).transpose();
         let mut folder = folder?;
         if let Some(folder) = &mut folder {
-            folder.root.restrict(settings)?;
+            folder.root.set(settings)?;
         }
         Ok(folder)
     }
@@ -76,7 +76,10 @@ impl PublicFolder {
             return Ok(None);
         }
         Ok(match self.named(head.resource()) {
-            Named::File(file) => Some(file.answer(head.method(), &head.fields)),
+            Named::File(file) => {
+                let sent = self.root.represent(file, &head.fields);
+                Some(sent.answer(head.method(), &head.fields))
+            }
             Named::Redirect(to) => Some(text::redirect(&to)),
             Named::Forbidden => Some(text::answer(403, "Forbidden\n")),
             Named::Nothing => None,

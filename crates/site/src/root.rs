@@ -5,9 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use config::SiteSettings;
+use http1::Fields;
 
 use crate::files::StaticFile;
 use crate::lookup::{Bounds, Found, below};
+use crate::pattern::Pattern;
+use crate::precompressed::Precompressed;
+use crate::representation::Representation;
 use crate::{names, path};
 
 #[derive(Debug)]
@@ -15,6 +19,9 @@ pub(crate) struct Root {
     bounds: Bounds,
     /// Clean paths, with a slash at the end.
     denied: Vec<Vec<u8>>,
+    cache_control: Vec<(Pattern, String)>,
+    /// If that is looked for.
+    precompressed: Option<Precompressed>,
 }
 
 impl Root {
@@ -30,14 +37,16 @@ impl Root {
         Ok(Root {
             bounds: Bounds::new(root),
             denied: Vec::new(),
+            cache_control: Vec::new(),
+            precompressed: None,
         })
     }
 
-    /// Links may lead where the settings say, as far as those directories are there.
+    /// What the settings say; links may lead into those directories that are there.
     ///
     /// # Errors
     /// If one of these cannot be looked at.
-    pub(crate) fn restrict(&mut self, settings: &SiteSettings) -> io::Result<()> {
+    pub(crate) fn set(&mut self, settings: &SiteSettings) -> io::Result<()> {
         for directory in &settings.follow {
             match self.follow(directory) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -45,6 +54,11 @@ impl Root {
             }
         }
         settings.deny.iter().for_each(|path| self.deny(path));
+        let patterns = settings.cache_control.iter();
+        self.cache_control = patterns
+            .map(|(pattern, value)| (Pattern::new(pattern), value.clone()))
+            .collect();
+        self.precompressed = settings.precompressed.then(Precompressed::default);
         Ok(())
     }
 
@@ -93,5 +107,35 @@ impl Root {
     pub(crate) fn may_send(&self, file: &StaticFile, real: &[u8], clean: &[u8]) -> bool {
         let is_source = names::is_source(clean) || names::is_source(real);
         !is_source && (names::is_web(real) || !file.is_php_code())
+    }
+
+    /// The file as this client gets it.
+    pub(crate) fn represent(&self, file: StaticFile, fields: &Fields) -> Representation<'_> {
+        let cache_control = self.cache_control(file.path());
+        let chosen = self.precompressed.as_ref();
+        let chosen = chosen.map(|precompressed| precompressed.choose(&self.bounds, &file, fields));
+        let as_it_is = Representation::new(file).cache_control(cache_control);
+        let Some(chosen) = chosen else {
+            return as_it_is;
+        };
+        let varying = as_it_is.varies(chosen.varies);
+        match chosen.encoded {
+            Some((file, encoding)) => varying.encoded(file, encoding),
+            None => varying,
+        }
+    }
+
+    fn cache_control(&self, file: &Path) -> Option<&str> {
+        if self.cache_control.is_empty() {
+            return None;
+        }
+        let root = self.at(b"/");
+        let path = file.as_os_str().as_bytes();
+        let path = path.get(root.as_os_str().len() - 1..)?;
+        let mut patterns = self.cache_control.iter().rev();
+        let (_, value) = patterns.find(|(pattern, _)| pattern.fits(path))?;
+        Some(value)
+            .filter(|value| !value.is_empty())
+            .map(String::as_str)
     }
 }

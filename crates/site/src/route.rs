@@ -7,6 +7,7 @@ use http1::{RequestHead, Response};
 
 use crate::body::FileBody;
 use crate::files::StaticFile;
+use crate::routing::Site;
 use crate::text;
 
 /// What answers a path.
@@ -34,14 +35,14 @@ pub enum Route {
     Failed(io::Error),
 }
 
-impl Route {
-    /// The answer to this request, where it needs no PHP.
+impl Site {
+    /// The answer to a request whose path leads there, where it needs no PHP.
     ///
     /// # Errors
     /// If the machine fails, which is a 500.
-    pub fn answer(self, head: &RequestHead) -> io::Result<Response<FileBody>> {
-        Ok(match self {
-            Route::File(file) => file.answer(head.method(), &head.fields),
+    pub fn answer(&self, route: Route, head: &RequestHead) -> io::Result<Response<FileBody>> {
+        Ok(match route {
+            Route::File(file) => self.send(file, head),
             Route::Redirect(to) => text::redirect(&to),
             Route::Forbidden => text::answer(403, "Forbidden\n"),
             Route::NotFound | Route::Script { .. } => text::answer(404, "Not Found\n"),

@@ -8,7 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use config::SiteSettings;
+use http1::{RequestHead, Response};
 
+use crate::body::FileBody;
 use crate::files::StaticFile;
 use crate::lookup::{Bounds, Found};
 use crate::root::Root;
@@ -50,7 +52,7 @@ impl Site {
             // Not where the script's own link leads: its directory is the document root.
             Site::new(app.parent().unwrap_or(Path::new(".")), script)?
         };
-        site.root.restrict(settings)?;
+        site.root.set(settings)?;
         Ok(site)
     }
 
@@ -123,6 +125,13 @@ impl Site {
             Route::File(file) => Some(file),
             _ => None,
         }
+    }
+
+    /// The answer to a request for one of its files.
+    #[must_use]
+    pub fn send(&self, file: StaticFile, head: &RequestHead) -> Response<FileBody> {
+        let sent = self.root.represent(file, &head.fields);
+        sent.answer(head.method(), &head.fields)
     }
 
     /// `/a.php/more`: the first name that ends with `.php` and is a file runs, and the rest is its `PATH_INFO`.

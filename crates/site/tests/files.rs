@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::path::PathBuf;
 
 use http1::{Body as _, Fields, Response};
-use site::{FileBody, StaticFile};
+use site::{FileBody, Representation, StaticFile};
 use tempfile::TempDir;
 
 struct Fixture {
@@ -20,12 +20,14 @@ impl Fixture {
     }
 }
 
+fn open(path: &std::path::Path) -> Representation<'static> {
+    Representation::new(StaticFile::open(path).expect("the file"))
+}
+
 /// Status, and the header's value.
 fn ask(path: &std::path::Path, method: &str, headers: &[(&str, &str)]) -> Response<FileBody> {
     let fields: Fields = headers.iter().copied().collect();
-    StaticFile::open(path)
-        .expect("the file")
-        .answer(method.as_bytes(), &fields)
+    open(path).answer(method.as_bytes(), &fields)
 }
 
 fn header(response: &Response<FileBody>, name: &str) -> String {
@@ -97,7 +99,7 @@ fn other_methods_are_not_allowed() {
         assert_eq!(response.head.status, 405, "{method}");
         assert_eq!(header(&response, "allow"), "GET, HEAD");
     }
-    let any = StaticFile::open(&path).expect("the file");
+    let any = open(&path);
     let response = any.answer_any(b"POST", &Fields::new());
     assert_eq!((response.head.status, body(response)), (200, b"x".to_vec()));
 }
@@ -209,7 +211,7 @@ fn a_file_that_becomes_shorter_breaks_off() {
 #[test]
 fn a_file_that_is_replaced_is_sent_as_it_was() {
     let (fixture, path) = Fixture::new("page", b"old");
-    let file = StaticFile::open(&path).expect("the file");
+    let file = open(&path);
     std::fs::write(fixture.directory.path().join("new"), b"newer").expect("a file");
     std::fs::rename(fixture.directory.path().join("new"), &path).expect("renamed");
     let response = file.answer(b"GET", &Fields::new());

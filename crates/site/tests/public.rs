@@ -129,6 +129,7 @@ fn denied_paths_and_links() {
         root: Some(fixture.root()),
         follow: vec![shared, "/nowhere".into()],
         deny: vec!["/uploads".into(), "/html".into()],
+        ..config::SiteSettings::default()
     };
     let folder = PublicFolder::of_app(&settings).expect("it is there");
     check(

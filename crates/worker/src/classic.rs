@@ -78,7 +78,7 @@ impl Classic {
                 };
                 Plan::Run(self.remember(path, script, now))
             }
-            other => Plan::HttpResponse(files::answer(other.answer(head), head)),
+            other => Plan::HttpResponse(files::answer(self.site.answer(other, head), head)),
         }
     }
 

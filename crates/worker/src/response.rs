@@ -5,6 +5,7 @@
 use http1::{Fields, ResponseHead, StaticHeader};
 use logging::Severity;
 use php::{Body, Request, Response};
+use site::{Representation, StaticFile};
 
 use crate::response_body::{ResponseBody, StreamBody};
 
@@ -86,7 +87,7 @@ fn is_untyped(head: &ResponseHead) -> bool {
 
 /// `Response::file()`: what the handler says of it comes last, but for its length: what is sent may be a part.
 pub(crate) fn send_file(request: &Request, path: &str, mut said: ResponseHead) -> HttpResponse {
-    let file = match site::StaticFile::open(path.as_ref()) {
+    let file = match StaticFile::open(path.as_ref()) {
         Ok(file) => file,
         Err(error) => {
             logging::write(
@@ -98,7 +99,7 @@ pub(crate) fn send_file(request: &Request, path: &str, mut said: ResponseHead) -
         }
     };
     let head = request.head();
-    let mut answer = file
+    let mut answer = Representation::new(file)
         .answer_any(head.method(), &head.fields)
         .map(ResponseBody::file);
     if answer.head.status == 200 && said.status != 200 {

@@ -17,6 +17,8 @@ impl Resolver<'_> {
             root: self.root(app.filter(|_| mode == Mode::Resident)),
             follow: self.follow(),
             deny: self.deny(),
+            cache_control: self.pairs("site.cache_control", value::header),
+            precompressed: self.choice("site.precompressed").as_deref() == Some("on"),
         }
     }
 

@@ -591,3 +591,26 @@ fn the_files_of_a_resident_app() {
     let wrong = root(&[("app", "app/app.php"), ("site.root", "nowhere")]);
     assert!(wrong.unwrap_err().contains("nowhere is not a directory"));
 }
+
+#[test]
+fn cache_control_has_patterns_in_order() {
+    let file = "app = '.'\n[site.cache_control]\n'*' = 'no-cache'\n'/build/*' = 'max-age=60'\n";
+    let said = said(Some(file), &[], &["--cache-control", "*=max-age=1, public"]);
+    let expected = [("/build/*", "max-age=60"), ("*", "max-age=1, public")];
+    let expected = expected.map(|(pattern, value)| (pattern.to_owned(), value.to_owned()));
+    assert_eq!(said.settings().site.cache_control, expected);
+    let wrong = |text| super::tests::said(None, &[], &[".", "--cache-control", text]).problems();
+    assert_eq!(
+        wrong("build/*=x"),
+        "--cache-control: \"build/*=x\" is not PATTERN=VALUE with a pattern that begins with / or *, such as /build/*=max-age=3600"
+    );
+    assert_eq!(
+        wrong("/a=\u{e9}"),
+        "--cache-control: the value for /a has characters that no header may have"
+    );
+    let file = "app = '.'\n[site]\ncache_control = 'no-cache'\n";
+    assert_eq!(
+        super::tests::said(Some(file), &[], &[]).problems(),
+        "DIR/hearth.toml:3: site.cache_control is a table: write [site.cache_control] and below it \"/build/*\" = \"max-age=3600\""
+    );
+}

@@ -58,6 +58,8 @@ pub(crate) enum Timer {
     KillZygote(u32),
     /// Look for workers that have nothing to do.
     Idle,
+    /// Look whether requests wait.
+    Saturation,
     /// Start another front.
     Front,
     /// A front that is still there by now is killed.

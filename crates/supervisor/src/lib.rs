@@ -25,6 +25,7 @@ mod pool;
 mod port_owner;
 mod printed;
 mod program;
+mod saturation;
 mod server;
 mod signal;
 mod sockets;

@@ -52,6 +52,16 @@ impl Elastic {
         })
     }
 
+    /// The greatest number; `None`: memory is the limit.
+    pub(super) fn most(&self) -> Option<u32> {
+        self.most
+    }
+
+    /// The log has just been told that there can be no more.
+    pub(super) fn has_said(&self) -> bool {
+        self.said.is_some_and(|said| said.elapsed() < SAY_AGAIN)
+    }
+
     /// That there can be no more workers is for the log, not too often.
     fn say(&mut self, why: &str) {
         if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {

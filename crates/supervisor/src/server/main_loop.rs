@@ -219,6 +219,7 @@ impl Server {
         }
         self.tell_serving();
         self.watchdog();
+        self.watch_saturation();
     }
 
     /// The service manager hears that all is well; `systemctl status` shows the text.

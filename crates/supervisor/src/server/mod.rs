@@ -8,6 +8,7 @@ mod front;
 mod generations;
 pub(crate) mod main_loop;
 mod pools;
+mod saturation;
 mod stopping;
 mod workers;
 
@@ -88,6 +89,7 @@ pub(crate) struct Server {
     budgets: SharedBudgets,
     quarantine: SharedQuarantine,
     pools: pools::PoolReports,
+    saturation: saturation::Watch,
     started: Instant,
     ended: Option<Result<(), Error>>,
 }
@@ -173,6 +175,7 @@ impl Server {
             budgets,
             quarantine,
             pools: pools::PoolReports::default(),
+            saturation: saturation::Watch::default(),
             started: Instant::now(),
             ended: None,
         }
@@ -234,6 +237,7 @@ impl Server {
             Timer::Kill(id) => self.kill_late(id),
             Timer::KillZygote(generation) => self.kill_zygote(generation),
             Timer::Idle => self.retire_idle(),
+            Timer::Saturation => self.look_at_saturation(),
             Timer::Front => self.start_front(),
             Timer::KillFront(pid) => self.kill_front(pid),
             Timer::Reboot => self.reboot(),
@@ -293,15 +297,9 @@ impl Server {
             .or(self.next)
             .and_then(|number| self.generations.get(&number));
         let booted = current.and_then(|generation| generation.booted.as_ref());
-        let mut sum = self.retired.clone();
-        let workers = self
-            .workers
-            .values()
-            .map(|worker| self.worker_status(worker, &mut sum))
-            .collect();
-        if let Some(front) = &self.front {
-            sum.add(&front.snapshot());
-        }
+        let sum = self.sum();
+        let workers = self.workers.values();
+        let workers = workers.map(|worker| self.worker_status(worker)).collect();
         let number = self.current.or(self.next).unwrap_or_default();
         let filled = self
             .slots
@@ -334,9 +332,8 @@ impl Server {
         }
     }
 
-    fn worker_status(&self, worker: &Worker, sum: &mut Snapshot) -> WorkerStatus {
+    fn worker_status(&self, worker: &Worker) -> WorkerStatus {
         let snapshot = worker.board.snapshot();
-        sum.add(&snapshot);
         WorkerStatus {
             pid: worker.pid,
             slot: worker.slot,

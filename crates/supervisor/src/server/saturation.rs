@@ -1,0 +1,79 @@
+//! Whether the workers keep up, for the log.
+
+use std::time::Instant;
+
+use shm::Snapshot;
+
+use super::Server;
+use crate::event::Timer;
+use crate::front::Front;
+use crate::saturation::{Capacity, Counts, Finding, PAUSE, Processors, Saturation};
+
+/// What is known of it.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    saturation: Saturation,
+    /// When requests began to wait.
+    processors: Option<Processors>,
+}
+
+impl Server {
+    /// From now on, once a second.
+    pub(super) fn watch_saturation(&self) {
+        self.events.later(PAUSE, Timer::Saturation);
+    }
+
+    pub(super) fn look_at_saturation(&mut self) {
+        if self.stopping() {
+            return;
+        }
+        self.events.later(PAUSE, Timer::Saturation);
+        let counts = Counts::of(&self.sum());
+        let watch = &mut self.saturation;
+        let findings = watch.saturation.look(counts, Instant::now());
+        let before = watch.processors;
+        watch.processors = match counts.any_waits() {
+            true => before.or_else(Processors::now),
+            false => None,
+        };
+        if findings.is_empty() {
+            return;
+        }
+        let idle = before.and_then(|before| Processors::now()?.idle_since(before));
+        let capacity = self.capacity(idle);
+        // Where the number of workers follows the load, the log has why there are no more.
+        let is_told = self
+            .elastic
+            .as_ref()
+            .is_some_and(|elastic| elastic.has_said());
+        for finding in findings {
+            if !(is_told && matches!(finding, Finding::Waiting { .. })) {
+                logging::warning!("{}", capacity.describe(finding));
+            }
+        }
+    }
+
+    fn capacity(&self, idle: Option<f64>) -> Capacity {
+        let generation = self
+            .current
+            .and_then(|number| self.generations.get(&number));
+        let booted = generation.and_then(|generation| generation.booted.as_ref());
+        Capacity {
+            workers: self.slots.len() as u32,
+            concurrency: booted.map_or(1, |booted| booted.concurrency),
+            most: self.elastic.as_ref().map(|elastic| elastic.most()),
+            queue: self.settings.queue,
+            queue_timeout: self.settings.queue_timeout,
+            idle,
+        }
+    }
+
+    /// What all processes have counted, those that are gone included.
+    pub(super) fn sum(&self) -> Snapshot {
+        let mut sum = self.retired.clone();
+        let boards = self.workers.values().map(|worker| worker.board.snapshot());
+        let front = self.front.as_ref().map(Front::snapshot);
+        boards.chain(front).for_each(|counted| sum.add(&counted));
+        sum
+    }
+}

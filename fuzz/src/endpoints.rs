@@ -1,6 +1,6 @@
 //! Whose request it is, as the front tells a worker.
 
-use relay::Endpoints;
+use http1::Endpoints;
 
 /// Any text: what is taken for a client's ends is written the same way again.
 ///

@@ -1,6 +1,6 @@
 //! Requests and answers as they lie in the memory between front and worker.
 
-use relay::Endpoints;
+use http1::Endpoints;
 use relay::frame::{RequestFrame, ResponseFrame, STREAM_HEADER, StreamFrame, fields, push_field};
 
 /// Any bytes: what is taken for a request, an answer, its fields or the beginning of a piece is written as bytes that mean

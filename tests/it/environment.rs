@@ -1,7 +1,8 @@
 //! What PHP sees of the environment: as under php-fpm with `clear_env = no`, and what `[env]` says over it.
 
-use testkit::{Server, ServerBuilder};
+use testkit::Server;
 
+use crate::support::modes::modes;
 use crate::support::{hearth, ok};
 
 const PROBE: &str = r#"json_encode(array_map(
@@ -9,31 +10,9 @@ const PROBE: &str = r#"json_encode(array_map(
     ['OF_HEARTH', 'OF_FILE', 'OF_BOTH', 'HTTPS'],
 ))"#;
 
-/// Every way in which PHP runs, by name.
-fn modes() -> Vec<(&'static str, ServerBuilder)> {
-    let handler = format!("return fn () => {PROBE};");
-    let adapter =
-        format!("while (frankenphp_handle_request(function () {{ echo {PROBE}; }})) {{}}");
-    let site = || Server::app(".").file("index.php", format!("<?php echo {PROBE};"));
-    vec![
-        ("handler", Server::script(&handler)),
-        (
-            "direct",
-            Server::script(&handler).args(["--dispatch", "direct"]),
-        ),
-        (
-            "one at a time",
-            Server::script(&handler).args(["--concurrency", "1"]),
-        ),
-        ("FrankenPHP", Server::script(&adapter)),
-        ("classic", site()),
-        ("classic, direct", site().args(["--dispatch", "direct"])),
-    ]
-}
-
 #[test]
 fn it_is_in_server_env_and_getenv_in_every_mode() {
-    for (name, server) in modes() {
+    for (name, server) in modes(PROBE) {
         let server = server
             .file(
                 "hearth.toml",
@@ -41,7 +20,7 @@ fn it_is_in_server_env_and_getenv_in_every_mode() {
             )
             .env("OF_HEARTH", "hearth")
             .env("OF_BOTH", "hearth")
-            .args(["--workers", "2", "--ini", "variables_order=EGPCS"])
+            .args(["--ini", "variables_order=EGPCS"])
             .start();
         let four = |value: &str| format!("[{}]", vec![format!("\"{value}\""); 4].join(","));
         let (hearth, file) = (four("hearth"), four("file"));
@@ -56,7 +35,7 @@ fn it_is_in_server_env_and_getenv_in_every_mode() {
 
 #[test]
 fn without_an_e_in_variables_order_env_is_empty() {
-    for (name, server) in modes() {
+    for (name, server) in modes(PROBE) {
         let server = server.env("OF_HEARTH", "hearth");
         let server = server.arg("--ini=variables_order=GPCS").start();
         let expected = r#"[["hearth",null,"hearth","hearth"],"#;

@@ -216,9 +216,9 @@ fn a_loop_for_frankenphp() {
 
 #[test]
 fn behind_nginx() {
-    let https = example("docs/guide/running.md", "https");
     let server = Server::app("www")
-        .file("www/index.php", format!("<?php {https} echo json_encode([$_SERVER['HTTPS'] ?? '', $_SERVER['HTTP_HOST'], $_SERVER['HTTP_X_FORWARDED_FOR']]);"))
+        .file("www/index.php", "<?php echo json_encode([$_SERVER['HTTPS'] ?? '', $_SERVER['HTTP_HOST'], $_SERVER['SERVER_PORT'], $_SERVER['REMOTE_ADDR']]);")
+        .args(["--trusted-proxies", "127.0.0.1"])
         .start();
     let locations =
         example("docs/guide/running.md", "proxy").replace("127.0.0.1:8080", &server.address());
@@ -229,7 +229,8 @@ fn behind_nginx() {
         .args(["-r", get, &nginx.url()])
         .output()
         .expect("php starts");
-    let expected = format!(r#"["on","127.0.0.1:{}","127.0.0.1"]"#, nginx.port);
+    let port = nginx.port;
+    let expected = format!(r#"["on","127.0.0.1:{port}","{port}","127.0.0.1"]"#);
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         expected,

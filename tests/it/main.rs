@@ -39,6 +39,7 @@ mod pools;
 mod processes;
 mod profiler;
 mod programs;
+mod proxies;
 mod public_files;
 mod request_body;
 mod request_end;

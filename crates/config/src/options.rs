@@ -21,6 +21,8 @@ pub enum Kind {
     Seconds { zero: Option<&'static str> },
     /// `ADDR:PORT` or `unix:PATH`, any number of them.
     Listen,
+    /// An address, a network, `private` or `unix`, any number of them.
+    Proxies,
     /// `ADDR:PORT`.
     Address,
     /// `KEY=VALUE`, any number of them; all sources add up.
@@ -90,7 +92,10 @@ impl Opt {
     }
 
     pub fn repeatable(&self) -> bool {
-        matches!(self.kind, Kind::Directories | Kind::UrlPaths | Kind::Listen) || self.is_table()
+        matches!(
+            self.kind,
+            Kind::Directories | Kind::UrlPaths | Kind::Listen | Kind::Proxies
+        ) || self.is_table()
     }
 
     /// A table in TOML, whose entries are the values: all sources add up.
@@ -131,6 +136,19 @@ pub const OPTIONS: &[Opt] = &[
         long: "Port 0 takes a free port; the line `hearth: listening on …` says which. `0.0.0.0:8080` listens on all \
                IPv4 addresses, `[::]:8080` on all addresses. In TOML a string or a list of strings, in the environment \
                separated by commas. The file of a Unix socket has the mode that the umask leaves.",
+    },
+    Opt {
+        key: "http.trusted_proxies",
+        flag: Some("trusted-proxies"),
+        value: "ADDR",
+        kind: Kind::Proxies,
+        default: "",
+        group: Group::Server,
+        short: "Proxies whose word on their clients counts; may be repeated",
+        long: "From these peers `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`, or `Forwarded`, say who the client is and what it \
+               asked for, and a header of the PROXY protocol (version 1 or 2) may begin a connection; from all others they say \
+               nothing. An address, a network such as 10.0.0.0/8, `private` (loopback, link-local and private networks) or \
+               `unix` (peers on a Unix socket). In TOML a string or a list of strings, in the environment separated by commas.",
     },
     Opt {
         key: "mode",
@@ -560,8 +578,8 @@ pub const OPTIONS: &[Opt] = &[
         default: "0",
         group: Group::Limits,
         short: "Most open connections from one address; 0: no limit",
-        long: "One more is answered 503. Counted in the front, or with direct dispatch in each worker. Leave it at 0 behind a proxy, \
-               whose address is that of all clients.",
+        long: "One more is answered 503. Counted in the front, or with direct dispatch in each worker. Connections of \
+               http.trusted_proxies are not counted: they stand for many clients.",
     },
     Opt {
         key: "http.max_spool",

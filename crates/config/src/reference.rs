@@ -58,6 +58,9 @@ fn value(kind: Kind) -> String {
         Kind::Seconds { zero: Some(zero) } => format!("seconds, fractions allowed; 0: {zero}"),
         Kind::Seconds { zero: None } => "seconds above 0, fractions allowed".into(),
         Kind::Listen => "`ADDR:PORT` or `unix:PATH`, any number".into(),
+        Kind::Proxies => {
+            "an address, a network such as `10.0.0.0/8`, `private` or `unix`, any number".into()
+        }
         Kind::Address => "`ADDR:PORT`".into(),
         Kind::LogTarget => "`off`, `stderr`, `syslog`, `syslog:PATH`, or the path of a file".into(),
         Kind::Ini => "`KEY=VALUE`, any number".into(),

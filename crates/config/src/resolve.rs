@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use http1::TrustedProxies;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -50,6 +51,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         request_timeout: r.seconds("request.timeout"),
         request_grace: r.seconds("request.grace"),
         http: r.group("http."),
+        trusted_proxies: r.trusted_proxies(),
         boot_timeout: r.seconds("boot.timeout"),
         probe: r.one("boot.probe", value::probe).flatten(),
         stop_timeout: r.seconds("stop.timeout"),
@@ -165,6 +167,8 @@ impl Resolver<'_> {
                 Kind::Count { .. } => json!(self.count(option.key)),
                 Kind::Bytes => json!(self.bytes(option.key)),
                 Kind::Seconds { .. } => json!(self.seconds(option.key)),
+                // Lists have fields of their own.
+                Kind::Proxies => continue,
                 other => unreachable!("{}: {other:?} is not for a group", option.key),
             };
             fields.insert(name.to_owned(), value);
@@ -313,6 +317,21 @@ impl Resolver<'_> {
             found.extend(parsed);
         }
         found
+    }
+
+    fn trusted_proxies(&mut self) -> TrustedProxies {
+        let option = option("http.trusted_proxies");
+        let given = self.raw.winners(option.key).into_iter();
+        let given: Vec<&Given> = given.filter(|given| !given.text.is_empty()).collect();
+        let mut proxies = TrustedProxies::default();
+        for given in given {
+            let added = self.parsed(option, given, |text| {
+                let mut more = proxies.clone();
+                more.add(text).map(|()| more)
+            });
+            proxies = added.unwrap_or(proxies);
+        }
+        proxies
     }
 
     fn pairs(

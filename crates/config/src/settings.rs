@@ -180,6 +180,8 @@ pub struct Settings {
     pub request_grace: Duration,
     /// What clients may do and how long they may take.
     pub http: http1::Settings,
+    /// Whose word on its clients counts.
+    pub trusted_proxies: http1::TrustedProxies,
     pub boot_timeout: Duration,
     /// A path that each worker must answer well before it gets requests.
     pub probe: Option<String>,

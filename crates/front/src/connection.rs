@@ -5,29 +5,63 @@ use std::future::Future;
 use std::rc::Rc;
 
 use http1::{
-    Admission, ConnectionState, Exchange, Incoming, NotAdmitted, Options, Rejection, RequestHead,
-    Response, Stream,
+    Admission, ConnectionState, Endpoints, Exchange, ForwardedError, Incoming, NotAdmitted,
+    Options, Peer, Rejection, RequestHead, Response, Stream,
 };
 use ipc::FromFront;
-use relay::Endpoints;
 use server::access::{Entry, Served};
 use shm::Counter;
 use tokio::task::spawn_local;
 
 use crate::hangup::Hangup;
 use crate::process::Front;
-use crate::proxy;
+use crate::proxy::{self, Asked};
 use crate::response::{self, ResponseBody};
 
 /// The connection's view of this server: one request in, one answer out.
 struct Service {
     front: Rc<Front>,
-    endpoints: Rc<str>,
+    peer: Peer,
+    /// Who it is, where a request does not say otherwise.
+    client: RefCell<Client>,
     /// Of the request that is answered.
     hangup: RefCell<Rc<Hangup>>,
-    logged: RefCell<Option<(u64, Entry)>>,
-    /// The address, for the access log.
-    client: String,
+    logged: RefCell<Option<Logged>>,
+}
+
+/// A client as text, for workers and for the access log.
+#[derive(Clone)]
+struct Client {
+    endpoints: Rc<str>,
+    address: Rc<str>,
+}
+
+impl Client {
+    fn new(endpoints: &Endpoints) -> Client {
+        let address = endpoints.client.map(|peer| peer.ip().to_string());
+        Client {
+            endpoints: endpoints.to_string().into(),
+            address: address.unwrap_or_default().into(),
+        }
+    }
+}
+
+/// What the access log is to have of a request.
+struct Logged {
+    id: u64,
+    entry: Entry,
+    address: Rc<str>,
+}
+
+impl Service {
+    /// Who asks, and why that cannot be believed.
+    fn client_of(&self, head: &mut RequestHead) -> (Client, Option<ForwardedError>) {
+        match self.peer.of_request(head) {
+            Ok(Some(said)) => (Client::new(&said), None),
+            Ok(None) => (self.client.borrow().clone(), None),
+            Err(error) => (self.client.borrow().clone(), Some(error)),
+        }
+    }
 }
 
 impl http1::Service for Service {
@@ -35,20 +69,36 @@ impl http1::Service for Service {
 
     fn call(
         &self,
-        head: RequestHead,
+        mut head: RequestHead,
         body: Option<Incoming>,
     ) -> impl Future<Output = Response<ResponseBody>> {
         let hangup = Rc::new(Hangup::new(head.method()));
         self.hangup.replace(Rc::clone(&hangup));
-        let (front, endpoints) = (Rc::clone(&self.front), Rc::clone(&self.endpoints));
+        let (client, error) = self.client_of(&mut head);
+        let front = Rc::clone(&self.front);
         let id = front.next_request_id();
-        let entry = front.access.entry(&head);
-        self.logged.replace(entry.map(|entry| (id, entry)));
-        proxy::answer(front, (id, endpoints, hangup), head, body)
+        let logged = front.access.entry(&head).map(|entry| Logged {
+            id,
+            entry,
+            address: client.address,
+        });
+        self.logged.replace(logged);
+        let asked = Asked {
+            id,
+            endpoints: client.endpoints,
+            error,
+            hangup,
+        };
+        proxy::answer(front, asked, head, body)
     }
 
     fn outlasts_sending(&self) -> bool {
         self.hangup.borrow().goes_on(&self.front.workers)
+    }
+
+    fn stands_for(&self, endpoints: Endpoints) {
+        self.peer.stands_for(endpoints);
+        self.client.replace(Client::new(&endpoints));
     }
 
     fn refused(&self, refused: &Rejection<'_>) {
@@ -56,22 +106,23 @@ impl http1::Service for Service {
             self.front.board.answered(status);
         }
         self.front.board.count(Counter::BytesOut, refused.sent);
-        self.front.tell(refused, &self.endpoints);
-        self.front.access.refused(&self.client, refused);
+        let client = self.client.borrow();
+        self.front.tell(refused, &client.endpoints);
+        self.front.access.refused(&client.address, refused);
     }
 
     fn ended(&self, exchange: &Exchange) {
         let board = &self.front.board;
         board.count(Counter::BytesIn, exchange.received);
         board.count(Counter::BytesOut, exchange.sent);
-        if let Some((id, entry)) = self.logged.take() {
+        if let Some(logged) = self.logged.take() {
             let served = Served {
-                client: &self.client,
-                id,
+                client: &logged.address,
+                id: logged.id,
                 exchange,
                 spent: self.hangup.borrow().spent(),
             };
-            self.front.access.served(&entry, &served);
+            self.front.access.served(&logged.entry, &served);
         }
     }
 }
@@ -100,7 +151,8 @@ impl Front {
 
 /// Answer requests on `stream`, if one more connection may be opened.
 pub(crate) fn open(front: Rc<Front>, stream: impl Stream, endpoints: Endpoints) {
-    let address = endpoints.client.map(|peer| peer.ip());
+    let peer = Peer::new(endpoints, Rc::clone(&front.trusted_proxies.borrow()));
+    let address = peer.counted_address();
     let admission = Admission::new(&front.http.get());
     let admission_lock = front.thread.admission();
     let in_all = front.connections.in_process() + 1;
@@ -110,37 +162,36 @@ pub(crate) fn open(front: Rc<Front>, stream: impl Stream, endpoints: Endpoints) 
         }
         front.board.answered(503);
         let rejection = Rejection::connection(503, full.why());
-        front.tell(&rejection, &endpoints.to_string());
-        front.access.refused(&address_text(&endpoints), &rejection);
+        let client = Client::new(&endpoints);
+        front.tell(&rejection, &client.endpoints);
+        front.access.refused(&client.address, &rejection);
         return http1::turn_away(stream);
     }
     let state = Rc::new(ConnectionState::default());
     let key = front.opened(&state, address);
     drop(admission_lock);
     front.board.count(Counter::ConnectionsOpened, 1);
-    spawn_local(serve(front, stream, endpoints, (state, key)));
-}
-
-fn address_text(endpoints: &Endpoints) -> String {
-    let address = endpoints.client.map(|peer| peer.ip().to_string());
-    address.unwrap_or_default()
+    spawn_local(serve(front, stream, peer, (state, key)));
 }
 
 /// Until either side has had enough.
 async fn serve(
     front: Rc<Front>,
     stream: impl Stream,
-    endpoints: Endpoints,
+    peer: Peer,
     (state, key): (Rc<ConnectionState>, usize),
 ) {
+    let options = Options {
+        proxy_protocol: peer.is_proxy(),
+        ..Options::from(&front.http.get())
+    };
     let service = Service {
         front: Rc::clone(&front),
-        endpoints: endpoints.to_string().into(),
-        client: address_text(&endpoints),
+        client: RefCell::new(Client::new(&peer.endpoints())),
+        peer,
         logged: RefCell::default(),
         hangup: RefCell::default(),
     };
-    let options = Options::from(&front.http.get());
     http1::serve(stream, state, &service, options).await;
     front.closed(key);
     front.board.count(Counter::ConnectionsClosed, 1);

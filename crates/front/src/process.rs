@@ -2,15 +2,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write as _};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
-use http1::{ConnectionState, Connections, RejectionLog, Response, Timeouts};
+use http1::{
+    ConnectionState, Connections, Endpoints, RejectionLog, Response, Timeouts, TrustedProxies,
+};
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
-use relay::Endpoints;
 use server::access::{self, AccessLog};
 use server::{RequestIds, channel};
 use shm::Writer;
@@ -52,6 +53,7 @@ pub(crate) struct Front {
     pub(crate) workers: Rc<Workers>,
     pub(crate) board: Rc<Writer>,
     pub(crate) http: Cell<http1::Settings>,
+    pub(crate) trusted_proxies: RefCell<Rc<TrustedProxies>>,
     /// Bytes of the largest body that the app takes (`post_max_size`); 0 is no limit.
     pub(crate) post_limit: Cell<u64>,
     files: RefCell<Option<Rc<Files>>>,
@@ -218,6 +220,7 @@ impl Front {
             workers: Workers::new(Rc::clone(&board), start.thread.clone())?,
             board,
             http: Cell::default(),
+            trusted_proxies: RefCell::default(),
             post_limit: Cell::new(0),
             files: RefCell::default(),
             awake: Notify::new(),
@@ -246,6 +249,8 @@ impl Front {
     fn change(&self, new: &FrontSettings) {
         let settings = &new.settings;
         self.http.set(settings.http);
+        self.trusted_proxies
+            .replace(Rc::new(settings.trusted_proxies.clone()));
         http1::set_spool_limit(settings.http.max_spool);
         self.post_limit.set(new.post_limit);
         self.workers.change(settings);
@@ -398,11 +403,7 @@ async fn accept_tcp(front: Rc<Front>, listener: TcpListener) {
                 let local = stream.local_addr().unwrap_or(peer);
                 // Small answers must not wait for an acknowledgement.
                 let _ = stream.set_nodelay(true);
-                let endpoints = Endpoints {
-                    secure: false,
-                    client: Some(plain(peer)),
-                    local: Some(plain(local)),
-                };
+                let endpoints = Endpoints::tcp(peer, local);
                 connection::open(Rc::clone(&front), stream, endpoints);
             }
             Err(error) => cannot_accept(&front, &error).await,
@@ -410,21 +411,11 @@ async fn accept_tcp(front: Rc<Front>, listener: TcpListener) {
     }
 }
 
-/// An IPv4 address that came in on an IPv6 socket is shown as what it is.
-fn plain(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
-}
-
 async fn accept_unix(front: Rc<Front>, listener: UnixListener) {
-    const NOWHERE: Endpoints = Endpoints {
-        secure: false,
-        client: None,
-        local: None,
-    };
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                connection::open(Rc::clone(&front), stream, NOWHERE);
+                connection::open(Rc::clone(&front), stream, Endpoints::default());
             }
             Err(error) => cannot_accept(&front, &error).await,
         }

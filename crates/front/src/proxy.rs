@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use http1::{BodyError, Incoming, RequestHead, Response, Spool, Version};
+use http1::{BodyError, ForwardedError, Incoming, RequestHead, Response, Spool, Version};
 use relay::frame::{Payload, RequestFrame};
 use shm::Counter;
 
@@ -21,14 +21,24 @@ const REPEATABLE: Duration = Duration::from_secs(5);
 /// Bytes of a frame beside head and body.
 const FRAME: usize = 256;
 
-/// The answer to a request of the client with these [`relay::Endpoints`].
+/// Whose request it is.
+pub(crate) struct Asked {
+    pub(crate) id: u64,
+    /// [`http1::Endpoints`] as text.
+    pub(crate) endpoints: Rc<str>,
+    /// Why what a proxy says of them cannot be believed.
+    pub(crate) error: Option<ForwardedError>,
+    pub(crate) hangup: Rc<Hangup>,
+}
+
+/// The answer to a request.
 pub(crate) async fn answer(
     front: Rc<Front>,
-    (id, endpoints, hangup): (u64, Rc<str>, Rc<Hangup>),
+    asked: Asked,
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Response<ResponseBody> {
-    let mut response = match passed_on(&front, (id, &endpoints, &hangup), head, body).await {
+    let mut response = match passed_on(&front, &asked, head, body).await {
         Ok(response) => response,
         Err(own) => front.answered(own),
     };
@@ -41,18 +51,24 @@ pub(crate) async fn answer(
 /// A worker's answer, or one of our own as the error.
 async fn passed_on(
     front: &Rc<Front>,
-    (id, endpoints, hangup): (u64, &str, &Hangup),
+    Asked {
+        id,
+        endpoints,
+        error,
+        hangup,
+    }: &Asked,
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Result<Response<ResponseBody>, Response<ResponseBody>> {
+    if let Some(error) = error {
+        return Err(malformed(front, error.text(), &head, endpoints));
+    }
     if head.method() == b"CONNECT" {
         return Err(front.refuse(405, "This is no proxy.\n", &head, endpoints));
     }
     if !head.names_one_host() {
         let why = "An HTTP/1.1 request has one Host field, with a valid host.\n";
-        let mut refused = front.refuse(400, why, &head, endpoints);
-        refused.head.fields.push("Connection", "close");
-        return Err(refused);
+        return Err(malformed(front, why, &head, endpoints));
     }
     if let Some(files) = front.files()
         && let Some(file) = files.answer(front, &head)
@@ -67,9 +83,20 @@ async fn passed_on(
     let upload = Upload::receive(body, limit, || front.workers.poll_if_due())
         .await
         .map_err(not_stored)?;
-    let mut asked = Frame::new(id, endpoints, &head, &upload).map_err(not_stored)?;
+    let mut asked = Frame::new(*id, endpoints, &head, &upload).map_err(not_stored)?;
     let is_repeatable = headers::is_repeatable(head.method());
     give(front, is_repeatable, &mut asked, hangup).await
+}
+
+fn malformed(
+    front: &Front,
+    why: &'static str,
+    head: &RequestHead,
+    endpoints: &str,
+) -> Response<ResponseBody> {
+    let mut refused = front.refuse(400, why, head, endpoints);
+    refused.head.fields.push("Connection", "close");
+    refused
 }
 
 /// Bytes of its body, as its head says.

@@ -16,6 +16,7 @@ use crate::body::Body;
 use crate::connection_io::{ConnectionIo, NoHead};
 use crate::connection_state::{ConnectionState, Phase};
 use crate::encode::{self, Encoded, Framing};
+use crate::endpoints::Endpoints;
 use crate::exchange::Exchange;
 use crate::framing::RequestFraming;
 use crate::head::{RequestHead, Response};
@@ -43,6 +44,9 @@ pub trait Service {
         false
     }
 
+    /// The peer is a proxy and has said whose connection this is, before the first request.
+    fn stands_for(&self, _: Endpoints) {}
+
     /// A request was answered, or its connection closed, without it.
     fn refused(&self, _: &Rejection<'_>) {}
 
@@ -60,6 +64,8 @@ pub struct Options {
     pub requests: u64,
     /// Answers have a Date field.
     pub date: bool,
+    /// A header of the PROXY protocol may come first.
+    pub proxy_protocol: bool,
 }
 
 impl From<&Settings> for Options {
@@ -69,6 +75,7 @@ impl From<&Settings> for Options {
             body: or_most(settings.max_body),
             requests: or_most(settings.max_requests.into()),
             date: true,
+            proxy_protocol: false,
         }
     }
 }
@@ -127,16 +134,18 @@ fn end_exchange<S: Stream>(io: &ConnectionIo<S>, service: &impl Service, is_comp
 }
 
 async fn requests<S: Stream>(io: &Rc<ConnectionIo<S>>, service: &impl Service, options: Options) {
+    if options.proxy_protocol {
+        match poll_fn(|context| io.poll_proxy_header(context)).await {
+            Ok(Some(endpoints)) => service.stands_for(endpoints),
+            Ok(None) => {}
+            Err(why) => return no_head(io, service, options, why).await,
+        }
+    }
     let mut left = options.requests;
     loop {
         let head = match poll_fn(|context| io.poll_head(context, options.limits)).await {
             Ok(head) => head,
-            Err(NoHead::End) => return,
-            Err(NoHead::Rejection(error)) => {
-                let refused = Rejection::of(error, &options, io.first_line());
-                service.refused(&refused);
-                return refuse(io, error).await;
-            }
+            Err(why) => return no_head(io, service, options, why).await,
         };
         let mut asked = match RequestFraming::of(&head).and_then(|asked| asked.up_to(options.body))
         {
@@ -160,6 +169,20 @@ async fn requests<S: Stream>(io: &Rc<ConnectionIo<S>>, service: &impl Service, o
                 return leave_broken(io).await;
             }
         }
+    }
+}
+
+/// Nothing that could be answered has come.
+async fn no_head<S: Stream>(
+    io: &Rc<ConnectionIo<S>>,
+    service: &impl Service,
+    options: Options,
+    why: NoHead,
+) {
+    if let NoHead::Rejection(error) = why {
+        let refused = Rejection::of(error, &options, io.first_line());
+        service.refused(&refused);
+        refuse(io, error).await;
     }
 }
 

@@ -14,6 +14,7 @@ use tokio::io::ReadBuf;
 use crate::body::BodyError;
 use crate::chunked::Decoder;
 use crate::connection_state::{ConnectionState, Phase};
+use crate::endpoints::Endpoints;
 use crate::exchange::Exchange;
 use crate::framing::RequestFraming;
 use crate::head::RequestHead;
@@ -21,6 +22,7 @@ use crate::incoming::{Incoming, Source};
 use crate::input::{Input, with_buffer};
 use crate::output::Output;
 use crate::parse::{Limits, ParseError};
+use crate::proxy_protocol::Beginning;
 use crate::rejection::{first_line, shown};
 use crate::stream::Stream;
 
@@ -246,6 +248,45 @@ impl<S: Stream> ConnectionIo<S> {
                     self.state.enter(Phase::Header);
                 }
                 Ok(Ok(None)) => {}
+            }
+        }
+    }
+
+    /// The header of the PROXY protocol before the first head, and whose connection it says this is.
+    pub(crate) fn poll_proxy_header(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Endpoints>, NoHead>> {
+        let inner = &mut *self.inner.borrow_mut();
+        loop {
+            let Poll::Ready(came) = inner.poll_read(context, |inner, bytes| {
+                inner.input.add(bytes);
+                bytes.len()
+            }) else {
+                return match self.state.is_ending() && inner.input.is_empty() {
+                    true => Poll::Ready(Err(NoHead::End)),
+                    false => Poll::Pending,
+                };
+            };
+            if matches!(came, Ok(0) | Err(_)) {
+                return Poll::Ready(Err(NoHead::End));
+            }
+            if self.state.phase() != Phase::Header {
+                self.state.enter(Phase::Header);
+            }
+            match Beginning::of(inner.input.rest()) {
+                Beginning::Incomplete => {}
+                Beginning::Absent => return Poll::Ready(Ok(None)),
+                Beginning::Malformed => {
+                    return Poll::Ready(Err(NoHead::Rejection(ParseError::NoProxyHeader)));
+                }
+                Beginning::Header(length, endpoints) => {
+                    inner.input.take(length);
+                    if inner.input.is_empty() {
+                        self.state.enter(Phase::New);
+                    }
+                    return Poll::Ready(Ok(endpoints));
+                }
             }
         }
     }

@@ -6,11 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod endpoints;
 mod fields;
+mod forwarded;
 mod head;
 mod parse;
+mod peer;
 mod settings;
 mod target;
+mod trusted_proxies;
 
 #[cfg(feature = "server")]
 mod admission;
@@ -41,6 +45,8 @@ mod output;
 #[cfg(feature = "server")]
 mod pace;
 #[cfg(feature = "server")]
+mod proxy_protocol;
+#[cfg(feature = "server")]
 mod rejection;
 #[cfg(feature = "server")]
 mod spool;
@@ -48,10 +54,14 @@ mod spool;
 mod stream;
 
 pub use body::{Body, BodyError};
+pub use endpoints::Endpoints;
 pub use fields::{Fields, Malformed, StaticHeader};
+pub use forwarded::ForwardedError;
 pub use head::{RequestHead, RequestParts, Response, ResponseHead, Version};
 pub use parse::{Limits, ParseError};
+pub use peer::Peer;
 pub use settings::Settings;
+pub use trusted_proxies::TrustedProxies;
 
 #[cfg(feature = "server")]
 pub use {

@@ -38,6 +38,8 @@ impl Default for Limits {
 pub enum ParseError {
     /// It does not begin as one of HTTP/1 does.
     NoRequest,
+    /// It begins as a header of the PROXY protocol does, and is none.
+    NoProxyHeader,
     /// What it asks for is none that there can be.
     NoTarget,
     /// A line of its head is no field.
@@ -58,6 +60,7 @@ impl ParseError {
     pub fn status(self) -> u16 {
         match self {
             ParseError::NoRequest
+            | ParseError::NoProxyHeader
             | ParseError::NoTarget
             | ParseError::NoField
             | ParseError::Lengths

@@ -82,11 +82,19 @@ pub(crate) fn first_line(bytes: &[u8]) -> Vec<u8> {
 
 fn why(error: ParseError, options: &Options, request: &[u8]) -> Cow<'static, str> {
     const TLS: &[u8] = b"\x16\x03";
+    // Version 2 begins with empty lines and a NUL.
+    let is_proxied = request.starts_with(b"PROXY ") || request == b"\0";
     let limits = &options.limits;
     match error {
         ParseError::NoRequest if request.starts_with(TLS) => {
             "it is TLS: Hearth speaks plain HTTP, TLS is for a proxy in front".into()
         }
+        ParseError::NoRequest if is_proxied => {
+            "not an HTTP request; it looks like the PROXY protocol, which is read from trusted proxies only: add the load \
+             balancer to http.trusted_proxies, or remove send-proxy from it"
+                .into()
+        }
+        ParseError::NoProxyHeader => "malformed header of the PROXY protocol".into(),
         ParseError::NoRequest => "not an HTTP/1.1 request".into(),
         ParseError::NoTarget => "invalid request target".into(),
         ParseError::NoField => "malformed header field".into(),

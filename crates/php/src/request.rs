@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http1::{BodyError, RequestHead, ResponseHead};
+use http1::{BodyError, Endpoints, RequestHead, ResponseHead};
 use php_sys::hearth_str;
 
 use crate::incoming::{BodySource, Incoming};
@@ -28,6 +28,24 @@ pub struct Client {
     /// `address` and `local_address` as text, made once per connection.
     pub address_text: String,
     pub local_text: String,
+}
+
+impl Client {
+    #[must_use]
+    pub fn new(endpoints: &Endpoints) -> Client {
+        let text = |address: Option<IpAddr>| address.map_or(String::new(), |ip| ip.to_string());
+        let address = endpoints.client.map(|client| client.ip());
+        let local_address = endpoints.local.map(|local| local.ip());
+        Client {
+            address,
+            port: endpoints.client.map_or(0, |client| client.port()),
+            local_address,
+            local_port: endpoints.local.map_or(0, |local| local.port()),
+            secure: endpoints.secure,
+            address_text: text(address),
+            local_text: text(local_address),
+        }
+    }
 }
 
 /// What a request of a classic site runs.

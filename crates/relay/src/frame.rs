@@ -11,7 +11,7 @@ pub struct RequestFrame<'a> {
     pub is_http10: bool,
     /// A worker has died with it.
     pub is_retry: bool,
-    /// For [`crate::Endpoints::parse`].
+    /// The addresses of the client and of the server, as text.
     pub endpoints: &'a str,
     pub head: Payload<'a>,
     pub body: Payload<'a>,

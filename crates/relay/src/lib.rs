@@ -23,7 +23,6 @@
 
 mod consumer;
 mod dispatcher;
-mod endpoints;
 mod fds;
 pub mod frame;
 mod layout;
@@ -35,7 +34,6 @@ mod tests;
 
 pub use consumer::{Consumer, Notify};
 pub use dispatcher::{Completion, Dispatcher, Priority, Reserved};
-pub use endpoints::Endpoints;
 pub use fds::{Received, recv_files, send_files};
 pub use layout::{MAX_WORKERS, SLOT_CAPACITY, SLOTS};
 pub use memory::RequestKey;

@@ -7,8 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 
-use http1::RESERVED_DESCRIPTORS;
-use php::Client;
+use http1::{Endpoints, RESERVED_DESCRIPTORS};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{SocketFlags, accept_with};
 use server::channel;
@@ -66,13 +65,13 @@ pub(crate) fn serve(
     let socket = socket2::SockRef::from(&fd);
     if socket.local_addr()?.is_unix() {
         let stream = UnixStream::from_std(fd.into())?;
-        connection::open(worker, stream, Client::default(), guard);
+        connection::open(worker, stream, Endpoints::default(), guard);
     } else {
         // Small answers must not wait for an acknowledgement.
         let _ = socket.set_tcp_nodelay(true);
         let stream = TcpStream::from_std(fd.into())?;
-        let client = connection::tcp_client(stream.peer_addr()?, stream.local_addr()?);
-        connection::open(worker, stream, client, guard);
+        let endpoints = Endpoints::tcp(stream.peer_addr()?, stream.local_addr()?);
+        connection::open(worker, stream, endpoints, guard);
     }
     Ok(())
 }

@@ -2,46 +2,30 @@
 
 use std::cell::RefCell;
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use http1::{ConnectionState, Exchange, Incoming, Options, Rejection, RequestHead, Stream};
+use http1::{
+    ConnectionState, Endpoints, Exchange, Incoming, Options, Peer, Rejection, RequestHead, Stream,
+};
 use php::{BodySource, Client, Timings};
 use server::access::{Entry, Served, Spent};
 use shm::Counter;
 use tokio::task::spawn_local;
 
 use crate::balance::ConnectionGuard;
-use crate::request::{RequestFuture, refused};
+use crate::request::{RequestFuture, refuse, refused};
 use crate::response;
 use crate::response_body::{RequestBody, ResponseBody};
 use crate::worker::Worker;
 
-/// The two ends of a TCP connection.
-pub(crate) fn tcp_client(peer: SocketAddr, local: SocketAddr) -> Client {
-    let (address, local_address) = (canonical(peer.ip()), canonical(local.ip()));
-    Client {
-        address: Some(address),
-        port: peer.port(),
-        local_address: Some(local_address),
-        local_port: local.port(),
-        secure: false,
-        address_text: address.to_string(),
-        local_text: local_address.to_string(),
-    }
-}
-
-/// An IPv4 address that came in on an IPv6 socket is shown as what it is.
-fn canonical(address: IpAddr) -> IpAddr {
-    address.to_canonical()
-}
-
 /// The connection's view of this server: one request in, one answer out.
 struct Service {
     worker: Rc<Worker>,
-    client: Rc<Client>,
+    peer: Peer,
+    /// Who it is, where a request does not say otherwise.
+    client: RefCell<Rc<Client>>,
     /// Of the request that is answered.
     logged: RefCell<Option<Logged>>,
 }
@@ -50,6 +34,7 @@ struct Service {
 struct Logged {
     entry: Entry,
     id: u64,
+    client: Rc<Client>,
     timings: Option<Rc<Timings>>,
 }
 
@@ -65,13 +50,18 @@ impl Logged {
 }
 
 impl Service {
+    fn client(&self) -> Rc<Client> {
+        Rc::clone(&self.client.borrow())
+    }
+
     /// The next request; its id, and where to note where its time goes.
-    fn begin(&self, head: &RequestHead) -> (u64, Option<Rc<Timings>>) {
+    fn begin(&self, head: &RequestHead, client: &Rc<Client>) -> (u64, Option<Rc<Timings>>) {
         let id = self.worker.next_request_id();
         let timings = self.worker.timings();
         let logged = self.worker.access.entry(head).map(|entry| Logged {
             entry,
             id,
+            client: Rc::clone(client),
             timings: timings.clone(),
         });
         self.logged.replace(logged);
@@ -84,19 +74,33 @@ impl http1::Service for Service {
 
     fn call(
         &self,
-        head: RequestHead,
+        mut head: RequestHead,
         body: Option<Incoming>,
     ) -> impl Future<Output = response::HttpResponse> {
         let body = body.map(|body| Box::new(RequestBody(body)) as Box<dyn BodySource>);
-        let (id, timings) = self.begin(&head);
-        match refused(&self.worker, &self.client, &head) {
+        let (client, error) = match self.peer.of_request(&mut head) {
+            Ok(Some(endpoints)) => (Rc::new(Client::new(&endpoints)), None),
+            Ok(None) => (self.client(), None),
+            Err(error) => (self.client(), Some(error)),
+        };
+        let (id, timings) = self.begin(&head, &client);
+        let refused = match error {
+            Some(error) => Some(refuse(&self.worker, &client, (400, error.text()), &head)),
+            None => refused(&self.worker, &client, &head),
+        };
+        match refused {
             Some(answer) => HttpResponse::Rejection(Some(Box::new(answer))),
             None => {
-                let (worker, client) = (Rc::clone(&self.worker), Rc::clone(&self.client));
+                let worker = Rc::clone(&self.worker);
                 let coming = RequestFuture::new(worker, client, id, head, body, None, timings);
                 HttpResponse::Coming(coming)
             }
         }
+    }
+
+    fn stands_for(&self, endpoints: Endpoints) {
+        self.peer.stands_for(endpoints);
+        self.client.replace(Rc::new(Client::new(&endpoints)));
     }
 
     fn refused(&self, refused: &Rejection<'_>) {
@@ -104,9 +108,9 @@ impl http1::Service for Service {
             self.worker.count(status);
         }
         self.worker.host.count_bytes((0, refused.sent));
-        self.worker.tell(refused, &self.client);
-        let access = &self.worker.access;
-        access.refused(&self.client.address_text, refused);
+        let client = self.client.borrow();
+        self.worker.tell(refused, &client);
+        self.worker.access.refused(&client.address_text, refused);
     }
 
     fn ended(&self, exchange: &Exchange) {
@@ -114,7 +118,7 @@ impl http1::Service for Service {
         self.worker.host.count_bytes(bytes);
         if let Some(logged) = self.logged.take() {
             let served = Served {
-                client: &self.client.address_text,
+                client: &logged.client.address_text,
                 id: logged.id,
                 exchange,
                 spent: logged.spent(),
@@ -147,51 +151,57 @@ impl Future for HttpResponse {
 pub(crate) fn open(
     worker: Rc<Worker>,
     stream: impl Stream,
-    client: Client,
+    endpoints: Endpoints,
     guard: Option<ConnectionGuard>,
 ) {
+    let peer = Peer::new(endpoints, Rc::clone(&worker.trusted_proxies));
     let in_all = match &worker.balancer {
         // This one is among them.
         Some(spread) => spread.total(),
         None => worker.connections.count() as u64 + 1,
     };
     let connections = &worker.connections;
-    if let Err(full) = connections.admit(&worker.admission, in_all, client.address) {
+    if let Err(full) = connections.admit(&worker.admission, in_all, peer.counted_address()) {
         worker.count(503);
         let rejection = Rejection::connection(503, full.why());
+        let client = Client::new(&endpoints);
         worker.tell(&rejection, &client);
         worker.access.refused(&client.address_text, &rejection);
         return http1::turn_away(stream);
     }
-    spawn_local(serve(worker, stream, client, guard));
+    spawn_local(serve(worker, stream, peer, guard));
 }
 
 /// Until either side has had enough. It counts as open before the first step.
 pub(crate) fn serve(
     worker: Rc<Worker>,
     stream: impl Stream,
-    client: Client,
+    peer: Peer,
     guard: Option<ConnectionGuard>,
 ) -> impl Future<Output = ()> {
     let state = Rc::new(ConnectionState::default());
-    let key = worker.opened(&state, client.address);
+    let key = worker.opened(&state, peer.counted_address());
     worker.host.count(Counter::ConnectionsOpened);
-    answer_requests(worker, stream, client, (state, key), guard)
+    answer_requests(worker, stream, peer, (state, key), guard)
 }
 
 async fn answer_requests(
     worker: Rc<Worker>,
     stream: impl Stream,
-    client: Client,
+    peer: Peer,
     (state, key): (Rc<ConnectionState>, usize),
     guard: Option<ConnectionGuard>,
 ) {
+    let options = Options {
+        proxy_protocol: peer.is_proxy(),
+        ..Options::from(&worker.http)
+    };
     let service = Service {
         worker: Rc::clone(&worker),
-        client: Rc::new(client),
+        client: RefCell::new(Rc::new(Client::new(&peer.endpoints()))),
+        peer,
         logged: RefCell::default(),
     };
-    let options = Options::from(&worker.http);
     http1::serve(stream, state, &service, options).await;
     worker.closed(key);
     worker.host.count(Counter::ConnectionsClosed);

@@ -63,14 +63,23 @@ pub(crate) fn refused(
     client: &Client,
     head: &RequestHead,
 ) -> Option<HttpResponse> {
-    let (status, why) = refusal(worker, head)?;
+    refusal(worker, head).map(|refusal| refuse(worker, client, refusal, head))
+}
+
+/// This answer, counted and told.
+pub(crate) fn refuse(
+    worker: &Worker,
+    client: &Client,
+    (status, why): (u16, &'static str),
+    head: &RequestHead,
+) -> HttpResponse {
     worker.count(status);
     worker.tell(&Rejection::new(status, why, head), client);
     let mut answer = plain(status, why);
     if matches!(status, 400 | 413) {
         answer.head.fields.push("Connection", "close");
     }
-    Some(answer)
+    answer
 }
 
 fn refusal(worker: &Worker, head: &RequestHead) -> Option<(u16, &'static str)> {

@@ -8,7 +8,9 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use config::{AccessFormat, Mode};
-use http1::{Admission, ConnectionState, Connections, Rejection, RejectionLog, RequestHead};
+use http1::{
+    Admission, ConnectionState, Connections, Rejection, RejectionLog, RequestHead, TrustedProxies,
+};
 use ipc::{Channel, FromWorker};
 use php::{Cancel, Client, Host as _, Request, Timings};
 use server::access::{self, AccessLog};
@@ -48,6 +50,7 @@ pub(crate) struct Worker {
     public: Option<PublicFolder>,
     pub(crate) body_limit: u64,
     pub(crate) http: http1::Settings,
+    pub(crate) trusted_proxies: Rc<TrustedProxies>,
     pub(crate) admission: Admission,
     pub(crate) request_timeout: Duration,
     /// Wakes the clock.
@@ -97,6 +100,7 @@ impl Worker {
             public,
             body_limit: php::post_max_size(),
             http: settings.http,
+            trusted_proxies: Rc::new(settings.trusted_proxies.clone()),
             admission: Admission::new(&settings.http),
             request_timeout: settings.request_timeout,
             awake: Notify::new(),

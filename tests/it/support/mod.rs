@@ -1,5 +1,6 @@
 //! What several of the tests need.
 
+pub(crate) mod modes;
 pub(crate) mod traffic;
 pub(crate) mod user_agent;
 

@@ -5,15 +5,13 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http1::{BodyError, Limits, RequestHead, Version};
+use http1::{BodyError, Endpoints, Limits, RequestHead, Version};
 use php::{BodySource, Client};
-use relay::Endpoints;
 use relay::RequestKey;
 use relay::frame::{Payload, RequestFrame, StreamFrame};
 
 use super::FrontLink;
 use super::claimers::Claimer;
-use crate::connection::tcp_client;
 use crate::upload::Upload;
 
 /// What a request consists of.
@@ -98,15 +96,7 @@ impl FrontLink {
         {
             return Some(Rc::clone(client));
         }
-        let parsed = Endpoints::parse(endpoints)?;
-        let client = match (parsed.client, parsed.local) {
-            (Some(peer), Some(local)) => tcp_client(peer, local),
-            _ => Client::default(),
-        };
-        let client = Rc::new(Client {
-            secure: parsed.secure,
-            ..client
-        });
+        let client = Rc::new(Client::new(&Endpoints::parse(endpoints)?));
         let known = (endpoints.to_owned(), Rc::clone(&client));
         self.all.client.replace(Some(known));
         Some(client)

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use php::Client;
+use http1::{Endpoints, Peer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::task::spawn_local;
@@ -32,7 +32,8 @@ pub(crate) async fn ask(worker: &Rc<Worker>, path: &str) -> Result<(), String> {
 
 async fn exchange(worker: &Rc<Worker>, path: &str) -> std::io::Result<Vec<u8>> {
     let (mut ours, theirs) = UnixStream::pair()?;
-    let connection = connection::serve(Rc::clone(worker), theirs, Client::default(), None);
+    let peer = Peer::new(Endpoints::default(), Rc::default());
+    let connection = connection::serve(Rc::clone(worker), theirs, peer, None);
     spawn_local(connection);
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: hearth-probe\r\nConnection: close\r\n\r\n"

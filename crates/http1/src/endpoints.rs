@@ -1,12 +1,13 @@
 //! The addresses of a request's connection, which the front passes on as text: `SCHEME PEER LOCAL`.
 //!
-//! `p` for plain or `s` for TLS; the client's address and ours, `-` on a Unix socket. All are the same for every request of
-//! a client's connection, so they are written and read once.
+//! `p` for plain or `s` for TLS; the client's address and ours, `-` on a Unix socket. Most requests of a connection have the
+//! same, so they are written once and read once.
 
+use std::fmt;
 use std::net::SocketAddr;
 
 /// Both ends of a client's connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Endpoints {
     pub secure: bool,
     pub client: Option<SocketAddr>,
@@ -14,6 +15,20 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
+    /// Of a TCP connection. An IPv4 address that came in on an IPv6 socket is shown as what it is.
+    #[must_use]
+    pub fn tcp(client: SocketAddr, local: SocketAddr) -> Endpoints {
+        let canonical =
+            |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+        Endpoints {
+            secure: false,
+            client: Some(canonical(client)),
+            local: Some(canonical(local)),
+        }
+    }
+
+    /// From its [`Display`](fmt::Display).
+    #[must_use]
     pub fn parse(text: &str) -> Option<Endpoints> {
         let mut words = text.split(' ');
         let secure = words.next()? == "s";
@@ -30,8 +45,8 @@ impl Endpoints {
     }
 }
 
-impl std::fmt::Display for Endpoints {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Endpoints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.secure { "s" } else { "p" })?;
         for address in [self.client, self.local] {
             match address {
@@ -56,8 +71,7 @@ mod tests {
         };
         let unix = Endpoints {
             secure: true,
-            client: None,
-            local: None,
+            ..Endpoints::default()
         };
         for endpoints in [tcp, unix] {
             assert_eq!(Endpoints::parse(&endpoints.to_string()), Some(endpoints));
@@ -69,5 +83,12 @@ mod tests {
         for text in ["", "p", "p -", "p 1.2.3.4 -"] {
             assert_eq!(Endpoints::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn an_ipv4_address_is_one() {
+        let address = |text: &str| text.parse().expect("an address");
+        let endpoints = Endpoints::tcp(address("[::ffff:192.0.2.1]:5"), address("[::1]:80"));
+        assert_eq!(endpoints.to_string(), "p 192.0.2.1:5 [::1]:80");
     }
 }

@@ -1,0 +1,245 @@
+//! What trusted proxies say of their client's request: `X-Forwarded-*`, or `Forwarded` (RFC 7239).
+//!
+//! Each proxy adds what it has seen on the right, so the client is the first from the right that is no trusted proxy; what stands
+//! to its left is the client's own word. PHP gets the fields without that word, because a framework may look at them again.
+
+mod rfc7239;
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::endpoints::Endpoints;
+use crate::fields::Fields;
+use crate::head::RequestHead;
+use crate::trusted_proxies::TrustedProxies;
+
+const FOR: &str = "X-Forwarded-For";
+const PROTO: &str = "X-Forwarded-Proto";
+const HOST: &str = "X-Forwarded-Host";
+const PORT: &str = "X-Forwarded-Port";
+const FORWARDED: &str = "Forwarded";
+
+/// Why a proxy's word cannot be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForwardedError {
+    /// Both kinds of fields are there and differ: one of them is the client's.
+    Conflict,
+    /// A `Forwarded` field that is none.
+    Malformed,
+}
+
+impl ForwardedError {
+    /// As the client and the log have it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            ForwardedError::Conflict => {
+                "Forwarded and X-Forwarded-* contradict each other: the proxy must remove those that it does not set.\n"
+            }
+            ForwardedError::Malformed => "The Forwarded field is malformed.\n",
+        }
+    }
+}
+
+/// What they say, as far as they do.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    client: Option<SocketAddr>,
+    secure: Option<bool>,
+    host: Option<String>,
+    port: Option<u16>,
+}
+
+impl Origin {
+    /// Read it, and leave in the fields only what was read. `None`: nothing is said.
+    pub(crate) fn take(
+        head: &mut RequestHead,
+        trusted: &TrustedProxies,
+    ) -> Result<Option<Origin>, ForwardedError> {
+        let usual = x_forwarded(&head.fields, trusted);
+        let standard = rfc7239::origin(&head.fields, trusted)?;
+        let origin = match (usual, standard) {
+            (Some(usual), Some(standard)) if usual.contradicts(&standard) => {
+                return Err(ForwardedError::Conflict);
+            }
+            (Some(usual), _) => {
+                head.fields.remove(FORWARDED);
+                usual.leave_in(&mut head.fields);
+                usual
+            }
+            (None, Some(standard)) => {
+                head.fields.set(FORWARDED, standard.to_string());
+                standard
+            }
+            (None, None) => {
+                // Of a chain that ends in what is no address nothing is known.
+                head.fields.remove(FOR);
+                head.fields.remove(FORWARDED);
+                return Ok(None);
+            }
+        };
+        if let Some(host) = &origin.host {
+            head.fields.set("Host", host);
+        }
+        Ok(Some(origin))
+    }
+
+    fn contradicts(&self, other: &Origin) -> bool {
+        fn differ<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
+            a.is_some() && b.is_some() && a != b
+        }
+        let client = |origin: &Origin| origin.client.map(|client| client.ip());
+        let host = |origin: &Origin| origin.host.as_ref().map(|host| host.to_ascii_lowercase());
+        differ(client(self), client(other))
+            || differ(self.secure, other.secure)
+            || differ(host(self), host(other))
+    }
+
+    fn leave_in(&self, fields: &mut Fields) {
+        match self.client {
+            Some(client) => leave(fields, FOR, &client.ip().to_string()),
+            None => _ = fields.remove(FOR),
+        }
+        if let Some(secure) = self.secure {
+            leave(fields, PROTO, scheme_name(secure));
+        }
+        if let Some(host) = &self.host {
+            leave(fields, HOST, host);
+        }
+    }
+
+    /// What PHP is to see of the connection with these. On a Unix socket, where there are no addresses, those that other servers
+    /// show there too.
+    pub(crate) fn endpoints(&self, of: Endpoints, fields: &Fields) -> Endpoints {
+        let localhost = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let secure = self.secure.unwrap_or(of.secure);
+        let says_where = self.secure.is_some() || self.host.is_some() || self.port.is_some();
+        let port = match of.local {
+            Some(local) if !says_where => local.port(),
+            _ => {
+                let known = self.port.or_else(|| port_of(fields.text("Host")?));
+                known.unwrap_or(if secure { 443 } else { 80 })
+            }
+        };
+        let client = self.client.or(of.client);
+        Endpoints {
+            secure,
+            client: Some(client.unwrap_or_else(|| SocketAddr::new(localhost, 0))),
+            local: Some(SocketAddr::new(
+                of.local.map_or(localhost, |local| local.ip()),
+                port,
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    /// As a `Forwarded` field of one element.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let client = self.client.map(|client| match client.ip() {
+            IpAddr::V4(address) => format!("for={address}"),
+            IpAddr::V6(address) => format!("for=\"[{address}]\""),
+        });
+        let host = self.host.as_ref().map(|host| format!("host=\"{host}\""));
+        let proto = self
+            .secure
+            .map(|secure| format!("proto={}", scheme_name(secure)));
+        let pairs: Vec<String> = [client, host, proto].into_iter().flatten().collect();
+        f.write_str(&pairs.join(";"))
+    }
+}
+
+/// This one value instead of several.
+fn leave(fields: &mut Fields, name: &str, value: &str) {
+    if list(fields, name).nth(1).is_some() {
+        fields.set(name, value);
+    }
+}
+
+fn x_forwarded(fields: &Fields, trusted: &TrustedProxies) -> Option<Origin> {
+    let hops: Vec<_> = list(fields, FOR).map(node).collect();
+    let client = client_of(&hops, trusted);
+    // A proxy that adds to one list adds to all; one that does not has replaced what was there.
+    let of_client = |name| {
+        let values: Vec<_> = list(fields, name).collect();
+        let at = client.filter(|_| values.len() == hops.len());
+        values
+            .get(at.unwrap_or(values.len().checked_sub(1)?))
+            .copied()
+    };
+    let origin = Origin {
+        client: client.and_then(|at| hops[at]),
+        secure: of_client(PROTO).and_then(is_secure),
+        host: of_client(HOST).map(str::to_owned),
+        port: of_client(PORT).and_then(|port| port.parse().ok()),
+    };
+    (origin != Origin::default()).then_some(origin)
+}
+
+/// The values of comma-separated lists; one that is no text is empty.
+fn list<'f>(fields: &'f Fields, name: &'f str) -> impl Iterator<Item = &'f str> {
+    let values = fields.get_all(name);
+    let parts = values.flat_map(|value| value.split(|byte| *byte == b','));
+    parts.map(|part| std::str::from_utf8(part).unwrap_or_default().trim_ascii())
+}
+
+/// Where the client stands: the first from the right that is no trusted proxy, or the last before one that is no address.
+fn client_of(hops: &[Option<SocketAddr>], trusted: &TrustedProxies) -> Option<usize> {
+    let mut client = None;
+    for (at, hop) in hops.iter().enumerate().rev() {
+        let Some(address) = hop else { break };
+        client = Some(at);
+        if !trusted.trusts(Some(address.ip())) {
+            break;
+        }
+    }
+    client
+}
+
+/// An address, perhaps with a port; otherwise port 0.
+fn node(text: &str) -> Option<SocketAddr> {
+    let (address, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let (address, port) = rest.split_once(']')?;
+            let port = if port.is_empty() {
+                None
+            } else {
+                Some(port.strip_prefix(':')?)
+            };
+            (IpAddr::V6(address.parse().ok()?), port)
+        }
+        None => match text.parse() {
+            Ok(address) => (address, None),
+            Err(_) => {
+                let (address, port) = text.split_once(':')?;
+                (IpAddr::V4(address.parse().ok()?), Some(port))
+            }
+        },
+    };
+    // RFC 7239 lets a proxy write a name of its own for a port.
+    let port = port.and_then(|port| port.parse().ok()).unwrap_or(0);
+    Some(SocketAddr::new(address.to_canonical(), port))
+}
+
+fn is_secure(scheme: &str) -> Option<bool> {
+    let is = |names: [&str; 2]| names.iter().any(|name| scheme.eq_ignore_ascii_case(name));
+    match (is(["https", "wss"]), is(["http", "ws"])) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+fn scheme_name(secure: bool) -> &'static str {
+    if secure { "https" } else { "http" }
+}
+
+/// Of `HOST:PORT`.
+fn port_of(host: &str) -> Option<u16> {
+    let (name, port) = host.rsplit_once(':')?;
+    let is_inside = name.starts_with('[') && !name.ends_with(']');
+    (!is_inside).then(|| port.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The other end of a connection: a client, or a proxy that speaks for clients.
+
+use std::cell::Cell;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use crate::endpoints::Endpoints;
+use crate::forwarded::{ForwardedError, Origin};
+use crate::head::RequestHead;
+use crate::trusted_proxies::TrustedProxies;
+
+/// That of one connection.
+#[derive(Debug)]
+pub struct Peer {
+    endpoints: Cell<Endpoints>,
+    is_proxy: Cell<bool>,
+    trusted: Rc<TrustedProxies>,
+}
+
+impl Peer {
+    #[must_use]
+    pub fn new(endpoints: Endpoints, trusted: Rc<TrustedProxies>) -> Peer {
+        Peer {
+            is_proxy: Cell::new(is_proxy(&endpoints, &trusted)),
+            endpoints: Cell::new(endpoints),
+            trusted,
+        }
+    }
+
+    /// Of the connection, or what the PROXY protocol has said in place of them.
+    #[must_use]
+    pub fn endpoints(&self) -> Endpoints {
+        self.endpoints.get()
+    }
+
+    /// It may say which client it speaks for: by the PROXY protocol, or in each request.
+    #[must_use]
+    pub fn is_proxy(&self) -> bool {
+        self.is_proxy.get()
+    }
+
+    /// The address whose connections are counted (`http.max_connections_per_address`): a proxy's stand for many clients.
+    #[must_use]
+    pub fn counted_address(&self) -> Option<IpAddr> {
+        let client = self.endpoints.get().client.filter(|_| !self.is_proxy());
+        client.map(|client| client.ip())
+    }
+
+    /// It has said whose connection this is. What comes on it from here on is that one's word.
+    pub fn stands_for(&self, endpoints: Endpoints) {
+        self.is_proxy.set(is_proxy(&endpoints, &self.trusted));
+        self.endpoints.set(endpoints);
+    }
+
+    /// What PHP is to see, where that is not what [`Peer::endpoints`] says. The host that a proxy names becomes that of the head.
+    ///
+    /// # Errors
+    /// If what the proxy says cannot be believed.
+    pub fn of_request(&self, head: &mut RequestHead) -> Result<Option<Endpoints>, ForwardedError> {
+        let endpoints = self.endpoints.get();
+        let said = match self.is_proxy() {
+            true => Origin::take(head, &self.trusted)?,
+            false => None,
+        };
+        match (said, endpoints.client) {
+            (None, Some(_)) => Ok(None),
+            (said, _) => {
+                let said = said.unwrap_or_default();
+                Ok(Some(said.endpoints(endpoints, &head.fields)))
+            }
+        }
+    }
+}
+
+fn is_proxy(endpoints: &Endpoints, trusted: &TrustedProxies) -> bool {
+    trusted.trusts(endpoints.client.map(|client| client.ip()))
+}

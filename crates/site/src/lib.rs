@@ -9,6 +9,7 @@ mod body;
 mod conditions;
 mod encoding;
 pub mod files;
+mod front_controller;
 mod lookup;
 mod names;
 mod path;

@@ -15,7 +15,7 @@ use crate::files::StaticFile;
 use crate::lookup::{Bounds, Found};
 use crate::root::Root;
 use crate::route::Route;
-use crate::{names, path};
+use crate::{front_controller, names, path};
 
 /// One document root and its scripts.
 #[derive(Debug)]
@@ -180,7 +180,7 @@ impl Site {
                 let real = real.as_ref().map(|real| real.as_os_str().as_bytes());
                 self.regular(file, real.unwrap_or(clean), clean, path_info)
             }
-            Found::Missing => self.front_controller(),
+            Found::Missing => self.missing(clean),
             Found::Directory | Found::Refused => Route::Forbidden,
             Found::Failed(error) => Route::Failed(error),
         }
@@ -205,19 +205,24 @@ impl Site {
         }
     }
 
-    /// What is not there is for the front controller to answer.
-    fn front_controller(&self) -> Route {
-        let filename = self.root.at(&self.front);
-        if !Bounds::is_plain_file(&filename) {
-            return match self.root.find(&self.front) {
-                Found::Missing | Found::Directory => Route::NotFound,
-                found => self.found(found, &self.front, b""),
+    /// What is not there is for the nearest front controller to answer.
+    fn missing(&self, clean: &[u8]) -> Route {
+        let nearest = front_controller::nearest(self.root(), clean);
+        let index = nearest.as_ref().unwrap_or(&self.front);
+        if self.root.is_denied(index) {
+            return Route::Forbidden;
+        }
+        let filename = self.root.at(index);
+        if Bounds::is_plain_file(&filename) {
+            return Route::Script {
+                filename,
+                script_name: index.clone(),
+                path_info: Vec::new(),
             };
         }
-        Route::Script {
-            filename,
-            script_name: self.front.clone(),
-            path_info: Vec::new(),
+        match self.root.find(index) {
+            Found::Missing | Found::Directory => Route::NotFound,
+            found => self.found(found, index, b""),
         }
     }
 

@@ -8,6 +8,7 @@ mod adminer;
 mod dokuwiki;
 mod phpmyadmin;
 mod wordpress;
+mod wordpress_addresses;
 
 use std::path::Path;
 use std::process::Command;

@@ -186,6 +186,9 @@ static void set_joined(zval *server, const char *name, hearth_str a, hearth_str 
 	zend_string_release(joined);
 }
 
+/* WordPress and others ask it whether addresses are rewritten, and know nginx, whose rules are ours. */
+static const char software[] = "Hearth (as nginx)";
+
 /* A resident app has no script per path: the whole path is its own. In classic mode as php-fpm behind nginx has it. */
 static void register_script(zval *server, hearth_str path)
 {
@@ -236,7 +239,7 @@ void hearth_register_server_variables(zval *server)
 	set_str(server, "QUERY_STRING", head.query);
 	set_str(server, "SERVER_PROTOCOL", head.protocol);
 	set_str(server, "GATEWAY_INTERFACE", (hearth_str){"CGI/1.1", 7});
-	set_str(server, "SERVER_SOFTWARE", (hearth_str){"Hearth", 6});
+	set_str(server, "SERVER_SOFTWARE", (hearth_str){software, sizeof software - 1});
 	set_str(server, "REQUEST_SCHEME", secure ? (hearth_str){"https", 5} : (hearth_str){"http", 4});
 	if (secure) {
 		set_str(server, "HTTPS", (hearth_str){"on", 2});

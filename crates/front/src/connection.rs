@@ -72,7 +72,7 @@ impl http1::Service for Service {
         mut head: RequestHead,
         body: Option<Incoming>,
     ) -> impl Future<Output = Response<ResponseBody>> {
-        let hangup = Rc::new(Hangup::new(head.method()));
+        let hangup = Rc::new(Hangup::new(&head));
         self.hangup.replace(Rc::clone(&hangup));
         let (client, error) = self.client_of(&mut head);
         let front = Rc::clone(&self.front);

@@ -8,6 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use http1::RequestHead;
 use server::access::Spent;
 
 use crate::dispatch::Workers;
@@ -24,7 +25,7 @@ enum Left {
 /// Of one request.
 #[derive(Default)]
 pub(crate) struct Hangup {
-    /// RFC 9110 §9.2.1: its client loses nothing if it is not run.
+    /// Its client loses nothing if it is not run.
     is_safe: bool,
     pending: RefCell<Option<Rc<PendingRequest>>>,
     left: Cell<Option<Left>>,
@@ -33,9 +34,9 @@ pub(crate) struct Hangup {
 }
 
 impl Hangup {
-    pub(crate) fn new(method: &[u8]) -> Hangup {
+    pub(crate) fn new(head: &RequestHead) -> Hangup {
         Hangup {
-            is_safe: matches!(method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE"),
+            is_safe: head.is_safe(),
             ..Hangup::default()
         }
     }

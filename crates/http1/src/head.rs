@@ -176,6 +176,12 @@ impl RequestParts {
         self.method() == b"HEAD"
     }
 
+    /// RFC 9110 §9.2.1: a client that leaves loses nothing if such a request is not run.
+    #[must_use]
+    pub fn is_safe(&self) -> bool {
+        matches!(self.method(), b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
+    }
+
     /// The raw bytes as they were sent.
     #[must_use]
     pub fn target(&self) -> &[u8] {

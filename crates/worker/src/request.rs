@@ -319,6 +319,28 @@ impl RequestFuture {
         }
     }
 
+    /// Its client left while it waited for its turn, which is run all the same if that is not safe to leave out: clients send a
+    /// request and do not wait for the answer. As behind a front.
+    fn goes_on_without_client(&mut self) -> bool {
+        let is_wanted = !self.request.head().is_safe() && self.end_signal.is_none();
+        if !is_wanted || !matches!(self.phase, Phase::Queued(_)) {
+            return false;
+        }
+        let alone = RequestFuture {
+            worker: Rc::clone(&self.worker),
+            request: Rc::clone(&self.request),
+            task: None,
+            ticket: self.ticket.take(),
+            suspect: self.suspect,
+            watched: false,
+            phase: std::mem::replace(&mut self.phase, Phase::Running),
+            script: self.script.take(),
+            end_signal: None,
+        };
+        spawn_local(async { drop(alone.await) });
+        true
+    }
+
     /// The answer goes out: who has to know what follows from it.
     fn finish_response(&mut self, answer: &mut HttpResponse) {
         if self.end_signal.is_none() && self.worker.is_draining() {
@@ -469,6 +491,9 @@ impl Future for RequestFuture {
 
 impl Drop for RequestFuture {
     fn drop(&mut self) {
+        if self.goes_on_without_client() {
+            return;
+        }
         if let Some(task) = &self.task {
             if self.worker.classic.is_some() || task.ignores_client() {
                 // As under php-fpm: the script learns of it when it sends something.

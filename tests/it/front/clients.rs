@@ -154,7 +154,8 @@ fn fire_and_forget(server: &Server) {
 
 #[test]
 fn what_a_client_does_not_wait_for_is_run() {
-    let site = Server::app("www")
+    let site = || {
+        Server::app("www")
         .args(["--workers", "1", "--admin", "127.0.0.1:0"])
         .file(
             "www/index.php",
@@ -163,8 +164,14 @@ fn what_a_client_does_not_wait_for_is_run() {
                 '/until' => (function () { while (!file_exists('go')) { usleep(5000); clearstatcache(); } })(),
                 default => print('fine'),
             };",
-        );
-    for (server, app) in [(balanced(1), "app.php"), (site, "www")] {
+        )
+    };
+    for (server, app) in [
+        (balanced(1), "app.php"),
+        (balanced(1).arg("--dispatch=direct"), "app.php"),
+        (site(), "www"),
+        (site().arg("--dispatch=direct"), "www"),
+    ] {
         let server = server.start();
         let counted = || {
             let text = std::fs::read_to_string(server.directory().join("count"));
@@ -177,10 +184,13 @@ fn what_a_client_does_not_wait_for_is_run() {
         let mut first = server.connect();
         first.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
         busy_worker_of(&server, app);
+        let waited = metric(&server, "hearth_queued_total");
         for _ in 0..10 {
             fire_and_forget(&server);
         }
-        eventually("all wait", || metric(&server, "hearth_queue_length") == 10);
+        eventually("all wait", || {
+            metric(&server, "hearth_queued_total") == waited + 10
+        });
         let_go(&server);
         ok(&first.response());
         eventually("those that waited ran", || counted() == 30);

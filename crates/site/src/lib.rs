@@ -15,6 +15,7 @@ mod names;
 mod path;
 mod pattern;
 mod precompressed;
+mod presence;
 mod public;
 mod range;
 mod representation;

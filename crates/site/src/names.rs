@@ -65,6 +65,12 @@ fn file_name(path: &[u8]) -> Vec<u8> {
     name.to_ascii_lowercase()
 }
 
+/// Is there a dot in the last part of the path?
+pub(crate) fn has_extension(path: &[u8]) -> bool {
+    let mut name = path.iter().rev().take_while(|byte| **byte != b'/');
+    name.any(|byte| *byte == b'.')
+}
+
 /// Does a browser load files of this name? Others are looked into before they are sent.
 pub(crate) fn is_web(path: &[u8]) -> bool {
     let name = file_name(path);

@@ -3,9 +3,26 @@
 //! Decoded once, then `//`, `.` and `..` are resolved, in this order, as nginx does it: what is looked up holds none of
 //! them any more.
 
+use std::borrow::Cow;
+
 /// The path with percent-encoding, `//`, `.` and `..` resolved: it starts with a slash and ends with one if a directory
 /// was asked for. `None` if it is malformed, holds a NUL, or leads above the root.
-pub(crate) fn clean(path: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn clean(path: &[u8]) -> Option<Cow<'_, [u8]>> {
+    match is_clean(path) {
+        true => Some(path.into()),
+        false => resolved(path).map(Cow::Owned),
+    }
+}
+
+/// Is there nothing to decode or resolve in it? True for nearly every path; not for some that are clean, too.
+fn is_clean(path: &[u8]) -> bool {
+    let is_odd = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.');
+    path.starts_with(b"/")
+        && !path.iter().any(|byte| matches!(byte, b'%' | 0))
+        && !path.windows(2).any(is_odd)
+}
+
+fn resolved(path: &[u8]) -> Option<Vec<u8>> {
     let raw = if path.is_empty() { b"/" } else { path };
     if raw[0] != b'/' {
         return None;
@@ -128,6 +145,15 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn what_looks_clean_is(path in "/?[a./%;]{0,12}") {
+            if is_clean(path.as_bytes()) {
+                assert_eq!(resolved(path.as_bytes()).as_deref(), Some(path.as_bytes()));
+            }
+        }
+    }
+
     #[test]
     fn malformed_paths_are_none() {
         for path in [
@@ -154,7 +180,10 @@ mod tests {
     fn what_is_encoded_is_decoded_again() {
         let all: Vec<u8> = (1..=255).filter(|byte| *byte != b'/').collect();
         let path = [b"/".as_slice(), &all, b"/"].concat();
-        assert_eq!(clean(encode(&path).as_bytes()), Some(path));
+        assert_eq!(
+            clean(encode(&path).as_bytes()).as_deref(),
+            Some(path.as_slice())
+        );
         assert_eq!(encode(b"/a b?#%"), "/a%20b%3F%23%25");
         assert_eq!(encode_query("a=b&c=%20é".as_bytes()), "a=b&c=%20%C3%A9");
     }

@@ -97,14 +97,18 @@ impl PublicFolder {
         if self.root.is_denied(&clean) {
             return Named::Forbidden;
         }
-        if names::is_hidden(&clean) || names::is_source(&clean) {
-            return Named::Nothing;
-        }
         if clean.ends_with(b"/") {
             return self.index(&clean);
         }
+        // Files have an extension, and what apps are asked for has none.
+        if !names::has_extension(&clean) && self.root.lacks(&clean) {
+            return Named::Nothing;
+        }
+        if names::is_hidden(&clean) || names::is_source(&clean) {
+            return Named::Nothing;
+        }
         match self.root.find(&clean) {
-            Found::Directory => self.without_slash(clean, query),
+            Found::Directory => self.without_slash(&clean, query),
             found => self.found(found, &clean),
         }
     }
@@ -129,6 +133,9 @@ impl PublicFolder {
     /// A directory's `index.html`. Beside an `index.php` it is the second choice, and the app is the first.
     fn index(&self, directory: &[u8]) -> Named {
         let html = [directory, b"index.html"].concat();
+        if self.root.lacks(&html) || names::is_hidden(directory) {
+            return Named::Nothing;
+        }
         let named = match self.root.find(&html) {
             Found::Directory => Named::Nothing,
             found => self.found(found, &html),
@@ -140,11 +147,9 @@ impl PublicFolder {
         }
     }
 
-    fn without_slash(&self, mut clean: Vec<u8>, query: Option<&[u8]>) -> Named {
-        let location = with_slash(&clean, query);
-        clean.push(b'/');
-        match self.index(&clean) {
-            Named::File(_) => Named::Redirect(location),
+    fn without_slash(&self, clean: &[u8], query: Option<&[u8]>) -> Named {
+        match self.index(&[clean, b"/"].concat()) {
+            Named::File(_) => Named::Redirect(with_slash(clean, query)),
             named => named,
         }
     }

@@ -11,6 +11,7 @@ use crate::files::StaticFile;
 use crate::lookup::{Bounds, Found, below};
 use crate::pattern::Pattern;
 use crate::precompressed::Precompressed;
+use crate::presence::Presence;
 use crate::representation::Representation;
 use crate::{names, path};
 
@@ -22,6 +23,7 @@ pub(crate) struct Root {
     cache_control: Vec<(Pattern, String)>,
     /// If that is looked for.
     precompressed: Option<Precompressed>,
+    presence: Presence,
 }
 
 impl Root {
@@ -39,6 +41,7 @@ impl Root {
             denied: Vec::new(),
             cache_control: Vec::new(),
             precompressed: None,
+            presence: Presence::default(),
         })
     }
 
@@ -63,7 +66,8 @@ impl Root {
     }
 
     pub(crate) fn deny(&mut self, path: &str) {
-        let mut path = path::clean(path.as_bytes()).unwrap_or_default();
+        let path = path::clean(path.as_bytes()).unwrap_or_default();
+        let mut path = path.into_owned();
         if !path.ends_with(b"/") {
             path.push(b'/');
         }
@@ -86,6 +90,11 @@ impl Root {
     /// What is there.
     pub(crate) fn find(&self, clean: &[u8]) -> Found {
         self.bounds.find(self.at(clean))
+    }
+
+    /// Is nothing there? False where it takes a closer look.
+    pub(crate) fn lacks(&self, clean: &[u8]) -> bool {
+        self.presence.lacks(self.path(), &clean[1..])
     }
 
     /// Is nothing to be answered with at this clean path?

@@ -49,7 +49,7 @@ pub use replaced::{elsewhere, successors};
 pub use resolve::{control_paths, resolve};
 pub use settings::{
     AccessFormat, CONCURRENT, Dispatch, Level, Listen, LogTarget, MOST_WORKERS, Mode, Settings,
-    SiteSettings, Workers,
+    SiteSettings, SocketAccess, Workers,
 };
 #[cfg(feature = "read")]
 pub use warnings::warnings;

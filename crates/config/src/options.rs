@@ -23,6 +23,10 @@ pub enum Kind {
     Listen,
     /// An address, a network, `private` or `unix`, any number of them.
     Proxies,
+    /// Who may do what with a file, in octal digits.
+    Mode,
+    /// A user's or a group's name or number.
+    Name,
     /// `ADDR:PORT`.
     Address,
     /// `KEY=VALUE`, any number of them; all sources add up.
@@ -135,7 +139,40 @@ pub const OPTIONS: &[Opt] = &[
         short: "Where to listen: ADDR:PORT or unix:PATH; may be repeated",
         long: "Port 0 takes a free port; the line `hearth: listening on …` says which. `0.0.0.0:8080` listens on all \
                IPv4 addresses, `[::]:8080` on all addresses. In TOML a string or a list of strings, in the environment \
-               separated by commas. The file of a Unix socket has the mode that the umask leaves.",
+               separated by commas. Which users may connect to a Unix socket is \
+               said by socket.mode, socket.owner and socket.group.",
+    },
+    Opt {
+        key: "socket.mode",
+        flag: Some("socket-mode"),
+        value: "MODE",
+        kind: Kind::Mode,
+        default: "0660",
+        group: Group::Server,
+        short: "Mode of the Unix sockets of --listen, in octal digits",
+        long: "Users that may write to the file may connect: with 0660 its owner and the members of its group, with 0666 all. In TOML \
+               a string: `mode = \"0660\"`.",
+    },
+    Opt {
+        key: "socket.owner",
+        flag: Some("socket-owner"),
+        value: "USER",
+        kind: Kind::Name,
+        default: "",
+        group: Group::Server,
+        short: "Owner of the Unix sockets of --listen",
+        long: "A name or a number; by default the user that starts Hearth. Only root may give a file to another user.",
+    },
+    Opt {
+        key: "socket.group",
+        flag: Some("socket-group"),
+        value: "GROUP",
+        kind: Kind::Name,
+        default: "",
+        group: Group::Server,
+        short: "Group of the Unix sockets of --listen, such as www-data",
+        long: "A name or a number; by default the group of the user that starts Hearth. A group of that user, or with root any: that of the \
+               proxy, so that it can connect.",
     },
     Opt {
         key: "http.trusted_proxies",

@@ -61,6 +61,8 @@ fn value(kind: Kind) -> String {
         Kind::Proxies => {
             "an address, a network such as `10.0.0.0/8`, `private` or `unix`, any number".into()
         }
+        Kind::Mode => "octal digits such as `0660`".into(),
+        Kind::Name => "a name or a number".into(),
         Kind::Address => "`ADDR:PORT`".into(),
         Kind::LogTarget => "`off`, `stderr`, `syslog`, `syslog:PATH`, or the path of a file".into(),
         Kind::Ini => "`KEY=VALUE`, any number".into(),

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::options::{Kind, OPTIONS, Opt, option};
 use crate::problem::{Problem, Problems};
 use crate::raw::{Given, Raw, Source};
-use crate::settings::{Dispatch, Listen, LogTarget, Mode, Settings, Workers, cpus};
+use crate::settings::{Dispatch, Listen, LogTarget, Mode, Settings, SocketAccess, Workers, cpus};
 use crate::value;
 
 /// All settings, or all mistakes.
@@ -30,6 +30,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         mode,
         config_file: raw.config_file.clone(),
         listen: r.listen(),
+        socket: r.socket(),
         site,
         workers: r.workers(),
         concurrency: r.concurrency(mode),
@@ -317,6 +318,16 @@ impl Resolver<'_> {
             found.extend(parsed);
         }
         found
+    }
+
+    fn socket(&mut self) -> SocketAccess {
+        SocketAccess {
+            mode: self
+                .one("socket.mode", value::mode_bits)
+                .unwrap_or_default(),
+            owner: self.one("socket.owner", value::name).flatten(),
+            group: self.one("socket.group", value::name).flatten(),
+        }
     }
 
     fn trusted_proxies(&mut self) -> TrustedProxies {

@@ -23,6 +23,14 @@ impl Display for Listen {
     }
 }
 
+/// Which users may connect to the Unix sockets of [`Settings::listen`]. Names are not looked up yet; `None`: as the system makes a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SocketAccess {
+    pub mode: u32,
+    pub owner: Option<String>,
+    pub group: Option<String>,
+}
+
 /// What survives a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
@@ -150,6 +158,7 @@ pub struct Settings {
     /// The file that was read, if any.
     pub config_file: Option<PathBuf>,
     pub listen: Vec<Listen>,
+    pub socket: SocketAccess,
     pub site: SiteSettings,
     pub workers: Workers,
     /// `None`: as fits the handler that the app returns.

@@ -91,6 +91,24 @@ pub(crate) fn socket_path(text: &str, base: &Path) -> Result<PathBuf, String> {
     }
 }
 
+/// A number written as such in TOML (`0o660`) arrives in decimal digits, and is none that leaves its owner the right to write.
+pub(crate) fn mode_bits(text: &str) -> Result<u32, String> {
+    const OWNER_WRITES: u32 = 0o200;
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let bits = u32::from_str_radix(text, 8).ok().filter(|_| digits);
+    bits.filter(|bits| *bits <= 0o777 && bits & OWNER_WRITES != 0)
+        .ok_or_else(|| {
+            format!(
+                "\"{text}\" is not a mode of three octal digits with which its owner may connect, such as \"0660\""
+            )
+        })
+}
+
+/// Of a user or a group; none if it is empty.
+pub(crate) fn name(text: &str) -> Result<Option<String>, String> {
+    Ok(Some(text.to_owned()).filter(|name| !name.is_empty()))
+}
+
 pub(crate) fn directory(text: &str, base: &Path) -> Result<PathBuf, String> {
     let path = base.join(text);
     match path.is_dir() {

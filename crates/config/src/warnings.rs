@@ -3,7 +3,7 @@
 
 use crate::problem::Problem;
 use crate::raw::Raw;
-use crate::settings::{Dispatch, Mode, Settings};
+use crate::settings::{Dispatch, Listen, Mode, Settings};
 
 /// Variables that are no options, and options that have no effect beside the others.
 pub fn warnings(raw: &Raw, settings: &Settings) -> Vec<Problem> {
@@ -25,7 +25,13 @@ fn idle(settings: &Settings) -> Vec<(&'static str, bool, &'static str)> {
     let sends_no_files = is_resident && settings.site.root.is_none();
     let site =
         "this resident app answers every path itself; name the folder of its files with site.root";
+    let is_unix = |listen: &Listen| matches!(listen, Listen::Unix(_));
+    let has_no_unix = !settings.listen.iter().any(is_unix);
+    let unix = "no Unix socket is listened on; --listen unix:PATH names one";
     vec![
+        ("socket.mode", has_no_unix, unix),
+        ("socket.owner", has_no_unix, unix),
+        ("socket.group", has_no_unix, unix),
         (
             "site.root",
             !is_resident,

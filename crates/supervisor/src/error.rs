@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use ipc::BootFailure;
+use rustix::io::Errno;
 
 use crate::port_owner::PortOwner;
 
@@ -24,6 +25,8 @@ pub enum Error {
         "cannot take a socket of the service manager (LISTEN_FDS): {0}; Hearth takes stream sockets that listen, TCP or Unix, with Accept=no"
     )]
     Inherited(io::Error),
+    #[error("socket.{what}: there is no {} \"{name}\" on this machine", if *.is_group { "group" } else { "user" }, what = if *.is_group { "group" } else { "owner" })]
+    NoSuchName { is_group: bool, name: String },
     #[error("cannot listen on {address}: the address is in use{}; stop that process or choose another port", held(.port_owner))]
     PortTaken {
         address: String,
@@ -61,6 +64,7 @@ impl Error {
         match self {
             Error::NoApp(_)
             | Error::NoScript(_)
+            | Error::NoSuchName { .. }
             | Error::AccessLog { .. }
             | Error::NoProgram {
                 version: Some(_), ..
@@ -72,6 +76,12 @@ impl Error {
 
 fn hint(address: &str, error: &io::Error) -> &'static str {
     match error.kind() {
+        // EPERM is an answer to chown only.
+        io::ErrorKind::PermissionDenied
+            if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) =>
+        {
+            "; only root may give it to another user (socket.owner) or to a group that is not its own (socket.group)"
+        }
         io::ErrorKind::PermissionDenied if address.starts_with("unix:") => {
             "; this user must be allowed to write in its directory"
         }

@@ -31,6 +31,7 @@ mod signal;
 mod sockets;
 mod status;
 mod systemd;
+mod users;
 mod watch;
 mod worker;
 

@@ -5,20 +5,22 @@
 //! connections that wait in it. A Unix socket is shared by all slots. The front, where there is one, has all of them,
 //! each of its threads as many as another.
 
+use std::fs::Permissions;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use config::Listen;
+use config::{Listen, Settings, SocketAccess};
 use rustix::fs::Mode;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::error::Error;
 use crate::inherited;
 use crate::port_owner::port_owner;
+use crate::users;
 
 /// The kernel cuts it to `net.core.somaxconn`.
 const BACKLOG: i32 = 65535;
@@ -45,10 +47,14 @@ enum Listener {
 
 impl Sockets {
     /// Open all of them for this number of worker slots, or none.
-    pub(crate) fn open(listen: &[Listen], slots: u32) -> Result<Sockets, Error> {
+    pub(crate) fn open(settings: &Settings, slots: u32) -> Result<Sockets, Error> {
+        Sockets::open_each(&settings.listen, Access::given(&settings.socket)?, slots)
+    }
+
+    fn open_each(listen: &[Listen], access: Access, slots: u32) -> Result<Sockets, Error> {
         let open = |listen: &Listen| match listen {
             Listen::Tcp(address) => open_tcp(*address, slots),
-            Listen::Unix(path) => UnixSocket::open(path, Access::Umask).map(Listener::Unix),
+            Listen::Unix(path) => UnixSocket::open(path, access).map(Listener::Unix),
         };
         Ok(Sockets {
             listeners: listen.iter().map(open).collect::<Result<_, _>>()?,
@@ -179,10 +185,37 @@ fn bind_tcp(address: SocketAddr, shared: bool) -> io::Result<Socket> {
 /// The users that may connect to a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// As the umask says.
-    Umask,
+    /// As the options `socket.*` say.
+    Given {
+        mode: u32,
+        owner: Option<u32>,
+        group: Option<u32>,
+    },
     /// The same user only.
     Owner,
+}
+
+impl Access {
+    fn given(socket: &SocketAccess) -> Result<Access, Error> {
+        let owner = socket.owner.as_deref().map(users::user_id);
+        let group = socket.group.as_deref().map(users::group_id);
+        Ok(Access::Given {
+            mode: socket.mode,
+            owner: owner.transpose()?,
+            group: group.transpose()?,
+        })
+    }
+
+    /// On the file of a socket that does not listen yet.
+    fn set(self, path: &Path) -> io::Result<()> {
+        let Access::Given { mode, owner, group } = self else {
+            return Ok(());
+        };
+        if owner.or(group).is_some() {
+            lchown(path, owner, group)?;
+        }
+        std::fs::set_permissions(path, Permissions::from_mode(mode))
+    }
 }
 
 /// A bound Unix socket; its file goes when it is dropped, if it still is ours.
@@ -225,6 +258,10 @@ fn bind_unix(path: &Path, access: Access) -> io::Result<UnixListener> {
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     }
     socket.bind(&SockAddr::unix(path)?)?;
+    if let Err(error) = access.set(path) {
+        let _ = std::fs::remove_file(path);
+        return Err(error);
+    }
     socket.listen(BACKLOG)?;
     Ok(OwnedFd::from(socket).into())
 }
@@ -256,13 +293,23 @@ impl Drop for UnixSocket {
 mod tests {
     use super::*;
 
+    const ALL: Access = Access::Given {
+        mode: 0o666,
+        owner: None,
+        group: None,
+    };
+
+    fn open(listen: &[Listen], slots: u32) -> Result<Sockets, Error> {
+        Sockets::open_each(listen, ALL, slots)
+    }
+
     fn tcp(text: &str) -> Listen {
         Listen::Tcp(text.parse().unwrap())
     }
 
     #[test]
     fn port_zero_is_the_same_port_for_every_slot() {
-        let sockets = Sockets::open(&[tcp("127.0.0.1:0"), tcp("127.0.0.1:0")], 3).unwrap();
+        let sockets = open(&[tcp("127.0.0.1:0"), tcp("127.0.0.1:0")], 3).unwrap();
         let ports: Vec<Vec<u16>> = (0..3)
             .map(|slot| {
                 let fds = sockets.for_slot(slot).unwrap();
@@ -282,11 +329,11 @@ mod tests {
 
     #[test]
     fn a_port_taken_names_the_holder_even_if_it_shares_ports() {
-        let first = Sockets::open(&[tcp("127.0.0.1:0")], 2).unwrap();
+        let first = open(&[tcp("127.0.0.1:0")], 2).unwrap();
         let address = first.addresses()[0]
             .trim_start_matches("http://")
             .to_owned();
-        let error = Sockets::open(&[tcp(&address)], 1).unwrap_err().to_string();
+        let error = open(&[tcp(&address)], 1).unwrap_err().to_string();
         let expected = format!(
             "cannot listen on {address}: the address is in use by process {} (",
             std::process::id()
@@ -299,16 +346,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         drop(UnixListener::bind(&path).unwrap());
-        let socket = UnixSocket::open(&path, Access::Umask).unwrap();
+        let socket = UnixSocket::open(&path, ALL).unwrap();
         assert!(matches!(
-            UnixSocket::open(&path, Access::Umask),
+            UnixSocket::open(&path, ALL),
             Err(Error::SocketTaken(_))
         ));
         drop(socket);
         assert!(!path.exists());
         std::fs::write(&path, "x").unwrap();
         assert!(matches!(
-            UnixSocket::open(&path, Access::Umask),
+            UnixSocket::open(&path, ALL),
             Err(Error::NotASocket(_))
         ));
         assert_eq!(std::fs::read(&path).unwrap(), b"x");

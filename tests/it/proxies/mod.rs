@@ -2,6 +2,7 @@
 
 mod forwarded;
 mod proxy_protocol;
+mod unix;
 
 use testkit::http::Client;
 

@@ -253,6 +253,43 @@ fn a_variable_of_the_environment_has_a_name_and_a_text() {
 }
 
 #[test]
+fn a_mode_has_octal_digits() {
+    let socket = |flags: &[&str]| {
+        let words = [&["app.php", "--listen", "unix:a"], flags].concat();
+        said(None, &[], &words).settings().socket
+    };
+    assert_eq!((socket(&[]).mode, socket(&[]).group), (0o660, None));
+    let given = socket(&["--socket-mode", "666", "--socket-group", "www-data"]);
+    assert_eq!(
+        (given.mode, given.group.as_deref()),
+        (0o666, Some("www-data"))
+    );
+    for wrong in ["", "0o660", "0680", "1660", "0440", "432", "rw"] {
+        let said = said(None, &[], &["app.php", "--socket-mode", wrong]);
+        assert!(said.problems().contains("such as \"0660\""), "{wrong}");
+    }
+}
+
+#[test]
+fn proxies_are_addresses_networks_or_words() {
+    let file = "app = 'a.php'\n[http]\ntrusted_proxies = ['10.0.0.0/8', 'unix']\n";
+    let trusts = |said: &Said, address: Option<&str>| {
+        let address = address.map(|text| text.parse().expect("an address"));
+        said.settings().trusted_proxies.trusts(address)
+    };
+    let from_file = said(Some(file), &[], &[]);
+    assert!(trusts(&from_file, Some("10.1.2.3")) && trusts(&from_file, None));
+    let env = [("HEARTH_HTTP_TRUSTED_PROXIES", "private, 192.0.2.1")];
+    let from_environment = said(Some(file), &env, &[]);
+    assert!(trusts(&from_environment, Some("192.0.2.1")) && !trusts(&from_environment, None));
+    let wrong = said(None, &[], &["a.php", "--trusted-proxies", "localhost"]);
+    assert_eq!(
+        wrong.problems(),
+        "--trusted-proxies: \"localhost\" is not an address, a network such as 10.0.0.0/8, \"private\" or \"unix\""
+    );
+}
+
+#[test]
 fn an_ini_setting_has_a_value_on_one_line() {
     assert_eq!(
         said(

@@ -82,7 +82,7 @@ async fn serve(
         .number(settings.concurrency.unwrap_or(ipc::CONCURRENT));
     let inherited = Inherited::take()?;
     let sockets = match inherited.sockets.is_empty() {
-        true => Sockets::open(&settings.listen, accepting(&settings, slots))?,
+        true => Sockets::open(&settings, accepting(&settings, slots))?,
         false => {
             logging::info!("listening on the sockets of the service manager, in place of listen");
             Sockets::inherited(inherited.sockets)

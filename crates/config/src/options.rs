@@ -33,6 +33,8 @@ pub enum Kind {
     Ini,
     /// `NAME=VALUE`, any number of them; all sources add up.
     Env,
+    /// Patterns of paths, any number of them up to 31.
+    Routes,
     /// Where the lines of a log go: `off`, `stderr`, `syslog`, `syslog:PATH` or a file.
     LogTarget,
     /// `PATTERN=VALUE`, any number of them; all sources add up.
@@ -98,7 +100,7 @@ impl Opt {
     pub fn repeatable(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Directories | Kind::UrlPaths | Kind::Listen | Kind::Proxies
+            Kind::Directories | Kind::UrlPaths | Kind::Listen | Kind::Proxies | Kind::Routes
         ) || self.is_table()
     }
 
@@ -699,6 +701,18 @@ pub const OPTIONS: &[Opt] = &[
         group: Group::Operation,
         short: "Serve /health, /ready, /metrics and /status here",
         long: "Off unless set. It has no access control: keep it on an address that only your monitoring reaches.",
+    },
+    Opt {
+        key: "metrics.routes",
+        flag: Some("metrics-route"),
+        value: "PATTERN",
+        kind: Kind::Routes,
+        default: "",
+        group: Group::Operation,
+        short: "Count the times of requests to these paths by themselves",
+        long: "`/metrics` has a histogram for each pattern, and one for all other requests. `{name}` stands for one part of a path, \
+               `*` at the end for all that follows: `/blog/{slug}`, `/api/*`. The first that fits counts. At most 31, so that no \
+               client can make more of them.",
     },
     Opt {
         key: "control",

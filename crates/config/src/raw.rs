@@ -144,7 +144,7 @@ impl Raw {
                 continue;
             };
             let separator = match option.kind {
-                Kind::Listen | Kind::Proxies => ',',
+                Kind::Listen | Kind::Proxies | Kind::Routes => ',',
                 Kind::Directories | Kind::UrlPaths => ':',
                 Kind::Ini | Kind::Env | Kind::Headers => ';',
                 _ => '\0',

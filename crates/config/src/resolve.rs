@@ -59,6 +59,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         reload_timeout: r.seconds("reload.timeout"),
         watch,
         admin: r.admin(),
+        metrics_routes: r.routes(),
         control: r.control(),
         log_level: value::level(&r.choice("log.level").unwrap_or_default()),
         access_log: r.log_target("log.access"),
@@ -363,6 +364,26 @@ impl Resolver<'_> {
             }
         }
         found
+    }
+
+    fn routes(&mut self) -> Vec<String> {
+        let option = option("metrics.routes");
+        let given = self.raw.winners(option.key).into_iter();
+        let given: Vec<&Given> = given.filter(|given| !given.text.is_empty()).collect();
+        if let Some(first) = given.get(value::MOST_ROUTES) {
+            self.problems.push(Problem {
+                place: first.source.to_string(),
+                what: format!(
+                    "metrics.routes has {} patterns; {} are possible",
+                    given.len(),
+                    value::MOST_ROUTES
+                ),
+            });
+        }
+        let routes = given
+            .into_iter()
+            .filter_map(|given| self.parsed(option, given, value::route));
+        routes.collect()
     }
 
     fn log_target(&mut self, key: &'static str) -> Option<LogTarget> {

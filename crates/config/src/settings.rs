@@ -198,6 +198,8 @@ pub struct Settings {
     pub reload_timeout: Duration,
     pub watch: bool,
     pub admin: Option<SocketAddr>,
+    /// Patterns of paths whose times are counted by themselves.
+    pub metrics_routes: Vec<String>,
     /// `None`: the first of [`crate::control_candidates`] that can be made.
     pub control: Option<PathBuf>,
     pub log_level: Level,

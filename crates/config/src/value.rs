@@ -261,6 +261,29 @@ pub(crate) fn log_target(text: &str, base: &Path) -> Result<Option<LogTarget>, S
     })
 }
 
+/// The most patterns: what is left for other requests is one.
+pub(crate) const MOST_ROUTES: usize = 31;
+
+pub(crate) fn route(text: &str) -> Result<String, String> {
+    let wrong = |why: &str| Err(format!("\"{text}\" {why}, as in /blog/{{slug}} or /api/*"));
+    let Some(path) = text.strip_prefix('/') else {
+        return wrong("does not begin with /");
+    };
+    let mut segments = path.split('/').rev();
+    let last = segments.next().unwrap_or_default();
+    let is_name = |part: &str| {
+        let name = part
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'));
+        name.is_some_and(|name| !name.is_empty() && !name.contains(['{', '}']))
+    };
+    let is_fine = |part: &str| is_name(part) || !part.contains(['{', '}', '*', '"', '\\']);
+    if !(last == "*" || is_fine(last)) || !segments.all(is_fine) {
+        return wrong("has {name} for a whole part, or * at its end");
+    }
+    Ok(text.into())
+}
+
 pub(crate) fn access_format(text: &str) -> AccessFormat {
     match text {
         "common" => AccessFormat::Common,

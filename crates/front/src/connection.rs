@@ -1,6 +1,6 @@
 //! One client connection: what it asks goes to a worker.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 
@@ -27,6 +27,7 @@ struct Service {
     /// Of the request that is answered.
     hangup: RefCell<Rc<Hangup>>,
     logged: RefCell<Option<Logged>>,
+    route: Cell<usize>,
 }
 
 /// A client as text, for workers and for the access log.
@@ -77,6 +78,7 @@ impl http1::Service for Service {
         let (client, error) = self.client_of(&mut head);
         let front = Rc::clone(&self.front);
         let id = front.next_request_id();
+        self.route.set(front.routes.of(head.path()));
         let logged = front.access.entry(&head).map(|entry| Logged {
             id,
             entry,
@@ -115,6 +117,8 @@ impl http1::Service for Service {
         let board = &self.front.board;
         board.count(Counter::BytesIn, exchange.received);
         board.count(Counter::BytesOut, exchange.sent);
+        let time = exchange.began.elapsed();
+        board.took(self.route.get(), exchange.status, time);
         if let Some(logged) = self.logged.take() {
             let served = Served {
                 client: &logged.address,
@@ -190,6 +194,7 @@ async fn serve(
         client: RefCell::new(Client::new(&peer.endpoints())),
         peer,
         logged: RefCell::default(),
+        route: Cell::new(0),
         hangup: RefCell::default(),
     };
     http1::serve(stream, state, &service, options).await;

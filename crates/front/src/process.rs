@@ -13,7 +13,7 @@ use http1::{
 };
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
 use server::access::{self, AccessLog};
-use server::{RequestIds, channel};
+use server::{RequestIds, Routes, channel};
 use shm::Writer;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -64,6 +64,7 @@ pub(crate) struct Front {
     pub(crate) connections: Connections,
     pub(crate) rejections: RejectionLog,
     pub(crate) access: Rc<AccessLog>,
+    pub(crate) routes: Routes,
     listeners: RefCell<Vec<AbortHandle>>,
     draining: Cell<bool>,
     closed: Notify,
@@ -229,6 +230,7 @@ impl Front {
             connections: Connections::counted_in(start.thread.connections()),
             rejections: RejectionLog::default(),
             access: AccessLog::install(),
+            routes: Routes::new(&start.settings.settings.metrics_routes),
             listeners: RefCell::default(),
             draining: Cell::new(false),
             closed: Notify::new(),

@@ -5,5 +5,7 @@ pub mod accept;
 pub mod access;
 pub mod channel;
 mod request_id;
+mod routes;
 
 pub use request_id::RequestIds;
+pub use routes::Routes;

@@ -6,10 +6,13 @@
 //! row       0 sequence: odd while the row is written   1 start in ns of CLOCK_MONOTONIC_COARSE, 0 if free
 //!           2 request id   3 lengths   4.. method   6 fingerprint   7 epoch of the quarantine, twice; odd: tried again
 //!           8.. target
+//! latencies behind the rows, see `latencies`
 //! ```
 
+use crate::latencies::LATENCY_WORDS;
+
 /// "HSCORE", then the version of this layout.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HSCORE\x02\x00");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HSCORE\x03\x00");
 
 pub(crate) const HEADER: usize = 64;
 pub(crate) const AT_MAGIC: usize = 0;
@@ -35,6 +38,11 @@ pub const MAX_TARGET: usize = (ROW - ROW_TARGET) * 8;
 pub const MAX_SLOTS: u32 = 1 << 16;
 
 pub(crate) fn words(slots: u32) -> usize {
+    latencies(slots) + LATENCY_WORDS
+}
+
+/// Where they begin.
+pub(crate) fn latencies(slots: u32) -> usize {
     HEADER + slots as usize * ROW
 }
 

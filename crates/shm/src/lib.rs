@@ -9,6 +9,7 @@
 
 mod budgets;
 mod connection_counts;
+mod latencies;
 mod layout;
 mod mapping;
 mod quarantine;
@@ -17,6 +18,7 @@ mod writer;
 
 pub use budgets::{Budgets, Holder};
 pub use connection_counts::{ConnectionCounts, SlotCount};
+pub use latencies::{Histogram, LATENCY_BOUNDS, Latencies, MAX_ROUTES, ResponseClass};
 pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
 pub use mapping::{Mapping, create_file};
 pub use quarantine::{Quarantine, Suspect};

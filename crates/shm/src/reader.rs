@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
+use crate::latencies::Latencies;
 use crate::layout::*;
 use crate::mapping::{self, Mapping};
 use crate::quarantine::Suspect;
@@ -66,6 +67,11 @@ impl Scoreboard {
             *value = word.load(Ordering::Relaxed);
         }
         Snapshot(values)
+    }
+
+    /// How long requests took.
+    pub fn latencies(&self) -> Latencies {
+        Latencies::read(&self.mapping, latencies(self.slots))
     }
 
     /// The request whose code runs, or ran when the worker died; none where all waited.

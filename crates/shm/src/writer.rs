@@ -5,7 +5,9 @@ use std::io;
 use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
 
+use crate::latencies::ResponseClass;
 use crate::layout::*;
 use crate::mapping::Mapping;
 use crate::quarantine::Suspect;
@@ -32,6 +34,7 @@ pub struct Begins<'a> {
 #[derive(Debug)]
 pub struct Writer {
     mapping: Mapping,
+    latencies: usize,
     /// Free rows; filled once, never grows.
     free: RefCell<Vec<u32>>,
     one_thread: PhantomData<*const ()>,
@@ -45,6 +48,7 @@ impl Writer {
         let free = RefCell::new((0..slots).rev().collect());
         Ok(Writer {
             mapping,
+            latencies: latencies(slots),
             free,
             one_thread: PhantomData,
         })
@@ -132,6 +136,13 @@ impl Writer {
         for counter in [Counter::Requests, class(status), Counter::Finished] {
             self.count(counter, 1);
         }
+    }
+
+    /// A request of this route took so long; its client was answered with `status`, or left before.
+    #[inline]
+    pub fn took(&self, route: usize, status: Option<u16>, time: Duration) {
+        let class = ResponseClass::of(status);
+        crate::latencies::count(&self.mapping, self.latencies, (route, class), time);
     }
 
     /// Add to a counter.

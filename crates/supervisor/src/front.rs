@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, MAX_DESCRIPTORS, PROTOCOL, ToFront};
 use rustix::process::{Pid, Signal, kill_process};
-use shm::{Scoreboard, Snapshot};
+use shm::{Latencies, Scoreboard, Snapshot};
 
 use crate::error::Error;
 use crate::event::{Event, Events};
@@ -94,6 +94,15 @@ impl Front {
         for board in &self.boards {
             sum.add(&board.snapshot());
         }
+        sum
+    }
+
+    /// How long requests took, of all threads.
+    pub(crate) fn latencies(&self) -> Latencies {
+        let mut sum = Latencies::default();
+        self.boards
+            .iter()
+            .for_each(|board| sum.add(&board.latencies()));
         sum
     }
 

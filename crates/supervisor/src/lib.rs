@@ -18,6 +18,7 @@ mod event;
 mod front;
 mod generation;
 mod inherited;
+mod latency;
 mod link;
 mod memory;
 mod metrics;

@@ -1,5 +1,6 @@
 //! The same numbers for Prometheus (text format 0.0.4).
 
+mod latencies;
 mod pools;
 
 use std::fmt::{Display, Write};
@@ -26,6 +27,7 @@ pub(crate) fn page(status: &Status) -> String {
             status.total(*counter),
         );
     }
+    latencies::latencies(&mut page, &status.latencies);
     for (counter, help) in COUNTERS {
         let name = format!("hearth_{}_total", counter.name());
         page.one(&name, "counter", help, status.total(*counter));

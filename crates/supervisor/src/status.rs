@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use shm::{Counter, Snapshot};
 
+use crate::latency::Latency;
 use crate::pool::Pools;
 use crate::worker::State;
 
@@ -38,6 +39,9 @@ pub struct Status {
     pub recycled: u64,
     /// Sums over all workers there have been, by the names of [`Counter`].
     pub totals: Vec<(String, u64)>,
+    /// How long requests took, by route and class.
+    #[serde(default)]
+    pub latencies: Vec<Latency>,
     /// Of balanced dispatch.
     pub front: Option<FrontStatus>,
     pub workers: Vec<WorkerStatus>,
@@ -272,6 +276,7 @@ pub(crate) mod tests {
             recycled: 7,
             front: None,
             totals,
+            latencies: vec![crate::latency::tests::sample()],
             workers: vec![
                 worker(0, Some(4711), State::Ready),
                 worker(1, None, State::Forking),

@@ -1,6 +1,6 @@
 //! One client connection: what it asks goes to PHP.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -28,6 +28,7 @@ struct Service {
     client: RefCell<Rc<Client>>,
     /// Of the request that is answered.
     logged: RefCell<Option<Logged>>,
+    route: Cell<usize>,
 }
 
 /// What the access log is to have of a request.
@@ -58,6 +59,7 @@ impl Service {
     fn begin(&self, head: &RequestHead, client: &Rc<Client>) -> (u64, Option<Rc<Timings>>) {
         let id = self.worker.next_request_id();
         let timings = self.worker.timings();
+        self.route.set(self.worker.routes.of(head.path()));
         let logged = self.worker.access.entry(head).map(|entry| Logged {
             entry,
             id,
@@ -116,6 +118,10 @@ impl http1::Service for Service {
     fn ended(&self, exchange: &Exchange) {
         let bytes = (exchange.received, exchange.sent);
         self.worker.host.count_bytes(bytes);
+        if let Some(board) = &self.worker.host.board {
+            let time = exchange.began.elapsed();
+            board.took(self.route.get(), exchange.status, time);
+        }
         if let Some(logged) = self.logged.take() {
             let served = Served {
                 client: &logged.client.address_text,
@@ -201,6 +207,7 @@ async fn answer_requests(
         client: RefCell::new(Rc::new(Client::new(&peer.endpoints()))),
         peer,
         logged: RefCell::default(),
+        route: Cell::new(0),
     };
     http1::serve(stream, state, &service, options).await;
     worker.closed(key);

@@ -14,7 +14,7 @@ use http1::{
 use ipc::{Channel, FromWorker};
 use php::{Cancel, Client, Host as _, Request, Timings};
 use server::access::{self, AccessLog};
-use server::{RequestIds, channel};
+use server::{RequestIds, Routes, channel};
 use shm::{Ticket, Writer};
 use site::PublicFolder;
 use tokio::io::Interest;
@@ -60,6 +60,7 @@ pub(crate) struct Worker {
     rejections: RejectionLog,
     /// Of clients' connections: nothing is written where a front has them.
     pub(crate) access: Rc<AccessLog>,
+    pub(crate) routes: Routes,
     /// The access log shows where the time of requests goes.
     has_times: bool,
     waiting: RefCell<Vec<Waiting>>,
@@ -108,6 +109,7 @@ impl Worker {
             connections: Connections::default(),
             rejections: RejectionLog::default(),
             access: open_access_log(start),
+            routes: Routes::new(&settings.metrics_routes),
             has_times: settings.access_log.is_some()
                 && settings.access_format == AccessFormat::Json,
             waiting: RefCell::default(),

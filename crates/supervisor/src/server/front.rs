@@ -116,6 +116,7 @@ impl Server {
         let mut counters = front.snapshot();
         super::workers::settle(&mut counters);
         self.retired.add(&counters);
+        self.retired_latencies.add(&front.latencies());
         if self.stopping() {
             if !front.is_leaving || status != 0 {
                 logging::error!("the front {} pid={pid}", describe(status));

@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use config::{Dispatch, Settings};
 use ipc::{FromWorker, FromZygote};
-use shm::{Budgets, Quarantine, Snapshot};
+use shm::{Budgets, Latencies, Quarantine, Snapshot};
 
 use crate::backoff::Backoff;
 use crate::balancing::Balancing;
@@ -29,6 +29,7 @@ use crate::error::Error;
 use crate::event::{Command, Event, Events, ReplyTo, Timer};
 use crate::front::Front;
 use crate::generation::Generation;
+use crate::latency;
 use crate::link::Received;
 use crate::pool::Pools;
 use crate::server::main_loop::ReloadSettings;
@@ -74,6 +75,8 @@ pub(crate) struct Server {
     stopped: Vec<ReplyTo>,
     /// Counters of workers that are gone.
     retired: Snapshot,
+    /// Their histograms.
+    retired_latencies: Latencies,
     /// Restarts by slot.
     restarts: Vec<u64>,
     reloads: u64,
@@ -165,6 +168,7 @@ impl Server {
             queued: None,
             stopped: Vec::new(),
             retired: Snapshot::default(),
+            retired_latencies: Latencies::default(),
             restarts: vec![0; slots as usize],
             reloads: 0,
             recycled: 0,
@@ -326,10 +330,21 @@ impl Server {
             restarts: self.restarts.iter().sum(),
             recycled: self.recycled,
             totals: totals(&sum),
+            latencies: latency::all(&self.latencies(), &self.settings.metrics_routes),
             front,
             workers,
             pools: Pools::default(),
         }
+    }
+
+    fn latencies(&self) -> Latencies {
+        let mut sum = self.retired_latencies.clone();
+        let workers = self.workers.values();
+        workers.for_each(|worker| sum.add(&worker.board.latencies()));
+        if let Some(front) = &self.front {
+            sum.add(&front.latencies());
+        }
+        sum
     }
 
     fn worker_status(&self, worker: &Worker) -> WorkerStatus {

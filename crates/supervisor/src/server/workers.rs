@@ -299,6 +299,7 @@ impl Server {
         report(worker, status, &ended);
         self.blame(worker, status);
         self.retired.add(&ended_counters(worker));
+        self.retired_latencies.add(&worker.board.latencies());
         if self.next == Some(number) && matches!(state, State::Forking | State::Starting) {
             self.workers.remove(&id);
             return self.abort_generation(

@@ -1,0 +1,88 @@
+//! How long requests took: histograms by route and by class of the response.
+
+use serde::{Deserialize, Serialize};
+use shm::{LATENCY_BOUNDS, Latencies, ResponseClass};
+
+/// What requests have whose path fits no pattern.
+const OTHER: &str = "other";
+
+/// One histogram.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// A pattern of `metrics.routes`, or `other`.
+    pub route: String,
+    /// `2xx` to `5xx`, or `aborted`.
+    pub class: String,
+    /// Requests by how long they took; the bounds are those of the metrics.
+    pub buckets: Vec<u64>,
+    /// All of their times.
+    pub seconds: f64,
+}
+
+/// Those that have counted anything.
+pub(crate) fn all(latencies: &Latencies, routes: &[String]) -> Vec<Latency> {
+    let names = [OTHER].into_iter().chain(routes.iter().map(String::as_str));
+    let pairs = names.enumerate().flat_map(|(number, route)| {
+        ResponseClass::ALL.map(|class| (route, class, latencies.of(number, class)))
+    });
+    let counted = pairs.filter(|(_, _, histogram)| histogram.count() > 0);
+    let latency = counted.map(|(route, class, histogram)| Latency {
+        route: route.into(),
+        class: class.name().into(),
+        buckets: histogram.buckets().to_vec(),
+        seconds: histogram.sum().as_secs_f64(),
+    });
+    latency.collect()
+}
+
+impl Latency {
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// Upper bounds in seconds, and how many requests took no longer.
+    pub(crate) fn cumulative(&self) -> Vec<(String, u64)> {
+        let bounds = LATENCY_BOUNDS
+            .iter()
+            .map(|micros| (*micros as f64 / 1e6).to_string());
+        let bounds = bounds.chain(["+Inf".to_owned()]);
+        let mut below = 0;
+        let rows = bounds.zip(&self.buckets).map(|(bound, count)| {
+            below += count;
+            (bound, below)
+        });
+        rows.collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn sample() -> Latency {
+        let mut buckets = vec![0; LATENCY_BOUNDS.len() + 1];
+        (buckets[0], buckets[1], buckets[LATENCY_BOUNDS.len()]) = (5, 2, 1);
+        Latency {
+            route: "/blog/{slug}".into(),
+            class: "2xx".into(),
+            buckets,
+            seconds: 61.5,
+        }
+    }
+
+    #[test]
+    fn buckets_have_what_is_below_them_too() {
+        let rows = sample().cumulative();
+        assert_eq!(
+            rows[..3],
+            [
+                ("0.001".into(), 5),
+                ("0.0025".into(), 7),
+                ("0.005".into(), 7)
+            ]
+        );
+        assert_eq!(rows.last(), Some(&("+Inf".into(), 8)));
+        assert_eq!(rows.len(), LATENCY_BOUNDS.len() + 1);
+    }
+}

@@ -1,0 +1,80 @@
+//! Locks, and who computes which value: entries that one process has, up to a time, with a number that only grows.
+
+use rustix::process::{Pid, test_kill_process};
+
+use crate::cache::{Cache, Condition, Refused, Write};
+use crate::entry::{Form, Space, cells_for};
+use crate::index::hash;
+use crate::recovery::is_key;
+
+/// What became of an attempt to take one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// It is the caller's; no earlier holder had as high a number.
+    Taken(u64),
+    /// By that owner, as it said itself.
+    Held(u64),
+}
+
+/// The process of an owner, which is the upper half of its number, has ended.
+fn has_ended(owner: u64) -> bool {
+    let pid = i32::try_from(owner >> 32).ok().and_then(Pid::from_raw);
+    pid.is_none_or(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+impl Cache {
+    /// For so many microseconds. A computation whose process has ended is taken over; a lock is not, before its time.
+    pub fn claim(&self, space: Space, name: &[u8], owner: u64, ttl: u64) -> Result<Claim, Refused> {
+        if !is_key(space, name) {
+            return Err(Refused::Key);
+        }
+        let _held = self.held()?;
+        if let Some(head) = self.alive(space, name) {
+            let holder = head.int();
+            if space != Space::Computation || !has_ended(holder) {
+                return Ok(Claim::Held(holder));
+            }
+        }
+        if !self
+            .memory
+            .make_room(cells_for(0, name.len(), 0), self.now())
+        {
+            return Err(Refused::Full);
+        }
+        let write = Write {
+            key: name,
+            form: Form::Int,
+            int: owner.cast_signed(),
+            bytes: &[],
+            ttl: ttl.max(1),
+            fresh: 0,
+            tags: &[],
+            marks: &[],
+            condition: Condition::Always,
+        };
+        Ok(Claim::Taken(self.insert(space, &write, &[])?.stamp))
+    }
+
+    /// False if it is not this holder's any more.
+    pub fn give_back(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
+        let _held = self.held()?;
+        let held = self.alive(space, name).filter(|head| head.stamp() == token);
+        held.inspect(|head| self.memory.remove(*head));
+        Ok(held.is_some())
+    }
+
+    /// For so many microseconds from now. False if it is not this holder's any more.
+    pub fn extend(&self, space: Space, name: &[u8], token: u64, ttl: u64) -> Result<bool, Refused> {
+        let _held = self.held()?;
+        let held = self.alive(space, name).filter(|head| head.stamp() == token);
+        held.inspect(|head| head.set_expires(self.now().saturating_add(ttl.max(1))));
+        Ok(held.is_some())
+    }
+
+    /// Has it? As of now.
+    pub fn holds_claim(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
+        let _held = self.held()?;
+        let head = self.memory.find(space, hash(space, name), name);
+        Ok(head.is_some_and(|head| head.stamp() == token && head.is_alive(self.now())))
+    }
+}

@@ -1,0 +1,255 @@
+//! An entry: the fields in its first cell.
+
+use std::sync::atomic::Ordering;
+
+use crate::geometry::CELL;
+use crate::memory::{Cell, Memory};
+
+/// The longest key in bytes.
+pub const MAX_KEY: usize = 1024;
+/// The most tags of one entry.
+pub const MAX_TAGS: usize = 64;
+/// Words of the first cell that are fields.
+pub(crate) const HEAD: usize = 8;
+
+/// What a key is a key of. The same bytes are another key in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Space {
+    Value = 1,
+    /// Its stamp is the tag's version.
+    Tag = 2,
+    Lock = 3,
+    /// Says which process computes a value.
+    Computation = 4,
+}
+
+impl Space {
+    pub(crate) fn of(number: u64) -> Option<Space> {
+        [Space::Value, Space::Tag, Space::Lock, Space::Computation]
+            .into_iter()
+            .find(|space| *space as u64 == number)
+    }
+
+    /// It is not evicted, and stays when the cache is cleared.
+    pub(crate) fn is_claim(self) -> bool {
+        matches!(self, Space::Lock | Space::Computation)
+    }
+}
+
+/// How the bytes of a value are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A whole number, which is in the first cell.
+    Int = 0,
+    /// Numbers, strings, arrays of such; see [`describe`](crate::describe).
+    Plain = 1,
+    /// As PHP's `serialize()` writes it.
+    Serialized = 2,
+}
+
+impl Form {
+    pub(crate) fn of(number: u64) -> Form {
+        match number {
+            0 => Form::Int,
+            1 => Form::Plain,
+            _ => Form::Serialized,
+        }
+    }
+}
+
+/// The queues of S3-FIFO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Queue {
+    Small = 0,
+    Main = 1,
+}
+
+impl Queue {
+    pub(crate) fn of(number: u64) -> Queue {
+        if number == 1 {
+            Queue::Main
+        } else {
+            Queue::Small
+        }
+    }
+}
+
+/// What is written into the first cell of a new entry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields {
+    pub(crate) hash: u64,
+    pub(crate) space: Space,
+    pub(crate) form: Form,
+    pub(crate) tags: usize,
+    pub(crate) key: usize,
+    pub(crate) value: usize,
+    pub(crate) expires: u64,
+    pub(crate) stale: u64,
+    pub(crate) int: u64,
+    pub(crate) queue: Queue,
+}
+
+/// How many cells hold an entry with so much behind its fields.
+pub(crate) fn cells_for(tags: usize, key: usize, value: usize) -> usize {
+    let words = tags * 2 + key.div_ceil(8) + value.div_ceil(8);
+    1 + words.saturating_sub(CELL - HEAD).div_ceil(CELL - 1)
+}
+
+/// An entry that is in the cache, or is about to be. Only holders of the lock have one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head<'a> {
+    pub(crate) memory: &'a Memory,
+    pub(crate) cell: Cell,
+}
+
+fn low(word: u64) -> u64 {
+    word & 0xffff_ffff
+}
+
+impl<'a> Head<'a> {
+    fn get(self, word: usize) -> u64 {
+        self.memory.cell(self.cell)[word].load(Ordering::Relaxed)
+    }
+
+    fn set(self, word: usize, value: u64) {
+        self.memory.cell(self.cell)[word].store(value, Ordering::Relaxed);
+    }
+
+    /// All fields but the links to other cells.
+    pub(crate) fn write(self, fields: &Fields) {
+        let kind = (fields.space as u64) << 32 | (fields.form as u64) << 40;
+        self.set(0, low(self.get(0)) | kind | (fields.tags as u64) << 48);
+        self.set(1, fields.hash);
+        self.set(2, (fields.value as u64) << 32);
+        self.set(3, 0);
+        self.set(4, fields.expires);
+        self.set(5, fields.stale);
+        self.set(6, fields.int);
+        let cells = cells_for(fields.tags, fields.key, fields.value) as u64;
+        self.set(
+            7,
+            fields.key as u64 | (fields.queue as u64) << 16 | cells << 32,
+        );
+    }
+
+    pub(crate) fn stamp(self) -> u64 {
+        self.memory.stamp(self.cell).load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn space(self) -> Option<Space> {
+        Space::of(self.get(0) >> 32 & 0xff)
+    }
+
+    pub(crate) fn form(self) -> Form {
+        Form::of(self.get(0) >> 40 & 0xff)
+    }
+
+    pub(crate) fn tags(self) -> usize {
+        (self.get(0) >> 48) as usize
+    }
+
+    pub(crate) fn hash(self) -> u64 {
+        self.get(1)
+    }
+
+    pub(crate) fn next_in_bucket(self) -> Cell {
+        self.memory.valid(low(self.get(2)))
+    }
+
+    pub(crate) fn set_next_in_bucket(self, cell: Cell) {
+        self.set(2, self.get(2) & !0xffff_ffff | u64::from(cell));
+    }
+
+    pub(crate) fn value_length(self) -> usize {
+        (self.get(2) >> 32) as usize
+    }
+
+    /// Towards the end of its queue that is evicted first.
+    pub(crate) fn older(self) -> Cell {
+        self.memory.valid(low(self.get(3)))
+    }
+
+    pub(crate) fn newer(self) -> Cell {
+        self.memory.valid(self.get(3) >> 32)
+    }
+
+    pub(crate) fn set_neighbours(self, older: Cell, newer: Cell) {
+        self.set(3, u64::from(older) | u64::from(newer) << 32);
+    }
+
+    /// Microseconds of the cache's clock; 0 is never.
+    pub(crate) fn expires(self) -> u64 {
+        self.get(4)
+    }
+
+    /// From when on it is to be computed again, though it may be used; 0 is never.
+    pub(crate) fn stale(self) -> u64 {
+        self.get(5)
+    }
+
+    pub(crate) fn set_expires(self, expires: u64) {
+        self.set(4, expires);
+    }
+
+    pub(crate) fn int(self) -> u64 {
+        self.get(6)
+    }
+
+    /// After the stamp, so that a process that dies in between has changed nothing.
+    pub(crate) fn set_int(self, value: u64) {
+        self.memory.cell(self.cell)[6].store(value, Ordering::Release);
+    }
+
+    pub(crate) fn key_length(self) -> usize {
+        (self.get(7) & 0xffff) as usize
+    }
+
+    pub(crate) fn queue(self) -> Queue {
+        Queue::of(self.get(7) >> 16 & 0xff)
+    }
+
+    pub(crate) fn set_queue(self, queue: Queue) {
+        self.set(7, self.get(7) & !0xff_0000 | (queue as u64) << 16);
+    }
+
+    pub(crate) fn cells(self) -> usize {
+        (self.get(7) >> 32) as usize
+    }
+
+    pub(crate) fn is_expired(self, now: u64) -> bool {
+        let expires = self.expires();
+        expires != 0 && expires <= now
+    }
+
+    /// Neither expired nor cleared, and no tag of it was deleted.
+    pub(crate) fn is_alive(self, now: u64) -> bool {
+        let is_claim = self.space().is_some_and(Space::is_claim);
+        !self.is_expired(now)
+            && (is_claim || self.stamp() > self.memory.epoch())
+            && self.marks().all(|(cell, stamp)| {
+                cell != 0 && self.memory.stamp(cell).load(Ordering::Relaxed) == stamp
+            })
+    }
+
+    /// Its tags: the cell and the stamp that each had when the entry was written.
+    pub(crate) fn marks(self) -> impl Iterator<Item = (Cell, u64)> + 'a {
+        let mut words = self.memory.payload(self.cell);
+        (0..self.tags().min(MAX_TAGS)).map(move |_| {
+            let (cell, stamp) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
+            (self.memory.valid(cell), stamp)
+        })
+    }
+
+    pub(crate) fn has_key(self, space: Space, hash: u64, key: &[u8]) -> bool {
+        self.hash() == hash
+            && self.space() == Some(space)
+            && self.key_length() == key.len()
+            && self.memory.is_key(self, key)
+    }
+}
+
+impl Memory {
+    pub(crate) fn head(&self, cell: Cell) -> Head<'_> {
+        Head { memory: self, cell }
+    }
+}

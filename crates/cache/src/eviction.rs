@@ -1,0 +1,107 @@
+//! S3-FIFO: a small queue for what is new, a main one for what was read there, and what was evicted is remembered a while.
+//!
+//! Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023. What is written and not read
+//! again leaves by the small queue, a tenth of the memory, and pushes out nothing of what is read.
+
+use std::sync::atomic::Ordering;
+
+use crate::counters::Counter;
+use crate::entry::{Head, Queue, Space};
+use crate::memory::Memory;
+
+/// The small queue's share of the cells.
+const SMALL: u64 = 10;
+
+impl Memory {
+    /// Until so many cells are free; false when what is left cannot be evicted.
+    pub(crate) fn make_room(&self, cells: usize, now: u64) -> bool {
+        if cells > self.geometry.cells {
+            return false;
+        }
+        // Each entry comes by at most four times: three reads are remembered.
+        let mut steps = self.entries() * 4 + 16;
+        while self.free_cells() < cells {
+            if steps == 0 {
+                return false;
+            }
+            steps -= 1;
+            self.step(now);
+        }
+        true
+    }
+
+    fn step(&self, now: u64) {
+        let is_full = self.queue_cells(Queue::Small) > self.geometry.cells as u64 / SMALL;
+        let (small, main) = (self.oldest(Queue::Small), self.oldest(Queue::Main));
+        if small != 0 && (is_full || main == 0) {
+            self.step_small(self.head(small), now);
+        } else if main != 0 {
+            self.step_main(self.head(main), now);
+        }
+    }
+
+    fn step_small(&self, head: Head<'_>, now: u64) {
+        if !head.is_alive(now) {
+            return self.expire(head, now);
+        }
+        let mark = self.mark(head.cell);
+        if mark.load(Ordering::Relaxed) > 0 || head.space().is_some_and(Space::is_claim) {
+            mark.store(0, Ordering::Relaxed);
+            self.dequeue(head);
+            return self.enqueue(head, Queue::Main);
+        }
+        self.set(self.ghost(head.hash()), head.hash());
+        self.evict(head);
+    }
+
+    fn step_main(&self, head: Head<'_>, now: u64) {
+        if !head.is_alive(now) {
+            return self.expire(head, now);
+        }
+        let mark = self.mark(head.cell);
+        let reads = mark.load(Ordering::Relaxed);
+        if reads == 0 && !head.space().is_some_and(Space::is_claim) {
+            return self.evict(head);
+        }
+        mark.store(reads.min(3).saturating_sub(1), Ordering::Relaxed);
+        self.dequeue(head);
+        self.enqueue(head, Queue::Main);
+    }
+
+    fn evict(&self, head: Head<'_>) {
+        self.count(Counter::Evicted, 1);
+        self.remove(head);
+    }
+
+    fn expire(&self, head: Head<'_>, now: u64) {
+        let counter = if head.is_expired(now) {
+            Counter::Expired
+        } else {
+            Counter::Invalidated
+        };
+        self.count(counter, 1);
+        self.remove(head);
+    }
+
+    fn ghost(&self, hash: u64) -> usize {
+        self.geometry.at_ghosts() + ((hash >> 32) as usize & (self.geometry.ghosts - 1))
+    }
+
+    /// Where an entry of this key begins: what was evicted a moment ago was evicted too early.
+    pub(crate) fn first_queue(&self, hash: u64) -> Queue {
+        if self.get(self.ghost(hash)) == hash {
+            Queue::Main
+        } else {
+            Queue::Small
+        }
+    }
+
+    /// It is gone from the first store on.
+    pub(crate) fn remove(&self, head: Head<'_>) {
+        // A swap: no later store comes before it.
+        self.stamp(head.cell).swap(0, Ordering::AcqRel);
+        self.unlink(head);
+        self.dequeue(head);
+        self.release(head.cell, head.cells());
+    }
+}

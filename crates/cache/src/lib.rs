@@ -1,0 +1,32 @@
+//! The cache that all workers share: entries in shared memory, evicted by S3-FIFO when it is full.
+//!
+//! Memory is divided into cells of one size, and an entry is a chain of them, so nothing fragments. Writers and readers
+//! that copy a value hold one lock, which survives the death of its holder. A reader that has a copy holds none: each entry
+//! has a **stamp**, a number that is never given twice, and a copy is good for as long as the stamp is what it was.
+//!
+//! The stamps alone say what is in the cache: an entry is there from the store of its stamp to the store of a 0, and its
+//! cells are written before and freed after. All else (index, queues, free cells) is derived, and is made again after a
+//! process died while it held the lock. So a process killed at any moment leaves the old value or the new one.
+#![forbid(unsafe_code)]
+
+mod cache;
+mod claims;
+mod counters;
+mod entry;
+mod eviction;
+mod geometry;
+mod index;
+mod lists;
+mod memory;
+mod payload;
+mod recovery;
+mod report;
+mod value;
+
+pub use cache::{Cache, Condition, Found, Mark, Refused, Stored, Write};
+pub use claims::Claim;
+pub use counters::Counter;
+pub use entry::{Form, MAX_KEY, MAX_TAGS, Space};
+pub use geometry::MIN_SIZE;
+pub use report::{Entry, Stats};
+pub use value::describe;

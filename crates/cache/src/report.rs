@@ -1,0 +1,122 @@
+//! What is in the cache, for operators.
+
+use std::sync::atomic::Ordering;
+
+use crate::cache::{Cache, Refused};
+use crate::counters::Counter;
+use crate::entry::{Form, Queue, Space};
+use crate::geometry::CELL;
+
+/// Of the whole cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Bytes for entries.
+    pub size: u64,
+    pub used: u64,
+    /// Values, tags, locks and computations.
+    pub entries: u64,
+    pub hits: u64,
+    pub misses: u64,
+    pub writes: u64,
+    pub deletes: u64,
+    pub evicted: u64,
+    pub expired: u64,
+    pub invalidated: u64,
+    pub refused: u64,
+    pub computed: u64,
+    pub spared: u64,
+    pub recovered: u64,
+    pub stuck: u64,
+}
+
+impl Stats {
+    /// All of them, by their names.
+    #[must_use]
+    pub fn figures(&self) -> [(&'static str, u64); 15] {
+        [
+            ("size", self.size),
+            ("used", self.used),
+            ("entries", self.entries),
+            ("hits", self.hits),
+            ("misses", self.misses),
+            ("writes", self.writes),
+            ("deletes", self.deletes),
+            ("evicted", self.evicted),
+            ("expired", self.expired),
+            ("invalidated", self.invalidated),
+            ("refused", self.refused),
+            ("computed", self.computed),
+            ("spared", self.spared),
+            ("recovered", self.recovered),
+            ("stuck", self.stuck),
+        ]
+    }
+}
+
+/// One value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub key: Vec<u8>,
+    /// Bytes of the cache that it takes.
+    pub size: usize,
+    /// Since it was last considered for eviction; 3 stands for more too.
+    pub reads: u64,
+    /// Microseconds until it expires.
+    pub left: Option<u64>,
+    pub form: Form,
+}
+
+impl Cache {
+    /// As of now; counters of several moments may be mixed.
+    pub fn stats(&self) -> Stats {
+        let memory = &self.memory;
+        let counted = |counter| memory.counted(counter);
+        let cell = CELL as u64 * 8;
+        let size = memory.geometry.cells as u64 * cell;
+        Stats {
+            size,
+            used: size.saturating_sub(memory.free_cells() as u64 * cell),
+            entries: memory.entries(),
+            hits: counted(Counter::Hits),
+            misses: counted(Counter::Misses),
+            writes: counted(Counter::Writes),
+            deletes: counted(Counter::Deletes),
+            evicted: counted(Counter::Evicted),
+            expired: counted(Counter::Expired),
+            invalidated: counted(Counter::Invalidated),
+            refused: counted(Counter::Refused),
+            computed: counted(Counter::Computed),
+            spared: counted(Counter::Spared),
+            recovered: counted(Counter::Recovered),
+            stuck: counted(Counter::Stuck),
+        }
+    }
+
+    /// All values, the largest first, up to so many.
+    pub fn largest_entries(&self, most: usize) -> Result<Vec<Entry>, Refused> {
+        let held = self.held()?;
+        let mut heads = Vec::new();
+        for queue in [Queue::Small, Queue::Main] {
+            let mut cell = self.memory.oldest(queue);
+            while cell != 0 && heads.len() < self.memory.geometry.cells {
+                let head = self.memory.head(cell);
+                cell = head.newer();
+                if head.space() == Some(Space::Value) && head.is_alive(self.now()) {
+                    heads.push(head);
+                }
+            }
+        }
+        heads.sort_by_key(|head| std::cmp::Reverse(head.cells()));
+        let now = self.now();
+        let entries = heads.into_iter().take(most).map(|head| Entry {
+            key: self.memory.key(head),
+            size: head.cells() * CELL * 8,
+            reads: self.memory.mark(head.cell).load(Ordering::Relaxed),
+            left: (head.expires() != 0).then(|| head.expires().saturating_sub(now)),
+            form: head.form(),
+        });
+        let entries = entries.collect();
+        drop(held);
+        Ok(entries)
+    }
+}

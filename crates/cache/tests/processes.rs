@@ -1,0 +1,181 @@
+//! Several processes, some of which are killed in the middle of what they do.
+#![forbid(unsafe_code)]
+
+mod support;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write as _};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use cache::{Cache, Claim, Space, Write};
+use support::{Random, get, plain, set};
+
+/// A copy of this test that runs the function of that name with this cache.
+fn process(name: &str, fd: &OwnedFd, seed: u64) -> Child {
+    let path = format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd());
+    Command::new(std::env::current_exe().expect("this program"))
+        .args([
+            "--exact",
+            name,
+            "--ignored",
+            "--nocapture",
+            "--test-threads=1",
+        ])
+        .env("CACHE", path)
+        .env("SEED", seed.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a process")
+}
+
+fn inherited() -> (Cache, Random) {
+    let path = std::env::var("CACHE").expect("the parent says where the cache is");
+    let seed = std::env::var("SEED")
+        .expect("a seed")
+        .parse()
+        .expect("a number");
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open(path)
+        .expect("the cache");
+    (Cache::map(&file.into()).expect("a cache"), Random(seed))
+}
+
+/// Bytes that say whether they are all of one value.
+fn whole(random: &mut Random) -> Vec<u8> {
+    let length = 1 + random.below(5000) as usize;
+    vec![length as u8; length]
+}
+
+fn assert_whole(value: &[u8]) {
+    assert!(value.iter().all(|byte| *byte == value.len() as u8), "torn");
+}
+
+#[test]
+#[ignore = "a process of the test below"]
+fn writer() {
+    let (cache, mut random) = inherited();
+    println!("\nbegins");
+    for done in 1.. {
+        let key = format!("w:{}", random.below(40));
+        let value = whole(&mut random);
+        let tags: [&[u8]; 2] = [b"tag", b"other"];
+        match random.below(6) {
+            0 => drop(cache.delete(key.as_bytes())),
+            1 => drop(cache.delete_tag(b"tag")),
+            2 => drop(cache.write(&Write {
+                tags: &tags,
+                ..plain(key.as_bytes(), &value)
+            })),
+            3 => drop(cache.claim(
+                Space::Computation,
+                b"computation",
+                u64::from(std::process::id()) << 32,
+                1 << 40,
+            )),
+            _ => drop(set(&cache, key.as_bytes(), &value)),
+        }
+        cache
+            .increment(1, &plain(b"count", b""))
+            .expect("not stuck");
+        println!("{done}");
+    }
+}
+
+/// Kills of a writer at any moment: no torn value, no stuck lock, no other key lost, no number that is not the right one.
+/// `CACHE_KILLS` says how many.
+#[test]
+fn a_killed_writer_leaves_nothing_half_done() {
+    let kills: u64 =
+        std::env::var("CACHE_KILLS").map_or(100, |number| number.parse().expect("a number"));
+    let fd = Cache::create(2 << 20).expect("memory");
+    let cache = Cache::map(&fd).expect("a cache");
+    let mut random = Random(0x1234_5678_9abc);
+    for n in 0..200 {
+        let key = format!("kept:{n}");
+        set(&cache, key.as_bytes(), key.as_bytes()).expect("room");
+    }
+    let mut count = 0;
+    for round in 0..kills {
+        let mut child = process("writer", &fd, random.next());
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        assert!(lines.any(|line| line.is_ok_and(|line| line == "begins")));
+        std::thread::sleep(Duration::from_micros(random.below(2500)));
+        child.kill().expect("it runs");
+        child.wait().expect("it ended");
+        let told = lines
+            .filter_map(|line| line.ok()?.parse::<i64>().ok())
+            .last()
+            .unwrap_or(0);
+        let now = cache
+            .increment(0, &plain(b"count", b""))
+            .expect("no lock is stuck");
+        assert!(
+            (told..=told + 1).contains(&(now - count)),
+            "{told} were told, {} counted",
+            now - count
+        );
+        count = now;
+        check(&cache, round);
+    }
+    assert!(
+        kills < 100 || cache.stats().recovered > 0,
+        "none died with the lock: {:?}",
+        cache.stats()
+    );
+}
+
+fn check(cache: &Cache, round: u64) {
+    for n in 0..200 {
+        let key = format!("kept:{n}");
+        assert_eq!(
+            get(cache, key.as_bytes()).as_deref(),
+            Some(key.as_bytes()),
+            "round {round}"
+        );
+    }
+    for n in 0..40 {
+        if let Some(value) = get(cache, format!("w:{n}").as_bytes()) {
+            assert_whole(&value);
+        }
+    }
+    let own = u64::from(std::process::id()) << 32;
+    match cache.claim(Space::Computation, b"computation", own, 1 << 40) {
+        Ok(Claim::Taken(token)) => {
+            assert_eq!(
+                cache.give_back(Space::Computation, b"computation", token),
+                Ok(true)
+            )
+        }
+        other => panic!("a computation whose process was killed is taken over: {other:?}"),
+    }
+}
+
+const INCREMENTS: u64 = 20_000;
+
+#[test]
+#[ignore = "a process of the test below"]
+fn counter() {
+    let (cache, _) = inherited();
+    for _ in 0..INCREMENTS {
+        cache.increment(1, &plain(b"sum", b"")).expect("not stuck");
+    }
+    let _ = std::io::stdout().flush();
+}
+
+#[test]
+fn eight_processes_count_exactly() {
+    let fd = Cache::create(1 << 20).expect("memory");
+    let cache = Cache::map(&fd).expect("a cache");
+    let children: Vec<Child> = (0..8).map(|n| process("counter", &fd, n)).collect();
+    for child in children {
+        assert!(child.wait_with_output().expect("it ended").status.success());
+    }
+    assert_eq!(
+        cache.increment(0, &plain(b"sum", b"")),
+        Ok(8 * INCREMENTS.cast_signed())
+    );
+}

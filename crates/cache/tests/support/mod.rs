@@ -1,0 +1,50 @@
+//! What the tests of the cache need.
+#![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
+
+use cache::{Cache, Condition, Form, Refused, Stored, Write};
+
+pub fn cache(bytes: u64) -> Cache {
+    Cache::map(&Cache::create(bytes).expect("memory")).expect("a cache")
+}
+
+pub fn plain<'a>(key: &'a [u8], bytes: &'a [u8]) -> Write<'a> {
+    Write {
+        key,
+        form: Form::Plain,
+        int: 0,
+        bytes,
+        ttl: 0,
+        fresh: 0,
+        tags: &[],
+        marks: &[],
+        condition: Condition::Always,
+    }
+}
+
+pub fn set(cache: &Cache, key: &[u8], bytes: &[u8]) -> Result<Stored, Refused> {
+    cache.write(&plain(key, bytes))
+}
+
+pub fn get(cache: &Cache, key: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    cache
+        .read(key, &mut bytes)
+        .expect("not stuck")
+        .map(|_| bytes)
+}
+
+/// Numbers that look random, the same ones each time.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+}

@@ -1,0 +1,106 @@
+//! A lock in a shared mapping that outlives its holder: who takes it after a holder was killed is told so.
+//!
+//! It is a robust mutex of the C library, because only the kernel knows that a process has died in the middle.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+use crate::mapping::Mapping;
+
+/// Words of a mapping that a lock takes.
+pub const LOCK_WORDS: usize = 8;
+/// A holder never waits: what takes longer was stopped from outside.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+const _: () = assert!(size_of::<libc::pthread_mutex_t>() <= LOCK_WORDS * 8);
+
+/// It is held until this is dropped.
+#[derive(Debug)]
+pub struct Guard<'a> {
+    mapping: &'a Mapping,
+    at: usize,
+    /// The holder before died; what the lock protects may be half done.
+    abandoned: bool,
+}
+
+impl Guard<'_> {
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned
+    }
+
+    /// What the dead holder left is in order again. Unless this is called, the next holder is told the same.
+    pub fn repaired(&mut self) {
+        if std::mem::take(&mut self.abandoned) {
+            // SAFETY: it is held by this thread, and was initialized by `create_lock`.
+            unsafe { libc::pthread_mutex_consistent(pointer(self.mapping, self.at)) };
+        }
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if self.abandoned {
+            // Unlocked like this it could never be taken again; a panic on the way ends the process, which tells the next.
+            return;
+        }
+        // SAFETY: it is held by this thread, and was initialized by `create_lock`.
+        unsafe { libc::pthread_mutex_unlock(pointer(self.mapping, self.at)) };
+    }
+}
+
+fn pointer(mapping: &Mapping, at: usize) -> *mut libc::pthread_mutex_t {
+    mapping[at..at + LOCK_WORDS].as_ptr().cast_mut().cast()
+}
+
+/// Makes these words a lock; once, before another process has the mapping.
+pub fn create_lock(mapping: &Mapping, at: usize) -> io::Result<()> {
+    let mut attributes = MaybeUninit::uninit();
+    let attributes = attributes.as_mut_ptr();
+    let made = |result: i32| match result {
+        0 => Ok(()),
+        number => Err(io::Error::from_raw_os_error(number)),
+    };
+    // SAFETY: the attributes are initialized by the first call and live through the others; the words are ours alone yet.
+    unsafe {
+        made(libc::pthread_mutexattr_init(attributes))?;
+        made(libc::pthread_mutexattr_setpshared(
+            attributes,
+            libc::PTHREAD_PROCESS_SHARED,
+        ))?;
+        made(libc::pthread_mutexattr_setrobust(
+            attributes,
+            libc::PTHREAD_MUTEX_ROBUST,
+        ))?;
+        made(libc::pthread_mutex_init(pointer(mapping, at), attributes))?;
+        made(libc::pthread_mutexattr_destroy(attributes))
+    }
+}
+
+fn deadline() -> libc::timespec {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let until = since.unwrap_or_default() + TIMEOUT;
+    libc::timespec {
+        tv_sec: i64::try_from(until.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(until.subsec_nanos()),
+    }
+}
+
+/// Takes the lock; `None` when another process holds it for seconds, or it is none any more.
+pub fn lock(mapping: &Mapping, at: usize) -> Option<Guard<'_>> {
+    let pointer = pointer(mapping, at);
+    // SAFETY: the words were made a lock by `create_lock`, and stay mapped as long as `mapping` is borrowed.
+    let mut result = unsafe { libc::pthread_mutex_trylock(pointer) };
+    if result == libc::EBUSY {
+        // SAFETY: as above.
+        result = unsafe { libc::pthread_mutex_timedlock(pointer, &deadline()) };
+    }
+    let abandoned = result == libc::EOWNERDEAD;
+    (result == 0 || abandoned).then_some(Guard {
+        mapping,
+        at,
+        abandoned,
+    })
+}

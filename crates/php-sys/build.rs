@@ -20,7 +20,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms of `csrc/`; all C files in them are compiled.
-const ROOMS: [&str; 6] = ["engine", "mode", "pool", "request", "state", "task"];
+const ROOMS: [&str; 7] = [
+    "cache", "engine", "mode", "pool", "request", "state", "task",
+];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];
 
 fn sources() -> Vec<PathBuf> {

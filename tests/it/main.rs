@@ -5,6 +5,7 @@
 mod as_php_fpm;
 mod balancing;
 mod boot;
+mod cache;
 mod classic;
 mod classic_site;
 mod commands;

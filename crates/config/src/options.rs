@@ -403,6 +403,29 @@ pub const OPTIONS: &[Opt] = &[
                as workers.max_requests.",
     },
     Opt {
+        key: "cache.size",
+        flag: Some("cache-size"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "64M",
+        group: Group::Php,
+        short: "Memory of Hearth\\Cache, for all workers together; 0: none",
+        long: "At least 256K. Memory is taken as it is written to, and what is in it survives restarts of workers and reloads, not of \
+               the server. When it is full, entries that are not read make room. One value takes half of it at most. With 0 each \
+               use of `Hearth\\Cache` throws.",
+    },
+    Opt {
+        key: "cache.copies",
+        flag: Some("cache-copies"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "16M",
+        group: Group::Php,
+        short: "Memory of a worker for decoded values of Hearth\\Cache; 0: none",
+        long: "A worker keeps the arrays and strings that it has read, so that reading one again costs the same whatever its size. Those \
+               that were read least lately leave. In resident mode this memory counts for `memory_limit`.",
+    },
+    Opt {
         key: "php.version",
         flag: Some("php"),
         value: "VERSION",

@@ -41,6 +41,8 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         idle_timeout: r.seconds("workers.idle_timeout"),
         max_requests: r.count("workers.max_requests"),
         max_memory: r.bytes("workers.max_memory"),
+        cache_size: r.cache_size(),
+        cache_copies: r.bytes("cache.copies"),
         php: r.one("php.version", value::version).flatten(),
         ini: r.pairs("php.ini", value::ini),
         env: r.pairs("env", value::env),
@@ -92,6 +94,9 @@ pub fn control_paths(
     }
 }
 
+/// As the crate `cache` has it.
+const LEAST_CACHE: u64 = 256 * 1024;
+
 struct Resolver<'a> {
     raw: &'a Raw,
     cwd: &'a Path,
@@ -140,6 +145,17 @@ impl Resolver<'_> {
 
     fn bytes(&mut self, key: &'static str) -> u64 {
         self.one(key, value::bytes).unwrap_or_default()
+    }
+
+    /// None, or enough for some entries.
+    fn cache_size(&mut self) -> u64 {
+        let enough = |text: &str| match value::bytes(text)? {
+            bytes @ 1..LEAST_CACHE => Err(format!(
+                "{bytes} bytes are too few for a cache: 256K at least, or 0 for none"
+            )),
+            bytes => Ok(bytes),
+        };
+        self.one("cache.size", enough).unwrap_or_default()
     }
 
     fn seconds(&mut self, key: &'static str) -> Duration {

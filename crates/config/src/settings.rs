@@ -177,6 +177,10 @@ pub struct Settings {
     pub max_requests: u32,
     /// Bytes of its own memory above which a worker is replaced; 0 is never.
     pub max_memory: u64,
+    /// Bytes of the cache that all workers share; 0 is none.
+    pub cache_size: u64,
+    /// Bytes of a worker for values of it that are decoded.
+    pub cache_copies: u64,
     /// `8.4`; `None`: the highest found.
     pub php: Option<String>,
     pub ini: Vec<(String, String)>,

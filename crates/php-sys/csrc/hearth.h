@@ -214,4 +214,70 @@ int64_t hearth_on_budget_used(int64_t handle);
 /* What PHP code that the server called has to say to it. */
 void hearth_on_report(hearth_str text);
 
+/* ---- the cache that all workers share, called by C ---- */
+
+/* An entry or a tag as it was read. */
+typedef struct { uint64_t stamp, cell; } hearth_cache_mark;
+
+typedef enum { HEARTH_CACHE_INT = 0, HEARTH_CACHE_PLAIN = 1, HEARTH_CACHE_SERIALIZED = 2 } hearth_cache_form;
+typedef enum { HEARTH_CACHE_LOCK = 3, HEARTH_CACHE_COMPUTATION = 4 } hearth_cache_space;
+typedef enum { HEARTH_CACHE_ALWAYS = 0, HEARTH_CACHE_IF_ABSENT = 1, HEARTH_CACHE_IF_EQUAL = 2, HEARTH_CACHE_IF_CLAIMED = 3 } hearth_cache_condition;
+typedef enum { HEARTH_CACHE_COMPUTED = 0, HEARTH_CACHE_SPARED = 1 } hearth_cache_event;
+/* What became of it; NONE: there is no cache. */
+typedef enum {
+	HEARTH_CACHE_NO = 0, HEARTH_CACHE_YES = 1, HEARTH_CACHE_TOO_LARGE = 2, HEARTH_CACHE_FULL = 3, HEARTH_CACHE_STUCK = 4,
+	HEARTH_CACHE_NOT_INT = 5, HEARTH_CACHE_OVERFLOW = 6, HEARTH_CACHE_BAD_KEY = 7, HEARTH_CACHE_NONE = 8,
+} hearth_cache_outcome;
+
+/* Pointers live until the next call. */
+typedef struct {
+	hearth_str bytes;
+	const hearth_cache_mark *marks;
+	size_t mark_count;
+	int form;
+	int64_t number;
+	uint64_t expires, stale;
+} hearth_cache_found;
+
+typedef struct {
+	hearth_str key, bytes;
+	int form;
+	int64_t number;
+	uint64_t ttl, fresh;
+	const hearth_str *tags;
+	size_t tag_count;
+	const hearth_cache_mark *marks;
+	size_t mark_count;
+	int condition, expected_form;
+	hearth_str expected;
+	int64_t expected_number;
+	uint64_t token;
+} hearth_cache_write;
+
+typedef struct { hearth_str name; uint64_t value; } hearth_cache_figure;
+
+bool hearth_on_cache_is_current(const hearth_cache_mark *marks, size_t count, uint64_t expires);
+int hearth_on_cache_read(hearth_str key, hearth_cache_found *out);
+int hearth_on_cache_write(const hearth_cache_write *write);
+/* `number` is added, or written where there is none. */
+int hearth_on_cache_increment(const hearth_cache_write *write, int64_t *sum);
+int hearth_on_cache_delete(hearth_str key);
+int hearth_on_cache_delete_tag(hearth_str tag);
+int hearth_on_cache_clear(void);
+int hearth_on_cache_tags(const hearth_str *tags, size_t count, hearth_cache_mark *out);
+/* `number`: the claim's, or the holder's where there is one. */
+int hearth_on_cache_claim(int space, hearth_str name, uint64_t time, uint64_t *number);
+int hearth_on_cache_give_back(int space, hearth_str name, uint64_t token);
+int hearth_on_cache_extend(int space, hearth_str name, uint64_t token, uint64_t time);
+int hearth_on_cache_holds(int space, hearth_str name, uint64_t token);
+void hearth_on_cache_count(int event);
+/* Microseconds of the clock that `expires` and `stale` are of. */
+uint64_t hearth_on_cache_now(void);
+size_t hearth_on_cache_largest(void);
+/* The number of figures. */
+size_t hearth_on_cache_stats(hearth_cache_figure *out, size_t capacity);
+
+/* How much memory the decoded values of a process may take. */
+void hearth_cache_copies_limit(size_t bytes);
+
 #endif

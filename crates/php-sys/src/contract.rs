@@ -111,6 +111,44 @@ structs! {
         path_info: hearth_str,
         document_root: hearth_str,
     }
+
+    struct hearth_cache_mark {
+        stamp: u64,
+        cell: u64,
+    }
+
+    struct hearth_cache_found {
+        bytes: hearth_str,
+        marks: *const hearth_cache_mark,
+        mark_count: usize,
+        form: c_int,
+        number: i64,
+        expires: u64,
+        stale: u64,
+    }
+
+    struct hearth_cache_write {
+        key: hearth_str,
+        bytes: hearth_str,
+        form: c_int,
+        number: i64,
+        ttl: u64,
+        fresh: u64,
+        tags: *const hearth_str,
+        tag_count: usize,
+        marks: *const hearth_cache_mark,
+        mark_count: usize,
+        condition: c_int,
+        expected_form: c_int,
+        expected: hearth_str,
+        expected_number: i64,
+        token: u64,
+    }
+
+    struct hearth_cache_figure {
+        name: hearth_str,
+        value: u64,
+    }
 }
 
 constants! {
@@ -135,4 +173,24 @@ constants! {
     HEARTH_LOG_NOTICE = 1,
     HEARTH_LOG_WARNING = 2,
     HEARTH_LOG_ERROR = 3,
+    HEARTH_CACHE_INT = 0,
+    HEARTH_CACHE_PLAIN = 1,
+    HEARTH_CACHE_SERIALIZED = 2,
+    HEARTH_CACHE_LOCK = 3,
+    HEARTH_CACHE_COMPUTATION = 4,
+    HEARTH_CACHE_ALWAYS = 0,
+    HEARTH_CACHE_IF_ABSENT = 1,
+    HEARTH_CACHE_IF_EQUAL = 2,
+    HEARTH_CACHE_IF_CLAIMED = 3,
+    HEARTH_CACHE_COMPUTED = 0,
+    HEARTH_CACHE_SPARED = 1,
+    HEARTH_CACHE_NO = 0,
+    HEARTH_CACHE_YES = 1,
+    HEARTH_CACHE_TOO_LARGE = 2,
+    HEARTH_CACHE_FULL = 3,
+    HEARTH_CACHE_STUCK = 4,
+    HEARTH_CACHE_NOT_INT = 5,
+    HEARTH_CACHE_OVERFLOW = 6,
+    HEARTH_CACHE_BAD_KEY = 7,
+    HEARTH_CACHE_NONE = 8,
 }

@@ -98,6 +98,7 @@ unsafe extern "C" {
     pub fn hearth_throw(kind: c_int, message: hearth_str);
     pub fn hearth_release(retained: *mut c_void);
     pub fn hearth_remove_temporary_files();
+    pub fn hearth_cache_copies_limit(bytes: usize);
     pub fn hearth_timer_task(callback: u64, owner: *mut c_void) -> *mut hearth_task;
     pub fn hearth_timer_forget(callback: u64);
     pub fn hearth_call_pools(

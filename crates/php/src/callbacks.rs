@@ -10,9 +10,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http1::{BodyError, Fields, ResponseHead, Version};
-use php_sys::{self as sys, hearth_header, hearth_request_head, hearth_response, hearth_str};
+use php_sys::{
+    self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_mark, hearth_cache_write,
+    hearth_header, hearth_request_head, hearth_response, hearth_str,
+};
 
 use crate::budget;
+use crate::cache;
 use crate::children;
 use crate::engine::Level;
 use crate::host::{self, host};
@@ -244,6 +248,90 @@ quick_callbacks! {
             let head = ResponseHead { status, reason, fields };
             request_of(request).respond(Response { head, known, body: body_of(response), more: response.more });
         }
+    }
+}
+
+quick_callbacks! {
+    fn hearth_on_cache_is_current(marks: *const hearth_cache_mark, count: usize, expires: u64) -> bool {
+        // SAFETY: C passes so many marks, one at least.
+        cache::is_current(unsafe { std::slice::from_raw_parts(marks, count) }, expires)
+    }
+
+    fn hearth_on_cache_read(key: hearth_str, out: *mut hearth_cache_found) -> c_int {
+        // SAFETY: the bytes live during the call.
+        let (outcome, found) = cache::read(unsafe { key.bytes() });
+        if let Some(found) = found {
+            // SAFETY: C passes a place for the answer.
+            unsafe { out.write(found) };
+        }
+        outcome
+    }
+
+    fn hearth_on_cache_write(write: *const hearth_cache_write) -> c_int {
+        // SAFETY: C passes a write whose pointers live during the call.
+        unsafe { cache::write(&*write) }
+    }
+
+    fn hearth_on_cache_increment(write: *const hearth_cache_write, sum: *mut i64) -> c_int {
+        // SAFETY: as above, and a place for the sum.
+        unsafe { cache::increment(&*write, &mut *sum) }
+    }
+
+    fn hearth_on_cache_delete(key: hearth_str) -> c_int {
+        // SAFETY: the bytes live during the call.
+        cache::delete(unsafe { key.bytes() })
+    }
+
+    fn hearth_on_cache_delete_tag(tag: hearth_str) -> c_int {
+        // SAFETY: the bytes live during the call.
+        cache::delete_tag(unsafe { tag.bytes() })
+    }
+
+    fn hearth_on_cache_clear() -> c_int {
+        cache::clear()
+    }
+
+    fn hearth_on_cache_tags(tags: *const hearth_str, count: usize, out: *mut hearth_cache_mark) -> c_int {
+        // SAFETY: C passes so many names that live during the call, and room for as many marks.
+        let (names, out) = unsafe { (cache::names(tags, count), std::slice::from_raw_parts_mut(out, count)) };
+        cache::tags(&names, out)
+    }
+
+    fn hearth_on_cache_claim(space: c_int, name: hearth_str, time: u64, number: *mut u64) -> c_int {
+        // SAFETY: the bytes live during the call; C passes a place for the number.
+        unsafe { cache::claim(space, name.bytes(), time, &mut *number) }
+    }
+
+    fn hearth_on_cache_give_back(space: c_int, name: hearth_str, token: u64) -> c_int {
+        // SAFETY: the bytes live during the call.
+        cache::give_back(space, unsafe { name.bytes() }, token)
+    }
+
+    fn hearth_on_cache_extend(space: c_int, name: hearth_str, token: u64, time: u64) -> c_int {
+        // SAFETY: the bytes live during the call.
+        cache::extend(space, unsafe { name.bytes() }, token, time)
+    }
+
+    fn hearth_on_cache_holds(space: c_int, name: hearth_str, token: u64) -> c_int {
+        // SAFETY: the bytes live during the call.
+        cache::holds(space, unsafe { name.bytes() }, token)
+    }
+
+    fn hearth_on_cache_count(event: c_int) {
+        cache::count(event);
+    }
+
+    fn hearth_on_cache_now() -> u64 {
+        cache::now()
+    }
+
+    fn hearth_on_cache_largest() -> usize {
+        cache::largest()
+    }
+
+    fn hearth_on_cache_stats(out: *mut hearth_cache_figure, capacity: usize) -> usize {
+        // SAFETY: C passes room for so many, which it does not read before they are written.
+        cache::stats(unsafe { std::slice::from_raw_parts_mut(out, capacity) })
     }
 }
 

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 mod budget;
+mod cache;
 mod callbacks;
 mod children;
 mod cli;
@@ -24,6 +25,7 @@ mod timings;
 mod wait;
 
 pub use budget::set_budgets;
+pub use cache::{limit_cache_copies, set_cache};
 pub use cli::{Cli, Run, info};
 pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, can_wait, forks_for_itself, handed_on,

@@ -1,5 +1,6 @@
 //! The same numbers for Prometheus (text format 0.0.4).
 
+mod cache;
 mod latencies;
 mod pools;
 
@@ -36,6 +37,9 @@ pub(crate) fn page(status: &Status) -> String {
         the_front(&mut page, front);
     }
     per_worker(&mut page, status);
+    if let Some(figures) = &status.cache {
+        cache::cache(&mut page, figures);
+    }
     pools::pools(&mut page, &status.pools);
     page.0
 }

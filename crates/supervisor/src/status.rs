@@ -1,5 +1,6 @@
 //! What `hearth status` shows: a picture of the server at one moment.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub struct Status {
     /// Of balanced dispatch.
     pub front: Option<FrontStatus>,
     pub workers: Vec<WorkerStatus>,
+    /// Figures of the cache, by their names; `None` without one.
+    #[serde(default)]
+    pub cache: Option<BTreeMap<String, u64>>,
     /// The app's connection pools.
     #[serde(default)]
     pub pools: Pools,
@@ -150,7 +154,34 @@ impl fmt::Display for Status {
         if let Some(front) = &self.front {
             self.write_front(front, f)?;
         }
+        if let Some(cache) = &self.cache {
+            write_cache(cache, f)?;
+        }
         writeln!(f)?;
+        self.write_workers(f)?;
+        self.pools.fmt(f)
+    }
+}
+
+/// Nothing while it was not used.
+fn write_cache(cache: &BTreeMap<String, u64>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let figure = |name: &str| cache.get(name).copied().unwrap_or_default();
+    let (hits, misses) = (figure("hits"), figure("misses"));
+    if figure("writes") + hits + misses == 0 {
+        return Ok(());
+    }
+    writeln!(
+        f,
+        "cache       {} entries in {:.1} of {:.1} MB; {hits} hits, {misses} misses, {} evicted",
+        figure("entries"),
+        figure("used") as f64 / 1e6,
+        figure("size") as f64 / 1e6,
+        figure("evicted")
+    )
+}
+
+impl Status {
+    fn write_workers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
             "slot  generation      pid  state      requests  in request  connections       RSS  restarts       up"
@@ -171,11 +202,9 @@ impl fmt::Display for Status {
                 duration(w.uptime_seconds),
             )?;
         }
-        self.pools.fmt(f)
+        Ok(())
     }
-}
 
-impl Status {
     fn write_elastic(&self, elastic: &ElasticStatus, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = elastic.max.map_or("auto".into(), |max| max.to_string());
         let cost = elastic.worker_bytes.map_or(String::new(), |bytes| {
@@ -281,6 +310,7 @@ pub(crate) mod tests {
                 worker(0, Some(4711), State::Ready),
                 worker(1, None, State::Forking),
             ],
+            cache: None,
             pools: Pools::default(),
         }
     }

@@ -11,11 +11,13 @@ use ipc::{Boot, BootFailure, Channel};
 
 use crate::Fatal;
 
-/// Where the second start finds the supervisor's channel, the boot message and the table of budgets.
+/// Where the second start finds the supervisor's channel, the boot message and, from there on, what all workers share.
 const CHANNEL_FD: i32 = 3;
 const BOOT_FD: i32 = 4;
-const BUDGETS_FD: i32 = 5;
-/// Out of the way of the three, while they are put into place.
+const SHARED_FD: i32 = 5;
+/// The table of budgets and the cache.
+const SHARED: i32 = 2;
+/// Out of the way of them, while they are put into place.
 const ASIDE: i32 = 100;
 
 /// Our end of the channel to the supervisor. Once, first thing in `main`.
@@ -96,7 +98,7 @@ fn ipv4(address: &str) -> Option<std::net::Ipv4Addr> {
 pub(crate) fn start_again(
     channel: &Channel,
     boot: &Boot,
-    budgets: Option<&OwnedFd>,
+    shared: &[OwnedFd],
     reason: &str,
 ) -> BootFailure {
     let failed = |error: &dyn std::fmt::Display| {
@@ -115,7 +117,7 @@ pub(crate) fn start_again(
     }
     let mut command = Command::new(program);
     command.arg("zygote").arg("--cold").arg(reason);
-    if let Err(error) = place(channel, &message, budgets) {
+    if let Err(error) = place(channel, &message, shared) {
         return failed(&error);
     }
     failed(&command.exec())
@@ -138,12 +140,12 @@ fn close_on_exec(fd: i32) {
 
 /// Put the descriptors that the next program needs where it looks for them.
 #[allow(unsafe_code)]
-fn place(channel: &Channel, message: &File, budgets: Option<&OwnedFd>) -> std::io::Result<()> {
+fn place(channel: &Channel, message: &File, shared: &[OwnedFd]) -> std::io::Result<()> {
     let mut wanted = vec![
         (channel.as_fd().as_raw_fd(), CHANNEL_FD),
         (message.as_fd().as_raw_fd(), BOOT_FD),
     ];
-    wanted.extend(budgets.map(|fd| (fd.as_raw_fd(), BUDGETS_FD)));
+    wanted.extend(shared.iter().map(AsRawFd::as_raw_fd).zip(SHARED_FD..));
     let aside: Vec<_> = wanted
         .iter()
         .map(|(from, to)| (*from, to + ASIDE))
@@ -159,16 +161,19 @@ fn place(channel: &Channel, message: &File, budgets: Option<&OwnedFd>) -> std::i
     Ok(())
 }
 
-/// The boot message that [`start_again`] left, and the table of budgets if there is one.
+/// The boot message that [`start_again`] left, and what all workers share.
 #[allow(unsafe_code)]
-pub(crate) fn inherited() -> Result<(Boot, Option<OwnedFd>), Fatal> {
+pub(crate) fn inherited() -> Result<(Boot, Vec<OwnedFd>), Fatal> {
     // SAFETY: `--cold` is only passed by start_again, which put the message there; it is taken once.
     let mut file = File::from(unsafe { OwnedFd::from_raw_fd(BOOT_FD) });
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
-    let has_budgets = std::fs::read_link(format!("/proc/self/fd/{BUDGETS_FD}")).is_ok();
-    // SAFETY: as above; nothing else has opened a descriptor yet but the channel and the message.
-    let budgets = has_budgets.then(|| unsafe { OwnedFd::from_raw_fd(BUDGETS_FD) });
-    close_on_exec(BUDGETS_FD);
-    Ok((serde_json::from_slice(&text)?, budgets))
+    let there = |fd: &i32| std::fs::read_link(format!("/proc/self/fd/{fd}")).is_ok();
+    let shared = (SHARED_FD..SHARED_FD + SHARED).take_while(there).map(|fd| {
+        close_on_exec(fd);
+        // SAFETY: as above; nothing else has opened a descriptor yet but the channel and the message.
+        unsafe { OwnedFd::from_raw_fd(fd) }
+    });
+    let shared = shared.collect();
+    Ok((serde_json::from_slice(&text)?, shared))
 }

@@ -97,19 +97,17 @@ fn serve(
     build: &str,
     worker: fn(Start) -> ExitCode,
 ) -> Result<ExitCode, Fatal> {
-    let (mut boot, budgets) = match &cold {
+    let (mut boot, shared) = match &cold {
         Some(_) => descriptors::inherited()?,
         None => match channel.recv::<ToZygote>()? {
-            Some((ToZygote::Boot(boot), fds)) => (*boot, fds.into_iter().next()),
+            Some((ToZygote::Boot(boot), fds)) => (*boot, fds),
             Some((other, _)) => return Err(Fatal(format!("expected Boot first, got {other:?}"))),
             None => return Ok(ExitCode::SUCCESS),
         },
     };
-    if let Some(fd) = &budgets {
-        php::set_budgets(shm::Budgets::map(fd)?);
-    }
+    use_shared(&boot, &shared)?;
     let prepared = same_build(&boot, build)
-        .and_then(|()| prepare(&channel, &mut boot, budgets.as_ref(), cold.as_deref()));
+        .and_then(|()| prepare(&channel, &mut boot, &shared, cold.as_deref()));
     if let Err(failure) = prepared {
         channel.send(&FromZygote::BootFailed(failure), &[])?;
         return Ok(ExitCode::FAILURE);
@@ -142,6 +140,16 @@ fn serve(
     .serve()
 }
 
+/// What the supervisor shares with all workers: the table of budgets, and the cache if there is one.
+fn use_shared(boot: &Boot, shared: &[OwnedFd]) -> Result<(), Fatal> {
+    if let Some(fd) = shared.first() {
+        php::set_budgets(shm::Budgets::map(fd)?);
+    }
+    php::set_cache(shared.get(1).map(cache::Cache::map).transpose()?);
+    php::limit_cache_copies(boot.settings.cache_copies);
+    Ok(())
+}
+
 fn same_build(boot: &Boot, build: &str) -> Result<(), BootFailure> {
     if boot.protocol == ipc::PROTOCOL && boot.build == build {
         return Ok(());
@@ -167,7 +175,7 @@ fn failure(error: php::BootError) -> BootFailure {
 fn prepare(
     channel: &Channel,
     boot: &mut Boot,
-    budgets: Option<&OwnedFd>,
+    shared: &[OwnedFd],
     cold: Option<&str>,
 ) -> Result<(), BootFailure> {
     boot.settings.app = followed(boot).map_err(|error| {
@@ -192,7 +200,7 @@ fn prepare(
     php::run_entry(&boot.settings.app).map_err(failure)?;
     php::refuse_persistent(settle_concurrency(boot)? > 1);
     if let Some(reason) = descriptors::unshareable(&before) {
-        return Err(descriptors::start_again(channel, boot, budgets, &reason));
+        return Err(descriptors::start_again(channel, boot, shared, &reason));
     }
     php::seal();
     Ok(())

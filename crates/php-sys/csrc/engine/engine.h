@@ -58,6 +58,7 @@ static inline void hearth_error_handler_hide(hearth_task *task)
 /* The text of the fatal error that has just ended the task that runs; empty if it left none. */
 zend_string *hearth_fatal_error(void);
 bool hearth_is_cli(void);
+bool hearth_is_classic(void);
 zend_class_entry *hearth_register_class(const char *name, const zend_function_entry *methods, zend_object *(*create)(zend_class_entry *),
 	zend_object_handlers *handlers, size_t offset);
 zend_object *hearth_object_new(zend_class_entry *ce, const zend_object_handlers *handlers, size_t size);

@@ -1,4 +1,5 @@
 /* The server API that PHP sees: start of the engine, its callbacks, its time limit. */
+#include "cache/cache.h"
 #include "engine/engine.h"
 #include "mode/mode.h"
 #include "pool/pool.h"
@@ -13,6 +14,11 @@
 
 static const hearth_boot_args *boot_args;
 bool hearth_booting;
+
+bool hearth_is_classic(void)
+{
+	return boot_args->mode == HEARTH_CLASSIC;
+}
 
 bool hearth_is_cli(void)
 {
@@ -146,6 +152,7 @@ static PHP_MINIT_FUNCTION(hearth)
 		hearth_register_frankenphp();
 		hearth_register_state_check();
 	}
+	hearth_register_cache();
 	return SUCCESS;
 }
 

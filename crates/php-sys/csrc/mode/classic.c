@@ -8,6 +8,7 @@
  * The engine makes a fiber context for the code outside of Fibers at each request startup and frees it at shutdown.
  * While a request lives, that context stands for our stack; before and after, the task's own does.
  */
+#include "cache/cache.h"
 #include "engine/engine.h"
 #include "mode/mode.h"
 #include "request/headers.h"
@@ -289,6 +290,7 @@ static void enter_directory(void)
 
 static void begin(void)
 {
+	hearth_cache_copies_between_requests();
 	EG(timeout_seconds) = 0;
 	zend_atomic_bool_store_ex(&EG(timed_out), false);
 	memset(&SG(request_info), 0, sizeof SG(request_info));

@@ -38,10 +38,11 @@ impl Server {
         let link = Link::open(channel, move |said: Received<FromZygote>| {
             events.send(Event::Zygote(number, said))
         })?;
-        link.send(
-            boot::message(&settings, self.build),
-            vec![self.budgets.fd.try_clone()?],
-        );
+        let mut shared = vec![self.budgets.fd.try_clone()?];
+        if let Some(cache) = &self.cache {
+            shared.push(cache.fd.try_clone()?);
+        }
+        link.send(boot::message(&settings, self.build), shared);
         if !settings.boot_timeout.is_zero() {
             self.events
                 .later(settings.boot_timeout, Timer::BootDeadline(number));
@@ -281,6 +282,7 @@ impl Server {
             ("control", new.control != old.control),
             ("watch", new.watch != old.watch),
             ("app", new.app != old.app),
+            ("cache.size", new.cache_size != old.cache_size),
         ];
         for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
             logging::warning!("{key} has changed; that takes a restart");
@@ -298,6 +300,7 @@ impl Server {
             control: old.control.clone(),
             watch: old.watch,
             app: old.app.clone(),
+            cache_size: old.cache_size,
             ..new
         })
     }

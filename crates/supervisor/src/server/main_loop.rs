@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::{Server, SharedBudgets, SharedQuarantine};
+use super::{Server, Shared};
 use crate::error::Error;
 use crate::event::{Event, Events, Timer};
 use crate::inherited::Inherited;
@@ -107,7 +107,7 @@ async fn serve(
         false => None,
     };
     logging::debug!("control socket path={}", control.path.display());
-    let shared = (SharedBudgets::new()?, SharedQuarantine::new()?);
+    let shared = Shared::new(&settings)?;
     let mut server = Server::new(
         settings,
         reload_settings,

@@ -19,6 +19,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
+use cache::Cache;
 use config::{Dispatch, Settings};
 use ipc::{FromWorker, FromZygote};
 use shm::{Budgets, Latencies, Quarantine, Snapshot};
@@ -91,6 +92,7 @@ pub(crate) struct Server {
     /// What the workers of all generations share, such as how many database connections they may have together.
     budgets: SharedBudgets,
     quarantine: SharedQuarantine,
+    cache: Option<SharedCache>,
     pools: pools::PoolReports,
     saturation: saturation::Watch,
     started: Instant,
@@ -108,6 +110,52 @@ impl SharedBudgets {
         let fd = Budgets::create()?;
         let table = Budgets::map(&fd)?;
         Ok(SharedBudgets { fd, table })
+    }
+}
+
+/// The cache of all workers, and the descriptor that zygotes get of it.
+struct SharedCache {
+    fd: OwnedFd,
+    cache: Cache,
+}
+
+impl SharedCache {
+    /// `None` for no bytes.
+    fn new(bytes: u64) -> io::Result<Option<SharedCache>> {
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let fd = Cache::create(bytes).map_err(|error| {
+            let what = format!("cannot have a cache of {bytes} bytes (cache.size): {error}");
+            io::Error::new(error.kind(), what)
+        })?;
+        let cache = Cache::map(&fd)?;
+        Ok(Some(SharedCache { fd, cache }))
+    }
+
+    fn figures(&self) -> BTreeMap<String, u64> {
+        let figures = self.cache.stats().figures();
+        figures
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    }
+}
+
+/// What all workers share.
+struct Shared {
+    budgets: SharedBudgets,
+    quarantine: SharedQuarantine,
+    cache: Option<SharedCache>,
+}
+
+impl Shared {
+    fn new(settings: &Settings) -> io::Result<Shared> {
+        Ok(Shared {
+            budgets: SharedBudgets::new()?,
+            quarantine: SharedQuarantine::new()?,
+            cache: SharedCache::new(settings.cache_size)?,
+        })
     }
 }
 
@@ -141,7 +189,7 @@ impl Server {
         sockets: Sockets,
         slots: u32,
         events: Events,
-        (budgets, quarantine): (SharedBudgets, SharedQuarantine),
+        shared: Shared,
     ) -> Server {
         let elastic = Elastic::of(settings.workers);
         Server {
@@ -176,8 +224,9 @@ impl Server {
             failure: None,
             last_generation: 0,
             last_worker: 0,
-            budgets,
-            quarantine,
+            budgets: shared.budgets,
+            quarantine: shared.quarantine,
+            cache: shared.cache,
             pools: pools::PoolReports::default(),
             saturation: saturation::Watch::default(),
             started: Instant::now(),
@@ -333,6 +382,7 @@ impl Server {
             latencies: latency::all(&self.latencies(), &self.settings.metrics_routes),
             front,
             workers,
+            cache: self.cache.as_ref().map(SharedCache::figures),
             pools: Pools::default(),
         }
     }

@@ -1,0 +1,175 @@
+/* What the methods of Hearth\Cache have in common: keys, tags, times, reading. */
+#include "cache/cache.h"
+
+bool hearth_cache_done(int outcome, size_t size)
+{
+	switch (outcome) {
+		case HEARTH_CACHE_TOO_LARGE:
+			zend_value_error("The value takes %zu bytes, and an entry of the cache at most %zu, half of cache.size: raise cache.size, "
+				"or keep less", size, hearth_on_cache_largest());
+			break;
+		case HEARTH_CACHE_NOT_INT:
+			zend_type_error("The value of this key is no int, so nothing can be added to it: delete it, or use another key");
+			break;
+		case HEARTH_CACHE_OVERFLOW:
+			zend_throw_error(zend_ce_arithmetic_error, "The sum is no int: the number is left as it was");
+			break;
+		case HEARTH_CACHE_BAD_KEY:
+			zend_value_error("The key, with its namespace, has more than %d bytes", HEARTH_CACHE_MAX_KEY);
+			break;
+		case HEARTH_CACHE_NONE:
+			zend_throw_error(NULL, "There is no cache: cache.size is 0");
+			break;
+		default:
+			break;
+	}
+	return outcome == HEARTH_CACHE_YES;
+}
+
+/* NUL stands between namespaces and keys. */
+static bool check_name(zend_string *name, size_t more, uint32_t argument)
+{
+	if (ZSTR_LEN(name) == 0) {
+		zend_argument_value_error(argument, "must not be empty");
+	} else if (memchr(ZSTR_VAL(name), '\0', ZSTR_LEN(name))) {
+		zend_argument_value_error(argument, "must not contain a NUL byte");
+	} else if (ZSTR_LEN(name) + more > HEARTH_CACHE_MAX_KEY) {
+		zend_argument_value_error(argument, "has %zu bytes with its namespace, more than %d", ZSTR_LEN(name) + more, HEARTH_CACHE_MAX_KEY);
+	} else {
+		return true;
+	}
+	return false;
+}
+
+bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out)
+{
+	size_t prefix = self->prefix ? ZSTR_LEN(self->prefix) : 0;
+
+	if (!check_name(key, prefix, argument)) {
+		return false;
+	}
+	out->ptr = ZSTR_VAL(key);
+	out->len = prefix + ZSTR_LEN(key);
+	if (prefix) {
+		memcpy(out->buffer, ZSTR_VAL(self->prefix), prefix);
+		memcpy(out->buffer + prefix, ZSTR_VAL(key), ZSTR_LEN(key));
+		out->ptr = out->buffer;
+	}
+	return true;
+}
+
+bool hearth_cache_time(double seconds, bool none, uint32_t argument, int64_t *out)
+{
+	if (none) {
+		*out = 0;
+	} else if (zend_isnan(seconds)) {
+		zend_argument_value_error(argument, "must be a number of seconds, or null for ever");
+		return false;
+	} else if (seconds <= 0) {
+		*out = -1;
+	} else {
+		/* A hundred years are ever. */
+		*out = seconds > 3e9 ? 0 : MAX(1, (int64_t) (seconds * 1e6));
+	}
+	return true;
+}
+
+static bool add_tag(hearth_cache_tags *tags, size_t *starts, const char *text, size_t length, uint32_t argument)
+{
+	if (tags->count == HEARTH_CACHE_MAX_TAGS) {
+		zend_argument_value_error(argument, "has more than %d tags, with one for each namespace", HEARTH_CACHE_MAX_TAGS);
+		return false;
+	}
+	starts[tags->count] = tags->text.s ? ZSTR_LEN(tags->text.s) : 0;
+	smart_str_appendl(&tags->text, text, length);
+	tags->list[tags->count++].len = length;
+	return true;
+}
+
+/* Each namespace that it is in is a tag of an entry: what stands before the end of its part of the prefix. */
+static bool add_namespaces(const hearth_cache_object *self, hearth_cache_tags *tags, size_t *starts, uint32_t argument)
+{
+	const char *start = self->prefix ? ZSTR_VAL(self->prefix) : NULL, *end = start;
+
+	while (start && (end = memchr(end, '\0', ZSTR_VAL(self->prefix) + ZSTR_LEN(self->prefix) - end))) {
+		end++;
+		if (!add_tag(tags, starts, start, (size_t) (end - start), argument)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool add_names(const hearth_cache_object *self, HashTable *names, hearth_cache_tags *tags, size_t *starts, uint32_t argument)
+{
+	zval *name;
+
+	ZEND_HASH_FOREACH_VAL(names, name) {
+		hearth_cache_key key;
+
+		ZVAL_DEREF(name);
+		if (Z_TYPE_P(name) != IS_STRING) {
+			zend_argument_type_error(argument, "must be a list of strings, %s given in it", zend_zval_type_name(name));
+			return false;
+		}
+		if (!hearth_cache_key_of(self, Z_STR_P(name), argument, &key) || !add_tag(tags, starts, key.ptr, key.len, argument)) {
+			return false;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return true;
+}
+
+bool hearth_cache_tags_of(const hearth_cache_object *self, HashTable *names, uint32_t argument, hearth_cache_tags *out)
+{
+	size_t starts[HEARTH_CACHE_MAX_TAGS];
+
+	memset(out, 0, sizeof *out);
+	if (!add_namespaces(self, out, starts, argument) || (names && !add_names(self, names, out, starts, argument))) {
+		smart_str_free(&out->text);
+		return false;
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		out->list[i].ptr = ZSTR_VAL(out->text.s) + starts[i];
+	}
+	return true;
+}
+
+/* What can no longer be read is gone, so that it is made again. */
+static bool forget(hearth_str key)
+{
+	if (!EG(exception)) {
+		hearth_log(HEARTH_LOG_WARNING, "a value of the cache cannot be read any more and was deleted: its class is gone or has "
+			"changed key=%.*s", (int) key.len, key.ptr);
+	}
+	hearth_on_cache_delete(key);
+	return false;
+}
+
+static bool fetch_shared(hearth_str key, zval *out, uint64_t *stale)
+{
+	hearth_cache_found found;
+	zend_string *bytes;
+	bool is_value;
+
+	if (!hearth_cache_done(hearth_on_cache_read(key, &found), 0)) {
+		return false;
+	}
+	*stale = found.stale;
+	if (found.form != HEARTH_CACHE_SERIALIZED) {
+		return hearth_cache_copy_make(key, &found, out) || forget(key);
+	}
+	bytes = zend_string_init(found.bytes.ptr, found.bytes.len, 0);
+	is_value = hearth_cache_unserialize(bytes, out);
+	zend_string_release(bytes);
+	return is_value || forget(key);
+}
+
+bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale)
+{
+	hearth_cache_key full;
+
+	if (EXPECTED(hearth_cache_copy_get(self, key, out, stale))) {
+		return true;
+	}
+	return hearth_cache_key_of(self, key, 1, &full) && fetch_shared((hearth_str){full.ptr, full.len}, out, stale);
+}

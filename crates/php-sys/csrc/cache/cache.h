@@ -1,0 +1,75 @@
+/* The cache that all workers share: PHP's side of it. */
+#ifndef HEARTH_CACHE_H
+#define HEARTH_CACHE_H
+
+#include "engine/engine.h"
+
+/* As crates/cache has it. */
+#define HEARTH_CACHE_MAX_KEY 1024
+#define HEARTH_CACHE_MAX_TAGS 64
+
+/* The PHP object Hearth\Cache. */
+typedef struct {
+	zend_string *prefix;             /* of its keys; NULL in the cache as a whole */
+	zend_object std;
+} hearth_cache_object;
+
+/* A key as the store has it. */
+typedef struct {
+	const char *ptr;
+	size_t len;
+	char buffer[HEARTH_CACHE_MAX_KEY];
+} hearth_cache_key;
+
+/* A value as bytes. `bytes` is released by hearth_cache_encoded_free. */
+typedef struct {
+	int form;
+	int64_t number;
+	smart_str bytes;
+} hearth_cache_encoded;
+
+/* cache/value.c; false: an exception is under way. */
+bool hearth_cache_encode(zval *value, uint32_t argument, hearth_cache_encoded *out);
+hearth_str hearth_cache_bytes(const hearth_cache_encoded *encoded);
+void hearth_cache_encoded_free(hearth_cache_encoded *encoded);
+/*
+ * What is `shared` is memory of the process that nothing may change: for values that outlive a request of the engine. False: the
+ * bytes are no value. `size` is the memory that it takes.
+ */
+bool hearth_cache_decode(hearth_str bytes, bool shared, zval *out, size_t *size);
+void hearth_cache_free_shared(zval *value);
+
+/* cache/serialized.c: false where they are no value any more; an exception may be under way. */
+bool hearth_cache_unserialize(zend_string *bytes, zval *out);
+
+/* cache/copies.c: decoded values of this process. */
+bool hearth_cache_copy_get(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale);
+bool hearth_cache_copy_make(hearth_str key, const hearth_cache_found *found, zval *out);
+/* Between two requests of classic mode. */
+void hearth_cache_copies_between_requests(void);
+
+/* cache/cache.c */
+extern zend_class_entry *hearth_cache_ce;
+hearth_cache_object *hearth_cache_object_of(zend_object *object);
+/* The key as the store has it; false: an exception is under way. */
+bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out);
+/* False where there is none; an exception may be under way. */
+bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale);
+/* Microseconds, 0 for ever; false: an exception is under way. What is over already is -1. */
+bool hearth_cache_time(double seconds, bool none, uint32_t argument, int64_t *out);
+/* Names of tags as the store has them, those of the namespaces too; false: an exception is under way. */
+typedef struct {
+	hearth_str list[HEARTH_CACHE_MAX_TAGS];
+	size_t count;
+	smart_str text;
+} hearth_cache_tags;
+bool hearth_cache_tags_of(const hearth_cache_object *self, HashTable *names, uint32_t argument, hearth_cache_tags *out);
+/* Was it done? Raises what is a mistake of the caller's. */
+bool hearth_cache_done(int outcome, size_t size);
+
+/* cache/methods.c */
+void hearth_register_cache(void);
+/* cache/lock.c */
+void hearth_register_cache_lock(void);
+
+#endif

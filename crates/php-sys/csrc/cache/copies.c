@@ -1,0 +1,174 @@
+/*
+ * Values of the cache as this process has decoded them. A copy is used again for as long as the store says that its stamp is
+ * the entry's; then a get is a look into a table, whatever the size of the value.
+ *
+ * No request can change what the next one gets: strings and arrays are copied by the engine before they are written to, and
+ * values with objects are not kept. In a resident worker and in `hearth run` a copy is memory of the engine, with one owner more
+ * than the code that uses it. In classic mode, where the engine's memory ends with the request, it is memory of the process,
+ * marked as nothing that code may change, like opcache's arrays; what is replaced is freed between two requests.
+ */
+#include "cache/cache.h"
+#include "mode/mode.h"
+
+typedef struct hearth_copy {
+	zval value;
+	uint64_t expires, stale;
+	size_t size;
+	struct hearth_copy *older, *newer;
+	zend_string *key;
+	bool used;                       /* since it was last considered for removal */
+	size_t count;
+	hearth_cache_mark marks[];
+} hearth_copy;
+
+static HashTable copies;
+static bool begun;
+static hearth_copy *oldest, *newest, *garbage;
+static size_t kept_size, garbage_size, limit = 16 * 1024 * 1024;
+
+void hearth_cache_copies_limit(size_t bytes)
+{
+	limit = bytes;
+}
+
+static bool is_shared(void)
+{
+	return hearth_is_classic();
+}
+
+static void free_copy(hearth_copy *copy)
+{
+	is_shared() ? hearth_cache_free_shared(&copy->value) : zval_ptr_dtor(&copy->value);
+	pefree(copy, 1);
+}
+
+static void unlink_copy(hearth_copy *copy)
+{
+	*(copy->older ? &copy->older->newer : &oldest) = copy->newer;
+	*(copy->newer ? &copy->newer->older : &newest) = copy->older;
+}
+
+static void link_newest(hearth_copy *copy)
+{
+	copy->older = newest;
+	copy->newer = NULL;
+	*(newest ? &newest->newer : &oldest) = copy;
+	newest = copy;
+}
+
+/* The code that runs may still have what is shared in its hands. */
+static void remove_copy(hearth_copy *copy)
+{
+	unlink_copy(copy);
+	kept_size -= copy->size;
+	zend_hash_del(&copies, copy->key);
+	if (is_shared()) {
+		copy->newer = garbage;
+		garbage = copy;
+		garbage_size += copy->size;
+	} else {
+		free_copy(copy);
+	}
+}
+
+void hearth_cache_copies_between_requests(void)
+{
+	while (garbage) {
+		hearth_copy *copy = garbage;
+
+		garbage = copy->newer;
+		free_copy(copy);
+	}
+	garbage_size = 0;
+}
+
+static void make_room(size_t size)
+{
+	while (oldest && kept_size + size > limit) {
+		hearth_copy *copy = oldest;
+
+		if (copy->used) {
+			copy->used = false;
+			unlink_copy(copy);
+			link_newest(copy);
+		} else {
+			remove_copy(copy);
+		}
+	}
+}
+
+static hearth_copy *find(const hearth_cache_object *self, zend_string *key)
+{
+	hearth_cache_key full;
+	size_t prefix;
+
+	if (!begun) {
+		return NULL;
+	}
+	if (EXPECTED(!self->prefix)) {
+		return zend_hash_find_ptr(&copies, key);
+	}
+	prefix = ZSTR_LEN(self->prefix);
+	if (prefix + ZSTR_LEN(key) > sizeof full.buffer) {
+		return NULL;
+	}
+	memcpy(full.buffer, ZSTR_VAL(self->prefix), prefix);
+	memcpy(full.buffer + prefix, ZSTR_VAL(key), ZSTR_LEN(key));
+	return zend_hash_str_find_ptr(&copies, full.buffer, prefix + ZSTR_LEN(key));
+}
+
+bool hearth_cache_copy_get(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale)
+{
+	hearth_copy *copy = find(self, key);
+
+	if (!copy || !hearth_on_cache_is_current(copy->marks, copy->count, copy->expires)) {
+		return false;
+	}
+	copy->used = true;
+	*stale = copy->stale;
+	ZVAL_COPY(out, &copy->value);
+	return true;
+}
+
+static void keep(hearth_str key, const hearth_cache_found *found, zval *value, size_t size)
+{
+	hearth_copy *copy = pecalloc(1, sizeof *copy + found->mark_count * sizeof *copy->marks, 1), *before;
+
+	ZVAL_COPY(&copy->value, value);
+	copy->expires = found->expires;
+	copy->stale = found->stale;
+	copy->count = found->mark_count;
+	memcpy(copy->marks, found->marks, found->mark_count * sizeof *copy->marks);
+	copy->size = size;
+	if (!begun) {
+		begun = true;
+		zend_hash_init(&copies, 64, NULL, NULL, 1);
+	}
+	before = zend_hash_str_find_ptr(&copies, key.ptr, key.len);
+	if (before) {
+		remove_copy(before);
+	}
+	make_room(size);
+	copy->key = zend_string_init(key.ptr, key.len, 1);
+	zend_hash_add_new_ptr(&copies, copy->key, copy);
+	zend_string_release(copy->key);
+	kept_size += size;
+	link_newest(copy);
+}
+
+/* What was read, decoded; false where the bytes are no value. Values up to a quarter of what may be kept are kept. */
+bool hearth_cache_copy_make(hearth_str key, const hearth_cache_found *found, zval *out)
+{
+	bool is_kept = found->bytes.len <= limit / 16 && (!is_shared() || garbage_size < limit);
+	size_t size = 0;
+
+	if (found->form == HEARTH_CACHE_INT) {
+		ZVAL_LONG(out, (zend_long) found->number);
+	} else if (!hearth_cache_decode(found->bytes, is_kept && is_shared(), out, &size)) {
+		return false;
+	}
+	if (is_kept) {
+		keep(key, found, out, size + sizeof(hearth_copy) + 128 + key.len);
+	}
+	return true;
+}

@@ -1,0 +1,171 @@
+/* The class Hearth\CacheLock: a lock over all workers, with a number that grows from holder to holder. */
+#include "cache/cache.h"
+
+#include <unistd.h>
+
+#define FIRST_WAIT 500
+#define LONGEST_WAIT 20000
+
+typedef struct {
+	zend_string *name;               /* NULL: given back */
+	uint64_t token;
+	zend_object std;
+} lock_object;
+
+static zend_class_entry *lock_ce;
+static zend_object_handlers handlers;
+
+static lock_object *lock_of(zend_object *object)
+{
+	return (lock_object *) ((char *) object - XtOffsetOf(lock_object, std));
+}
+
+#define SELF lock_of(Z_OBJ_P(ZEND_THIS))
+
+static zend_object *create(zend_class_entry *ce)
+{
+	return hearth_object_new(ce, &handlers, sizeof(lock_object));
+}
+
+static hearth_str name_of(const lock_object *self)
+{
+	return (hearth_str){ZSTR_VAL(self->name), ZSTR_LEN(self->name)};
+}
+
+/* True if it was still the caller's. */
+static bool give_back(lock_object *self)
+{
+	bool was_held = self->name && hearth_on_cache_give_back(HEARTH_CACHE_LOCK, name_of(self), self->token) == HEARTH_CACHE_YES;
+
+	if (self->name) {
+		zend_string_release(self->name);
+		self->name = NULL;
+	}
+	return was_held;
+}
+
+static void free_lock(zend_object *object)
+{
+	give_back(lock_of(object));
+	zend_object_std_dtor(object);
+}
+
+/* The time of a lock must end: its holder may die. */
+static bool positive(double seconds, uint32_t argument, int64_t *out)
+{
+	if (!hearth_cache_time(seconds, false, argument, out)) {
+		return false;
+	}
+	if (*out <= 0) {
+		zend_argument_value_error(argument, "must be a number of seconds greater than 0 and less than 3e9");
+		return false;
+	}
+	return true;
+}
+
+/* YES, or why not; an exception may be under way. */
+static int take(hearth_str name, int64_t time, double wait, uint64_t *token)
+{
+	double until = hearth_monotonic() + wait;
+	useconds_t pause = FIRST_WAIT;
+
+	for (;;) {
+		int outcome = hearth_on_cache_claim(HEARTH_CACHE_LOCK, name, (uint64_t) time, token);
+		double left = until - hearth_monotonic();
+
+		if (outcome != HEARTH_CACHE_NO || !(left > 0)) {
+			return outcome;
+		}
+		usleep((useconds_t) MIN(pause, left * 1e6 + 1));
+		pause = MIN(pause * 2, LONGEST_WAIT);
+		hearth_bail_out_if_doomed();
+		if (EG(exception)) {
+			return HEARTH_CACHE_NO;
+		}
+	}
+}
+
+ZEND_METHOD(Hearth_Cache, lock)
+{
+	hearth_cache_key key;
+	zend_string *name;
+	double ttl, wait = 0;
+	int64_t time;
+	uint64_t token;
+	lock_object *lock;
+
+	ZEND_PARSE_PARAMETERS_START(2, 3)
+		Z_PARAM_STR(name)
+		Z_PARAM_DOUBLE(ttl)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_DOUBLE(wait)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!hearth_cache_key_of(hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)), name, 1, &key) || !positive(ttl, 2, &time)
+			|| !hearth_cache_done(take((hearth_str){key.ptr, key.len}, time, wait, &token), 0)) {
+		return;
+	}
+	object_init_ex(return_value, lock_ce);
+	lock = lock_of(Z_OBJ_P(return_value));
+	lock->name = zend_string_init(key.ptr, key.len, 0);
+	lock->token = token;
+}
+
+ZEND_METHOD(Hearth_CacheLock, __construct) { }
+
+ZEND_METHOD(Hearth_CacheLock, token)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_LONG((zend_long) SELF->token);
+}
+
+ZEND_METHOD(Hearth_CacheLock, isHeld)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_BOOL(SELF->name && hearth_on_cache_holds(HEARTH_CACHE_LOCK, name_of(SELF), SELF->token) == HEARTH_CACHE_YES);
+}
+
+ZEND_METHOD(Hearth_CacheLock, extend)
+{
+	double ttl;
+	int64_t time;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_DOUBLE(ttl)
+	ZEND_PARSE_PARAMETERS_END();
+	if (positive(ttl, 1, &time)) {
+		RETURN_BOOL(SELF->name && hearth_on_cache_extend(HEARTH_CACHE_LOCK, name_of(SELF), SELF->token, (uint64_t) time) == HEARTH_CACHE_YES);
+	}
+}
+
+ZEND_METHOD(Hearth_CacheLock, release)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_BOOL(give_back(SELF));
+}
+
+/* ---- tables ---- */
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_constructor, 0, 0, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_token, 0, 0, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_bool, 0, 0, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_extend, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, ttl, IS_DOUBLE, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry methods[] = {
+	ZEND_ME(Hearth_CacheLock, __construct, arginfo_constructor, ZEND_ACC_PRIVATE)
+	ZEND_ME(Hearth_CacheLock, token, arginfo_token, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_CacheLock, isHeld, arginfo_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_CacheLock, extend, arginfo_extend, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_CacheLock, release, arginfo_bool, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+void hearth_register_cache_lock(void)
+{
+	lock_ce = hearth_register_class("Hearth\\CacheLock", methods, create, &handlers, XtOffsetOf(lock_object, std));
+	handlers.free_obj = free_lock;
+}

@@ -1,0 +1,529 @@
+/* The class Hearth\Cache. It is native in all modes: classic sites have none of the library in PHP. */
+#include "cache/cache.h"
+
+zend_class_entry *hearth_cache_ce;
+static zend_object_handlers handlers;
+
+hearth_cache_object *hearth_cache_object_of(zend_object *object)
+{
+	return (hearth_cache_object *) ((char *) object - XtOffsetOf(hearth_cache_object, std));
+}
+
+#define SELF hearth_cache_object_of(Z_OBJ_P(ZEND_THIS))
+
+static zend_object *create(zend_class_entry *ce)
+{
+	return hearth_object_new(ce, &handlers, sizeof(hearth_cache_object));
+}
+
+static void free_cache(zend_object *object)
+{
+	hearth_cache_object *self = hearth_cache_object_of(object);
+
+	if (self->prefix) {
+		zend_string_release(self->prefix);
+	}
+	zend_object_std_dtor(object);
+}
+
+static bool enter_namespace(hearth_cache_object *self, const hearth_cache_object *outer, zend_string *name)
+{
+	hearth_cache_key key;
+
+	if (!hearth_cache_key_of(outer, name, 1, &key)) {
+		return false;
+	}
+	if (key.len > HEARTH_CACHE_MAX_KEY / 2) {
+		zend_argument_value_error(1, "leaves too little room for keys: namespaces have %d bytes at most", HEARTH_CACHE_MAX_KEY / 2);
+		return false;
+	}
+	self->prefix = zend_string_alloc(key.len + 1, 0);
+	memcpy(ZSTR_VAL(self->prefix), key.ptr, key.len);
+	ZSTR_VAL(self->prefix)[key.len] = ZSTR_VAL(self->prefix)[key.len + 1] = '\0';
+	return true;
+}
+
+ZEND_METHOD(Hearth_Cache, __construct)
+{
+	static const hearth_cache_object whole;
+	zend_string *name = NULL;
+
+	ZEND_PARSE_PARAMETERS_START(0, 1)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_STR_OR_NULL(name)
+	ZEND_PARSE_PARAMETERS_END();
+	if (name && !SELF->prefix) {
+		enter_namespace(SELF, &whole, name);
+	}
+}
+
+ZEND_METHOD(Hearth_Cache, namespace)
+{
+	zend_string *name;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(name)
+	ZEND_PARSE_PARAMETERS_END();
+	object_init_ex(return_value, hearth_cache_ce);
+	enter_namespace(hearth_cache_object_of(Z_OBJ_P(return_value)), SELF, name);
+}
+
+/* ---- reading ---- */
+
+ZEND_METHOD(Hearth_Cache, get)
+{
+	zval *otherwise = NULL;
+	zend_string *key;
+	uint64_t stale;
+
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_STR(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(otherwise)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!hearth_cache_fetch(SELF, key, return_value, &stale) && !EG(exception) && otherwise) {
+		RETURN_COPY_DEREF(otherwise);
+	}
+}
+
+ZEND_METHOD(Hearth_Cache, has)
+{
+	zend_string *key;
+	uint64_t stale;
+	zval value;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(key)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!hearth_cache_fetch(SELF, key, &value, &stale)) {
+		RETURN_FALSE;
+	}
+	zval_ptr_dtor(&value);
+	RETURN_TRUE;
+}
+
+/* Of an array of keys, or of the keys of an array; numbers are keys too, as PHP makes them of what looks like one. */
+static zend_string *key_in(zval *value, uint32_t argument)
+{
+	ZVAL_DEREF(value);
+	if (Z_TYPE_P(value) == IS_STRING) {
+		return zend_string_copy(Z_STR_P(value));
+	}
+	if (Z_TYPE_P(value) == IS_LONG) {
+		return zend_long_to_str(Z_LVAL_P(value));
+	}
+	zend_argument_type_error(argument, "must be an array of strings, %s given in it", zend_zval_type_name(value));
+	return NULL;
+}
+
+ZEND_METHOD(Hearth_Cache, getMultiple)
+{
+	zval *otherwise = NULL, *name, value;
+	HashTable *keys;
+	zend_string *key;
+	uint64_t stale;
+
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_ARRAY_HT(keys)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(otherwise)
+	ZEND_PARSE_PARAMETERS_END();
+	array_init_size(return_value, zend_hash_num_elements(keys));
+	ZEND_HASH_FOREACH_VAL(keys, name) {
+		if (!(key = key_in(name, 1))) {
+			return;
+		}
+		ZVAL_NULL(&value);
+		if (!hearth_cache_fetch(SELF, key, &value, &stale) && otherwise) {
+			ZVAL_COPY_DEREF(&value, otherwise);
+		}
+		zend_symtable_update(Z_ARRVAL_P(return_value), key, &value);
+		zend_string_release(key);
+		if (EG(exception)) {
+			return;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+/* ---- writing ---- */
+
+/* How long and with what an entry is kept; as the last two arguments say. */
+typedef struct {
+	int64_t ttl;
+	hearth_cache_tags tags;
+} terms;
+
+static bool terms_of(const hearth_cache_object *self, double ttl, bool forever, uint32_t argument, HashTable *tags, terms *out)
+{
+	return hearth_cache_time(ttl, forever, argument, &out->ttl) && hearth_cache_tags_of(self, tags, argument + 1, &out->tags);
+}
+
+static void terms_free(terms *terms)
+{
+	smart_str_free(&terms->tags.text);
+}
+
+static hearth_cache_write write_of(const hearth_cache_key *key, const terms *terms)
+{
+	return (hearth_cache_write){
+		.key = {key->ptr, key->len}, .ttl = (uint64_t) terms->ttl, .tags = terms->tags.list, .tag_count = terms->tags.count,
+	};
+}
+
+/* False: an exception is under way, or it was not done. */
+static bool write_value(const hearth_cache_object *self, zend_string *name, zval *value, const terms *terms, int condition)
+{
+	hearth_cache_key key;
+	hearth_cache_encoded encoded;
+	hearth_cache_write write;
+	bool done;
+
+	if (!hearth_cache_key_of(self, name, 1, &key)) {
+		return false;
+	}
+	if (terms->ttl < 0) {
+		/* Over before it begins. */
+		int outcome = condition == HEARTH_CACHE_ALWAYS ? hearth_on_cache_delete((hearth_str){key.ptr, key.len}) : HEARTH_CACHE_NO;
+
+		hearth_cache_done(outcome, 0);
+		return condition == HEARTH_CACHE_ALWAYS && !EG(exception);
+	}
+	if (!hearth_cache_encode(value, 2, &encoded)) {
+		return false;
+	}
+	write = write_of(&key, terms);
+	write.form = encoded.form;
+	write.number = encoded.number;
+	write.bytes = hearth_cache_bytes(&encoded);
+	write.condition = condition;
+	done = hearth_cache_done(hearth_on_cache_write(&write), write.bytes.len);
+	hearth_cache_encoded_free(&encoded);
+	return done;
+}
+
+static void write_one(INTERNAL_FUNCTION_PARAMETERS, int condition)
+{
+	HashTable *tags = NULL;
+	zend_string *key;
+	zval *value;
+	double ttl = 0;
+	bool forever = true;
+	terms terms;
+
+	ZEND_PARSE_PARAMETERS_START(2, 4)
+		Z_PARAM_STR(key)
+		Z_PARAM_ZVAL(value)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
+		Z_PARAM_ARRAY_HT(tags)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!terms_of(SELF, ttl, forever, 3, tags, &terms)) {
+		return;
+	}
+	RETVAL_BOOL(write_value(SELF, key, value, &terms, condition));
+	terms_free(&terms);
+}
+
+ZEND_METHOD(Hearth_Cache, set)
+{
+	write_one(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_ALWAYS);
+}
+
+ZEND_METHOD(Hearth_Cache, add)
+{
+	write_one(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_IF_ABSENT);
+}
+
+ZEND_METHOD(Hearth_Cache, setMultiple)
+{
+	HashTable *values, *tags = NULL;
+	zend_string *key;
+	zend_ulong number;
+	zval *value;
+	double ttl = 0;
+	bool forever = true, all = true;
+	terms terms;
+
+	ZEND_PARSE_PARAMETERS_START(1, 3)
+		Z_PARAM_ARRAY_HT(values)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
+		Z_PARAM_ARRAY_HT(tags)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!terms_of(SELF, ttl, forever, 2, tags, &terms)) {
+		return;
+	}
+	ZEND_HASH_FOREACH_KEY_VAL(values, number, key, value) {
+		zend_string *name = key ? zend_string_copy(key) : zend_long_to_str((zend_long) number);
+
+		all &= write_value(SELF, name, value, &terms, HEARTH_CACHE_ALWAYS);
+		zend_string_release(name);
+		if (EG(exception)) {
+			break;
+		}
+	} ZEND_HASH_FOREACH_END();
+	terms_free(&terms);
+	RETURN_BOOL(all);
+}
+
+ZEND_METHOD(Hearth_Cache, compareAndSwap)
+{
+	hearth_cache_encoded expected = {0}, encoded = {0};
+	hearth_cache_write write;
+	hearth_cache_key full;
+	HashTable *tags = NULL;
+	zend_string *key;
+	zval *before, *value;
+	double ttl = 0;
+	bool forever = true;
+	terms terms;
+
+	ZEND_PARSE_PARAMETERS_START(3, 5)
+		Z_PARAM_STR(key)
+		Z_PARAM_ZVAL(before)
+		Z_PARAM_ZVAL(value)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
+		Z_PARAM_ARRAY_HT(tags)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!hearth_cache_key_of(SELF, key, 1, &full) || !terms_of(SELF, ttl, forever, 4, tags, &terms)) {
+		return;
+	}
+	if (terms.ttl < 0) {
+		zend_argument_value_error(4, "must be greater than 0, or null for ever");
+	} else if (hearth_cache_encode(before, 2, &expected) && hearth_cache_encode(value, 3, &encoded)) {
+		write = write_of(&full, &terms);
+		write.form = encoded.form;
+		write.number = encoded.number;
+		write.bytes = hearth_cache_bytes(&encoded);
+		write.condition = HEARTH_CACHE_IF_EQUAL;
+		write.expected_form = expected.form;
+		write.expected_number = expected.number;
+		write.expected = hearth_cache_bytes(&expected);
+		RETVAL_BOOL(hearth_cache_done(hearth_on_cache_write(&write), write.bytes.len));
+		hearth_cache_encoded_free(&encoded);
+	}
+	hearth_cache_encoded_free(&expected);
+	terms_free(&terms);
+}
+
+static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
+{
+	HashTable *tags = NULL;
+	hearth_cache_write write;
+	hearth_cache_key full;
+	zend_string *key;
+	zend_long by = 1;
+	int64_t sum = 0;
+	double ttl = 0;
+	bool forever = true;
+	terms terms;
+	int outcome;
+
+	ZEND_PARSE_PARAMETERS_START(1, 4)
+		Z_PARAM_STR(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_LONG(by)
+		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
+		Z_PARAM_ARRAY_HT(tags)
+	ZEND_PARSE_PARAMETERS_END();
+	if (down && by == ZEND_LONG_MIN) {
+		zend_argument_value_error(2, "must be greater than PHP_INT_MIN");
+		return;
+	}
+	if (!hearth_cache_key_of(SELF, key, 1, &full) || !terms_of(SELF, ttl, forever, 3, tags, &terms)) {
+		return;
+	}
+	write = write_of(&full, &terms);
+	write.ttl = (uint64_t) MAX(terms.ttl, 0);
+	write.number = down ? -by : by;
+	outcome = hearth_on_cache_increment(&write, &sum);
+	terms_free(&terms);
+	if (outcome == HEARTH_CACHE_FULL || outcome == HEARTH_CACHE_STUCK) {
+		zend_throw_error(NULL, "The number could not be written: %s", outcome == HEARTH_CACHE_FULL
+			? "the cache is full of locks" : "another process has held the cache's lock for 5 s");
+	} else if (hearth_cache_done(outcome, 0)) {
+		RETURN_LONG((zend_long) sum);
+	}
+}
+
+ZEND_METHOD(Hearth_Cache, increment) { count(INTERNAL_FUNCTION_PARAM_PASSTHRU, false); }
+ZEND_METHOD(Hearth_Cache, decrement) { count(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }
+
+/* ---- deleting ---- */
+
+ZEND_METHOD(Hearth_Cache, delete)
+{
+	hearth_cache_key full;
+	zend_string *key;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(key)
+	ZEND_PARSE_PARAMETERS_END();
+	if (hearth_cache_key_of(SELF, key, 1, &full)) {
+		RETURN_BOOL(hearth_cache_done(hearth_on_cache_delete((hearth_str){full.ptr, full.len}), 0));
+	}
+}
+
+ZEND_METHOD(Hearth_Cache, deleteMultiple)
+{
+	HashTable *keys;
+	zend_long deleted = 0;
+	zend_string *key;
+	zval *name;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_ARRAY_HT(keys)
+	ZEND_PARSE_PARAMETERS_END();
+	ZEND_HASH_FOREACH_VAL(keys, name) {
+		hearth_cache_key full;
+
+		if (!(key = key_in(name, 1))) {
+			return;
+		}
+		if (hearth_cache_key_of(SELF, key, 1, &full)) {
+			deleted += hearth_cache_done(hearth_on_cache_delete((hearth_str){full.ptr, full.len}), 0);
+		}
+		zend_string_release(key);
+		if (EG(exception)) {
+			return;
+		}
+	} ZEND_HASH_FOREACH_END();
+	RETURN_LONG(deleted);
+}
+
+ZEND_METHOD(Hearth_Cache, deleteTag)
+{
+	hearth_cache_key full;
+	zend_string *tag;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(tag)
+	ZEND_PARSE_PARAMETERS_END();
+	if (hearth_cache_key_of(SELF, tag, 1, &full)) {
+		RETURN_BOOL(hearth_cache_done(hearth_on_cache_delete_tag((hearth_str){full.ptr, full.len}), 0));
+	}
+}
+
+ZEND_METHOD(Hearth_Cache, clear)
+{
+	zend_string *prefix = SELF->prefix;
+	int outcome;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	outcome = prefix ? hearth_on_cache_delete_tag((hearth_str){ZSTR_VAL(prefix), ZSTR_LEN(prefix)}) : hearth_on_cache_clear();
+	hearth_cache_done(outcome, 0);
+	RETURN_BOOL(outcome != HEARTH_CACHE_STUCK && !EG(exception));
+}
+
+ZEND_METHOD(Hearth_Cache, stats)
+{
+	hearth_cache_figure figures[32];
+	size_t count;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	count = hearth_on_cache_stats(figures, sizeof figures / sizeof *figures);
+	array_init_size(return_value, (uint32_t) count);
+	for (size_t i = 0; i < count; i++) {
+		add_assoc_long_ex(return_value, figures[i].name.ptr, figures[i].name.len, (zend_long) figures[i].value);
+	}
+}
+
+/* ---- tables ---- */
+
+/* cache/remember.c, cache/lock.c */
+ZEND_METHOD(Hearth_Cache, remember);
+ZEND_METHOD(Hearth_Cache, lock);
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_constructor, 0, 0, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, namespace, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_namespace, 0, 1, Hearth\\Cache, 0)
+	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_get, 0, 1, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, default, IS_MIXED, 0, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_key_bool, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_get_multiple, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, keys, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, default, IS_MIXED, 0, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_set, 0, 2, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_DOUBLE, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_set_multiple, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, values, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_DOUBLE, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_swap, 0, 3, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, expected, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_DOUBLE, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_count, 0, 1, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, by, IS_LONG, 0, "1")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_DOUBLE, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_remember, 0, 3, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, ttl, IS_DOUBLE, 1)
+	ZEND_ARG_TYPE_INFO(0, compute, IS_CALLABLE, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, staleFor, IS_DOUBLE, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_delete_multiple, 0, 1, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, keys, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_delete_tag, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, tag, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_clear, 0, 0, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_lock, 0, 2, Hearth\\CacheLock, 1)
+	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, ttl, IS_DOUBLE, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, wait, IS_DOUBLE, 0, "0.0")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_stats, 0, 0, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry methods[] = {
+	ZEND_ME(Hearth_Cache, __construct, arginfo_constructor, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, namespace, arginfo_namespace, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, get, arginfo_get, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, has, arginfo_key_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, getMultiple, arginfo_get_multiple, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, set, arginfo_set, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, add, arginfo_set, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, setMultiple, arginfo_set_multiple, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, compareAndSwap, arginfo_swap, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, increment, arginfo_count, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, decrement, arginfo_count, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, remember, arginfo_remember, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, delete, arginfo_key_bool, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, deleteMultiple, arginfo_delete_multiple, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, deleteTag, arginfo_delete_tag, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, clear, arginfo_clear, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, lock, arginfo_lock, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, stats, arginfo_stats, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+void hearth_register_cache(void)
+{
+	hearth_cache_ce = hearth_register_class("Hearth\\Cache", methods, create, &handlers, XtOffsetOf(hearth_cache_object, std));
+	handlers.free_obj = free_cache;
+	hearth_register_cache_lock();
+}

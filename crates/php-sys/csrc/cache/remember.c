@@ -1,0 +1,182 @@
+/* Hearth\Cache::remember(): a value is computed once at a time, over all tasks and workers. */
+#include "cache/cache.h"
+
+#include <unistd.h>
+
+/* A computation that takes longer than that does not keep others from it. */
+#define COMPUTATION_TIME (60 * 1000000ull)
+/* How long a caller waits between two looks, at first and at most. */
+#define FIRST_WAIT 200
+#define LONGEST_WAIT 5000
+
+typedef struct {
+	const hearth_cache_object *self;
+	zend_string *name;
+	hearth_cache_key key;
+	int64_t ttl, stale_for;
+	hearth_cache_tags tags;
+	hearth_cache_mark marks[HEARTH_CACHE_MAX_TAGS];
+	uint64_t token;                  /* of the computation, 0: others may compute too */
+} computation;
+
+static hearth_str key_of(const computation *of)
+{
+	return (hearth_str){of->key.ptr, of->key.len};
+}
+
+static void give_back(computation *of)
+{
+	if (of->token) {
+		hearth_on_cache_give_back(HEARTH_CACHE_COMPUTATION, key_of(of), of->token);
+		of->token = 0;
+	}
+}
+
+/* Only while the claim is held: what was deleted meanwhile was computed of what is no more. */
+static void store(computation *of, zval *value)
+{
+	hearth_cache_write write = { .key = key_of(of), .condition = HEARTH_CACHE_ALWAYS };
+	hearth_cache_encoded encoded;
+	int outcome;
+
+	if (of->ttl < 0 || !hearth_cache_encode(value, 3, &encoded)) {
+		return;
+	}
+	write.form = encoded.form;
+	write.number = encoded.number;
+	write.bytes = hearth_cache_bytes(&encoded);
+	write.ttl = of->ttl ? (uint64_t) (of->ttl + of->stale_for) : 0;
+	write.fresh = of->ttl && of->stale_for ? (uint64_t) of->ttl : 0;
+	write.marks = of->marks;
+	write.mark_count = of->tags.count;
+	if (of->token) {
+		write.condition = HEARTH_CACHE_IF_CLAIMED;
+		write.token = of->token;
+	}
+	outcome = hearth_on_cache_write(&write);
+	if (outcome == HEARTH_CACHE_TOO_LARGE) {
+		hearth_log(HEARTH_LOG_WARNING, "a value of Hearth\\Cache::remember() is not kept: it takes %zu bytes, and one entry at most %zu, "
+			"half of cache.size key=%.*s", write.bytes.len, hearth_on_cache_largest(), (int) of->key.len, of->key.ptr);
+	}
+	hearth_cache_encoded_free(&encoded);
+}
+
+/* The tags as they are before the computation: one that is deleted during it ends its value. */
+static bool mark_tags(computation *of)
+{
+	return of->tags.count == 0
+		|| hearth_on_cache_tags(of->tags.list, of->tags.count, of->marks) == HEARTH_CACHE_YES;
+}
+
+static void compute(computation *of, zval *callable, zval *result)
+{
+	volatile bool broken = false;
+	bool is_kept = mark_tags(of);
+
+	hearth_on_cache_count(HEARTH_CACHE_COMPUTED);
+	zend_try {
+		hearth_call(callable, result, 0, NULL);
+		if (is_kept && !EG(exception)) {
+			store(of, result);
+		}
+	} zend_catch {
+		broken = true;
+	} zend_end_try();
+	give_back(of);
+	if (broken) {
+		zend_bailout();
+	}
+}
+
+/* The caller computes that very key, or none of those who do could go on while this waits. */
+static bool would_wait_for_itself(uint64_t holder)
+{
+	bool own_process = holder >> 32 == (uint64_t) hearth_process_id();
+
+	return own_process && (!hearth_may_suspend() || (uint32_t) holder == (uint32_t) hearth_current_task_id());
+}
+
+static void drop(zval *value)
+{
+	zval_ptr_dtor(value);
+	ZVAL_NULL(value);
+}
+
+/* False: an exception is under way. */
+static bool pause_for(useconds_t *time)
+{
+	usleep(*time);
+	*time = MIN(*time * 2, LONGEST_WAIT);
+	hearth_bail_out_if_doomed();
+	return !EG(exception);
+}
+
+/* Until the value is in `out`; false: the caller is to compute it, or an exception is under way. */
+static bool wait_for_turn(computation *of, zval *out)
+{
+	useconds_t time = FIRST_WAIT;
+	uint64_t stale, holder;
+
+	for (;;) {
+		bool is_there = hearth_cache_fetch(of->self, of->name, out, &stale);
+		int outcome;
+
+		if (EG(exception)) {
+			return false;
+		}
+		if (is_there && (stale == 0 || stale > hearth_on_cache_now())) {
+			if (time > FIRST_WAIT) {
+				hearth_on_cache_count(HEARTH_CACHE_SPARED);
+			}
+			return true;
+		}
+		outcome = of->token ? HEARTH_CACHE_FULL : hearth_on_cache_claim(HEARTH_CACHE_COMPUTATION, key_of(of), COMPUTATION_TIME, &holder);
+		if (outcome == HEARTH_CACHE_NO && is_there) {
+			hearth_on_cache_count(HEARTH_CACHE_SPARED);
+			return true;
+		}
+		drop(out);
+		if (outcome == HEARTH_CACHE_YES) {
+			/* It may have been computed since it was looked for. */
+			of->token = holder;
+		} else if (outcome != HEARTH_CACHE_NO || would_wait_for_itself(holder) || !pause_for(&time)) {
+			return false;
+		}
+	}
+}
+
+ZEND_METHOD(Hearth_Cache, remember)
+{
+	computation of = { .self = hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)) };
+	zend_fcall_info fci;
+	zend_fcall_info_cache cache;
+	double ttl, stale_for = 0;
+	bool forever, no_stale = true;
+	HashTable *tags = NULL;
+	uint64_t stale;
+
+	ZEND_PARSE_PARAMETERS_START(3, 5)
+		Z_PARAM_STR(of.name)
+		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
+		Z_PARAM_FUNC(fci, cache)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_DOUBLE_OR_NULL(stale_for, no_stale)
+		Z_PARAM_ARRAY_HT(tags)
+	ZEND_PARSE_PARAMETERS_END();
+	if (hearth_cache_copy_get(of.self, of.name, return_value, &stale)) {
+		if (EXPECTED(stale == 0 || stale > hearth_on_cache_now())) {
+			return;
+		}
+		drop(return_value);
+	}
+	if (!hearth_cache_key_of(of.self, of.name, 1, &of.key) || !hearth_cache_time(ttl, forever, 2, &of.ttl)
+			|| !hearth_cache_time(stale_for, no_stale, 4, &of.stale_for) || !hearth_cache_tags_of(of.self, tags, 5, &of.tags)) {
+		return;
+	}
+	of.stale_for = MAX(of.stale_for, 0);
+	if (!wait_for_turn(&of, return_value) && !EG(exception)) {
+		compute(&of, &fci.function_name, return_value);
+	}
+	give_back(&of);
+	smart_str_free(&of.tags.text);
+}

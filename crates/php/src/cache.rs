@@ -1,0 +1,327 @@
+//! The shared cache as C code asks for it: bytes in, bytes out.
+
+use std::cell::{Cell, RefCell};
+
+use cache::{Cache, Claim, Condition, Counter, Form, Found, Mark, Refused, Space, Stored, Write};
+use php_sys::{
+    self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_mark, hearth_cache_write,
+    hearth_str,
+};
+
+/// Of a process that shares none, such as `hearth run`.
+const OWN_SIZE: u64 = 64 * 1024 * 1024;
+/// Hits are counted in the process first: so many of them are one addition in shared memory.
+const HITS: u64 = 64;
+
+#[derive(Clone, Copy)]
+enum Place {
+    Unset,
+    None,
+    There(&'static Cache),
+}
+
+thread_local! {
+    static PLACE: Cell<Place> = const { Cell::new(Place::Unset) };
+    static HITS_HERE: Cell<u64> = const { Cell::new(0) };
+    /// What was read last: C code decodes it at once.
+    static READ: RefCell<(Vec<u8>, Vec<hearth_cache_mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+/// Use the cache that all workers of the server share, or none.
+pub fn set_cache(cache: Option<Cache>) {
+    let place = cache.map_or(Place::None, |cache| {
+        Place::There(Box::leak(Box::new(cache)))
+    });
+    PLACE.set(place);
+}
+
+/// How much memory the decoded values of this process may take.
+pub fn limit_cache_copies(bytes: u64) {
+    // SAFETY: writes one number of the C side.
+    unsafe { sys::hearth_cache_copies_limit(usize::try_from(bytes).unwrap_or(usize::MAX)) }
+}
+
+fn own() -> Option<&'static Cache> {
+    let made = Cache::create(OWN_SIZE).and_then(|fd| Cache::map(&fd));
+    set_cache(made.ok());
+    cache()
+}
+
+fn cache() -> Option<&'static Cache> {
+    match PLACE.get() {
+        Place::There(cache) => Some(cache),
+        Place::None => None,
+        Place::Unset => own(),
+    }
+}
+
+fn count_hits(cache: &Cache) {
+    let hits = HITS_HERE.take();
+    if hits > 0 {
+        cache.count(Counter::Hits, hits);
+    }
+}
+
+fn outcome(result: Result<bool, Refused>) -> i32 {
+    match result {
+        Ok(true) => sys::HEARTH_CACHE_YES,
+        Ok(false) => sys::HEARTH_CACHE_NO,
+        Err(Refused::TooLarge { .. }) => sys::HEARTH_CACHE_TOO_LARGE,
+        Err(Refused::Full) => sys::HEARTH_CACHE_FULL,
+        Err(Refused::Stuck) => sys::HEARTH_CACHE_STUCK,
+        Err(Refused::NotInt) => sys::HEARTH_CACHE_NOT_INT,
+        Err(Refused::Overflow) => sys::HEARTH_CACHE_OVERFLOW,
+        Err(Refused::Key) => sys::HEARTH_CACHE_BAD_KEY,
+    }
+}
+
+fn with(f: impl FnOnce(&Cache) -> Result<bool, Refused>) -> i32 {
+    cache().map_or(sys::HEARTH_CACHE_NONE, |cache| {
+        count_hits(cache);
+        outcome(f(cache))
+    })
+}
+
+fn mark(mark: &hearth_cache_mark) -> Mark {
+    Mark {
+        stamp: mark.stamp,
+        cell: mark.cell,
+    }
+}
+
+fn mark_for_c(mark: &Mark) -> hearth_cache_mark {
+    hearth_cache_mark {
+        stamp: mark.stamp,
+        cell: mark.cell,
+    }
+}
+
+/// The fast path of every get: one look at each stamp, no lock.
+#[inline]
+pub(crate) fn is_current(marks: &[hearth_cache_mark], expires: u64) -> bool {
+    let Place::There(cache) = PLACE.get() else {
+        return false;
+    };
+    if !cache.are_current(marks.iter().map(mark), expires) {
+        return false;
+    }
+    let hits = HITS_HERE.get() + 1;
+    HITS_HERE.set(hits);
+    if hits >= HITS {
+        count_hits(cache);
+    }
+    true
+}
+
+pub(crate) fn read(key: &[u8]) -> (i32, Option<hearth_cache_found>) {
+    let mut found = None;
+    let outcome = with(|cache| {
+        READ.with_borrow_mut(|(bytes, marks)| {
+            let read = cache.read(key, bytes)?;
+            found = read.map(|read| found_for_c(&read, bytes, marks));
+            Ok(found.is_some())
+        })
+    });
+    (outcome, found)
+}
+
+fn found_for_c(
+    found: &Found,
+    bytes: &[u8],
+    marks: &mut Vec<hearth_cache_mark>,
+) -> hearth_cache_found {
+    marks.clear();
+    marks.extend(found.marks.iter().map(mark_for_c));
+    hearth_cache_found {
+        bytes: hearth_str::new(bytes),
+        marks: marks.as_ptr(),
+        mark_count: marks.len(),
+        form: found.form as i32,
+        number: found.int,
+        expires: found.expires,
+        stale: found.stale,
+    }
+}
+
+fn form(number: i32) -> Form {
+    match number {
+        sys::HEARTH_CACHE_INT => Form::Int,
+        sys::HEARTH_CACHE_PLAIN => Form::Plain,
+        _ => Form::Serialized,
+    }
+}
+
+/// # Safety
+/// Pointers and lengths in `write` must be valid during the call.
+unsafe fn with_write<T>(write: &hearth_cache_write, f: impl FnOnce(&Write<'_>) -> T) -> T {
+    // SAFETY: the caller vouches for them; an absent list has no length.
+    let (tags, marks) = unsafe {
+        (
+            names(write.tags, write.tag_count),
+            items(write.marks, write.mark_count),
+        )
+    };
+    let marks: Vec<Mark> = marks.iter().map(mark).collect();
+    // SAFETY: as above.
+    let (key, bytes, expected) = unsafe {
+        (
+            write.key.bytes(),
+            write.bytes.bytes(),
+            write.expected.bytes(),
+        )
+    };
+    let condition = match write.condition {
+        sys::HEARTH_CACHE_IF_ABSENT => Condition::Absent,
+        sys::HEARTH_CACHE_IF_EQUAL => {
+            Condition::Equals(form(write.expected_form), write.expected_number, expected)
+        }
+        sys::HEARTH_CACHE_IF_CLAIMED => Condition::Claimed(write.token),
+        _ => Condition::Always,
+    };
+    f(&Write {
+        key,
+        form: form(write.form),
+        int: write.number,
+        bytes,
+        ttl: write.ttl,
+        fresh: write.fresh,
+        tags: &tags,
+        marks: &marks,
+        condition,
+    })
+}
+
+/// # Safety
+/// So many of them must be there and valid for `'a`; an absent list is empty.
+unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    if first.is_null() {
+        return &[];
+    }
+    // SAFETY: see above.
+    unsafe { std::slice::from_raw_parts(first, count) }
+}
+
+/// # Safety
+/// As [`items`], and the bytes of each too.
+pub(crate) unsafe fn names<'a>(first: *const hearth_str, count: usize) -> Vec<&'a [u8]> {
+    // SAFETY: see above.
+    unsafe {
+        items(first, count)
+            .iter()
+            .map(|name| name.bytes())
+            .collect()
+    }
+}
+
+/// # Safety
+/// As [`with_write`].
+pub(crate) unsafe fn write(what: &hearth_cache_write) -> i32 {
+    // SAFETY: the caller's promise.
+    with(|cache| unsafe { with_write(what, |write| Ok(cache.write(write)? == Stored::Yes)) })
+}
+
+/// # Safety
+/// As [`with_write`].
+pub(crate) unsafe fn increment(what: &hearth_cache_write, sum: &mut i64) -> i32 {
+    with(|cache| {
+        // SAFETY: the caller's promise.
+        *sum = unsafe { with_write(what, |write| cache.increment(write.int, write)) }?;
+        Ok(true)
+    })
+}
+
+pub(crate) fn delete(key: &[u8]) -> i32 {
+    with(|cache| cache.delete(key))
+}
+
+pub(crate) fn delete_tag(tag: &[u8]) -> i32 {
+    with(|cache| cache.delete_tag(tag))
+}
+
+pub(crate) fn clear() -> i32 {
+    with(|cache| cache.clear().map(|()| true))
+}
+
+pub(crate) fn tags(names: &[&[u8]], out: &mut [hearth_cache_mark]) -> i32 {
+    with(|cache| {
+        let marks = cache.tags(names)?;
+        for (place, mark) in out.iter_mut().zip(&marks) {
+            *place = mark_for_c(mark);
+        }
+        Ok(true)
+    })
+}
+
+fn space(number: i32) -> Space {
+    if number == sys::HEARTH_CACHE_COMPUTATION {
+        Space::Computation
+    } else {
+        Space::Lock
+    }
+}
+
+/// The process in the upper half, the task in the lower.
+fn owner() -> u64 {
+    // SAFETY: reads a number of the task that runs.
+    let task = unsafe { sys::hearth_current_task_id() };
+    u64::from(std::process::id()) << 32 | task & 0xffff_ffff
+}
+
+pub(crate) fn claim(kind: i32, name: &[u8], time: u64, number: &mut u64) -> i32 {
+    with(
+        |cache| match cache.claim(space(kind), name, owner(), time)? {
+            Claim::Taken(token) => {
+                *number = token;
+                Ok(true)
+            }
+            Claim::Held(holder) => {
+                *number = holder;
+                Ok(false)
+            }
+        },
+    )
+}
+
+pub(crate) fn give_back(kind: i32, name: &[u8], token: u64) -> i32 {
+    with(|cache| cache.give_back(space(kind), name, token))
+}
+
+pub(crate) fn extend(kind: i32, name: &[u8], token: u64, time: u64) -> i32 {
+    with(|cache| cache.extend(space(kind), name, token, time))
+}
+
+pub(crate) fn holds(kind: i32, name: &[u8], token: u64) -> i32 {
+    with(|cache| cache.holds_claim(space(kind), name, token))
+}
+
+pub(crate) fn count(event: i32) {
+    let counter = if event == sys::HEARTH_CACHE_COMPUTED {
+        Counter::Computed
+    } else {
+        Counter::Spared
+    };
+    if let Some(cache) = cache() {
+        cache.count(counter, 1);
+    }
+}
+
+pub(crate) fn now() -> u64 {
+    cache().map_or(0, Cache::now)
+}
+
+pub(crate) fn largest() -> usize {
+    cache().map_or(0, Cache::largest)
+}
+
+pub(crate) fn stats(out: &mut [hearth_cache_figure]) -> usize {
+    let Some(cache) = cache() else { return 0 };
+    count_hits(cache);
+    let figures = cache.stats().figures();
+    for (place, (name, value)) in out.iter_mut().zip(figures) {
+        *place = hearth_cache_figure {
+            name: hearth_str::new(name.as_bytes()),
+            value,
+        };
+    }
+    figures.len().min(out.len())
+}

@@ -1,0 +1,81 @@
+//! Figures of the cache that all workers share.
+
+use std::collections::BTreeMap;
+
+use super::Page;
+
+const GAUGES: [(&str, &str, &str); 3] = [
+    (
+        "size",
+        "hearth_cache_size_bytes",
+        "Memory for entries of the cache.",
+    ),
+    (
+        "used",
+        "hearth_cache_used_bytes",
+        "Memory that entries take.",
+    ),
+    (
+        "entries",
+        "hearth_cache_entries",
+        "Values, tags, locks and computations.",
+    ),
+];
+const COUNTERS: [(&str, &str, &str); 9] = [
+    (
+        "hits",
+        "hearth_cache_hits_total",
+        "Reads that found a value; those of the last moment may be missing.",
+    ),
+    (
+        "misses",
+        "hearth_cache_misses_total",
+        "Reads that found none.",
+    ),
+    ("writes", "hearth_cache_writes_total", "Values written."),
+    (
+        "deletes",
+        "hearth_cache_deletes_total",
+        "Deletions of keys and tags.",
+    ),
+    (
+        "refused",
+        "hearth_cache_refused_total",
+        "Writes that found no room.",
+    ),
+    (
+        "computed",
+        "hearth_cache_computed_total",
+        "Computations of remember().",
+    ),
+    (
+        "spared",
+        "hearth_cache_spared_total",
+        "Calls of remember() that another one computed for.",
+    ),
+    (
+        "recovered",
+        "hearth_cache_recovered_total",
+        "Deaths of processes in the middle of an operation.",
+    ),
+    (
+        "stuck",
+        "hearth_cache_stuck_total",
+        "Operations that found the lock taken for 5 s.",
+    ),
+];
+
+pub(super) fn cache(page: &mut Page, figures: &BTreeMap<String, u64>) {
+    let figure = |name: &str| figures.get(name).copied().unwrap_or_default();
+    for (name, metric, help) in GAUGES {
+        page.one(metric, "gauge", help, figure(name));
+    }
+    for (name, metric, help) in COUNTERS {
+        page.one(metric, "counter", help, figure(name));
+    }
+    let metric = "hearth_cache_removed_total";
+    page.head(metric, "counter", "Entries that left, by reason.");
+    for reason in ["evicted", "expired", "invalidated"] {
+        page.line(metric, &format!("reason=\"{reason}\""), figure(reason));
+    }
+}

@@ -1,0 +1,403 @@
+//! `Hearth\Cache`: one cache for all workers, as requests, classic sites and scripts see it.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use testkit::{Server, ServerBuilder};
+
+use crate::support::{admin, at_once, eventually, example, hearth, ok, one_worker, same};
+
+/// Runs the code that is in the query, with `$cache`.
+const RUN: &str = r"return function ($request) { $cache = new Hearth\Cache(); return json_encode(eval($request->query('code'))); };";
+
+fn encoded(code: &str) -> String {
+    let bytes = code.bytes().map(|byte| format!("%{byte:02X}"));
+    format!("/?code={}", bytes.collect::<String>())
+}
+
+#[track_caller]
+fn run(server: &Server, code: &str) -> String {
+    ok(&server.get(&encoded(code)))
+}
+
+/// Several workers that take turns, each with one request at a time.
+fn workers(count: u32) -> ServerBuilder {
+    Server::script(RUN).args(["--workers", &count.to_string(), "--concurrency", "1"])
+}
+
+/// The code in each of the workers, by many requests at once; what they answered.
+#[track_caller]
+fn everywhere(server: &Server, code: &str) -> BTreeSet<String> {
+    let code = encoded(&format!("usleep(20000); {code}"));
+    let (answers, _) = at_once(server, &same(&code, 12));
+    answers.iter().map(ok).collect()
+}
+
+#[track_caller]
+fn assert_everywhere(server: &Server, code: &str, expected: &str) {
+    assert_eq!(
+        everywhere(server, code),
+        BTreeSet::from([expected.to_owned()]),
+        "{code}"
+    );
+}
+
+#[test]
+fn what_one_worker_writes_all_read() {
+    let server = workers(3).start();
+    let pids = everywhere(&server, "return getmypid();");
+    assert!(pids.len() > 1, "{pids:?}");
+    for value in ["1", "[1,\"two\",null,{\"k\":[true,2.5]}]", "\"text\""] {
+        run(
+            &server,
+            &format!("$cache->set('k', json_decode('{value}', true));"),
+        );
+        for _ in 0..2 {
+            assert_everywhere(&server, "return $cache->get('k');", value);
+        }
+    }
+    run(&server, "$cache->set('tagged', 1, tags: ['a', 'b']);");
+    assert_everywhere(&server, "return $cache->get('tagged');", "1");
+    run(&server, "$cache->deleteTag('b');");
+    assert_everywhere(&server, "return $cache->get('tagged');", "null");
+    run(&server, "$cache->delete('k');");
+    assert_everywhere(&server, "return $cache->get('k');", "null");
+    run(
+        &server,
+        "$cache->set('k', 1); $cache->namespace('n')->set('k', 2);",
+    );
+    run(&server, "$cache->namespace('n')->clear();");
+    assert_everywhere(
+        &server,
+        "return [$cache->get('k'), $cache->namespace('n')->get('k')];",
+        "[1,null]",
+    );
+    run(&server, "$cache->clear();");
+    assert_everywhere(&server, "return $cache->get('k');", "null");
+    server.stop();
+}
+
+#[test]
+fn no_increment_is_lost() {
+    let server = workers(3).start();
+    everywhere(
+        &server,
+        "for ($i = 0; $i < 1000; $i++) { $cache->increment('n'); }",
+    );
+    assert_everywhere(&server, "return $cache->get('n');", "12000");
+    server.stop();
+}
+
+/// What a request does with what it got is its own.
+const MUTATIONS: &str = r"
+    $value = $cache->get('k'); $value['list'][] = 4; $value['text'][0] = 'X'; $value['new'] = 1; sort($value['list']);
+    foreach ($value as &$one) { $one = is_array($one) ? array_map(fn () => 0, $one) : 0; } unset($one);
+    $again = $cache->get('k'); array_walk_recursive($again, function (&$one) { $one = 'walked'; }); next($again); settype($again, 'string');
+    $text = $cache->get('text'); $text[0] = 'X'; $text .= 'more';
+    $object = $cache->get('object'); $object->seen = 1;";
+const FILL: &str = "$cache->set('k', ['list' => [3, 2, 1], 'text' => 'text']); $cache->set('text', 'text'); $cache->set('object', new ArrayObject());";
+const READ: &str =
+    "return [$cache->get('k'), $cache->get('text'), isset($cache->get('object')->seen)];";
+const UNTOUCHED: &str = r#"[{"list":[3,2,1],"text":"text"},"text",false]"#;
+
+#[test]
+fn no_request_changes_what_the_next_reads() {
+    let server = one_worker(RUN).start();
+    run(&server, FILL);
+    for _ in 0..3 {
+        run(&server, MUTATIONS);
+        assert_eq!(run(&server, READ), UNTOUCHED);
+    }
+    // Of two at the same time too, one of which waits with its own.
+    let waiting = encoded(&format!(
+        "{MUTATIONS} usleep(30000); return [$value['list'], $text, $object->seen];"
+    ));
+    let reading = encoded(READ);
+    let (answers, _) = at_once(&server, &[&waiting, &reading, &waiting, &reading]);
+    let texts: Vec<String> = answers.iter().map(ok).collect();
+    assert_eq!([&texts[1], &texts[3]], [UNTOUCHED, UNTOUCHED]);
+    assert_eq!([&texts[0], &texts[2]], [r#"[[0,0,0,0],"Xextmore",1]"#; 2]);
+    server.stop();
+}
+
+const CLASSIC: &str = r"<?php $cache = new Hearth\Cache(); echo json_encode(eval($_GET['code']));";
+
+fn classic() -> ServerBuilder {
+    Server::app(".").file("index.php", CLASSIC)
+}
+
+#[test]
+fn classic_sites_have_it_too() {
+    let server = classic().args(["--workers", "2"]).start();
+    run(&server, FILL);
+    for _ in 0..4 {
+        run(&server, MUTATIONS);
+        assert_everywhere(&server, READ, UNTOUCHED);
+    }
+    assert_eq!(
+        run(&server, "return $cache->remember('r', 10, fn () => [1]);"),
+        "[1]"
+    );
+    server.stop();
+}
+
+/// Bytes of the one worker.
+fn resident(server: &Server) -> u64 {
+    let path = format!("/proc/{}/status", server.workers()[0]);
+    let text = std::fs::read_to_string(path).expect("the worker runs");
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    number.expect("a number of kB") * 1024
+}
+
+/// A copy is no memory of a request: many large values, replaced again and again, and the requests have their memory limit.
+#[test]
+fn copies_are_bounded_and_outlive_classic_requests() {
+    let server = classic()
+        .args([
+            "--workers",
+            "1",
+            "--cache-copies",
+            "2M",
+            "--cache-size",
+            "16M",
+            "--ini",
+            "memory_limit=8M",
+        ])
+        .start();
+    run(
+        &server,
+        "for ($i = 0; $i < 40; $i++) { $cache->set(\"k$i\", array_fill(0, 4000, \"value $i\")); }",
+    );
+    let read = "for ($i = 0; $i < 40; $i++) { if ($cache->get(\"k$i\")[3999] !== \"value $i\") { return $i; } } return 'all';";
+    for _ in 0..20 {
+        assert_eq!(run(&server, read), "\"all\"");
+    }
+    let first = resident(&server);
+    for _ in 0..50 {
+        assert_eq!(run(&server, read), "\"all\"");
+    }
+    assert!(resident(&server) < first + 4_000_000, "{first} and more");
+    server.stop();
+}
+
+#[test]
+fn it_outlives_workers_and_reloads_and_their_deaths() {
+    let server = workers(2).start();
+    run(
+        &server,
+        "$cache->set('k', ['kept']); $cache->lock('l', 100);",
+    );
+    for _ in 0..3 {
+        let _ = server.get(&encoded("posix_kill(getmypid(), 9);"));
+    }
+    eventually("workers that serve again", || {
+        server.get("/?code=return+1;").status == 200
+    });
+    assert_eq!(run(&server, "return $cache->get('k');"), r#"["kept"]"#);
+    assert!(hearth(&server, &["reload", "app.php"]).status.success());
+    assert_everywhere(&server, "return $cache->get('k');", r#"["kept"]"#);
+    server.stop();
+}
+
+#[test]
+fn a_value_is_computed_once_over_tasks_and_workers() {
+    let server = Server::script(RUN)
+        .args(["--workers", "2", "--concurrency", "8"])
+        .start();
+    let code = "return $cache->remember('k', 60, function () use ($cache) { $cache->increment('computed'); usleep(50000); return 'made'; });";
+    assert_everywhere(&server, code, "\"made\"");
+    assert_eq!(run(&server, "return $cache->get('computed');"), "1");
+    // The one that computes fails, or dies: another does.
+    let fails = "try { return $cache->remember('f', 60, function () use ($cache) { usleep(20000);
+        if ($cache->increment('tries') < 3) { throw new Exception('failed'); } return 'made'; }); } catch (Exception $e) { return $e->getMessage(); }";
+    assert_eq!(
+        everywhere(&server, fails),
+        BTreeSet::from(["\"failed\"".to_owned(), "\"made\"".to_owned()])
+    );
+    assert_eq!(run(&server, "return $cache->get('tries');"), "3");
+    let dies = "return $cache->remember('d', 60, function () use ($cache) { usleep(20000);
+        if ($cache->increment('deaths') < 2) { posix_kill(getmypid(), 9); } return 'made'; });";
+    let (answers, _) = at_once(&server, &same(&encoded(dies), 6));
+    assert!(answers.iter().any(|answer| answer.text() == "\"made\""));
+    assert_eq!(run(&server, "return $cache->get('deaths');"), "2");
+    server.stop();
+}
+
+#[test]
+fn an_old_value_is_given_while_a_new_one_is_computed() {
+    let server = Server::script(RUN)
+        .args(["--workers", "2", "--concurrency", "8"])
+        .start();
+    let code = "return $cache->remember('k', 0.05, function () use ($cache) { $n = $cache->increment('n'); if ($n > 1) { usleep(100000); } return $n; }, staleFor: 60);";
+    assert_eq!(run(&server, code), "1");
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    let (answers, _) = at_once(&server, &same(&encoded(code), 6));
+    let mut numbers: Vec<String> = answers.iter().map(ok).collect();
+    numbers.sort();
+    assert_eq!(numbers, ["1", "1", "1", "1", "1", "2"]);
+    server.stop();
+}
+
+/// What is deleted while it is computed is not written after: it may have been made of what was before.
+#[test]
+fn a_deletion_during_a_computation_is_not_undone() {
+    let server = one_worker(RUN).start();
+    for (delete, tags) in [
+        ("delete('k')", "[]"),
+        ("clear()", "[]"),
+        ("deleteTag('t')", "['t']"),
+    ] {
+        let code = format!(
+            "$cache->remember('k', 60, function () use ($cache) {{ $cache->{delete}; return 'old'; }}, tags: {tags}); return $cache->get('k');"
+        );
+        assert_eq!(run(&server, &code), "null", "{delete}");
+    }
+    server.stop();
+}
+
+#[test]
+fn locks_hold_over_workers() {
+    let server = workers(2).start();
+    let code = "$lock = $cache->lock('l', 10, wait: 5); $n = $cache->get('n', 0); usleep(2000); $cache->set('n', $n + 1); $lock->release(); return 1;";
+    assert_everywhere(&server, code, "1");
+    assert_eq!(run(&server, "return $cache->get('n');"), "12");
+    let late = "$a = $cache->lock('t', 0.01); usleep(15000); $b = $cache->lock('t', 5);
+        return [$b->token() > $a->token(), $a->isHeld(), $a->release(), $a->extend(5), $b->isHeld(), $b->extend(5), $cache->lock('t', 1)];";
+    assert_eq!(
+        run(&server, late),
+        "[true,false,false,false,true,true,null]"
+    );
+    server.stop();
+}
+
+#[test]
+fn mistakes_are_told() {
+    let server = one_worker(RUN).args(["--cache-size", "1M"]).start();
+    for (code, told) in [
+        ("$cache->set('', 1)", "must not be empty"),
+        ("$cache->get(str_repeat('k', 1025))", "1025 bytes"),
+        ("$cache->set(\"a\\0b\", 1)", "NUL byte"),
+        (
+            "$cache->set('k', fopen('php://memory', 'r'))",
+            "has a resource",
+        ),
+        (
+            "$cache->set('k', [fn () => 1])",
+            "Serialization of 'Closure' is not allowed",
+        ),
+        (
+            "$cache->set('k', str_repeat('x', 1 << 20))",
+            "half of cache.size",
+        ),
+        ("$cache->set('k', 1, NAN)", "number of seconds"),
+        (
+            "$cache->set('k', 1, 1, [7])",
+            "must be a list of strings, int given",
+        ),
+        (
+            "$cache->set('k', 'x') && $cache->increment('k')",
+            "is no int",
+        ),
+        (
+            "$cache->set('i', PHP_INT_MAX) && $cache->increment('i')",
+            "is no int: the number is left",
+        ),
+        ("$cache->lock('l', 0)", "greater than 0"),
+    ] {
+        let text = run(
+            &server,
+            &format!("try {{ {code}; }} catch (Throwable $e) {{ return $e->getMessage(); }}"),
+        );
+        assert!(text.contains(told), "{code}: {text}");
+    }
+    server.stop();
+    let none = one_worker(RUN).args(["--cache-size", "0"]).start();
+    let text = run(
+        &none,
+        "try { $cache->get('k'); } catch (Error $e) { return $e->getMessage(); }",
+    );
+    assert_eq!(text, "\"There is no cache: cache.size is 0\"");
+    none.stop();
+}
+
+/// A release may have removed the class of a value.
+#[test]
+fn a_value_whose_class_is_gone_is_none() {
+    let server = one_worker(RUN).start();
+    run(
+        &server,
+        "eval('class Gone { public $x = 1; }'); $cache->set('k', new Gone);",
+    );
+    assert!(hearth(&server, &["reload", "app.php"]).status.success());
+    assert_eq!(run(&server, "return $cache->get('k', 'none');"), "\"none\"");
+    server.expect_log("a value of the cache cannot be read any more and was deleted");
+    server.stop();
+}
+
+#[test]
+fn scripts_have_one_of_their_own() {
+    let code = r"$cache = new Hearth\Cache(); $cache->set('k', [1]); echo json_encode($cache->get('k')), count($cache->stats());
+        echo implode(Hearth\parallel(array_fill(0, 3, fn () => $cache->remember('r', 1, function () { usleep(1000); return 'x'; }))));";
+    let output = Command::new(testkit::hearth())
+        .args(["run", "-r", code])
+        .output()
+        .expect("hearth starts");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "[1]15xxx",
+        "{output:?}"
+    );
+}
+
+#[test]
+fn status_and_metrics_show_it() {
+    let server = workers(1).args(["--admin", "127.0.0.1:0"]).start();
+    run(
+        &server,
+        "$cache->set('k', 1); $cache->get('k'); $cache->get('none'); $cache->stats();",
+    );
+    let page = admin(&server, "/metrics").text();
+    for line in [
+        "hearth_cache_entries 1",
+        "hearth_cache_misses_total 1",
+        "hearth_cache_writes_total 1",
+        "hearth_cache_removed_total{reason=\"evicted\"} 0",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    let status = hearth(&server, &["status", "app.php"]);
+    let text = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(text.contains("cache       1 entries"), "{text}");
+    server.stop();
+}
+
+/// The guide's examples, in a handler with what they need.
+#[test]
+fn the_guide() {
+    let page = "docs/guide/cache.md";
+    let code = |name| example(page, name).replace("<?php", "");
+    let server = one_worker(&format!(
+        r"function makeReport(): string {{ return 'report'; }}
+        function import(int $token): void {{ echo $token > 0 ? 'imported ' : ''; }}
+        return function () {{
+            $db = new PDO('sqlite::memory:');
+            $db->exec('CREATE TABLE news (title TEXT); INSERT INTO news VALUES (\'first\')');
+            {}
+            {}
+            [$id, $author, $page] = [7, 'ada', 'text'];
+            {}
+            {}
+            echo $rows[0]['title'], ' ', $report, ' ', $cache->get('page:7', 'none');
+        }};",
+        code("remember"),
+        code("stale"),
+        code("tags"),
+        code("lock")
+    ))
+    .start();
+    for _ in 0..2 {
+        assert_eq!(ok(&server.get("/")), "imported first report none");
+    }
+    server.stop();
+}

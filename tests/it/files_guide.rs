@@ -97,3 +97,22 @@ fn compressed_files() {
     assert!(answer.body.starts_with(b"\x1f\x8b"));
     server.stop();
 }
+
+#[test]
+fn files_that_php_names() {
+    let lines = example("accel");
+    let headers: Vec<&str> = lines.lines().skip(1).collect();
+    assert_eq!(headers.len(), 2, "{lines}");
+    for header in headers {
+        let server = Server::app("shop")
+            .args(["--mode", "classic"])
+            .file("shop/hearth.toml", example("sendfile"))
+            .file("shop/index.php", format!("<?php {header}"))
+            .file("shop/storage/reports/7.pdf", "report")
+            .start();
+        let answer = server.get("/");
+        assert_eq!(ok(&answer), "report", "{header}");
+        assert_eq!(answer.header("content-type"), Some("application/pdf"));
+        server.stop();
+    }
+}

@@ -47,6 +47,7 @@ mod request_end;
 mod run;
 mod run_parity;
 mod seeing;
+mod send_file;
 mod services;
 mod shared_connections;
 mod sites;

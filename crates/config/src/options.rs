@@ -39,6 +39,8 @@ pub enum Kind {
     LogTarget,
     /// `PATTERN=VALUE`, any number of them; all sources add up.
     Headers,
+    /// `PREFIX=DIR`, any number of them; all sources add up.
+    Folders,
     /// A PHP version such as `8.4`, or `auto`.
     Version,
     /// Bytes, with K, M or G behind the number if wanted; 0 means none.
@@ -106,7 +108,10 @@ impl Opt {
 
     /// A table in TOML, whose entries are the values: all sources add up.
     pub(crate) fn is_table(&self) -> bool {
-        matches!(self.kind, Kind::Ini | Kind::Env | Kind::Headers)
+        matches!(
+            self.kind,
+            Kind::Ini | Kind::Env | Kind::Headers | Kind::Folders
+        )
     }
 }
 
@@ -264,6 +269,19 @@ pub const OPTIONS: &[Opt] = &[
         long: "Where such a file lies beside one of a type that can be compressed (text, scripts, JSON, XML, SVG, WebAssembly …) and \
                is not older, it is sent with `Content-Encoding` to a client whose `Accept-Encoding` allows it. Nothing is \
                compressed by the server.",
+    },
+    Opt {
+        key: "site.sendfile",
+        flag: Some("sendfile"),
+        value: "PREFIX=DIR",
+        kind: Kind::Folders,
+        default: "",
+        group: Group::Server,
+        short: "A folder of which PHP may have files sent, such as /files=storage",
+        long: "A response with `X-Accel-Redirect: /files/a.pdf` or `X-Sendfile: /srv/app/storage/a.pdf` is then that file, with \
+               the fields that PHP gave it. No request reaches these folders by itself, and nothing outside of them is sent. \
+               Without this option both headers go to the client, for a proxy in front. In TOML a table: `[site.sendfile]` \
+               with `\"/files\" = \"storage\"`; in the environment separated by semicolons. All sources add up.",
     },
     Opt {
         key: "workers.count",

@@ -146,7 +146,7 @@ impl Raw {
             let separator = match option.kind {
                 Kind::Listen | Kind::Proxies | Kind::Routes => ',',
                 Kind::Directories | Kind::UrlPaths => ':',
-                Kind::Ini | Kind::Env | Kind::Headers => ';',
+                Kind::Ini | Kind::Env | Kind::Headers | Kind::Folders => ';',
                 _ => '\0',
             };
             for text in value.split(separator).map(str::trim) {
@@ -222,6 +222,7 @@ impl Raw {
                 (Some(option), _) if option.is_table() => {
                     let entry = match option.kind {
                         Kind::Env => "APP_ENV = \"prod\"",
+                        Kind::Folders => "\"/files\" = \"storage\"",
                         Kind::Headers => "\"/build/*\" = \"max-age=3600\"",
                         _ => "memory_limit = \"256M\"",
                     };
@@ -305,6 +306,7 @@ fn wrong_entry(option: &Opt, key: &str, kind: &str) -> String {
     let expected = match option.kind {
         Kind::Env => "an environment variable is a text, such as \"1\", or a number",
         Kind::Headers => "the value of a header is a text",
+        Kind::Folders => "a folder is a text",
         _ => "a PHP ini setting is a text, a number or a boolean",
     };
     format!("{}.{key} is a {kind}; {expected}", option.key)

@@ -69,6 +69,7 @@ fn value(kind: Kind) -> String {
         Kind::Ini => "`KEY=VALUE`, any number".into(),
         Kind::Env => "`NAME=VALUE`, any number".into(),
         Kind::Headers => "`PATTERN=VALUE`, any number".into(),
+        Kind::Folders => "`PREFIX=DIR`, any number".into(),
         Kind::Bytes => "a number of bytes; `K`, `M` or `G` may follow it".into(),
         Kind::Version => "a version such as `8.4`, or `auto`".into(),
     }

@@ -118,6 +118,8 @@ pub struct SiteSettings {
     pub cache_control: Vec<(String, String)>,
     /// What lies compressed beside a file is sent instead.
     pub precompressed: bool,
+    /// Folders of which PHP may have files sent, and the paths that it calls them by. Absolute.
+    pub sendfile: Vec<(String, PathBuf)>,
 }
 
 /// Where the lines of a log go.

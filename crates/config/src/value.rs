@@ -182,6 +182,18 @@ pub(crate) fn header(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// A path that PHP calls a folder by, and the folder.
+pub(crate) fn folder(text: &str, base: &Path) -> Result<(String, PathBuf), String> {
+    let (prefix, folder) = text.split_once('=').unwrap_or_default();
+    let (prefix, folder) = (prefix.trim(), folder.trim());
+    if !prefix.starts_with('/') || folder.is_empty() {
+        return Err(format!(
+            "\"{text}\" is not PREFIX=DIR with a prefix that begins with /, such as /files=storage"
+        ));
+    }
+    Ok((prefix.into(), directory(folder, base)?))
+}
+
 /// PHP's parser would look for the end of the text in the settings behind it. A value that begins with neither a letter, a
 /// digit nor a quote gets double quotes around it, as `php -d` does.
 fn leaves_a_quote_open(value: &str) -> bool {

@@ -133,7 +133,11 @@ fn note(name: &[u8], known: &mut Known) {
     // Their lengths tell nearly all others apart.
     match name.len() {
         12 => known.content_type |= name.eq_ignore_ascii_case(b"content-type"),
-        10 => known.framing |= name.eq_ignore_ascii_case(b"connection"),
+        10 => {
+            known.framing |= name.eq_ignore_ascii_case(b"connection");
+            known.file |= name.eq_ignore_ascii_case(b"x-sendfile");
+        }
+        16 => known.file |= name.eq_ignore_ascii_case(b"x-accel-redirect"),
         14 => known.framing |= name.eq_ignore_ascii_case(b"content-length"),
         17 => known.framing |= name.eq_ignore_ascii_case(b"transfer-encoding"),
         _ => {}

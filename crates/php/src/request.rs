@@ -126,6 +126,8 @@ pub struct Known {
     pub content_type: bool,
     /// `Connection`, `Transfer-Encoding` or `Content-Length`.
     pub framing: bool,
+    /// `X-Sendfile` or `X-Accel-Redirect`.
+    pub file: bool,
 }
 
 /// A response's body.

@@ -74,6 +74,10 @@ impl StaticFile {
         self.path
     }
 
+    pub(crate) fn descriptor(&self) -> &File {
+        &self.file
+    }
+
     pub(crate) fn length(&self) -> u64 {
         self.length
     }

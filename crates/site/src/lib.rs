@@ -22,6 +22,7 @@ mod representation;
 mod root;
 mod route;
 mod routing;
+pub mod sendfile;
 mod text;
 
 pub use body::FileBody;

@@ -147,7 +147,7 @@ fn kind(stat: &Stat) -> FileType {
 }
 
 /// Where the kernel says that this file is.
-fn real_path(fd: &OwnedFd) -> io::Result<PathBuf> {
+pub(crate) fn real_path(fd: &impl AsRawFd) -> io::Result<PathBuf> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let name = rustix::fs::readlink(link, Vec::new())?.into_bytes();
     Ok(std::ffi::OsString::from_vec(name).into())

@@ -59,6 +59,20 @@ impl<'a> Representation<'a> {
         self
     }
 
+    /// The same with a tag that an app gave it.
+    #[must_use]
+    pub fn with_tag(mut self, tag: &str) -> Representation<'a> {
+        tag.clone_into(&mut self.entity_tag);
+        self
+    }
+
+    /// The file as the answer to any request, whatever its conditions and ranges.
+    #[must_use]
+    pub fn whole(self, is_head: bool) -> Response<FileBody> {
+        let (response, length) = (self.head(200), self.file.length());
+        self.with_body(response, (0, length), is_head)
+    }
+
     /// Answer a request for this file: 200, 206, 304, 405, 412 or 416.
     #[must_use]
     pub fn answer(self, method: &[u8], fields: &Fields) -> Response<FileBody> {
@@ -87,8 +101,7 @@ impl<'a> Representation<'a> {
                 }
             }
         }
-        let (response, length) = (self.head(200), self.file.length());
-        self.with_body(response, (0, length), is_head)
+        self.whole(is_head)
     }
 
     fn part(self, first: u64, last: u64, is_head: bool) -> Response<FileBody> {

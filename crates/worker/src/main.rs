@@ -19,6 +19,7 @@ mod request;
 mod response;
 mod response_body;
 mod semaphore;
+mod send_file;
 mod tick;
 mod unread;
 mod upload;

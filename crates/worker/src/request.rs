@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http1::{BodyError, Rejection, RequestHead};
-use php::{Body, BodySource, Cancel, Client, Request, Response, Script, Task, Timings};
+use php::{BodySource, Cancel, Client, Request, Response, Script, Task, Timings};
 use shm::{Begins, Counter, Suspect, Ticket};
 use tokio::task::spawn_local;
 
@@ -16,8 +16,9 @@ use crate::front_link::EndSignal;
 use crate::quarantine;
 use crate::queue::{self, Queued};
 use crate::receive;
-use crate::response::{HttpResponse, convert, plain, send_file};
+use crate::response::{HttpResponse, convert, plain};
 use crate::response_body::ResponseBody;
+use crate::send_file;
 use crate::worker::Worker;
 
 /// One request being answered. Dropping it means that the client is gone.
@@ -120,6 +121,7 @@ impl RequestFuture {
         timings: Option<Rc<Timings>>,
     ) -> RequestFuture {
         prefer_target_host(&mut head);
+        send_file::offer(&worker.sendfile, &mut head);
         let plan = worker.plan(&head);
         if let Some(Plan::HttpResponse(answer)) = &plan
             && let Some(why) = why_refused(answer.head.status, &head)
@@ -284,10 +286,7 @@ impl RequestFuture {
     fn answer(&mut self, response: Response) -> HttpResponse {
         let mut answer = match self.request.body_error() {
             Some(error) => self.refuse(error),
-            None => {
-                let is_head = self.request.head().is_head();
-                convert(response, self.worker.classic.is_some(), is_head)
-            }
+            None => self.converted(response),
         };
         if self.end_signal.is_none() {
             answer = answer.map(|body| body.bounded(&self.worker.semaphore));
@@ -295,6 +294,14 @@ impl RequestFuture {
         self.cancel_on_hangup(&mut answer);
         self.finish_response(&mut answer);
         answer
+    }
+
+    fn converted(&self, mut response: Response) -> HttpResponse {
+        let named = send_file::answer(&self.request, &self.worker.sendfile, &mut response);
+        named.unwrap_or_else(|| {
+            let is_head = self.request.head().is_head();
+            convert(response, self.worker.classic.is_some(), is_head)
+        })
     }
 
     /// Whatever PHP made of what came of the body: it is not what was sent.
@@ -364,11 +371,6 @@ impl RequestFuture {
     fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<HttpResponse> {
         let ended = self.run(context);
         if let Some(response) = self.request.take_response() {
-            if let Body::File(path) = response.body {
-                let mut answer = send_file(&self.request, &path, response.head);
-                self.finish_response(&mut answer);
-                return Poll::Ready(answer);
-            }
             return Poll::Ready(self.answer(response));
         }
         if !ended && !self.request.is_given_up() {

@@ -3,9 +3,7 @@
 //! How a message is framed is the connection's to say, so what PHP says of that is taken out here.
 
 use http1::{Fields, ResponseHead, StaticHeader};
-use logging::Severity;
-use php::{Body, Request, Response};
-use site::{Representation, StaticFile};
+use php::{Body, Response};
 
 use crate::response_body::{ResponseBody, StreamBody};
 
@@ -83,37 +81,4 @@ pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> 
 /// As nginx answers for php-fpm: a 304 is of no type, and `header('Content-Type:')` says that there is none.
 fn is_untyped(head: &ResponseHead) -> bool {
     head.status == 304 || head.fields.get("Content-Type") == Some(b"")
-}
-
-/// `Response::file()`: what the handler says of it comes last, but for its length: what is sent may be a part.
-pub(crate) fn send_file(request: &Request, path: &str, mut said: ResponseHead) -> HttpResponse {
-    let file = match StaticFile::open(path.as_ref()) {
-        Ok(file) => file,
-        Err(error) => {
-            logging::write(
-                Severity::Error,
-                request.id(),
-                format_args!("Response::file({path}): {error}"),
-            );
-            return plain(404, "Not Found\n");
-        }
-    };
-    let head = request.head();
-    let mut answer = Representation::new(file)
-        .answer_any(head.method(), &head.fields)
-        .map(ResponseBody::file);
-    if answer.head.status == 200 && said.status != 200 {
-        answer.head.status = said.status;
-    }
-    for name in ["Content-Length", "Transfer-Encoding"] {
-        said.fields.remove(name);
-    }
-    for (name, _) in said.fields.iter() {
-        answer.head.fields.remove(name);
-    }
-    for (name, value) in said.fields.iter() {
-        // They were looked at when they came from PHP.
-        let _ = answer.head.fields.try_push(name, value);
-    }
-    answer
 }

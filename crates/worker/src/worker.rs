@@ -17,6 +17,7 @@ use server::access::{self, AccessLog};
 use server::{RequestIds, Routes, channel};
 use shm::{Ticket, Writer};
 use site::PublicFolder;
+use site::sendfile::Sendfile;
 use tokio::io::Interest;
 use tokio::runtime::{LocalOptions, LocalRuntime};
 use tokio::sync::Notify;
@@ -48,6 +49,8 @@ pub(crate) struct Worker {
     pub(crate) classic: Option<Classic>,
     /// The files of a resident app, if this worker sends them.
     public: Option<PublicFolder>,
+    /// Folders of which PHP may have files sent.
+    pub(crate) sendfile: Sendfile,
     pub(crate) body_limit: u64,
     pub(crate) http: http1::Settings,
     pub(crate) trusted_proxies: Rc<TrustedProxies>,
@@ -99,6 +102,7 @@ impl Worker {
             host,
             classic,
             public,
+            sendfile: Sendfile::new(&settings.site.sendfile)?,
             body_limit: php::post_max_size(),
             http: settings.http,
             trusted_proxies: Rc::new(settings.trusted_proxies.clone()),

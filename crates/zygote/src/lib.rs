@@ -181,10 +181,10 @@ fn prepare(
     boot.settings.app = followed(boot).map_err(|error| {
         BootFailure::Failed(format!("{}: {error}", boot.settings.app.display()))
     })?;
+    follow_folders(boot)?;
     if boot.settings.mode == Mode::Classic {
         return prepare_classic(boot);
     }
-    follow_root(boot)?;
     enter_folder(boot)?;
     php::boot(&php::Boot {
         ini: ini(boot),
@@ -219,15 +219,17 @@ fn followed(boot: &Boot) -> io::Result<PathBuf> {
     }
 }
 
-/// The same for the folder of its files.
-fn follow_root(boot: &mut Boot) -> Result<(), BootFailure> {
-    let Some(root) = &mut boot.settings.site.root else {
-        return Ok(());
-    };
-    let followed = root
-        .canonicalize()
-        .map_err(|error| BootFailure::Failed(format!("site.root: {}: {error}", root.display())))?;
-    *root = followed;
+/// The same for the folders of its files.
+fn follow_folders(boot: &mut Boot) -> Result<(), BootFailure> {
+    let site = &mut boot.settings.site;
+    let root = site.root.iter_mut().map(|root| ("site.root", root));
+    let others = site.sendfile.iter_mut();
+    let others = others.map(|(_, folder)| ("site.sendfile", folder));
+    for (option, folder) in root.chain(others) {
+        *folder = folder.canonicalize().map_err(|error| {
+            BootFailure::Failed(format!("{option}: {}: {error}", folder.display()))
+        })?;
+    }
     Ok(())
 }
 

@@ -19,6 +19,7 @@ impl Resolver<'_> {
             deny: self.deny(),
             cache_control: self.pairs("site.cache_control", value::header),
             precompressed: self.choice("site.precompressed").as_deref() == Some("on"),
+            sendfile: self.sendfile(),
         }
     }
 
@@ -49,6 +50,21 @@ impl Resolver<'_> {
         for given in given {
             let base = self.base(&given.source);
             found.extend(self.parsed(option, given, |text| value::directory(text, &base)));
+        }
+        found
+    }
+
+    fn sendfile(&mut self) -> Vec<(String, PathBuf)> {
+        let option = option("site.sendfile");
+        let mut found: Vec<(String, PathBuf)> = Vec::new();
+        for given in self.raw.all(option.key) {
+            let base = self.base(&given.source);
+            let folder = (!given.text.is_empty())
+                .then(|| self.parsed(option, given, |text| value::folder(text, &base)));
+            if let Some((prefix, folder)) = folder.flatten() {
+                found.retain(|(other, _)| *other != prefix);
+                found.push((prefix, folder));
+            }
         }
         found
     }

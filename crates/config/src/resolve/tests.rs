@@ -651,3 +651,24 @@ fn cache_control_has_patterns_in_order() {
         "DIR/hearth.toml:3: site.cache_control is a table: write [site.cache_control] and below it \"/build/*\" = \"max-age=3600\""
     );
 }
+
+#[test]
+fn folders_of_which_php_has_files_sent() {
+    let file = "app = '.'\n[site.sendfile]\n'/files' = '.'\n'/tmp' = '/usr'\n";
+    let settings = said(Some(file), &[], &["--sendfile", "/tmp=/etc"]);
+    let expected = [
+        ("/files", settings.dir.path().join(".")),
+        ("/tmp", "/etc".into()),
+    ];
+    let expected = expected.map(|(prefix, folder)| (prefix.to_owned(), folder));
+    assert_eq!(settings.settings().site.sendfile, expected);
+    let wrong = |text| said(None, &[], &[".", "--sendfile", text]).problems();
+    assert_eq!(
+        wrong("/files=nowhere"),
+        "--sendfile: DIR/nowhere is not a directory"
+    );
+    assert_eq!(
+        wrong("storage"),
+        "--sendfile: \"storage\" is not PREFIX=DIR with a prefix that begins with /, such as /files=storage"
+    );
+}

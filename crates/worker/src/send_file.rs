@@ -1,0 +1,110 @@
+//! Files that PHP names and this worker sends: `Response::file()`, and `X-Accel-Redirect` and `X-Sendfile` where
+//! `site.sendfile` has folders for them.
+
+use std::fmt::Display;
+
+use http1::{Fields, RequestHead, ResponseHead};
+use logging::Severity;
+use php::{Body, Request, Response};
+use site::sendfile::{HEADERS, Sendfile, Wanted};
+use site::{Representation, StaticFile};
+
+use crate::response::{HttpResponse, plain};
+use crate::response_body::ResponseBody;
+
+/// What Symfony's `BinaryFileResponse`, and so Laravel's, looks for before it leaves the sending to the server.
+pub(crate) fn offer(sendfile: &Sendfile, head: &mut RequestHead) {
+    if sendfile.is_on() {
+        head.fields.set("X-Sendfile-Type", "X-Sendfile");
+        head.fields.remove("X-Accel-Mapping");
+    }
+}
+
+/// The file that this response names instead of a body, as the answer; its head is used up then.
+pub(crate) fn answer(
+    request: &Request,
+    sendfile: &Sendfile,
+    response: &mut Response,
+) -> Option<HttpResponse> {
+    if let Body::File(path) = &response.body {
+        return Some(match StaticFile::open(path.as_ref()) {
+            Ok(file) => send(request.head(), file, taken(&mut response.head)),
+            Err(error) => not_sent(request, format_args!("Response::file({path})"), &error),
+        });
+    }
+    if !response.known.file || !sendfile.is_on() {
+        return None;
+    }
+    let wanted = Wanted::of(&response.head.fields)?;
+    if let Body::Stream(pipe) = &response.body {
+        // Otherwise its writer would wait for a reader.
+        pipe.hang_up();
+    }
+    Some(match sendfile.open(&wanted) {
+        Ok(file) => {
+            let said = without_page_type(taken(&mut response.head));
+            send(request.head(), file, said)
+        }
+        Err(why) => not_sent(request, wanted, &why),
+    })
+}
+
+fn taken(head: &mut ResponseHead) -> ResponseHead {
+    std::mem::replace(head, ResponseHead::new(200))
+}
+
+fn not_sent(request: &Request, what: impl Display, why: &impl Display) -> HttpResponse {
+    logging::write(
+        Severity::Error,
+        request.id(),
+        format_args!("cannot send the file that PHP names: {what}: {why}"),
+    );
+    plain(404, "Not Found\n")
+}
+
+/// `text/html` is what PHP says of a script that says nothing: then the file's name tells.
+fn without_page_type(mut said: ResponseHead) -> ResponseHead {
+    let is_page = |value: &[u8]| value.is_empty() || value.starts_with(b"text/html");
+    if said.fields.get("Content-Type").is_some_and(is_page) {
+        said.fields.remove("Content-Type");
+    }
+    said
+}
+
+/// What PHP says of it comes last, but for its length: what is sent may be a part.
+fn send(request: &RequestHead, file: StaticFile, mut said: ResponseHead) -> HttpResponse {
+    let mut file = Representation::new(file);
+    if let Some(tag) = said.fields.text("ETag").filter(|tag| tag.starts_with('"')) {
+        file = file.with_tag(tag);
+    }
+    let mut answer = match said.status {
+        200 => file.answer_any(request.method(), &request.fields),
+        status => {
+            let mut answer = file.whole(request.is_head());
+            answer.head.status = status;
+            answer
+        }
+    }
+    .map(ResponseBody::file);
+    for name in ["Content-Length", "Transfer-Encoding"]
+        .into_iter()
+        .chain(HEADERS)
+    {
+        said.fields.remove(name);
+    }
+    if let 304 | 412 | 416 = answer.head.status {
+        said.fields.remove("Content-Type");
+    }
+    overwrite(&mut answer.head.fields, &said.fields);
+    answer
+}
+
+fn overwrite(fields: &mut Fields, by: &Fields) {
+    for (name, _) in by.iter() {
+        fields.remove(name);
+    }
+    for (name, value) in by.iter() {
+        // They were looked at when they came from PHP.
+        let _ = fields.try_push(name, value);
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use testkit::http::Response;
-use testkit::service::{MariaDb, Nginx, Peer, Redis};
+use testkit::service::{MariaDb, Peer, Redis};
 use testkit::{Server, ServerBuilder};
 
 use crate::frameworks::{copy, symfony_project};
@@ -211,31 +211,6 @@ fn a_loop_for_frankenphp() {
     for _ in 0..3 {
         assert_eq!(ok(&server.get("/")), "looped");
     }
-    server.stop();
-}
-
-#[test]
-fn behind_nginx() {
-    let server = Server::app("www")
-        .file("www/index.php", "<?php echo json_encode([$_SERVER['HTTPS'] ?? '', $_SERVER['HTTP_HOST'], $_SERVER['SERVER_PORT'], $_SERVER['REMOTE_ADDR']]);")
-        .args(["--trusted-proxies", "127.0.0.1"])
-        .start();
-    let locations =
-        example("docs/guide/running.md", "proxy").replace("127.0.0.1:8080", &server.address());
-    let nginx = Nginx::start_tls(&locations);
-    // Its certificate is self-signed.
-    let get = "echo file_get_contents($argv[1], false, stream_context_create(['ssl' => ['verify_peer' => false, 'verify_peer_name' => false]]));";
-    let output = std::process::Command::new("php")
-        .args(["-r", get, &nginx.url()])
-        .output()
-        .expect("php starts");
-    let port = nginx.port;
-    let expected = format!(r#"["on","127.0.0.1:{port}","{port}","127.0.0.1"]"#);
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        expected,
-        "{output:?}"
-    );
     server.stop();
 }
 

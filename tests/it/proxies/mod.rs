@@ -2,6 +2,7 @@
 
 mod forwarded;
 mod proxy_protocol;
+mod samples;
 mod unix;
 
 use testkit::http::Client;

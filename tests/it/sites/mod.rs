@@ -8,7 +8,9 @@ mod adminer;
 mod dokuwiki;
 mod phpmyadmin;
 mod wordpress;
-mod wordpress_addresses;
+pub(crate) mod wordpress_addresses;
+
+pub(crate) use self::wordpress::wordpress_files;
 
 use std::path::Path;
 use std::process::Command;

@@ -7,7 +7,7 @@ use crate::support::ok;
 use crate::support::user_agent::UserAgent;
 
 /// Without Debian's wp-config.php, which reads /etc: the installer asks, and writes the authors' own.
-pub(super) fn wordpress_files() -> tempfile::TempDir {
+pub(crate) fn wordpress_files() -> tempfile::TempDir {
     unpacked(&[("/usr/share/wordpress", "")], &["wp-config.php"])
 }
 

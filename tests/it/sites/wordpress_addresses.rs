@@ -10,7 +10,7 @@ use crate::support::user_agent::{UserAgent, field};
 use crate::support::{eventually, ok};
 
 /// What its installer would write into wp-config.php, with these constants.
-fn configure(root: &Path, name: &str, constants: &str) {
+pub(crate) fn configure(root: &Path, name: &str, constants: &str) {
     let port = database(name).port;
     let code = format!(
         "<?php\ndefine('DB_NAME', '{name}');\ndefine('DB_USER', '{name}');\ndefine('DB_PASSWORD', '{name}');\n\
@@ -22,8 +22,8 @@ fn configure(root: &Path, name: &str, constants: &str) {
 }
 
 /// Its installer's form, and a login; the address of the site is that of the request.
-fn installed(server: &Server, place: &str) -> UserAgent {
-    let mut agent = UserAgent::new(server.address());
+pub(crate) fn installed(address: &str, place: &str) -> UserAgent {
+    let mut agent = UserAgent::new(address);
     let done = agent.post(
         &format!("{place}/wp-admin/install.php?step=2"),
         "weblog_title=A+site&user_name=admin&admin_password=correct-horse-battery&admin_password2=correct-horse-battery&\
@@ -69,7 +69,7 @@ fn a_blog_in_a_sub_directory_has_addresses_of_its_own() {
     std::fs::rename(wordpress_files().keep(), &blog).expect("in one file system");
     configure(&blog, "wordpress_addresses", "");
     let server = serve(root.path()).start();
-    let mut agent = installed(&server, "/blog");
+    let mut agent = installed(&server.address(), "/blog");
     choose_post_name(&mut agent, "/blog");
     let mut visitor = UserAgent::new(server.address());
     let front = ok(&visitor.get("/blog/"));
@@ -96,7 +96,7 @@ fn what_is_due_runs_with_one_worker() {
         let server = Server::app(root.path())
             .args(["--workers", "1", "--dispatch", dispatch])
             .start();
-        let mut agent = installed(&server, "");
+        let mut agent = installed(&server.address(), "");
         let plugins = root.path().join("wp-content/mu-plugins");
         std::fs::create_dir_all(&plugins).expect("a folder");
         std::fs::write(plugins.join("plan.php"), PLAN).expect("a file");

@@ -4,12 +4,14 @@
 
 mod apache;
 mod browser;
+mod certificate;
 mod fpm;
 mod mariadb;
 mod nginx;
 mod peer;
 mod postgres;
 mod redis;
+mod reverse_proxy;
 
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
@@ -31,6 +33,7 @@ pub use nginx::Nginx;
 pub use peer::Peer;
 pub use postgres::Postgres;
 pub use redis::Redis;
+pub use reverse_proxy::{Front, ReverseProxy};
 
 const START: Duration = Duration::from_secs(60);
 /// The user that Debian's web servers run as.

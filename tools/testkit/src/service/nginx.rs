@@ -4,7 +4,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Daemon, START, directory, free_port, program, run};
+use super::certificate::certificate;
+use super::{Daemon, START, directory, free_port, program};
 use crate::server::until;
 
 /// One server block on a free port.
@@ -58,29 +59,9 @@ impl Nginx {
     /// As [`Nginx::start`].
     pub fn start_tls(locations: &str) -> Self {
         let place = directory("nginx", None);
-        let (key, certificate) = (place.join("key.pem"), place.join("certificate.pem"));
-        let mut openssl = Command::new("openssl");
-        openssl.args([
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=localhost",
-        ]);
-        run(openssl
-            .arg("-keyout")
-            .arg(&key)
-            .arg("-out")
-            .arg(&certificate));
-        let files = format!(
-            "ssl_certificate {}; ssl_certificate_key {};",
-            certificate.display(),
-            key.display()
-        );
+        let file = certificate(&place);
+        let file = file.display();
+        let files = format!("ssl_certificate {file}; ssl_certificate_key {file};");
         Self::start_in(&place, " ssl", "https", &format!("{files} {locations}"))
     }
 

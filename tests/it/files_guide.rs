@@ -116,3 +116,22 @@ fn files_that_php_names() {
         server.stop();
     }
 }
+
+#[test]
+fn a_single_page_app() {
+    let server = shop("hearth serve /srv/shop/app.php")
+        .file("shop/hearth.toml", example("fallback"))
+        .file("shop/public/index.html", "the page")
+        .start();
+    for (target, text) in [
+        ("/", "the page"),
+        ("/users/7", "the page"),
+        ("/app-old.js", "the app"),
+        ("/api/users", "the app"),
+        ("/login", "the app"),
+    ] {
+        assert_eq!(ok(&server.get(target)), text, "{target}");
+    }
+    assert_eq!(ok(&ask(&server, "POST /users/7")), "the app");
+    server.stop();
+}

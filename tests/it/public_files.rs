@@ -376,3 +376,66 @@ fn a_newer_file_is_sent_instead_of_what_was_compressed() {
         assert_eq!(answer.header("content-encoding"), None);
     });
 }
+
+/// An app that runs in the browser, with an API in PHP: as `try_files $uri /index.html` with a `location /api`.
+#[test]
+fn a_single_page_app() {
+    let page = [
+        "--fallback",
+        "/index.html",
+        "--dynamic",
+        "/api",
+        "--dynamic",
+        "/login",
+    ];
+    let files = [
+        ("index.html", "the page"),
+        ("app.js", "run()"),
+        ("api/x.json", "a file"),
+    ];
+    for dispatch in DISPATCH {
+        for mode in ["app.php", "public"] {
+            let server = Server::app(mode).file("app.php", APP).args([
+                "--dispatch",
+                dispatch,
+                "--workers",
+                "2",
+            ]);
+            let server = match mode {
+                "public" => server.file("public/api/index.php", "<?php echo 'app';"),
+                _ => server,
+            };
+            let server = page.iter().fold(server, |server, word| server.arg(*word));
+            let server = files.iter().fold(server, |server, (name, text)| {
+                server.file(&format!("public/{name}"), *text)
+            });
+            let server = server.start();
+            for target in ["/", "/users/7", "/users/7?tab=1", "/apis", "/deep/er/"] {
+                assert_eq!(ok(&server.get(target)), "the page", "{mode} {target}");
+            }
+            let head = ask(&server, "HEAD", "/users/7", "");
+            assert_eq!(
+                (head.status, head.header("content-type")),
+                (200, Some("text/html"))
+            );
+            let tag = head.header("etag").expect("an ETag");
+            let known = ask(
+                &server,
+                "GET",
+                "/users/8",
+                &format!("If-None-Match: {tag}\r\n"),
+            );
+            assert_eq!(known.status, 304);
+            assert_eq!(ok(&server.get("/app.js")), "run()");
+            assert!(server.get("/api/").text().starts_with("app"), "{mode}");
+            assert_ne!(server.get("/app-old.js").text(), "the page", "{mode}");
+            assert_ne!(server.get("/login").text(), "the page", "{mode}");
+            if mode == "app.php" {
+                assert_eq!(ok(&server.get("/api/users")), "app GET /api/users");
+                assert_eq!(ok(&server.get("/api/x.json")), "app GET /api/x.json");
+                assert_eq!(ok(&ask(&server, "POST", "/users", "")), "app POST /users");
+            }
+            server.stop();
+        }
+    }
+}

@@ -9,6 +9,8 @@ pub enum Kind {
     Directories,
     /// Paths as a browser asks for them, any number of them.
     UrlPaths,
+    /// One such path.
+    UrlPath,
     /// On or off; the flag takes no value.
     Switch,
     /// One of these words.
@@ -243,6 +245,29 @@ pub const OPTIONS: &[Opt] = &[
                site.root. Hidden files and PHP sources are never sent, without being named; this is for data and programs that \
                an app keeps in its document root, where Apache would read a .htaccess. In TOML a string or a list of strings, in the environment \
                separated by colons.",
+    },
+    Opt {
+        key: "site.fallback",
+        flag: Some("fallback"),
+        value: "PATH",
+        kind: Kind::UrlPath,
+        default: "",
+        group: Group::Server,
+        short: "The page of a single-page app, such as /index.html",
+        long: "This file answers GET and HEAD of what is not there, in place of the resident app or, in classic mode, of `index.php`: \
+               the routes of an app that runs in the browser. Paths with a dot in their last part are left out, because they name \
+               files; so are those of site.dynamic.",
+    },
+    Opt {
+        key: "site.dynamic",
+        flag: Some("dynamic"),
+        value: "PATH",
+        kind: Kind::UrlPaths,
+        default: "",
+        group: Group::Server,
+        short: "What PHP answers in spite of site.fallback, such as /api; may be repeated",
+        long: "This path and everything below it. A resident app gets these requests without a look for a file. In TOML a string \
+               or a list of strings, in the environment separated by colons.",
     },
     Opt {
         key: "site.cache_control",
@@ -841,7 +866,7 @@ mod tests {
             );
         }
         assert!(
-            OPTIONS.len() <= 55,
+            OPTIONS.len() <= 65,
             "a new option must say what it replaces"
         );
     }

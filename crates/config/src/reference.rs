@@ -47,6 +47,7 @@ fn value(kind: Kind) -> String {
         Kind::Path => "a path".into(),
         Kind::Directories => "a path, any number".into(),
         Kind::UrlPaths => "a path that begins with `/`, any number".into(),
+        Kind::UrlPath => "a path that begins with `/`".into(),
         Kind::Switch => "`true` or `false`".into(),
         Kind::Choice(words) => words
             .iter()

@@ -42,7 +42,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         "the address and the port are one option: --listen 127.0.0.1:8080",
     ),
     (
-        &["--docroot", "--root", "--document-root", "-t"],
+        &["--docroot", "--document-root", "-t"],
         "the folder of a site is named without a flag: `hearth serve /srv/www/blog`",
     ),
 ];

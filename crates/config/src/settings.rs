@@ -114,6 +114,10 @@ pub struct SiteSettings {
     pub follow: Vec<PathBuf>,
     /// Paths that are never answered with.
     pub deny: Vec<String>,
+    /// The file that answers in place of what is not there.
+    pub fallback: Option<String>,
+    /// Paths that it does not answer.
+    pub dynamic: Vec<String>,
     /// Patterns of files, and their `Cache-Control`; the last that fits holds.
     pub cache_control: Vec<(String, String)>,
     /// What lies compressed beside a file is sent instead.

@@ -39,6 +39,13 @@ fn idle(settings: &Settings) -> Vec<(&'static str, bool, &'static str)> {
         ),
         ("site.follow", sends_no_files, site),
         ("site.deny", sends_no_files, site),
+        ("site.fallback", sends_no_files, site),
+        ("site.dynamic", sends_no_files, site),
+        (
+            "site.dynamic",
+            !is_resident && settings.site.fallback.is_none(),
+            "index.php answers what is not there; it is for sites with a site.fallback",
+        ),
         ("site.cache_control", sends_no_files, site),
         ("site.precompressed", sends_no_files, site),
         (

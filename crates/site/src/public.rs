@@ -97,19 +97,32 @@ impl PublicFolder {
         if self.root.is_denied(&clean) {
             return Named::Forbidden;
         }
+        if self.root.is_dynamic(&clean) {
+            return Named::Nothing;
+        }
+        match self.look(&clean, query) {
+            Named::Nothing => self
+                .root
+                .fallback(&clean)
+                .map_or(Named::Nothing, Named::File),
+            named => named,
+        }
+    }
+
+    fn look(&self, clean: &[u8], query: Option<&[u8]>) -> Named {
         if clean.ends_with(b"/") {
-            return self.index(&clean);
+            return self.index(clean);
         }
         // Files have an extension, and what apps are asked for has none.
-        if !names::has_extension(&clean) && self.root.lacks(&clean) {
+        if !names::has_extension(clean) && self.root.lacks(clean) {
             return Named::Nothing;
         }
-        if names::is_hidden(&clean) || names::is_source(&clean) {
+        if names::is_hidden(clean) || names::is_source(clean) {
             return Named::Nothing;
         }
-        match self.root.find(&clean) {
-            Found::Directory => self.without_slash(&clean, query),
-            found => self.found(found, &clean),
+        match self.root.find(clean) {
+            Found::Directory => self.without_slash(clean, query),
+            found => self.found(found, clean),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A document root: what is below it, and what of that is never sent.
 
+use std::borrow::Cow;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,10 @@ pub(crate) struct Root {
     bounds: Bounds,
     /// Clean paths, with a slash at the end.
     denied: Vec<Vec<u8>>,
+    /// The same: what the fallback does not answer.
+    dynamic: Vec<Vec<u8>>,
+    /// The clean path of the page that answers what is not there.
+    fallback: Option<Vec<u8>>,
     cache_control: Vec<(Pattern, String)>,
     /// If that is looked for.
     precompressed: Option<Precompressed>,
@@ -39,6 +44,8 @@ impl Root {
         Ok(Root {
             bounds: Bounds::new(root),
             denied: Vec::new(),
+            dynamic: Vec::new(),
+            fallback: None,
             cache_control: Vec::new(),
             precompressed: None,
             presence: Presence::default(),
@@ -57,6 +64,11 @@ impl Root {
             }
         }
         settings.deny.iter().for_each(|path| self.deny(path));
+        self.dynamic = settings.dynamic.iter().map(|path| folder(path)).collect();
+        let fallback = settings.fallback.as_deref();
+        self.fallback = fallback
+            .and_then(|path| path::clean(path.as_bytes()))
+            .map(Cow::into_owned);
         let patterns = settings.cache_control.iter();
         self.cache_control = patterns
             .map(|(pattern, value)| (Pattern::new(pattern), value.clone()))
@@ -66,12 +78,7 @@ impl Root {
     }
 
     pub(crate) fn deny(&mut self, path: &str) {
-        let path = path::clean(path.as_bytes()).unwrap_or_default();
-        let mut path = path.into_owned();
-        if !path.ends_with(b"/") {
-            path.push(b'/');
-        }
-        self.denied.push(path);
+        self.denied.push(folder(path));
     }
 
     pub(crate) fn follow(&mut self, directory: &Path) -> io::Result<()> {
@@ -99,10 +106,26 @@ impl Root {
 
     /// Is nothing to be answered with at this clean path?
     pub(crate) fn is_denied(&self, clean: &[u8]) -> bool {
-        self.denied.iter().any(|denied| {
-            let without = &denied[..denied.len() - 1];
-            clean.starts_with(denied) || clean == without
-        })
+        is_in(&self.denied, clean)
+    }
+
+    /// Is it PHP's to answer, whatever is there?
+    pub(crate) fn is_dynamic(&self, clean: &[u8]) -> bool {
+        is_in(&self.dynamic, clean)
+    }
+
+    /// The page that answers where nothing is, if there is one for this path.
+    pub(crate) fn fallback(&self, clean: &[u8]) -> Option<StaticFile> {
+        let page = self.fallback.as_deref()?;
+        if names::has_extension(clean) || self.is_dynamic(clean) {
+            return None;
+        }
+        let Found::File { file, real } = self.find(page) else {
+            return None;
+        };
+        let real = real.as_ref().map(|real| real.as_os_str().as_bytes());
+        self.may_send(&file, real.unwrap_or(page), page)
+            .then_some(file)
     }
 
     /// The same for a file to which a link has led.
@@ -147,4 +170,22 @@ impl Root {
             .filter(|value| !value.is_empty())
             .map(String::as_str)
     }
+}
+
+/// A clean path with a slash at the end.
+fn folder(path: &str) -> Vec<u8> {
+    let path = path::clean(path.as_bytes()).unwrap_or_default();
+    let mut path = path.into_owned();
+    if !path.ends_with(b"/") {
+        path.push(b'/');
+    }
+    path
+}
+
+/// Is it one of these folders, or in one?
+fn is_in(folders: &[Vec<u8>], clean: &[u8]) -> bool {
+    folders.iter().any(|folder| {
+        let without = &folder[..folder.len() - 1];
+        clean.starts_with(folder) || clean == without
+    })
 }

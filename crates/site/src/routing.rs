@@ -205,8 +205,11 @@ impl Site {
         }
     }
 
-    /// What is not there is for the nearest front controller to answer.
+    /// What is not there is for the nearest front controller to answer, or for the page of a single-page app.
     fn missing(&self, clean: &[u8]) -> Route {
+        if let Some(page) = self.root.fallback(clean) {
+            return Route::File(page);
+        }
         let nearest = front_controller::nearest(self.root(), clean);
         let index = nearest.as_ref().unwrap_or(&self.front);
         if self.root.is_denied(index) {

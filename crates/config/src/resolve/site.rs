@@ -13,10 +13,17 @@ const PUBLIC: &str = "public";
 
 impl Resolver<'_> {
     pub(super) fn site(&mut self, app: Option<&Path>, mode: Mode) -> SiteSettings {
+        let root = self.root(app.filter(|_| mode == Mode::Resident));
+        let document_root = match mode {
+            Mode::Resident => root.clone(),
+            Mode::Classic => app.and_then(document_root),
+        };
         SiteSettings {
-            root: self.root(app.filter(|_| mode == Mode::Resident)),
+            root,
             follow: self.follow(),
-            deny: self.deny(),
+            deny: self.url_paths("site.deny"),
+            fallback: self.fallback(document_root.as_deref()),
+            dynamic: self.url_paths("site.dynamic"),
             cache_control: self.pairs("site.cache_control", value::header),
             precompressed: self.choice("site.precompressed").as_deref() == Some("on"),
             sendfile: self.sendfile(),
@@ -69,8 +76,25 @@ impl Resolver<'_> {
         found
     }
 
-    fn deny(&mut self) -> Vec<String> {
-        let option = option("site.deny");
+    /// A page that is not there would be missed by every visitor.
+    fn fallback(&mut self, root: Option<&Path>) -> Option<String> {
+        let key = "site.fallback";
+        let given = self
+            .raw
+            .winner(key)
+            .filter(|given| !given.text.is_empty())?;
+        self.parsed(option(key), given, |text| {
+            let path = value::url_path(text)?;
+            let file = root.map(|root| root.join(path.trim_start_matches('/')));
+            match file.filter(|file| !file.is_file()) {
+                Some(file) => Err(format!("{} is not a file", file.display())),
+                None => Ok(path),
+            }
+        })
+    }
+
+    fn url_paths(&mut self, key: &'static str) -> Vec<String> {
+        let option = option(key);
         let given = self.raw.winners(option.key).into_iter();
         let given: Vec<&Given> = given.filter(|given| !given.text.is_empty()).collect();
         let paths = given
@@ -86,4 +110,12 @@ fn public_folder(app: &Path) -> Option<PathBuf> {
         return Some(folder.into());
     }
     Some(folder.join(PUBLIC)).filter(|public| public.is_dir())
+}
+
+/// Of a classic site.
+fn document_root(app: &Path) -> Option<PathBuf> {
+    match app.is_dir() {
+        true => Some(app.into()),
+        false => app.parent().map(Path::to_owned),
+    }
 }

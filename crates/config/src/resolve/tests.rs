@@ -672,3 +672,41 @@ fn folders_of_which_php_has_files_sent() {
         "--sendfile: \"storage\" is not PREFIX=DIR with a prefix that begins with /, such as /files=storage"
     );
 }
+
+#[test]
+fn the_page_of_a_single_page_app_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("index.html"), "").unwrap();
+    let fallback = |words: &[(&str, &str)]| {
+        let given = words.iter().map(|(key, text)| {
+            let source = Source::Argument;
+            (
+                option(key),
+                Given {
+                    text: (*text).into(),
+                    source,
+                },
+            )
+        });
+        let raw = Raw::gather(given.collect(), [], dir.path());
+        let settings = resolve(&raw, dir.path());
+        settings
+            .map(|settings| settings.site.fallback)
+            .map_err(|problems| problems.to_string())
+    };
+    let resident = [("app", "app.php"), ("site.root", ".")];
+    let page = ("site.fallback", "/index.html");
+    assert_eq!(
+        fallback(&[resident[0], resident[1], page]),
+        Ok(Some("/index.html".into()))
+    );
+    assert_eq!(
+        fallback(&[("app", "."), page]),
+        Ok(Some("/index.html".into()))
+    );
+    assert_eq!(fallback(&[("app", "."), ("site.fallback", "")]), Ok(None));
+    let missing = fallback(&[("app", "."), ("site.fallback", "/app.html")]).unwrap_err();
+    assert!(missing.ends_with("app.html is not a file"), "{missing}");
+    let wrong = fallback(&[("app", "."), ("site.fallback", "index.html")]).unwrap_err();
+    assert!(wrong.contains("is not a path of the site"), "{wrong}");
+}

@@ -825,6 +825,19 @@ pub const OPTIONS: &[Opt] = &[
                processor.",
     },
     Opt {
+        key: "log.slow_after",
+        flag: Some("slow-after"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("never"),
+        },
+        default: "0",
+        group: Group::Operation,
+        short: "Log where a request is that has run for so long",
+        long: "A line at `warn` with the PHP code's stack at that moment, once for each request, as php-fpm's \
+               `request_slowlog_timeout`. At most ten in ten seconds in each worker.",
+    },
+    Opt {
         key: "config",
         flag: Some("config"),
         value: "FILE",

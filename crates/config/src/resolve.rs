@@ -64,6 +64,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         metrics_routes: r.routes(),
         control: r.control(),
         log_level: value::level(&r.choice("log.level").unwrap_or_default()),
+        slow_after: r.seconds("log.slow_after"),
         access_log: r.log_target("log.access"),
         access_format: value::access_format(&r.choice("log.access_format").unwrap_or_default()),
     };

@@ -216,6 +216,8 @@ pub struct Settings {
     /// `None`: requests are not logged.
     pub access_log: Option<LogTarget>,
     pub access_format: AccessFormat,
+    /// How long a request runs before the log says where it is; zero: never.
+    pub slow_after: Duration,
 }
 
 impl Settings {

@@ -75,7 +75,7 @@ pub use {
     exchange::Exchange,
     incoming::Incoming,
     pace::MinPace,
-    rejection::{Rejection, RejectionLog},
+    rejection::{LineLimit, Rejection, RejectionLog},
     spool::{Spool, set_spool_limit},
     stream::Stream,
 };

@@ -130,7 +130,11 @@ const SPAN: u64 = 10_000;
 
 /// Those of a process.
 #[derive(Debug, Default)]
-pub struct RejectionLog {
+pub struct RejectionLog(LineLimit);
+
+/// Of lines that others cause: ten in ten seconds.
+#[derive(Debug, Default)]
+pub struct LineLimit {
     since: Cell<u64>,
     told: Cell<u32>,
     left_out: Cell<u64>,
@@ -139,7 +143,7 @@ pub struct RejectionLog {
 impl RejectionLog {
     /// The line for the log, if one is to be written.
     pub fn line(&self, refused: &Rejection<'_>, client: Option<SocketAddr>) -> Option<String> {
-        let left_out = self.take(now_ms())?;
+        let left_out = self.0.take(now_ms())?;
         let mut line = refused.to_string();
         match client {
             Some(client) => line += &format!(" client={client}"),
@@ -159,9 +163,11 @@ impl RejectionLog {
         }
         Some(line)
     }
+}
 
-    /// Whether one more may be told, and how many before it were not.
-    fn take(&self, now: u64) -> Option<u64> {
+impl LineLimit {
+    /// Whether one more may be told, and how many before it were not. `now` is that of [`now_ms`].
+    pub fn take(&self, now: u64) -> Option<u64> {
         if now.saturating_sub(self.since.get()) >= SPAN {
             self.since.set(now);
             self.told.set(0);
@@ -181,7 +187,7 @@ mod tests {
 
     #[test]
     fn so_many_are_told_and_no_more() {
-        let rejections = RejectionLog::default();
+        let rejections = LineLimit::default();
         let begin = 1_000_000;
         for _ in 0..MOST {
             assert_eq!(rejections.take(begin), Some(0));

@@ -66,6 +66,8 @@ pub trait Host {
     fn time_to_block(&self, request: &Request) -> Duration;
     /// A call has blocked for so long: why it ends.
     fn blocked_too_long(&self, request: &Request) -> Option<Cancel>;
+    /// The code of this request is at an interrupt of the VM.
+    fn interrupted(&self, request: &Request);
     /// Has the request that runs used up its time? Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }

@@ -22,6 +22,7 @@ mod task_group;
 mod task_ref;
 mod timeout;
 mod timings;
+mod trace;
 mod wait;
 
 pub use budget::set_budgets;
@@ -42,6 +43,7 @@ pub use task::{
 };
 pub use task_ref::{TaskRef, throw_two_tasks};
 pub use timings::Timings;
+pub use trace::{TaskHandle, running_trace};
 pub use wait::{
     Cancel, Cancelled, descriptor_closed, interrupt, is_unwinding, note_interrupted, refuse_wait,
     stayed_too_long, stays, throw_error, wait,

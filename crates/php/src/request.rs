@@ -85,6 +85,8 @@ pub struct Request {
     abandoned: Cell<bool>,
     /// In classic mode.
     script: OnceCell<Rc<Script>>,
+    /// When it is slow, in the host's milliseconds; `u64::MAX` where nobody wants to know, or was told.
+    slow_at: Cell<u64>,
     /// If they are wanted.
     timings: OnceCell<Rc<Timings>>,
 }
@@ -166,8 +168,18 @@ impl Request {
             computing: Cell::new(None),
             abandoned: Cell::new(false),
             script: OnceCell::new(),
+            slow_at: Cell::new(u64::MAX),
             timings: OnceCell::new(),
         })
+    }
+
+    /// When it is slow, in the host's milliseconds; `u64::MAX` is never.
+    pub fn slow_at(&self) -> u64 {
+        self.slow_at.get()
+    }
+
+    pub fn set_slow_at(&self, time: u64) {
+        self.slow_at.set(time);
     }
 
     /// Note there where its time goes.

@@ -15,6 +15,7 @@ use crate::host::{host, is_forked};
 use crate::request::{Request, Script};
 use crate::runner;
 use crate::task_group::TaskGroup;
+use crate::trace::TaskHandle;
 use crate::wait::Cancel;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -323,6 +324,11 @@ impl Task {
     /// The request that it handles.
     pub fn request_of(&self) -> Option<&Rc<Request>> {
         self.0.request.as_ref()
+    }
+
+    /// For who watches it.
+    pub fn handle(&self) -> TaskHandle {
+        TaskHandle(Rc::downgrade(&self.0))
     }
 
     /// A second handle to cancel it by.

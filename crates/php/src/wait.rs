@@ -194,6 +194,9 @@ pub(crate) fn on_interrupt() {
         // SAFETY: sets flags of the engine, on whose thread this is.
         unsafe { sys::hearth_time_out(i64::from(seconds)) };
     }
+    if let Some(request) = &cell.request {
+        host().interrupted(request);
+    }
     note_overdue(&cell);
     take_cancel(&cell);
 }

@@ -106,6 +106,8 @@ counters! {
     Retries = "retries",
     /// Requests that were not run, because they had killed two workers.
     Quarantined = "quarantined",
+    /// Requests that ran for longer than `log.slow_after`.
+    Slow = "slow",
 }
 
 const _: () = assert!(AT_COUNTERS + Counter::ALL.len() <= HEADER);

@@ -195,6 +195,10 @@ const COUNTERS: &[(Counter, &str)] = &[
         "Requests given to a second worker because the first had died.",
     ),
     (
+        Counter::Slow,
+        "Requests that ran for longer than log.slow_after.",
+    ),
+    (
         Counter::Quarantined,
         "Requests answered 503: they had killed two workers.",
     ),

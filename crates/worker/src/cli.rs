@@ -162,6 +162,7 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
     ProcessHost::install(
         None,
         (std::time::Duration::ZERO, std::time::Duration::ZERO),
+        crate::slow_log::SlowLog::new(std::time::Duration::ZERO),
         true,
         true,
     );

@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use tokio::task::{AbortHandle, spawn_local};
 
 use crate::io::waiter;
+use crate::slow_log::SlowLog;
 use http1::now_ms;
 
 /// The host of this process; one per worker or `hearth run`, for the life of the process.
@@ -42,6 +43,7 @@ pub(crate) struct ProcessHost {
     time_limit: Duration,
     /// How long a request that was told so may wait on before it is told again.
     grace: Duration,
+    pub(crate) slow: SlowLog,
     cli: bool,
 }
 
@@ -53,6 +55,7 @@ impl ProcessHost {
     pub(crate) fn install(
         board: Option<Writer>,
         (time_limit, grace): (Duration, Duration),
+        slow: SlowLog,
         concurrent: bool,
         cli: bool,
     ) -> &'static ProcessHost {
@@ -69,6 +72,7 @@ impl ProcessHost {
             has_closed_pools: Cell::new(false),
             time_limit,
             grace: grace.max(LEAST_GRACE),
+            slow,
             cli,
         }));
         php::install(host);
@@ -91,6 +95,7 @@ impl ProcessHost {
     /// This request's code runs from here on, as the watchdog sees, and the supervisor if this worker dies.
     #[inline]
     pub(crate) fn computes(&self, request: &Request) {
+        crate::watchdog::slow_at(request.slow_at());
         crate::watchdog::running_until(request.resumes_computing(now_ms));
         if let Some(timings) = request.timings() {
             timings.resumes(thread_cpu());
@@ -314,6 +319,10 @@ impl php::Host for ProcessHost {
 
     fn blocked_too_long(&self, request: &Request) -> Option<Cancel> {
         self.overdue(request).or(request.overdue())
+    }
+
+    fn interrupted(&self, request: &Request) {
+        self.look_if_slow(request, php::running_trace);
     }
 
     fn overdue(&self, request: &Request) -> Option<Cancel> {

@@ -20,6 +20,7 @@ mod response;
 mod response_body;
 mod semaphore;
 mod send_file;
+mod slow_log;
 mod tick;
 mod unread;
 mod upload;

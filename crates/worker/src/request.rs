@@ -235,6 +235,7 @@ impl RequestFuture {
         if let Some(timings) = self.request.timings() {
             timings.begins();
         }
+        self.worker.host.slow.begins(&self.request);
         let request = Rc::clone(&self.request);
         self.task = Some(match self.script.take() {
             Some(script) => Task::classic(request, script),
@@ -262,7 +263,7 @@ impl RequestFuture {
     fn watch(&mut self) {
         if let Some(task) = self.task.as_ref().filter(|_| !self.watched) {
             self.watched = true;
-            self.worker.watch(&self.request, task.canceller());
+            self.worker.watch(&self.request, task.handle());
         }
     }
 

@@ -19,6 +19,8 @@ const AGAIN: Duration = Duration::from_millis(2);
 
 /// When the task that runs now must be done; 0 while none runs.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
+/// When the request whose task runs is slow, which is to be said; `u64::MAX`: never, or it was.
+static SLOW: AtomicU64 = AtomicU64::new(u64::MAX);
 /// Of the script that runs, in classic mode: seconds of CPU time that it may use, 0 for any; and how often that was set, so
 /// that each time counts from its beginning.
 static CPU_LIMIT: AtomicU32 = AtomicU32::new(0);
@@ -35,6 +37,11 @@ pub(crate) fn running_until(deadline: u64) {
     if ASLEEP.load(Ordering::Relaxed) {
         wake();
     }
+}
+
+#[inline]
+pub(crate) fn slow_at(time: u64) {
+    SLOW.store(time, Ordering::Relaxed);
 }
 
 #[inline]
@@ -92,6 +99,9 @@ fn watch(grace: u64) {
         }
         interrupted = judge(deadline, interrupted, grace);
         if deadline != 0 {
+            if now_ms() >= SLOW.load(Ordering::Relaxed) {
+                php::interrupt();
+            }
             meter.look(grace);
         }
     }

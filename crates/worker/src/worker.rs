@@ -12,7 +12,7 @@ use http1::{
     Admission, ConnectionState, Connections, Rejection, RejectionLog, RequestHead, TrustedProxies,
 };
 use ipc::{Channel, FromWorker};
-use php::{Cancel, Client, Host as _, Request, Timings};
+use php::{Client, Host as _, Request, TaskHandle, Timings};
 use server::access::{self, AccessLog};
 use server::{RequestIds, Routes, channel};
 use shm::{Ticket, Writer};
@@ -33,13 +33,14 @@ use crate::lifecycle::recycle::RecyclePolicy;
 use crate::quarantine::Quarantine;
 use crate::queue::Queue;
 use crate::semaphore::LocalSemaphore;
+use crate::slow_log::SlowLog;
 use crate::{accept, front_link, front_link::attach, lifecycle::probe, pools, tick, watchdog};
 use http1::now_ms;
 
 /// A request whose task waits, for the clock.
 struct Waiting {
     request: Weak<Request>,
-    cancel: Box<dyn Fn(Cancel)>,
+    task: TaskHandle,
 }
 
 /// The state of this process.
@@ -202,14 +203,14 @@ impl Worker {
 
     // ---- time limits ----
 
-    pub(crate) fn watch(&self, request: &Rc<Request>, cancel: impl Fn(Cancel) + 'static) {
+    pub(crate) fn watch(&self, request: &Rc<Request>, task: TaskHandle) {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.is_empty() {
             self.awake.notify_one();
         }
         waiting.push(Waiting {
             request: Rc::downgrade(request),
-            cancel: Box::new(cancel),
+            task,
         });
     }
 
@@ -234,8 +235,9 @@ impl Worker {
                     return false;
                 };
                 if let Some(why) = self.host.overdue(&request) {
-                    (entry.cancel)(why);
+                    entry.task.cancel(why);
                 }
+                self.host.look_if_slow(&request, || entry.task.trace());
                 true
             })
             .collect();
@@ -356,7 +358,8 @@ async fn serve(mut start: Start) -> Result<(), String> {
     let settings = &start.boot.settings;
     let (limit, grace) = (settings.request_timeout, settings.request_grace);
     let concurrent = settings.concurrency.is_some_and(|number| number > 1);
-    let host = ProcessHost::install(Some(board), (limit, grace), concurrent, false);
+    let slow = SlowLog::new(settings.slow_after);
+    let host = ProcessHost::install(Some(board), (limit, grace), slow, concurrent, false);
     let classic = (settings.mode == Mode::Classic).then(|| Classic::new(settings));
     let classic = classic
         .transpose()

@@ -2,6 +2,7 @@
 
 mod access_log;
 mod histograms;
+mod slow_log;
 mod warnings;
 
 use std::path::PathBuf;

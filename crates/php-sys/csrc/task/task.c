@@ -116,6 +116,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->leases = NULL;
 	task->acts_for = 0;
+	task->waits_in = NULL;
 	task->starter = job == HEARTH_JOB_CALL && hearth_current ? hearth_task_id(hearth_current) : 0;
 	hearth_task_state_init(&task->saved);
 	return task;
@@ -351,9 +352,11 @@ void hearth_task_park(hearth_task *task)
 		task->request->ignores_client = PG(ignore_user_abort);
 	}
 	task->resume_at = EG(current_fiber_context);
+	task->waits_in = EG(current_execute_data);
 	transfer.context = task->resumer;
 	ZVAL_NULL(&transfer.value);
 	zend_fiber_switch_context(&transfer);
+	task->waits_in = NULL;
 	hearth_blocks_put_back(blocks);
 }
 

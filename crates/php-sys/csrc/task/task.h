@@ -48,6 +48,7 @@ struct hearth_task {
 	zend_fiber_context context;
 	zend_fiber_context *resume_at;   /* where it waits: its own context, or that of a Fiber inside it */
 	zend_fiber_context *resumer;     /* who goes on when it waits */
+	const zend_execute_data *waits_in; /* the call in which it waits */
 	hearth_task *outer;              /* the task that resumed it, if one did */
 	hearth_task_state saved;
 	hearth_request_state *request;   /* NULL in classic mode: the engine's own state is the request's */

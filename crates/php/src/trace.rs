@@ -1,0 +1,58 @@
+//! Where PHP code is, for people: the calls that it is in.
+
+use std::rc::Weak;
+
+use php_sys as sys;
+
+use crate::task::TaskCell;
+use crate::wait::Cancel;
+
+/// Bytes of a trace; longer ones are cut.
+const LENGTH: usize = 8 * 1024;
+/// So many tasks of a request are shown beside its own.
+const MOST_CHILDREN: usize = 8;
+
+/// A task that somebody else polls.
+pub struct TaskHandle(pub(crate) Weak<TaskCell>);
+
+impl TaskHandle {
+    /// End its current wait, or the next one, with an exception.
+    pub fn cancel(&self, why: Cancel) {
+        if let Some(cell) = self.0.upgrade() {
+            cell.cancel(why);
+        }
+    }
+
+    /// Where it waits, and where the tasks wait that it has started. To be asked while no task runs.
+    pub fn trace(&self) -> Option<String> {
+        let cell = self.0.upgrade()?;
+        let mut all = of(&cell)?;
+        let group = cell.group.get();
+        let children = group.map(|group| group.children.borrow().clone());
+        for child in children.iter().flatten().take(MOST_CHILDREN) {
+            if let Some(trace) = of(child) {
+                all += &format!("\nTask beside it: {trace}");
+            }
+        }
+        Some(all)
+    }
+}
+
+fn of(cell: &TaskCell) -> Option<String> {
+    let task = cell.c.get();
+    (!task.is_null()).then(|| write(task)).flatten()
+}
+
+/// Where the code is that runs.
+pub fn running_trace() -> Option<String> {
+    write(std::ptr::null())
+}
+
+fn write(task: *const sys::hearth_task) -> Option<String> {
+    let mut text = vec![0; LENGTH];
+    // SAFETY: null, or a C task that has not ended, because its cell has it; this is the engine's thread, on which no task changes
+    // its calls meanwhile; as many bytes may be written as there are.
+    let length = unsafe { sys::hearth_task_trace(task, text.as_mut_ptr().cast(), text.len()) };
+    text.truncate(length);
+    (length > 0).then(|| String::from_utf8_lossy(&text).into_owned())
+}

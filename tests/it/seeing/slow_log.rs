@@ -1,0 +1,122 @@
+//! Where a request is that takes long.
+
+use testkit::Server;
+
+use super::BOTH;
+use crate::front::metric;
+use crate::support::ok;
+
+const APP: &str = r#"final class Report {
+    public static function make(callable $work): void { $work(); }
+    public function read(): void {
+        usleep(600000);
+    }
+}
+function compute(): void {
+    for ($end = microtime(true) + 0.6; microtime(true) < $end;) { $x = sqrt(2); }
+}
+return function (Hearth\Request $request) {
+    switch ($request->path) {
+        case '/waits': Report::make([new Report(), 'read']); break;
+        case '/computes': Report::make('compute'); break;
+        case '/fiber': (new Fiber(fn () => (new Report())->read()))->start(); break;
+        case '/children': Hearth\parallel([fn () => usleep(600000), fn () => (new Report())->read()]); break;
+        case '/generator': foreach ((function () { yield 1; usleep(600000); })() as $x); break;
+    }
+    return 'ok';
+};"#;
+
+/// The line about this path, unfolded.
+#[track_caller]
+fn told(server: &Server, path: &str) -> String {
+    let line = server.expect_log(&format!("route={path} "));
+    assert!(
+        line.contains(" WARN worker[0]: request is slow: at "),
+        "{line}"
+    );
+    line.replace("\\n", "\n")
+        .replace(&format!("{}/", server.directory().display()), "")
+}
+
+#[test]
+fn the_log_has_the_calls_that_a_slow_request_is_in() {
+    for dispatch in BOTH {
+        let server = Server::script(APP)
+            .args([
+                "--workers",
+                "1",
+                "--dispatch",
+                dispatch,
+                "--slow-after",
+                "0.2",
+            ])
+            .args(["--admin", "127.0.0.1:0"])
+            .start();
+        ok(&server.get("/quick"));
+        for (path, expected) in [
+            (
+                "/waits",
+                "app.php(4)|#0 app.php(4): usleep()|#1 app.php(2): Report->read()|#2 app.php(12): Report::make()|#3 [internal function]: {closure}()|#4 {main}",
+            ),
+            (
+                "/computes",
+                "app.php(8)|: compute()|: Report::make()|{main}",
+            ),
+            (
+                "/fiber",
+                "app.php(4)|: usleep()|: Report->read()|: {closure}()|: Fiber->start()|{main}",
+            ),
+            ("/generator", "app.php(16)|: usleep()|: {closure}()|{main}"),
+            (
+                "/children",
+                "Hearth\\parallel()|Task beside it: |app.php(15): usleep()|app.php(4): usleep()",
+            ),
+        ] {
+            ok(&server.get(&format!("{path}?secret=1")));
+            let trace = told(&server, path);
+            let mut rest = trace.as_str();
+            for part in expected.split('|') {
+                let at = rest
+                    .find(part)
+                    .unwrap_or_else(|| panic!("no {part} in {trace}"));
+                rest = &rest[at + part.len()..];
+            }
+            assert!(
+                trace.contains("method=GET") && !trace.contains("secret"),
+                "{trace}"
+            );
+            assert!(rest.contains(" request="), "{trace}");
+        }
+        assert_eq!(metric(&server, "hearth_slow_total"), 5);
+        let told = server.log().text().matches("request is slow").count();
+        assert_eq!(told, 5, "each once");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_classic_script_too() {
+    let server = Server::app("www")
+        .args(["--workers", "1", "--slow-after", "0.2"])
+        .file("www/index.php", "<?php\ninclude 'slow.inc.php';")
+        .file(
+            "www/slow.inc.php",
+            "<?php\nfunction slow() {\n    usleep(600000);\n}\nslow();",
+        )
+        .file(
+            "www/loop.php",
+            "<?php\n$end = microtime(true) + 0.6;\nwhile (microtime(true) < $end) { $x = 1; }",
+        )
+        .start();
+    server.get("/?a");
+    let trace = told(&server, "/");
+    let calls = "#0 www/slow.inc.php(3): usleep()\n#1 www/slow.inc.php(5): slow()\n#2 www/index.php(2): include()\n#3 {main}";
+    assert!(
+        trace.contains("at www/slow.inc.php(3) ") && trace.contains(calls),
+        "{trace}"
+    );
+    server.get("/loop.php");
+    let trace = told(&server, "/loop.php");
+    assert!(trace.contains("at www/loop.php(3) "), "{trace}");
+    server.stop();
+}

@@ -57,6 +57,7 @@ struct Logged {
 impl Service {
     /// Who asks, and why that cannot be believed.
     fn client_of(&self, head: &mut RequestHead) -> (Client, Option<ForwardedError>) {
+        self.front.look_for_proxy(&self.peer, head);
         match self.peer.of_request(head) {
             Ok(Some(said)) => (Client::new(&said), None),
             Ok(None) => (self.client.borrow().clone(), None),

@@ -9,7 +9,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http1::{
-    ConnectionState, Connections, Endpoints, RejectionLog, Response, Timeouts, TrustedProxies,
+    ConnectionState, Connections, Endpoints, Peer, RejectionLog, RequestHead, Response, Timeouts,
+    TrustedProxies,
 };
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
 use server::access::{self, AccessLog};
@@ -63,6 +64,7 @@ pub(crate) struct Front {
     supervisor: Option<Channel>,
     pub(crate) connections: Connections,
     pub(crate) rejections: RejectionLog,
+    advised: Cell<bool>,
     pub(crate) access: Rc<AccessLog>,
     pub(crate) routes: Routes,
     listeners: RefCell<Vec<AbortHandle>>,
@@ -229,6 +231,7 @@ impl Front {
             supervisor: start.supervisor,
             connections: Connections::counted_in(start.thread.connections()),
             rejections: RejectionLog::default(),
+            advised: Cell::new(false),
             access: AccessLog::install(),
             routes: Routes::new(&start.settings.settings.metrics_routes),
             listeners: RefCell::default(),
@@ -293,6 +296,16 @@ impl Front {
         let supervisor = self.supervisor.as_ref();
         let supervisor = supervisor.unwrap_or(self.channel.get_ref());
         let _ = supervisor.try_send(message, &[]);
+    }
+
+    /// Once: that a proxy may have been forgotten in the configuration.
+    pub(crate) fn look_for_proxy(&self, peer: &Peer, head: &RequestHead) {
+        if !self.advised.get()
+            && let Some(message) = peer.advice(head)
+        {
+            self.advised.set(true);
+            self.say(&FromFront::Notice { message });
+        }
     }
 
     // ---- connections ----

@@ -41,6 +41,11 @@ impl ForwardedError {
     }
 }
 
+/// Some proxy names its client here.
+pub(crate) fn is_in(fields: &Fields) -> bool {
+    fields.contains(FOR) || fields.contains(FORWARDED)
+}
+
 /// What they say, as far as they do.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use crate::endpoints::Endpoints;
-use crate::forwarded::{ForwardedError, Origin};
+use crate::forwarded::{self, ForwardedError, Origin};
 use crate::head::RequestHead;
-use crate::trusted_proxies::TrustedProxies;
+use crate::trusted_proxies::{TrustedProxies, is_private};
 
 /// That of one connection.
 #[derive(Debug)]
@@ -50,6 +50,22 @@ impl Peer {
     pub fn stands_for(&self, endpoints: Endpoints) {
         self.is_proxy.set(is_proxy(&endpoints, &self.trusted));
         self.endpoints.set(endpoints);
+    }
+
+    /// For the log, about a peer that says whom it speaks for and is not trusted, though it is near: a proxy that was forgotten in
+    /// the configuration, most likely.
+    #[must_use]
+    pub fn advice(&self, head: &RequestHead) -> Option<String> {
+        let address = self.endpoints.get().client.map(|client| client.ip());
+        let is_near = address.is_none_or(is_private) && !self.is_proxy();
+        let speaks = || forwarded::is_in(&head.fields);
+        (is_near && speaks()).then(|| {
+            let peer = address.map_or("unix".to_owned(), |address| address.to_string());
+            format!(
+                "X-Forwarded-For or Forwarded is ignored, PHP sees the peer as the client: if it is your proxy, add it to \
+                 http.trusted_proxies peer={peer}"
+            )
+        })
     }
 
     /// What PHP is to see, where that is not what [`Peer::endpoints`] says. The host that a proxy names becomes that of the head.

@@ -58,6 +58,11 @@ impl TrustedProxies {
     }
 }
 
+/// Whether an address is one that `private` stands for.
+pub(crate) fn is_private(address: IpAddr) -> bool {
+    PRIVATE.iter().any(|net| net.contains(&address))
+}
+
 fn network(text: &str) -> Result<IpNet, String> {
     let parsed = match text.parse::<IpAddr>() {
         Ok(address) => Some(address.to_canonical().into()),

@@ -80,6 +80,7 @@ impl http1::Service for Service {
         body: Option<Incoming>,
     ) -> impl Future<Output = response::HttpResponse> {
         let body = body.map(|body| Box::new(RequestBody(body)) as Box<dyn BodySource>);
+        self.worker.look_for_proxy(&self.peer, &head);
         let (client, error) = match self.peer.of_request(&mut head) {
             Ok(Some(endpoints)) => (Rc::new(Client::new(&endpoints)), None),
             Ok(None) => (self.client(), None),

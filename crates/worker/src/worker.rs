@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use config::{AccessFormat, Mode};
 use http1::{
-    Admission, ConnectionState, Connections, Rejection, RejectionLog, RequestHead, TrustedProxies,
+    Admission, ConnectionState, Connections, Peer, Rejection, RejectionLog, RequestHead,
+    TrustedProxies,
 };
 use ipc::{Channel, FromWorker};
 use php::{Client, Host as _, Request, TaskHandle, Timings};
@@ -62,6 +63,7 @@ pub(crate) struct Worker {
     pub(crate) draining: Cell<Option<Draining>>,
     pub(crate) connections: Connections,
     rejections: RejectionLog,
+    advised: Cell<bool>,
     /// Of clients' connections: nothing is written where a front has them.
     pub(crate) access: Rc<AccessLog>,
     pub(crate) routes: Routes,
@@ -113,6 +115,7 @@ impl Worker {
             draining: Cell::new(None),
             connections: Connections::default(),
             rejections: RejectionLog::default(),
+            advised: Cell::new(false),
             access: open_access_log(start),
             routes: Routes::new(&settings.metrics_routes),
             has_times: settings.access_log.is_some()
@@ -155,6 +158,16 @@ impl Worker {
         let address = client.address.map(|ip| SocketAddr::new(ip, client.port));
         if let Some(line) = self.rejections.line(refused, address) {
             logging::info!("{line}");
+        }
+    }
+
+    /// Once: that a proxy may have been forgotten in the configuration.
+    pub(crate) fn look_for_proxy(&self, peer: &Peer, head: &RequestHead) {
+        if !self.advised.get()
+            && let Some(advice) = peer.advice(head)
+        {
+            self.advised.set(true);
+            logging::info!("{advice}");
         }
     }
 

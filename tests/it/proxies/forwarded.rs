@@ -148,3 +148,50 @@ fn the_access_log_has_the_client() {
         server.stop();
     }
 }
+
+#[test]
+fn the_log_advises_once_where_a_proxy_was_forgotten() {
+    for dispatch in ["direct", "balanced"] {
+        let server = one_worker("return fn () => 'ran';")
+            .args(["--dispatch", dispatch])
+            .start();
+        let client = &mut server.connect();
+        ask(client, "");
+        ask(client, FROM_HTTPS);
+        ask(client, "Forwarded: for=203.0.113.9\r\n");
+        let advice = "if it is your proxy, add it to http.trusted_proxies peer=127.0.0.1";
+        server.expect_log(advice);
+        assert_eq!(server.stop().log.matches(advice).count(), 1, "{dispatch}");
+    }
+}
+
+/// A framework that trusts its peer, whatever that is, as `TrustProxies` of Laravel does with `*`: the peer is the client now.
+#[test]
+fn frameworks_that_trust_their_peer_see_the_same_client() {
+    let code = r"<?php
+        require '/usr/share/php/Symfony/Component/HttpFoundation/autoload.php';
+        use Symfony\Component\HttpFoundation\Request;
+        $all = ['x' => Request::HEADER_X_FORWARDED_FOR | Request::HEADER_X_FORWARDED_HOST | Request::HEADER_X_FORWARDED_PROTO,
+            'f' => Request::HEADER_FORWARDED];
+        Request::setTrustedProxies(['REMOTE_ADDR'], $all[$_GET['trusts']]);
+        $request = Request::createFromGlobals();
+        echo json_encode([$request->getClientIp(), $request->getSchemeAndHttpHost()], JSON_UNESCAPED_SLASHES);";
+    let server = Server::app(".")
+        .file("index.php", code)
+        .args(["--trusted-proxies", "127.0.0.1"])
+        .start();
+    let standard =
+        "Forwarded: for=6.6.6.6;host=evil, for=203.0.113.9;proto=https;host=www.example\r\n";
+    for (trusts, lines) in [("x", FROM_HTTPS), ("f", standard)] {
+        let mut client = server.connect();
+        client.send(format!(
+            "GET /?trusts={trusts} HTTP/1.1\r\nHost: inner\r\n{lines}\r\n"
+        ));
+        assert_eq!(
+            ok(&client.response()),
+            r#"["203.0.113.9","https://www.example"]"#,
+            "{trusts}"
+        );
+    }
+    server.stop();
+}

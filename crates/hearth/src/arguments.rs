@@ -109,10 +109,16 @@ fn status() -> Command {
         .long("pools")
         .help("Also who has which connection of the pools, and since when")
         .action(ArgAction::SetTrue);
+    let watch = Arg::new("live")
+        .long("watch")
+        .help("Again every second, with what happened since; Ctrl-C ends it")
+        .conflicts_with_all(["json", "pools"])
+        .action(ArgAction::SetTrue);
     client("status")
-        .about("Show a running server, its workers and its connection pools")
+        .about("Show a running server, its workers and its connection pools; without an app, all servers of this machine")
         .arg(json)
         .arg(pools)
+        .arg(watch)
 }
 
 fn client(name: &'static str) -> Command {

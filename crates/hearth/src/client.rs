@@ -2,14 +2,14 @@
 
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use supervisor::{Reply, Trust, Verb};
+use supervisor::{Found, Reply, Trust, Verb};
 
-use crate::fail;
 use crate::serve::gather;
+use crate::{fail, servers, watch};
 
 pub(crate) fn ask(matches: &ArgMatches, verb: Verb) -> ExitCode {
     let (raw, cwd) = match gather(matches) {
@@ -26,12 +26,63 @@ pub(crate) fn ask(matches: &ArgMatches, verb: Verb) -> ExitCode {
             let paths = config::control_candidates(app, &directories());
             (paths, Trust::Own)
         }
+        (None, None) if verb == Verb::Status => return all(matches),
         (None, None) => return fail(2, nobody_named(verb)),
     };
-    match supervisor::ask(&paths, trust, verb) {
+    let ask = || supervisor::ask(&paths, trust, verb);
+    if flag(matches, "live") {
+        return watch::watch(ask);
+    }
+    match ask() {
         Ok(Some(reply)) => answer(reply, matches),
-        Ok(None) => fail(1, nobody_there(&paths, app)),
+        Ok(None) => match app.as_deref().and_then(|app| of_another_user(app, verb)) {
+            Some(found) => answer(Reply::Status(Box::new(found.status)), matches),
+            None => fail(1, nobody_there(&paths, app)),
+        },
         Err(e) => fail(1, format_args!("cannot talk to the server: {e}")),
+    }
+}
+
+/// For root: the one server of this app, whoever runs it. It is only looked at.
+fn of_another_user(app: &Path, verb: Verb) -> Option<Found> {
+    if verb != Verb::Status || !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let path = app.canonicalize().unwrap_or_else(|_| app.into());
+    let is_its =
+        |found: &Found| Path::new(&found.status.app).canonicalize().ok().as_ref() == Some(&path);
+    let mut found: Vec<Found> = servers::all().into_iter().filter(is_its).collect();
+    (found.len() == 1).then(|| found.remove(0))
+}
+
+/// No server was named: the only one, or a table of all.
+fn all(matches: &ArgMatches) -> ExitCode {
+    let mut found = servers::all();
+    if flag(matches, "json") {
+        let rows = found.iter().map(|found| {
+            serde_json::json!({"control": found.control, "user": found.user, "status": found.status})
+        });
+        let rows = serde_json::Value::from(rows.collect::<Vec<_>>());
+        return print(&format!("{rows:#}\n"));
+    }
+    match found.len() {
+        0 => fail(
+            1,
+            "no server is running; one of another directory or user may need --control",
+        ),
+        1 if flag(matches, "live") => {
+            let control = vec![found.remove(0).control];
+            watch::watch(|| supervisor::ask(&control, Trust::Named, Verb::Status))
+        }
+        1 => answer(Reply::Status(Box::new(found.remove(0).status)), matches),
+        _ if flag(matches, "live") => fail(
+            2,
+            format_args!(
+                "which server? name its app, as in `hearth status --watch app.php`:\n{}",
+                printable(&servers::table(&found)).trim_end()
+            ),
+        ),
+        _ => print(&printable(&servers::table(&found))),
     }
 }
 
@@ -54,7 +105,7 @@ fn answer(reply: Reply, matches: &ArgMatches) -> ExitCode {
 }
 
 /// What clients and PHP code named may have control characters: they are not the terminal's.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let lines = text.split('\n').map(logging::escaped);
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -8,6 +8,8 @@ mod check;
 mod client;
 mod pages;
 mod serve;
+mod servers;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::Write as _;

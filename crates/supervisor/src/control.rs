@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{PidfdFlags, Uid};
@@ -72,6 +73,44 @@ pub fn ask(paths: &[PathBuf], trust: Trust, verb: Verb) -> io::Result<Option<Rep
         }
     }
     Ok(None)
+}
+
+/// The longest answer of a server that was found and not named, and how long it may take.
+const MAX_ANSWER: u64 = 16 << 20;
+const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+
+/// A server that was found.
+#[derive(Debug)]
+pub struct Found {
+    pub control: PathBuf,
+    /// Whose process answers, as the kernel has it.
+    pub user: u32,
+    pub status: Status,
+}
+
+/// How the server is that listens there, if one does: one of this user's, and for root of any.
+pub fn look(control: PathBuf) -> Option<Found> {
+    let mut stream = UnixStream::connect(&control).ok()?;
+    let user = rustix::net::sockopt::socket_peercred(&stream).ok()?.uid;
+    if !is_trusted(user, rustix::process::geteuid(), Trust::Named) {
+        return None;
+    }
+    stream.set_read_timeout(Some(ANSWERS_WITHIN)).ok()?;
+    stream.set_write_timeout(Some(ANSWERS_WITHIN)).ok()?;
+    let verb = Verb::Status;
+    let question = serde_json::to_string(&Question { verb }).ok()?;
+    stream.write_all(format!("{question}\n").as_bytes()).ok()?;
+    let mut answer = String::new();
+    let mut reader = BufReader::new(io::Read::take(stream, MAX_ANSWER));
+    reader.read_line(&mut answer).ok()?;
+    match serde_json::from_str(&answer).ok()? {
+        Reply::Status(status) => Some(Found {
+            control,
+            user: user.as_raw(),
+            status: *status,
+        }),
+        _ => None,
+    }
 }
 
 /// The kernel says which user listens; nothing is sent to another user's process, and nothing of it is shown.

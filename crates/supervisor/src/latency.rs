@@ -1,5 +1,7 @@
 //! How long requests took: histograms by route and by class of the response.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use shm::{LATENCY_BOUNDS, Latencies, ResponseClass};
 
@@ -41,6 +43,32 @@ impl Latency {
         self.buckets.iter().sum()
     }
 
+    /// What was counted since `before`, of the same route and class.
+    #[must_use]
+    pub fn since(&self, before: Option<&Latency>) -> Latency {
+        let mut since = self.clone();
+        if let Some(before) = before {
+            for (now, then) in since.buckets.iter_mut().zip(&before.buckets) {
+                *now = now.saturating_sub(*then);
+            }
+            since.seconds = (self.seconds - before.seconds).max(0.0);
+        }
+        since
+    }
+
+    /// How long this part of the requests took at most, as a bound of the buckets says it: `None` beyond the last.
+    #[must_use]
+    pub fn quantile(&self, part: f64) -> Option<Duration> {
+        let wanted = (self.count() as f64 * part).ceil() as u64;
+        let mut below = 0;
+        let within = self.buckets.iter().position(|count| {
+            below += count;
+            below >= wanted
+        });
+        let micros = LATENCY_BOUNDS.get(within?)?;
+        Some(Duration::from_micros(*micros))
+    }
+
     /// Upper bounds in seconds, and how many requests took no longer.
     pub(crate) fn cumulative(&self) -> Vec<(String, u64)> {
         let bounds = LATENCY_BOUNDS
@@ -69,6 +97,23 @@ pub(crate) mod tests {
             buckets,
             seconds: 61.5,
         }
+    }
+
+    #[test]
+    fn quantiles_are_bounds_and_of_what_was_counted_since() {
+        let sample = sample();
+        assert_eq!(sample.quantile(0.5), Some(Duration::from_millis(1)));
+        assert_eq!(sample.quantile(0.75), Some(Duration::from_micros(2500)));
+        assert_eq!(sample.quantile(0.99), None);
+        let mut later = sample.clone();
+        later.buckets[1] += 3;
+        later.seconds += 0.006;
+        let since = later.since(Some(&sample));
+        assert_eq!(
+            (since.count(), since.quantile(0.5)),
+            (3, Some(Duration::from_micros(2500)))
+        );
+        assert_eq!(later.since(None), later);
     }
 
     #[test]

@@ -38,11 +38,12 @@ mod worker;
 
 pub use self::server::main_loop::{ReloadSettings, run};
 pub use boot::{Booted, check, check_app};
-pub use control::{Reply, Trust, Verb, ask};
+pub use control::{Found, Reply, Trust, Verb, ask, look};
 pub use error::Error;
 pub use ipc::BootFailure;
+pub use latency::Latency;
 pub use printed::Printed;
 pub use program::{Program, programs};
 pub use signal::{Signal, Signals};
-pub use status::{FrontStatus, Status, WorkerStatus};
+pub use status::{FrontStatus, Status, WorkerStatus, duration};
 pub use worker::State as WorkerState;

@@ -108,10 +108,27 @@ pub(crate) fn totals(snapshot: &Snapshot) -> Vec<(String, u64)> {
 
 impl Status {
     pub(crate) fn total(&self, counter: Counter) -> u64 {
-        self.totals
-            .iter()
-            .find(|(name, _)| name == counter.name())
-            .map_or(0, |(_, value)| *value)
+        self.count(counter.name())
+    }
+
+    /// A sum over all workers there have been, by its name in [`Status::totals`].
+    #[must_use]
+    pub fn count(&self, name: &str) -> u64 {
+        let mut totals = self.totals.iter();
+        let found = totals.find(|(counter, _)| counter == name);
+        found.map_or(0, |(_, value)| *value)
+    }
+
+    /// Requests that run now.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.in_flight).sum()
+    }
+
+    /// Requests that wait for a worker now.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.count("queued").saturating_sub(self.count("unqueued"))
     }
 }
 
@@ -249,7 +266,8 @@ impl Status {
 }
 
 /// `3.2s`, `5m02s`, `4h05m`, `12d03h`.
-fn duration(seconds: f64) -> String {
+#[must_use]
+pub fn duration(seconds: f64) -> String {
     let whole = seconds as u64;
     match whole {
         0..60 => format!("{seconds:.1}s"),

@@ -3,6 +3,7 @@
 mod access_log;
 mod histograms;
 mod slow_log;
+mod status;
 mod warnings;
 
 use std::path::PathBuf;

@@ -18,6 +18,7 @@ pub mod memory;
 pub mod messages;
 pub mod mutate;
 pub mod oracle;
+pub mod peers;
 pub mod responses;
 pub mod routes;
 
@@ -34,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     ("heads", heads::request_heads),
     ("histogram", histogram::decoded),
     ("messages", messages::packets),
+    ("peers", peers::requests),
     ("responses", responses::read_in_pieces),
     ("routes", routes::routes),
 ];

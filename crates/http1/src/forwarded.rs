@@ -78,7 +78,7 @@ impl Origin {
             }
             (None, None) => {
                 // Of a chain that ends in what is no address nothing is known.
-                head.fields.remove(FOR);
+                Origin::default().leave_in(&mut head.fields);
                 head.fields.remove(FORWARDED);
                 return Ok(None);
             }
@@ -101,16 +101,18 @@ impl Origin {
     }
 
     fn leave_in(&self, fields: &mut Fields) {
-        match self.client {
-            Some(client) => leave(fields, FOR, &client.ip().to_string()),
-            None => _ = fields.remove(FOR),
-        }
-        if let Some(secure) = self.secure {
-            leave(fields, PROTO, scheme_name(secure));
-        }
-        if let Some(host) = &self.host {
-            leave(fields, HOST, host);
-        }
+        leave(
+            fields,
+            FOR,
+            self.client.map(|client| client.ip().to_string()),
+        );
+        leave(
+            fields,
+            PROTO,
+            self.secure.map(|secure| scheme_name(secure).to_owned()),
+        );
+        leave(fields, HOST, self.host.clone());
+        leave(fields, PORT, self.port.map(|port| port.to_string()));
     }
 
     /// What PHP is to see of the connection with these. On a Unix socket, where there are no addresses, those that other servers
@@ -154,10 +156,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// This one value instead of several.
-fn leave(fields: &mut Fields, name: &str, value: &str) {
-    if list(fields, name).nth(1).is_some() {
-        fields.set(name, value);
+/// This one value instead of several, or none if none of them counts.
+fn leave(fields: &mut Fields, name: &str, value: Option<String>) {
+    match value {
+        Some(value) if list(fields, name).nth(1).is_some() => fields.set(name, value),
+        Some(_) => {}
+        None => _ = fields.remove(name),
     }
 }
 

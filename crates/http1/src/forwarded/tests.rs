@@ -204,6 +204,11 @@ fn nothing_is_left_of_what_the_client_has_said() {
         left("X-Forwarded-For: 6.6.6.6, unknown\nForwarded: for=6.6.6.6, for=_a\n"),
         ""
     );
+    let several = "X-Forwarded-For: 203.0.113.9, 10.1.1.1\nX-Forwarded-Proto: gopher, https\nX-Forwarded-Port: 444, 8080\n";
+    assert_eq!(
+        left(several),
+        "X-Forwarded-For: 203.0.113.9\nX-Forwarded-Port: 444"
+    );
     let one = "X-Forwarded-For: 203.0.113.9:5\nX-Forwarded-Port: 443";
     assert_eq!(left(&format!("{one}\n")), one);
 }

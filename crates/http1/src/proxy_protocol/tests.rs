@@ -1,4 +1,5 @@
 use ppp::v2::{Addresses, Builder, Protocol, Version};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -122,5 +123,17 @@ fn what_only_begins_as_a_header_is_malformed() {
             Beginning::Malformed,
             "{line}"
         );
+    }
+}
+
+proptest! {
+    #[test]
+    fn more_bytes_change_nothing(at in 0usize..11, length in 0usize..300, noise: Vec<u8>, more: Vec<u8>) {
+        let (header, _) = headers().swap_remove(at);
+        let beginning = [&header[..length.min(header.len())], &noise].concat();
+        let seen = Beginning::of(&beginning);
+        if seen != Beginning::Incomplete {
+            prop_assert_eq!(Beginning::of(&[&beginning[..], &more].concat()), seen);
+        }
     }
 }

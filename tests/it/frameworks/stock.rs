@@ -45,6 +45,12 @@ fn a_new_laravel_project_answers() {
         let cookies = page.header("set-cookie").expect("a session");
         assert!(cookies.contains("XSRF-TOKEN="), "{cookies}");
     }
+    assert!(ok(&server.get("/robots.txt")).starts_with("User-agent: *"));
+    let icon = server.get("/favicon.ico");
+    assert_eq!(
+        (icon.status, icon.header("content-type")),
+        (200, Some("image/x-icon"))
+    );
     let mut browser = UserAgent::new(server.address());
     assert_eq!(browser.get("/nowhere").status, 404);
     assert_eq!(browser.post("/", "name=x").status, 405);
@@ -107,8 +113,14 @@ fn a_symfony_project_with_a_controller() {
         "config/routes.yaml",
         "home:\n    path: /home\n    controller: App\\Controller\\HomeController::home\n",
     );
+    project.write("public/css/app.css", "body {}");
     let server = serve(project.path().join("public/index.php")).start();
     assert_eq!(ok(&server.get("/home")), "home");
+    let css = server.get("/css/app.css");
+    assert_eq!(
+        (ok(&css).as_str(), css.header("content-type")),
+        ("body {}", Some("text/css"))
+    );
     server.stop();
 }
 

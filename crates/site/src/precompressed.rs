@@ -19,7 +19,8 @@ use crate::lookup::{Bounds, Found};
 /// What was seen beside files a moment ago, so that a file without any costs no look for each encoding at each request.
 #[derive(Debug, Default)]
 pub(crate) struct Precompressed {
-    recent: RefCell<HashMap<PathBuf, Recent>>,
+    /// By the path, whose bytes are hashed faster than its parts.
+    recent: RefCell<HashMap<OsString, Recent>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -41,8 +42,14 @@ pub(crate) struct Chosen {
 
 impl Precompressed {
     /// What this client gets instead of the file.
-    pub(crate) fn choose(&self, bounds: &Bounds, file: &StaticFile, fields: &Fields) -> Chosen {
-        let encodings = match is_compressible(file.content_type()) {
+    pub(crate) fn choose(
+        &self,
+        bounds: &Bounds,
+        file: &StaticFile,
+        content_type: &str,
+        fields: &Fields,
+    ) -> Chosen {
+        let encodings = match is_compressible(content_type) {
             true => self.encodings(bounds, file),
             false => Encodings::default(),
         };
@@ -59,7 +66,7 @@ impl Precompressed {
 
     fn encodings(&self, bounds: &Bounds, file: &StaticFile) -> Encodings {
         let now = Instant::now();
-        if let Some(recent) = self.recent.borrow().get(file.path())
+        if let Some(recent) = self.recent.borrow().get(file.path().as_os_str())
             && now < recent.until
         {
             return recent.encodings;
@@ -75,7 +82,8 @@ impl Precompressed {
             recent.clear();
         }
         let until = now + RECENT;
-        recent.insert(file.path().to_owned(), Recent { encodings, until });
+        let path = file.path().as_os_str().to_owned();
+        recent.insert(path, Recent { encodings, until });
         encodings
     }
 }

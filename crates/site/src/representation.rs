@@ -8,6 +8,8 @@ use crate::body::FileBody;
 use crate::conditions::{self, Verdict};
 use crate::encoding::Encoding;
 use crate::files::StaticFile;
+use crate::lookup::Bounds;
+use crate::precompressed::Precompressed;
 use crate::range::{self, Wanted};
 use crate::text;
 
@@ -41,16 +43,20 @@ impl<'a> Representation<'a> {
         }
     }
 
-    /// The same with the bytes of another file, which hold it in this encoding.
-    pub(crate) fn encoded(mut self, file: StaticFile, encoding: Encoding) -> Representation<'a> {
-        self.entity_tag = format!("\"{}-{}\"", file.version(), encoding.name());
-        self.encoding = Some(encoding);
-        self.file = file;
-        self
-    }
-
-    pub(crate) fn varies(mut self, varies: bool) -> Representation<'a> {
-        self.varies = varies;
+    /// The same with the bytes of what lies compressed beside the file, if this client takes that.
+    pub(crate) fn compressed(
+        mut self,
+        precompressed: &Precompressed,
+        bounds: &Bounds,
+        fields: &Fields,
+    ) -> Representation<'a> {
+        let chosen = precompressed.choose(bounds, &self.file, self.content_type, fields);
+        self.varies = chosen.varies;
+        if let Some((file, encoding)) = chosen.encoded {
+            self.entity_tag = format!("\"{}-{}\"", file.version(), encoding.name());
+            self.encoding = Some(encoding);
+            self.file = file;
+        }
         self
     }
 

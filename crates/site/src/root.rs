@@ -144,16 +144,10 @@ impl Root {
     /// The file as this client gets it.
     pub(crate) fn represent(&self, file: StaticFile, fields: &Fields) -> Representation<'_> {
         let cache_control = self.cache_control(file.path());
-        let chosen = self.precompressed.as_ref();
-        let chosen = chosen.map(|precompressed| precompressed.choose(&self.bounds, &file, fields));
         let as_it_is = Representation::new(file).cache_control(cache_control);
-        let Some(chosen) = chosen else {
-            return as_it_is;
-        };
-        let varying = as_it_is.varies(chosen.varies);
-        match chosen.encoded {
-            Some((file, encoding)) => varying.encoded(file, encoding),
-            None => varying,
+        match &self.precompressed {
+            Some(precompressed) => as_it_is.compressed(precompressed, &self.bounds, fields),
+            None => as_it_is,
         }
     }
 

@@ -71,3 +71,20 @@ fn check_boots_with_it() {
     assert!(given.status.success(), "{given:?}");
     server.stop();
 }
+
+/// As `env[NAME]` of php-fpm is not there for `php`.
+#[test]
+fn a_script_of_the_command_line_has_that_of_the_shell() {
+    let server = Server::script("return fn () => getenv('OF_FILE');")
+        .file("hearth.toml", "env.OF_FILE = 'file'\n")
+        .file("probe.php", "<?php echo json_encode([getenv('OF_FILE'), $_SERVER['XDG_RUNTIME_DIR'] === getenv('XDG_RUNTIME_DIR')]);")
+        .start();
+    assert_eq!(ok(&server.get("/")), "file");
+    let run = hearth(&server, &["run", "probe.php"]);
+    assert_eq!(
+        String::from_utf8_lossy(&run.stdout),
+        "[false,true]",
+        "{run:?}"
+    );
+    server.stop();
+}

@@ -14,6 +14,8 @@ use crate::trusted_proxies::{TrustedProxies, is_private};
 pub struct Peer {
     endpoints: Cell<Endpoints>,
     is_proxy: Cell<bool>,
+    /// On a Unix socket or a private network, as proxies are.
+    is_near: Cell<bool>,
     trusted: Rc<TrustedProxies>,
 }
 
@@ -22,6 +24,7 @@ impl Peer {
     pub fn new(endpoints: Endpoints, trusted: Rc<TrustedProxies>) -> Peer {
         Peer {
             is_proxy: Cell::new(is_proxy(&endpoints, &trusted)),
+            is_near: Cell::new(is_near(&endpoints)),
             endpoints: Cell::new(endpoints),
             trusted,
         }
@@ -49,6 +52,7 @@ impl Peer {
     /// It has said whose connection this is. What comes on it from here on is that one's word.
     pub fn stands_for(&self, endpoints: Endpoints) {
         self.is_proxy.set(is_proxy(&endpoints, &self.trusted));
+        self.is_near.set(false);
         self.endpoints.set(endpoints);
     }
 
@@ -56,10 +60,9 @@ impl Peer {
     /// the configuration, most likely.
     #[must_use]
     pub fn advice(&self, head: &RequestHead) -> Option<String> {
-        let address = self.endpoints.get().client.map(|client| client.ip());
-        let is_near = address.is_none_or(is_private) && !self.is_proxy();
-        let speaks = || forwarded::is_in(&head.fields);
-        (is_near && speaks()).then(|| {
+        let is_forgotten = self.is_near.get() && !self.is_proxy() && forwarded::is_in(&head.fields);
+        is_forgotten.then(|| {
+            let address = self.endpoints.get().client.map(|client| client.ip());
             let peer = address.map_or("unix".to_owned(), |address| address.to_string());
             format!(
                 "X-Forwarded-For or Forwarded is ignored, PHP sees the peer as the client: if it is your proxy, add it to \
@@ -90,4 +93,10 @@ impl Peer {
 
 fn is_proxy(endpoints: &Endpoints, trusted: &TrustedProxies) -> bool {
     trusted.trusts(endpoints.client.map(|client| client.ip()))
+}
+
+fn is_near(endpoints: &Endpoints) -> bool {
+    endpoints
+        .client
+        .is_none_or(|client| is_private(client.ip()))
 }

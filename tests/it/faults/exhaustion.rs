@@ -7,7 +7,7 @@ use testkit::{Server, ServerBuilder};
 use super::APP;
 use crate::front::metric;
 use crate::support::traffic::{Done, meanwhile};
-use crate::support::{eventually, let_go, ok, until_handled};
+use crate::support::{eventually, let_go, ok, one_worker, until_handled};
 
 /// How long the page is asked for.
 const ATTACK: Duration = Duration::from_millis(700);
@@ -104,5 +104,31 @@ fn a_worker_that_a_fatal_error_broke_serves_until_its_successor_does() {
     assert!(metric(&server, "hearth_worker_restarts_total") >= 1);
     assert_eq!(metric(&server, "hearth_workers_recycled_total"), 0);
     drop(slow);
+    server.stop();
+}
+
+/// The last of the memory goes while a class of the library is compiled, which a static variable names.
+const NAMES_A_CLASS: &str = r#"function named() { static $local = new Hearth\Local(); return 'named'; }
+return function ($request) {
+    $large = str_repeat('x', 16 << 20);
+    ini_set('memory_limit', (string) memory_get_usage(true));
+    $left = (int) $request->query('left');
+    $filled = array_fill(0, 2000, null);
+    for ($i = 0; memory_get_usage() + $left < memory_get_usage(true); $i++) { $filled[$i] = str_repeat('x', 4000); }
+    return named();
+};"#;
+
+#[test]
+fn memory_that_ends_while_a_class_is_loaded_ends_its_request_only() {
+    let server = one_worker(NAMES_A_CLASS)
+        .args(["--request-timeout", "1", "--request-grace", "1"])
+        .start();
+    for left in (150..=300).step_by(10) {
+        let status = server.get(&format!("/?left={left}000")).status;
+        assert!(matches!(status, 200 | 500), "{left} kB left: {status}");
+    }
+    let log = server.log().text();
+    assert!(log.contains("app.php on line 1 "), "{log}");
+    assert!(!log.contains("computes on"), "{log}");
     server.stop();
 }

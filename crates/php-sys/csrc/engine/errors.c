@@ -81,6 +81,19 @@ void hearth_exception_put_aside(hearth_pending *pending)
 	EG(exception) = NULL;
 }
 
+/*
+ * An exception has left PHP code that C code ran. Where PHP code called no function but this C code nevertheless runs (it named a
+ * class, freed a variable), the VM sees an exception by the next opcode of the frame only, as zend_call_function() leaves it.
+ */
+void hearth_exception_pass_on(void)
+{
+	zend_execute_data *frame = EG(current_execute_data);
+
+	if (UNEXPECTED(EG(exception)) && frame && frame->func && ZEND_USER_CODE(frame->func->common.type)) {
+		zend_rethrow_exception(frame);
+	}
+}
+
 /* What was thrown meanwhile is dropped, if one was put aside. */
 void hearth_exception_take_back(const hearth_pending *pending)
 {

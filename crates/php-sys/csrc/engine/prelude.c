@@ -171,6 +171,8 @@ static void run(zend_op_array *main)
 	zend_vm_stack_free_call_frame(frame);
 	zend_hash_destroy(&variables);
 	zval_ptr_dtor(&unused);
+	/* Too little memory throws `exit()` where it is noticed, which may be here: the code that named the class is to end. */
+	hearth_exception_pass_on();
 }
 
 static void run_and_free(zend_op_array *main)

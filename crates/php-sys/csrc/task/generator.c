@@ -6,6 +6,7 @@
  * not: where its code throws, the caller looks for its catch blocks and live values at an opcode of the function that was left, and
  * frees what it does not own. Under `php` it takes a `finally` that throws; here every wait in one may.
  */
+#include "engine/engine.h"
 #include "task/task.h"
 
 static zend_object *(*create_generator)(zend_class_entry *);
@@ -14,11 +15,7 @@ static zend_object_handlers handlers;
 
 static void on_destroy(zend_object *object)
 {
-	zend_execute_data *frame = EG(current_execute_data);
-
-	if (UNEXPECTED(EG(exception)) && frame && frame->func && ZEND_USER_CODE(frame->func->common.type)) {
-		zend_rethrow_exception(frame);
-	}
+	hearth_exception_pass_on();
 	destroy_generator(object);
 }
 

@@ -248,16 +248,22 @@ fn under_systemd() {
     server.stop();
 }
 
+/// The metrics of which a page of the guide has a row. Labels are in braces.
+fn metrics_explained_in(page: &str) -> BTreeSet<String> {
+    let path = testkit::checkout().join("docs/guide").join(page);
+    let page = std::fs::read_to_string(path).expect("the page");
+    let rows = page.lines().filter(|line| line.starts_with("| `hearth_"));
+    rows.flat_map(|row| row.split('|').nth(1).expect("a cell").split('`'))
+        .filter(|word| word.starts_with("hearth_"))
+        .map(|word| word.split('{').next().expect("a name").to_owned())
+        .collect()
+}
+
 /// The pools' are in the page about pools.
 #[test]
 fn every_metric_is_explained() {
-    let page = std::fs::read_to_string(testkit::checkout().join("docs/guide/running.md"));
-    let page = page.expect("the page");
-    let rows = page.lines().filter(|line| line.starts_with("| `hearth_"));
-    let explained: BTreeSet<&str> = rows
-        .flat_map(|row| row.split('|').nth(1).expect("a cell").split('`'))
-        .filter(|word| word.starts_with("hearth_"))
-        .collect();
+    let mut explained = metrics_explained_in("running.md");
+    explained.append(&mut metrics_explained_in("cache.md"));
     let server = Server::app(".")
         .file("index.php", "<?php")
         .args(["--admin", "127.0.0.1:0", "--workers-min", "1"])
@@ -266,7 +272,7 @@ fn every_metric_is_explained() {
     let types = metrics
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE "));
-    let names = types.map(|line| line.split(' ').next().expect("a name"));
+    let names = types.map(|line| line.split(' ').next().expect("a name").to_owned());
     assert_eq!(explained, names.collect());
     server.stop();
 }

@@ -108,7 +108,7 @@ fn no_file(site: &Site, route: &Route, shown: &str) {
                 "{shown}"
             );
         }
-        Route::Redirect(location) => {
+        Route::Redirect { location, .. } => {
             assert!(
                 location.starts_with('/') && !location.starts_with("//"),
                 "{shown}: {location}"
@@ -118,12 +118,12 @@ fn no_file(site: &Site, route: &Route, shown: &str) {
                 "{shown}: {location}"
             );
             assert!(
-                !matches!(site.route(location), Route::Redirect(_)),
+                !matches!(site.route(location), Route::Redirect { .. }),
                 "{shown}: {location} goes on"
             );
         }
         Route::Failed(error) => panic!("{shown}: {error}"),
-        Route::File(_) | Route::Forbidden | Route::NotFound | Route::Malformed => {}
+        Route::File(_) | Route::Forbidden | Route::NotFound | Route::Gone | Route::Malformed => {}
     }
 }
 

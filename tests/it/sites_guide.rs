@@ -356,3 +356,42 @@ fn new_releases() {
     }
     server.stop();
 }
+
+#[test]
+fn rules_for_paths() {
+    let srv = shop();
+    srv.write("/srv/www/shop/hearth.toml", &example("rules").join("\n"));
+    srv.write("/srv/www/shop/x.SQLite", "secret");
+    srv.write("/srv/www/shop/api/list.json", "[]");
+    srv.write(
+        "/srv/www/shop/about.php",
+        "<?php echo json_encode([$_GET, $_SERVER['QUERY_STRING'], $_SERVER['REQUEST_URI']], JSON_UNESCAPED_SLASHES);",
+    );
+    for dispatch in ["balanced", "direct"] {
+        let server = srv
+            .serve("hearth serve /srv/www/shop")
+            .args(["--dispatch", dispatch])
+            .start();
+        for _ in 0..2 {
+            assert_eq!(
+                ok(&server.get("/wiki/a%26b/c?x=1")),
+                r#"[{"title":"a&b/c","x":"1"},"title=a%26b/c&x=1","/wiki/a%26b/c?x=1"]"#
+            );
+        }
+        assert_eq!(
+            ok(&server.get("/wiki/other")),
+            r#"[{"title":"other"},"title=other&","/wiki/other"]"#
+        );
+        assert_eq!(ok(&server.get("/api/list.json")), "[]");
+        assert_eq!(ok(&server.get("/api/users/7?x")), "shop/app.php");
+        let old = server.get("/old/page?x=1");
+        assert_eq!(
+            (old.status, old.header("location")),
+            (301, Some("/blog/?x=1"))
+        );
+        assert_eq!(server.get("/private/x").status, 404);
+        assert_eq!(server.get("/x.SQLite").status, 403);
+        assert_eq!(server.get("/data/orders.csv").status, 403);
+        server.stop();
+    }
+}

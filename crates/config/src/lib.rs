@@ -12,6 +12,8 @@ mod effective;
 #[cfg(feature = "read")]
 mod flags;
 #[cfg(feature = "read")]
+mod location;
+#[cfg(feature = "read")]
 mod options;
 #[cfg(feature = "read")]
 mod problem;

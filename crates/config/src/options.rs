@@ -43,6 +43,8 @@ pub enum Kind {
     Headers,
     /// `PREFIX=DIR`, any number of them; all sources add up.
     Folders,
+    /// `LOCATION=WORDS`, any number of them; all sources add up.
+    Rewrites,
     /// A PHP version such as `8.4`, or `auto`.
     Version,
     /// Bytes, with K, M or G behind the number if wanted; 0 means none.
@@ -112,7 +114,7 @@ impl Opt {
     pub(crate) fn is_table(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Ini | Kind::Env | Kind::Headers | Kind::Folders
+            Kind::Ini | Kind::Env | Kind::Headers | Kind::Folders | Kind::Rewrites
         )
     }
 }
@@ -240,8 +242,8 @@ pub const OPTIONS: &[Opt] = &[
         kind: Kind::UrlPaths,
         default: "",
         group: Group::Server,
-        short: "What a site never answers with, such as /data; may be repeated",
-        long: "This path and everything below it is answered 403, scripts included; with a resident app where it has a \
+        short: "What a site never answers with, such as /data or '~ \\.sqlite$'; may be repeated",
+        long: "This path and everything below it, or what `~ EXPRESSION` (`~*`: in any case) matches, is answered 403, scripts included; with a resident app where it has a \
                site.root. Hidden files and PHP sources are never sent, without being named; this is for data and programs that \
                an app keeps in its document root, where Apache would read a .htaccess. In TOML a string or a list of strings, in the environment \
                separated by colons.",
@@ -268,6 +270,21 @@ pub const OPTIONS: &[Opt] = &[
         short: "What PHP answers in spite of site.fallback, such as /api; may be repeated",
         long: "This path and everything below it. A resident app gets these requests without a look for a file. In TOML a string \
                or a list of strings, in the environment separated by colons.",
+    },
+    Opt {
+        key: "site.rewrite",
+        flag: Some("rewrite"),
+        value: "LOCATION=WORDS",
+        kind: Kind::Rewrites,
+        default: "",
+        group: Group::Server,
+        short: "What paths of a site are looked up as, as try_files of nginx; may be repeated",
+        long: "LOCATION is `/path`, which holds below it too, or `~ EXPRESSION` (`~*`: in any case), on the decoded path; the first \
+               expression that matches comes before the longest path. Of the words, the first that names a file that is there \
+               answers, or with a slash at its end a directory; the last answers in any case: a path with a query if wanted, \
+               `=403`, `=404`, `=410`, or `=301 /elsewhere` (302, 307, 308). Words know `$uri`, `$args`, `$is_args` and the groups \
+               `$1` to `$9`. Classic mode. In TOML a table: `[site.rewrite]` with `'~ ^/wiki/(.*)$' = '/index.php?title=$1&$args'`; in the \
+               environment separated by semicolons. All sources add up: the file comes first, then the environment, then flags.",
     },
     Opt {
         key: "site.cache_control",

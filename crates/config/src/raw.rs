@@ -146,7 +146,7 @@ impl Raw {
             let separator = match option.kind {
                 Kind::Listen | Kind::Proxies | Kind::Routes => ',',
                 Kind::Directories | Kind::UrlPaths => ':',
-                Kind::Ini | Kind::Env | Kind::Headers | Kind::Folders => ';',
+                Kind::Ini | Kind::Env | Kind::Headers | Kind::Folders | Kind::Rewrites => ';',
                 _ => '\0',
             };
             for text in value.split(separator).map(str::trim) {
@@ -224,6 +224,7 @@ impl Raw {
                         Kind::Env => "APP_ENV = \"prod\"",
                         Kind::Folders => "\"/files\" = \"storage\"",
                         Kind::Headers => "\"/build/*\" = \"max-age=3600\"",
+                        Kind::Rewrites => "\"/app\" = \"$uri /app/index.php?$args\"",
                         _ => "memory_limit = \"256M\"",
                     };
                     let what = format!("{key} is a table: write [{key}] and below it {entry}");
@@ -307,6 +308,7 @@ fn wrong_entry(option: &Opt, key: &str, kind: &str) -> String {
         Kind::Env => "an environment variable is a text, such as \"1\", or a number",
         Kind::Headers => "the value of a header is a text",
         Kind::Folders => "a folder is a text",
+        Kind::Rewrites => "a rule is a text, such as \"$uri /index.php?$args\"",
         _ => "a PHP ini setting is a text, a number or a boolean",
     };
     format!("{}.{key} is a {kind}; {expected}", option.key)

@@ -46,7 +46,7 @@ fn value(kind: Kind) -> String {
     match kind {
         Kind::Path => "a path".into(),
         Kind::Directories => "a path, any number".into(),
-        Kind::UrlPaths => "a path that begins with `/`, any number".into(),
+        Kind::UrlPaths => "a path that begins with `/`, or `~ EXPRESSION`, any number".into(),
         Kind::UrlPath => "a path that begins with `/`".into(),
         Kind::Switch => "`true` or `false`".into(),
         Kind::Choice(words) => words
@@ -71,6 +71,7 @@ fn value(kind: Kind) -> String {
         Kind::Env => "`NAME=VALUE`, any number".into(),
         Kind::Headers => "`PATTERN=VALUE`, any number".into(),
         Kind::Folders => "`PREFIX=DIR`, any number".into(),
+        Kind::Rewrites => "`LOCATION=WORDS`, any number".into(),
         Kind::Bytes => "a number of bytes; `K`, `M` or `G` may follow it".into(),
         Kind::Version => "a version such as `8.4`, or `auto`".into(),
     }

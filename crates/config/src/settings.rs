@@ -114,6 +114,8 @@ pub struct SiteSettings {
     pub follow: Vec<PathBuf>,
     /// Paths that are never answered with.
     pub deny: Vec<String>,
+    /// What paths of a classic site are looked up as: a location, and the words of its rule.
+    pub rewrite: Vec<(String, String)>,
     /// The file that answers in place of what is not there.
     pub fallback: Option<String>,
     /// Paths that it does not answer.

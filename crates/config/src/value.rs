@@ -117,15 +117,6 @@ pub(crate) fn directory(text: &str, base: &Path) -> Result<PathBuf, String> {
     }
 }
 
-pub(crate) fn url_path(text: &str) -> Result<String, String> {
-    match text.starts_with('/') && !text.trim_end_matches('/').is_empty() {
-        true => Ok(text.into()),
-        false => Err(format!(
-            "\"{text}\" is not a path of the site that begins with /, such as /data"
-        )),
-    }
-}
-
 /// As `php -d`, but for a key alone: `memory_limit` without a value is a slip, and would set it to 1.
 pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
     let wrong = || format!("\"{text}\" is not KEY=VALUE, such as memory_limit=256M");

@@ -39,6 +39,11 @@ fn idle(settings: &Settings) -> Vec<(&'static str, bool, &'static str)> {
         ),
         ("site.follow", sends_no_files, site),
         ("site.deny", sends_no_files, site),
+        (
+            "site.rewrite",
+            is_resident,
+            "a resident app answers every path itself; rules are for classic mode",
+        ),
         ("site.fallback", sends_no_files, site),
         ("site.dynamic", sends_no_files, site),
         (

@@ -78,6 +78,9 @@ hearth_task *hearth_task_request(void *owner, void *request);
 typedef struct {
 	const char *filename;
 	hearth_str name, path_info, document_root;
+	/* In place of that of the request, if there is one. */
+	hearth_str query;
+	bool has_query;
 } hearth_script;
 
 /* One at a time: the next only after the one before has ended. */

@@ -110,6 +110,8 @@ structs! {
         name: hearth_str,
         path_info: hearth_str,
         document_root: hearth_str,
+        query: hearth_str,
+        has_query: bool,
     }
 
     struct hearth_cache_mark {

@@ -57,6 +57,8 @@ pub struct Script {
     pub name: Vec<u8>,
     /// `PATH_INFO`; empty if there is none.
     pub path_info: Vec<u8>,
+    /// `QUERY_STRING`, where it is not that of the request.
+    pub query: Option<Vec<u8>>,
     /// `DOCUMENT_ROOT`.
     pub document_root: Rc<[u8]>,
 }

@@ -283,6 +283,8 @@ impl Task {
             name: sys::hearth_str::new(&script.name),
             path_info: sys::hearth_str::new(&script.path_info),
             document_root: sys::hearth_str::new(&script.document_root),
+            query: sys::hearth_str::new(script.query.as_deref().unwrap_or_default()),
+            has_query: script.query.is_some(),
         };
         // SAFETY: as in Task::request; the script lives in the request.
         let c = unsafe {

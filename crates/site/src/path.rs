@@ -95,6 +95,16 @@ pub(crate) fn encode_query(query: &[u8]) -> String {
     text
 }
 
+/// A value in a query string.
+pub(crate) fn encode_value(value: &[u8]) -> String {
+    let mut text = String::with_capacity(value.len());
+    for &byte in value {
+        let as_it_is = byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+        push(&mut text, byte, as_it_is);
+    }
+    text
+}
+
 fn push(text: &mut String, byte: u8, as_it_is: bool) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     if as_it_is {

@@ -80,7 +80,7 @@ impl PublicFolder {
                 let sent = self.root.represent(file, &head.fields);
                 Some(sent.answer(head.method(), &head.fields))
             }
-            Named::Redirect(to) => Some(text::redirect(&to)),
+            Named::Redirect(to) => Some(text::redirect(301, &to)),
             Named::Forbidden => Some(text::answer(403, "Forbidden\n")),
             Named::Nothing => None,
             Named::Failed(error) => return Err(error),

@@ -9,6 +9,7 @@ use config::SiteSettings;
 use http1::Fields;
 
 use crate::files::StaticFile;
+use crate::location::Location;
 use crate::lookup::{Bounds, Found, below};
 use crate::pattern::Pattern;
 use crate::precompressed::Precompressed;
@@ -19,10 +20,9 @@ use crate::{names, path};
 #[derive(Debug)]
 pub(crate) struct Root {
     bounds: Bounds,
-    /// Clean paths, with a slash at the end.
-    denied: Vec<Vec<u8>>,
-    /// The same: what the fallback does not answer.
-    dynamic: Vec<Vec<u8>>,
+    denied: Vec<Location>,
+    /// What the fallback does not answer.
+    dynamic: Vec<Location>,
     /// The clean path of the page that answers what is not there.
     fallback: Option<Vec<u8>>,
     cache_control: Vec<(Pattern, String)>,
@@ -64,7 +64,8 @@ impl Root {
             }
         }
         settings.deny.iter().for_each(|path| self.deny(path));
-        self.dynamic = settings.dynamic.iter().map(|path| folder(path)).collect();
+        let dynamic = settings.dynamic.iter();
+        self.dynamic = dynamic.filter_map(|path| Location::new(path)).collect();
         let fallback = settings.fallback.as_deref();
         self.fallback = fallback
             .and_then(|path| path::clean(path.as_bytes()))
@@ -78,7 +79,7 @@ impl Root {
     }
 
     pub(crate) fn deny(&mut self, path: &str) {
-        self.denied.push(folder(path));
+        self.denied.extend(Location::new(path));
     }
 
     pub(crate) fn follow(&mut self, directory: &Path) -> io::Result<()> {
@@ -106,12 +107,12 @@ impl Root {
 
     /// Is nothing to be answered with at this clean path?
     pub(crate) fn is_denied(&self, clean: &[u8]) -> bool {
-        is_in(&self.denied, clean)
+        self.denied.iter().any(|denied| denied.holds(clean))
     }
 
     /// Is it PHP's to answer, whatever is there?
     pub(crate) fn is_dynamic(&self, clean: &[u8]) -> bool {
-        is_in(&self.dynamic, clean)
+        self.dynamic.iter().any(|dynamic| dynamic.holds(clean))
     }
 
     /// The page that answers where nothing is, if there is one for this path.
@@ -164,22 +165,4 @@ impl Root {
             .filter(|value| !value.is_empty())
             .map(String::as_str)
     }
-}
-
-/// A clean path with a slash at the end.
-fn folder(path: &str) -> Vec<u8> {
-    let path = path::clean(path.as_bytes()).unwrap_or_default();
-    let mut path = path.into_owned();
-    if !path.ends_with(b"/") {
-        path.push(b'/');
-    }
-    path
-}
-
-/// Is it one of these folders, or in one?
-fn is_in(folders: &[Vec<u8>], clean: &[u8]) -> bool {
-    folders.iter().any(|folder| {
-        let without = &folder[..folder.len() - 1];
-        clean.starts_with(folder) || clean == without
-    })
 }

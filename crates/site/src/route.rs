@@ -22,13 +22,17 @@ pub enum Route {
         script_name: Vec<u8>,
         /// `PATH_INFO`, decoded; empty if there is none.
         path_info: Vec<u8>,
+        /// `QUERY_STRING`, where a rule has made one.
+        query: Option<Vec<u8>>,
     },
-    /// 301 to this path (and query): a directory without its slash.
-    Redirect(String),
+    /// To this path (and query): a directory without its slash, or what a rule says.
+    Redirect { status: u16, location: String },
     /// 403.
     Forbidden,
     /// 404.
     NotFound,
+    /// 410.
+    Gone,
     /// 400: malformed encoding, a NUL, or a path that leads above the root.
     Malformed,
     /// 500: the machine's fault, for the log.
@@ -43,7 +47,8 @@ impl Site {
     pub fn answer(&self, route: Route, head: &RequestHead) -> io::Result<Response<FileBody>> {
         Ok(match route {
             Route::File(file) => self.send(file, head),
-            Route::Redirect(to) => text::redirect(&to),
+            Route::Redirect { status, location } => text::redirect(status, &location),
+            Route::Gone => text::answer(410, "Gone\n"),
             Route::Forbidden => text::answer(403, "Forbidden\n"),
             Route::NotFound | Route::Script { .. } => text::answer(404, "Not Found\n"),
             Route::Malformed => text::answer(400, "Bad Request\n"),

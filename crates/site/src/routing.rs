@@ -13,6 +13,7 @@ use http1::{RequestHead, Response};
 use crate::body::FileBody;
 use crate::files::StaticFile;
 use crate::lookup::{Bounds, Found};
+use crate::rewrite::{Last, Rewrite, Rewrites, Variables};
 use crate::root::Root;
 use crate::route::Route;
 use crate::{front_controller, names, path};
@@ -23,6 +24,7 @@ pub struct Site {
     root: Root,
     /// The clean path of the front controller.
     front: Vec<u8>,
+    rewrites: Rewrites,
 }
 
 impl Site {
@@ -35,6 +37,7 @@ impl Site {
         Ok(Site {
             root: Root::new(document_root)?,
             front: format!("/{front_controller}").into_bytes(),
+            rewrites: Rewrites::default(),
         })
     }
 
@@ -53,6 +56,7 @@ impl Site {
             Site::new(app.parent().unwrap_or(Path::new(".")), script)?
         };
         site.root.set(settings)?;
+        site.rewrites = Rewrites::new(&settings.rewrite);
         Ok(site)
     }
 
@@ -85,19 +89,87 @@ impl Site {
         if self.root.is_denied(&clean) {
             return Route::Forbidden;
         }
-        if let Some(route) = self.script_on_the_way(&clean) {
+        match self.rewrites.find(&clean) {
+            Some(rewrite) => self.rewritten(rewrite, &clean, query),
+            None => self.look_up(&clean, query),
+        }
+    }
+
+    fn look_up(&self, clean: &[u8], query: Option<&[u8]>) -> Route {
+        if let Some(route) = self.script_on_the_way(clean) {
             return route;
         }
-        if names::is_hidden(&clean) {
+        if names::is_hidden(clean) {
             return Route::Forbidden;
         }
         if clean.ends_with(b"/") {
-            return self.directory(&clean);
+            return self.directory(clean);
         }
-        match self.root.find(&clean) {
-            Found::Directory => Route::Redirect(with_slash(&clean, query)),
-            found => self.found(found, &clean, b""),
+        match self.root.find(clean) {
+            Found::Directory => Route::Redirect {
+                status: 301,
+                location: with_slash(clean, query),
+            },
+            found => self.found(found, clean, b""),
         }
+    }
+
+    /// The first candidate that is there, or the last word of the rule.
+    fn rewritten(&self, rewrite: &Rewrite, clean: &[u8], query: Option<&[u8]>) -> Route {
+        let variables = rewrite.variables(clean, query);
+        for candidate in &rewrite.candidates {
+            let directory = candidate.strip_suffix('/');
+            let Some(path) = variables.path(directory.unwrap_or(candidate)) else {
+                continue;
+            };
+            if self.root.is_denied(&path) {
+                return Route::Forbidden;
+            }
+            let is_there = match directory {
+                Some(_) => matches!(self.root.find(&path), Found::Directory),
+                None => self.is_file(&path),
+            };
+            if is_there {
+                return self.look_up(&path, query);
+            }
+        }
+        match &rewrite.last {
+            Last::Path(template) => self.last(template, &variables),
+            Last::Status(404) => Route::NotFound,
+            Last::Status(410) => Route::Gone,
+            Last::Status(_) => Route::Forbidden,
+            Last::Redirect(status, to) => Route::Redirect {
+                status: *status,
+                location: String::from_utf8_lossy(&variables.encoded(to)).into_owned(),
+            },
+        }
+    }
+
+    /// The path that a rule ends with, looked up without rules, and the query that it makes.
+    fn last(&self, template: &str, variables: &Variables<'_>) -> Route {
+        let Some((path, made)) = variables.target(template) else {
+            return Route::Malformed;
+        };
+        if self.root.is_denied(&path) {
+            return Route::Forbidden;
+        }
+        let mut route = self.look_up(
+            &path,
+            Some(&made)
+                .filter(|made| !made.is_empty())
+                .map(Vec::as_slice),
+        );
+        if let Route::Script { query, .. } = &mut route {
+            *query = Some(made);
+        }
+        route
+    }
+
+    /// A file, or a script with something behind its name.
+    fn is_file(&self, clean: &[u8]) -> bool {
+        let mut ends = (1..clean.len()).filter(|&at| clean[at] == b'/');
+        let is_file = |path: &[u8]| matches!(self.root.find(path), Found::File { .. });
+        ends.any(|at| self.is_script(&clean[..at]) && is_file(&clean[..at])) || is_file(clean)
     }
 
     /// The file that answers `target`, if it takes no look at scripts to know: for a caller that can send files only.
@@ -105,8 +177,15 @@ impl Site {
     /// What this gives, [`route`](Site::route) gives too.
     #[must_use]
     pub fn file(&self, target: impl AsRef<[u8]>) -> Option<StaticFile> {
-        let (raw, _) = split(target.as_ref());
+        let target = target.as_ref();
+        let (raw, _) = split(target);
         let clean = path::clean(raw)?;
+        if self.rewrites.find(&clean).is_some() {
+            return match self.route(target) {
+                Route::File(file) => Some(file),
+                _ => None,
+            };
+        }
         let mut ends = (1..clean.len()).filter(|&at| clean[at] == b'/');
         if ends.any(|at| self.is_script(&clean[..at])) || self.is_script(&clean) {
             return None;
@@ -197,6 +276,7 @@ impl Site {
                 filename: file.into_path(),
                 script_name: clean.to_vec(),
                 path_info: path_info.to_vec(),
+                query: None,
             };
         }
         match runs || self.is_front_controller(real) || !self.root.may_send(&file, real, clean) {
@@ -221,6 +301,7 @@ impl Site {
                 filename,
                 script_name: index.clone(),
                 path_info: Vec::new(),
+                query: None,
             };
         }
         match self.root.find(index) {

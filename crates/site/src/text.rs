@@ -13,8 +13,14 @@ pub(crate) fn answer(status: u16, text: &'static str) -> Response<FileBody> {
     response
 }
 
-pub(crate) fn redirect(to: &str) -> Response<FileBody> {
-    let mut response = answer(301, "Moved Permanently\n");
+pub(crate) fn redirect(status: u16, to: &str) -> Response<FileBody> {
+    let text = match status {
+        302 => "Found\n",
+        307 => "Temporary Redirect\n",
+        308 => "Permanent Redirect\n",
+        _ => "Moved Permanently\n",
+    };
+    let mut response = answer(status, text);
     response.head.fields.push("Location", to);
     response
 }

@@ -31,12 +31,14 @@ fn show(site: &Site, route: &Route) -> String {
             filename,
             script_name,
             path_info,
+            ..
         } => {
             let name = format!("/{}", relative(filename));
             assert_eq!(name.as_bytes(), script_name.as_slice());
             format!("script {name} [{}]", String::from_utf8_lossy(path_info))
         }
-        Route::Redirect(location) => format!("redirect {location}"),
+        Route::Redirect { location, .. } => format!("redirect {location}"),
+        Route::Gone => "gone".to_owned(),
         Route::Forbidden => "forbidden".to_owned(),
         Route::NotFound => "not found".to_owned(),
         Route::Malformed => "malformed".to_owned(),
@@ -627,14 +629,14 @@ proptest! {
                     assert_eq!(real.extension(), Some("php".as_ref()), "{target}");
                     assert_eq!(fs::read_to_string(&real).expect("text"), SOURCE, "{target}");
                 }
-                Route::Redirect(location) => {
+                Route::Redirect { location, .. } => {
                     assert!(location.starts_with('/') && !location.starts_with("//"), "{target}: {location}");
                     assert!(location.bytes().all(|byte| byte.is_ascii_graphic()), "{target}: {location}");
                     let again = site.route(&location);
-                    assert!(!matches!(again, Route::Redirect(_)), "{target}: {location} goes on");
+                    assert!(!matches!(again, Route::Redirect { .. }), "{target}: {location} goes on");
                 }
                 Route::Failed(error) => panic!("{target}: {error}"),
-                Route::Forbidden | Route::NotFound | Route::Malformed => {}
+                Route::Forbidden | Route::NotFound | Route::Gone | Route::Malformed => {}
             }
         });
     }

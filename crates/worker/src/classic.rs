@@ -69,11 +69,13 @@ impl Classic {
                 filename,
                 script_name,
                 path_info,
+                query,
             } => {
                 let script = Script {
                     filename: c_string(&filename),
                     name: script_name,
                     path_info,
+                    query,
                     document_root: Rc::clone(&self.root),
                 };
                 Plan::Run(self.remember(path, script, now))
@@ -103,6 +105,10 @@ impl Classic {
 
 /// Is it this script that the path names, or the index of the directory that it names?
 fn is_named(path: &[u8], script: &Script) -> bool {
+    // A query that a rule has made is of one request.
+    if script.query.is_some() {
+        return false;
+    }
     let is_script = path
         .strip_prefix(&*script.name)
         .is_some_and(|rest| rest == script.path_info);
@@ -130,6 +136,7 @@ mod tests {
                 filename: CString::default(),
                 name: name.into(),
                 path_info: path_info.into(),
+                query: None,
                 document_root: Rc::default(),
             };
             is_named(path.as_bytes(), &script)

@@ -7,7 +7,7 @@ use testkit::{Server, ServerBuilder};
 use super::database;
 use super::wordpress::wordpress_files;
 use crate::support::user_agent::{UserAgent, field};
-use crate::support::{eventually, ok};
+use crate::support::{eventually, example, ok};
 
 /// What its installer would write into wp-config.php, with these constants.
 pub(crate) fn configure(root: &Path, name: &str, constants: &str) {
@@ -23,20 +23,25 @@ pub(crate) fn configure(root: &Path, name: &str, constants: &str) {
 
 /// Its installer's form, and a login; the address of the site is that of the request.
 pub(crate) fn installed(address: &str, place: &str) -> UserAgent {
-    let mut agent = UserAgent::new(address);
+    installed_by(UserAgent::new(address), place)
+}
+
+fn installed_by(mut agent: UserAgent, place: &str) -> UserAgent {
     let done = agent.post(
         &format!("{place}/wp-admin/install.php?step=2"),
         "weblog_title=A+site&user_name=admin&admin_password=correct-horse-battery&admin_password2=correct-horse-battery&\
          pw_weak=on&admin_email=a%40example.test&blog_public=0&language=",
     );
     assert!(ok(&done).contains("Success!"), "{}", done.text());
-    agent.get(&format!("{place}/wp-login.php"));
-    let login = agent.post(
-        &format!("{place}/wp-login.php"),
-        "log=admin&pwd=correct-horse-battery&testcookie=1",
-    );
-    assert_eq!(login.status, 302, "{}", login.text());
+    log_in(&mut agent, place);
     agent
+}
+
+fn log_in(agent: &mut UserAgent, place: &str) {
+    let page = format!("{place}/wp-login.php");
+    agent.get(&page);
+    let login = agent.post(&page, "log=admin&pwd=correct-horse-battery&testcookie=1");
+    assert_eq!(login.status, 302, "{}", login.text());
 }
 
 fn serve(root: &Path) -> ServerBuilder {
@@ -114,3 +119,69 @@ if (isset($_GET['plan'])) {
     add_action('wp_loaded', function () { sleep(1); exit('planned'); }, 99);
 }
 ";
+
+/// A network whose sites are in sub-directories that are not there; WordPress wants no port in its name.
+#[test]
+fn a_network_of_sites_has_the_rules_of_the_guide() {
+    let root = wordpress_files();
+    let network = root.path().join("network");
+    configure(root.path(), "wordpress_network", NETWORK);
+    let rules = example("docs/guide/sites.md", "network");
+    std::fs::write(root.path().join("hearth.toml"), rules).expect("a file");
+    let server = serve(root.path()).start();
+    let agent = UserAgent::of_host(server.address(), "example.test");
+    let mut agent = installed_by(agent, "");
+    let form = ok(&agent.get("/wp-admin/network.php"));
+    let made = agent.post(
+        "/wp-admin/network.php",
+        &format!(
+            "_wpnonce={}&sitename=A+network&email=a%40example.test&subdomain_install=0&submit=x",
+            field(&form, "_wpnonce")
+        ),
+    );
+    assert!(
+        ok(&made).contains("Enabling the Network"),
+        "{}",
+        made.text()
+    );
+    std::fs::write(network, "").expect("a file");
+    log_in(&mut agent, "");
+    let form = ok(&agent.get("/wp-admin/network/site-new.php"));
+    let added = agent.post(
+        "/wp-admin/network/site-new.php?action=add-site",
+        &format!(
+            "_wpnonce_add-blog={}&blog%5Bdomain%5D=second&blog%5Btitle%5D=The+second&blog%5Bemail%5D=a%40example.test",
+            field(&form, "_wpnonce_add-blog")
+        ),
+    );
+    assert_eq!(added.status, 302, "{}", added.text());
+    assert!(ok(&agent.get("/second/")).contains("<title>The second"));
+    let slash = agent.get("/second/wp-admin");
+    assert_eq!(
+        (slash.status, slash.header("location")),
+        (301, Some("/second/wp-admin/"))
+    );
+    let dashboard = ok(&agent.get("/second/wp-admin/edit.php?post_type=page"));
+    assert!(
+        dashboard.contains("The second") && dashboard.contains("Pages"),
+        "{dashboard}"
+    );
+    let mut visitor = UserAgent::of_host(server.address(), "example.test");
+    assert!(ok(&visitor.get("/second/wp-login.php")).contains("loginform"));
+    let script = agent.get("/second/wp-includes/js/jquery/jquery.min.js");
+    assert_eq!(script.header("content-type"), Some("text/javascript"));
+    assert_eq!(agent.get("/second/nowhere/").status, 404);
+    server.stop();
+}
+
+/// What its page says to add, once there is a file of that name.
+const NETWORK: &str = "define('WP_ALLOW_MULTISITE', true);
+define('DISABLE_WP_CRON', true);
+if (file_exists(__DIR__ . '/network')) {
+    define('MULTISITE', true);
+    define('SUBDOMAIN_INSTALL', false);
+    define('DOMAIN_CURRENT_SITE', 'example.test');
+    define('PATH_CURRENT_SITE', '/');
+    define('SITE_ID_CURRENT_SITE', 1);
+    define('BLOG_ID_CURRENT_SITE', 1);
+}";

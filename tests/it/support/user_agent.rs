@@ -5,6 +5,8 @@ use testkit::http::{Client, Response};
 /// A visitor of a site.
 pub(crate) struct UserAgent {
     address: String,
+    /// What it takes the server to be called.
+    host: String,
     client: Option<Client>,
     cookies: Vec<(String, String)>,
 }
@@ -12,8 +14,15 @@ pub(crate) struct UserAgent {
 impl UserAgent {
     /// A visitor without cookies.
     pub(crate) fn new(address: impl Into<String>) -> Self {
+        let address = address.into();
+        Self::of_host(address.clone(), &address)
+    }
+
+    /// One for whom that name leads to the address.
+    pub(crate) fn of_host(address: impl Into<String>, host: &str) -> Self {
         Self {
             address: address.into(),
+            host: host.to_owned(),
             client: None,
             cookies: Vec::new(),
         }
@@ -65,7 +74,7 @@ impl UserAgent {
         let to = response
             .header("location")
             .unwrap_or_else(|| panic!("{}: no Location: {}", response.status, response.text()));
-        let here = format!("http://{}/", self.address);
+        let here = format!("http://{}/", self.host);
         let path = to.strip_prefix(&here).unwrap_or(to).trim_start_matches('/');
         assert!(!path.contains("://"), "sent to {path}");
         let path = format!("/{path}");
@@ -84,7 +93,7 @@ impl UserAgent {
             .get_or_insert_with(|| Client::connect(&self.address));
         client.send(format!(
             "{head}Host: {}\r\nCookie: {}\r\n\r\n",
-            self.address,
+            self.host,
             cookies.join("; ")
         ));
         client.send(body);

@@ -6,7 +6,7 @@ use super::Resolver;
 use crate::options::option;
 use crate::raw::Given;
 use crate::settings::{Mode, SiteSettings};
-use crate::value;
+use crate::{location, value};
 
 /// Where frameworks keep what browsers load.
 const PUBLIC: &str = "public";
@@ -22,6 +22,7 @@ impl Resolver<'_> {
             root,
             follow: self.follow(),
             deny: self.url_paths("site.deny"),
+            rewrite: self.pairs("site.rewrite", location::rewrite),
             fallback: self.fallback(document_root.as_deref()),
             dynamic: self.url_paths("site.dynamic"),
             cache_control: self.pairs("site.cache_control", value::header),
@@ -84,7 +85,7 @@ impl Resolver<'_> {
             .winner(key)
             .filter(|given| !given.text.is_empty())?;
         self.parsed(option(key), given, |text| {
-            let path = value::url_path(text)?;
+            let path = location::path(text)?;
             let file = root.map(|root| root.join(path.trim_start_matches('/')));
             match file.filter(|file| !file.is_file()) {
                 Some(file) => Err(format!("{} is not a file", file.display())),
@@ -99,7 +100,7 @@ impl Resolver<'_> {
         let given: Vec<&Given> = given.filter(|given| !given.text.is_empty()).collect();
         let paths = given
             .into_iter()
-            .filter_map(|given| self.parsed(option, given, value::url_path));
+            .filter_map(|given| self.parsed(option, given, location::location));
         paths.collect()
     }
 }

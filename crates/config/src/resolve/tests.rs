@@ -710,3 +710,56 @@ fn the_page_of_a_single_page_app_is_there() {
     let wrong = fallback(&[("app", "."), ("site.fallback", "index.html")]).unwrap_err();
     assert!(wrong.contains("is not a path of the site"), "{wrong}");
 }
+
+#[test]
+fn rules_of_a_site() {
+    let file = "app = '.'\n[site]\ndeny = ['/data', '~* \\.sql$']\n[site.rewrite]\n\
+        '~ ^/wiki/(.*)$' = '/index.php?title=$1&$args'\n'/old' = '=301 /new$is_args$args'\n";
+    let site = said(Some(file), &[], &["--rewrite", "/=$uri =404"])
+        .settings()
+        .site;
+    assert_eq!(site.deny, ["/data", "~* \\.sql$"]);
+    let expected = [
+        ("~ ^/wiki/(.*)$", "/index.php?title=$1&$args"),
+        ("/old", "=301 /new$is_args$args"),
+        ("/", "$uri =404"),
+    ];
+    let expected = expected.map(|(place, words)| (place.to_owned(), words.to_owned()));
+    assert_eq!(site.rewrite, expected);
+    for (rule, mistake) in [
+        (
+            "x",
+            "\"x\" is not LOCATION=WORDS, such as /app=$uri /app/index.php?$args",
+        ),
+        ("/x=", "there is nothing that answers at /x"),
+        (
+            "x=/y",
+            "\"x\" is not a path of the site that begins with /, such as /data, nor an expression, such as ~ \\.sql$",
+        ),
+        ("~ (=/y", "\"~ (\" is no regular expression: unclosed group"),
+        (
+            "/x=y",
+            "\"y\" is no path that begins with /, and no variable",
+        ),
+        (
+            "~ ^/(x)=/$2",
+            "there is no $2 in \"/$2\": known are $uri, $args, $is_args, and as many of $1 to $9 as the expression has groups",
+        ),
+        (
+            "/x=$uri =500",
+            "a rule ends with a path, with one of =403, =404 and =410, or with =301 (302, 307, 308) and one path; not with =500",
+        ),
+        (
+            "/x==301",
+            "a rule ends with a path, with one of =403, =404 and =410, or with =301 (302, 307, 308) and one path; not with =301",
+        ),
+    ] {
+        let said = said(None, &[], &[".", "--rewrite", rule]).problems();
+        assert_eq!(said, format!("--rewrite: {mistake}"));
+    }
+    let said = said(None, &[], &[".", "--deny", "~ ["]).problems();
+    assert_eq!(
+        said,
+        "--deny: \"~ [\" is no regular expression: unclosed character class"
+    );
+}

@@ -38,6 +38,13 @@ const hearth_script *hearth_classic_script(void)
 	return hearth_current == &task ? &script : NULL;
 }
 
+hearth_str hearth_query_string(const hearth_request_head *head)
+{
+	const hearth_script *classic = hearth_classic_script();
+
+	return classic && classic->has_query ? classic->query : head->query;
+}
+
 /* ---- the response ---- */
 
 /* Of this request, once PHP takes its head for sent. */

@@ -23,6 +23,8 @@ extern bool hearth_classic_body_failed;
 void hearth_classic_prepare(zend_module_entry *module);
 bool hearth_classic_begin(void);
 const hearth_script *hearth_classic_script(void);
+/* QUERY_STRING: what the request has, or a rule of the site has made. */
+hearth_str hearth_query_string(const hearth_request_head *head);
 /* The engine forgets its status line when it has sent the head; ours leaves later. */
 void hearth_classic_keep_status_line(const char *line);
 

@@ -236,7 +236,7 @@ void hearth_register_server_variables(zval *server)
 	hearth_on_client(request, &address, &port, &local, &local_port, &secure);
 	set_str(server, "REQUEST_METHOD", head.method);
 	set_str(server, "REQUEST_URI", head.target);
-	set_str(server, "QUERY_STRING", head.query);
+	set_str(server, "QUERY_STRING", hearth_query_string(&head));
 	set_str(server, "SERVER_PROTOCOL", head.protocol);
 	set_str(server, "GATEWAY_INTERFACE", (hearth_str){"CGI/1.1", 7});
 	set_str(server, "SERVER_SOFTWARE", (hearth_str){software, sizeof software - 1});

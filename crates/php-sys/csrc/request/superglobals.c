@@ -5,6 +5,7 @@
  * handlers: a handler that never names a superglobal pays nothing, one that does gets them filled by PHP's own parsers
  * at that moment.
  */
+#include "mode/mode.h"
 #include "request/request.h"
 
 enum { GET, POST, COOKIE, SERVER, FILES, REQUEST, SESSION };
@@ -104,7 +105,7 @@ void hearth_superglobals_load(hearth_request_state *state)
 static void copy_strings(void *request)
 {
 	hearth_request_head head;
-	hearth_str value, type;
+	hearth_str value, type, query;
 	int64_t length;
 	sapi_request_info *info = &SG(request_info);
 
@@ -116,7 +117,8 @@ static void copy_strings(void *request)
 	/* Without the query, as other SAPIs have it here; $_SERVER['REQUEST_URI'] has both. */
 	info->request_uri = estrndup(head.target.ptr, head.target.len);
 	info->request_uri[strcspn(info->request_uri, "?")] = '\0';
-	info->query_string = estrndup(head.query.ptr ? head.query.ptr : "", head.query.len);
+	query = hearth_query_string(&head);
+	info->query_string = estrndup(query.len ? query.ptr : "", query.len);
 	hearth_on_content(request, &type, &length);
 	info->content_type = type.len ? estrndup(type.ptr, type.len) : NULL;
 	info->content_length = length < 0 ? 0 : (zend_long) length;

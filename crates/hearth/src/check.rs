@@ -16,6 +16,7 @@ use self::recommend::Advice;
 use self::scan::Scan;
 use self::trial::{Booted, Failed};
 use crate::client::print;
+use crate::exposure::Exposure;
 use crate::fail;
 use crate::serve::{settings, warn};
 
@@ -62,7 +63,13 @@ fn check_site(settings: &Settings, evidence: &Scan) -> ExitCode {
     let tried = trial::boot(&advice, settings, &mut printed);
     tell(&advice.app.display(), &printed);
     match tried {
-        Ok(Booted::Site(booted)) => content(&settings.app.display(), &booted, &advice),
+        Ok(Booted::Site(booted)) => {
+            let exposure = Exposure::of(&settings.app, &settings.site);
+            match content(&settings.app.display(), &booted, &advice) {
+                ExitCode::SUCCESS if !exposure.is_empty() => print(&exposure.to_string()),
+                code => code,
+            }
+        }
         Ok(Booted::Script(booted)) => content(&advice.app.display(), &booted, &advice),
         Err(Failed { code, why }) => {
             let code = fail(

@@ -6,6 +6,7 @@
 mod arguments;
 mod check;
 mod client;
+mod exposure;
 mod pages;
 mod serve;
 mod servers;

@@ -9,10 +9,11 @@ use std::process::{Command, ExitCode};
 
 use build_id::BUILD_ID;
 use clap::ArgMatches;
-use config::{Effective, Problem, Raw, Settings, Source};
+use config::{Effective, Mode, Problem, Raw, Settings, Source};
 use supervisor::Program;
 
 use crate::client::{directories, print};
+use crate::exposure::Exposure;
 use crate::fail;
 
 /// What was said on the command line, in the environment and in the file; and where we are.
@@ -41,6 +42,15 @@ pub(crate) fn serve(matches: &ArgMatches) -> ExitCode {
     logging::set_level(now.log_level);
     for warning in warnings {
         logging::warning!("{warning}");
+    }
+    if now.mode == Mode::Classic {
+        let (app, site) = (now.app.clone(), now.site.clone());
+        // Beside the start, which waits for no look at the disk.
+        std::thread::spawn(move || {
+            for warning in Exposure::of(&app, &site).warnings(&app) {
+                logging::warning!("{warning}");
+            }
+        });
     }
     let matches = matches.clone();
     let again = move || settings(&matches).map(|(settings, _)| settings);

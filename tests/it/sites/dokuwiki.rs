@@ -10,7 +10,7 @@ use crate::support::ok;
 use crate::support::user_agent::{UserAgent, field};
 
 /// Without Debian's preload.php, which reads /etc; its configuration and pages beside it, as the authors lay them out.
-fn dokuwiki_files() -> tempfile::TempDir {
+pub(super) fn dokuwiki_files() -> tempfile::TempDir {
     let root = unpacked(
         &[
             ("/usr/share/dokuwiki", ""),

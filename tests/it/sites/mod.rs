@@ -6,6 +6,7 @@
 
 mod adminer;
 mod dokuwiki;
+mod htaccess;
 mod phpmyadmin;
 mod wordpress;
 pub(crate) mod wordpress_addresses;

@@ -139,11 +139,13 @@ pub(crate) fn of_site(app: &Path, evidence: &Scan) -> Advice {
 }
 
 fn classic(app: &Path, mut because: Vec<String>, evidence: &Scan) -> Advice {
+    let mut look_at = Vec::new();
     if app.is_file() {
         because.push(format!(
             "{} returns no handler: it answers one request and ends",
             name(app)
         ));
+        look_at.extend(beside(app));
     } else if because.is_empty() {
         because.push("nothing in it says that it can stay in memory: no framework that Hearth knows, no script that returns a handler".into());
     }
@@ -167,8 +169,18 @@ fn classic(app: &Path, mut because: Vec<String>, evidence: &Scan) -> Advice {
         flags: if app.is_file() { " --mode classic" } else { "" },
         script: None,
         because,
-        look_at: Vec::new(),
+        look_at,
     }
+}
+
+/// A front controller is that of the site in its folder, with all that is there.
+fn beside(script: &Path) -> Option<String> {
+    let folder = script.parent()?;
+    let others = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let others = others.filter(|entry| entry.path() != script).count();
+    (others > 0).then(|| {
+        format!("{}: everything in it is served too, and its scripts run ({others} more names); give {} a folder of its own", folder.display(), name(script))
+    })
 }
 
 fn returned(handler: &str, what: &str) -> String {

@@ -1,0 +1,248 @@
+//! What a site would show under Hearth and not under Apache, because no `.htaccess` is read, and what lies in its document root
+//! that no client should read.
+//!
+//! Told at the start and by `hearth check`, with lines for `hearth.toml`. What the settings already refuse is not told.
+
+mod htaccess;
+mod rewrite_rule;
+mod walk;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+
+use config::SiteSettings;
+use site::{Route, Site};
+
+use self::htaccess::{Effect, effects};
+use self::walk::Walk;
+
+/// What was found of one site.
+#[derive(Debug, Default)]
+pub(crate) struct Exposure {
+    /// Paths of `.htaccess` files, and what each does.
+    ignored: Vec<(String, String)>,
+    /// Paths of files that a client can read, one for each directory, and how many more there are like it.
+    readable: Vec<(String, usize)>,
+    /// Where the document root is, if it is not this folder.
+    root: Option<String>,
+    deny: BTreeSet<String>,
+    rewrite: Vec<(String, String)>,
+}
+
+impl Exposure {
+    pub(crate) fn of(app: &Path, settings: &SiteSettings) -> Exposure {
+        let mut found = Exposure::default();
+        let Ok(site) = Site::of_app(app, settings) else {
+            return found;
+        };
+        let walk = Walk::of(site.root());
+        for (place, text) in &walk.htaccess {
+            for effect in effects(text, place) {
+                found.ignore(&site, settings, place, effect);
+            }
+        }
+        found.files(&site, &walk);
+        let public = site.root().join("public/index.php");
+        if public.is_file() && !site.root().join("index.php").exists() {
+            found.root = Some(site.root().join("public").display().to_string());
+        }
+        found
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ignored.is_empty() && self.readable.is_empty() && self.root.is_none()
+    }
+
+    fn ignore(&mut self, site: &Site, settings: &SiteSettings, place: &str, effect: Effect) {
+        let shown = if place.is_empty() { "/" } else { place };
+        let what = match effect {
+            Effect::Denies { but_some } => {
+                let probe = format!("{}/x", encode(place));
+                if matches!(site.route(probe), Route::Forbidden) {
+                    return;
+                }
+                if !but_some && !place.is_empty() {
+                    self.deny.insert(place.to_owned());
+                }
+                let but = if but_some { " but some files" } else { "" };
+                format!("denies everything{but} in {shown}")
+            }
+            Effect::DeniesFiles(names) => {
+                // Names that are never sent.
+                if names.starts_with("^\\.") || names.contains("php") {
+                    return;
+                }
+                let names = match names.strip_prefix('^') {
+                    Some(rest) => format!("/(?:{rest})"),
+                    None => format!("/[^/]*(?:{names})"),
+                };
+                match self.deny_once(settings, format!("~ ^{place}(/.*)?{names}")) {
+                    true => format!("denies files in {shown}"),
+                    false => return,
+                }
+            }
+            Effect::DeniesPath(expression) => match self.deny_once(settings, expression) {
+                true => format!("denies paths in {shown}"),
+                false => return,
+            },
+            Effect::Rewrites(location, words) => {
+                // Hidden names are never sent.
+                if words == "=404" && location.contains("/\\.") {
+                    return;
+                }
+                if settings.rewrite.iter().any(|(known, _)| *known == location) {
+                    return;
+                }
+                self.rewrite.push((location, words));
+                format!("rewrites paths in {shown}")
+            }
+            Effect::Unknown(line) => format!("has a rule that has no equal here: {line}"),
+            Effect::Password => format!("asks for a password in {shown}"),
+            Effect::NoScripts => format!("lets no script run in {shown}"),
+        };
+        let file = format!("{place}/.htaccess");
+        if !self.ignored.contains(&(file.clone(), what.clone())) {
+            self.ignored.push((file, what));
+        }
+    }
+
+    /// False if that is refused already.
+    fn deny_once(&mut self, settings: &SiteSettings, expression: String) -> bool {
+        let is_new = !settings.deny.contains(&expression);
+        if is_new {
+            self.deny.insert(expression);
+        }
+        is_new
+    }
+
+    /// Files that a client can read.
+    fn files(&mut self, site: &Site, walk: &Walk) {
+        let mut endings = BTreeSet::new();
+        for (directory, names) in &walk.private {
+            let mut sent = names.iter().filter(|name| {
+                let target = encode(&format!("{directory}/{name}"));
+                matches!(site.route(target), Route::File(_))
+            });
+            let Some(first) = sent.next() else {
+                continue;
+            };
+            let more = sent.count();
+            self.readable.push((format!("{directory}/{first}"), more));
+            if walk::is_private_directory(directory) {
+                self.deny.insert(directory.clone());
+            } else {
+                endings.extend(names.iter().filter_map(|name| walk::private_ending(name)));
+            }
+        }
+        if !endings.is_empty() {
+            let endings: Vec<&str> = endings.into_iter().collect();
+            self.deny.insert(format!("~* \\.({})$", endings.join("|")));
+        }
+    }
+
+    /// The log lines of a server, the worst first, and no more than a few.
+    pub(crate) fn warnings(&self, app: &Path) -> Vec<String> {
+        const MOST: usize = 6;
+        let root = self.root.iter().map(|root| {
+            format!(
+                "the folder of a project is served as a site; its document root is probably {root}"
+            )
+        });
+        let ignored = self.ignored.iter().map(|(file, what)| {
+            format!("{file} is not read, as no .htaccess is; under Apache it {what}")
+        });
+        let readable = self.readable.iter().map(|(file, more)| match more {
+            0 => format!("clients can read {file}"),
+            more => format!("clients can read {file} and {more} more beside it"),
+        });
+        let mut lines: Vec<String> = root.chain(readable).chain(ignored).collect();
+        let more = lines.len().saturating_sub(MOST);
+        lines.truncate(MOST);
+        if let Some(last) = lines.last_mut() {
+            let more = if more > 0 {
+                format!(", and {more} more")
+            } else {
+                String::new()
+            };
+            *last += &format!(
+                "{more}; `hearth check {}` proposes what to set",
+                app.display()
+            );
+        }
+        lines
+    }
+}
+
+/// For people, below a recommendation.
+impl fmt::Display for Exposure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(root) = &self.root {
+            writeln!(
+                f,
+                "its document root is probably {root}: serve that, or everything here is public"
+            )?;
+        }
+        if !self.readable.is_empty() {
+            writeln!(f, "clients can read:")?;
+        }
+        for (file, more) in &self.readable {
+            match more {
+                0 => writeln!(f, "  - {file}")?,
+                more => writeln!(f, "  - {file}, and {more} more beside it")?,
+            }
+        }
+        if !self.ignored.is_empty() {
+            writeln!(f, "not read, as no .htaccess is:")?;
+        }
+        for (file, what) in &self.ignored {
+            writeln!(f, "  - {file} {what}")?;
+        }
+        self.proposal(f)
+    }
+}
+
+impl Exposure {
+    fn proposal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.deny.is_empty() && self.rewrite.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "proposed, in hearth.toml:")?;
+        if !self.deny.is_empty() {
+            writeln!(f, "    [site]\n    deny = [")?;
+            for entry in &self.deny {
+                writeln!(f, "        {},", quoted(entry))?;
+            }
+            writeln!(f, "    ]")?;
+        }
+        if !self.rewrite.is_empty() {
+            writeln!(f, "    [site.rewrite]")?;
+        }
+        for (location, words) in &self.rewrite {
+            writeln!(f, "    {} = {}", quoted(location), quoted(words))?;
+        }
+        Ok(())
+    }
+}
+
+/// As a text of TOML: as it is, unless it has a quote in it.
+fn quoted(text: &str) -> String {
+    match text.contains('\'') {
+        true => format!("{text:?}"),
+        false => format!("'{text}'"),
+    }
+}
+
+/// A path as a client sends it.
+fn encode(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    path.bytes()
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

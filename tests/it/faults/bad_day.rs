@@ -35,7 +35,7 @@ fn the_log_says_what_the_guide_says_that_it_says() {
     let code = Regex::new("`([^`]+)`").expect("a pattern");
     // What is put in when the line is written.
     let varies = Regex::new(
-        r"…|=[^ =]+|\(.*?\)|\d+|was killed by SIG[A-Z]+|/[a-z]+|: a fatal.*|: [A-Z].*|\[.*",
+        r"…|=[^ =]+|\(.*?\)|\d+|was killed by SIG[A-Z]+|/[a-z]+|: a fatal.*|: a request that.*|: [A-Z].*|\[.*",
     )
     .expect("a pattern");
     let table = table();

@@ -6,9 +6,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::{Server, ServerBuilder};
 
-use super::{BOTH, lines, logged};
+use super::{BOTH, lines, logged, occupied};
 use crate::front::metric;
-use crate::support::{TIMEOUT, eventually, example, let_go, ok, until_handled};
+use crate::support::{TIMEOUT, eventually, example, hearth, let_go, ok, until_handled};
 
 const APP: &str = r#"return function (Hearth\Request $request) {
     switch ($request->path) {
@@ -32,6 +32,10 @@ fn values(server: &Server, count: usize) -> Vec<Value> {
     let lines = lines(server, "access.log", count);
     let parsed = lines.iter().map(|line| serde_json::from_str(line));
     parsed.map(|value| value.expect("JSON")).collect()
+}
+
+fn log_of(server: &Server) -> String {
+    std::fs::read_to_string(server.directory().join("access.log")).expect("a log")
 }
 
 fn seconds(value: &Value, key: &str) -> f64 {
@@ -182,16 +186,17 @@ fn a_client_that_leaves_has_a_line() {
 fn a_request_for_which_there_is_no_worker_has_a_line() {
     for dispatch in BOTH {
         let server = app(dispatch).args(["--queue", "0"]).start();
-        let mut busy = server.connect();
-        busy.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
-        until_handled(&server, 1);
+        let mut busy = occupied(&server, "/until");
         assert_eq!(server.get("/too-many").status, 503);
-        let refused = &values(&server, 1)[0];
+        eventually("it has a line", || log_of(&server).contains("/too-many"));
+        let log = log_of(&server);
+        let line = log.lines().find(|line| line.contains("/too-many"));
+        let refused: Value = serde_json::from_str(line.expect("found")).expect("JSON");
         assert_eq!(
             (&refused["status"], &refused["target"]),
             (&503.into(), &"/too-many".into())
         );
-        assert_eq!(seconds(refused, "php_seconds"), 0.0, "{refused}");
+        assert_eq!(seconds(&refused, "php_seconds"), 0.0, "{refused}");
         let_go(&server);
         ok(&busy.response());
         server.stop();
@@ -292,6 +297,36 @@ fn a_renamed_file_is_left_after_sigusr1() {
         ok(&server.get("/four"));
         server.stop();
     }
+}
+
+#[test]
+fn what_a_site_was_asked_for_can_be_played_again() {
+    let server = logged(Server::script(APP), "balanced", "access.log", "combined").start();
+    for target in ["/a", "/b?c", "/a"] {
+        ok(&server.get(target));
+    }
+    lines(&server, "access.log", 3);
+    let copy = server.directory().join("then.log");
+    std::fs::copy(server.directory().join("access.log"), &copy).expect("copied");
+    let played = hearth(
+        &server,
+        &[
+            "load",
+            "-n",
+            "12",
+            "--access-log",
+            "then.log",
+            &server.url(),
+        ],
+    );
+    assert!(played.status.success(), "{played:?}");
+    let log = server.directory().join("access.log");
+    eventually("both were asked for again", || {
+        let now = std::fs::read_to_string(&log).expect("a log");
+        let targets = ["\"GET /a HTTP/1.1\"", "\"GET /b?c HTTP/1.1\""];
+        targets.iter().all(|target| now.matches(target).count() > 2)
+    });
+    server.stop();
 }
 
 #[test]

@@ -7,10 +7,12 @@ mod status;
 mod warnings;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use testkit::http::Client;
 use testkit::{Server, ServerBuilder};
 
-use crate::support::eventually;
+use crate::support::{TIMEOUT, eventually, until_handled};
 
 /// Each dispatch.
 const BOTH: [&str; 2] = ["direct", "balanced"];
@@ -26,6 +28,21 @@ fn lines(server: &Server, name: &str, count: usize) -> Vec<String> {
     });
     assert_eq!(lines.len(), count, "{lines:#?}");
     lines
+}
+
+/// A client whose request for this target the only worker is busy with. Where nothing may wait, one that comes before the worker
+/// has said that it is idle is refused.
+fn occupied(server: &Server, target: &str) -> Client {
+    loop {
+        let mut client = server.connect();
+        client.send(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        client.set_timeout(Duration::from_millis(300));
+        if client.try_response(false).is_err() {
+            client.set_timeout(TIMEOUT);
+            until_handled(server, 1);
+            return client;
+        }
+    }
 }
 
 /// One worker for one request at a time, with this access log.

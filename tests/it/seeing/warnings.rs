@@ -2,7 +2,7 @@
 
 use testkit::Server;
 
-use super::BOTH;
+use super::{BOTH, occupied};
 use crate::support::{let_go, ok, until_handled};
 
 const APP: &str = "return function () { while (!file_exists('go')) { usleep(5000); clearstatcache(); } return 'ok'; };";
@@ -60,9 +60,7 @@ fn a_full_queue_is_a_warning() {
             ])
             .args(["--queue", "0"])
             .start();
-        let mut busy = server.connect();
-        busy.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-        until_handled(&server, 1);
+        let mut busy = occupied(&server, "/");
         for _ in 0..3 {
             assert_eq!(server.get("/").status, 503);
         }

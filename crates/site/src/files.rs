@@ -98,11 +98,11 @@ impl StaticFile {
             .unwrap_or("application/octet-stream")
     }
 
-    /// What changes with its bytes, between the quotes of an `ETag`: a file that was written again in the same nanosecond with
-    /// the same length is not expected.
-    pub(crate) fn version(&self) -> String {
+    /// Strong: a file that was written again in the same nanosecond with the same length is not expected. `suffix` tells what
+    /// is of this file and yet another representation.
+    pub(crate) fn entity_tag(&self, suffix: &str) -> String {
         let (seconds, nanoseconds) = self.modified;
         let nanoseconds = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
-        format!("{nanoseconds:x}-{:x}", self.length)
+        format!("\"{nanoseconds:x}-{:x}{suffix}\"", self.length)
     }
 }

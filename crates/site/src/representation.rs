@@ -34,7 +34,7 @@ impl<'a> Representation<'a> {
     pub fn new(file: StaticFile) -> Representation<'a> {
         Representation {
             content_type: file.content_type(),
-            entity_tag: format!("\"{}\"", file.version()),
+            entity_tag: file.entity_tag(""),
             modified: file.modified(),
             encoding: None,
             varies: false,
@@ -53,7 +53,7 @@ impl<'a> Representation<'a> {
         let chosen = precompressed.choose(bounds, &self.file, self.content_type, fields);
         self.varies = chosen.varies;
         if let Some((file, encoding)) = chosen.encoded {
-            self.entity_tag = format!("\"{}-{}\"", file.version(), encoding.name());
+            self.entity_tag = file.entity_tag(encoding.suffix());
             self.encoding = Some(encoding);
             self.file = file;
         }

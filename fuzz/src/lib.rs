@@ -6,6 +6,7 @@
 //! target its corpus and some seconds of mutations of it.
 #![forbid(unsafe_code)]
 
+pub mod cached;
 pub mod config;
 pub mod connections;
 pub mod endpoints;
@@ -27,6 +28,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
 pub const TARGETS: &[Target] = &[
+    ("cached", cached::cached),
     ("config", config::settings),
     ("connections", connections::requests),
     ("endpoints", endpoints::endpoints),

@@ -86,4 +86,4 @@ macro_rules! targets {
     };
 }
 
-targets!(config connections endpoints files frames heads histogram messages peers responses routes);
+targets!(cached config connections endpoints files frames heads histogram messages peers responses routes);

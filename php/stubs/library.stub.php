@@ -404,6 +404,101 @@ final class Local
     /** Forgets the value of this request. */
     public function unset(): void {}
 }
+
+/**
+ * `Hearth\Cache` as PSR-16 has a cache, of any version of the PSR.
+ *
+ * ```php
+ * $cache = new Hearth\Cache\SimpleCache(new Hearth\Cache('shop'));
+ * ```
+ */
+final class SimpleCache implements CacheInterface
+{
+    /** @param Cache $cache where its entries are; `clear()` ends all of it, so a namespace is better than the whole */
+    public function __construct(private readonly Cache $cache = new Cache('psr-16')) {}
+
+    public function get($key, $default = null): mixed {}
+
+    public function set($key, $value, $ttl = null): bool {}
+
+    public function delete($key): bool {}
+
+    public function clear(): bool {}
+
+    public function getMultiple($keys, $default = null): iterable {}
+
+    public function setMultiple($values, $ttl = null): bool {}
+
+    public function deleteMultiple($keys): bool {}
+
+    public function has($key): bool {}
+}
+
+/** A key or a time that PSR-16 does not allow. */
+final class SimpleCacheMistake extends \InvalidArgumentException implements \Psr\SimpleCache\InvalidArgumentException
+{}
+
+/**
+ * `Hearth\Cache` as PSR-6 has a pool, of any version of the PSR.
+ *
+ * ```php
+ * $pool = new Hearth\Cache\Pool(new Hearth\Cache('shop'));
+ * ```
+ */
+final class Pool implements CacheItemPoolInterface
+{
+
+    /** @param Cache $cache where its entries are; `clear()` ends all of it, so a namespace is better than the whole */
+    public function __construct(private readonly Cache $cache = new Cache('psr-6')) {}
+
+    public function __destruct() {}
+
+    public function getItem($key): CacheItemInterface {}
+
+    /**
+     * @param array<string> $keys
+     * @return array<string, Item>
+     */
+    public function getItems(array $keys = []): iterable {}
+
+    public function hasItem($key): bool {}
+
+    public function clear(): bool {}
+
+    public function deleteItem($key): bool {}
+
+    public function deleteItems(array $keys): bool {}
+
+    public function save(CacheItemInterface $item): bool {}
+
+    public function saveDeferred(CacheItemInterface $item): bool {}
+
+    public function commit(): bool {}
+}
+
+/** An entry as PSR-6 has it: what was found, and what is to be saved. */
+final class Item implements CacheItemInterface
+{
+
+    /** @internal */
+    public function __construct(private readonly string $key, private mixed $value, private readonly bool $hit) {}
+
+    public function getKey(): string {}
+
+    public function get(): mixed {}
+
+    public function isHit(): bool {}
+
+    public function set($value): static {}
+
+    public function expiresAt($expiration): static {}
+
+    public function expiresAfter($time): static {}
+}
+
+/** A key or a time that PSR-6 does not allow. */
+final class PoolMistake extends \InvalidArgumentException implements \Psr\Cache\InvalidArgumentException
+{}
 }
 
 namespace Hearth\Pool {

@@ -372,6 +372,115 @@ fn status_and_metrics_show_it() {
     server.stop();
 }
 
+#[test]
+fn operators_see_and_change_it() {
+    let server = workers(1).start();
+    let ask = |words: &[&str]| {
+        let output = hearth(&server, &[&["cache"], words].concat());
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).expect("text"))
+    };
+    let done = |text: &str| (Some(0), format!("{text}\n"));
+    run(
+        &server,
+        "$cache->set('k', ['a' => [1, null]]); $cache->namespace('shop')->set('k', 'in'); $cache->set('o', new ArrayObject([1]));",
+    );
+    assert_eq!(ask(&["get", "k", "app.php"]), done("[\"a\" => [1, null]]"));
+    assert_eq!(
+        ask(&["get", "k", "app.php", "--namespace", "shop"]),
+        done("\"in\"")
+    );
+    assert!(ask(&["get", "o", "app.php"]).1.contains("ArrayObject"));
+    assert_eq!(
+        ask(&["get", "none", "app.php"]),
+        (
+            Some(1),
+            "hearth: there is no value with the key none\n".into()
+        )
+    );
+    assert_eq!(
+        ask(&["set", "n", "41", "app.php", "--as-json", "--ttl", "100"]),
+        done("n is written")
+    );
+    assert_eq!(run(&server, "return $cache->increment('n');"), "42");
+    assert_eq!(ask(&["set", "t", "41", "app.php"]), done("t is written"));
+    assert_eq!(run(&server, "return $cache->get('t');"), "\"41\"");
+    assert_eq!(ask(&["set", "n", "{", "app.php", "--as-json"]).0, Some(2));
+    let top = ask(&["top", "app.php"]).1;
+    assert!(
+        top.contains("shop: k") && top.contains("expires in"),
+        "{top}"
+    );
+    assert!(ask(&["stats", "app.php"]).1.contains("evicted      0"));
+    assert_eq!(ask(&["delete", "n", "app.php"]), done("n is deleted"));
+    assert_eq!(ask(&["delete", "n", "app.php"]).0, Some(1));
+    assert_eq!(
+        ask(&["clear", "app.php", "--namespace", "shop"]),
+        done("the namespace shop is empty")
+    );
+    assert_eq!(
+        run(
+            &server,
+            "return [$cache->namespace('shop')->get('k'), $cache->get('t')];"
+        ),
+        "[null,\"41\"]"
+    );
+    assert_eq!(ask(&["clear", "app.php"]), done("the cache is empty"));
+    assert_eq!(run(&server, "return $cache->get('t');"), "null");
+    server.stop();
+    let none = workers(1).args(["--cache-size", "0"]).start();
+    let output = hearth(&none, &["cache", "stats", "app.php"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cache.size is 0"));
+    none.stop();
+}
+
+/// The tests that caches of PSR-6 and PSR-16 have in common, in full.
+#[test]
+fn the_suites_of_the_psrs() {
+    let tests = testkit::checkout().join("php/tests/Cache");
+    let output = Command::new(testkit::hearth())
+        .args([
+            "run",
+            "/usr/bin/phpunit",
+            "--no-configuration",
+            "--do-not-cache-result",
+            "--test-suffix",
+            "Test.php",
+        ])
+        .arg(tests)
+        .output()
+        .expect("hearth starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("OK (316 tests"),
+        "{text}"
+    );
+}
+
+/// Classic sites have the adapters too; they are compiled where a request names them.
+#[test]
+fn psr_adapters_in_a_classic_site() {
+    let code = r"<?php
+        require '/usr/share/php/Psr/SimpleCache/autoload.php'; require '/usr/share/php/Psr/Cache/autoload.php';
+        spl_autoload_register(function ($class) { if ($class === 'Mine') { eval('class Mine {}'); } });
+        $simple = new Hearth\Cache\SimpleCache(); $pool = new Hearth\Cache\Pool();
+        $simple->set('n', $simple->get('n', 0) + 1);
+        $pool->save($pool->getItem('k')->set(['v']));
+        try { $simple->get('a:b'); } catch (Psr\SimpleCache\InvalidArgumentException $e) { echo get_class($e), ' '; }
+        echo $simple->get('n'), $pool->getItem('k')->get()[0], get_class(new Mine), (int) class_exists('Hearth\Response');";
+    let server = Server::app(".")
+        .file("index.php", code.replace("\\\\", "\\"))
+        .args(["--workers", "1"])
+        .start();
+    for n in 1..4 {
+        assert_eq!(
+            ok(&server.get("/")),
+            format!("Hearth\\Cache\\SimpleCacheMistake {n}vMine0")
+        );
+    }
+    server.stop();
+}
+
 /// The guide's examples, in a handler with what they need.
 #[test]
 fn the_guide() {
@@ -388,16 +497,21 @@ fn the_guide() {
             [$id, $author, $page] = [7, 'ada', 'text'];
             {}
             {}
-            echo $rows[0]['title'], ' ', $report, ' ', $cache->get('page:7', 'none');
+            require_once '/usr/share/php/Psr/SimpleCache/autoload.php';
+            require_once '/usr/share/php/Psr/Cache/autoload.php';
+            {}
+            $simple->set('psr', 'simple');
+            echo $rows[0]['title'], ' ', $report, ' ', $cache->get('page:7', 'none'), ' ', $simple->get('psr'), (int) $pool->hasItem('psr');
         }};",
         code("remember"),
         code("stale"),
         code("tags"),
-        code("lock")
+        code("lock"),
+        code("psr")
     ))
     .start();
     for _ in 0..2 {
-        assert_eq!(ok(&server.get("/")), "imported first report none");
+        assert_eq!(ok(&server.get("/")), "imported first report none simple0");
     }
     server.stop();
 }

@@ -39,7 +39,7 @@ packages_of() {
             echo 'php-doctrine-dbal php-illuminate-database php-illuminate-http php-symfony-http-kernel php-symfony-http-foundation'
             echo 'php-laravel-framework php-symfony-framework-bundle php-symfony-mime php-symfony-runtime php-symfony-dotenv php-symfony-yaml'
             echo 'php-guzzlehttp-guzzle php-slim composer'
-            echo 'php-psr-cache php-psr-simple-cache mariadb-server-core mariadb-client-core postgresql redis-server nginx-light haproxy caddy'
+            echo 'php-psr-cache php-psr-simple-cache php-cache-integration-tests mariadb-server-core mariadb-client-core postgresql redis-server nginx-light haproxy caddy'
             echo "apache2 libapache2-mod-php$v php$v-fpm chromium chromium-driver"
             echo "php$v-gd wordpress $(wordpress_theme) phpmyadmin dokuwiki adminer"
             echo 'apache2-utils wrk procps util-linux openssl shellcheck logrotate'

@@ -25,19 +25,30 @@ impl Memory {
                 return false;
             }
             steps -= 1;
-            self.step(now);
+            if !self.step(now) {
+                // The queues are not what they say.
+                self.recover();
+                steps = steps.min(self.entries() * 4);
+            }
         }
         true
     }
 
-    fn step(&self, now: u64) {
+    /// Considers one entry; false if the next one is none.
+    fn step(&self, now: u64) -> bool {
         let is_full = self.queue_cells(Queue::Small) > self.geometry.cells as u64 / SMALL;
         let (small, main) = (self.oldest(Queue::Small), self.oldest(Queue::Main));
-        if small != 0 && (is_full || main == 0) {
-            self.step_small(self.head(small), now);
-        } else if main != 0 {
-            self.step_main(self.head(main), now);
+        let is_small = small != 0 && (is_full || main == 0);
+        let head = self.head(if is_small { small } else { main });
+        if head.cell == 0 || head.stamp() == 0 {
+            return false;
         }
+        if is_small {
+            self.step_small(head, now);
+        } else {
+            self.step_main(head, now);
+        }
+        true
     }
 
     fn step_small(&self, head: Head<'_>, now: u64) {

@@ -20,7 +20,7 @@ impl Memory {
     }
 
     pub(crate) fn entries(&self) -> u64 {
-        self.get(ENTRIES)
+        self.get(ENTRIES).min(self.geometry.cells as u64)
     }
 
     pub(crate) fn reset_lists(&self) {

@@ -98,7 +98,11 @@ impl Cache {
         let mut heads = Vec::new();
         for queue in [Queue::Small, Queue::Main] {
             let mut cell = self.memory.oldest(queue);
-            while cell != 0 && heads.len() < self.memory.geometry.cells {
+            // No longer than a queue can be, should it be a circle.
+            for _ in 0..self.memory.geometry.cells {
+                if cell == 0 {
+                    break;
+                }
                 let head = self.memory.head(cell);
                 cell = head.newer();
                 if head.space() == Some(Space::Value) && head.is_alive(self.now()) {

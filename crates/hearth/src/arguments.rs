@@ -26,6 +26,7 @@ pub(crate) fn command() -> Command {
             reload(),
             stop(),
             status(),
+            crate::cache::command(),
             config(),
             load(),
             completions(),
@@ -121,7 +122,7 @@ fn status() -> Command {
         .arg(watch)
 }
 
-fn client(name: &'static str) -> Command {
+pub(crate) fn client(name: &'static str) -> Command {
     Command::new(name)
         .arg(config::app_argument())
         .args(config::flags(Some(&["config", "control"])))

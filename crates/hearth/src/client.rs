@@ -1,4 +1,4 @@
-//! `reload`, `stop`, `status`: find the running server and ask it.
+//! `reload`, `stop`, `status`, `cache`: find the running server and ask it.
 
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -6,12 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use supervisor::{Found, Reply, Trust, Verb};
+use supervisor::{Found, Question, Reply, Trust, Verb};
 
 use crate::serve::gather;
 use crate::{fail, servers, watch};
 
 pub(crate) fn ask(matches: &ArgMatches, verb: Verb) -> ExitCode {
+    send(matches, &format!("{verb:?}").to_lowercase(), &verb.into())
+}
+
+/// `word` is what the command is called.
+pub(crate) fn send(matches: &ArgMatches, word: &str, question: &Question) -> ExitCode {
+    let is_status = question.verb() == Verb::Status;
     let (raw, cwd) = match gather(matches) {
         Ok(gathered) => gathered,
         Err(e) => return fail(1, e),
@@ -26,16 +32,19 @@ pub(crate) fn ask(matches: &ArgMatches, verb: Verb) -> ExitCode {
             let paths = config::control_candidates(app, &directories());
             (paths, Trust::Own)
         }
-        (None, None) if verb == Verb::Status => return all(matches),
-        (None, None) => return fail(2, nobody_named(verb)),
+        (None, None) if is_status => return all(matches),
+        (None, None) => return fail(2, nobody_named(word)),
     };
-    let ask = || supervisor::ask(&paths, trust, verb);
+    let ask = || supervisor::ask(&paths, trust, question);
     if flag(matches, "live") {
         return watch::watch(ask);
     }
     match ask() {
         Ok(Some(reply)) => answer(reply, matches),
-        Ok(None) => match app.as_deref().and_then(|app| of_another_user(app, verb)) {
+        Ok(None) => match app
+            .as_deref()
+            .and_then(|app| of_another_user(app, is_status))
+        {
             Some(found) => answer(Reply::Status(Box::new(found.status)), matches),
             None => fail(1, nobody_there(&paths, app)),
         },
@@ -44,8 +53,8 @@ pub(crate) fn ask(matches: &ArgMatches, verb: Verb) -> ExitCode {
 }
 
 /// For root: the one server of this app, whoever runs it. It is only looked at.
-fn of_another_user(app: &Path, verb: Verb) -> Option<Found> {
-    if verb != Verb::Status || !rustix::process::geteuid().is_root() {
+fn of_another_user(app: &Path, is_status: bool) -> Option<Found> {
+    if !is_status || !rustix::process::geteuid().is_root() {
         return None;
     }
     let path = app.canonicalize().unwrap_or_else(|_| app.into());
@@ -72,7 +81,7 @@ fn all(matches: &ArgMatches) -> ExitCode {
         ),
         1 if flag(matches, "live") => {
             let control = vec![found.remove(0).control];
-            watch::watch(|| supervisor::ask(&control, Trust::Named, Verb::Status))
+            watch::watch(|| supervisor::ask(&control, Trust::Named, &Verb::Status.into()))
         }
         1 => answer(Reply::Status(Box::new(found.remove(0).status)), matches),
         _ if flag(matches, "live") => fail(
@@ -89,7 +98,7 @@ fn all(matches: &ArgMatches) -> ExitCode {
 fn answer(reply: Reply, matches: &ArgMatches) -> ExitCode {
     let text = match reply {
         Reply::Failed(why) => return fail(1, why),
-        Reply::Done(text) => format!("{text}\n"),
+        Reply::Done(text) => printable(&format!("{text}\n")),
         Reply::Status(status) if flag(matches, "json") => {
             match serde_json::to_string_pretty(&status) {
                 Ok(json) => format!("{json}\n"),
@@ -142,7 +151,7 @@ fn nobody_there(paths: &[PathBuf], app: Option<PathBuf>) -> String {
 }
 
 /// What there is to choose from, when nothing was named.
-fn nobody_named(verb: Verb) -> String {
+fn nobody_named(word: &str) -> String {
     let own = rustix::process::geteuid().as_raw();
     let sockets = directories()
         .into_iter()
@@ -160,14 +169,13 @@ fn nobody_named(verb: Verb) -> String {
         })
         .map(|path| format!("\n  --control {}", path.display()))
         .collect();
-    let verb = format!("{verb:?}").to_lowercase();
     let hint = if found.is_empty() {
         ""
     } else {
         "; control sockets of this user:"
     };
     format!(
-        "which server? name its app, as in `hearth {verb} app.php`, or its control socket{hint}{}",
+        "which server? name its app, as in `hearth {word} app.php`, or its control socket{hint}{}",
         found.concat()
     )
 }

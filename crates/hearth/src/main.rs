@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod cache;
 mod check;
 mod client;
 mod exposure;
@@ -46,6 +47,7 @@ fn dispatch(matches: ArgMatches) -> ExitCode {
         Some(("reload", given)) => client::ask(given, Verb::Reload),
         Some(("stop", given)) => client::ask(given, Verb::Stop),
         Some(("status", given)) => client::ask(given, Verb::Status),
+        Some(("cache", given)) => cache::ask(given),
         _ => unreachable!("clap asks for one of these"),
     }
 }

@@ -179,9 +179,7 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
         argc: 1,
         argv: argv.as_mut_ptr(),
     }));
-    if boot.mode != Mode::Classic {
-        register_library();
-    }
+    register_library(boot.mode);
     // SAFETY: `args` and all it points to live as long as the process, as hearth_boot asks.
     let started = unsafe { sys::hearth_boot(args) };
     if borrowed {
@@ -198,11 +196,13 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
     }
 }
 
-/// Tell the engine of the classes of `Hearth\…`: each is compiled where it is first named.
-fn register_library() {
+/// Tell the engine of the classes of `Hearth\…`: each is compiled where it is first named. Classic sites have those that make a
+/// cache of other interfaces.
+fn register_library(mode: Mode) {
     let text = |text: &'static str| sys::hearth_str::new(text.as_bytes());
     let files: Vec<_> = PRELUDE
         .iter()
+        .filter(|(name, ..)| mode != Mode::Classic || name.starts_with("Cache/"))
         .map(|(name, source, classes)| {
             let classes = Vec::leak(classes.iter().map(|class| text(class)).collect());
             sys::hearth_source {

@@ -14,13 +14,14 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 use tokio::sync::oneshot;
 
+use crate::cache::CacheQuestion;
 use crate::error::Error;
 use crate::event::{Command, Event, Events};
 use crate::sockets::{Access, UnixSocket};
 use crate::status::Status;
 
-/// The longest question.
-const MAX_LINE: u64 = 4096;
+/// The longest question: a value for the cache may be in it.
+const MAX_LINE: u64 = 1024 * 1024;
 
 /// What can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,11 +32,37 @@ pub enum Verb {
     Reload,
     /// Answered when the server has stopped.
     Stop,
+    /// With [`Question::cache`].
+    Cache,
 }
 
+/// What is asked.
 #[derive(Debug, Serialize, Deserialize)]
-struct Question {
+pub struct Question {
     verb: Verb,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cache: Option<CacheQuestion>,
+}
+
+impl Question {
+    pub fn verb(&self) -> Verb {
+        self.verb
+    }
+}
+
+impl From<Verb> for Question {
+    fn from(verb: Verb) -> Question {
+        Question { verb, cache: None }
+    }
+}
+
+impl From<CacheQuestion> for Question {
+    fn from(question: CacheQuestion) -> Question {
+        Question {
+            verb: Verb::Cache,
+            cache: Some(question),
+        }
+    }
 }
 
 /// An answer.
@@ -57,12 +84,12 @@ pub enum Trust {
 }
 
 /// Ask the server that listens at the first of these paths where one does. `None`: no server answers at any.
-pub fn ask(paths: &[PathBuf], trust: Trust, verb: Verb) -> io::Result<Option<Reply>> {
+pub fn ask(paths: &[PathBuf], trust: Trust, question: &Question) -> io::Result<Option<Reply>> {
     for path in paths {
         match UnixStream::connect(path) {
             Ok(stream) => {
                 check_owner(&stream, path, trust)?;
-                return converse(stream, verb).map(Some);
+                return converse(stream, question).map(Some);
             }
             Err(e)
                 if matches!(
@@ -97,8 +124,7 @@ pub fn look(control: PathBuf) -> Option<Found> {
     }
     stream.set_read_timeout(Some(ANSWERS_WITHIN)).ok()?;
     stream.set_write_timeout(Some(ANSWERS_WITHIN)).ok()?;
-    let verb = Verb::Status;
-    let question = serde_json::to_string(&Question { verb }).ok()?;
+    let question = serde_json::to_string(&Question::from(Verb::Status)).ok()?;
     stream.write_all(format!("{question}\n").as_bytes()).ok()?;
     let mut answer = String::new();
     let mut reader = BufReader::new(io::Read::take(stream, MAX_ANSWER));
@@ -133,9 +159,9 @@ fn is_trusted(listener: Uid, own: Uid, trust: Trust) -> bool {
     listener == own || listener.is_root() || (own.is_root() && trust == Trust::Named)
 }
 
-fn converse(mut stream: UnixStream, verb: Verb) -> io::Result<Reply> {
+fn converse(mut stream: UnixStream, question: &Question) -> io::Result<Reply> {
     let server = process(&stream);
-    let mut line = serde_json::to_string(&Question { verb })?;
+    let mut line = serde_json::to_string(question)?;
     line.push('\n');
     stream.write_all(line.as_bytes())?;
     let mut answer = String::new();
@@ -147,7 +173,7 @@ fn converse(mut stream: UnixStream, verb: Verb) -> io::Result<Reply> {
             "the server ended before it answered",
         ));
     }
-    if verb == Verb::Stop {
+    if question.verb == Verb::Stop {
         until_gone(reader, server)?;
     }
     Ok(serde_json::from_str(&answer)?)
@@ -257,9 +283,15 @@ async fn answer(mut stream: tokio::net::UnixStream, events: Events) {
         return;
     }
     let question = serde_json::from_str::<Question>(&line);
-    let is_stop = matches!(question, Ok(Question { verb: Verb::Stop }));
+    let is_stop = matches!(
+        question,
+        Ok(Question {
+            verb: Verb::Stop,
+            ..
+        })
+    );
     let reply = match question {
-        Ok(question) => perform(question.verb, &events).await,
+        Ok(question) => perform(question, &events).await,
         Err(e) => Reply::Failed(format!("not a question: {e}")),
     };
     let mut text = serde_json::to_string(&reply).unwrap_or_default();
@@ -272,11 +304,15 @@ async fn answer(mut stream: tokio::net::UnixStream, events: Events) {
     }
 }
 
-async fn perform(verb: Verb, events: &Events) -> Reply {
+async fn perform(question: Question, events: &Events) -> Reply {
     let (done, result) = oneshot::channel();
-    let ask = match verb {
+    let ask = match question.verb {
         Verb::Reload => Command::Reload(Some(done)),
         Verb::Stop => Command::Stop(Some(done)),
+        Verb::Cache => match question.cache {
+            Some(question) => Command::Cache(question, done),
+            None => return Reply::Failed("nothing is asked of the cache".into()),
+        },
         Verb::Status => {
             let (reply, status) = oneshot::channel();
             events.send(Event::Command(Command::StatusWithPools(reply)));
@@ -364,7 +400,7 @@ mod tests {
             ask(
                 &["/nonexistent/a".into(), "/nonexistent/b".into()],
                 Trust::Own,
-                Verb::Status
+                &Verb::Status.into()
             )
             .unwrap()
             .is_none()

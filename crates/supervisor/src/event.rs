@@ -6,6 +6,7 @@ use ipc::{FromFront, FromWorker, FromZygote};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
+use crate::cache::CacheQuestion;
 use crate::link::Received;
 use crate::signal::Signal;
 use crate::status::Status;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Status(oneshot::Sender<Status>),
     /// With the connection pools, about which the workers are asked first.
     StatusWithPools(oneshot::Sender<Status>),
+    Cache(CacheQuestion, ReplyTo),
     Reload(Option<ReplyTo>),
     Stop(Option<ReplyTo>),
 }

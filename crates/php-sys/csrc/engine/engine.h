@@ -12,6 +12,8 @@ extern zend_long hearth_time_limit;
 hearth_outcome hearth_outcome_of_exception(void);
 void hearth_prelude_prepare(void);
 void hearth_prelude_begin(void);
+void hearth_prelude_in_requests(void);
+void hearth_prelude_forget(void);
 void hearth_begin_observers(const char *script);
 zend_class_entry *hearth_prelude_autoload(zend_string *lower);
 zend_class_entry *hearth_prelude_class(const char *name);

@@ -321,3 +321,27 @@ void hearth_prelude_begin(void)
 	level = level_of_opcache();
 	set_slots_aside();
 }
+
+/* ---- classic mode ---- */
+
+static zend_class_entry *(*autoload)(zend_string *, zend_string *);
+
+static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
+{
+	zend_class_entry *ce = hearth_prelude_autoload(lower);
+
+	return ce || EG(exception) ? ce : autoload(name, lower);
+}
+
+/* Once: classes of the library are found in each request, before the app's autoloaders are asked. */
+void hearth_prelude_in_requests(void)
+{
+	autoload = zend_autoload;
+	zend_autoload = on_autoload;
+}
+
+/* Classes end with their request. */
+void hearth_prelude_forget(void)
+{
+	memset(loaded, 0, file_count * sizeof *loaded);
+}

@@ -298,6 +298,7 @@ static void enter_directory(void)
 static void begin(void)
 {
 	hearth_cache_copies_between_requests();
+	hearth_prelude_forget();
 	EG(timeout_seconds) = 0;
 	zend_atomic_bool_store_ex(&EG(timed_out), false);
 	memset(&SG(request_info), 0, sizeof SG(request_info));
@@ -388,6 +389,7 @@ bool hearth_classic_begin(void)
 	watch("chdir", &chdir_function, on_chdir);
 	watch("chroot", &chroot_function, on_chroot);
 	hearth_overrides_begin();
+	hearth_prelude_in_requests();
 	return make_stack();
 }
 

@@ -26,6 +26,7 @@ use shm::{Budgets, Latencies, Quarantine, Snapshot};
 
 use crate::backoff::Backoff;
 use crate::balancing::Balancing;
+use crate::cache::CacheQuestion;
 use crate::error::Error;
 use crate::event::{Command, Event, Events, ReplyTo, Timer};
 use crate::front::Front;
@@ -249,6 +250,9 @@ impl Server {
             Event::Command(Command::Reload(done)) => self.reload(done),
             Event::Command(Command::Status(reply)) => drop(reply.send(self.status())),
             Event::Command(Command::StatusWithPools(reply)) => self.status_with_pools(reply),
+            Event::Command(Command::Cache(question, reply)) => {
+                let _ = reply.send(self.ask_cache(&question));
+            }
             Event::Timer(timer) => self.timer(timer),
         }
     }
@@ -395,6 +399,12 @@ impl Server {
             sum.add(&front.latencies());
         }
         sum
+    }
+
+    fn ask_cache(&self, question: &CacheQuestion) -> Result<String, String> {
+        let shared = self.cache.as_ref();
+        let shared = shared.ok_or("this server has no cache: cache.size is 0")?;
+        crate::cache::answer(&shared.cache, question)
     }
 
     fn worker_status(&self, worker: &Worker) -> WorkerStatus {

@@ -1,0 +1,107 @@
+//! `hearth cache`: what is in the cache of a running server.
+
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use supervisor::{CacheKey, CacheQuestion};
+
+use crate::{client, fail};
+
+pub(crate) fn command() -> Command {
+    let key = || {
+        Arg::new("key")
+            .value_name("KEY")
+            .required(true)
+            .help("As PHP code names it")
+    };
+    let value = Arg::new("value").value_name("VALUE").required(true);
+    let ttl = Arg::new("ttl")
+        .long("ttl")
+        .value_name("SECONDS")
+        .value_parser(value_parser!(f64))
+        .help("After which it expires");
+    let json = Arg::new("as-json")
+        .long("as-json")
+        .action(ArgAction::SetTrue)
+        .help("VALUE is JSON: a number, an array, …; else it is a string");
+    let count = Arg::new("count")
+        .short('n')
+        .long("count")
+        .value_name("N")
+        .value_parser(value_parser!(u32).range(1..=10_000))
+        .default_value("20")
+        .help("How many");
+    Command::new("cache")
+        .about("Show and change the cache of a running server (Hearth\\Cache)")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands([
+            verb("get", "Show a value", vec![key()]).arg(namespace()),
+            verb("set", "Write a value", vec![key(), value]).args([ttl, json, namespace()]),
+            verb("delete", "Delete a value", vec![key()]).arg(namespace()),
+            verb(
+                "clear",
+                "Delete all values, or those of a namespace",
+                vec![],
+            )
+            .arg(namespace()),
+            verb("top", "Show the largest values", vec![]).arg(count),
+            verb("stats", "Show the figures of the cache", vec![]),
+        ])
+}
+
+/// What it is about comes before the app.
+fn verb(name: &'static str, about: &'static str, positional: Vec<Arg>) -> Command {
+    Command::new(name)
+        .about(about)
+        .args(positional)
+        .arg(config::app_argument())
+        .args(config::flags(Some(&["config", "control"])))
+}
+
+fn namespace() -> Arg {
+    Arg::new("namespace")
+        .long("namespace")
+        .value_name("NAME")
+        .help("In this namespace")
+}
+
+fn key(given: &ArgMatches) -> CacheKey {
+    CacheKey {
+        namespace: given.get_one("namespace").cloned(),
+        name: given.get_one("key").cloned().unwrap_or_default(),
+    }
+}
+
+fn question(word: &str, given: &ArgMatches) -> Result<CacheQuestion, String> {
+    Ok(match word {
+        "get" => CacheQuestion::Get(key(given)),
+        "set" => CacheQuestion::Set {
+            key: key(given),
+            value: value(given)?,
+            ttl: given.get_one("ttl").copied(),
+        },
+        "delete" => CacheQuestion::Delete(key(given)),
+        "clear" => CacheQuestion::Clear(given.get_one("namespace").cloned()),
+        "top" => CacheQuestion::Top(given.get_one("count").copied().unwrap_or(20)),
+        _ => CacheQuestion::Stats,
+    })
+}
+
+fn value(given: &ArgMatches) -> Result<serde_json::Value, String> {
+    let text: String = given.get_one("value").cloned().unwrap_or_default();
+    if !given.get_flag("as-json") {
+        return Ok(text.into());
+    }
+    serde_json::from_str(&text).map_err(|error| format!("{text:?} is no JSON: {error}"))
+}
+
+pub(crate) fn ask(given: &ArgMatches) -> ExitCode {
+    let Some((word, given)) = given.subcommand() else {
+        unreachable!("clap asks for one")
+    };
+    match question(word, given) {
+        Ok(question) => client::send(given, &format!("cache {word}"), &question.into()),
+        Err(what) => fail(2, what),
+    }
+}

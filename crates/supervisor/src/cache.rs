@@ -1,0 +1,245 @@
+//! `hearth cache`: what is asked of the cache through the control socket, and the answers.
+
+use cache::{Cache, Condition, Entry, Form, Refused, Write};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A question about the cache, or a change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheQuestion {
+    Get(CacheKey),
+    Set {
+        key: CacheKey,
+        value: Value,
+        /// Seconds.
+        ttl: Option<f64>,
+    },
+    Delete(CacheKey),
+    /// Of a namespace, or all.
+    Clear(Option<String>),
+    /// The largest entries, so many of them.
+    Top(u32),
+    Stats,
+}
+
+/// As PHP code names it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CacheKey {
+    pub namespace: Option<String>,
+    pub name: String,
+}
+
+/// The end of a namespace in a key; it is the name of its tag too.
+fn prefix(namespace: Option<&str>) -> String {
+    namespace.map_or(String::new(), |name| format!("{name}\0"))
+}
+
+impl CacheKey {
+    fn bytes(&self) -> Vec<u8> {
+        (prefix(self.namespace.as_deref()) + &self.name).into_bytes()
+    }
+}
+
+fn told(refused: Refused) -> String {
+    match refused {
+        Refused::TooLarge { most } => format!(
+            "the value is too large: an entry takes at most {most} bytes, half of cache.size"
+        ),
+        Refused::Full => "the cache is full of locks".into(),
+        Refused::Stuck => "another process has held the cache's lock for 5 s".into(),
+        Refused::Key => "a key has 1 to 1024 bytes".into(),
+        Refused::NotInt | Refused::Overflow => "the value is no int".into(),
+    }
+}
+
+/// The text for the terminal.
+pub(crate) fn answer(cache: &Cache, question: &CacheQuestion) -> Result<String, String> {
+    match question {
+        CacheQuestion::Get(key) => get(cache, key),
+        CacheQuestion::Set { key, value, ttl } => set(cache, key, value, *ttl),
+        CacheQuestion::Delete(key) => match cache.delete(&key.bytes()).map_err(told)? {
+            true => Ok(format!("{} is deleted", key.name)),
+            false => Err(none(key)),
+        },
+        CacheQuestion::Clear(None) => {
+            cache.clear().map_err(told)?;
+            Ok("the cache is empty".into())
+        }
+        CacheQuestion::Clear(Some(name)) => {
+            let tag = prefix(Some(name));
+            cache.delete_tag(tag.as_bytes()).map_err(told)?;
+            Ok(format!("the namespace {name} is empty"))
+        }
+        CacheQuestion::Top(count) => top(cache, *count),
+        CacheQuestion::Stats => Ok(stats(cache)),
+    }
+}
+
+fn none(key: &CacheKey) -> String {
+    let of = key.namespace.as_deref();
+    let of = of.map_or(String::new(), |name| format!(" in the namespace {name}"));
+    format!("there is no value with the key {}{of}", key.name)
+}
+
+fn get(cache: &Cache, key: &CacheKey) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let found = cache.read(&key.bytes(), &mut bytes).map_err(told)?;
+    let found = found.ok_or_else(|| none(key))?;
+    cache::describe(found.form, found.int, &bytes).ok_or_else(|| "the bytes are no value".into())
+}
+
+fn set(cache: &Cache, key: &CacheKey, value: &Value, ttl: Option<f64>) -> Result<String, String> {
+    let tag = prefix(key.namespace.as_deref());
+    let tags: Vec<&[u8]> = key.namespace.iter().map(|_| tag.as_bytes()).collect();
+    let mut bytes = Vec::new();
+    let int = value.as_i64();
+    encode(value, &mut bytes)?;
+    let ttl = match ttl {
+        Some(seconds) if seconds <= 0.0 || seconds.is_nan() => {
+            return Err("--ttl is a number of seconds greater than 0".into());
+        }
+        Some(seconds) => (seconds * 1e6) as u64,
+        None => 0,
+    };
+    cache
+        .write(&Write {
+            key: &key.bytes(),
+            form: if int.is_some() {
+                Form::Int
+            } else {
+                Form::Plain
+            },
+            int: int.unwrap_or_default(),
+            bytes: &bytes,
+            ttl,
+            fresh: 0,
+            tags: &tags,
+            marks: &[],
+            condition: Condition::Always,
+        })
+        .map_err(told)?;
+    Ok(format!("{} is written", key.name))
+}
+
+/// In the form of `cache::describe`.
+fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), String> {
+    let length = |length: usize| u32::try_from(length).map_err(|_| "the value is too long");
+    match value {
+        Value::Null => out.push(0),
+        Value::Bool(is) => out.push(1 + u8::from(*is)),
+        Value::Number(number) => match number.as_i64() {
+            Some(int) => out.extend([&[3][..], &int.to_le_bytes()].concat()),
+            None => {
+                let fraction = number.as_f64().unwrap_or_default();
+                out.extend([&[4][..], &fraction.to_le_bytes()].concat());
+            }
+        },
+        Value::String(text) => {
+            out.push(5);
+            out.extend(length(text.len())?.to_le_bytes());
+            out.extend(text.as_bytes());
+        }
+        Value::Array(items) => {
+            out.push(6);
+            out.extend(length(items.len())?.to_le_bytes());
+            items.iter().try_for_each(|item| encode(item, out))?;
+        }
+        Value::Object(items) => {
+            out.push(7);
+            out.extend(length(items.len())?.to_le_bytes());
+            for (key, item) in items {
+                match array_index(key) {
+                    Some(index) => out.extend([&[3][..], &index.to_le_bytes()].concat()),
+                    None => encode(&Value::String(key.clone()), out)?,
+                }
+                encode(item, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// PHP has no string keys that are whole numbers.
+fn array_index(key: &str) -> Option<i64> {
+    key.parse::<i64>()
+        .ok()
+        .filter(|index| index.to_string() == key)
+}
+
+/// `namespace: key`, with what a terminal must not get escaped.
+fn shown(entry: &Entry) -> String {
+    let text = String::from_utf8_lossy(&entry.key).replace('\0', ": ");
+    logging::escaped(&text).to_string()
+}
+
+fn top(cache: &Cache, count: u32) -> Result<String, String> {
+    let entries = cache.largest_entries(count as usize).map_err(told)?;
+    let mut text = String::from("    bytes  reads  expires in  key");
+    for entry in entries {
+        let left = entry
+            .left
+            .map_or("-".into(), |left| format!("{:.1} s", left as f64 / 1e6));
+        let reads = match entry.reads {
+            3.. => "3+".into(),
+            reads => reads.to_string(),
+        };
+        text += &format!(
+            "\n{:>9}  {reads:>5}  {left:>10}  {}",
+            entry.size,
+            shown(&entry)
+        );
+    }
+    Ok(text)
+}
+
+fn stats(cache: &Cache) -> String {
+    let figures = cache.stats().figures();
+    let lines = figures.map(|(name, value)| format!("{name:<12} {value}"));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let cache = Cache::map(&Cache::create(1 << 20).unwrap()).unwrap();
+        let key = |namespace: Option<&str>| CacheKey {
+            namespace: namespace.map(str::to_owned),
+            name: "k".into(),
+        };
+        let write = |key, value| {
+            answer(
+                &cache,
+                &CacheQuestion::Set {
+                    key,
+                    value,
+                    ttl: None,
+                },
+            )
+        };
+        for (value, shown) in [
+            (json!("text"), "\"text\""),
+            (json!(-5), "-5"),
+            (json!([1, 1.5, null, true]), "[1, 1.5, null, true]"),
+            (json!({"a": {"7": []}}), "[\"a\" => [7 => []]]"),
+        ] {
+            write(key(Some("n")), value).unwrap();
+            let read = answer(&cache, &CacheQuestion::Get(key(Some("n"))));
+            assert_eq!(read.as_deref(), Ok(shown));
+        }
+        assert!(
+            answer(&cache, &CacheQuestion::Get(key(None)))
+                .unwrap_err()
+                .contains("no value")
+        );
+        let top = answer(&cache, &CacheQuestion::Top(5)).unwrap();
+        assert!(top.contains("n: k"), "{top}");
+        answer(&cache, &CacheQuestion::Clear(Some("n".into()))).unwrap();
+        assert!(answer(&cache, &CacheQuestion::Get(key(Some("n")))).is_err());
+    }
+}

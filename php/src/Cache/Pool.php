@@ -1,0 +1,206 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Cache;
+
+use Hearth\Cache;
+use Psr\Cache\CacheItemInterface;
+use Psr\Cache\CacheItemPoolInterface;
+
+/**
+ * `Hearth\Cache` as PSR-6 has a pool, of any version of the PSR.
+ *
+ * ```php
+ * $pool = new Hearth\Cache\Pool(new Hearth\Cache('shop'));
+ * ```
+ */
+final class Pool implements CacheItemPoolInterface
+{
+    /** @var array<string, Item> */
+    private array $deferred = [];
+
+    /** @param Cache $cache where its entries are; `clear()` ends all of it, so a namespace is better than the whole */
+    public function __construct(private readonly Cache $cache = new Cache('psr-6'))
+    {
+    }
+
+    public function __destruct()
+    {
+        $this->commit();
+    }
+
+    public function getItem($key): CacheItemInterface
+    {
+        $key = self::key($key);
+        $waiting = $this->waiting($key);
+        if ($waiting !== null) {
+            return $waiting;
+        }
+        // No value that was written is this one.
+        $none = new \stdClass();
+        $value = $this->cache->get($key, $none);
+        return $value === $none ? new Item($key, null, false) : new Item($key, $value, true);
+    }
+
+    /**
+     * @param array<string> $keys
+     * @return array<string, Item>
+     */
+    public function getItems(array $keys = []): iterable
+    {
+        $items = [];
+        foreach ($keys as $key) {
+            $items[self::key($key)] = $this->getItem($key);
+        }
+        return $items;
+    }
+
+    public function hasItem($key): bool
+    {
+        return $this->getItem($key)->isHit();
+    }
+
+    public function clear(): bool
+    {
+        $this->deferred = [];
+        $this->cache->clear();
+        return true;
+    }
+
+    public function deleteItem($key): bool
+    {
+        $key = self::key($key);
+        unset($this->deferred[$key]);
+        $this->cache->delete($key);
+        return true;
+    }
+
+    public function deleteItems(array $keys): bool
+    {
+        \array_map(self::key(...), $keys);
+        foreach ($keys as $key) {
+            $this->deleteItem($key);
+        }
+        return true;
+    }
+
+    public function save(CacheItemInterface $item): bool
+    {
+        if (!$item instanceof Item) {
+            return false;
+        }
+        unset($this->deferred[$item->getKey()]);
+        try {
+            return $this->cache->set($item->getKey(), $item->value(), $item->left());
+        } catch (\ValueError) {
+            // It cannot be kept.
+            return false;
+        }
+    }
+
+    public function saveDeferred(CacheItemInterface $item): bool
+    {
+        if (!$item instanceof Item) {
+            return false;
+        }
+        $this->deferred[$item->getKey()] = clone $item;
+        return true;
+    }
+
+    public function commit(): bool
+    {
+        $all = true;
+        foreach ($this->deferred as $item) {
+            $all = $this->save($item) && $all;
+        }
+        return $all;
+    }
+
+    /** As it is to be saved; null where nothing is. */
+    private function waiting(string $key): ?Item
+    {
+        $item = $this->deferred[$key] ?? null;
+        if ($item === null) {
+            return null;
+        }
+        $left = $item->left();
+        $lives = $left === null || $left > 0;
+        return new Item($key, $lives ? $item->value() : null, $lives);
+    }
+
+    private static function key(mixed $key): string
+    {
+        return Arguments::key($key, PoolMistake::class);
+    }
+}
+
+/** An entry as PSR-6 has it: what was found, and what is to be saved. */
+final class Item implements CacheItemInterface
+{
+    private ?\DateTimeInterface $end = null;
+
+    /** @internal */
+    public function __construct(private readonly string $key, private mixed $value, private readonly bool $hit)
+    {
+    }
+
+    public function getKey(): string
+    {
+        return $this->key;
+    }
+
+    public function get(): mixed
+    {
+        return $this->value;
+    }
+
+    public function isHit(): bool
+    {
+        return $this->hit;
+    }
+
+    public function set($value): static
+    {
+        $this->value = $value;
+        return $this;
+    }
+
+    public function expiresAt($expiration): static
+    {
+        if ($expiration !== null && !$expiration instanceof \DateTimeInterface) {
+            throw new PoolMistake('An end must be a DateTimeInterface or null, ' . \get_debug_type($expiration) . ' given');
+        }
+        $this->end = $expiration;
+        return $this;
+    }
+
+    public function expiresAfter($time): static
+    {
+        $seconds = Arguments::seconds($time, PoolMistake::class);
+        $now = \microtime(true);
+        $this->end = $seconds === null ? null : \DateTimeImmutable::createFromFormat('U.u', \sprintf('%.6F', \max(0.0, $now + $seconds)));
+        return $this;
+    }
+
+    /** @internal */
+    public function value(): mixed
+    {
+        return $this->value;
+    }
+
+    /**
+     * Seconds that it is kept from now on; null is for ever.
+     *
+     * @internal
+     */
+    public function left(): ?float
+    {
+        return $this->end === null ? null : Arguments::until($this->end);
+    }
+}
+
+/** A key or a time that PSR-6 does not allow. */
+final class PoolMistake extends \InvalidArgumentException implements \Psr\Cache\InvalidArgumentException
+{
+}

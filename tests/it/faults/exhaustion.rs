@@ -107,15 +107,16 @@ fn a_worker_that_a_fatal_error_broke_serves_until_its_successor_does() {
     server.stop();
 }
 
-/// The last of the memory goes while a class of the library is compiled, which a static variable names.
+/// The last of the memory goes while a class of the library is compiled, which a static variable names, or a call.
 const NAMES_A_CLASS: &str = r#"function named() { static $local = new Hearth\Local(); return 'named'; }
+function called() { return Hearth\Response::stream((function () { yield 'called'; })()); }
 return function ($request) {
     $large = str_repeat('x', 16 << 20);
     ini_set('memory_limit', (string) memory_get_usage(true));
     $left = (int) $request->query('left');
     $filled = array_fill(0, 2000, null);
     for ($i = 0; memory_get_usage() + $left < memory_get_usage(true); $i++) { $filled[$i] = str_repeat('x', 4000); }
-    return named();
+    return ($request->query('how'))();
 };"#;
 
 #[test]
@@ -123,12 +124,18 @@ fn memory_that_ends_while_a_class_is_loaded_ends_its_request_only() {
     let server = one_worker(NAMES_A_CLASS)
         .args(["--request-timeout", "1", "--request-grace", "1"])
         .start();
-    for left in (150..=300).step_by(10) {
-        let status = server.get(&format!("/?left={left}000")).status;
-        assert!(matches!(status, 200 | 500), "{left} kB left: {status}");
+    for left in (150..=400).step_by(10) {
+        for how in ["named", "called"] {
+            let status = server.get(&format!("/?how={how}&left={left}000")).status;
+            assert!(
+                matches!(status, 200 | 500),
+                "{how}, {left} kB left: {status}"
+            );
+        }
     }
     let log = server.log().text();
     assert!(log.contains("app.php on line 1 "), "{log}");
+    assert!(log.contains("app.php on line 2 "), "{log}");
     assert!(!log.contains("computes on"), "{log}");
     server.stop();
 }

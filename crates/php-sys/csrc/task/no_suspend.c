@@ -138,7 +138,10 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 	zend_class_entry *ce;
 
 	ce = hearth_prelude_autoload(lower);
-	if (!ce && !EG(exception)) {
+	if (UNEXPECTED(EG(exception))) {
+		/* As with an autoloader that declares the class and throws: an opcode that gets the class does not look for an exception. */
+		ce = NULL;
+	} else if (!ce) {
 		ce = autoload(name, lower);
 	}
 	hearth_section_leave(section);

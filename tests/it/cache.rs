@@ -77,6 +77,30 @@ fn what_one_worker_writes_all_read() {
     server.stop();
 }
 
+/// A namespace's values are not to be had by a key of the cache above it, also where this worker has decoded them already.
+#[test]
+fn no_key_reaches_into_a_namespace() {
+    let server = one_worker(RUN).start();
+    run(&server, "$cache->namespace('n')->set('k', ['secret']);");
+    for _ in 0..2 {
+        let value = run(&server, "return $cache->namespace('n')->get('k');");
+        assert_eq!(value, "[\"secret\"]");
+    }
+    for read in [
+        "get($key)",
+        "has($key)",
+        "getMultiple([$key])",
+        "remember($key, 5, fn() => 1)",
+    ] {
+        let code = format!(
+            "$key = \"n\\0k\"; try {{ return $cache->{read}; }} catch (ValueError $e) {{ return $e->getMessage(); }}"
+        );
+        let answer = run(&server, &code);
+        assert!(answer.contains("NUL byte"), "{read}: {answer}");
+    }
+    server.stop();
+}
+
 #[test]
 fn no_increment_is_lost() {
     let server = workers(3).start();

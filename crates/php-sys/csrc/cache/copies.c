@@ -124,6 +124,10 @@ bool hearth_cache_copy_get(const hearth_cache_object *self, zend_string *key, zv
 	if (!copy || !hearth_on_cache_is_current(copy->marks, copy->count, copy->expires)) {
 		return false;
 	}
+	/* A NUL byte separates a namespace from its keys. A key with one is refused by the read that follows. */
+	if (UNEXPECTED(memchr(ZSTR_VAL(key), '\0', ZSTR_LEN(key)))) {
+		return false;
+	}
 	copy->used = true;
 	*stale = copy->stale;
 	ZVAL_COPY(out, &copy->value);

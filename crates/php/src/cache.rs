@@ -10,7 +10,7 @@ use php_sys::{
 
 /// Of a process that shares none, such as `hearth run`.
 const OWN_SIZE: u64 = 64 * 1024 * 1024;
-/// Hits are counted in the process first: so many of them are one addition in shared memory.
+/// Hits are counted in the process first; this number of them is one addition in shared memory.
 const HITS: u64 = 64;
 
 #[derive(Clone, Copy)]
@@ -162,7 +162,7 @@ unsafe fn with_write<T>(write: &hearth_cache_write, f: impl FnOnce(&Write<'_>) -
         )
     };
     let marks: Vec<Mark> = marks.iter().map(mark).collect();
-    // SAFETY: as above.
+    // SAFETY: the caller vouches for the bytes of each.
     let (key, bytes, expected) = unsafe {
         (
             write.key.bytes(),
@@ -192,19 +192,19 @@ unsafe fn with_write<T>(write: &hearth_cache_write, f: impl FnOnce(&Write<'_>) -
 }
 
 /// # Safety
-/// So many of them must be there and valid for `'a`; an absent list is empty.
+/// `count` of them must be there, initialised and valid for `'a`; an absent list is empty.
 unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
     if first.is_null() {
         return &[];
     }
-    // SAFETY: see above.
+    // SAFETY: there are `count` of them, valid for `'a`, as the caller promises.
     unsafe { std::slice::from_raw_parts(first, count) }
 }
 
 /// # Safety
 /// As [`items`], and the bytes of each too.
 pub(crate) unsafe fn names<'a>(first: *const hearth_str, count: usize) -> Vec<&'a [u8]> {
-    // SAFETY: see above.
+    // SAFETY: the caller's promise is that of `items`, and the bytes of each are valid for `'a`.
     unsafe {
         items(first, count)
             .iter()
@@ -216,7 +216,7 @@ pub(crate) unsafe fn names<'a>(first: *const hearth_str, count: usize) -> Vec<&'
 /// # Safety
 /// As [`with_write`].
 pub(crate) unsafe fn write(what: &hearth_cache_write) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise is that of `with_write`.
     with(|cache| unsafe { with_write(what, |write| Ok(cache.write(write)? == Stored::Yes)) })
 }
 
@@ -224,7 +224,7 @@ pub(crate) unsafe fn write(what: &hearth_cache_write) -> i32 {
 /// As [`with_write`].
 pub(crate) unsafe fn increment(what: &hearth_cache_write, sum: &mut i64) -> i32 {
     with(|cache| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise is that of `with_write`.
         *sum = unsafe { with_write(what, |write| cache.increment(write.int, write)) }?;
         Ok(true)
     })

@@ -257,7 +257,7 @@ quick_callbacks! {
 
 quick_callbacks! {
     fn hearth_on_cache_is_current(marks: *const hearth_cache_mark, count: usize, expires: u64) -> bool {
-        // SAFETY: C passes so many marks, one at least.
+        // SAFETY: C passes `count` marks, at least one.
         cache::is_current(unsafe { std::slice::from_raw_parts(marks, count) }, expires)
     }
 
@@ -277,7 +277,7 @@ quick_callbacks! {
     }
 
     fn hearth_on_cache_increment(write: *const hearth_cache_write, sum: *mut i64) -> c_int {
-        // SAFETY: as above, and a place for the sum.
+        // SAFETY: as above, and an initialised number for the sum.
         unsafe { cache::increment(&*write, &mut *sum) }
     }
 
@@ -296,13 +296,13 @@ quick_callbacks! {
     }
 
     fn hearth_on_cache_tags(tags: *const hearth_str, count: usize, out: *mut hearth_cache_mark) -> c_int {
-        // SAFETY: C passes so many names that live during the call, and room for as many marks.
+        // SAFETY: C passes `count` names that live during the call, and room for as many initialised marks.
         let (names, out) = unsafe { (cache::names(tags, count), std::slice::from_raw_parts_mut(out, count)) };
         cache::tags(&names, out)
     }
 
     fn hearth_on_cache_claim(space: c_int, name: hearth_str, time: u64, number: *mut u64) -> c_int {
-        // SAFETY: the bytes live during the call; C passes a place for the number.
+        // SAFETY: the bytes live during the call; C passes an initialised number of its own.
         unsafe { cache::claim(space, name.bytes(), time, &mut *number) }
     }
 
@@ -334,7 +334,7 @@ quick_callbacks! {
     }
 
     fn hearth_on_cache_stats(out: *mut hearth_cache_figure, capacity: usize) -> usize {
-        // SAFETY: C passes room for so many, which it does not read before they are written.
+        // SAFETY: C passes zeroed room for `capacity` figures.
         cache::stats(unsafe { std::slice::from_raw_parts_mut(out, capacity) })
     }
 }

@@ -91,7 +91,7 @@ ZEND_METHOD(Hearth_Cache, lock)
 	zend_string *name;
 	double ttl, wait = 0;
 	int64_t time;
-	uint64_t token;
+	uint64_t token = 0;
 	lock_object *lock;
 
 	ZEND_PARSE_PARAMETERS_START(2, 3)

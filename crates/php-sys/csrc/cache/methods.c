@@ -418,7 +418,7 @@ ZEND_METHOD(Hearth_Cache, clear)
 
 ZEND_METHOD(Hearth_Cache, stats)
 {
-	hearth_cache_figure figures[32];
+	hearth_cache_figure figures[32] = {0};
 	size_t count;
 
 	ZEND_PARSE_PARAMETERS_NONE();

@@ -115,7 +115,7 @@ static bool pause_for(useconds_t *time)
 static bool wait_for_turn(computation *of, zval *out)
 {
 	useconds_t time = FIRST_WAIT;
-	uint64_t stale, holder;
+	uint64_t stale, holder = 0;
 
 	for (;;) {
 		bool is_there = hearth_cache_fetch(of->self, of->name, out, &stale);

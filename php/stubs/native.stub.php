@@ -145,7 +145,7 @@ namespace Hearth {
         /** False where the time was over. */
         public function isHeld(): bool {}
 
-        /** For so many seconds from now; false if it is not held any more. */
+        /** For $ttl seconds from now; false if it is not held any more. */
         public function extend(float $ttl): bool {}
 
         /** False if it was not held any more. */

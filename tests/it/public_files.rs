@@ -245,7 +245,7 @@ fn cache_control_by_pattern() {
     });
 }
 
-/// Sets the time at which a file was changed, so many seconds after the beginning of 2026.
+/// Sets the time at which a file was changed, in seconds after the beginning of 2026.
 fn set_modified(server: &Server, name: &str, seconds: u64) {
     const BEGIN: u64 = 1_767_225_600;
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(BEGIN + seconds);

@@ -101,7 +101,7 @@ fn monotonic() -> u64 {
 }
 
 impl Cache {
-    /// Memory for one of so many bytes; [`Cache::map`] it in every process.
+    /// Memory for one of `bytes` bytes; [`Cache::map`] it in every process.
     pub fn create(bytes: u64) -> io::Result<OwnedFd> {
         Memory::create(bytes)
     }

@@ -23,7 +23,7 @@ fn has_ended(owner: u64) -> bool {
 }
 
 impl Cache {
-    /// For so many microseconds. A computation whose process has ended is taken over; a lock is not, before its time.
+    /// For that many microseconds. A computation whose process has ended is taken over; a lock is not, before its time.
     pub fn claim(&self, space: Space, name: &[u8], owner: u64, ttl: u64) -> Result<Claim, Refused> {
         if !is_key(space, name) {
             return Err(Refused::Key);
@@ -63,7 +63,7 @@ impl Cache {
         Ok(held.is_some())
     }
 
-    /// For so many microseconds from now. False if it is not this holder's any more.
+    /// For that many microseconds from now. False if it is not this holder's any more.
     pub fn extend(&self, space: Space, name: &[u8], token: u64, ttl: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
         let held = self.alive(space, name).filter(|head| head.stamp() == token);

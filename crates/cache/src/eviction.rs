@@ -13,7 +13,7 @@ use crate::memory::Memory;
 const SMALL: u64 = 10;
 
 impl Memory {
-    /// Until so many cells are free; false when what is left cannot be evicted.
+    /// Evicts until that many cells are free; false when what is left cannot be evicted.
     pub(crate) fn make_room(&self, cells: usize, now: u64) -> bool {
         if cells > self.geometry.cells {
             return false;

@@ -39,7 +39,7 @@ impl Geometry {
         }
     }
 
-    /// The most cells that fit in so many bytes.
+    /// The most cells that fit in that many bytes.
     pub(crate) fn of_size(bytes: u64) -> Geometry {
         let words = usize::try_from(bytes.max(MIN_SIZE) / 8).unwrap_or(usize::MAX);
         let mut cells = (words / CELL).min(MAX_CELLS);

@@ -53,7 +53,7 @@ impl Memory {
         (touched + 1) as Cell
     }
 
-    /// A chain of so many cells, of which there are enough.
+    /// A chain of `count` cells, of which there are enough.
     pub(crate) fn allocate(&self, count: usize) -> Option<Cell> {
         let first = self.pop_free();
         let mut last = first;

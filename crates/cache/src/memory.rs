@@ -18,7 +18,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// A new one of so many bytes at most.
+    /// A new one of at most that many bytes.
     pub(crate) fn create(bytes: u64) -> io::Result<OwnedFd> {
         let geometry = Geometry::of_size(bytes);
         let fd = shm::create_file(c"hearth-cache", geometry.words())?;

@@ -73,7 +73,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// So many bytes are added; fewer where the chain ends before.
+    /// Appends that many bytes; fewer where the chain ends before.
     pub(crate) fn take_bytes(&mut self, length: usize, into: &mut Vec<u8>) {
         let start = into.len();
         let mut words = length.div_ceil(8);

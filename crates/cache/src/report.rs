@@ -92,7 +92,7 @@ impl Cache {
         }
     }
 
-    /// All values, the largest first, up to so many.
+    /// All values, the largest first, `most` of them.
     pub fn largest_entries(&self, most: usize) -> Result<Vec<Entry>, Refused> {
         let held = self.held()?;
         let mut heads = Vec::new();

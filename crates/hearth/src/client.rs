@@ -52,7 +52,7 @@ pub(crate) fn send(matches: &ArgMatches, word: &str, question: &Question) -> Exi
     }
 }
 
-/// For root: the one server of this app, whoever runs it. It is only looked at.
+/// For root: the one server of this app, whichever user runs it. It is only looked at.
 fn of_another_user(app: &Path, is_status: bool) -> Option<Found> {
     if !is_status || !rustix::process::geteuid().is_root() {
         return None;

@@ -56,8 +56,8 @@ impl Peer {
         self.endpoints.set(endpoints);
     }
 
-    /// For the log, about a peer that says whom it speaks for and is not trusted, though it is near: a proxy that was forgotten in
-    /// the configuration, most likely.
+    /// For the log, about a peer that is near, is not trusted and names a client: most likely a proxy that the configuration
+    /// leaves out.
     #[must_use]
     pub fn advice(&self, head: &RequestHead) -> Option<String> {
         let is_forgotten = self.is_near.get() && !self.is_proxy() && forwarded::is_in(&head.fields);

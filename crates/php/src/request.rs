@@ -87,7 +87,7 @@ pub struct Request {
     abandoned: Cell<bool>,
     /// In classic mode.
     script: OnceCell<Rc<Script>>,
-    /// When it is slow, in the host's milliseconds; `u64::MAX` where nobody wants to know, or was told.
+    /// When it is slow, in the host's milliseconds; `u64::MAX` without a slow log, and once it is logged.
     slow_at: Cell<u64>,
     /// If they are wanted.
     timings: OnceCell<Rc<Timings>>,

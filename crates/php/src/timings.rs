@@ -1,4 +1,4 @@
-//! Where the time of a request goes, where somebody wants to know: for the access log.
+//! Where the time of a request goes, for the access log.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

@@ -9,10 +9,10 @@ use crate::wait::Cancel;
 
 /// Bytes of a trace; longer ones are cut.
 const LENGTH: usize = 8 * 1024;
-/// So many tasks of a request are shown beside its own.
+/// Tasks of a request that are shown beside its own.
 const MOST_CHILDREN: usize = 8;
 
-/// A task that somebody else polls.
+/// A task that other code polls.
 pub struct TaskHandle(pub(crate) Weak<TaskCell>);
 
 impl TaskHandle {

@@ -18,7 +18,7 @@ pub use self::line::Entry;
 use self::sink::Sink;
 use self::time_text::TimeText;
 
-/// With so many bytes gathered they are written.
+/// Gathered bytes at which they are written.
 const ENOUGH: usize = 16 * 1024;
 /// Milliseconds between two complaints.
 const COMPLAIN_AGAIN: u64 = 60_000;

@@ -49,7 +49,7 @@ pub enum Refused {
 const URI: &str = "X-Accel-Redirect";
 const PATH: &str = "X-Sendfile";
 
-/// The headers themselves, which are for nobody else.
+/// The headers themselves, which no client gets.
 pub const HEADERS: [&str; 2] = [URI, PATH];
 
 impl fmt::Display for Wanted<'_> {

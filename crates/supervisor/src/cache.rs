@@ -18,7 +18,7 @@ pub enum CacheQuestion {
     Delete(CacheKey),
     /// Of a namespace, or all.
     Clear(Option<String>),
-    /// The largest entries, so many of them.
+    /// The largest entries, up to this number.
     Top(u32),
     Stats,
 }

@@ -51,9 +51,9 @@ impl Counts {
 pub(crate) enum Finding {
     /// This number waits, and some have all the time.
     Waiting { requests: u64, time: Duration },
-    /// So many were refused because as many waited as may.
+    /// Requests refused because the queue was full.
     Full(u64),
-    /// So many have waited for as long as they may.
+    /// Requests refused because they had waited for `workers.queue_timeout`.
     Expired(u64),
 }
 

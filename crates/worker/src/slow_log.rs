@@ -39,7 +39,7 @@ impl SlowLog {
 }
 
 impl ProcessHost {
-    /// If the request is slow, and nobody has said so: where it is, as `trace` says, if that can be said.
+    /// Logs a slow request once, with where it is, if `trace` can say that.
     pub(crate) fn look_if_slow(&self, request: &Request, trace: impl FnOnce() -> Option<String>) {
         let now = now_ms();
         if now < request.slow_at() {

@@ -178,7 +178,7 @@ impl Worker {
         }
     }
 
-    /// To note where the time of a request goes, if somebody wants to know.
+    /// To note where the time of a request goes, if a log has a field for it.
     pub(crate) fn timings(&self) -> Option<Rc<Timings>> {
         self.has_times.then(Rc::default)
     }

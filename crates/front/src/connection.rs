@@ -8,7 +8,6 @@ use http1::{
     Admission, ConnectionState, Endpoints, Exchange, ForwardedError, Incoming, NotAdmitted,
     Options, Peer, Rejection, RequestHead, Response, Stream,
 };
-use ipc::FromFront;
 use server::access::{Entry, Served};
 use shm::Counter;
 use tokio::task::spawn_local;
@@ -137,7 +136,7 @@ impl Front {
     pub(crate) fn tell(&self, refused: &Rejection<'_>, endpoints: &str) {
         let client = Endpoints::parse(endpoints).and_then(|endpoints| endpoints.client);
         if let Some(message) = self.rejections.line(refused, client) {
-            self.say(&FromFront::Notice { message });
+            logging::info!("{message}");
         }
     }
 

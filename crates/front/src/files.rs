@@ -6,7 +6,6 @@ use config::{Mode, Settings};
 use http1::{RequestHead, Response};
 use site::{PublicFolder, Site};
 
-use crate::process::Front;
 use crate::response::{ResponseBody, plain};
 
 /// Those of a classic site, or of an app that stays in memory.
@@ -29,11 +28,7 @@ impl Files {
 
     /// The answer to a request that names a file. In a classic site everything else, refusals too, is the workers': they
     /// decide by the same code.
-    pub(crate) fn answer(
-        &self,
-        front: &Front,
-        head: &RequestHead,
-    ) -> Option<Response<ResponseBody>> {
+    pub(crate) fn answer(&self, head: &RequestHead) -> Option<Response<ResponseBody>> {
         let found = match self {
             Files::Site(site) => {
                 let file = site.file(head.path());
@@ -45,7 +40,7 @@ impl Files {
             Ok(response) => response.map(ResponseBody::File),
             Err(error) => {
                 let target = String::from_utf8_lossy(head.resource());
-                front.trouble(format!("cannot look up {target}: {error}"));
+                logging::warning!("cannot look up {target}: {error}");
                 plain(500, "Internal Server Error\n")
             }
         })

@@ -76,6 +76,7 @@ pub(crate) struct Front {
 /// Be the front of the supervisor at the other end of standard input, until it says to drain or is gone. `build` is the build id of
 /// this program.
 pub fn main(build: &str) -> ExitCode {
+    logging::set_process("front");
     let _ = rustix::thread::set_name(c"hearth-front");
     let Ok(input) = std::io::stdin().as_fd().try_clone_to_owned() else {
         return misused();
@@ -241,18 +242,16 @@ impl Front {
             thread: start.thread,
         };
         let front = Rc::new(front);
-        let complains = Rc::downgrade(&front);
-        front.access.complain_to(move |message| {
-            if let Some(front) = complains.upgrade() {
-                front.trouble(message);
-            }
-        });
+        front
+            .access
+            .complain_to(|message| logging::warning!("{message}"));
         front.change(&start.settings);
         Ok(front)
     }
 
     fn change(&self, new: &FrontSettings) {
         let settings = &new.settings;
+        logging::set_level(settings.log_level);
         self.http.set(settings.http);
         self.trusted_proxies
             .replace(Rc::new(settings.trusted_proxies.clone()));
@@ -263,9 +262,9 @@ impl Front {
             .change(settings.access_log.as_ref(), settings.access_format);
         self.workers.measure(self.access.has_times());
         let files = Files::of_app(settings).unwrap_or_else(|error| {
-            self.trouble(format!(
+            logging::warning!(
                 "cannot look at the folder of its files: {error}; the front sends none"
-            ));
+            );
             None
         });
         self.files.replace(files.map(Rc::new));
@@ -286,11 +285,6 @@ impl Front {
         response
     }
 
-    /// For the log, which the supervisor writes.
-    pub(crate) fn trouble(&self, message: String) {
-        self.say(&FromFront::Trouble { message });
-    }
-
     /// If the supervisor does not listen, there is no other.
     pub(crate) fn say(&self, message: &FromFront) {
         let supervisor = self.supervisor.as_ref();
@@ -304,7 +298,7 @@ impl Front {
             && let Some(message) = peer.advice(head)
         {
             self.advised.set(true);
-            self.say(&FromFront::Notice { message });
+            logging::info!("{message}");
         }
     }
 
@@ -350,7 +344,7 @@ impl Front {
                 ToFront::Worker { worker } => {
                     let front_channel = fds.pop().ok_or("a worker came without its channel")?;
                     if let Err(error) = self.workers.add(worker, front_channel.into()) {
-                        self.trouble(format!("cannot take a worker: {error}"));
+                        logging::warning!("cannot take a worker: {error}");
                     }
                 }
                 ToFront::ReopenLogs => self.access.reopen(),
@@ -381,9 +375,7 @@ impl Front {
         let deadline = Duration::try_from_secs_f64(deadline).unwrap_or(Duration::MAX);
         if timeout(deadline, self.finished()).await.is_err() {
             let open = self.connections.count();
-            self.trouble(format!(
-                "time to finish is over: leaving with {open} connections open"
-            ));
+            logging::warning!("time to finish is over: leaving with {open} connections open");
             // What is cut off must not look complete, which only the connection itself can see to.
             self.connections.cut_off();
             let _ = timeout(LAST, self.finished()).await;
@@ -438,5 +430,6 @@ async fn accept_unix(front: Rc<Front>, listener: UnixListener) {
 }
 
 async fn cannot_accept(front: &Front, error: &std::io::Error) {
-    server::accept::recover(&front.connections, error, |message| front.trouble(message)).await;
+    let log = |message| logging::warning!("{message}");
+    server::accept::recover(&front.connections, error, log).await;
 }

@@ -71,7 +71,7 @@ async fn passed_on(
         return Err(malformed(front, why, &head, endpoints));
     }
     if let Some(files) = front.files()
-        && let Some(file) = files.answer(front, &head)
+        && let Some(file) = files.answer(&head)
     {
         return Err(file);
     }
@@ -221,10 +221,10 @@ fn not_received(
     let mut response = match failed {
         upload::Failed::Body(error) => refuse(error.status(), error.text()),
         upload::Failed::Storage(error) => {
-            front.trouble(format!(
+            logging::warning!(
                 "cannot keep a request's body in a temporary file ({}): {error}",
                 std::env::temp_dir().display()
-            ));
+            );
             plain(BodyError::Storage.status(), BodyError::Storage.text())
         }
     };

@@ -177,10 +177,6 @@ pub enum FromFront {
     Failed { message: String },
     /// Requests wait, no worker can take one, and processors have nothing to do. The number is that of further workers that would help.
     Short { workers: u32 },
-    /// A problem, for the log.
-    Trouble { message: String },
-    /// No problem, but worth a line of the log.
-    Notice { message: String },
 }
 
 /// Front → worker, through its front channel. End of file means that nothing more will come: finish and leave.

@@ -93,12 +93,6 @@ impl Server {
             Received::Message(FromFront::Failed { message }, _) => {
                 logging::error!("the front cannot start: {message} pid={pid}")
             }
-            Received::Message(FromFront::Trouble { message }, _) => {
-                logging::warning!("front: {message} pid={pid}")
-            }
-            Received::Message(FromFront::Notice { message }, _) => {
-                logging::info!("front: {message} pid={pid}")
-            }
             Received::Closed(mistake) => {
                 if let Some(mistake) = mistake {
                     logging::alert!("the front said something we do not understand: {mistake}");

@@ -1,203 +1,101 @@
-//! One client connection: what it asks goes to a worker.
+//! The front as the server of its clients: what they ask goes to a worker.
 
-use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use http1::{
-    Admission, ConnectionState, Endpoints, Exchange, ForwardedError, Incoming, NotAdmitted,
-    Options, Peer, Rejection, RequestHead, Response, Stream,
-};
-use server::access::{Entry, Served};
-use shm::Counter;
-use tokio::task::spawn_local;
+use http1::{Endpoints, Incoming, Rejection, RequestHead, Response};
+use server::access::Spent;
+use server::{Handler, HttpServer, Request};
 
 use crate::hangup::Hangup;
 use crate::process::Front;
-use crate::proxy::{self, Asked};
+use crate::proxy;
 use crate::response::{self, ResponseBody};
-
-/// The connection's view of this server: one request in, one answer out.
-struct Service {
-    front: Rc<Front>,
-    peer: Peer,
-    /// Who it is, where a request does not say otherwise.
-    client: RefCell<Client>,
-    /// Of the request that is answered.
-    hangup: RefCell<Rc<Hangup>>,
-    logged: RefCell<Option<Logged>>,
-    route: Cell<usize>,
-}
 
 /// A client as text, for workers and for the access log.
 #[derive(Clone)]
-struct Client {
-    endpoints: Rc<str>,
+pub(crate) struct Client {
+    socket: Option<SocketAddr>,
+    /// [`Endpoints`] as text.
+    pub(crate) endpoints: Rc<str>,
     address: Rc<str>,
 }
 
-impl Client {
-    fn new(endpoints: &Endpoints) -> Client {
+impl Handler for Front {
+    type Client = Client;
+    type Body = ResponseBody;
+    type Context = Rc<Hangup>;
+
+    fn http(&self) -> &HttpServer {
+        &self.http
+    }
+
+    fn client(endpoints: &Endpoints) -> Client {
         let address = endpoints.client.map(|peer| peer.ip().to_string());
         Client {
+            socket: endpoints.client,
             endpoints: endpoints.to_string().into(),
             address: address.unwrap_or_default().into(),
         }
     }
-}
 
-/// What the access log is to have of a request.
-struct Logged {
-    id: u64,
-    entry: Entry,
-    address: Rc<str>,
-}
-
-impl Service {
-    /// Who asks, and why that cannot be believed.
-    fn client_of(&self, head: &mut RequestHead) -> (Client, Option<ForwardedError>) {
-        self.front.look_for_proxy(&self.peer, head);
-        match self.peer.of_request(head) {
-            Ok(Some(said)) => (Client::new(&said), None),
-            Ok(None) => (self.client.borrow().clone(), None),
-            Err(error) => (self.client.borrow().clone(), Some(error)),
-        }
+    fn address(client: &Client) -> &str {
+        &client.address
     }
-}
 
-impl http1::Service for Service {
-    type Body = ResponseBody;
+    fn socket(client: &Client) -> Option<SocketAddr> {
+        client.socket
+    }
 
-    fn call(
-        &self,
-        mut head: RequestHead,
+    fn context(&self, head: &RequestHead) -> Rc<Hangup> {
+        Rc::new(Hangup::new(head))
+    }
+
+    fn spent(hangup: &Rc<Hangup>) -> Spent {
+        hangup.spent()
+    }
+
+    fn accepted(self: &Rc<Self>, connection: OwnedFd) {
+        let _admission = self.thread.admission();
+        // If that fails, the client has hung up meanwhile.
+        let _ = server::accept::serve(self, connection, ());
+    }
+
+    fn connections_in_all(&self) -> u64 {
+        self.http.connections.in_process() + 1
+    }
+
+    fn is_full(&self) {
+        self.thread.ask_others_to_end_idle();
+    }
+
+    fn answer(
+        self: Rc<Self>,
+        request: Request<Front>,
+        head: RequestHead,
         body: Option<Incoming>,
     ) -> impl Future<Output = Response<ResponseBody>> {
-        let hangup = Rc::new(Hangup::new(&head));
-        self.hangup.replace(Rc::clone(&hangup));
-        let (client, error) = self.client_of(&mut head);
-        let front = Rc::clone(&self.front);
-        let id = front.next_request_id();
-        self.route.set(front.routes.of(head.path()));
-        let logged = front.access.entry(&head).map(|entry| Logged {
-            id,
-            entry,
-            address: client.address,
-        });
-        self.logged.replace(logged);
-        let asked = Asked {
-            id,
-            endpoints: client.endpoints,
-            error,
-            hangup,
-        };
-        proxy::answer(front, asked, head, body)
+        proxy::answer(self, request, head, body)
     }
 
-    fn outlasts_sending(&self) -> bool {
-        self.hangup.borrow().goes_on(&self.front.workers)
-    }
-
-    fn stands_for(&self, endpoints: Endpoints) {
-        self.peer.stands_for(endpoints);
-        self.client.replace(Client::new(&endpoints));
-    }
-
-    fn refused(&self, refused: &Rejection<'_>) {
-        if let Some(status) = refused.status {
-            self.front.board.answered(status);
-        }
-        self.front.board.count(Counter::BytesOut, refused.sent);
-        let client = self.client.borrow();
-        self.front.tell(refused, &client.endpoints);
-        self.front.access.refused(&client.address, refused);
-    }
-
-    fn ended(&self, exchange: &Exchange) {
-        let board = &self.front.board;
-        board.count(Counter::BytesIn, exchange.received);
-        board.count(Counter::BytesOut, exchange.sent);
-        let time = exchange.began.elapsed();
-        board.took(self.route.get(), exchange.status, time);
-        if let Some(logged) = self.logged.take() {
-            let served = Served {
-                client: &logged.address,
-                id: logged.id,
-                exchange,
-                spent: self.hangup.borrow().spent(),
-            };
-            self.front.access.served(&logged.entry, &served);
-        }
+    fn outlasts_sending(&self, hangup: &Rc<Hangup>) -> bool {
+        hangup.goes_on(&self.workers)
     }
 }
 
 impl Front {
-    /// This request's answer is one of our own: for the log, not too often.
-    pub(crate) fn tell(&self, refused: &Rejection<'_>, endpoints: &str) {
-        let client = Endpoints::parse(endpoints).and_then(|endpoints| endpoints.client);
-        if let Some(message) = self.rejections.line(refused, client) {
-            logging::info!("{message}");
-        }
-    }
-
-    /// That answer.
+    /// An answer of our own, for the log, not too often.
     pub(crate) fn refuse(
         &self,
         status: u16,
         why: &'static str,
         head: &RequestHead,
-        endpoints: &str,
+        client: &Client,
     ) -> Response<ResponseBody> {
-        self.tell(&Rejection::new(status, why, head), endpoints);
+        let rejection = Rejection::new(status, why, head);
+        self.http.log_rejection(&rejection, client.socket);
         response::plain(status, why)
     }
-}
-
-/// Answer requests on `stream`, if one more connection may be opened.
-pub(crate) fn open(front: Rc<Front>, stream: impl Stream, endpoints: Endpoints) {
-    let peer = Peer::new(endpoints, Rc::clone(&front.trusted_proxies.borrow()));
-    let address = peer.counted_address();
-    let admission = Admission::new(&front.http.get());
-    let admission_lock = front.thread.admission();
-    let in_all = front.connections.in_process() + 1;
-    if let Err(full) = front.connections.admit(&admission, in_all, address) {
-        if full == NotAdmitted::Full {
-            front.thread.ask_others_to_end_idle();
-        }
-        front.board.answered(503);
-        let rejection = Rejection::connection(503, full.why());
-        let client = Client::new(&endpoints);
-        front.tell(&rejection, &client.endpoints);
-        front.access.refused(&client.address, &rejection);
-        return http1::turn_away(stream);
-    }
-    let state = Rc::new(ConnectionState::default());
-    let key = front.opened(&state, address);
-    drop(admission_lock);
-    front.board.count(Counter::ConnectionsOpened, 1);
-    spawn_local(serve(front, stream, peer, (state, key)));
-}
-
-/// Until either side has had enough.
-async fn serve(
-    front: Rc<Front>,
-    stream: impl Stream,
-    peer: Peer,
-    (state, key): (Rc<ConnectionState>, usize),
-) {
-    let options = Options {
-        proxy_protocol: peer.is_proxy(),
-        ..Options::from(&front.http.get())
-    };
-    let service = Service {
-        front: Rc::clone(&front),
-        client: RefCell::new(Client::new(&peer.endpoints())),
-        peer,
-        logged: RefCell::default(),
-        route: Cell::new(0),
-        hangup: RefCell::default(),
-    };
-    http1::serve(stream, state, &service, options).await;
-    front.closed(key);
-    front.board.count(Counter::ConnectionsClosed, 1);
 }

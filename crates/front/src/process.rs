@@ -2,30 +2,22 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write as _};
-use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
-use http1::{
-    ConnectionState, Connections, Endpoints, Peer, RejectionLog, RequestHead, Response, Timeouts,
-    TrustedProxies,
-};
+use http1::{Connections, Response};
 use ipc::{Channel, FromFront, FrontSettings, FrontStart, ToFront};
-use server::access::{self, AccessLog};
-use server::{RequestIds, Routes, channel};
+use server::{HttpServer, RequestIds, access, channel};
 use shm::Writer;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::LocalOptions;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Notify;
-use tokio::task::{AbortHandle, spawn_local};
+use tokio::task::spawn_local;
 use tokio::time::timeout;
 
-use crate::connection;
 use crate::dispatch::{self, Workers};
 use crate::files::Files;
 use crate::response::ResponseBody;
@@ -34,8 +26,6 @@ use crate::{threads, tick};
 
 /// How long it goes on when the supervisor has gone without a word.
 const ORPHANED: f64 = 30.0;
-/// What connections may take to end when they are cut off.
-const LAST: Duration = Duration::from_millis(100);
 
 /// Everything a thread needs.
 pub(crate) struct Start {
@@ -52,25 +42,13 @@ pub(crate) struct Start {
 pub(crate) struct Front {
     pub(crate) thread: Thread,
     pub(crate) workers: Rc<Workers>,
-    pub(crate) board: Rc<Writer>,
-    pub(crate) http: Cell<http1::Settings>,
-    pub(crate) trusted_proxies: RefCell<Rc<TrustedProxies>>,
+    pub(crate) http: HttpServer,
     /// Bytes of the largest body that the app takes (`post_max_size`); 0 is no limit.
     pub(crate) post_limit: Cell<u64>,
     files: RefCell<Option<Rc<Files>>>,
-    /// Wakes the clock.
-    pub(crate) awake: Notify,
     channel: AsyncFd<Channel>,
     supervisor: Option<Channel>,
-    pub(crate) connections: Connections,
-    pub(crate) rejections: RejectionLog,
-    advised: Cell<bool>,
-    pub(crate) access: Rc<AccessLog>,
-    pub(crate) routes: Routes,
-    listeners: RefCell<Vec<AbortHandle>>,
     draining: Cell<bool>,
-    closed: Notify,
-    request_ids: RequestIds,
 }
 
 /// Be the front of the supervisor at the other end of standard input, until it says to drain or is gone. `build` is the build id of
@@ -220,31 +198,24 @@ async fn serve(start: Start) -> Result<(), String> {
 impl Front {
     fn open(start: Start) -> io::Result<Rc<Front>> {
         let board = Rc::new(Writer::attach(start.board)?);
-        let front = Front {
-            workers: Workers::new(Rc::clone(&board), start.thread.clone())?,
-            board,
-            http: Cell::default(),
-            trusted_proxies: RefCell::default(),
+        let thread = start.thread;
+        let http = HttpServer::new(
+            &start.settings.settings,
+            Connections::counted_in(thread.connections()),
+            RequestIds::new(thread.index(), thread.number()),
+            Rc::clone(&board),
+            Rc::default(),
+        );
+        let front = Rc::new(Front {
+            workers: Workers::new(board, thread.clone())?,
+            http,
             post_limit: Cell::new(0),
             files: RefCell::default(),
-            awake: Notify::new(),
             channel: channel::watch(start.channel, Interest::READABLE)?,
             supervisor: start.supervisor,
-            connections: Connections::counted_in(start.thread.connections()),
-            rejections: RejectionLog::default(),
-            advised: Cell::new(false),
-            access: AccessLog::install(),
-            routes: Routes::new(&start.settings.settings.metrics_routes),
-            listeners: RefCell::default(),
             draining: Cell::new(false),
-            closed: Notify::new(),
-            request_ids: RequestIds::new(start.thread.index(), start.thread.number()),
-            thread: start.thread,
-        };
-        let front = Rc::new(front);
-        front
-            .access
-            .complain_to(|message| logging::warning!("{message}"));
+            thread,
+        });
         front.change(&start.settings);
         Ok(front)
     }
@@ -252,15 +223,10 @@ impl Front {
     fn change(&self, new: &FrontSettings) {
         let settings = &new.settings;
         logging::set_level(settings.log_level);
-        self.http.set(settings.http);
-        self.trusted_proxies
-            .replace(Rc::new(settings.trusted_proxies.clone()));
-        http1::set_spool_limit(settings.http.max_spool);
+        self.http.change(settings);
         self.post_limit.set(new.post_limit);
         self.workers.change(settings);
-        self.access
-            .change(settings.access_log.as_ref(), settings.access_format);
-        self.workers.measure(self.access.has_times());
+        self.workers.measure(self.http.access.has_times());
         let files = Files::of_app(settings).unwrap_or_else(|error| {
             logging::warning!(
                 "cannot look at the folder of its files: {error}; the front sends none"
@@ -275,13 +241,9 @@ impl Front {
         self.files.borrow().clone()
     }
 
-    pub(crate) fn next_request_id(&self) -> u64 {
-        self.request_ids.next()
-    }
-
     /// An answer of our own goes out.
     pub(crate) fn answered(&self, response: Response<ResponseBody>) -> Response<ResponseBody> {
-        self.board.answered(response.head.status);
+        self.http.board.answered(response.head.status);
         response
     }
 
@@ -290,40 +252,6 @@ impl Front {
         let supervisor = self.supervisor.as_ref();
         let supervisor = supervisor.unwrap_or(self.channel.get_ref());
         let _ = supervisor.try_send(message, &[]);
-    }
-
-    /// Once: that a proxy may have been forgotten in the configuration.
-    pub(crate) fn look_for_proxy(&self, peer: &Peer, head: &RequestHead) {
-        if !self.advised.get()
-            && let Some(message) = peer.advice(head)
-        {
-            self.advised.set(true);
-            logging::info!("{message}");
-        }
-    }
-
-    // ---- connections ----
-
-    pub(crate) fn opened(&self, state: &Rc<ConnectionState>, address: Option<IpAddr>) -> usize {
-        if self.is_quiet() {
-            self.awake.notify_one();
-        }
-        self.connections.opened(state, address)
-    }
-
-    pub(crate) fn closed(&self, key: usize) {
-        self.connections.closed(key);
-        if self.draining.get() {
-            self.closed.notify_one();
-        }
-    }
-
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.connections.is_empty()
-    }
-
-    pub(crate) fn timeouts(&self) -> Timeouts {
-        Timeouts::new(&self.http.get(), self.draining.get().then_some(0))
     }
 
     // ---- the supervisor ----
@@ -347,7 +275,7 @@ impl Front {
                         logging::warning!("cannot take a worker: {error}");
                     }
                 }
-                ToFront::ReopenLogs => self.access.reopen(),
+                ToFront::ReopenLogs => self.http.access.reopen(),
                 ToFront::Listen => self.listen(fds).map_err(text)?,
                 ToFront::Start(_) => return Err("Start came twice".into()),
             }
@@ -356,11 +284,8 @@ impl Front {
 
     /// Accept on these too.
     fn listen(self: &Rc<Self>, sockets: Vec<OwnedFd>) -> std::io::Result<()> {
-        for socket in sockets {
-            let listener = listen(Rc::clone(self), socket)?;
-            self.listeners.borrow_mut().push(listener);
-        }
-        Ok(())
+        let mut sockets = sockets.into_iter();
+        sockets.try_for_each(|socket| server::accept::listen(self, socket))
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -369,67 +294,12 @@ impl Front {
 
     /// Finish what clients have asked for.
     async fn drain(&self, deadline: f64) {
-        self.listeners.take().iter().for_each(AbortHandle::abort);
+        self.http.stop_listening();
         self.draining.set(true);
-        self.awake.notify_one();
+        self.http.clock.notify_one();
         let deadline = Duration::try_from_secs_f64(deadline).unwrap_or(Duration::MAX);
-        if timeout(deadline, self.finished()).await.is_err() {
-            let open = self.connections.count();
-            logging::warning!("time to finish is over: leaving with {open} connections open");
-            // What is cut off must not look complete, which only the connection itself can see to.
-            self.connections.cut_off();
-            let _ = timeout(LAST, self.finished()).await;
+        if timeout(deadline, self.http.all_closed()).await.is_err() {
+            self.http.cut_off().await;
         }
     }
-
-    async fn finished(&self) {
-        while !self.is_quiet() {
-            self.closed.notified().await;
-        }
-    }
-}
-
-/// Accept on a socket that the supervisor opened, TCP or Unix.
-fn listen(front: Rc<Front>, fd: OwnedFd) -> std::io::Result<AbortHandle> {
-    let socket = socket2::Socket::from(fd);
-    socket.set_nonblocking(true)?;
-    let handle = if socket.local_addr()?.is_unix() {
-        let listener = UnixListener::from_std(OwnedFd::from(socket).into())?;
-        spawn_local(accept_unix(front, listener))
-    } else {
-        let listener = TcpListener::from_std(OwnedFd::from(socket).into())?;
-        spawn_local(accept_tcp(front, listener))
-    };
-    Ok(handle.abort_handle())
-}
-
-async fn accept_tcp(front: Rc<Front>, listener: TcpListener) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let local = stream.local_addr().unwrap_or(peer);
-                // Small answers must not wait for an acknowledgement.
-                let _ = stream.set_nodelay(true);
-                let endpoints = Endpoints::tcp(peer, local);
-                connection::open(Rc::clone(&front), stream, endpoints);
-            }
-            Err(error) => cannot_accept(&front, &error).await,
-        }
-    }
-}
-
-async fn accept_unix(front: Rc<Front>, listener: UnixListener) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                connection::open(Rc::clone(&front), stream, Endpoints::default());
-            }
-            Err(error) => cannot_accept(&front, &error).await,
-        }
-    }
-}
-
-async fn cannot_accept(front: &Front, error: &std::io::Error) {
-    let log = |message| logging::warning!("{message}");
-    server::accept::recover(&front.connections, error, log).await;
 }

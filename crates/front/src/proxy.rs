@@ -4,10 +4,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use http1::{BodyError, ForwardedError, Incoming, RequestHead, Response, Spool, Version};
+use http1::{BodyError, Incoming, RequestHead, Response, Spool, Version};
 use relay::frame::{Payload, RequestFrame};
+use server::Request;
 use shm::Counter;
 
+use crate::connection::Client;
 use crate::dispatch::Refused;
 use crate::hangup::Hangup;
 use crate::headers;
@@ -21,24 +23,14 @@ const REPEATABLE: Duration = Duration::from_secs(5);
 /// Bytes of a frame beside head and body.
 const FRAME: usize = 256;
 
-/// Whose request it is.
-pub(crate) struct Asked {
-    pub(crate) id: u64,
-    /// [`http1::Endpoints`] as text.
-    pub(crate) endpoints: Rc<str>,
-    /// Why what a proxy says of them cannot be believed.
-    pub(crate) error: Option<ForwardedError>,
-    pub(crate) hangup: Rc<Hangup>,
-}
-
 /// The answer to a request.
 pub(crate) async fn answer(
     front: Rc<Front>,
-    asked: Asked,
+    request: Request<Front>,
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Response<ResponseBody> {
-    let mut response = match passed_on(&front, &asked, head, body).await {
+    let mut response = match passed_on(&front, &request, head, body).await {
         Ok(response) => response,
         Err(own) => front.answered(own),
     };
@@ -51,31 +43,27 @@ pub(crate) async fn answer(
 /// A worker's answer, or one of our own as the error.
 async fn passed_on(
     front: &Rc<Front>,
-    Asked {
-        id,
-        endpoints,
-        error,
-        hangup,
-    }: &Asked,
+    request: &Request<Front>,
     head: RequestHead,
     body: Option<Incoming>,
 ) -> Result<Response<ResponseBody>, Response<ResponseBody>> {
-    if let Some(error) = error {
-        return Err(malformed(front, error.text(), &head, endpoints));
+    let client = &request.client;
+    if let Some(error) = &request.error {
+        return Err(malformed(front, error.text(), &head, client));
     }
     if head.method() == b"CONNECT" {
-        return Err(front.refuse(405, "This is no proxy.\n", &head, endpoints));
+        return Err(front.refuse(405, "This is no proxy.\n", &head, client));
     }
     if !head.names_one_host() {
         let why = "An HTTP/1.1 request has one Host field, with a valid host.\n";
-        return Err(malformed(front, why, &head, endpoints));
+        return Err(malformed(front, why, &head, client));
     }
     if let Some(files) = front.files()
         && let Some(file) = files.answer(&head)
     {
         return Err(file);
     }
-    let not_stored = |failed| not_received(front, failed, &head, endpoints);
+    let not_stored = |failed| not_received(front, failed, &head, client);
     let limit = front.post_limit.get();
     if limit > 0 && announced(&head) > limit {
         return Err(not_stored(BodyError::OverPostLimit.into()));
@@ -83,18 +71,19 @@ async fn passed_on(
     let upload = Upload::receive(body, limit, || front.workers.poll_if_due())
         .await
         .map_err(not_stored)?;
-    let mut asked = Frame::new(*id, endpoints, &head, &upload).map_err(not_stored)?;
+    let mut asked =
+        Frame::new(request.id, &client.endpoints, &head, &upload).map_err(not_stored)?;
     let is_repeatable = headers::is_repeatable(head.method());
-    give(front, is_repeatable, &mut asked, hangup).await
+    give(front, is_repeatable, &mut asked, &request.context).await
 }
 
 fn malformed(
     front: &Front,
     why: &'static str,
     head: &RequestHead,
-    endpoints: &str,
+    client: &Client,
 ) -> Response<ResponseBody> {
-    let mut refused = front.refuse(400, why, head, endpoints);
+    let mut refused = front.refuse(400, why, head, client);
     refused.head.fields.push("Connection", "close");
     refused
 }
@@ -191,14 +180,14 @@ async fn give(
         }
         again = true;
         RequestFrame::mark_retry(&mut asked.bytes);
-        front.board.count(Counter::Retries, 1);
+        front.http.board.count(Counter::Retries, 1);
     }
 }
 
 fn unavailable(front: &Front, why: Refused) -> Response<ResponseBody> {
-    front.board.count(Counter::Unavailable, 1);
+    front.http.board.count(Counter::Unavailable, 1);
     if why == Refused::Expired {
-        front.board.count(Counter::QueueTimeouts, 1);
+        front.http.board.count(Counter::QueueTimeouts, 1);
     }
     let mut response = plain(503, "Service Unavailable\n");
     // Seconds after which a client may try again.
@@ -207,7 +196,7 @@ fn unavailable(front: &Front, why: Refused) -> Response<ResponseBody> {
 }
 
 fn bad_gateway(front: &Front) -> Response<ResponseBody> {
-    front.board.count(Counter::BadGateway, 1);
+    front.http.board.count(Counter::BadGateway, 1);
     plain(502, "Bad Gateway\n")
 }
 
@@ -215,9 +204,9 @@ fn not_received(
     front: &Front,
     failed: upload::Failed,
     head: &RequestHead,
-    endpoints: &str,
+    client: &Client,
 ) -> Response<ResponseBody> {
-    let refuse = |status, why| front.refuse(status, why, head, endpoints);
+    let refuse = |status, why| front.refuse(status, why, head, client);
     let mut response = match failed {
         upload::Failed::Body(error) => refuse(error.status(), error.text()),
         upload::Failed::Storage(error) => {

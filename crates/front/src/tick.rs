@@ -10,17 +10,17 @@ const DRAINING_TICK: Duration = Duration::from_millis(50);
 
 pub(crate) async fn run(front: Rc<Front>) {
     loop {
-        if front.is_quiet() {
-            front.awake.notified().await;
+        if front.http.connections.is_empty() {
+            front.http.clock.notified().await;
         }
         let draining = front.is_draining();
         tokio::select! {
             () = tokio::time::sleep(if draining { DRAINING_TICK } else { TICK }) => {}
-            () = front.awake.notified(), if !draining => {}
+            () = front.http.clock.notified(), if !draining => {}
         }
-        front.connections.close_silent(&front.timeouts());
+        front.http.close_silent(draining.then_some(0));
         if front.thread.is_to_end_idle() {
-            front.connections.end_idle();
+            front.http.connections.end_idle();
         }
     }
 }

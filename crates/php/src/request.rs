@@ -5,7 +5,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
@@ -45,6 +45,13 @@ impl Client {
             address_text: text(address),
             local_text: text(local_address),
         }
+    }
+
+    /// Its address and port, if they are known.
+    #[must_use]
+    pub fn socket(&self) -> Option<SocketAddr> {
+        let address = self.address?;
+        Some(SocketAddr::new(address, self.port))
     }
 }
 

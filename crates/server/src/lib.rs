@@ -1,11 +1,16 @@
-//! What the front and the workers share as servers of clients' connections, and with the supervisor as ends of a channel.
+//! An HTTP server, as the front and the workers are one: it accepts clients' connections and gives each request to the
+//! process's [`Handler`]. Also the ends of the channels to the supervisor, in the runtime.
 #![forbid(unsafe_code)]
 
 pub mod accept;
 pub mod access;
 pub mod channel;
+mod connection;
+mod http_server;
 mod request_id;
 mod routes;
 
+pub use connection::{Handler, Request, serve};
+pub use http_server::HttpServer;
 pub use request_id::RequestIds;
 pub use routes::Routes;

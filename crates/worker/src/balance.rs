@@ -20,7 +20,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::{AbortHandle, spawn_local};
 
-use crate::accept;
+use crate::connection;
 use crate::worker::Worker;
 use http1::now_ms;
 
@@ -212,8 +212,9 @@ async fn listen(worker: Rc<Worker>, balancer: Rc<Balancer>, inbox: AsyncFd<Chann
         match channel::receive::<HandOff>(&inbox).await {
             Ok(Some((HandOff { pid }, mut fds))) => {
                 let guard = balancer.arrived(pid);
-                // If that fails, the client has hung up meanwhile.
-                let _ = fds.pop().map(|fd| accept::serve(&worker, fd, Some(guard)));
+                if let Some(fd) = fds.pop() {
+                    connection::serve(&worker, fd, Some(guard));
+                }
             }
             // The supervisor has gone, and all other workers.
             Ok(None) => return,

@@ -53,7 +53,7 @@ const LEAST_GRACE: Duration = Duration::from_secs(1);
 impl ProcessHost {
     /// Make it and install it for this thread.
     pub(crate) fn install(
-        board: Option<Writer>,
+        board: Option<Rc<Writer>>,
         (time_limit, grace): (Duration, Duration),
         slow: SlowLog,
         concurrent: bool,
@@ -61,7 +61,7 @@ impl ProcessHost {
     ) -> &'static ProcessHost {
         let host: &'static ProcessHost = Box::leak(Box::new(ProcessHost {
             timers: RefCell::default(),
-            board: board.map(Rc::new),
+            board,
             is_broken: Cell::new(false),
             is_unfit: Cell::new(false),
             is_classic: Cell::new(false),
@@ -135,13 +135,6 @@ impl ProcessHost {
     }
 
     /// Of the bodies of a request and its answer.
-    pub(crate) fn count_bytes(&self, (received, sent): (u64, u64)) {
-        if let Some(board) = &self.board {
-            board.count(Counter::BytesIn, received);
-            board.count(Counter::BytesOut, sent);
-        }
-    }
-
     pub(crate) fn count(&self, counter: Counter) {
         if let Some(board) = &self.board {
             board.count(counter, 1);

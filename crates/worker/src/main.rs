@@ -1,7 +1,6 @@
 //! `hearth-php`: the process that PHP runs in. Started by `hearth`, which it serves as a zygote, or for `hearth run`.
 #![forbid(unsafe_code)]
 
-mod accept;
 mod balance;
 mod classic;
 mod cli;

@@ -75,7 +75,8 @@ pub(crate) fn refuse(
     head: &RequestHead,
 ) -> HttpResponse {
     worker.count(status);
-    worker.tell(&Rejection::new(status, why, head), client);
+    let rejection = Rejection::new(status, why, head);
+    worker.http.log_rejection(&rejection, client.socket());
     let mut answer = plain(status, why);
     if matches!(status, 400 | 413) {
         answer.head.fields.push("Connection", "close");
@@ -126,7 +127,8 @@ impl RequestFuture {
         if let Some(Plan::HttpResponse(answer)) = &plan
             && let Some(why) = why_refused(answer.head.status, &head)
         {
-            worker.tell(&Rejection::new(answer.head.status, why, &head), &client);
+            let rejection = Rejection::new(answer.head.status, why, &head);
+            worker.http.log_rejection(&rejection, client.socket());
         }
         let limit = if plan.is_some() { 0 } else { worker.body_limit };
         // What comes from a front is complete.
@@ -309,7 +311,8 @@ impl RequestFuture {
     fn refuse(&self, error: BodyError) -> HttpResponse {
         let (status, why) = (error.status(), error.text());
         let refused = Rejection::new(status, why, self.request.head());
-        self.worker.tell(&refused, self.request.client());
+        let client = self.request.client().socket();
+        self.worker.http.log_rejection(&refused, client);
         let mut answer = plain(status, why);
         answer.head.fields.push("Connection", "close");
         answer

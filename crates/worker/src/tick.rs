@@ -6,8 +6,6 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use http1::Timeouts;
-
 use crate::host::thread_cpu;
 use crate::worker::Worker;
 
@@ -60,23 +58,19 @@ pub(crate) async fn run(worker: Rc<Worker>) {
     let mut tuner = SliceTuner::new();
     loop {
         if worker.is_quiet() {
-            worker.awake.notified().await;
+            worker.http.clock.notified().await;
         }
         let fast = worker.has_waiting() || worker.is_draining();
         let tick = tokio::time::sleep(if fast { TICK } else { SLOW_TICK });
         tokio::select! {
             () = tick => {}
             // A first waiting request makes the tick shorter.
-            () = worker.awake.notified(), if !fast => continue,
+            () = worker.http.clock.notified(), if !fast => continue,
         }
         tuner.look();
         worker.end_overdue();
-        worker.connections.close_silent(&timeouts(&worker));
+        let draining = worker.draining.get();
+        let leaving = draining.map(|draining| if draining.linger { LINGER } else { 0 });
+        worker.http.close_silent(leaving);
     }
-}
-
-fn timeouts(worker: &Worker) -> Timeouts {
-    let draining = worker.draining.get();
-    let draining = draining.map(|draining| if draining.linger { LINGER } else { 0 });
-    Timeouts::new(&worker.http, draining)
 }

@@ -1,28 +1,22 @@
 //! One worker: accepts, answers, drains, leaves.
 
 use std::cell::{Cell, RefCell};
-use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use config::{AccessFormat, Mode};
-use http1::{
-    Admission, ConnectionState, Connections, Peer, Rejection, RejectionLog, RequestHead,
-    TrustedProxies,
-};
+use http1::{Connections, RequestHead};
 use ipc::{Channel, FromWorker};
-use php::{Client, Host as _, Request, TaskHandle, Timings};
-use server::access::{self, AccessLog};
-use server::{RequestIds, Routes, channel};
+use php::{Host as _, Request, TaskHandle, Timings};
+use server::{HttpServer, RequestIds, access, channel};
 use shm::{Ticket, Writer};
 use site::PublicFolder;
 use site::sendfile::Sendfile;
 use tokio::io::Interest;
 use tokio::runtime::{LocalOptions, LocalRuntime};
-use tokio::sync::Notify;
-use tokio::task::{AbortHandle, spawn_local};
+use tokio::task::spawn_local;
 use zygote::Start;
 
 use crate::balance::Balancer;
@@ -35,7 +29,7 @@ use crate::quarantine::Quarantine;
 use crate::queue::Queue;
 use crate::semaphore::LocalSemaphore;
 use crate::slow_log::SlowLog;
-use crate::{accept, front_link, front_link::attach, lifecycle::probe, pools, tick, watchdog};
+use crate::{front_link, front_link::attach, lifecycle::probe, pools, tick, watchdog};
 use http1::now_ms;
 
 /// A request whose task waits, for the clock.
@@ -54,24 +48,13 @@ pub(crate) struct Worker {
     /// Folders of which PHP may have files sent.
     pub(crate) sendfile: Sendfile,
     pub(crate) body_limit: u64,
-    pub(crate) http: http1::Settings,
-    pub(crate) trusted_proxies: Rc<TrustedProxies>,
-    pub(crate) admission: Admission,
+    /// Its clients; none where a front has them.
+    pub(crate) http: HttpServer,
     pub(crate) request_timeout: Duration,
-    /// Wakes the clock.
-    pub(crate) awake: Notify,
     pub(crate) draining: Cell<Option<Draining>>,
-    pub(crate) connections: Connections,
-    rejections: RejectionLog,
-    advised: Cell<bool>,
-    /// Of clients' connections: nothing is written where a front has them.
-    pub(crate) access: Rc<AccessLog>,
-    pub(crate) routes: Routes,
     /// The access log shows where the time of requests goes.
     has_times: bool,
     waiting: RefCell<Vec<Waiting>>,
-    pub(crate) listening: RefCell<Vec<AbortHandle>>,
-    request_ids: RequestIds,
     pub(crate) recycle: RecyclePolicy,
     pub(crate) quarantine: Quarantine,
     /// The front may still ask.
@@ -92,9 +75,9 @@ impl Worker {
         host: &'static ProcessHost,
         classic: Option<Classic>,
         balancer: Option<Rc<Balancer>>,
+        board: Rc<Writer>,
     ) -> std::io::Result<Worker> {
         let settings = &start.boot.settings;
-        http1::set_spool_limit(settings.http.max_spool);
         let concurrency = settings.concurrency.unwrap_or(1).max(1);
         // A front sends them where there is one.
         let public = match start.front_channel {
@@ -107,21 +90,12 @@ impl Worker {
             public,
             sendfile: Sendfile::new(&settings.site.sendfile)?,
             body_limit: php::post_max_size(),
-            http: settings.http,
-            trusted_proxies: Rc::new(settings.trusted_proxies.clone()),
-            admission: Admission::new(&settings.http),
+            http: server_of_clients(start, host, board),
             request_timeout: settings.request_timeout,
-            awake: Notify::new(),
             draining: Cell::new(None),
-            connections: Connections::default(),
-            rejections: RejectionLog::default(),
-            advised: Cell::new(false),
-            access: open_access_log(start),
-            routes: Routes::new(&settings.metrics_routes),
             has_times: settings.access_log.is_some()
                 && settings.access_format == AccessFormat::Json,
             waiting: RefCell::default(),
-            listening: RefCell::default(),
             semaphore: LocalSemaphore::new(concurrency),
             queue: Queue::new(settings.queue, settings.queue_timeout),
             concurrency,
@@ -130,7 +104,6 @@ impl Worker {
             has_front: Cell::new(start.front_channel.is_some()),
             balancer,
             serves: Cell::new(0),
-            request_ids: RequestIds::new(0, 1),
         })
     }
 
@@ -153,24 +126,6 @@ impl Worker {
         }
     }
 
-    /// This request was not given to PHP, or its answer is not PHP's: for the log, not too often.
-    pub(crate) fn tell(&self, refused: &Rejection<'_>, client: &Client) {
-        let address = client.address.map(|ip| SocketAddr::new(ip, client.port));
-        if let Some(line) = self.rejections.line(refused, address) {
-            logging::info!("{line}");
-        }
-    }
-
-    /// Once: that a proxy may have been forgotten in the configuration.
-    pub(crate) fn look_for_proxy(&self, peer: &Peer, head: &RequestHead) {
-        if !self.advised.get()
-            && let Some(advice) = peer.advice(head)
-        {
-            self.advised.set(true);
-            logging::info!("{advice}");
-        }
-    }
-
     /// A request that PHP does not see was answered so.
     pub(crate) fn count(&self, status: u16) {
         if let Some(board) = &self.host.board {
@@ -181,10 +136,6 @@ impl Worker {
     /// To note where the time of a request goes, if a log has a field for it.
     pub(crate) fn timings(&self) -> Option<Rc<Timings>> {
         self.has_times.then(Rc::default)
-    }
-
-    pub(crate) fn next_request_id(&self) -> u64 {
-        self.request_ids.next()
     }
 
     /// When a request that begins now must be done.
@@ -200,26 +151,12 @@ impl Worker {
         self.draining.get().is_some()
     }
 
-    // ---- connections ----
-
-    pub(crate) fn opened(&self, state: &Rc<ConnectionState>, address: Option<IpAddr>) -> usize {
-        if self.connections.is_empty() {
-            self.awake.notify_one();
-        }
-        self.connections.opened(state, address)
-    }
-
-    pub(crate) fn closed(&self, key: usize) {
-        self.connections.closed(key);
-        self.host.changed.notify_waiters();
-    }
-
     // ---- time limits ----
 
     pub(crate) fn watch(&self, request: &Rc<Request>, task: TaskHandle) {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.is_empty() {
-            self.awake.notify_one();
+            self.http.clock.notify_one();
         }
         waiting.push(Waiting {
             request: Rc::downgrade(request),
@@ -232,7 +169,7 @@ impl Worker {
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
-        self.connections.is_empty() && !self.has_waiting()
+        self.http.connections.is_empty() && !self.has_waiting()
     }
 
     pub(crate) fn end_overdue(&self) {
@@ -260,7 +197,7 @@ impl Worker {
     // ---- leaving ----
 
     pub(crate) fn is_done(&self) -> bool {
-        self.connections.is_empty()
+        self.http.connections.is_empty()
             && !self.has_front.get()
             && self.count_waiting(|request| !request.is_given_up()) == 0
             // One that is given up may have come from the front.
@@ -303,14 +240,17 @@ impl Worker {
     }
 }
 
-fn open_access_log(start: &Start) -> Rc<AccessLog> {
-    let settings = &start.boot.settings;
-    let log = AccessLog::install();
-    log.complain_to(|message| logging::error!("{message}"));
-    let target = settings.access_log.as_ref();
-    let target = target.filter(|_| start.front_channel.is_none());
-    log.change(target, settings.access_format);
-    log
+fn server_of_clients(start: &Start, host: &ProcessHost, board: Rc<Writer>) -> HttpServer {
+    let mut settings = start.boot.settings.clone();
+    // The front writes it where there is one.
+    settings.access_log = settings
+        .access_log
+        .filter(|_| start.front_channel.is_none());
+    let (connections, ids) = (Connections::default(), RequestIds::new(0, 1));
+    let changed = Rc::clone(&host.changed);
+    let http = HttpServer::new(&settings, connections, ids, board, changed);
+    http.change(&settings);
+    http
 }
 
 /// What a forked process runs.
@@ -367,12 +307,19 @@ async fn serve(mut start: Start) -> Result<(), String> {
         .scoreboard
         .try_clone()
         .and_then(Writer::attach)
+        .map(Rc::new)
         .map_err(text)?;
     let settings = &start.boot.settings;
     let (limit, grace) = (settings.request_timeout, settings.request_grace);
     let concurrent = settings.concurrency.is_some_and(|number| number > 1);
     let slow = SlowLog::new(settings.slow_after);
-    let host = ProcessHost::install(Some(board), (limit, grace), slow, concurrent, false);
+    let host = ProcessHost::install(
+        Some(Rc::clone(&board)),
+        (limit, grace),
+        slow,
+        concurrent,
+        false,
+    );
     let classic = (settings.mode == Mode::Classic).then(|| Classic::new(settings));
     let classic = classic
         .transpose()
@@ -382,7 +329,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
         hook::keep_opcache_lock();
     }
     let balancer = Balancer::new(start.slot, std::mem::take(&mut start.balancing)).map_err(text)?;
-    let worker = Worker::new(&start, host, classic, balancer.map(Rc::new)).map_err(text)?;
+    let worker = Worker::new(&start, host, classic, balancer.map(Rc::new), board).map_err(text)?;
     let worker = Rc::new(worker);
     watchdog::start(grace).map_err(text)?;
     if let Some(path) = &start.boot.settings.probe
@@ -435,8 +382,7 @@ fn open(
     front_channel: Option<Channel>,
 ) -> std::io::Result<()> {
     for listener in listeners {
-        let handle = accept::listen(Rc::clone(worker), listener)?;
-        worker.listening.borrow_mut().push(handle);
+        server::accept::listen(worker, listener)?;
     }
     if let Some(balancer) = &worker.balancer {
         balancer.open(worker)?;

@@ -15,8 +15,6 @@ use crate::worker::Worker;
 
 /// A deadline later than any.
 const NO_END: Duration = Duration::from_secs(365 * 24 * 3600);
-/// What connections may take to end when they are cut off.
-const LAST: Duration = Duration::from_millis(100);
 
 /// Why a worker is replaced, for the log.
 const FATAL: &str = "a fatal error in PHP";
@@ -107,15 +105,11 @@ fn begin_drain(worker: &Worker, drain: Drain) {
     if before.is_some() {
         return;
     }
-    worker
-        .listening
-        .borrow_mut()
-        .drain(..)
-        .for_each(|listener| listener.abort());
+    worker.http.stop_listening();
     if let Some(spread) = &worker.balancer {
         spread.leave(drain.linger);
     }
-    worker.awake.notify_one();
+    worker.http.clock.notify_one();
     worker.host.changed.notify_waiters();
 }
 
@@ -133,7 +127,7 @@ fn handle_message(
             return false;
         }
         Some(ToWorker::ReopenLogs) => {
-            worker.access.reopen();
+            worker.http.access.reopen();
             return false;
         }
         None => Drain {
@@ -147,22 +141,14 @@ fn handle_message(
 
 /// Finish what was asked, and cut off what is not done in time.
 pub(crate) async fn finish(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) {
-    if drained(worker, channel).await {
-        return;
+    if !drained(worker, channel).await {
+        worker.http.cut_off().await;
     }
-    logging::warning!(
-        "time to finish is over: leaving with {} connections open",
-        worker.connections.count()
-    );
-    // What is cut off must not look complete, which only the connection itself can see to.
-    worker.connections.cut_off();
-    let closed = until(worker, |worker| worker.connections.is_empty());
-    let _ = tokio::time::timeout(LAST, closed).await;
 }
 
 /// Until all that was asked is done; false if time is over before. The supervisor may still say that there is less of it.
 async fn drained(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> bool {
-    let mut is_done = pin!(until(worker, Worker::is_done));
+    let mut is_done = pin!(done(worker));
     let mut is_told = true;
     loop {
         let Some(draining) = worker.draining.get() else {
@@ -179,10 +165,10 @@ async fn drained(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> bool {
     }
 }
 
-async fn until(worker: &Worker, is_so: impl Fn(&Worker) -> bool) {
+async fn done(worker: &Worker) {
     loop {
         let changed = worker.host.changed.notified();
-        if is_so(worker) {
+        if worker.is_done() {
             return;
         }
         let _ = tokio::time::timeout(Duration::from_millis(50), changed).await;

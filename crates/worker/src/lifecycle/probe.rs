@@ -7,7 +7,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::task::spawn_local;
 
-use crate::connection;
 use crate::worker::Worker;
 
 /// How much of an answer is shown when it is not a good one.
@@ -33,7 +32,7 @@ pub(crate) async fn ask(worker: &Rc<Worker>, path: &str) -> Result<(), String> {
 async fn exchange(worker: &Rc<Worker>, path: &str) -> std::io::Result<Vec<u8>> {
     let (mut ours, theirs) = UnixStream::pair()?;
     let peer = Peer::new(Endpoints::default(), Rc::default());
-    let connection = connection::serve(Rc::clone(worker), theirs, peer, None);
+    let connection = server::serve(Rc::clone(worker), theirs, peer, ());
     spawn_local(connection);
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: hearth-probe\r\nConnection: close\r\n\r\n"

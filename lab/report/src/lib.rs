@@ -1,0 +1,17 @@
+//! A run of `hearth bench`: its types and their schema, the statistics over its repeats, and how it is shown.
+//!
+//! The program that measures fills in a [`Run`] and computes nothing from it; everything that a reader sees is computed here,
+//! from the repeats. Nothing here starts a process or opens a connection.
+#![forbid(unsafe_code)]
+
+mod run;
+pub mod stats;
+pub mod usl;
+
+pub use run::*;
+
+/// The JSON schema of what `hearth bench --json` writes.
+#[must_use]
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Run)
+}

@@ -22,7 +22,8 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 use server::access::Spent;
-use server::channel;
+use server::queue::{QueueLimits, count_wait};
+use server::{WaitQueue, channel};
 use shm::{Counter, Writer};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -33,10 +34,9 @@ use crate::pending::PendingRequest;
 use crate::response_spool::Broken;
 use crate::shared::Thread;
 use crate::stream_reader;
-use crate::wait_queue::WaitQueue;
 
-use self::queue::{Queue, waited};
-pub(crate) use self::queue::{Refused, run as watch_queue};
+use self::queue::Queue;
+pub(crate) use self::queue::run as watch_queue;
 use self::shortage::Shortage;
 pub(crate) use self::shortage::ask_for_more;
 
@@ -106,7 +106,7 @@ impl Workers {
             consumers: RefCell::default(),
             pending_requests: RefCell::default(),
             unclaimed: Cell::new(0),
-            slots: WaitQueue::new(),
+            slots: WaitQueue::new([]),
             queue: Queue::new(thread.clone()),
             shortage: Shortage::default(),
             board,
@@ -116,8 +116,8 @@ impl Workers {
     }
 
     pub(crate) fn change(&self, settings: &Settings) {
-        self.queue
-            .set_limits(settings.queue as usize, settings.queue_timeout);
+        let limits = QueueLimits::new(settings.queue, settings.queue_timeout);
+        self.queue.limits.set(limits);
         self.shortage.set_elastic(settings.is_elastic());
     }
 
@@ -250,7 +250,7 @@ impl Workers {
         if pending.claim() {
             self.unclaimed.set(self.unclaimed.get() - 1);
             if let Some(time) = pending.waited() {
-                waited(&self.board, time);
+                count_wait(&self.board, time);
             }
         }
     }

@@ -23,6 +23,5 @@ mod stream_reader;
 mod threads;
 mod tick;
 mod upload;
-mod wait_queue;
 
 pub use process::main;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use http1::{BodyError, Incoming, RequestHead, Response, Spool, Version};
 use relay::frame::{Payload, RequestFrame};
 use server::Request;
+use server::queue::{self, Refused};
 use shm::Counter;
 
 use crate::connection::Client;
-use crate::dispatch::Refused;
 use crate::hangup::Hangup;
 use crate::headers;
 use crate::pending::{Outcome, ResponseFuture};
@@ -185,14 +185,8 @@ async fn give(
 }
 
 fn unavailable(front: &Front, why: Refused) -> Response<ResponseBody> {
-    front.http.board.count(Counter::Unavailable, 1);
-    if why == Refused::Expired {
-        front.http.board.count(Counter::QueueTimeouts, 1);
-    }
-    let mut response = plain(503, "Service Unavailable\n");
-    // Seconds after which a client may try again.
-    response.head.fields.push("Retry-After", "1");
-    response
+    let response = plain(503, "Service Unavailable\n");
+    queue::unavailable(why, &front.http.board, response)
 }
 
 fn bad_gateway(front: &Front) -> Response<ResponseBody> {

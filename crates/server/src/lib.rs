@@ -7,10 +7,13 @@ pub mod access;
 pub mod channel;
 mod connection;
 mod http_server;
+pub mod queue;
 mod request_id;
 mod routes;
+mod wait_queue;
 
 pub use connection::{Handler, Request, serve};
 pub use http_server::HttpServer;
 pub use request_id::RequestIds;
 pub use routes::Routes;
+pub use wait_queue::{Acquire, WaitQueue};

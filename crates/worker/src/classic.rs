@@ -13,7 +13,7 @@ use http1::RequestHead;
 use php::Script;
 use site::{Route, Site};
 
-use crate::files;
+use crate::response::files;
 use crate::response::{HttpResponse, plain};
 use http1::now_ms;
 

@@ -16,7 +16,7 @@ use server::{Handler, HttpServer, Request};
 use crate::balance::{self, ConnectionGuard};
 use crate::request::{RequestFuture, refuse, refused};
 use crate::response::HttpResponse;
-use crate::response_body::{RequestBody, ResponseBody};
+use crate::response::body::{RequestBody, ResponseBody};
 use crate::worker::Worker;
 
 impl Handler for Worker {

@@ -1,10 +1,16 @@
 //! From a request to its response: run the task, and let the connection have what it answers.
 
+mod discard;
+pub(crate) mod quarantine;
+pub(crate) mod queue;
+mod receive;
+mod refusal;
+pub(crate) mod upload;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use http1::{BodyError, Rejection, RequestHead};
 use php::{BodySource, Cancel, Client, Request, Response, Script, Task, Timings};
@@ -13,13 +19,15 @@ use tokio::task::spawn_local;
 
 use crate::classic::Plan;
 use crate::front_link::EndSignal;
-use crate::quarantine;
-use crate::queue::{self, Queued};
-use crate::receive;
+use crate::response::body::ResponseBody;
+use crate::response::send_file;
 use crate::response::{HttpResponse, convert, plain};
-use crate::response_body::ResponseBody;
-use crate::send_file;
 use crate::worker::Worker;
+
+use self::discard::discard;
+use self::queue::Queued;
+use self::refusal::why_refused;
+pub(crate) use self::refusal::{refuse, refused};
 
 /// One request being answered. Dropping it means that the client is gone.
 pub(crate) struct RequestFuture {
@@ -49,65 +57,10 @@ enum Phase {
 
 type Receiving = Pin<Box<dyn Future<Output = Result<(), BodyError>>>>;
 
-const NO_HOST: &str = "An HTTP/1.1 request has one Host field, with a valid host.\n";
-
 /// RFC 9112 §3.2.2: the host in an absolute target is the one that counts, whatever the Host field says.
 fn prefer_target_host(head: &mut RequestHead) {
     if let Some(host) = head.authority().map(<[u8]>::to_vec) {
         head.fields.set("Host", host);
-    }
-}
-
-/// The answer to what need not reach PHP, which counts all the same.
-pub(crate) fn refused(
-    worker: &Worker,
-    client: &Client,
-    head: &RequestHead,
-) -> Option<HttpResponse> {
-    refusal(worker, head).map(|refusal| refuse(worker, client, refusal, head))
-}
-
-/// This answer, counted and told.
-pub(crate) fn refuse(
-    worker: &Worker,
-    client: &Client,
-    (status, why): (u16, &'static str),
-    head: &RequestHead,
-) -> HttpResponse {
-    worker.count(status);
-    let rejection = Rejection::new(status, why, head);
-    worker.http.log_rejection(&rejection, client.socket());
-    let mut answer = plain(status, why);
-    if matches!(status, 400 | 413) {
-        answer.head.fields.push("Connection", "close");
-    }
-    answer
-}
-
-fn refusal(worker: &Worker, head: &RequestHead) -> Option<(u16, &'static str)> {
-    if head.method() == b"CONNECT" {
-        return Some((405, "This is no proxy.\n"));
-    }
-    if !head.names_one_host() {
-        return Some((400, NO_HOST));
-    }
-    if worker.classic.is_some() {
-        // PHP itself says what is too large, and runs the script without the body.
-        return None;
-    }
-    let length: u64 = head.fields.text("Content-Length")?.parse().ok()?;
-    (worker.body_limit > 0 && length > worker.body_limit).then(|| {
-        let error = BodyError::OverPostLimit;
-        (error.status(), error.text())
-    })
-}
-
-/// What a site has no answer to; what is not there, or not for all, is an answer.
-fn why_refused(status: u16, head: &RequestHead) -> Option<&'static str> {
-    match status {
-        400 => Some("malformed path: bad percent-encoding, or it leads above the root"),
-        405 if head.method() == b"TRACE" => Some("TRACE is not answered"),
-        _ => None,
     }
 }
 
@@ -210,25 +163,25 @@ impl RequestFuture {
             timings.asks();
         }
         let worker = &self.worker;
-        if worker.semaphore.try_acquire() {
+        if worker.permits.try_acquire().is_some() {
             self.begin();
             return;
         }
-        let (semaphore, host) = (&worker.semaphore, worker.host);
+        let (permits, board) = (&worker.permits, &worker.http.board);
         let queued = match self.end_signal {
-            Some(_) => Ok(Queued::unlimited(semaphore)),
-            None => worker.queue.join(semaphore, host),
+            Some(_) => Ok(Queued::unlimited(permits)),
+            None => worker.queue.join(permits, board),
         };
         self.phase = match queued {
             Ok(queued) => Phase::Queued(queued),
-            Err(why) => Phase::Static(Some(Box::new(queue::refused(why, worker.host)))),
+            Err(why) => Phase::Static(Some(Box::new(queue::refused(why, board)))),
         };
     }
 
     /// It is its turn: the time limit counts from here.
     fn begin(&mut self) {
         if let Some(left) = self.worker.quarantine.refuses(self.suspect) {
-            self.worker.semaphore.release();
+            self.worker.permits.release(());
             self.worker.host.count(Counter::Quarantined);
             self.phase = Phase::Static(Some(Box::new(quarantine::refused(left))));
             return;
@@ -292,7 +245,7 @@ impl RequestFuture {
             None => self.converted(response),
         };
         if self.end_signal.is_none() {
-            answer = answer.map(|body| body.bounded(&self.worker.semaphore));
+            answer = answer.map(|body| body.bounded(&self.worker.permits));
         }
         self.cancel_on_hangup(&mut answer);
         self.finish_response(&mut answer);
@@ -405,7 +358,7 @@ impl RequestFuture {
                         self.begin();
                     }
                     Err(why) => {
-                        let answer = queue::refused(why, self.worker.host);
+                        let answer = queue::refused(why, &self.worker.http.board);
                         self.phase = Phase::Static(Some(Box::new(answer)));
                     }
                 }
@@ -444,30 +397,11 @@ fn ended_request(request: &Rc<Request>, worker: &Rc<Worker>, broken: bool) {
     } else {
         request.end();
     }
-    worker.semaphore.release();
+    worker.permits.release(());
     worker.check_recycle();
     if let Some(rest) = request.take_unread() {
         spawn_local(discard(rest));
     }
-}
-
-/// How much of an unwanted body is read, and for how long, so that its connection can go on.
-const DISCARD_BYTES: usize = 64 * 1024 * 1024;
-const DISCARD_TIME: Duration = Duration::from_secs(10);
-
-async fn discard(mut rest: Box<dyn php::BodySource>) {
-    let mut left = DISCARD_BYTES;
-    let all = std::future::poll_fn(|context| {
-        while let Some(Ok(piece)) = ready!(rest.poll_piece(context)) {
-            if piece.len() > left {
-                break;
-            }
-            left -= piece.len();
-        }
-        Poll::Ready(())
-    });
-    // After that the connection is closed: its client keeps sending what is not read.
-    let _ = tokio::time::timeout(DISCARD_TIME, all).await;
 }
 
 /// Run `task` to its end in the background.

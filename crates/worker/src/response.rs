@@ -2,10 +2,15 @@
 //!
 //! How a message is framed is the connection's to say, so what PHP says of that is taken out here.
 
+pub(crate) mod body;
+pub(crate) mod files;
+pub(crate) mod send_file;
+mod unread;
+
 use http1::{Fields, ResponseHead, StaticHeader};
 use php::{Body, Response};
 
-use crate::response_body::{ResponseBody, StreamBody};
+use self::body::{ResponseBody, StreamBody};
 
 pub(crate) type HttpResponse = http1::Response<ResponseBody>;
 

@@ -10,7 +10,8 @@ use config::{AccessFormat, Mode};
 use http1::{Connections, RequestHead};
 use ipc::{Channel, FromWorker};
 use php::{Host as _, Request, TaskHandle, Timings};
-use server::{HttpServer, RequestIds, access, channel};
+use server::queue::QueueLimits;
+use server::{HttpServer, RequestIds, WaitQueue, access, channel};
 use shm::{Ticket, Writer};
 use site::PublicFolder;
 use site::sendfile::Sendfile;
@@ -21,13 +22,12 @@ use zygote::Start;
 
 use crate::balance::Balancer;
 use crate::classic::{Classic, Plan};
-use crate::files;
 use crate::host::ProcessHost;
 use crate::lifecycle::drain::{self, Draining};
 use crate::lifecycle::recycle::RecyclePolicy;
-use crate::quarantine::Quarantine;
-use crate::queue::Queue;
-use crate::semaphore::LocalSemaphore;
+use crate::request::quarantine::Quarantine;
+use crate::request::queue::Queue;
+use crate::response::files;
 use crate::slow_log::SlowLog;
 use crate::{front_link, front_link::attach, lifecycle::probe, pools, tick, watchdog};
 use http1::now_ms;
@@ -65,7 +65,8 @@ pub(crate) struct Worker {
     serves: Cell<u32>,
     /// How many requests may be in flight (workers.concurrency).
     pub(crate) concurrency: u32,
-    pub(crate) semaphore: Rc<LocalSemaphore>,
+    /// As many as requests may be in flight.
+    pub(crate) permits: Rc<WaitQueue<()>>,
     pub(crate) queue: Queue,
 }
 
@@ -96,8 +97,8 @@ impl Worker {
             has_times: settings.access_log.is_some()
                 && settings.access_format == AccessFormat::Json,
             waiting: RefCell::default(),
-            semaphore: LocalSemaphore::new(concurrency),
-            queue: Queue::new(settings.queue, settings.queue_timeout),
+            permits: WaitQueue::new(vec![(); concurrency as usize]),
+            queue: Queue::new(QueueLimits::new(settings.queue, settings.queue_timeout)),
             concurrency,
             recycle: RecyclePolicy::new(settings.max_requests, settings.max_memory),
             quarantine: Quarantine::map(&start.quarantine)?,

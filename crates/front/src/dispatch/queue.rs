@@ -1,58 +1,33 @@
-//! How many requests may wait for a worker, and for how long.
-//!
-//! The time is a controlled delay (CoDel): a queue that empties now and then takes up bursts, and each request may wait for
-//! the whole time. One that does not empty only delays all that comes, so the limit is a tenth then.
+//! Requests that wait for a worker, within [`QueueLimits`].
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use relay::Reserved;
-use shm::{Counter, Writer};
+use server::queue::{QueueLimits, Refused, Waits};
 use tokio::sync::Notify;
 
 use super::Workers;
 use crate::shared::Thread;
 
-/// The part of the time that remains while the queue does not empty.
-const STANDING: u32 = 10;
 /// How often the oldest are looked at, while there are any: ten times in the shortest limit, within these.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
 /// Its limits. Since when it is not empty is known of all threads' queues together.
 pub(super) struct Queue {
-    length: Cell<usize>,
-    timeout: Cell<Duration>,
+    pub(super) limits: Cell<QueueLimits>,
     thread: Thread,
     first: Notify,
-}
-
-/// Why a request gets no worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// As many wait as may.
-    Full,
-    /// It has waited for as long as it may.
-    Expired,
 }
 
 impl Queue {
     pub(super) fn new(thread: Thread) -> Queue {
         Queue {
-            length: Cell::new(0),
-            timeout: Cell::new(Duration::MAX),
+            limits: Cell::new(QueueLimits::new(0, Duration::ZERO)),
             thread,
             first: Notify::new(),
         }
-    }
-
-    /// A timeout of zero is none.
-    pub(super) fn set_limits(&self, length: usize, timeout: Duration) {
-        self.length.set(length);
-        self.timeout.set(match timeout {
-            Duration::ZERO => Duration::MAX,
-            some => some,
-        });
     }
 
     /// A request waits: with it `waiting` do.
@@ -71,15 +46,11 @@ impl Queue {
 
     /// How long a request may wait now.
     fn limit(&self) -> Duration {
-        let timeout = self.timeout.get();
-        match self.thread.queue_filled_for() {
-            Some(time) if time >= timeout => timeout / STANDING,
-            _ => timeout,
-        }
+        self.limits.get().time(self.thread.queue_filled_for())
     }
 
     fn pause(&self) -> Duration {
-        let shortest = self.timeout.get() / STANDING;
+        let shortest = self.limits.get().shortest();
         (shortest / 10).clamp(LOOKS.0, LOOKS.1)
     }
 }
@@ -100,9 +71,10 @@ impl Workers {
     /// A slot for a request, in turn; `again` before all others, whatever the limit.
     pub(crate) async fn reserve(&self, again: bool) -> Result<Reserved, Refused> {
         let waiting = self.waiting();
-        if !again && waiting >= self.queue.length.get() {
+        let length = self.queue.limits.get().length;
+        if !again && waiting >= length {
             let room = self.dispatcher.idle_capacity();
-            if waiting >= self.queue.length.get() + room {
+            if waiting >= length + room {
                 return Err(Refused::Full);
             }
         }
@@ -133,45 +105,19 @@ impl Workers {
     }
 }
 
-/// Counts one that waits, until it does not.
-struct Waits<'a> {
-    board: &'a Writer,
-    since: Instant,
-}
-
-impl<'a> Waits<'a> {
-    fn new(board: &'a Writer) -> Waits<'a> {
-        board.count(Counter::Queued, 1);
-        let since = Instant::now();
-        Waits { board, since }
-    }
-}
-
-impl Drop for Waits<'_> {
-    fn drop(&mut self) {
-        waited(self.board, self.since.elapsed());
-    }
-}
-
-/// One waits no more.
-pub(super) fn waited(board: &Writer, time: Duration) {
-    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    board.count(Counter::Unqueued, 1);
-    board.count(Counter::QueuedMicroseconds, micros);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_that_does_not_empty_has_a_tenth_of_the_time() {
+    fn the_queues_of_all_threads_are_one() {
         let threads = Thread::all(2);
         let [queue, other] = [0, 1].map(|n| Queue::new(threads[n].clone()));
         assert_eq!(queue.limit(), Duration::MAX);
         let timeout = Duration::from_millis(20);
-        queue.set_limits(1, timeout);
-        other.set_limits(1, timeout);
+        let limits = QueueLimits::new(1, timeout);
+        queue.limits.set(limits);
+        other.limits.set(limits);
         threads[0].set_waiting(1);
         queue.enter(Instant::now(), 1);
         assert_eq!(queue.limit(), timeout);
@@ -182,7 +128,7 @@ mod tests {
         assert_eq!(other.limit(), timeout / 10, "some wait in the other thread");
         queue.emptied();
         assert_eq!((queue.limit(), other.limit()), (timeout, timeout));
-        queue.set_limits(1, Duration::ZERO);
+        queue.limits.set(QueueLimits::new(1, Duration::ZERO));
         assert_eq!(queue.limit(), Duration::MAX);
     }
 }

@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use super::{EndSignal, FrontLink};
 use crate::response::HttpResponse;
-use crate::response_body::ResponseBody;
+use crate::response::body::ResponseBody;
 
 impl FrontLink {
     /// True if that was the end of the request.

@@ -12,7 +12,7 @@ use relay::frame::{Payload, RequestFrame, StreamFrame};
 
 use super::FrontLink;
 use super::claimers::Claimer;
-use crate::upload::Upload;
+use crate::request::upload::Upload;
 
 /// What a request consists of.
 pub(super) struct Received {

@@ -11,8 +11,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http1::Spool;
-
-use crate::semaphore::{HeldPermit, LocalSemaphore};
+use server::{Acquire, WaitQueue};
 
 /// Bytes of large answers that may stay where they are, in this worker.
 const IN_MEMORY: u64 = 8 << 20;
@@ -26,7 +25,7 @@ thread_local! {
 /// What is left of an answer.
 pub(crate) struct Unread {
     kept: Kept,
-    semaphore: Rc<LocalSemaphore>,
+    permits: Rc<WaitQueue<()>>,
 }
 
 enum Kept {
@@ -34,7 +33,7 @@ enum Kept {
         rest: Bytes,
         counted: u64,
         /// There is no room elsewhere.
-        held: Option<HeldPermit>,
+        held: Option<Acquire<()>>,
     },
     File {
         spool: Spool,
@@ -43,7 +42,7 @@ enum Kept {
 }
 
 impl Unread {
-    pub(crate) fn new(answer: Bytes, semaphore: &Rc<LocalSemaphore>) -> Unread {
+    pub(crate) fn new(answer: Bytes, permits: &Rc<WaitQueue<()>>) -> Unread {
         let counted = answer.len() as u64;
         KEPT.set(KEPT.get() + counted);
         Unread {
@@ -52,7 +51,7 @@ impl Unread {
                 counted,
                 held: None,
             },
-            semaphore: Rc::clone(semaphore),
+            permits: Rc::clone(permits),
         }
     }
 
@@ -91,7 +90,7 @@ impl Unread {
         match moved {
             Ok(spool) => self.keep(Kept::File { spool, at: 0 }),
             Err(_) => {
-                held.get_or_insert_with(|| self.semaphore.hold());
+                held.get_or_insert_with(|| self.permits.hold());
             }
         }
     }
@@ -125,10 +124,10 @@ mod tests {
 
     #[test]
     fn more_than_may_stay_in_memory_goes_to_files_or_keeps_a_place() {
-        let semaphore = LocalSemaphore::new(1);
+        let permits = WaitQueue::new([()]);
         let answer = Bytes::from(vec![7; 3 << 20]);
         let mut unread: Vec<_> = (0..4)
-            .map(|_| Unread::new(answer.clone(), &semaphore))
+            .map(|_| Unread::new(answer.clone(), &permits))
             .collect();
         let first = unread[0].next().expect("some").expect("a piece");
         assert_eq!(first.len(), PIECE);
@@ -146,13 +145,14 @@ mod tests {
         assert_eq!(KEPT.get(), 0);
         // Where there is no room, it keeps the place of its request.
         http1::set_spool_limit(1 << 20);
-        let mut unread = Unread::new(vec![7; 9 << 20].into(), &semaphore);
+        let mut unread = Unread::new(vec![7; 9 << 20].into(), &permits);
         unread.stalled();
         unread.stalled();
         http1::set_spool_limit(0);
-        assert!(!semaphore.try_acquire(), "its place is taken");
+        assert_eq!(permits.try_acquire(), None, "its place is taken");
         assert_eq!(all(&mut unread).len(), 9 << 20);
         drop(unread);
-        assert!(semaphore.try_acquire() && !semaphore.try_acquire());
+        let left = [permits.try_acquire(), permits.try_acquire()];
+        assert_eq!(left, [Some(()), None]);
     }
 }

@@ -9,8 +9,8 @@ use php::{Body, Request, Response};
 use site::sendfile::{HEADERS, Sendfile, Wanted};
 use site::{Representation, StaticFile};
 
-use crate::response::{HttpResponse, plain};
-use crate::response_body::ResponseBody;
+use super::body::ResponseBody;
+use super::{HttpResponse, plain};
 
 /// What Symfony's `BinaryFileResponse`, and so Laravel's, looks for before it leaves the sending to the server.
 pub(crate) fn offer(sendfile: &Sendfile, head: &mut RequestHead) {

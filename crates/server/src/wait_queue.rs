@@ -1,4 +1,5 @@
-//! Free slots, and the queue of those that wait for one: first come, first served.
+//! Things of which there is a certain number, such as permits or slots, and the queue of those that wait for one: first come, first
+//! served.
 //!
 //! A waiter that is dropped after it was given something passes that on.
 
@@ -10,7 +11,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 /// Idle things, and a queue for when there are none.
-pub(crate) struct WaitQueue<T> {
+pub struct WaitQueue<T> {
     idle: RefCell<Vec<T>>,
     waiters: RefCell<VecDeque<Rc<Waiter<T>>>>,
     waiting: Cell<usize>,
@@ -23,35 +24,37 @@ struct Waiter<T> {
 }
 
 /// Waits in the queue; ready when it is given something.
-pub(crate) struct Acquire<T> {
+pub struct Acquire<T> {
     queue: Rc<WaitQueue<T>>,
     waiter: Rc<Waiter<T>>,
 }
 
 impl<T> WaitQueue<T> {
-    pub(crate) fn new() -> Rc<WaitQueue<T>> {
+    /// With these, all idle.
+    pub fn new(idle: impl IntoIterator<Item = T>) -> Rc<WaitQueue<T>> {
         Rc::new(WaitQueue {
-            idle: RefCell::default(),
+            idle: RefCell::new(idle.into_iter().collect()),
             waiters: RefCell::default(),
             waiting: Cell::new(0),
         })
     }
 
-    pub(crate) fn waiting(&self) -> usize {
+    /// The number of waiters.
+    pub fn waiting(&self) -> usize {
         self.waiting.get()
     }
 
-    pub(crate) fn has_waiters(&self) -> bool {
+    pub fn has_waiters(&self) -> bool {
         self.waiting.get() > 0
     }
 
     /// Takes something idle. While there are waiters, nothing is.
-    pub(crate) fn try_acquire(&self) -> Option<T> {
+    pub fn try_acquire(&self) -> Option<T> {
         self.idle.borrow_mut().pop()
     }
 
     /// Waits in the queue; `first`: before all others.
-    pub(crate) fn acquire(self: &Rc<Self>, first: bool) -> Acquire<T> {
+    pub fn acquire(self: &Rc<Self>, first: bool) -> Acquire<T> {
         let waiter = Rc::new(Waiter {
             given: RefCell::new(None),
             left: Cell::new(false),
@@ -73,8 +76,25 @@ impl<T> WaitQueue<T> {
         }
     }
 
+    /// Keeps one from all others until the result is dropped: an idle one, or the next that is released.
+    pub fn hold(self: &Rc<Self>) -> Acquire<T> {
+        let idle = self.try_acquire();
+        if idle.is_none() {
+            return self.acquire(true);
+        }
+        let waiter = Waiter {
+            given: RefCell::new(idle),
+            left: Cell::new(false),
+            waker: RefCell::new(None),
+        };
+        Acquire {
+            queue: Rc::clone(self),
+            waiter: Rc::new(waiter),
+        }
+    }
+
     /// Gives the idle `thing` to the longest waiter, if there is one.
-    pub(crate) fn release(&self, thing: T) {
+    pub fn release(&self, thing: T) {
         let next = loop {
             match self.waiters.borrow_mut().pop_front() {
                 Some(waiter) if waiter.left.get() => {}
@@ -134,8 +154,7 @@ mod tests {
 
     #[test]
     fn last_used_first() {
-        let queue = WaitQueue::new();
-        (1..=3).for_each(|thing| queue.release(thing));
+        let queue = WaitQueue::new(1..=3);
         assert_eq!(queue.try_acquire(), Some(3));
         queue.release(3);
         assert_eq!(queue.try_acquire(), Some(3));
@@ -151,7 +170,7 @@ mod tests {
 
     #[test]
     fn first_come_first_served() {
-        let queue = WaitQueue::new();
+        let queue = WaitQueue::new([]);
         let (mut a, mut b) = (queue.acquire(false), queue.acquire(false));
         let mut c = queue.acquire(true);
         queue.release(7);
@@ -169,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_passes_the_turn_on() {
-        let queue = WaitQueue::new();
+    fn a_waiter_that_leaves_passes_the_turn_on() {
+        let queue = WaitQueue::new([]);
         let a = queue.acquire(false);
         let b = queue.acquire(false);
         drop(a);
@@ -184,10 +203,29 @@ mod tests {
         }
         assert!(
             queue.waiters.borrow().len() < 30,
-            "who has left is forgotten"
+            "waiters that have left are forgotten"
         );
         queue.release(2);
         assert_eq!(queue.try_acquire(), Some(2));
         assert_eq!(queue.waiting.get(), 0);
+    }
+
+    #[test]
+    fn what_is_held_is_released_at_the_end() {
+        let queue = WaitQueue::new([1]);
+        let held = queue.hold();
+        let also = queue.hold();
+        assert_eq!(queue.try_acquire(), None);
+        let mut waits = queue.acquire(false);
+        drop(held);
+        assert_eq!(poll(&mut waits), None, "the other holds it now");
+        drop(also);
+        assert_eq!(poll(&mut waits), Some(1));
+        queue.release(1);
+        drop(queue.hold());
+        let gives_up = queue.hold();
+        assert_eq!((queue.try_acquire(), queue.waiting()), (None, 0));
+        drop(gives_up);
+        assert_eq!((queue.try_acquire(), queue.try_acquire()), (Some(1), None));
     }
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use http1::{BodyError, Spool};
 use php::{BodySource, Request};
 
-use crate::upload::Upload;
+use super::upload::Upload;
 
 /// Bodies up to here are there before PHP begins, in memory.
 const SMALL: u64 = 64 << 10;

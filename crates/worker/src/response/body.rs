@@ -7,10 +7,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http1::{Body, BodyError, Incoming};
 use php::{BodySource, Cancel, Pipe};
+use server::WaitQueue;
 use site::FileBody;
 
-use crate::semaphore::LocalSemaphore;
-use crate::unread::{PIECE, Unread};
+use super::unread::{PIECE, Unread};
 
 /// A request's body on its way to PHP.
 pub(crate) struct RequestBody(pub(crate) Incoming);
@@ -66,10 +66,10 @@ impl ResponseBody {
     }
 
     /// The same; what is large leaves PHP's memory if its client is slow.
-    pub(crate) fn bounded(self, semaphore: &Rc<LocalSemaphore>) -> ResponseBody {
+    pub(crate) fn bounded(self, permits: &Rc<WaitQueue<()>>) -> ResponseBody {
         match self {
             ResponseBody::Full(Some(bytes)) if bytes.len() > PIECE => {
-                ResponseBody::Large(Box::new(Unread::new(bytes, semaphore)))
+                ResponseBody::Large(Box::new(Unread::new(bytes, permits)))
             }
             body => body,
         }

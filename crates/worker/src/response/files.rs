@@ -5,8 +5,8 @@ use std::io;
 use http1::{RequestHead, Response};
 use site::{FileBody, PublicFolder};
 
-use crate::response::{HttpResponse, plain};
-use crate::response_body::ResponseBody;
+use super::body::ResponseBody;
+use super::{HttpResponse, plain};
 
 /// The answer to a request that names a file of a resident app.
 pub(crate) fn public(folder: &PublicFolder, head: &RequestHead) -> Option<HttpResponse> {

@@ -1,0 +1,62 @@
+//! Requests that are answered without PHP because something is wrong with them.
+
+use http1::{BodyError, Rejection, RequestHead};
+use php::Client;
+
+use crate::response::{HttpResponse, plain};
+use crate::worker::Worker;
+
+const NO_HOST: &str = "An HTTP/1.1 request has one Host field, with a valid host.\n";
+
+/// The answer to what need not reach PHP, which counts all the same.
+pub(crate) fn refused(
+    worker: &Worker,
+    client: &Client,
+    head: &RequestHead,
+) -> Option<HttpResponse> {
+    refusal(worker, head).map(|refusal| refuse(worker, client, refusal, head))
+}
+
+/// This answer, counted and told.
+pub(crate) fn refuse(
+    worker: &Worker,
+    client: &Client,
+    (status, why): (u16, &'static str),
+    head: &RequestHead,
+) -> HttpResponse {
+    worker.count(status);
+    let rejection = Rejection::new(status, why, head);
+    worker.http.log_rejection(&rejection, client.socket());
+    let mut answer = plain(status, why);
+    if matches!(status, 400 | 413) {
+        answer.head.fields.push("Connection", "close");
+    }
+    answer
+}
+
+fn refusal(worker: &Worker, head: &RequestHead) -> Option<(u16, &'static str)> {
+    if head.method() == b"CONNECT" {
+        return Some((405, "This is no proxy.\n"));
+    }
+    if !head.names_one_host() {
+        return Some((400, NO_HOST));
+    }
+    if worker.classic.is_some() {
+        // PHP itself says what is too large, and runs the script without the body.
+        return None;
+    }
+    let length: u64 = head.fields.text("Content-Length")?.parse().ok()?;
+    (worker.body_limit > 0 && length > worker.body_limit).then(|| {
+        let error = BodyError::OverPostLimit;
+        (error.status(), error.text())
+    })
+}
+
+/// What a site has no answer to; what is not there, or not for all, is an answer.
+pub(super) fn why_refused(status: u16, head: &RequestHead) -> Option<&'static str> {
+    match status {
+        400 => Some("malformed path: bad percent-encoding, or it leads above the root"),
+        405 if head.method() == b"TRACE" => Some("TRACE is not answered"),
+        _ => None,
+    }
+}

@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::counters::Counter;
 use crate::entry::{Fields, Form, Head, MAX_TAGS, Queue, Space, cells_for};
-use crate::geometry::{AT_EPOCH, AT_LOCK, CELL};
+use crate::geometry::{AT_EPOCH, AT_LOCK, AT_SERVED, CELL};
 use crate::index::hash;
 use crate::memory::{Cell, Memory};
 use crate::recovery::is_key;
@@ -111,6 +111,17 @@ impl Cache {
             memory: Memory::map(fd)?,
             clock: monotonic,
         })
+    }
+
+    /// This thread serves it: see [`Cache::is_served`]. False: another one does.
+    pub fn serve(&'static self) -> bool {
+        shm::hold_for_life(&self.memory.mapping, AT_SERVED)
+    }
+
+    /// Does the thread that serves it still live? A process that is no child of the server asks before it uses it.
+    #[inline]
+    pub fn is_served(&self) -> bool {
+        shm::is_held(&self.memory.mapping, AT_SERVED)
     }
 
     /// With another clock, for tests.

@@ -1,10 +1,9 @@
 //! Locks, and who computes which value: entries that one process has, up to a time, with a number that only grows.
 
-use rustix::process::{Pid, test_kill_process};
-
 use crate::cache::{Cache, Condition, Refused, Write};
 use crate::entry::{Form, Space, cells_for};
 use crate::index::hash;
+use crate::owner::Owner;
 use crate::recovery::is_key;
 
 /// What became of an attempt to take one.
@@ -12,26 +11,25 @@ use crate::recovery::is_key;
 pub enum Claim {
     /// It is the caller's; no earlier holder had as high a number.
     Taken(u64),
-    /// By that owner, as it said itself.
-    Held(u64),
-}
-
-/// The process of an owner, which is the upper half of its number, has ended.
-fn has_ended(owner: u64) -> bool {
-    let pid = i32::try_from(owner >> 32).ok().and_then(Pid::from_raw);
-    pid.is_none_or(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+    Held(Owner),
 }
 
 impl Cache {
     /// For that many microseconds. A computation whose process has ended is taken over; a lock is not, before its time.
-    pub fn claim(&self, space: Space, name: &[u8], owner: u64, ttl: u64) -> Result<Claim, Refused> {
+    pub fn claim(
+        &self,
+        space: Space,
+        name: &[u8],
+        owner: Owner,
+        ttl: u64,
+    ) -> Result<Claim, Refused> {
         if !is_key(space, name) {
             return Err(Refused::Key);
         }
         let _held = self.held()?;
         if let Some(head) = self.alive(space, name) {
-            let holder = head.int();
-            if space != Space::Computation || !has_ended(holder) {
+            let holder = Owner::of(head.int(), head.stale());
+            if space != Space::Computation || !holder.has_ended() {
                 return Ok(Claim::Held(holder));
             }
         }
@@ -44,7 +42,7 @@ impl Cache {
         let write = Write {
             key: name,
             form: Form::Int,
-            int: owner.cast_signed(),
+            int: owner.number().cast_signed(),
             bytes: &[],
             ttl: ttl.max(1),
             fresh: 0,
@@ -52,7 +50,10 @@ impl Cache {
             marks: &[],
             condition: Condition::Always,
         };
-        Ok(Claim::Taken(self.insert(space, &write, &[])?.stamp))
+        let mark = self.insert(space, &write, &[])?;
+        let head = self.memory.head(self.memory.valid(mark.cell));
+        head.set_stale(owner.started);
+        Ok(Claim::Taken(mark.stamp))
     }
 
     /// False if it is not this holder's any more.

@@ -187,6 +187,11 @@ impl<'a> Head<'a> {
         self.get(5)
     }
 
+    /// Of a claim: when its process started, which is no time of the cache's clock.
+    pub(crate) fn set_stale(self, started: u64) {
+        self.set(5, started);
+    }
+
     pub(crate) fn set_expires(self, expires: u64) {
         self.set(4, expires);
     }

@@ -9,7 +9,7 @@ pub const MIN_SIZE: u64 = 256 * 1024;
 /// Four billion cells are more than any memory.
 const MAX_CELLS: usize = u32::MAX as usize - 2;
 
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x01\x00");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x02\x00");
 
 pub(crate) const AT_CELLS: usize = 1;
 /// The stamp given last.
@@ -19,6 +19,8 @@ pub(crate) const AT_EPOCH: usize = 3;
 pub(crate) const AT_LOCK: usize = 8;
 pub(crate) const AT_LISTS: usize = AT_LOCK + LOCK_WORDS;
 pub(crate) const AT_COUNTERS: usize = 32;
+/// A lock that the server's process holds while it lives.
+pub(crate) const AT_SERVED: usize = 48;
 pub(crate) const HEADER: usize = 64;
 
 /// How the words are divided; follows from the number of cells alone.

@@ -3,10 +3,11 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use shm::Mapping;
 
-use crate::geometry::{AT_CELLS, AT_EPOCH, AT_LOCK, AT_STAMP, CELL, Geometry, MAGIC};
+use crate::geometry::{AT_CELLS, AT_EPOCH, AT_LOCK, AT_SERVED, AT_STAMP, CELL, Geometry, MAGIC};
 
 /// The number of a cell; 0 is none.
 pub(crate) type Cell = u32;
@@ -17,6 +18,12 @@ pub(crate) struct Memory {
     pub(crate) geometry: Geometry,
 }
 
+/// Nanoseconds since 1970: more than the stamps that were given until now, of which each took longer than one.
+fn first_stamp() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(0))
+}
+
 impl Memory {
     /// A new one of at most that many bytes.
     pub(crate) fn create(bytes: u64) -> io::Result<OwnedFd> {
@@ -24,7 +31,10 @@ impl Memory {
         let fd = shm::create_file(c"hearth-cache", geometry.words())?;
         let mapping = Mapping::of(&fd)?;
         shm::create_lock(&mapping, AT_LOCK)?;
+        shm::create_lock(&mapping, AT_SERVED)?;
         mapping[AT_CELLS].store(geometry.cells as u64, Ordering::Relaxed);
+        // No earlier memory gave a stamp as high: a copy of its entries is none of ours, and fencing tokens go on growing.
+        mapping[AT_STAMP].store(first_stamp(), Ordering::Relaxed);
         mapping[0].store(MAGIC, Ordering::Release);
         Ok(fd)
     }

@@ -6,7 +6,7 @@ mod support;
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use cache::{Cache, Claim, Condition, Form, Refused, Space, Stored, Write};
+use cache::{Cache, Claim, Condition, Form, Owner, Refused, Space, Stored, Write};
 use proptest::prelude::*;
 use support::{Random, cache, get, plain, set};
 
@@ -139,15 +139,18 @@ fn values_and_claims_live_as_long_as_they_are_told_to() {
         (copy.expires - fake_clock(), copy.stale - fake_clock()),
         (100, 40)
     );
-    let Ok(Claim::Taken(first)) = cache.claim(Space::Lock, b"l", 7, 100) else {
+    let Ok(Claim::Taken(first)) = cache.claim(Space::Lock, b"l", Owner::here(7), 100) else {
         panic!()
     };
     pass(99);
     assert!(cache.is_current(&copy.marks, copy.expires) && get(&cache, b"k").is_some());
-    assert_eq!(cache.claim(Space::Lock, b"l", 8, 100), Ok(Claim::Held(7)));
+    assert_eq!(
+        cache.claim(Space::Lock, b"l", Owner::here(8), 100),
+        Ok(Claim::Held(Owner::here(7)))
+    );
     pass(1);
     assert!(!cache.is_current(&copy.marks, copy.expires) && get(&cache, b"k").is_none());
-    let Ok(Claim::Taken(second)) = cache.claim(Space::Lock, b"l", 8, 100) else {
+    let Ok(Claim::Taken(second)) = cache.claim(Space::Lock, b"l", Owner::here(8), 100) else {
         panic!()
     };
     assert!(second > first);
@@ -181,14 +184,20 @@ fn keys_that_are_read_survive_a_flood() {
 fn claims_are_not_evicted_and_a_cache_full_of_them_says_so() {
     let cache = cache(256 * 1024);
     let mut taken = 0;
-    while let Ok(Claim::Taken(_)) =
-        cache.claim(Space::Lock, format!("{taken}").as_bytes(), 1, 1 << 40)
-    {
+    while let Ok(Claim::Taken(_)) = cache.claim(
+        Space::Lock,
+        format!("{taken}").as_bytes(),
+        Owner::here(1),
+        1 << 40,
+    ) {
         taken += 1;
     }
     assert!(taken > 500);
     assert_eq!(set(&cache, b"k", b"v"), Err(Refused::Full));
-    assert_eq!(cache.claim(Space::Lock, b"0", 2, 1), Ok(Claim::Held(1)));
+    assert_eq!(
+        cache.claim(Space::Lock, b"0", Owner::here(2), 1),
+        Ok(Claim::Held(Owner::here(1)))
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use cache::{Cache, Claim, Space, Write};
+use cache::{Cache, Claim, Owner, Space, Write};
 use support::{Random, get, plain, set};
 
 /// A copy of this test that runs the function of that name with this cache.
@@ -70,12 +70,7 @@ fn writer() {
                 tags: &tags,
                 ..plain(key.as_bytes(), &value)
             })),
-            3 => drop(cache.claim(
-                Space::Computation,
-                b"computation",
-                u64::from(std::process::id()) << 32,
-                1 << 40,
-            )),
+            3 => drop(cache.claim(Space::Computation, b"computation", Owner::here(0), 1 << 40)),
             _ => drop(set(&cache, key.as_bytes(), &value)),
         }
         cache
@@ -142,8 +137,7 @@ fn check(cache: &Cache, round: u64) {
             assert_whole(&value);
         }
     }
-    let own = u64::from(std::process::id()) << 32;
-    match cache.claim(Space::Computation, b"computation", own, 1 << 40) {
+    match cache.claim(Space::Computation, b"computation", Owner::here(0), 1 << 40) {
         Ok(Claim::Taken(token)) => {
             assert_eq!(
                 cache.give_back(Space::Computation, b"computation", token),
@@ -152,6 +146,30 @@ fn check(cache: &Cache, round: u64) {
         }
         other => panic!("a computation whose process was killed is taken over: {other:?}"),
     }
+}
+
+#[test]
+#[ignore = "a process of the test below"]
+fn server() {
+    let cache: &'static Cache = Box::leak(Box::new(inherited().0));
+    assert!(cache.serve());
+    println!("\nserves");
+    std::thread::park();
+}
+
+/// A script sees that the server of its cache has ended, however it did.
+#[test]
+fn the_end_of_the_server_is_seen() {
+    let fd = Cache::create(1 << 20).expect("memory");
+    let cache: &'static Cache = Box::leak(Box::new(Cache::map(&fd).expect("a cache")));
+    assert!(!cache.is_served());
+    let mut server = process("server", &fd, 1);
+    let mut lines = BufReader::new(server.stdout.take().expect("a pipe")).lines();
+    assert!(lines.any(|line| line.is_ok_and(|line| line == "serves")));
+    assert!(cache.is_served() && !cache.serve());
+    server.kill().expect("it runs");
+    server.wait().expect("it ended");
+    assert!(!cache.is_served());
 }
 
 const INCREMENTS: u64 = 20_000;

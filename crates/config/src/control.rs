@@ -3,6 +3,10 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::options::option;
+use crate::raw::{Given, Raw, Source};
+use crate::resolve::control_paths;
+
 /// Directories that may hold control sockets of this user, best first.
 pub fn control_directories(runtime_dir: Option<PathBuf>, uid: u32) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -30,6 +34,26 @@ pub fn control_candidates(app: &Path, directories: &[PathBuf]) -> Vec<PathBuf> {
         .collect();
     let name = format!("{stem}-{:016x}.sock", fnv1a(app.as_os_str().as_bytes()));
     directories.iter().map(|dir| dir.join(&name)).collect()
+}
+
+/// The control sockets at which the server of a script's app may listen: of the app that is named, or that the environment or
+/// `hearth.toml` in `cwd` names. None, where none does or the configuration has mistakes.
+pub fn script_controls(
+    app: Option<String>,
+    environment: Vec<(String, String)>,
+    cwd: &Path,
+    directories: &[PathBuf],
+) -> Vec<PathBuf> {
+    let given = app.map(|text| {
+        let source = Source::Argument;
+        (option("app"), Given { text, source })
+    });
+    let raw = Raw::gather(given.into_iter().collect(), environment, cwd);
+    match control_paths(&raw, cwd) {
+        Ok((_, Some(control))) => vec![control],
+        Ok((Some(app), None)) => control_candidates(&app, directories),
+        _ => Vec::new(),
+    }
 }
 
 /// Without `.` and `..`, by name only: a link such as `current` keeps its name when it points elsewhere.

@@ -32,7 +32,7 @@ mod value;
 mod warnings;
 
 #[cfg(feature = "read")]
-pub use control::{control_candidates, control_directories};
+pub use control::{control_candidates, control_directories, script_controls};
 #[cfg(feature = "read")]
 pub use effective::{Effective, effective};
 #[cfg(feature = "read")]

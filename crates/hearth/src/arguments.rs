@@ -73,7 +73,7 @@ fn serve() -> Command {
 fn run() -> Command {
     Command::new("run")
         .about("Run a PHP command-line script inside the coroutine runtime")
-        .override_usage("hearth run [PHP OPTION…] SCRIPT [ARG…]")
+        .override_usage("hearth run [--app APP] [PHP OPTION…] SCRIPT [ARG…]")
 }
 
 /// Only for `--help`: `hearth load` reads its own words.

@@ -1,6 +1,6 @@
 //! The commands that need the configuration, and those that start `hearth-php`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt;
@@ -127,25 +127,53 @@ fn origin(source: &Source) -> String {
     }
 }
 
-/// `hearth run …`: become `hearth-php run …`. `--php VERSION` before everything else chooses which.
+/// `hearth run …`: become `hearth-php run …`. Before everything else, `--php VERSION` chooses which, and `--app APP` whose cache
+/// the script uses.
 pub(crate) fn run_script(words: &[OsString]) -> ExitCode {
-    let (version, words) = match words {
-        [flag, version, rest @ ..] if flag == "--php" => (version.to_str(), rest),
-        words => (None, words),
-    };
+    let Script {
+        version,
+        app,
+        words,
+    } = script(words);
     let environment = std::env::var("HEARTH_PHP_VERSION")
         .ok()
         .filter(|version| version != "auto");
     match Program::find(version.or(environment.as_deref())) {
         Err(e) => fail(e.exit_code(), e),
         Ok(program) => {
-            let e = Command::new(&program.path).arg("run").args(words).exec();
+            let app = app.into_iter().flat_map(|app| [OsStr::new("--app"), app]);
+            let e = Command::new(&program.path)
+                .arg("run")
+                .args(app)
+                .args(words)
+                .exec();
             fail(
                 1,
                 format_args!("cannot start {}: {e}", program.path.display()),
             )
         }
     }
+}
+
+/// The words behind `hearth run`.
+#[derive(Debug, Default, PartialEq)]
+struct Script<'a> {
+    version: Option<&'a str>,
+    app: Option<&'a OsStr>,
+    words: &'a [OsString],
+}
+
+fn script(mut words: &[OsString]) -> Script<'_> {
+    let mut script = Script::default();
+    while let [flag, value, rest @ ..] = words {
+        match flag.to_str() {
+            Some("--php") => script.version = value.to_str(),
+            Some("--app") => script.app = Some(value),
+            _ => break,
+        }
+        words = rest;
+    }
+    Script { words, ..script }
 }
 
 pub(crate) fn version() -> ExitCode {
@@ -170,4 +198,37 @@ pub(crate) fn version() -> ExitCode {
         let _ = writeln!(text, "no hearth-php beside it in {}", directory.display());
     }
     print(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_ours_come_before_those_of_php() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for (text, version, app, left) in [
+            (
+                "--php 8.4 --app a.php x.php",
+                Some("8.4"),
+                Some("a.php"),
+                "x.php",
+            ),
+            (
+                "--app a.php --php 8.2 -d a=b x.php",
+                Some("8.2"),
+                Some("a.php"),
+                "-d a=b x.php",
+            ),
+            ("x.php --app a.php", None, None, "x.php --app a.php"),
+        ] {
+            let all = words(text);
+            let expected = Script {
+                version,
+                app: app.map(OsStr::new),
+                words: &words(left),
+            };
+            assert_eq!(script(&all), expected, "{text}");
+        }
+    }
 }

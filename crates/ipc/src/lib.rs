@@ -11,9 +11,11 @@
 //! write without a call.
 #![forbid(unsafe_code)]
 
+mod cache_memory;
 mod channel;
 mod message;
 
+pub use cache_memory::{ask_for_cache, send_cache};
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
 pub use message::{
     Boot, BootFailure, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,

@@ -2,26 +2,42 @@
 
 use std::cell::{Cell, RefCell};
 
-use cache::{Cache, Claim, Condition, Counter, Form, Found, Mark, Refused, Space, Stored, Write};
+use cache::{
+    Cache, Claim, Condition, Counter, Form, Found, Mark, Owner, Refused, Space, Stored, Write,
+};
 use php_sys::{
     self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_mark, hearth_cache_write,
     hearth_str,
 };
 
-/// Of a process that shares none, such as `hearth run`.
+use crate::wait::HookBypass;
+
+/// Of a script whose app has no server.
 const OWN_SIZE: u64 = 64 * 1024 * 1024;
+/// How often a script without a server looks whether there is one now, in microseconds.
+const LOOK_AGAIN: u64 = 1_000_000;
 /// Hits are counted in the process first; this number of them is one addition in shared memory.
 const HITS: u64 = 64;
 
+/// Finds the cache of the server of a script's app.
+pub type FindCache = Box<dyn Fn() -> Option<Cache>>;
+
 #[derive(Clone, Copy)]
 enum Place {
+    /// A script has not used one yet.
     Unset,
     None,
+    /// The server's own: it lives as long as this process.
     There(&'static Cache),
+    /// A server's that may end before this process does.
+    Lent(&'static Cache),
+    /// This process's own, until a server is there; when that was looked for last.
+    Own(&'static Cache, u64),
 }
 
 thread_local! {
     static PLACE: Cell<Place> = const { Cell::new(Place::Unset) };
+    static FIND: RefCell<Option<FindCache>> = const { RefCell::new(None) };
     static HITS_HERE: Cell<u64> = const { Cell::new(0) };
     /// What was read last: C code decodes it at once.
     static READ: RefCell<(Vec<u8>, Vec<hearth_cache_mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
@@ -41,17 +57,71 @@ pub fn limit_cache_copies(bytes: u64) {
     unsafe { sys::hearth_cache_copies_limit(usize::try_from(bytes).unwrap_or(usize::MAX)) }
 }
 
-fn own() -> Option<&'static Cache> {
+/// In a script: where the cache is found when it is first used, and again when its server has ended.
+pub fn find_cache_with(find: FindCache) {
+    FIND.with_borrow_mut(|place| *place = Some(find));
+}
+
+/// The cache of the app's server. It connects to that, which no task may do in place of this one.
+fn lent() -> Option<Cache> {
+    let _bypass = HookBypass::enter();
+    FIND.with_borrow(|find| find.as_ref().and_then(|find| find()))
+}
+
+fn own() -> Place {
     let made = Cache::create(OWN_SIZE).and_then(|fd| Cache::map(&fd));
-    set_cache(made.ok());
-    cache()
+    let Ok(cache) = made else { return Place::None };
+    let now = cache.now();
+    Place::Own(Box::leak(Box::new(cache)), now)
+}
+
+/// A cache that is used no more.
+fn forget(cache: &'static Cache) {
+    // SAFETY: it was leaked from a box by this module, and the reference in PLACE, which the caller replaces, was the only one
+    // that outlived a call of this module; calls do not nest.
+    drop(unsafe { Box::from_raw(std::ptr::from_ref(cache).cast_mut()) });
 }
 
 fn cache() -> Option<&'static Cache> {
     match PLACE.get() {
         Place::There(cache) => Some(cache),
         Place::None => None,
-        Place::Unset => own(),
+        Place::Lent(cache) if cache.is_served() => Some(cache),
+        Place::Own(cache, looked) if cache.now() < looked + LOOK_AGAIN => Some(cache),
+        other => look(other),
+    }
+}
+
+/// A script's cache: its server's if there is one, else its own.
+#[cold]
+fn look(before: Place) -> Option<&'static Cache> {
+    let place = match (lent(), before) {
+        (Some(found), _) => Place::Lent(Box::leak(Box::new(found))),
+        (None, Place::Own(cache, _)) => {
+            PLACE.set(Place::Own(cache, cache.now()));
+            return Some(cache);
+        }
+        (None, _) => own(),
+    };
+    PLACE.set(place);
+    if let Place::Lent(cache) | Place::Own(cache, _) = before {
+        HITS_HERE.set(0);
+        forget(cache);
+    }
+    match place {
+        Place::Lent(cache) | Place::Own(cache, _) => Some(cache),
+        _ => None,
+    }
+}
+
+/// For a look without the lock: `None` where the place has to be looked for first.
+#[inline]
+fn at_hand() -> Option<&'static Cache> {
+    match PLACE.get() {
+        Place::There(cache) => Some(cache),
+        Place::Lent(cache) if cache.is_served() => Some(cache),
+        Place::Own(cache, looked) if cache.now() < looked + LOOK_AGAIN => Some(cache),
+        _ => None,
     }
 }
 
@@ -99,7 +169,7 @@ fn mark_for_c(mark: &Mark) -> hearth_cache_mark {
 /// The fast path of every get: one look at each stamp, no lock.
 #[inline]
 pub(crate) fn is_current(marks: &[hearth_cache_mark], expires: u64) -> bool {
-    let Place::There(cache) = PLACE.get() else {
+    let Some(cache) = at_hand() else {
         return false;
     };
     if !cache.are_current(marks.iter().map(mark), expires) {
@@ -260,11 +330,10 @@ fn space(number: i32) -> Space {
     }
 }
 
-/// The process in the upper half, the task in the lower.
-fn owner() -> u64 {
+fn owner() -> Owner {
     // SAFETY: reads a number of the task that runs.
     let task = unsafe { sys::hearth_current_task_id() };
-    u64::from(std::process::id()) << 32 | task & 0xffff_ffff
+    Owner::here(task as u32)
 }
 
 pub(crate) fn claim(kind: i32, name: &[u8], time: u64, number: &mut u64) -> i32 {
@@ -275,7 +344,7 @@ pub(crate) fn claim(kind: i32, name: &[u8], time: u64, number: &mut u64) -> i32 
                 Ok(true)
             }
             Claim::Held(holder) => {
-                *number = holder;
+                *number = u64::from(holder.process) << 32 | u64::from(holder.task);
                 Ok(false)
             }
         },

@@ -26,7 +26,7 @@ mod trace;
 mod wait;
 
 pub use budget::set_budgets;
-pub use cache::{limit_cache_copies, set_cache};
+pub use cache::{FindCache, find_cache_with, limit_cache_copies, set_cache};
 pub use cli::{Cli, Run, info};
 pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, can_wait, forks_for_itself, handed_on,

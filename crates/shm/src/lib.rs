@@ -21,7 +21,7 @@ pub use budgets::{Budgets, Holder};
 pub use connection_counts::{ConnectionCounts, SlotCount};
 pub use latencies::{Histogram, LATENCY_BOUNDS, Latencies, MAX_ROUTES, ResponseClass};
 pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
-pub use lock::{Guard, LOCK_WORDS, create_lock, lock};
+pub use lock::{Guard, LOCK_WORDS, create_lock, hold_for_life, is_held, lock};
 pub use mapping::{Mapping, create_file};
 pub use quarantine::{Quarantine, Suspect};
 pub use reader::{InFlight, Scoreboard, Snapshot};

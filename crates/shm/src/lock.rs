@@ -5,6 +5,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::mapping::Mapping;
@@ -13,6 +14,10 @@ use crate::mapping::Mapping;
 pub const LOCK_WORDS: usize = 8;
 /// A holder never waits: what takes longer was stopped from outside.
 const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// As the kernel's `linux/futex.h` has them.
+const FUTEX_OWNER_DIED: u32 = 0x4000_0000;
+const FUTEX_TID_MASK: u32 = 0x3fff_ffff;
 
 const _: () = assert!(size_of::<libc::pthread_mutex_t>() <= LOCK_WORDS * 8);
 
@@ -77,6 +82,22 @@ pub fn create_lock(mapping: &Mapping, at: usize) -> io::Result<()> {
         made(libc::pthread_mutex_init(pointer(mapping, at), attributes))?;
         made(libc::pthread_mutexattr_destroy(attributes))
     }
+}
+
+/// Takes the lock for as long as this thread lives. False: another thread has it.
+pub fn hold_for_life(mapping: &'static Mapping, at: usize) -> bool {
+    // SAFETY: the words were made a lock by `create_lock`, and stay mapped for ever: the kernel writes there when the thread ends.
+    unsafe { libc::pthread_mutex_trylock(pointer(mapping, at)) == 0 }
+}
+
+/// Does the thread that has taken the lock with [`hold_for_life`] still live? Costs one load.
+///
+/// The first word of the C library's robust mutex is the one that it shares with the kernel: the holder's thread id, and a bit
+/// that the kernel sets when the holder has died.
+#[inline]
+pub fn is_held(mapping: &Mapping, at: usize) -> bool {
+    let word = mapping[at].load(Ordering::Relaxed) as u32;
+    word & FUTEX_TID_MASK != 0 && word & FUTEX_OWNER_DIED == 0
 }
 
 fn deadline() -> libc::timespec {

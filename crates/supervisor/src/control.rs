@@ -1,7 +1,7 @@
 //! The control socket: one line of JSON asks, one line answers. Both sides are here.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{PidfdFlags, Uid};
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixListener;
 use tokio::sync::oneshot;
 
@@ -34,6 +34,8 @@ pub enum Verb {
     Stop,
     /// With [`Question::cache`].
     Cache,
+    /// The memory of the cache, for a script: [`ipc::ask_for_cache`].
+    CacheMemory,
 }
 
 /// What is asked.
@@ -42,6 +44,9 @@ pub struct Question {
     verb: Verb,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cache: Option<CacheQuestion>,
+    /// What the process that asks for memory was built from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    build: Option<String>,
 }
 
 impl Question {
@@ -52,7 +57,11 @@ impl Question {
 
 impl From<Verb> for Question {
     fn from(verb: Verb) -> Question {
-        Question { verb, cache: None }
+        Question {
+            verb,
+            cache: None,
+            build: None,
+        }
     }
 }
 
@@ -61,6 +70,7 @@ impl From<CacheQuestion> for Question {
         Question {
             verb: Verb::Cache,
             cache: Some(question),
+            build: None,
         }
     }
 }
@@ -291,6 +301,9 @@ async fn answer(mut stream: tokio::net::UnixStream, events: Events) {
         })
     );
     let reply = match question {
+        Ok(question) if question.verb == Verb::CacheMemory => {
+            return lend_cache(&stream, question.build, &events).await;
+        }
         Ok(question) => perform(question, &events).await,
         Err(e) => Reply::Failed(format!("not a question: {e}")),
     };
@@ -304,6 +317,23 @@ async fn answer(mut stream: tokio::net::UnixStream, events: Events) {
     }
 }
 
+/// Only to a process of this user: it can write whatever workers read.
+async fn lend_cache(stream: &tokio::net::UnixStream, build: Option<String>, events: &Events) {
+    let is_own = stream
+        .peer_cred()
+        .is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw());
+    let (reply, memory) = oneshot::channel();
+    if is_own {
+        let build = build.unwrap_or_default();
+        events.send(Event::Command(Command::CacheMemory(build, reply)));
+    }
+    // An error means that the client has left, which needs no answer, or that nothing is lent: then it sees the end.
+    if let Ok(Some(memory)) = memory.await {
+        let send = || ipc::send_cache(stream.as_fd(), b"{\"done\":\"\"}\n", &memory);
+        let _ = stream.async_io(Interest::WRITABLE, send).await;
+    }
+}
+
 async fn perform(question: Question, events: &Events) -> Reply {
     let (done, result) = oneshot::channel();
     let ask = match question.verb {
@@ -313,6 +343,7 @@ async fn perform(question: Question, events: &Events) -> Reply {
             Some(question) => Command::Cache(question, done),
             None => return Reply::Failed("nothing is asked of the cache".into()),
         },
+        Verb::CacheMemory => unreachable!("answered by its descriptor"),
         Verb::Status => {
             let (reply, status) = oneshot::channel();
             events.send(Event::Command(Command::StatusWithPools(reply)));

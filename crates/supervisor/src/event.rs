@@ -1,5 +1,6 @@
 //! Everything that can happen.
 
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use ipc::{FromFront, FromWorker, FromZygote};
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     /// With the connection pools, about which the workers are asked first.
     StatusWithPools(oneshot::Sender<Status>),
     Cache(CacheQuestion, ReplyTo),
+    /// The memory of the cache, for a process of this build.
+    CacheMemory(String, oneshot::Sender<Option<OwnedFd>>),
     Reload(Option<ReplyTo>),
     Stop(Option<ReplyTo>),
 }

@@ -8,12 +8,14 @@ use std::process::ExitCode;
 use php::{Boot, Cli, Run};
 
 use crate::host::ProcessHost;
+use crate::script_cache;
 
 const USAGE: &str = "\
 Usage: hearth run [options] SCRIPT [ARG…]
        hearth run [options] -r CODE [--] [ARG…]
        hearth run [options] < SCRIPT
 
+  --app APP        before all others: use the cache of the server of that app
   -d NAME[=VALUE]  set a php.ini setting; the value is an expression of php.ini
   -c PATH          look for php.ini there
   -n               read no php.ini
@@ -29,6 +31,8 @@ struct Command {
     boot: Settings,
     run: Option<Run>,
     args: Vec<OsString>,
+    /// Whose server's cache it uses.
+    app: Option<OsString>,
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -58,6 +62,12 @@ fn parse(args: &[OsString]) -> Result<Command, String> {
     let mut command = Command::default();
     let mut lint = false;
     let mut rest = args.iter();
+    if let [flag, app, ..] = args
+        && flag == "--app"
+    {
+        command.app = Some(app.clone());
+        rest = args[2..].iter();
+    }
     while let Some(arg) = rest.next() {
         let (letter, tail) = match arg.as_bytes() {
             b"--" => {
@@ -136,6 +146,7 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         }
         return ExitCode::FAILURE;
     }
+    script_cache::find_by(command.app.as_deref());
     match command.run.unwrap_or(Run::Stdin) {
         Run::Info(what) => exit(php::info(what)),
         run => exit(execute(&run, command.args)),

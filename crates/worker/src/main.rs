@@ -12,6 +12,7 @@ mod lifecycle;
 mod pools;
 mod request;
 mod response;
+mod script_cache;
 mod slow_log;
 mod tick;
 mod watchdog;

@@ -117,11 +117,11 @@ impl SharedBudgets {
 /// The cache of all workers, and the descriptor that zygotes get of it.
 struct SharedCache {
     fd: OwnedFd,
-    cache: Cache,
+    cache: &'static Cache,
 }
 
 impl SharedCache {
-    /// `None` for no bytes.
+    /// `None` for no bytes. On the thread that lives as long as the server.
     fn new(bytes: u64) -> io::Result<Option<SharedCache>> {
         if bytes == 0 {
             return Ok(None);
@@ -130,7 +130,9 @@ impl SharedCache {
             let what = format!("cannot have a cache of {bytes} bytes (cache.size): {error}");
             io::Error::new(error.kind(), what)
         })?;
-        let cache = Cache::map(&fd)?;
+        let cache: &'static Cache = Box::leak(Box::new(Cache::map(&fd)?));
+        // Scripts that have it see by this that the server has ended.
+        cache.serve();
         Ok(Some(SharedCache { fd, cache }))
     }
 
@@ -252,6 +254,9 @@ impl Server {
             Event::Command(Command::StatusWithPools(reply)) => self.status_with_pools(reply),
             Event::Command(Command::Cache(question, reply)) => {
                 let _ = reply.send(self.ask_cache(&question));
+            }
+            Event::Command(Command::CacheMemory(build, reply)) => {
+                let _ = reply.send(self.cache_memory(&build));
             }
             Event::Timer(timer) => self.timer(timer),
         }
@@ -404,7 +409,12 @@ impl Server {
     fn ask_cache(&self, question: &CacheQuestion) -> Result<String, String> {
         let shared = self.cache.as_ref();
         let shared = shared.ok_or("this server has no cache: cache.size is 0")?;
-        crate::cache::answer(&shared.cache, question)
+        crate::cache::answer(shared.cache, question)
+    }
+
+    fn cache_memory(&self, build: &str) -> Option<OwnedFd> {
+        let cache = self.cache.as_ref().filter(|_| build == self.build)?;
+        cache.fd.try_clone().ok()
     }
 
     fn worker_status(&self, worker: &Worker) -> WorkerStatus {

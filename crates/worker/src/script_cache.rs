@@ -1,0 +1,28 @@
+//! The cache of a script is that of the server of its app, if one runs: found as `hearth status` finds it.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use build_id::BUILD_ID;
+use cache::Cache;
+
+/// Has the server looked for when the script first uses the cache. What says where is noted now: the script may change its
+/// directory and its environment.
+pub(crate) fn find_by(app: Option<&OsStr>) {
+    let app = app.map(|app| app.to_string_lossy().into_owned());
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let environment: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name.starts_with("HEARTH_"))
+        .collect();
+    let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    php::find_cache_with(Box::new(move || {
+        let user = rustix::process::geteuid().as_raw();
+        let directories = config::control_directories(runtime_dir.clone(), user);
+        config::script_controls(app.clone(), environment.clone(), &cwd, &directories)
+            .iter()
+            .find_map(|control| ipc::ask_for_cache(control, BUILD_ID).ok().flatten())
+            .and_then(|memory| Cache::map(&memory).ok())
+            .filter(Cache::is_served)
+    }));
+}

@@ -4,6 +4,7 @@
 
 mod as_php_fpm;
 mod balancing;
+mod bench;
 mod boot;
 mod cache;
 mod classic;

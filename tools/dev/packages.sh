@@ -44,7 +44,10 @@ packages_of() {
             echo "php$v-gd wordpress $(wordpress_theme) phpmyadmin dokuwiki adminer"
             echo 'apache2-utils wrk procps util-linux openssl shellcheck logrotate'
             ;;
-        bench) echo "mariadb-server-core mariadb-client-core nginx-light wrk apache2-utils curl procps php$v-cli php$v-mysql" ;;
+        bench)
+            echo "mariadb-server-core mariadb-client-core nginx-light wrk apache2-utils curl procps php$v-cli php$v-mysql"
+            echo "apache2 libapache2-mod-php$v php$v-fpm php$v-apcu php$v-opcache php-illuminate-database util-linux"
+            ;;
         deb) echo 'dpkg-dev binutils' ;;
         memcheck) echo 'valgrind' ;;
         phpsrc) echo "dpkg-dev xz-utils php$v-cgi" ;;

@@ -29,6 +29,7 @@ pub(crate) fn command() -> Command {
             crate::cache::command(),
             config(),
             load(),
+            bench(),
             completions(),
             man(),
         ])
@@ -81,6 +82,13 @@ fn load() -> Command {
     Command::new("load")
         .about("Generate load and report honestly")
         .override_usage("hearth load [OPTIONS] URL")
+}
+
+/// Only for `--help`: `hearth bench` reads its own words.
+fn bench() -> Command {
+    Command::new("bench")
+        .about("Run experiments on servers side by side and report")
+        .override_usage("hearth bench [OPTIONS] [SCENARIO…]")
 }
 
 fn check() -> Command {

@@ -25,8 +25,9 @@ fn main() -> ExitCode {
     match words.get(1).and_then(|word| word.to_str()) {
         // PHP's own words follow: none of them is ours.
         Some("run") => serve::run_script(&words[2..]),
-        // It reads its own words.
+        // They read their own words.
         Some("load") => load::main_from(words.into_iter().skip(2)),
+        Some("bench") => bench::main_from(words.into_iter().skip(2)),
         // The supervisor starts this.
         Some("front") => front::main(build_id::BUILD_ID),
         Some("--version" | "-V") => serve::version(),

@@ -1,0 +1,108 @@
+// The scenarios on Gin: what a compiled language does with the same work. `serve SCENARIO ADDRESS`, with the database in BENCH_DSN.
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+	_ "github.com/go-sql-driver/mysql"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "version" {
+		fmt.Println("Gin", gin.Version)
+		return
+	}
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: gin serve SCENARIO ADDRESS | gin version")
+		os.Exit(2)
+	}
+	engine := gin.New()
+	handler, known := handlers()[os.Args[2]]
+	if !known {
+		fmt.Fprintln(os.Stderr, "no such scenario:", os.Args[2])
+		os.Exit(2)
+	}
+	engine.GET("/", handler)
+	if err := engine.Run(os.Args[3]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func handlers() map[string]gin.HandlerFunc {
+	return map[string]gin.HandlerFunc{
+		"basic":                             func(c *gin.Context) { c.String(http.StatusOK, "ok") },
+		"plaintext":                         func(c *gin.Context) { c.String(http.StatusOK, "Hello, World!") },
+		"json":                              func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"message": "Hello, World!"}) },
+		"basic_query":                       query(true),
+		"basic_query_with_pool":             query(false),
+		"basic_query_with_pool_and_caching": cached(),
+	}
+}
+
+func open(idle int) *sql.DB {
+	db, err := sql.Open("mysql", os.Getenv("BENCH_GO_DSN"))
+	if err != nil {
+		panic(err)
+	}
+	db.SetMaxIdleConns(idle)
+	return db
+}
+
+// As print_r of PHP prints the rows.
+func rows(db *sql.DB) (string, error) {
+	found, err := db.Query("SELECT test1_id, test1_timestamp, test1_data, test1_some_fk FROM test1 WHERE test1_id > ?", 0)
+	if err != nil {
+		return "", err
+	}
+	defer found.Close()
+	var text strings.Builder
+	text.WriteString("Array\n(\n")
+	for number := 0; found.Next(); number++ {
+		var id, stamp, key int64
+		var data string
+		if err := found.Scan(&id, &stamp, &data, &key); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&text, "    [%d] => Array\n        (\n            [test1_id] => %d\n            [test1_timestamp] => %d\n            [test1_data] => %s\n            [test1_some_fk] => %d\n        )\n\n", number, id, stamp, data, key)
+	}
+	text.WriteString(")\n")
+	return text.String(), found.Err()
+}
+
+func query(connect bool) gin.HandlerFunc {
+	idle := 64
+	if connect {
+		idle = -1
+	}
+	db := open(idle)
+	return func(c *gin.Context) {
+		text, err := rows(db)
+		answer(c, text, err)
+	}
+}
+
+func cached() gin.HandlerFunc {
+	db := open(4)
+	var once sync.Once
+	var text string
+	var err error
+	return func(c *gin.Context) {
+		once.Do(func() { text, err = rows(db) })
+		answer(c, text, err)
+	}
+}
+
+func answer(c *gin.Context, text string, err error) {
+	if err != nil {
+		c.String(http.StatusInternalServerError, err.Error())
+		return
+	}
+	c.String(http.StatusOK, text)
+}

@@ -1,0 +1,105 @@
+//! The process that tidies up if this one ends without doing so: after a panic, an abort or a SIGKILL.
+//!
+//! It reads from a pipe which sessions and directories there are. When the pipe ends, it ends what is left. A handler inside this
+//! process could not do that: the release build aborts on a panic, and nothing runs after a SIGKILL.
+
+use crate::procfs;
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::io::{BufRead, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The word after `hearth bench` that starts the guard.
+pub(crate) const WORD: &str = "--guard";
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// This process's end of the pipe. Clones are the same guard.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard(Arc<Mutex<Pipe>>);
+
+#[derive(Debug)]
+struct Pipe {
+    child: Child,
+    stdin: Option<ChildStdin>,
+}
+
+impl Guard {
+    /// Starts it in a process group of its own, so that Ctrl-C does not reach it.
+    pub(crate) fn start(program: &Path) -> std::io::Result<Self> {
+        let mut child = Command::new(program)
+            .args(["bench", WORD])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        let stdin = child.stdin.take();
+        Ok(Self(Arc::new(Mutex::new(Pipe { child, stdin }))))
+    }
+
+    /// A session began, with this process at its head.
+    pub(crate) fn began(&self, session: u32) {
+        self.say(&format!("+{session}"));
+    }
+
+    /// All of that session has ended.
+    pub(crate) fn ended(&self, session: u32) {
+        self.say(&format!("-{session}"));
+    }
+
+    /// A directory that has to go at the end.
+    pub(crate) fn directory(&self, path: &Path) {
+        self.say(&format!("/{}", path.display()));
+    }
+
+    fn say(&self, line: &str) {
+        let mut pipe = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stdin) = &mut pipe.stdin {
+            let _ = writeln!(stdin, "{line}");
+        }
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.stdin = None;
+        let _ = self.child.wait();
+    }
+}
+
+/// The guard's own main: reads to the end, then tidies up.
+pub(crate) fn run(input: impl BufRead) {
+    let (mut sessions, mut directories) = (BTreeSet::new(), Vec::new());
+    for line in input.lines().map_while(std::io::Result::ok) {
+        match (line.get(..1), line.get(1..)) {
+            (Some("+"), Some(number)) => sessions.extend(number.parse::<u32>()),
+            (Some("-"), Some(number)) => {
+                number.parse::<u32>().map(|n| sessions.remove(&n)).ok();
+            }
+            (Some("/"), Some(path)) => directories.push(PathBuf::from(path)),
+            _ => {}
+        }
+    }
+    end_sessions(&sessions);
+    for path in directories {
+        let _ = std::fs::remove_dir_all(path);
+    }
+}
+
+fn end_sessions(sessions: &BTreeSet<u32>) {
+    for (signal, timeout) in [
+        (Signal::TERM, END_TIMEOUT),
+        (Signal::KILL, Duration::from_secs(2)),
+    ] {
+        let until = Instant::now() + timeout;
+        let mut left: Vec<u32> = sessions.iter().flat_map(|s| procfs::session(*s)).collect();
+        left.iter().for_each(|pid| procfs::signal(*pid, signal));
+        while !left.is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+            left = sessions.iter().flat_map(|s| procfs::session(*s)).collect();
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The laboratory behind `hearth bench`: servers started privately side by side, the same work on each, measured in turn.
+//!
+//! It shares no code with the server, so that a mistake in one cannot hide a mistake in the other.
+#![forbid(unsafe_code)]
+
+mod apps;
+mod cli;
+mod doctor;
+mod guard;
+mod host;
+mod limit;
+mod live;
+mod load;
+mod mariadb;
+mod matrix;
+mod place;
+mod probe;
+mod problem;
+mod process;
+mod procfs;
+mod proxy;
+mod runtimes;
+mod scenarios;
+mod table;
+mod trial;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs `hearth bench`; `args` are the words after it.
+#[must_use]
+pub fn main_from(args: impl Iterator<Item = OsString>) -> ExitCode {
+    cli::main_from(args.collect())
+}

@@ -1,0 +1,242 @@
+//! Where a run keeps its files, and as whom and on which processors its servers run.
+
+use crate::guard::Guard;
+use crate::problem::{Problem, Result};
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The user that servers run as when this is root: Debian's web servers have it, and databases refuse root.
+const WEB_USERS: [&str; 2] = ["www-data", "nobody"];
+
+/// A user to become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct User {
+    pub(crate) name: String,
+    uid: u32,
+    gid: u32,
+}
+
+impl User {
+    /// The web user if this is root, else none: servers run as the user that asked.
+    pub(crate) fn to_become() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        WEB_USERS
+            .iter()
+            .find_map(|name| Self::in_passwd(&passwd, name))
+    }
+
+    fn in_passwd(passwd: &str, name: &str) -> Option<Self> {
+        let line = passwd
+            .lines()
+            .find(|line| line.split(':').next() == Some(name))?;
+        let fields: Vec<&str> = line.split(':').collect();
+        Some(Self {
+            name: name.to_owned(),
+            uid: fields.get(2)?.parse().ok()?,
+            gid: fields.get(3)?.parse().ok()?,
+        })
+    }
+}
+
+/// Which processors the load generator has, and which the servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Processors {
+    pub(crate) load: Vec<usize>,
+    pub(crate) servers: Vec<usize>,
+}
+
+impl Processors {
+    /// A quarter for the load, the rest for the servers; with one processor, or unpinned, both have all.
+    pub(crate) fn of(all: &[usize], pin: bool) -> Self {
+        if !pin || all.len() < 2 {
+            return Self {
+                load: all.to_vec(),
+                servers: all.to_vec(),
+            };
+        }
+        let load = (all.len() / 4).max(1);
+        let (servers, load) = all.split_at(all.len() - load);
+        Self {
+            load: load.to_vec(),
+            servers: servers.to_vec(),
+        }
+    }
+
+    /// True if load and servers share none.
+    pub(crate) fn are_divided(&self) -> bool {
+        self.load != self.servers
+    }
+
+    /// As `taskset` reads it.
+    pub(crate) fn list(of: &[usize]) -> String {
+        of.iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(",")
+    }
+}
+
+/// The processors that this process may use.
+pub(crate) fn allowed_processors() -> Vec<usize> {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    allowed.map_or_else(
+        |_| vec![0],
+        |set| (0..1024).filter(|n| set.is_set(*n)).collect(),
+    )
+}
+
+/// The private directory of a run, removed with it.
+#[derive(Debug)]
+pub(crate) struct Place {
+    directory: tempfile::TempDir,
+    pub(crate) user: Option<User>,
+    pub(crate) processors: Processors,
+    pub(crate) guard: Guard,
+}
+
+impl Place {
+    /// Makes the directory, readable for the servers' user.
+    pub(crate) fn new(guard: Guard, processors: Processors) -> Result<Self> {
+        let directory = tempfile::Builder::new()
+            .prefix("hearth-bench-")
+            .permissions(std::fs::Permissions::from_mode(0o755))
+            .tempdir()
+            .map_err(|e| Problem::failed(format!("no temporary directory: {e}")))?;
+        guard.directory(directory.path());
+        Ok(Self {
+            directory,
+            user: User::to_become(),
+            processors,
+            guard,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A directory of that name which the servers' user owns; emptied if it was there.
+    pub(crate) fn fresh(&self, name: &str) -> Result<PathBuf> {
+        let path = self.path().join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path)
+            .and_then(|()| self.give(&path))
+            .map_err(|e| Problem::failed(format!("{}: {e}", path.display())))?;
+        Ok(path)
+    }
+
+    /// Makes the servers' user the owner of a file or directory.
+    pub(crate) fn give(&self, path: &Path) -> std::io::Result<()> {
+        match &self.user {
+            Some(user) => chown(path, Some(user.uid), Some(user.gid)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a file for the servers to read, and to own.
+    pub(crate) fn write(&self, path: &Path, text: &str) -> Result<()> {
+        std::fs::write(path, text)
+            .and_then(|()| self.give(path))
+            .map_err(|e| Problem::failed(format!("{}: {e}", path.display())))
+    }
+
+    /// A server's command line: in a session of its own, as the servers' user, on the servers' processors.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new("setsid");
+        if let Some(user) = &self.user {
+            command.args([
+                "setpriv",
+                "--reuid",
+                &user.uid.to_string(),
+                "--regid",
+                &user.gid.to_string(),
+            ]);
+            command.args(["--clear-groups", "--"]);
+        }
+        if self.processors.are_divided() {
+            command.args(["taskset", "-c", &Processors::list(&self.processors.servers)]);
+        }
+        command
+            .arg(program)
+            .env("TMPDIR", self.path())
+            .current_dir(self.path());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("HEARTH_") {
+                command.env_remove(&name);
+            }
+        }
+        command
+    }
+
+    /// True if the servers' user may run that program.
+    pub(crate) fn may_run(&self, program: &Path) -> bool {
+        let Some(user) = &self.user else { return true };
+        Command::new("setpriv")
+            .args([
+                "--reuid",
+                &user.uid.to_string(),
+                "--regid",
+                &user.gid.to_string(),
+                "--clear-groups",
+                "--",
+                "test",
+                "-x",
+            ])
+            .arg(program)
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+}
+
+/// A certificate that this run made for itself, and its key, in one file.
+pub(crate) fn certificate(place: &Place) -> Result<PathBuf> {
+    let path = place.path().join("certificate.pem");
+    if !path.exists() {
+        let made =
+            rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()])
+                .map_err(Problem::failed)?;
+        place.write(
+            &path,
+            &format!("{}{}", made.cert.pem(), made.signing_key.serialize_pem()),
+        )?;
+    }
+    Ok(path)
+}
+
+/// A port of 127.0.0.1 that nothing listens on.
+pub(crate) fn free_port() -> Result<u16> {
+    TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(|e| Problem::failed(format!("no free port on 127.0.0.1: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_divided_as_the_rules_say() {
+        let of = |n: usize| Processors::of(&(0..n).collect::<Vec<_>>(), true);
+        let sizes = |n: usize| (of(n).load.len(), of(n).servers.len());
+        assert_eq!(
+            [sizes(1), sizes(2), sizes(4), sizes(8), sizes(16)],
+            [(1, 1), (1, 1), (1, 3), (2, 6), (4, 12)]
+        );
+        assert!(!of(1).are_divided() && of(2).are_divided());
+        assert!(!Processors::of(&[0, 1], false).are_divided());
+    }
+
+    #[test]
+    fn users_are_found_by_name() {
+        let passwd = "root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:34:www:/var/www:/x\n";
+        let found = User::in_passwd(passwd, "www-data").expect("it stands there");
+        assert_eq!((found.uid, found.gid), (33, 34));
+        assert_eq!(User::in_passwd(passwd, "www"), None);
+    }
+}

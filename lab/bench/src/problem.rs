@@ -1,0 +1,25 @@
+//! Why something could not be done, in words for the person who asked.
+
+/// A failure that a cell of the matrix, or the command, reports.
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// The command line or a file it names is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// A program could not be started, did not answer, or answered wrongly.
+    #[error("{0}")]
+    Failed(String),
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Problem {
+    /// What failed, with its cause.
+    pub(crate) fn failed(what: impl std::fmt::Display) -> Self {
+        Self::Failed(what.to_string())
+    }
+}
+
+/// The result of anything that may fail in a way the user has to know of.
+pub(crate) type Result<T> = std::result::Result<T, Problem>;

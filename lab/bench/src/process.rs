@@ -1,0 +1,171 @@
+//! A process that a run starts: in a session of its own, ended with all that it started.
+
+use crate::guard::Guard;
+use crate::problem::{Problem, Result};
+use crate::procfs;
+use rustix::process::Signal;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+/// Lines of its log that a failure quotes.
+const QUOTED: usize = 6;
+
+/// A running program; ended when dropped.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    name: String,
+    log: PathBuf,
+    guard: Guard,
+    /// What asks it to end.
+    signal: Signal,
+}
+
+impl Process {
+    /// Starts `command`, which begins with `setsid` (see `Place::command`), its output in the file `log`.
+    pub(crate) fn start(
+        name: &str,
+        mut command: Command,
+        log: &Path,
+        guard: &Guard,
+    ) -> Result<Self> {
+        let output = |e: std::io::Error| Problem::failed(format!("{}: {e}", log.display()));
+        let file = File::create(log).map_err(output)?;
+        let twin = file.try_clone().map_err(output)?;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file)
+            .stderr(twin)
+            .spawn()
+            .map_err(|e| Problem::failed(format!("{name} does not start: {e}")))?;
+        guard.began(child.id());
+        Ok(Self {
+            child,
+            name: name.to_owned(),
+            log: log.to_owned(),
+            guard: guard.clone(),
+            signal: Signal::TERM,
+        })
+    }
+
+    /// Ends it by another signal than SIGTERM.
+    pub(crate) fn ended_by(mut self, signal: Signal) -> Self {
+        self.signal = signal;
+        self
+    }
+
+    /// Its session, which is the number of its first process.
+    pub(crate) fn session(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn exit(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// All that it has printed.
+    pub(crate) fn log(&self) -> String {
+        let bytes = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The last lines that it printed, for a message.
+    pub(crate) fn last_words(&self) -> String {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(QUOTED)..].join("\n")
+    }
+
+    /// Why it is of no more use, or nothing.
+    pub(crate) fn failure(&mut self) -> Option<String> {
+        let status = self.exit()?;
+        let words = self.last_words();
+        let words = if words.is_empty() {
+            "it printed nothing".to_owned()
+        } else {
+            words
+        };
+        Some(format!("{} ended ({status}): {words}", self.name))
+    }
+
+    /// Polls until `ready` gives something; fails when the process ends, or after `timeout`.
+    pub(crate) fn until<T>(
+        &mut self,
+        timeout: Duration,
+        mut ready: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Result<T> {
+        let until = Instant::now() + timeout;
+        loop {
+            if let Some(found) = ready(self) {
+                return Ok(found);
+            }
+            if let Some(why) = self.failure() {
+                return Err(Problem::Failed(why));
+            }
+            if Instant::now() > until {
+                let words = self.last_words();
+                return Err(Problem::failed(format!(
+                    "{} was not ready after {} s: {words}",
+                    self.name,
+                    timeout.as_secs()
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Asks it to end, waits, and kills what is left of its session.
+    pub(crate) fn stop(&mut self) {
+        let session = self.session();
+        if self.exit().is_none() {
+            procfs::signal(session, self.signal);
+        }
+        for (timeout, signal) in [
+            (END_TIMEOUT, Signal::TERM),
+            (Duration::from_secs(1), Signal::KILL),
+            (END_TIMEOUT, Signal::KILL),
+        ] {
+            if self.wait_for_session(timeout) {
+                break;
+            }
+            procfs::session(session)
+                .into_iter()
+                .for_each(|pid| procfs::signal(pid, signal));
+        }
+        let _ = self.child.wait();
+        procfs::reap(session);
+        self.guard.ended(session);
+    }
+
+    fn wait_for_session(&mut self, timeout: Duration) -> bool {
+        let until = Instant::now() + timeout;
+        loop {
+            let over = self.exit().is_some();
+            if over && procfs::session(self.session()).is_empty() {
+                return true;
+            }
+            // What the first process leaves behind is not waited for as long as that process itself.
+            if Instant::now() > until
+                || (over
+                    && until - Instant::now() < timeout.saturating_sub(Duration::from_millis(500)))
+            {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

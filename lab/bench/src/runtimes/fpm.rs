@@ -1,0 +1,186 @@
+//! nginx with php-fpm: nginx has the connections, a static pool of processes has the requests.
+
+use super::{
+    Form, Found, Launch, Manner, Runtime, START, Server, Tools, Tuning, setting, version_of,
+};
+use crate::place::{Place, free_port};
+use crate::problem::{Problem, Result};
+use crate::process::Process;
+use report::{Role, Setting};
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fpm;
+
+impl Runtime for Fpm {
+    fn id(&self) -> &'static str {
+        "fpm"
+    }
+
+    fn name(&self) -> &'static str {
+        "nginx, php-fpm"
+    }
+
+    fn form(&self) -> Form {
+        Form::Classic
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::OneAtATime
+    }
+
+    fn find(&self, tools: &Tools) -> Found {
+        let how = "apt install nginx-light php-fpm (the services need not run)".to_owned();
+        let Some(nginx) = tools.program("nginx", &["nginx"]) else {
+            return Found::Missing {
+                why: "no nginx".to_owned(),
+                how,
+            };
+        };
+        let Some(fpm) = fpm(tools) else {
+            return Found::Missing {
+                why: "no php-fpm".to_owned(),
+                how,
+            };
+        };
+        let versions = [version_of(&nginx, &["-v"]), version_of(&fpm, &["-v"])];
+        Found::Here {
+            version: versions
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(", "),
+            path: fpm,
+        }
+    }
+
+    fn start(
+        &self,
+        program: &Path,
+        tools: &Tools,
+        launch: &Launch,
+        place: &Place,
+    ) -> Result<Server> {
+        let own = place.fresh(&launch.name)?;
+        let nginx = tools
+            .program("nginx", &["nginx"])
+            .ok_or_else(|| Problem::failed("no nginx"))?;
+        let (pool, settings) = pool(&own, launch);
+        place.write(&own.join("fpm.conf"), &pool)?;
+        let mut command = launch.command(program, place)?;
+        command
+            .args(["--nodaemonize", "--force-stderr", "--fpm-config"])
+            .arg(own.join("fpm.conf"));
+        let mut fpm = Process::start("php-fpm", command, &own.join("fpm.log"), &place.guard)?
+            .ended_by(Signal::QUIT);
+        fpm.until(START, |process| {
+            process
+                .log()
+                .contains("ready to handle connections")
+                .then_some(())
+        })?;
+        let port = free_port()?;
+        place.write(
+            &own.join("nginx.conf"),
+            &nginx_configuration(&own, launch, port, place.processors.servers.len()),
+        )?;
+        let mut command = place.command(&nginx);
+        command
+            .arg("-c")
+            .arg(own.join("nginx.conf"))
+            .arg("-p")
+            .arg(&own)
+            .arg("-e")
+            .arg(own.join("nginx.log"));
+        let front = Process::start("nginx", command, &own.join("nginx.out"), &place.guard)?;
+        let mut server = Server {
+            base: format!("{}://127.0.0.1:{port}", super::apache::scheme(launch)),
+            processes: vec![(Role::Server, fpm), (Role::Proxy, front)],
+            settings,
+        };
+        server.await_answer(self.entry())?;
+        Ok(server)
+    }
+}
+
+/// Debian names it after its version: the newest.
+fn fpm(tools: &Tools) -> Option<PathBuf> {
+    if let Some(given) = tools.program("fpm", &["php-fpm"]) {
+        return Some(given);
+    }
+    let mut found: Vec<PathBuf> = std::fs::read_dir("/usr/sbin")
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("php-fpm"))
+        })
+        .collect();
+    found.sort();
+    found.pop()
+}
+
+fn pool(own: &Path, launch: &Launch) -> (String, Vec<Setting>) {
+    let place = own.display();
+    let (manager, children) = match launch.tuning {
+        // Debian's www.conf.
+        Tuning::AsSeed => ("pm = dynamic\npm.max_children = 5\npm.start_servers = 2\npm.min_spare_servers = 1\npm.max_spare_servers = 3".to_owned(), 5),
+        Tuning::Fair => (format!("pm = static\npm.max_children = {}", launch.workers), launch.workers),
+    };
+    let environment: String = launch
+        .environment
+        .iter()
+        .map(|(name, value)| format!("env[{name}] = \"{value}\"\n"))
+        .collect();
+    let text = format!(
+        "[global]\ndaemonize = no\nerror_log = {place}/error.log\n[www]\nlisten = {place}/fpm.sock\nlisten.mode = 0666\nlisten.backlog = 4096\n\
+         {manager}\ncatch_workers_output = yes\n{environment}"
+    );
+    let first = manager
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("pm = ")
+        .to_owned();
+    (
+        text,
+        vec![
+            setting("pm", first),
+            setting("pm.max_children", children),
+            setting("fastcgi_keep_conn", "off"),
+        ],
+    )
+}
+
+fn nginx_configuration(own: &Path, launch: &Launch, port: u16, processes: usize) -> String {
+    let (place, root, script) = (own.display(), launch.app.display(), launch.front_script());
+    let missing = if launch.front_controller {
+        format!("/{script}$is_args$args")
+    } else {
+        "=404".to_owned()
+    };
+    let tls = launch.tls.as_ref().map_or_else(String::new, |file| {
+        let file = file.display();
+        format!(
+            "ssl_certificate {file}; ssl_certificate_key {file}; ssl_session_cache shared:tls:1m;"
+        )
+    });
+    let listen = if launch.tls.is_some() { " ssl" } else { "" };
+    let gzip = if launch.compress {
+        "gzip on; gzip_types application/json text/plain text/html; gzip_min_length 1; gzip_comp_level 6;"
+    } else {
+        ""
+    };
+    format!(
+        "daemon off; worker_processes {processes}; pid {place}/nginx.pid; error_log {place}/nginx.log;\n\
+         events {{ worker_connections 16384; }}\n\
+         http {{\naccess_log off; keepalive_requests 1000000000; client_max_body_size 64m; client_body_temp_path {place}/body;\n\
+         fastcgi_temp_path {place}/fastcgi; proxy_temp_path {place}/proxy; uwsgi_temp_path {place}/uwsgi; scgi_temp_path {place}/scgi;\n\
+         include /etc/nginx/mime.types; {gzip}\n\
+         server {{\nlisten 127.0.0.1:{port}{listen} backlog=4096; {tls} root {root}; index index.php index.html;\n\
+         location / {{ try_files $uri $uri/ {missing}; }}\n\
+         location ~ \\.php$ {{ include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;\n\
+         fastcgi_param HTTP_HOST $http_host; fastcgi_buffers 64 16k; fastcgi_buffer_size 32k; fastcgi_pass unix:{place}/fpm.sock; }}\n}}\n}}\n"
+    )
+}

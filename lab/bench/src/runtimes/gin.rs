@@ -1,0 +1,130 @@
+//! Gin, in Go: the reference outside PHP that webman's guide compares itself with.
+
+use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
+use crate::place::{Place, free_port};
+use crate::problem::{Problem, Result};
+use crate::process::Process;
+use report::Role;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gin;
+
+const SOURCE: &str = include_str!("../../../../bench/runtimes/gin/main.go");
+const MODULE: &str = include_str!("../../../../bench/runtimes/gin/go.mod.txt");
+
+impl Runtime for Gin {
+    fn id(&self) -> &'static str {
+        "gin"
+    }
+
+    fn name(&self) -> &'static str {
+        "Gin (Go)"
+    }
+
+    fn form(&self) -> Form {
+        Form::Gin
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::Concurrent
+    }
+
+    fn find(&self, tools: &Tools) -> Found {
+        if let Some(given) = tools.given.get("gin") {
+            return match version_of(given, &["version"]) {
+                Some(version) => Found::Here {
+                    version,
+                    path: given.clone(),
+                },
+                None => Found::Missing {
+                    why: format!("{} does not run", given.display()),
+                    how: "--with gin=PROGRAM, built from bench/runtimes/gin".to_owned(),
+                },
+            };
+        }
+        let missing = |why: &str| {
+            Found::Missing {
+            why: why.to_owned(),
+            how: "install Go 1.23 or later (go.dev/dl); with the network once: `hearth bench doctor --build gin`".to_owned(),
+        }
+        };
+        let built = cache().join("gin");
+        match version_of(&built, &["version"]) {
+            Some(version) => Found::Here {
+                version,
+                path: built,
+            },
+            None if tools.program("go", &["go"]).is_some() => {
+                missing("it has not been built here yet")
+            }
+            None => missing("no go"),
+        }
+    }
+
+    fn start(&self, program: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
+        let own = place.fresh(&launch.name)?;
+        let port = free_port()?;
+        // The web user need not be allowed into the cache.
+        let copy = place.path().join("gin");
+        if !copy.exists() {
+            std::fs::copy(program, &copy).map_err(Problem::failed)?;
+        }
+        let mut command = launch.command(&copy, place)?;
+        let scenario =
+            std::fs::read_to_string(launch.app.join("scenario")).map_err(Problem::failed)?;
+        command.args(["serve", scenario.trim(), &format!("127.0.0.1:{port}")]);
+        command
+            .env("GOMAXPROCS", launch.workers.to_string())
+            .env("GIN_MODE", "release");
+        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
+        let mut server = Server {
+            base: format!("http://127.0.0.1:{port}"),
+            processes: vec![(Role::Server, process)],
+            settings: vec![setting("GOMAXPROCS", launch.workers)],
+        };
+        server.await_answer(self.entry())?;
+        Ok(server)
+    }
+}
+
+/// Where the built program is kept between runs.
+fn cache() -> &'static Path {
+    static CACHE: OnceLock<PathBuf> = OnceLock::new();
+    CACHE.get_or_init(|| {
+        let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        std::env::var_os("XDG_CACHE_HOME")
+            .map_or_else(|| home.join(".cache"), PathBuf::from)
+            .join("hearth/bench")
+    })
+}
+
+/// Builds it with the machine's Go; fetches Gin from the Go module proxy if it is not there yet.
+pub(crate) fn build(tools: &Tools) -> Result<PathBuf> {
+    let go = tools
+        .program("go", &["go"])
+        .ok_or_else(|| Problem::failed("no go: install Go 1.23 or later (go.dev/dl)"))?;
+    let source = cache().join("gin-source");
+    let write = |name: &str, text: &str| std::fs::write(source.join(name), text);
+    std::fs::create_dir_all(&source)
+        .and_then(|()| write("main.go", SOURCE))
+        .and_then(|()| write("go.mod", MODULE))
+        .map_err(|e| Problem::failed(format!("{}: {e}", source.display())))?;
+    for words in [&["mod", "tidy"][..], &["build", "-o", "../gin", "."][..]] {
+        let output = Command::new(&go)
+            .args(words)
+            .current_dir(&source)
+            .output()
+            .map_err(Problem::failed)?;
+        if !output.status.success() {
+            return Err(Problem::failed(format!(
+                "go {}: {}",
+                words.join(" "),
+                String::from_utf8_lossy(&output.stderr).trim()
+            )));
+        }
+    }
+    Ok(cache().join("gin"))
+}

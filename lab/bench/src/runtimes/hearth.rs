@@ -1,0 +1,174 @@
+//! Hearth itself: this program's own `serve`, in each of its modes.
+
+use super::{Form, Found, Launch, Manner, Runtime, START, Server, Tools, setting, version_of};
+use crate::place::Place;
+use crate::problem::Result;
+use crate::process::Process;
+use report::Role;
+use std::path::Path;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hearth(Mode);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Resident,
+    OneAtATime,
+    Classic,
+}
+
+pub(super) const RESIDENT: Hearth = Hearth(Mode::Resident);
+pub(super) const ONE_AT_A_TIME: Hearth = Hearth(Mode::OneAtATime);
+pub(super) const CLASSIC: Hearth = Hearth(Mode::Classic);
+
+impl Runtime for Hearth {
+    fn id(&self) -> &'static str {
+        match self.0 {
+            Mode::Resident => "hearth",
+            Mode::OneAtATime => "hearth-one",
+            Mode::Classic => "hearth-classic",
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self.0 {
+            Mode::Resident => "Hearth, resident",
+            Mode::OneAtATime => "Hearth, one at a time",
+            Mode::Classic => "Hearth, classic",
+        }
+    }
+
+    fn form(&self) -> Form {
+        if self.0 == Mode::Classic {
+            Form::Classic
+        } else {
+            Form::Hearth
+        }
+    }
+
+    fn manner(&self) -> Manner {
+        if self.0 == Mode::Resident {
+            Manner::Concurrent
+        } else {
+            Manner::OneAtATime
+        }
+    }
+
+    fn find(&self, tools: &Tools) -> Found {
+        let beside = tools.hearth.with_file_name("hearth-php");
+        match version_of(&tools.hearth, &["--version"]) {
+            Some(version) if beside.exists() || version.contains("hearth-php") => Found::Here {
+                version,
+                path: tools.hearth.clone(),
+            },
+            _ => Found::Missing {
+                why: format!("no hearth-php beside {}", tools.hearth.display()),
+                how: "./dev build, or install the package".to_owned(),
+            },
+        }
+    }
+
+    fn start(&self, program: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
+        let own = place.fresh(&launch.name)?;
+        let mut command = launch.command(program, place)?;
+        let words = self.words(launch, &own);
+        command.args(&words);
+        // In a home directory that the web user may not enter there is no other way.
+        if !place.may_run(program) {
+            command = launch.as_root(program, place, &words)?;
+        }
+        let mut process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
+        let base = process.until(START, |process| listening(&process.log()))?;
+        let shown = words.iter().skip(2).cloned().collect::<Vec<_>>().join(" ");
+        let mut server = Server {
+            base,
+            processes: vec![(Role::Server, process)],
+            settings: vec![setting("hearth serve", shown)],
+        };
+        server.await_answer(self.entry())?;
+        Ok(server)
+    }
+}
+
+impl Hearth {
+    fn words(self, launch: &Launch, own: &Path) -> Vec<String> {
+        let script = launch.app.join("app.php");
+        let app = match self.0 {
+            Mode::Classic if launch.front_controller => script.display().to_string(),
+            Mode::Classic => launch.app.display().to_string(),
+            _ => script.display().to_string(),
+        };
+        let mut words = vec![
+            "serve".to_owned(),
+            app,
+            "--workers".to_owned(),
+            launch.workers.to_string(),
+        ];
+        if self.0 == Mode::Classic && launch.front_controller {
+            words.extend(["--mode".to_owned(), "classic".to_owned()]);
+        }
+        if self.0 == Mode::OneAtATime {
+            words.extend(["--concurrency".to_owned(), "1".to_owned()]);
+        }
+        words.extend([
+            "--listen".to_owned(),
+            "127.0.0.1:0".to_owned(),
+            "--control".to_owned(),
+            own.join("control").display().to_string(),
+        ]);
+        words
+    }
+}
+
+impl Launch {
+    /// As root, for a program that the servers' user may not run.
+    fn as_root(
+        &self,
+        program: &Path,
+        place: &Place,
+        words: &[String],
+    ) -> Result<std::process::Command> {
+        let ini = self.ini_directory(place)?;
+        let mut command = std::process::Command::new("setsid");
+        if place.processors.are_divided() {
+            command.args([
+                "taskset",
+                "-c",
+                &crate::place::Processors::list(&place.processors.servers),
+            ]);
+        }
+        command
+            .arg(program)
+            .args(words)
+            .arg("--allow-root")
+            .current_dir(place.path());
+        command.env("PHP_INI_SCAN_DIR", format!(":{}", ini.display()));
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        Ok(command)
+    }
+}
+
+fn listening(log: &str) -> Option<String> {
+    let at = log.find("listening on http")?;
+    let url = log
+        .get(at + "listening on ".len()..)?
+        .split_whitespace()
+        .next()?;
+    // A line that is being written ends without its number.
+    let ends = log.get(at..)?.contains('\n');
+    ends.then(|| url.trim_end_matches('/').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_read_from_a_whole_line() {
+        assert_eq!(
+            listening("x listening on http://127.0.0.1:4711\n").as_deref(),
+            Some("http://127.0.0.1:4711")
+        );
+        assert_eq!(listening("x listening on http://127.0.0.1:47"), None);
+    }
+}

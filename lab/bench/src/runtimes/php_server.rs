@@ -1,0 +1,71 @@
+//! PHP's built-in server: for development, without keep-alive; here so that its figure is seen once.
+
+use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
+use crate::place::{Place, free_port};
+use crate::problem::Result;
+use crate::process::Process;
+use report::Role;
+use std::path::Path;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PhpServer;
+
+impl Runtime for PhpServer {
+    fn id(&self) -> &'static str {
+        "php-s"
+    }
+
+    fn name(&self) -> &'static str {
+        "php -S (development)"
+    }
+
+    fn form(&self) -> Form {
+        Form::Classic
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::OneAtATime
+    }
+
+    fn is_for_development(&self) -> bool {
+        true
+    }
+
+    fn closes_connections(&self) -> bool {
+        true
+    }
+
+    fn find(&self, tools: &Tools) -> Found {
+        match tools.program("php", &["php"]) {
+            Some(path) => Found::Here {
+                version: version_of(&path, &["-v"]).unwrap_or_default(),
+                path,
+            },
+            None => Found::Missing {
+                why: "no php".to_owned(),
+                how: "apt install php-cli".to_owned(),
+            },
+        }
+    }
+
+    fn start(&self, program: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
+        let own = place.fresh(&launch.name)?;
+        let port = free_port()?;
+        let mut command = launch.command(program, place)?;
+        command.env("PHP_CLI_SERVER_WORKERS", launch.workers.to_string());
+        command
+            .args(["-q", "-S", &format!("127.0.0.1:{port}"), "-t"])
+            .arg(&launch.app);
+        if launch.front_controller {
+            command.arg(launch.app.join(launch.front_script()));
+        }
+        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
+        let mut server = Server {
+            base: format!("http://127.0.0.1:{port}"),
+            processes: vec![(Role::Server, process)],
+            settings: vec![setting("PHP_CLI_SERVER_WORKERS", launch.workers)],
+        };
+        server.await_answer(self.entry())?;
+        Ok(server)
+    }
+}

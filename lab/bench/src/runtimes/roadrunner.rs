@@ -1,0 +1,96 @@
+//! RoadRunner: a Go server before PHP workers that it talks to over pipes.
+
+use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
+use crate::place::{Place, free_port};
+use crate::problem::{Problem, Result};
+use crate::process::Process;
+use report::Role;
+use std::path::Path;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoadRunner;
+
+impl Runtime for RoadRunner {
+    fn id(&self) -> &'static str {
+        "roadrunner"
+    }
+
+    fn name(&self) -> &'static str {
+        "RoadRunner"
+    }
+
+    fn form(&self) -> Form {
+        Form::RoadRunner
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::OneAtATime
+    }
+
+    fn find(&self, tools: &Tools) -> Found {
+        let missing = |why: &str| {
+            Found::Missing {
+            why: why.to_owned(),
+            how: "composer require spiral/roadrunner-http, vendor/bin/rr get; then --with roadrunner=/path/to/rr --with roadrunner-vendor=DIRECTORY".to_owned(),
+        }
+        };
+        let Some(rr) = tools.program("roadrunner", &["rr"]) else {
+            return missing("no rr");
+        };
+        match version_of(&rr, &["--version"]) {
+            // Debian has another program of that name.
+            Some(version)
+                if version.contains("rr version")
+                    || version.to_lowercase().contains("roadrunner") =>
+            {
+                if tools
+                    .given
+                    .get("roadrunner-vendor")
+                    .is_some_and(|d| d.join("vendor/autoload.php").exists())
+                {
+                    Found::Here { version, path: rr }
+                } else {
+                    missing(
+                        "no PHP library for it: --with roadrunner-vendor=DIRECTORY (the one with vendor/)",
+                    )
+                }
+            }
+            _ => missing("rr is not RoadRunner"),
+        }
+    }
+
+    fn start(
+        &self,
+        program: &Path,
+        tools: &Tools,
+        launch: &Launch,
+        place: &Place,
+    ) -> Result<Server> {
+        let own = place.fresh(&launch.name)?;
+        let php = tools
+            .program("php", &["php"])
+            .ok_or_else(|| Problem::failed("no php"))?;
+        let (port, rpc) = (free_port()?, free_port()?);
+        let text = format!(
+            "version: '3'\nrpc:\n  listen: tcp://127.0.0.1:{rpc}\nserver:\n  command: ['{}', '{}']\nhttp:\n  address: 127.0.0.1:{port}\n  pool:\n    num_workers: {}\n\
+             logs:\n  level: error\n",
+            php.display(),
+            launch.app.join("app.php").display(),
+            launch.workers
+        );
+        place.write(&own.join("rr.yaml"), &text)?;
+        let mut command = launch.command(program, place)?;
+        if let Some(vendor) = tools.given.get("roadrunner-vendor") {
+            command.env("BENCH_VENDOR", vendor.join("vendor/autoload.php"));
+        }
+        command.args(["serve", "-c"]).arg(own.join("rr.yaml"));
+        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
+        let mut server = Server {
+            base: format!("http://127.0.0.1:{port}"),
+            processes: vec![(Role::Server, process)],
+            settings: vec![setting("http.pool.num_workers", launch.workers)],
+        };
+        server.await_answer(self.entry())?;
+        Ok(server)
+    }
+}

@@ -1,0 +1,217 @@
+//! Workerman, and webman on top of it: each process serves one request at a time from an event loop.
+
+use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting};
+use crate::place::{Place, free_port};
+use crate::problem::{Problem, Result};
+use crate::process::Process;
+use report::Role;
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+
+/// Alone, or under the framework.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Workerman,
+    Webman,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Workerman(Kind);
+
+pub(super) const WORKERMAN: Workerman = Workerman(Kind::Workerman);
+pub(super) const WEBMAN: Workerman = Workerman(Kind::Webman);
+
+impl Runtime for Workerman {
+    fn id(&self) -> &'static str {
+        if self.0 == Kind::Workerman {
+            "workerman"
+        } else {
+            "webman"
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        if self.0 == Kind::Workerman {
+            "Workerman"
+        } else {
+            "webman"
+        }
+    }
+
+    fn form(&self) -> Form {
+        if self.0 == Kind::Workerman {
+            Form::Workerman
+        } else {
+            Form::Webman
+        }
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::OneAtATime
+    }
+
+    fn find(&self, tools: &Tools) -> Found {
+        let how = match self.0 {
+            Kind::Workerman => {
+                "composer require workerman/workerman, then --with workerman=DIRECTORY (the one with vendor/)"
+            }
+            Kind::Webman => {
+                "composer create-project workerman/webman, then --with webman=DIRECTORY"
+            }
+        };
+        let missing = |why: String| Found::Missing {
+            why,
+            how: how.to_owned(),
+        };
+        let Some(directory) = tools.given.get(self.id()) else {
+            return missing(format!(
+                "no directory given with --with {}=DIRECTORY",
+                self.id()
+            ));
+        };
+        if !directory.join("vendor/autoload.php").exists() {
+            return missing(format!("no vendor/autoload.php in {}", directory.display()));
+        }
+        let version = installed(
+            directory,
+            &format!(
+                "workerman/{}",
+                if self.0 == Kind::Workerman {
+                    "workerman"
+                } else {
+                    "webman-framework"
+                }
+            ),
+        );
+        Found::Here {
+            version: format!("{} {}", self.name(), version.unwrap_or_default()),
+            path: directory.clone(),
+        }
+    }
+
+    fn start(
+        &self,
+        program: &Path,
+        tools: &Tools,
+        launch: &Launch,
+        place: &Place,
+    ) -> Result<Server> {
+        let own = place.fresh(&launch.name)?;
+        let port = free_port()?;
+        let php = tools
+            .program("php", &["php"])
+            .ok_or_else(|| Problem::failed("no php"))?;
+        let script = match self.0 {
+            Kind::Workerman => launch.app.join("app.php"),
+            Kind::Webman => webman_project(program, &own, launch, port, place)?,
+        };
+        let mut command = launch.command(&php, place)?;
+        command
+            .arg(&script)
+            .arg("start")
+            .current_dir(script.parent().unwrap_or(&own));
+        command
+            .env("BENCH_VENDOR", program.join("vendor/autoload.php"))
+            .env("BENCH_OWN", &own);
+        command
+            .env("BENCH_PORT", port.to_string())
+            .env("BENCH_WORKERS", launch.workers.to_string());
+        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?
+            .ended_by(Signal::INT);
+        let mut server = Server {
+            base: format!("http://127.0.0.1:{port}"),
+            processes: vec![(Role::Server, process)],
+            settings: vec![setting("count", launch.workers)],
+        };
+        server.await_answer(self.entry())?;
+        Ok(server)
+    }
+}
+
+/// The version that Composer installed.
+fn installed(directory: &Path, package: &str) -> Option<String> {
+    let text = std::fs::read(directory.join("vendor/composer/installed.json")).ok()?;
+    let json: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let packages = json.get("packages").or(Some(&json))?.as_array()?;
+    let one = packages.iter().find(|one| one["name"] == package)?;
+    one["version"].as_str().map(str::to_owned)
+}
+
+/// A copy of the user's project with the scenario as its only route. Its `vendor` is linked, not copied.
+fn webman_project(
+    project: &Path,
+    own: &Path,
+    launch: &Launch,
+    port: u16,
+    place: &Place,
+) -> Result<PathBuf> {
+    let copy = own.join("project");
+    let words = "mkdir -p \"$2\" && cd \"$1\" && for f in *; do case $f in vendor) ln -s \"$1/vendor\" \"$2/vendor\" ;; *) cp -R \"$f\" \"$2/\" ;; esac; done";
+    let done = std::process::Command::new("sh")
+        .args(["-c", words, "sh"])
+        .arg(project)
+        .arg(&copy)
+        .status();
+    if !done.is_ok_and(|status| status.success()) {
+        return Err(Problem::failed(format!(
+            "{} cannot be copied",
+            project.display()
+        )));
+    }
+    let route = std::fs::read_to_string(launch.app.join("app.php")).map_err(Problem::failed)?;
+    place.write(&copy.join("config/route.php"), &route)?;
+    for file in ["config/server.php", "config/process.php"] {
+        let path = copy.join(file);
+        if let Ok(text) = std::fs::read_to_string(&path) {
+            place.write(&path, &listen_on(&text, port, launch.workers))?;
+        }
+    }
+    let _ = std::process::Command::new("chmod")
+        .args(["-R", "a+rwX"])
+        .arg(copy.join("runtime"))
+        .status();
+    Ok(copy.join("start.php"))
+}
+
+/// webman's configuration with another address and number of processes: `'listen' => …,` and `'count' => …,` of its first entry.
+fn listen_on(text: &str, port: u16, workers: u32) -> String {
+    let mut seen = [false, false];
+    let keys = [
+        (
+            "'listen'",
+            format!("'listen' => 'http://127.0.0.1:{port}',"),
+        ),
+        ("'count'", format!("'count' => {workers},")),
+    ];
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let key = keys
+            .iter()
+            .position(|(name, _)| line.trim_start().starts_with(name));
+        match key {
+            Some(at) if !seen[at] => {
+                seen[at] = true;
+                lines.push(keys[at].1.clone());
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn webman_is_told_where_to_listen_once() {
+        let text = "return [\n    'listen' => 'http://0.0.0.0:8787',\n    'count' => cpu_count() * 4,\n    'x' => [\n        'count' => 1,\n]];";
+        let done = listen_on(text, 4711, 2);
+        assert!(
+            done.contains("'listen' => 'http://127.0.0.1:4711',")
+                && done.contains("'count' => 2,")
+                && done.contains("'count' => 1,"),
+            "{done}"
+        );
+    }
+}

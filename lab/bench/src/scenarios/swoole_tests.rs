@@ -1,0 +1,258 @@
+//! The tests of kenashkov/swoole-performance-tests, two of which are seeds: the same work, in the same numbers.
+
+use super::{Arm, Around, Scenario, Shape, Work, fair_arms};
+use crate::apps::Content;
+use crate::load::Amount;
+use report::Column;
+
+const CLASS_LOAD: &str = "swoole-basic-class-load.txt";
+const CACHED_QUERY: &str = "swoole-cached-query.txt";
+
+pub(super) const ALL: &[Scenario] = &[
+    Scenario {
+        name: "basic",
+        title: "Hello world",
+        shows: "what a request costs before the application does anything",
+        seed: Some(CLASS_LOAD),
+        body: Some("ok"),
+        arms: |around| {
+            let content = content("basic", code!("basic"), 0);
+            let development = around
+                .runtimes
+                .iter()
+                .filter(|runtime| runtime.is_for_development());
+            let development: Vec<Arm> = development
+                .map(|runtime| Arm::fair(*runtime, Work::Computes, around, content.clone()))
+                .collect();
+            let mut arms = with_seed(fair_arms(around, Work::Computes, &content), &[500]);
+            arms.extend(development);
+            arms
+        },
+        ..Scenario::NEW
+    },
+    Scenario {
+        name: "basic_class_load",
+        title: "Two files required",
+        shows: "what loading two files costs by request (functions, an autoloader with its class map) against once",
+        seed: Some(CLASS_LOAD),
+        body: Some("ok"),
+        arms: |around| {
+            with_seed(
+                fair_arms(
+                    around,
+                    Work::Computes,
+                    &content("basic_class_load", code!("basic_class_load"), 400),
+                ),
+                &[],
+            )
+        },
+        ..Scenario::NEW
+    },
+    Scenario {
+        name: "basic_class_load_multiple",
+        title: "100 classes of 400",
+        shows: "what a request costs that uses 100 classes, loaded by each request or kept",
+        seed: Some(CLASS_LOAD),
+        body: Some("ok"),
+        arms: |around| {
+            fair_arms(
+                around,
+                Work::Computes,
+                &content(
+                    "basic_class_load_multiple",
+                    code!("basic_class_load_multiple"),
+                    400,
+                ),
+            )
+        },
+        ..Scenario::NEW
+    },
+    Scenario {
+        name: "basic_query",
+        title: "A query on a connection of its own",
+        shows: "what connecting to the database costs, with each request",
+        seed: Some(CACHED_QUERY),
+        needs_database: true,
+        arms: |around| {
+            fair_arms(
+                around,
+                Work::Queries,
+                &content("basic_query", code!("basic_query"), 0),
+            )
+        },
+        ..Scenario::NEW
+    },
+    Scenario {
+        name: "basic_query_with_pool",
+        title: "A query on a kept connection",
+        shows: "the same query on a connection of a pool, or a persistent one",
+        seed: Some(CACHED_QUERY),
+        needs_database: true,
+        arms: |around| {
+            fair_arms(
+                around,
+                Work::Queries,
+                &content("basic_query_with_pool", code!("basic_query_with_pool"), 0),
+            )
+        },
+        ..Scenario::NEW
+    },
+    Scenario {
+        name: "basic_query_with_pool_and_caching",
+        title: "Cached rows",
+        shows: "reading the rows from memory of the process, or from APCu",
+        seed: Some(CACHED_QUERY),
+        needs_database: true,
+        arms: |around| {
+            let content = content(
+                "basic_query_with_pool_and_caching",
+                code!("basic_query_with_pool_and_caching"),
+                0,
+            );
+            with_seed(fair_arms(around, Work::Computes, &content), &[])
+        },
+        ..Scenario::NEW
+    },
+    real_app(
+        "simple_real_app_simulation",
+        "A real application, simple",
+        "100 classes, 1,000 cache reads, 2 queries",
+        |around| {
+            real_app_arms(
+                around,
+                "simple_real_app_simulation",
+                Work::Queries,
+                [100, 1000, 0, 2],
+                "SELECT * FROM test1",
+            )
+        },
+    ),
+    real_app(
+        "real_app_simulation",
+        "A real application",
+        "100 classes, 10,000 cache reads",
+        |around| {
+            real_app_arms(
+                around,
+                "real_app_simulation",
+                Work::Computes,
+                [100, 10_000, 0, 0],
+                "",
+            )
+        },
+    ),
+    real_app(
+        "real_app_simulation_with_files",
+        "A real application with files",
+        "100 classes, 10,000 cache reads, 10 files written and read",
+        |around| {
+            real_app_arms(
+                around,
+                "real_app_simulation_with_files",
+                Work::Computes,
+                [100, 10_000, 10, 0],
+                "",
+            )
+        },
+    ),
+    real_app(
+        "real_app_simulation_with_files_and_connections",
+        "A real application with files and slow queries",
+        "100 classes, 10,000 cache reads, 10 files, 20 queries of 10 ms",
+        |around| {
+            real_app_arms(
+                around,
+                "real_app_simulation_with_files_and_connections",
+                Work::Waits,
+                [100, 10_000, 10, 20],
+                "SELECT SLEEP(0.01)",
+            )
+        },
+    ),
+    real_app(
+        "real_app_simulation_with_files_and_connections_simpler",
+        "A real application with a file and slow queries",
+        "50 classes, 1,000 cache reads, 1 file, 3 queries of 10 ms",
+        |around| {
+            real_app_arms(
+                around,
+                "real_app_simulation_with_files_and_connections_simpler",
+                Work::Waits,
+                [50, 1000, 1, 3],
+                "SELECT SLEEP(0.01)",
+            )
+        },
+    ),
+];
+
+const fn real_app(
+    name: &'static str,
+    title: &'static str,
+    shows: &'static str,
+    arms: fn(&Around<'_>) -> Vec<Arm>,
+) -> Scenario {
+    Scenario {
+        name,
+        title,
+        shows,
+        seed: Some(CACHED_QUERY),
+        needs_database: true,
+        arms,
+        ..Scenario::NEW
+    }
+}
+
+fn content(scenario: &str, code: &'static str, classes: u32) -> Content {
+    Content {
+        scenario: scenario.to_owned(),
+        code,
+        classes,
+        ..Content::default()
+    }
+}
+
+fn real_app_arms(
+    around: &Around<'_>,
+    name: &str,
+    work: Work,
+    [classes, reads, files, queries]: [u32; 4],
+    sql: &str,
+) -> Vec<Arm> {
+    let amounts = format!(
+        "['classes' => {classes}, 'reads' => {reads}, 'files' => {files}, 'queries' => {queries}, 'sql' => '{sql}']"
+    );
+    let content = Content {
+        constants: vec![("REAL_APP", amounts)],
+        files: files > 0,
+        ..content(name, code!("real_app"), 400)
+    };
+    fair_arms(around, work, &content)
+}
+
+/// Beside the fair ones, Apache and php-fpm as they come, under the write-up's own load: ab, 10,000 requests on 100 connections and `more`.
+fn with_seed(mut arms: Vec<Arm>, more: &[u32]) -> Vec<Arm> {
+    let as_seed: Vec<Arm> = arms
+        .iter()
+        .filter(|arm| arm.runtime.id() == "apache")
+        .map(|arm| {
+            let mut arm = arm.clone();
+            arm.column = Column::AsSeed;
+            arm.loads = std::iter::once(&100)
+                .chain(more)
+                .map(|connections| as_ab(*connections))
+                .collect();
+            arm
+        })
+        .collect();
+    arms.extend(as_seed);
+    arms
+}
+
+/// `ab -k -n 10000 -c C`, ended after 15 seconds where starvation makes it last.
+fn as_ab(connections: u32) -> Shape {
+    Shape {
+        amount: Some(Amount::Requests(10_000, 15.0)),
+        http_1_0: true,
+        ..Shape::kept(connections)
+    }
+}

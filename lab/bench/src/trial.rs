@@ -1,0 +1,164 @@
+//! One measurement: a load on a server that runs, and what it cost every process that took part.
+
+use crate::load::{Amount, Generator, Load};
+use crate::mariadb::MariaDb;
+use crate::problem::{Problem, Result};
+use crate::procfs::{Reading, proportional_memory};
+use crate::runtimes::Server;
+use crate::scenarios::Shape;
+use report::{Repeat, Role, Use};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// Beyond this share of the machine used by others a repeat is marked.
+const NOISE: f64 = 0.05;
+
+/// How a run measures.
+#[derive(Debug)]
+pub(crate) struct Trials<'a> {
+    pub(crate) generator: Generator,
+    /// Where the load writes its result.
+    pub(crate) result: PathBuf,
+    pub(crate) seconds: f64,
+    pub(crate) warmup: f64,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// Which turn it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) block: u32,
+    pub(crate) order: u32,
+}
+
+impl Trials<'_> {
+    /// The load of a shape on a URL, whose good bodies have that length.
+    pub(crate) fn load(&self, shape: &Shape, url: &str, length: Option<u64>, turn: Turn) -> Load {
+        let mut load = Load::closed(url, shape.connections, self.seconds);
+        load.keep_alive = shape.keep_alive;
+        load.http_1_0 = shape.http_1_0;
+        load.length = length;
+        load.seed = u64::from(turn.block) + 1;
+        if let Some(amount) = shape.amount {
+            load.amount = amount;
+        }
+        load
+    }
+
+    /// Load that no figure comes from: caches fill, processes are spawned, the JIT of the kernel's own paths settles.
+    pub(crate) fn warm(&self, load: &Load) -> Result<()> {
+        let load = Load {
+            amount: Amount::Seconds(self.warmup),
+            ..load.clone()
+        };
+        self.generator
+            .run(&load, &[], &self.result, self.stop)
+            .map(|_| ())
+    }
+
+    /// Measures once.
+    pub(crate) fn measure(
+        &self,
+        load: &Load,
+        server: &mut Server,
+        database: Option<&MariaDb>,
+        turn: Turn,
+    ) -> Result<Repeat> {
+        let groups = groups(server, database);
+        let all: Vec<u32> = groups
+            .iter()
+            .flat_map(|(_, _, sessions)| sessions.clone())
+            .collect();
+        let before: Vec<Reading> = groups
+            .iter()
+            .map(|(_, _, sessions)| Reading::of(sessions))
+            .collect();
+        let run = self.generator.run(load, &all, &self.result, self.stop)?;
+        let after: Vec<Reading> = groups
+            .iter()
+            .map(|(_, _, sessions)| Reading::of(sessions))
+            .collect();
+        if let Some(why) = server.failure() {
+            return Err(Problem::Failed(format!("while it was measured {why}")));
+        }
+        let mut used: Vec<Use> = Vec::new();
+        for (((role, name, sessions), before), after) in groups.iter().zip(&before).zip(&after) {
+            let one = after.since(before);
+            used.push(use_of(
+                *role,
+                name,
+                &one,
+                &run,
+                proportional_memory(sessions),
+            ));
+        }
+        used.push(client(&run));
+        Ok(Repeat {
+            block: turn.block,
+            order: turn.order,
+            noisy: noise(&run),
+            load: run,
+            cpu: used,
+        })
+    }
+}
+
+/// The processes by role: name, sessions.
+fn groups(server: &Server, database: Option<&MariaDb>) -> Vec<(Role, String, Vec<u32>)> {
+    let mut groups: Vec<(Role, String, Vec<u32>)> = server
+        .processes
+        .iter()
+        .map(|(role, process)| (*role, process.name().to_owned(), vec![process.session()]))
+        .collect();
+    if let Some(database) = database {
+        groups.push((
+            Role::Database,
+            database.process.name().to_owned(),
+            vec![database.process.session()],
+        ));
+    }
+    groups
+}
+
+fn use_of(role: Role, name: &str, used: &crate::procfs::Used, run: &measure::Run, pss: u64) -> Use {
+    let requests = run.finished().max(1) as f64;
+    Use {
+        role,
+        name: name.to_owned(),
+        processes: u32::try_from(used.processes).unwrap_or(u32::MAX),
+        cpu_us_per_request: used.cpu_s * 1e6 / requests,
+        user_share: used.user_share,
+        switches_per_request: (used.voluntary + used.involuntary) as f64 / requests,
+        involuntary_per_request: used.involuntary as f64 / requests,
+        pss_bytes: pss,
+        cores: used.cpu_s / run.elapsed_s.max(1e-9),
+    }
+}
+
+fn client(run: &measure::Run) -> Use {
+    Use {
+        role: Role::Client,
+        name: "hearth load".to_owned(),
+        processes: 1,
+        cpu_us_per_request: run.cpu.client_us_per_request,
+        cores: run.cpu.client_s / run.elapsed_s.max(1e-9),
+        ..Use::default()
+    }
+}
+
+fn noise(run: &measure::Run) -> Option<String> {
+    let mut said = Vec::new();
+    if run.cpu.others > NOISE {
+        said.push(format!(
+            "others used {:.0} % of the machine",
+            run.cpu.others * 100.0
+        ));
+    }
+    if run.cpu.stolen > 0.01 {
+        said.push(format!(
+            "the hypervisor took {:.0} %",
+            run.cpu.stolen * 100.0
+        ));
+    }
+    (!said.is_empty()).then(|| said.join(", "))
+}

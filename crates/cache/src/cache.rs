@@ -93,6 +93,8 @@ pub enum Refused {
     Overflow,
     /// The key is empty or too long, or there are too many tags.
     Key,
+    /// The lock of the session is not the caller's.
+    NotHeld,
 }
 
 fn monotonic() -> u64 {
@@ -357,6 +359,7 @@ impl Cache {
             return Err(Refused::Full);
         };
         let old = memory.find(space, hash, write.key);
+        let queue = old.map_or_else(|| memory.first_queue(space, hash), Head::queue);
         let head = memory.head(cell);
         let now = self.now();
         let after = |time: u64| {
@@ -376,10 +379,9 @@ impl Cache {
             expires: after(write.ttl),
             stale: after(write.fresh),
             int: write.int.cast_unsigned(),
-            queue: Queue::Small,
+            queue,
         });
         self.fill(cell, marks, write.key, &write.bytes[..length]);
-        let queue = old.map_or_else(|| memory.first_queue(hash), Head::queue);
         let reads = old.map_or(0, |old| memory.mark(old.cell).load(Ordering::Relaxed));
         memory.mark(cell).store(reads, Ordering::Relaxed);
         let stamp = memory.next_stamp();

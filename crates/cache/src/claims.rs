@@ -15,7 +15,7 @@ pub enum Claim {
 }
 
 impl Cache {
-    /// For that many microseconds. A computation whose process has ended is taken over; a lock is not, before its time.
+    /// For that many microseconds. What a process had that has ended is taken over; but a lock is not, before its time.
     pub fn claim(
         &self,
         space: Space,
@@ -29,7 +29,7 @@ impl Cache {
         let _held = self.held()?;
         if let Some(head) = self.alive(space, name) {
             let holder = Owner::of(head.int(), head.stale());
-            if space != Space::Computation || !holder.has_ended() {
+            if space == Space::Lock || !holder.has_ended() {
                 return Ok(Claim::Held(holder));
             }
         }

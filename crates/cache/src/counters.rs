@@ -28,6 +28,12 @@ pub enum Counter {
     Recovered,
     /// Calls that found the lock taken for seconds.
     Stuck,
+    /// Sessions that left before their time to make room for others.
+    SessionsEvicted,
+    /// Writes of sessions that found no room.
+    SessionsRefused,
+    /// Sessions that were waited for, because another request had them.
+    SessionsAwaited,
 }
 
 impl Memory {

@@ -21,18 +21,28 @@ pub enum Space {
     Lock = 3,
     /// Says which process computes a value.
     Computation = 4,
+    /// What a visitor's session holds, as PHP's session module writes it.
+    Session = 5,
+    /// Says which process has a session open.
+    SessionLock = 6,
 }
 
 impl Space {
     pub(crate) fn of(number: u64) -> Option<Space> {
-        [Space::Value, Space::Tag, Space::Lock, Space::Computation]
+        use Space::{Computation, Lock, Session, SessionLock, Tag, Value};
+        [Value, Tag, Lock, Computation, Session, SessionLock]
             .into_iter()
             .find(|space| *space as u64 == number)
     }
 
-    /// It is not evicted, and stays when the cache is cleared.
+    /// It is not evicted.
     pub(crate) fn is_claim(self) -> bool {
-        matches!(self, Space::Lock | Space::Computation)
+        matches!(self, Space::Lock | Space::Computation | Space::SessionLock)
+    }
+
+    /// It stays when the cache is cleared.
+    pub(crate) fn is_kept(self) -> bool {
+        self.is_claim() || self == Space::Session
     }
 }
 
@@ -57,19 +67,23 @@ impl Form {
     }
 }
 
-/// The queues of S3-FIFO.
+/// The queues of S3-FIFO, and those of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Queue {
     Small = 0,
     Main = 1,
+    /// No request but those of its first moment has used it.
+    NewSession = 2,
+    Session = 3,
 }
 
 impl Queue {
     pub(crate) fn of(number: u64) -> Queue {
-        if number == 1 {
-            Queue::Main
-        } else {
-            Queue::Small
+        match number {
+            1 => Queue::Main,
+            2 => Queue::NewSession,
+            3 => Queue::Session,
+            _ => Queue::Small,
         }
     }
 }
@@ -187,9 +201,9 @@ impl<'a> Head<'a> {
         self.get(5)
     }
 
-    /// Of a claim: when its process started, which is no time of the cache's clock.
-    pub(crate) fn set_stale(self, started: u64) {
-        self.set(5, started);
+    /// Not all have a time there: of a claim it is when its process started, of a session when it began.
+    pub(crate) fn set_stale(self, stale: u64) {
+        self.set(5, stale);
     }
 
     pub(crate) fn set_expires(self, expires: u64) {
@@ -228,9 +242,9 @@ impl<'a> Head<'a> {
 
     /// Neither expired nor cleared, and no tag of it was deleted.
     pub(crate) fn is_alive(self, now: u64) -> bool {
-        let is_claim = self.space().is_some_and(Space::is_claim);
+        let is_kept = self.space().is_some_and(Space::is_kept);
         !self.is_expired(now)
-            && (is_claim || self.stamp() > self.memory.epoch())
+            && (is_kept || self.stamp() > self.memory.epoch())
             && self.marks().all(|(cell, stamp)| {
                 cell != 0 && self.memory.stamp(cell).load(Ordering::Relaxed) == stamp
             })

@@ -99,8 +99,10 @@ impl Memory {
     }
 
     /// Where an entry of this key begins: what was evicted a moment ago was evicted too early.
-    pub(crate) fn first_queue(&self, hash: u64) -> Queue {
-        if self.get(self.ghost(hash)) == hash {
+    pub(crate) fn first_queue(&self, space: Space, hash: u64) -> Queue {
+        if space == Space::Session {
+            Queue::NewSession
+        } else if self.get(self.ghost(hash)) == hash {
             Queue::Main
         } else {
             Queue::Small

@@ -21,6 +21,8 @@ pub(crate) const AT_LISTS: usize = AT_LOCK + LOCK_WORDS;
 pub(crate) const AT_COUNTERS: usize = 32;
 /// A lock that the server's process holds while it lives.
 pub(crate) const AT_SERVED: usize = 48;
+/// How many sessions there are.
+pub(crate) const AT_SESSIONS: usize = 56;
 pub(crate) const HEADER: usize = 64;
 
 /// How the words are divided; follows from the number of cells alone.

@@ -22,6 +22,7 @@ mod owner;
 mod payload;
 mod recovery;
 mod report;
+mod sessions;
 mod value;
 
 pub use cache::{Cache, Condition, Found, Mark, Refused, Stored, Write};
@@ -31,4 +32,5 @@ pub use entry::{Form, MAX_KEY, MAX_TAGS, Space};
 pub use geometry::MIN_SIZE;
 pub use owner::Owner;
 pub use report::{Entry, Stats};
+pub use sessions::Locked;
 pub use value::describe;

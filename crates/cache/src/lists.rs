@@ -1,7 +1,7 @@
-//! Free cells, and the two queues that entries wait in for their eviction.
+//! Free cells, and the queues that entries wait in for their eviction.
 
 use crate::entry::{Head, Queue};
-use crate::geometry::AT_LISTS;
+use crate::geometry::{AT_LISTS, AT_SESSIONS};
 use crate::memory::{Cell, Memory};
 
 const FREE: usize = AT_LISTS;
@@ -23,8 +23,13 @@ impl Memory {
         self.get(ENTRIES).min(self.geometry.cells as u64)
     }
 
+    pub(crate) fn sessions(&self) -> u64 {
+        self.get(AT_SESSIONS)
+    }
+
     pub(crate) fn reset_lists(&self) {
-        (AT_LISTS..AT_LISTS + 10).for_each(|at| self.set(at, 0));
+        (AT_LISTS..QUEUES + 3 * 4).for_each(|at| self.set(at, 0));
+        self.set(AT_SESSIONS, 0);
     }
 
     /// All cells up to this one are in use or in the list.
@@ -109,6 +114,9 @@ impl Memory {
         self.set(at, u64::from(head.cell));
         self.set(at + 2, self.get(at + 2) + head.cells() as u64);
         self.set(ENTRIES, self.get(ENTRIES) + 1);
+        if matches!(queue, Queue::NewSession | Queue::Session) {
+            self.set(AT_SESSIONS, self.sessions() + 1);
+        }
     }
 
     pub(crate) fn dequeue(&self, head: Head<'_>) {
@@ -128,5 +136,8 @@ impl Memory {
         }
         self.set(at + 2, self.get(at + 2).saturating_sub(head.cells() as u64));
         self.set(ENTRIES, self.get(ENTRIES).saturating_sub(1));
+        if matches!(head.queue(), Queue::NewSession | Queue::Session) {
+            self.set(AT_SESSIONS, self.sessions().saturating_sub(1));
+        }
     }
 }

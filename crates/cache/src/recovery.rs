@@ -45,7 +45,7 @@ impl Memory {
         let Some(space) = head.space() else {
             return false;
         };
-        if !self.is_whole(head, used) || !(space.is_claim() || head.stamp() > self.epoch()) {
+        if !self.is_whole(head, used) || !(space.is_kept() || head.stamp() > self.epoch()) {
             return false;
         }
         let key = self.key(head);

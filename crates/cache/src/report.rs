@@ -27,12 +27,18 @@ pub struct Stats {
     pub spared: u64,
     pub recovered: u64,
     pub stuck: u64,
+    pub sessions: u64,
+    /// Bytes of `used`.
+    pub sessions_used: u64,
+    pub sessions_evicted: u64,
+    pub sessions_refused: u64,
+    pub sessions_awaited: u64,
 }
 
 impl Stats {
     /// All of them, by their names.
     #[must_use]
-    pub fn figures(&self) -> [(&'static str, u64); 15] {
+    pub fn figures(&self) -> [(&'static str, u64); 20] {
         [
             ("size", self.size),
             ("used", self.used),
@@ -49,6 +55,11 @@ impl Stats {
             ("spared", self.spared),
             ("recovered", self.recovered),
             ("stuck", self.stuck),
+            ("sessions", self.sessions),
+            ("sessions_used", self.sessions_used),
+            ("sessions_evicted", self.sessions_evicted),
+            ("sessions_refused", self.sessions_refused),
+            ("sessions_awaited", self.sessions_awaited),
         ]
     }
 }
@@ -89,6 +100,11 @@ impl Cache {
             spared: counted(Counter::Spared),
             recovered: counted(Counter::Recovered),
             stuck: counted(Counter::Stuck),
+            sessions: memory.sessions(),
+            sessions_used: memory.session_cells() as u64 * cell,
+            sessions_evicted: counted(Counter::SessionsEvicted),
+            sessions_refused: counted(Counter::SessionsRefused),
+            sessions_awaited: counted(Counter::SessionsAwaited),
         }
     }
 

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use cache::{Cache, Claim, Owner, Space, Write};
+use cache::{Cache, Claim, Locked, Owner, Space, Write};
 use support::{Random, get, plain, set};
 
 /// A copy of this test that runs the function of that name with this cache.
@@ -63,7 +63,8 @@ fn writer() {
         let key = format!("w:{}", random.below(40));
         let value = whole(&mut random);
         let tags: [&[u8]; 2] = [b"tag", b"other"];
-        match random.below(6) {
+        match random.below(7) {
+            6 => visit(&cache, &value),
             0 => drop(cache.delete(key.as_bytes())),
             1 => drop(cache.delete_tag(b"tag")),
             2 => drop(cache.write(&Write {
@@ -78,6 +79,27 @@ fn writer() {
             .expect("not stuck");
         println!("{done}");
     }
+}
+
+fn lock_session(cache: &Cache) -> Locked<'static> {
+    let key = b"session";
+    match cache.lock_session(key, Owner::here(0)) {
+        Ok(Claim::Taken(token)) => Locked { key, token },
+        other => panic!("a session whose process was killed is free: {other:?}"),
+    }
+}
+
+fn visit(cache: &Cache, value: &[u8]) {
+    let session = lock_session(cache);
+    let mut before = Vec::new();
+    cache
+        .read_session(session, 1 << 40, &mut before)
+        .expect("it is locked");
+    assert_whole(&before);
+    cache
+        .write_session(session, value, 1 << 40)
+        .expect("it is locked");
+    assert_eq!(cache.unlock_session(session), Ok(true));
 }
 
 /// Kills of a writer at any moment: no torn value, no stuck lock, no other key lost, no number that is not the right one.
@@ -137,6 +159,8 @@ fn check(cache: &Cache, round: u64) {
             assert_whole(&value);
         }
     }
+    visit(cache, b"\x01");
+    assert_eq!(cache.stats().sessions, 1, "round {round}");
     match cache.claim(Space::Computation, b"computation", Owner::here(0), 1 << 40) {
         Ok(Claim::Taken(token)) => {
             assert_eq!(

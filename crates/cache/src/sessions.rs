@@ -1,0 +1,234 @@
+//! Sessions and their locks: entries that make no room for others, and give way only to other sessions.
+//!
+//! They have two queues of their own: those that no later request has used yet, as crawlers leave them, and those that one has.
+//! Where sessions take their half of the memory, what has expired leaves, then the oldest of the first queue. A visitor's
+//! session never leaves before its time: a new one is refused then.
+
+use std::sync::atomic::Ordering;
+
+use crate::cache::{Cache, Condition, Refused, Write};
+use crate::claims::Claim;
+use crate::counters::Counter;
+use crate::entry::{Form, Head, Queue, Space, cells_for};
+use crate::memory::Memory;
+use crate::owner::Owner;
+use crate::recovery::is_key;
+
+/// A read that long after its start shows that the visitor came back, in microseconds.
+const RETURNS_AFTER: u64 = 1_000_000;
+/// How many expired sessions of each queue a write removes at most.
+const SWEPT: usize = 2;
+const QUEUES: [Queue; 2] = [Queue::NewSession, Queue::Session];
+
+/// The lock that was taken on a session: each operation on it is done only while it is held.
+#[derive(Debug, Clone, Copy)]
+pub struct Locked<'a> {
+    pub key: &'a [u8],
+    pub token: u64,
+}
+
+impl Cache {
+    /// The lock of a session. It has no time: it ends with the process of its owner, or is given back.
+    pub fn lock_session(&self, key: &[u8], owner: Owner) -> Result<Claim, Refused> {
+        self.claim(Space::SessionLock, key, owner, u64::MAX)
+    }
+
+    pub fn unlock_session(&self, session: Locked<'_>) -> Result<bool, Refused> {
+        self.give_back(Space::SessionLock, session.key, session.token)
+    }
+
+    pub fn has_session(&self, key: &[u8]) -> Result<bool, Refused> {
+        let _held = self.held()?;
+        Ok(self.alive(Space::Session, key).is_some())
+    }
+
+    /// Its data. False: there was none, and an empty one was made, for `ttl` microseconds.
+    pub fn read_session(
+        &self,
+        session: Locked<'_>,
+        ttl: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, Refused> {
+        into.clear();
+        let _held = self.held()?;
+        self.require(session)?;
+        let Some(head) = self.alive(Space::Session, session.key) else {
+            self.put_session(session.key, &[], ttl)?;
+            return Ok(false);
+        };
+        self.memory.value(head, into);
+        // When it began stands where values say from when on they are stale.
+        if head.queue() == Queue::NewSession && self.now() >= head.stale() + RETURNS_AFTER {
+            self.memory.dequeue(head);
+            self.memory.enqueue(head, Queue::Session);
+        }
+        Ok(true)
+    }
+
+    /// For that many microseconds from now. The number of sessions that left before their time to make room.
+    pub fn write_session(
+        &self,
+        session: Locked<'_>,
+        data: &[u8],
+        ttl: u64,
+    ) -> Result<u64, Refused> {
+        let _held = self.held()?;
+        self.require(session)?;
+        self.put_session(session.key, data, ttl)
+    }
+
+    /// The same data for that many microseconds from now; false where there is none.
+    pub fn touch_session(&self, session: Locked<'_>, ttl: u64) -> Result<bool, Refused> {
+        let _held = self.held()?;
+        self.require(session)?;
+        let found = self.alive(Space::Session, session.key);
+        found.inspect(|head| {
+            head.set_expires(self.now().saturating_add(ttl.max(1)));
+            self.memory.dequeue(*head);
+            self.memory.enqueue(*head, head.queue());
+        });
+        Ok(found.is_some())
+    }
+
+    /// Also where another owner has its lock.
+    pub fn destroy_session(&self, key: &[u8]) -> Result<bool, Refused> {
+        let _held = self.held()?;
+        let found = self.alive(Space::Session, key);
+        found.inspect(|head| self.memory.remove(*head));
+        Ok(found.is_some())
+    }
+
+    /// Removes all that have expired; how many.
+    pub fn collect_sessions(&self) -> Result<u64, Refused> {
+        self.remove_sessions(|head| !head.is_alive(self.now()))
+    }
+
+    /// All of them, of every visitor; how many.
+    pub fn end_sessions(&self) -> Result<u64, Refused> {
+        self.remove_sessions(|_| true)
+    }
+
+    fn remove_sessions(&self, is_over: impl Fn(Head<'_>) -> bool) -> Result<u64, Refused> {
+        let _held = self.held()?;
+        let mut removed = 0;
+        for queue in QUEUES {
+            let mut cell = self.memory.oldest(queue);
+            for _ in 0..self.memory.geometry.cells {
+                if cell == 0 {
+                    break;
+                }
+                let head = self.memory.head(cell);
+                cell = head.newer();
+                if is_over(head) {
+                    self.memory.remove(head);
+                    removed += 1;
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    fn require(&self, session: Locked<'_>) -> Result<(), Refused> {
+        self.alive(Space::SessionLock, session.key)
+            .filter(|head| head.stamp() == session.token)
+            .map(|_| ())
+            .ok_or(Refused::NotHeld)
+    }
+
+    fn put_session(&self, key: &[u8], data: &[u8], ttl: u64) -> Result<u64, Refused> {
+        if !is_key(Space::Session, key) {
+            return Err(Refused::Key);
+        }
+        let needed = cells_for(0, key.len(), data.len());
+        if needed > self.most_session_cells() || u32::try_from(data.len()).is_err() {
+            return Err(Refused::TooLarge {
+                most: self.largest(),
+            });
+        }
+        let old = self.alive(Space::Session, key);
+        let began = old.map_or_else(|| self.now(), Head::stale);
+        let evicted = self.make_session_room(needed, old)?;
+        let write = Write {
+            key,
+            form: Form::Plain,
+            int: 0,
+            bytes: data,
+            ttl: ttl.max(1),
+            fresh: 0,
+            tags: &[],
+            marks: &[],
+            condition: Condition::Always,
+        };
+        let mark = self.insert(Space::Session, &write, &[])?;
+        self.memory
+            .head(self.memory.valid(mark.cell))
+            .set_stale(began);
+        Ok(evicted)
+    }
+
+    /// Half of the memory: the cache keeps the rest.
+    fn most_session_cells(&self) -> usize {
+        self.memory.geometry.cells / 2
+    }
+
+    /// `old` is about to be replaced, and stays until then.
+    fn make_session_room(&self, cells: usize, old: Option<Head<'_>>) -> Result<u64, Refused> {
+        let memory = &self.memory;
+        let mut evicted = 0;
+        for queue in QUEUES {
+            (0..SWEPT).all(|_| memory.remove_expired(queue, old, self.now()));
+        }
+        let replaced = old.map_or(0, Head::cells);
+        while memory.session_cells() + cells > self.most_session_cells() + replaced {
+            let now = self.now();
+            if QUEUES
+                .iter()
+                .any(|queue| memory.remove_expired(*queue, old, now))
+            {
+                continue;
+            }
+            if !memory.evict_session(old) {
+                memory.count(Counter::SessionsRefused, 1);
+                return Err(Refused::Full);
+            }
+            evicted += 1;
+        }
+        if !memory.make_room(cells, self.now()) {
+            memory.count(Counter::SessionsRefused, 1);
+            return Err(Refused::Full);
+        }
+        Ok(evicted)
+    }
+}
+
+impl Memory {
+    pub(crate) fn session_cells(&self) -> usize {
+        QUEUES
+            .iter()
+            .map(|queue| self.queue_cells(*queue) as usize)
+            .sum()
+    }
+
+    fn oldest_session(&self, queue: Queue, but: Option<Head<'_>>) -> Option<Head<'_>> {
+        let head = self.head(self.oldest(queue));
+        let is_there = head.cell != 0 && self.stamp(head.cell).load(Ordering::Relaxed) != 0;
+        (is_there && but.is_none_or(|but| but.cell != head.cell)).then_some(head)
+    }
+
+    fn remove_expired(&self, queue: Queue, but: Option<Head<'_>>, now: u64) -> bool {
+        let expired = self
+            .oldest_session(queue, but)
+            .filter(|head| head.is_expired(now));
+        expired.inspect(|head| self.remove(*head)).is_some()
+    }
+
+    fn evict_session(&self, but: Option<Head<'_>>) -> bool {
+        let oldest = self.oldest_session(Queue::NewSession, but);
+        oldest
+            .inspect(|head| {
+                self.count(Counter::SessionsEvicted, 1);
+                self.remove(*head);
+            })
+            .is_some()
+    }
+}

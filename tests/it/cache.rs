@@ -426,7 +426,7 @@ fn scripts_without_a_server_have_one_of_their_own() {
             .expect("hearth starts");
         assert_eq!(
             String::from_utf8_lossy(&output.stdout),
-            "[1]15xxx",
+            "[1]20xxx",
             "{output:?}"
         );
     }

@@ -264,6 +264,7 @@ fn metrics_explained_in(page: &str) -> BTreeSet<String> {
 fn every_metric_is_explained() {
     let mut explained = metrics_explained_in("running.md");
     explained.append(&mut metrics_explained_in("cache.md"));
+    explained.append(&mut metrics_explained_in("sessions.md"));
     let server = Server::app(".")
         .file("index.php", "<?php")
         .args(["--admin", "127.0.0.1:0", "--workers-min", "1"])

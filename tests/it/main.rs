@@ -50,6 +50,7 @@ mod run_parity;
 mod seeing;
 mod send_file;
 mod services;
+mod sessions;
 mod shared_connections;
 mod sites;
 mod sites_guide;

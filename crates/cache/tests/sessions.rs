@@ -23,7 +23,6 @@ fn pass(time: u64) {
     NOW.set(NOW.get() + time);
 }
 
-
 fn lock<'a>(cache: &Cache, key: &'a [u8]) -> Locked<'a> {
     match cache.lock_session(key, Owner::here(0)) {
         Ok(Claim::Taken(token)) => Locked { key, token },

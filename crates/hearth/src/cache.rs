@@ -41,10 +41,10 @@ pub(crate) fn command() -> Command {
             verb("delete", "Delete a value", vec![key()]).arg(namespace()),
             verb(
                 "clear",
-                "Delete all values, or those of a namespace",
+                "Delete all values, or those of a namespace, or end all sessions",
                 vec![],
             )
-            .arg(namespace()),
+            .args([namespace(), sessions()]),
             verb("top", "Show the largest values", vec![]).arg(count),
             verb("stats", "Show the figures of the cache", vec![]),
         ])
@@ -66,6 +66,14 @@ fn namespace() -> Arg {
         .help("In this namespace")
 }
 
+fn sessions() -> Arg {
+    Arg::new("sessions")
+        .long("sessions")
+        .action(ArgAction::SetTrue)
+        .conflicts_with("namespace")
+        .help("End the sessions of all visitors instead (session.save_handler = hearth)")
+}
+
 fn key(given: &ArgMatches) -> CacheKey {
     CacheKey {
         namespace: given.get_one("namespace").cloned(),
@@ -82,6 +90,7 @@ fn question(word: &str, given: &ArgMatches) -> Result<CacheQuestion, String> {
             ttl: given.get_one("ttl").copied(),
         },
         "delete" => CacheQuestion::Delete(key(given)),
+        "clear" if given.get_flag("sessions") => CacheQuestion::EndSessions,
         "clear" => CacheQuestion::Clear(given.get_one("namespace").cloned()),
         "top" => CacheQuestion::Top(given.get_one("count").copied().unwrap_or(20)),
         _ => CacheQuestion::Stats,

@@ -232,6 +232,7 @@ typedef enum { HEARTH_CACHE_COMPUTED = 0, HEARTH_CACHE_SPARED = 1 } hearth_cache
 typedef enum {
 	HEARTH_CACHE_NO = 0, HEARTH_CACHE_YES = 1, HEARTH_CACHE_TOO_LARGE = 2, HEARTH_CACHE_FULL = 3, HEARTH_CACHE_STUCK = 4,
 	HEARTH_CACHE_NOT_INT = 5, HEARTH_CACHE_OVERFLOW = 6, HEARTH_CACHE_BAD_KEY = 7, HEARTH_CACHE_NONE = 8,
+	HEARTH_CACHE_NOT_HELD = 9,
 } hearth_cache_outcome;
 
 /* Pointers live until the next call. */
@@ -281,6 +282,21 @@ uint64_t hearth_on_cache_now(void);
 size_t hearth_on_cache_largest(void);
 /* The number of figures. */
 size_t hearth_on_cache_stats(hearth_cache_figure *out, size_t capacity);
+
+/* ---- sessions, in the same memory; what is read and written is locked by the caller ---- */
+
+/* `number`: the lock's, or the holder where there is one. */
+int hearth_on_session_lock(hearth_str key, uint64_t *number);
+int hearth_on_session_unlock(hearth_str key, uint64_t token);
+int hearth_on_session_exists(hearth_str key);
+/* NO: there was none, and an empty one was made. The bytes live until the next call. */
+int hearth_on_session_read(hearth_str key, uint64_t token, int64_t seconds, hearth_str *out);
+/* `evicted`: how many others left to make room. */
+int hearth_on_session_write(hearth_str key, uint64_t token, hearth_str data, int64_t seconds, uint64_t *evicted);
+int hearth_on_session_touch(hearth_str key, uint64_t token, int64_t seconds);
+int hearth_on_session_destroy(hearth_str key);
+int hearth_on_session_collect(uint64_t *removed);
+void hearth_on_session_awaited(void);
 
 /* How much memory the decoded values of a process may take. */
 void hearth_cache_copies_limit(size_t bytes);

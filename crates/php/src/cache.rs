@@ -82,7 +82,7 @@ fn forget(cache: &'static Cache) {
     drop(unsafe { Box::from_raw(std::ptr::from_ref(cache).cast_mut()) });
 }
 
-fn cache() -> Option<&'static Cache> {
+pub(crate) fn cache() -> Option<&'static Cache> {
     match PLACE.get() {
         Place::There(cache) => Some(cache),
         Place::None => None,
@@ -132,7 +132,7 @@ fn count_hits(cache: &Cache) {
     }
 }
 
-fn outcome(result: Result<bool, Refused>) -> i32 {
+pub(crate) fn outcome(result: Result<bool, Refused>) -> i32 {
     match result {
         Ok(true) => sys::HEARTH_CACHE_YES,
         Ok(false) => sys::HEARTH_CACHE_NO,
@@ -142,10 +142,11 @@ fn outcome(result: Result<bool, Refused>) -> i32 {
         Err(Refused::NotInt) => sys::HEARTH_CACHE_NOT_INT,
         Err(Refused::Overflow) => sys::HEARTH_CACHE_OVERFLOW,
         Err(Refused::Key) => sys::HEARTH_CACHE_BAD_KEY,
+        Err(Refused::NotHeld) => sys::HEARTH_CACHE_NOT_HELD,
     }
 }
 
-fn with(f: impl FnOnce(&Cache) -> Result<bool, Refused>) -> i32 {
+pub(crate) fn with(f: impl FnOnce(&Cache) -> Result<bool, Refused>) -> i32 {
     cache().map_or(sys::HEARTH_CACHE_NONE, |cache| {
         count_hits(cache);
         outcome(f(cache))
@@ -330,7 +331,7 @@ fn space(number: i32) -> Space {
     }
 }
 
-fn owner() -> Owner {
+pub(crate) fn owner() -> Owner {
     // SAFETY: reads a number of the task that runs.
     let task = unsafe { sys::hearth_current_task_id() };
     Owner::here(task as u32)

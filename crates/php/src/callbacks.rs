@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
+use ::cache::Locked;
 use bytes::Bytes;
 use http1::{BodyError, Fields, ResponseHead, Version};
 use php_sys::{
@@ -16,7 +17,6 @@ use php_sys::{
 };
 
 use crate::budget;
-use crate::cache;
 use crate::children;
 use crate::engine::Level;
 use crate::host::{self, host};
@@ -25,6 +25,7 @@ use crate::runner;
 use crate::task::{self, TaskCell};
 use crate::task_ref::{self, TaskRef};
 use crate::wait::{self, Cancel, HookBypass};
+use crate::{cache, session};
 
 macro_rules! callbacks {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
@@ -336,6 +337,50 @@ quick_callbacks! {
     fn hearth_on_cache_stats(out: *mut hearth_cache_figure, capacity: usize) -> usize {
         // SAFETY: C passes zeroed room for `capacity` figures.
         cache::stats(unsafe { std::slice::from_raw_parts_mut(out, capacity) })
+    }
+
+    fn hearth_on_session_lock(key: hearth_str, number: *mut u64) -> c_int {
+        // SAFETY: the bytes live during the call; C passes an initialised number of its own.
+        unsafe { session::lock(key.bytes(), &mut *number) }
+    }
+
+    fn hearth_on_session_unlock(key: hearth_str, token: u64) -> c_int {
+        // SAFETY: the bytes live during the call.
+        session::unlock(Locked { key: unsafe { key.bytes() }, token })
+    }
+
+    fn hearth_on_session_exists(key: hearth_str) -> c_int {
+        // SAFETY: the bytes live during the call.
+        session::exists(unsafe { key.bytes() })
+    }
+
+    fn hearth_on_session_read(key: hearth_str, token: u64, seconds: i64, out: *mut hearth_str) -> c_int {
+        // SAFETY: the bytes live during the call; C passes an initialised place for the answer.
+        unsafe { session::read(Locked { key: key.bytes(), token }, seconds, &mut *out) }
+    }
+
+    fn hearth_on_session_write(key: hearth_str, token: u64, data: hearth_str, seconds: i64, evicted: *mut u64) -> c_int {
+        // SAFETY: the bytes live during the call; C passes an initialised number of its own.
+        unsafe { session::write(Locked { key: key.bytes(), token }, data.bytes(), seconds, &mut *evicted) }
+    }
+
+    fn hearth_on_session_touch(key: hearth_str, token: u64, seconds: i64) -> c_int {
+        // SAFETY: the bytes live during the call.
+        session::touch(Locked { key: unsafe { key.bytes() }, token }, seconds)
+    }
+
+    fn hearth_on_session_destroy(key: hearth_str) -> c_int {
+        // SAFETY: the bytes live during the call.
+        session::destroy(unsafe { key.bytes() })
+    }
+
+    fn hearth_on_session_collect(removed: *mut u64) -> c_int {
+        // SAFETY: C passes an initialised number of its own.
+        session::collect(unsafe { &mut *removed })
+    }
+
+    fn hearth_on_session_awaited() {
+        session::awaited();
     }
 }
 

@@ -17,6 +17,7 @@ mod incoming;
 mod ini;
 mod request;
 mod runner;
+mod session;
 mod task;
 mod task_group;
 mod task_ref;

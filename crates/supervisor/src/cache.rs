@@ -18,6 +18,8 @@ pub enum CacheQuestion {
     Delete(CacheKey),
     /// Of a namespace, or all.
     Clear(Option<String>),
+    /// Of all visitors.
+    EndSessions,
     /// The largest entries, up to this number.
     Top(u32),
     Stats,
@@ -49,6 +51,7 @@ fn told(refused: Refused) -> String {
         Refused::Full => "the cache is full of locks".into(),
         Refused::Stuck => "another process has held the cache's lock for 5 s".into(),
         Refused::Key => "a key has 1 to 1024 bytes".into(),
+        Refused::NotHeld => "another request has the session".into(),
         Refused::NotInt | Refused::Overflow => "the value is no int".into(),
     }
 }
@@ -70,6 +73,10 @@ pub(crate) fn answer(cache: &Cache, question: &CacheQuestion) -> Result<String, 
             let tag = prefix(Some(name));
             cache.delete_tag(tag.as_bytes()).map_err(told)?;
             Ok(format!("the namespace {name} is empty"))
+        }
+        CacheQuestion::EndSessions => {
+            let count = cache.end_sessions().map_err(told)?;
+            Ok(format!("{count} sessions have ended"))
         }
         CacheQuestion::Top(count) => top(cache, *count),
         CacheQuestion::Stats => Ok(stats(cache)),

@@ -184,6 +184,16 @@ impl fmt::Display for Status {
 fn write_cache(cache: &BTreeMap<String, u64>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let figure = |name: &str| cache.get(name).copied().unwrap_or_default();
     let (hits, misses) = (figure("hits"), figure("misses"));
+    if figure("sessions") + figure("sessions_evicted") + figure("sessions_refused") > 0 {
+        writeln!(
+            f,
+            "sessions    {} in {:.1} MB of the cache; {} evicted, {} refused",
+            figure("sessions"),
+            figure("sessions_used") as f64 / 1e6,
+            figure("sessions_evicted"),
+            figure("sessions_refused")
+        )?;
+    }
     if figure("writes") + hits + misses == 0 {
         return Ok(());
     }

@@ -69,6 +69,11 @@ static void end_session(hearth_request_state *state)
 	hearth_session_end();
 }
 
+static void end_session_locks(hearth_request_state *state)
+{
+	hearth_session_locks_end(state);
+}
+
 static void remove_uploads(hearth_request_state *state)
 {
 	(void) state;
@@ -153,7 +158,8 @@ static bool is_request(const hearth_task *task)
 void hearth_task_end_broken(hearth_task *task)
 {
 	static const step steps[] = {
-		set_status, call_shutdown_functions, flush_output, end_session, remove_uploads, remove_body_file, respond,
+		set_status, call_shutdown_functions, flush_output, end_session, end_session_locks, remove_uploads, remove_body_file,
+		respond,
 	};
 
 	if (!is_request(task) || !task->owner) {

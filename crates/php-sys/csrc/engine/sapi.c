@@ -5,6 +5,7 @@
 #include "pool/pool.h"
 #include "request/headers.h"
 #include "request/request.h"
+#include "session/session.h"
 #include "state/check.h"
 
 #include <signal.h>
@@ -153,6 +154,8 @@ static PHP_MINIT_FUNCTION(hearth)
 		hearth_register_state_check();
 	}
 	hearth_register_cache();
+	hearth_register_session_handler();
+	hearth_register_session_class();
 	return SUCCESS;
 }
 

@@ -340,6 +340,7 @@ static void serve(void)
 	}
 	ending = true;
 	php_request_shutdown(NULL);
+	hearth_session_locks_end(NULL);
 	SG(server_context) = NULL;
 	hearth_sections_forget_all();
 	hearth_stack_trim(&task.context);

@@ -184,6 +184,7 @@ void hearth_request_end(hearth_task *task)
 			break;
 		}
 	}
+	hearth_session_locks_end(state);
 	if (state->request) {
 		hearth_process_state_restore();
 	}

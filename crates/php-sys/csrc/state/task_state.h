@@ -100,6 +100,8 @@ void hearth_superglobals_seal(void);
 void hearth_cookies_hook(void);
 
 void hearth_session_end(void);
+/* What the request has open at its very end: see session/locks.c. */
+void hearth_session_locks_end(const hearth_request_state *request);
 bool hearth_session_in_use(void);
 void hearth_upload_progress_hook(void);
 void hearth_upload_progress_begin(hearth_request_state *state);

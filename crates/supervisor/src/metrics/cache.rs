@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Page;
 
-const GAUGES: [(&str, &str, &str); 3] = [
+const GAUGES: [(&str, &str, &str); 5] = [
     (
         "size",
         "hearth_cache_size_bytes",
@@ -18,10 +18,20 @@ const GAUGES: [(&str, &str, &str); 3] = [
     (
         "entries",
         "hearth_cache_entries",
-        "Values, tags, locks and computations.",
+        "Values, tags, locks, computations and sessions.",
+    ),
+    (
+        "sessions",
+        "hearth_sessions",
+        "Sessions (session.save_handler = hearth); some may have expired.",
+    ),
+    (
+        "sessions_used",
+        "hearth_sessions_used_bytes",
+        "Memory of the cache that sessions take; half of it at most.",
     ),
 ];
-const COUNTERS: [(&str, &str, &str); 9] = [
+const COUNTERS: [(&str, &str, &str); 12] = [
     (
         "hits",
         "hearth_cache_hits_total",
@@ -62,6 +72,21 @@ const COUNTERS: [(&str, &str, &str); 9] = [
         "stuck",
         "hearth_cache_stuck_total",
         "Operations that found the lock taken for 5 s.",
+    ),
+    (
+        "sessions_evicted",
+        "hearth_sessions_evicted_total",
+        "Sessions that no second request had used and that left before their time, to make room.",
+    ),
+    (
+        "sessions_refused",
+        "hearth_sessions_refused_total",
+        "Writes of sessions that found no room.",
+    ),
+    (
+        "sessions_awaited",
+        "hearth_sessions_awaited_total",
+        "Openings of sessions that another request had, and that waited for it.",
     ),
 ];
 

@@ -22,6 +22,7 @@ mod frameworks;
 mod front;
 mod guides;
 mod hooks;
+mod hour;
 mod http;
 mod idle_cpu;
 mod input;

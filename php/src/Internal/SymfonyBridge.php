@@ -42,7 +42,8 @@ final class SymfonyBridge
 
     /**
      * What is in `$_SERVER`, unless `variables_order` leaves that empty. As there, no client sets `HTTP_PROXY`, and a name with an
-     * underscore does not pass for one with a hyphen.
+     * underscore does not pass for one with a hyphen. `/index.php` at the begin of a path is the front controller's, as under
+     * nginx: HttpFoundation takes it off by the name of the script.
      *
      * @internal
      * @return array<string, string>
@@ -55,6 +56,8 @@ final class SymfonyBridge
             'QUERY_STRING' => $request->queryString,
             'SERVER_PROTOCOL' => $request->protocol,
             'REMOTE_ADDR' => $request->client(),
+            'SCRIPT_NAME' => '/index.php',
+            'SCRIPT_FILENAME' => 'index.php',
         ];
         if ($request->isSecure()) {
             $server['HTTPS'] = 'on';

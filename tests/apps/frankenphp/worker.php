@@ -44,6 +44,11 @@ $handler = static function () use ($bootServer): void {
             ]);
 
             return;
+        case '/path':
+        case '/worker.php/path':
+            echo json_encode([$_SERVER['PATH_INFO'], $_SERVER['PHP_SELF'], $_SERVER['DOCUMENT_URI']]);
+
+            return;
         case '/headers':
             header('X-Answer: 42');
             echo json_encode([

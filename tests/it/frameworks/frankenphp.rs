@@ -22,6 +22,15 @@ fn a_frankenphp_worker_script_answers() {
         ok(&browser.get("/server")),
         r#"["\/worker.php","worker.php","1","GET","\/worker.php","1","none"]"#
     );
+    for (target, expected) in [
+        ("/path", r#"["","\/worker.php","\/worker.php"]"#),
+        (
+            "/worker.php/path",
+            r#"["\/path","\/worker.php\/path","\/worker.php"]"#,
+        ),
+    ] {
+        assert_eq!(ok(&browser.get(target)), expected);
+    }
     assert_eq!(
         ok(&browser.ask("GET /headers HTTP/1.1\r\nX-Question: why\r\n", b"")),
         r#"["why","why","why","42"]"#

@@ -3,7 +3,7 @@
 mod check;
 mod frankenphp;
 mod laravel;
-mod skeletons;
+pub(crate) mod skeletons;
 mod slim;
 mod stock;
 mod symfony;

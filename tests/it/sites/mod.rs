@@ -8,7 +8,7 @@ mod adminer;
 mod dokuwiki;
 mod htaccess;
 mod phpmyadmin;
-mod wordpress;
+pub(crate) mod wordpress;
 pub(crate) mod wordpress_addresses;
 
 pub(crate) use self::wordpress::wordpress_files;
@@ -56,7 +56,7 @@ fn hearth(root: &Path, ini: &[(&str, &str)]) -> Server {
 }
 
 /// A database of its own in the shared server; its name is also that of its user, and the password.
-fn database(name: &str) -> &'static MariaDb {
+pub(crate) fn database(name: &str) -> &'static MariaDb {
     let server = MariaDb::shared();
     server.run(&format!(
         "CREATE DATABASE {name}; CREATE USER '{name}'@'%' IDENTIFIED BY '{name}'; GRANT ALL ON {name}.* TO '{name}'@'%';"

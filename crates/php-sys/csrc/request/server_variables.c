@@ -189,6 +189,20 @@ static void set_joined(zval *server, const char *name, hearth_str a, hearth_str 
 /* WordPress and others ask it whether addresses are rewritten, and know nginx, whose rules are ours. */
 static const char software[] = "Hearth (as nginx)";
 
+/* What a path has behind the name of the loop's script. */
+static void register_loop_path(zval *server, hearth_str path)
+{
+	const char *name = strrchr(hearth_entry_path, '/');
+	hearth_str script = {name, strlen(name)}, rest = {NULL, 0};
+
+	if (path.len > script.len && path.ptr[script.len] == '/' && memcmp(path.ptr, script.ptr, script.len) == 0) {
+		rest = (hearth_str){path.ptr + script.len, path.len - script.len};
+	}
+	set_str(server, "DOCUMENT_URI", script);
+	set_str(server, "PATH_INFO", rest);
+	set_joined(server, "PHP_SELF", script, rest);
+}
+
 /* A resident app has no script per path: the whole path is its own. In classic mode as php-fpm behind nginx has it. */
 static void register_script(zval *server, hearth_str path)
 {
@@ -196,6 +210,7 @@ static void register_script(zval *server, hearth_str path)
 
 	if (!script && hearth_loop) {
 		hearth_entry_server_variables(server, false);
+		register_loop_path(server, path);
 		return;
 	}
 	if (!script) {

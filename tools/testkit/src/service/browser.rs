@@ -158,6 +158,11 @@ impl Browser {
         self.ask("POST", "/frame", &json!({ "id": null }));
     }
 
+    /// From now on it is a stranger to the site of its page.
+    pub fn forget_cookies(&self) {
+        self.ask("DELETE", "/cookie", &Value::Null);
+    }
+
     fn try_ask(&self, method: &str, path: &str, body: &Value) -> Value {
         let path = format!("/session/{}{path}", self.session);
         command(&self.address, method, &path, body)
@@ -246,6 +251,7 @@ fn capabilities(place: &Path) -> Value {
     }
     json!({ "capabilities": { "alwaysMatch": {
         "browserName": "chrome",
+        "acceptInsecureCerts": true,
         "timeouts": { "implicit": 60_000, "pageLoad": 60_000 },
         "goog:chromeOptions": { "binary": "/usr/bin/chromium", "args": arguments },
     } } })

@@ -1,0 +1,116 @@
+//! The first hour of three newcomers: WordPress, a new Laravel and a new Symfony project, served as the guides say, behind nginx as the
+//! guide configures it, in a browser, and then looked for in the access log and in the metrics.
+
+mod laravel;
+mod symfony;
+mod wordpress;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use testkit::service::{Browser, Front, ReverseProxy};
+use testkit::{Server, ServerBuilder};
+
+use crate::front::metric;
+use crate::support::{eventually, example};
+
+/// A site behind nginx, and a browser before it.
+struct Hour {
+    server: Server,
+    _proxy: ReverseProxy,
+    browser: Browser,
+    /// Where the browser finds it, without a slash at the end.
+    site: String,
+}
+
+impl Hour {
+    /// What the pages on proxies and on monitoring say to set.
+    fn begin(app: impl Into<PathBuf>, more: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Hour {
+        let server = Server::app(app)
+            .args(["--trusted-proxies", "127.0.0.1"])
+            .args(["--access-log", "access.log", "--access-format", "json"])
+            .args(["--admin", "127.0.0.1:0"]);
+        let server = more(server).start();
+        let nginx = example("docs/guide/proxies.md", "nginx");
+        let proxy = ReverseProxy::start(Front::Nginx, &nginx, &server.address());
+        Hour {
+            site: format!("https://127.0.0.1:{}", proxy.port),
+            _proxy: proxy,
+            browser: Browser::start(),
+            server,
+        }
+    }
+
+    fn open(&self, path: &str) {
+        self.browser.open(&format!("{}{path}", self.site));
+    }
+
+    /// The path of the page.
+    fn path(&self) -> String {
+        let url = self.browser.url();
+        let path = url.strip_prefix(&self.site);
+        path.unwrap_or_else(|| panic!("left {} for {url}", self.site))
+            .to_owned()
+    }
+
+    /// The log has a line for each of these: method, path without its query, and status; and none of a request that failed.
+    #[track_caller]
+    fn logged(&self, expected: &[(&str, &str, u64)]) {
+        let mut missing: Vec<_> = expected.to_vec();
+        eventually("lines of the access log", || {
+            let lines = self.lines();
+            missing.retain(|known| !lines.iter().any(|line| &facts(line) == known));
+            missing.is_empty()
+        });
+        for line in self.lines() {
+            let whose = (line["client"].as_str(), line["host"].as_str());
+            let host = self.site.strip_prefix("https://");
+            assert_eq!(whose, (Some("127.0.0.1"), host), "{line}");
+            assert!(facts(&line).2 < 500, "{line}");
+        }
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.server.directory().join("access.log"));
+        let text = text.unwrap_or_default();
+        let (whole, _) = text.rsplit_once('\n').unwrap_or_default();
+        let lines = whole.lines().map(serde_json::from_str);
+        lines.map(|line| line.expect("JSON")).collect()
+    }
+
+    /// Prometheus sees each response of the log; and what the pattern of `route` counts.
+    #[track_caller]
+    fn measured(&self, route: &str, least: u64) {
+        let of = |class: &str| {
+            let name = format!("hearth_responses_total{{class=\"{class}\"}}");
+            metric(&self.server, &name)
+        };
+        // 499 has had no response.
+        let logged = self
+            .lines()
+            .iter()
+            .filter(|line| facts(line).2 != 499)
+            .count();
+        let all = of("2xx") + of("3xx") + of("4xx");
+        assert!(all >= logged as u64, "{all} of {logged} are counted");
+        assert_eq!(of("5xx"), 0);
+        let name = format!("hearth_request_seconds_count{{route=\"{route}\",class=\"2xx\"}}");
+        let counted = metric(&self.server, &name);
+        assert!(counted >= least, "{counted} times {route}");
+    }
+
+    fn end(self) {
+        drop(self.browser);
+        self.server.stop();
+    }
+}
+
+fn facts(line: &Value) -> (&str, &str, u64) {
+    let text = |key: &str| line[key].as_str().unwrap_or_default();
+    let path = text("target").split('?').next().unwrap_or_default();
+    (
+        text("method"),
+        path,
+        line["status"].as_u64().unwrap_or_default(),
+    )
+}

@@ -232,3 +232,31 @@ fn a_unix_socket_that_cannot_be_made_says_why() {
     assert!(text.contains("; its directory must exist"), "{text}");
     assert!(!text.contains("CAP_NET_BIND_SERVICE"), "{text}");
 }
+
+/// Of a shell that has read them: what it offers behind these words.
+fn completed(words: &str) -> String {
+    let script = format!(
+        "source <(\"$0\" completions bash); COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+         _hearth hearth \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD - 1]}}\"; echo \"${{COMPREPLY[@]}}\""
+    );
+    let output = Command::new("bash")
+        .args(["-c", &script])
+        .arg(testkit::hearth())
+        .output()
+        .expect("bash starts");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn completions_have_the_options_of_each_command() {
+    for (words, offered) in [
+        ("hearth ca", "cache"),
+        ("hearth cache t", "top"),
+        ("hearth load --conn", "--connections"),
+        ("hearth load --find", "--find-max"),
+        ("hearth serve --slow", "--slow-after --slow-file"),
+        ("hearth status --wa", "--watch"),
+    ] {
+        assert_eq!(completed(words), offered, "{words}");
+    }
+}

@@ -27,6 +27,7 @@ for unit in hearth.service hearth@.service; do
     put 644 "$parts/$unit" "usr/lib/systemd/system/$unit"
 done
 put 644 "$parts/hearth.toml" etc/hearth/hearth.toml
+put 644 "$parts/logrotate" etc/logrotate.d/hearth
 doc=usr/share/doc/hearth
 put 644 "$parts/copyright" "$doc/copyright"
 put 644 "$here/CHANGELOG.md" "$doc/changelog"
@@ -56,7 +57,7 @@ mkdir -p "$root/DEBIAN"
 for script in postinst prerm postrm; do
     install -m 755 "$parts/$script" "$root/DEBIAN/$script"
 done
-echo /etc/hearth/hearth.toml >"$root/DEBIAN/conffiles"
+printf '/etc/%s\n' hearth/hearth.toml logrotate.d/hearth >"$root/DEBIAN/conffiles"
 (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 cat >"$root/DEBIAN/control" <<TEXT
 Package: hearth
@@ -66,7 +67,7 @@ Maintainer: The Hearth developers <hearth@localhost>
 Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f 1)
 Depends: $libraries, libphp$php-embed (>= $built_with)
 Recommends: php$php-opcache
-Suggests: php$php-mysql, php$php-pgsql, php$php-sqlite3, php$php-curl, php$php-mbstring, php$php-xml
+Suggests: logrotate, php$php-mysql, php$php-pgsql, php$php-sqlite3, php$php-curl, php$php-mbstring, php$php-xml
 Section: httpd
 Priority: optional
 Description: application server for PHP

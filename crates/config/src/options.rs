@@ -570,6 +570,19 @@ pub const OPTIONS: &[Opt] = &[
         long: "For code that computes without waiting and so does not notice the time limit. Code that catches the error and waits again is told again each time this is over; after the fourth time its worker is replaced without it.",
     },
     Opt {
+        key: "request.ignore_client_abort",
+        flag: Some("ignore-client-abort"),
+        value: "PATTERN",
+        kind: Kind::Routes,
+        default: "",
+        group: Group::Limits,
+        short: "Run these GET requests also if their client left the queue",
+        long: "A request that waits for a worker is dropped when its client leaves, if its method is safe (GET, HEAD, OPTIONS); others, \
+               such as POST, are run all the same. Requests to these paths are run too: for callers that do not wait for an answer. \
+               Patterns as in `metrics.routes`; `/*` is all paths. What a running script does without its client is PHP's \
+               `ignore_user_abort`.",
+    },
+    Opt {
         key: "http.header_timeout",
         flag: Some("header-timeout"),
         value: "SECONDS",
@@ -853,6 +866,17 @@ pub const OPTIONS: &[Opt] = &[
         short: "Log where a request is that has run for so long",
         long: "A line at `warn` with the PHP code's stack at that moment, once for each request, as php-fpm's \
                `request_slowlog_timeout`. At most ten in ten seconds in each worker.",
+    },
+    Opt {
+        key: "log.slow_file",
+        flag: Some("slow-file"),
+        value: "FILE",
+        kind: Kind::Path,
+        default: "",
+        group: Group::Operation,
+        short: "Slow requests go to this file, not to the log",
+        long: "php-fpm's `slowlog`: each request with a line for each call, then an empty line. After SIGUSR1 the file is opened again, \
+               for programs that rotate logs.",
     },
     Opt {
         key: "config",

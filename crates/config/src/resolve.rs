@@ -53,6 +53,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         },
         request_timeout: r.seconds("request.timeout"),
         request_grace: r.seconds("request.grace"),
+        ignore_client_abort: r.routes("request.ignore_client_abort"),
         http: r.group("http."),
         trusted_proxies: r.trusted_proxies(),
         boot_timeout: r.seconds("boot.timeout"),
@@ -61,10 +62,11 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         reload_timeout: r.seconds("reload.timeout"),
         watch,
         admin: r.admin(),
-        metrics_routes: r.routes(),
+        metrics_routes: r.routes("metrics.routes"),
         control: r.control(),
         log_level: value::level(&r.choice("log.level").unwrap_or_default()),
         slow_after: r.seconds("log.slow_after"),
+        slow_file: r.slow_file(),
         access_log: r.log_target("log.access"),
         access_format: value::access_format(&r.choice("log.access_format").unwrap_or_default()),
     };
@@ -383,15 +385,15 @@ impl Resolver<'_> {
         found
     }
 
-    fn routes(&mut self) -> Vec<String> {
-        let option = option("metrics.routes");
+    fn routes(&mut self, key: &'static str) -> Vec<String> {
+        let option = option(key);
         let given = self.raw.winners(option.key).into_iter();
         let given: Vec<&Given> = given.filter(|given| !given.text.is_empty()).collect();
         if let Some(first) = given.get(value::MOST_ROUTES) {
             self.problems.push(Problem {
                 place: first.source.to_string(),
                 what: format!(
-                    "metrics.routes has {} patterns; {} are possible",
+                    "{key} has {} patterns; {} are possible",
                     given.len(),
                     value::MOST_ROUTES
                 ),
@@ -408,6 +410,16 @@ impl Resolver<'_> {
         let base = self.base(&given.source);
         let target = self.parsed(option(key), given, |text| value::log_target(text, &base));
         target.flatten()
+    }
+
+    fn slow_file(&mut self) -> Option<PathBuf> {
+        let key = "log.slow_file";
+        let given = self
+            .raw
+            .winner(key)
+            .filter(|given| !given.text.is_empty())?;
+        let base = self.base(&given.source);
+        self.parsed(option(key), given, |text| value::file(text, &base))
     }
 
     fn admin(&mut self) -> Option<SocketAddr> {

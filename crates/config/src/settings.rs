@@ -199,6 +199,8 @@ pub struct Settings {
     pub display_errors: bool,
     pub request_timeout: Duration,
     pub request_grace: Duration,
+    /// Patterns of paths whose requests do not leave the queue with their client, whatever their method.
+    pub ignore_client_abort: Vec<String>,
     /// What clients may do and how long they may take.
     pub http: http1::Settings,
     /// Whose word on its clients counts.
@@ -220,6 +222,8 @@ pub struct Settings {
     pub access_format: AccessFormat,
     /// How long a request runs before the log says where it is; zero: never.
     pub slow_after: Duration,
+    /// Where it says so; `None`: in the log.
+    pub slow_file: Option<PathBuf>,
 }
 
 impl Settings {

@@ -253,15 +253,21 @@ pub(crate) fn log_target(text: &str, base: &Path) -> Result<Option<LogTarget>, S
         _ => Some(match text.strip_prefix("syslog:") {
             Some("") => return Err("\"syslog:\" lacks the path, as in syslog:/dev/log".into()),
             Some(path) => LogTarget::Syslog(socket_path(path, base)?),
-            None if base.join(text).is_dir() => {
-                return Err(format!(
-                    "{} is a directory; name a file in it",
-                    base.join(text).display()
-                ));
-            }
-            None => LogTarget::File(base.join(text)),
+            None => LogTarget::File(file(text, base)?),
         }),
     })
+}
+
+/// One that is written, and need not be there yet.
+pub(crate) fn file(text: &str, base: &Path) -> Result<PathBuf, String> {
+    let path = base.join(text);
+    match path.is_dir() {
+        true => Err(format!(
+            "{} is a directory; name a file in it",
+            path.display()
+        )),
+        false => Ok(path),
+    }
 }
 
 /// The most patterns: what is left for other requests is one.

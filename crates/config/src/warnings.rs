@@ -68,5 +68,10 @@ fn idle(settings: &Settings) -> Vec<(&'static str, bool, &'static str)> {
             settings.access_log.is_none(),
             "there is no access log; set log.access",
         ),
+        (
+            "log.slow_file",
+            settings.slow_after.is_zero(),
+            "no request is logged as slow; set log.slow_after",
+        ),
     ]
 }

@@ -50,7 +50,7 @@ impl Handler for Front {
     }
 
     fn context(&self, head: &RequestHead) -> Rc<Hangup> {
-        Rc::new(Hangup::new(head))
+        Rc::new(Hangup::new(self.http.leaves_with_client(head)))
     }
 
     fn spent(hangup: &Rc<Hangup>) -> Spent {

@@ -8,7 +8,6 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use http1::RequestHead;
 use server::access::Spent;
 
 use crate::dispatch::Workers;
@@ -25,8 +24,8 @@ enum Left {
 /// Of one request.
 #[derive(Default)]
 pub(crate) struct Hangup {
-    /// Its client loses nothing if it is not run.
-    is_safe: bool,
+    /// Nothing is lost if it is not run.
+    is_optional: bool,
     pending: RefCell<Option<Rc<PendingRequest>>>,
     left: Cell<Option<Left>>,
     /// Nothing of the request goes on.
@@ -34,9 +33,10 @@ pub(crate) struct Hangup {
 }
 
 impl Hangup {
-    pub(crate) fn new(head: &RequestHead) -> Hangup {
+    /// `is_optional`: it need not be run once its client has left.
+    pub(crate) fn new(is_optional: bool) -> Hangup {
         Hangup {
-            is_safe: head.is_safe(),
+            is_optional,
             ..Hangup::default()
         }
     }
@@ -76,6 +76,6 @@ impl Hangup {
         self.left.set(Some(Left::Early));
         // A worker that was idle has it at once: the answer to a client that only has no more to say comes soon.
         let waits = pending.as_ref().is_none_or(|pending| pending.waits());
-        !(self.is_safe && waits)
+        !(self.is_optional && waits)
     }
 }

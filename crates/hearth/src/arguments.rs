@@ -77,11 +77,9 @@ fn run() -> Command {
         .override_usage("hearth run [--app APP] [PHP OPTION…] SCRIPT [ARG…]")
 }
 
-/// Only for `--help`: `hearth load` reads its own words.
+/// For `--help`, completions and the manual: `hearth load` reads its own words.
 fn load() -> Command {
-    Command::new("load")
-        .about("Generate load and report honestly")
-        .override_usage("hearth load [OPTIONS] URL")
+    load::command().name("load").disable_version_flag(true)
 }
 
 /// Only for `--help`: `hearth bench` reads its own words.

@@ -69,6 +69,17 @@ pub fn write(severity: Severity, request: u64, message: impl Display) {
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
+/// An event on several lines, with an empty one behind it, for a file of its own. It begins as a line of the log does.
+pub fn unfolded(severity: Severity, request: u64, event: &str, more: &str) -> String {
+    let mut text = line(Timestamp::now(), severity, request, event);
+    for more in more.lines() {
+        text += &escaped(more);
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
 /// One event, one line: a stack trace is folded.
 fn line(at: Timestamp, severity: Severity, request: u64, message: &str) -> String {
     let process = PROCESS.get().copied().unwrap_or("hearth");

@@ -29,6 +29,8 @@ pub struct HttpServer {
     pub(crate) listeners: RefCell<Vec<AbortHandle>>,
     request_ids: RequestIds,
     pub(crate) routes: Routes,
+    /// Paths whose requests are run although their client left while they waited.
+    without_client: RefCell<Routes>,
     pub access: Rc<AccessLog>,
     rejections: RejectionLog,
     /// A proxy that the configuration leaves out was named in the log.
@@ -60,6 +62,7 @@ impl HttpServer {
             listeners: RefCell::default(),
             request_ids,
             routes: Routes::new(&settings.metrics_routes),
+            without_client: RefCell::default(),
             access,
             rejections: RejectionLog::default(),
             has_advised: Cell::new(false),
@@ -76,6 +79,8 @@ impl HttpServer {
         self.admission.set(Admission::new(&settings.http));
         let trusted = Rc::new(settings.trusted_proxies.clone());
         self.trusted_proxies.replace(trusted);
+        self.without_client
+            .replace(Routes::new(&settings.ignore_client_abort));
         self.access
             .change(settings.access_log.as_ref(), settings.access_format);
     }
@@ -97,6 +102,12 @@ impl HttpServer {
 
     pub(crate) fn next_request_id(&self) -> u64 {
         self.request_ids.next()
+    }
+
+    /// A request that waits for its turn is not run once its client has left.
+    #[must_use]
+    pub fn leaves_with_client(&self, head: &RequestHead) -> bool {
+        head.is_safe() && self.without_client.borrow().of(head.path()) == 0
     }
 
     /// Log that a request was refused, not too often.

@@ -7,6 +7,7 @@ pub mod access;
 pub mod channel;
 mod connection;
 mod http_server;
+pub mod log_file;
 pub mod queue;
 mod request_id;
 mod routes;

@@ -44,6 +44,8 @@ pub enum Error {
         "cannot write the access log to {target}: {source}; name another place with --access-log"
     )]
     AccessLog { target: String, source: io::Error },
+    #[error("cannot write the slow log to {}: {source}; name another file with --slow-file", path.display())]
+    SlowLog { path: PathBuf, source: io::Error },
     #[error("no hearth-php{} beside {}{}", version.as_ref().map(|v| format!("-{v}")).unwrap_or_default(), directory.display(), others(.found))]
     NoProgram {
         version: Option<String>,
@@ -66,6 +68,7 @@ impl Error {
             | Error::NoScript(_)
             | Error::NoSuchName { .. }
             | Error::AccessLog { .. }
+            | Error::SlowLog { .. }
             | Error::NoProgram {
                 version: Some(_), ..
             } => 2,

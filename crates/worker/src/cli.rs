@@ -173,7 +173,7 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
     ProcessHost::install(
         None,
         (std::time::Duration::ZERO, std::time::Duration::ZERO),
-        crate::slow_log::SlowLog::new(std::time::Duration::ZERO),
+        crate::slow_log::SlowLog::new(std::time::Duration::ZERO, None),
         true,
         true,
     );

@@ -286,8 +286,8 @@ impl RequestFuture {
     /// Its client left while it waited for its turn, which is run all the same if that is not safe to leave out: clients send a
     /// request and do not wait for the answer. As behind a front.
     fn goes_on_without_client(&mut self) -> bool {
-        let is_wanted = !self.request.head().is_safe() && self.end_signal.is_none();
-        if !is_wanted || !matches!(self.phase, Phase::Queued(_)) {
+        let is_optional = self.worker.http.leaves_with_client(self.request.head());
+        if is_optional || self.end_signal.is_some() || !matches!(self.phase, Phase::Queued(_)) {
             return false;
         }
         let alone = RequestFuture {

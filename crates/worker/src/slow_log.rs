@@ -2,32 +2,71 @@
 //!
 //! One that waits is looked at by the worker's clock, and one that computes is interrupted for that by the watchdog.
 
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http1::{LineLimit, now_ms};
 use logging::Severity;
 use php::Request;
+use server::log_file;
 use shm::Counter;
 
 use crate::host::ProcessHost;
 
-/// From when on, and how many lines.
+/// From when on, how many, and where.
 pub(crate) struct SlowLog {
     /// Milliseconds; `u64::MAX` is never.
     after: u64,
     limit: LineLimit,
+    /// `None`: the log of all else.
+    path: Option<PathBuf>,
+    file: RefCell<Option<File>>,
 }
 
 impl SlowLog {
     /// Zero is never.
-    pub(crate) fn new(after: Duration) -> SlowLog {
-        SlowLog {
+    pub(crate) fn new(after: Duration, path: Option<&Path>) -> SlowLog {
+        let log = SlowLog {
             after: match u64::try_from(after.as_millis()) {
                 Ok(0) | Err(_) => u64::MAX,
                 Ok(after) => after,
             },
             limit: LineLimit::default(),
+            path: path.map(Path::to_owned),
+            file: RefCell::default(),
+        };
+        log.reopen();
+        log
+    }
+
+    /// The file may be another now: it was renamed by what rotates logs. If none can be opened, the old one stays in use.
+    pub(crate) fn reopen(&self) {
+        match self.path.as_deref().map(log_file::open).transpose() {
+            Ok(file) => drop(self.file.replace(file)),
+            Err(error) => self.complain("cannot open", &error),
         }
+    }
+
+    /// Into the file, or the log if there is none or it cannot be written.
+    fn write(&self, id: u64, event: &str, calls: &str) {
+        let written = self.file.borrow_mut().as_mut().map(|file| {
+            file.write_all(logging::unfolded(Severity::Warn, id, event, calls).as_bytes())
+        });
+        match written {
+            Some(Ok(())) => return,
+            Some(Err(error)) => self.complain("cannot write", &error),
+            None => {}
+        }
+        let line = format!("{event}\nStack trace:\n{calls}");
+        logging::write(Severity::Warn, id, line);
+    }
+
+    fn complain(&self, what: &str, error: &std::io::Error) {
+        let path = self.path.as_deref().unwrap_or(Path::new("")).display();
+        logging::error!("{what} the slow log: {error} path={path}");
     }
 
     /// The request's code begins.
@@ -53,26 +92,23 @@ impl ProcessHost {
         crate::watchdog::slow_at(u64::MAX);
         self.count(Counter::Slow);
         if let Some(left_out) = self.slow.limit.take(now) {
-            logging::write(
-                Severity::Warn,
-                request.id(),
-                line(request, ran, &trace, left_out),
-            );
+            let (place, calls) = trace.split_once('\n').unwrap_or((&trace, ""));
+            let event = event(request, ran, place, left_out);
+            self.slow.write(request.id(), &event, calls);
         }
     }
 }
 
-/// As the log has exceptions. Without the query, which may have secrets.
-fn line(request: &Request, ran: u64, trace: &str, left_out: u64) -> String {
+/// Without the query, which may have secrets.
+fn event(request: &Request, ran: u64, place: &str, left_out: u64) -> String {
     let head = request.head();
     let [method, path] = [head.method(), head.path()].map(String::from_utf8_lossy);
-    let (place, calls) = trace.split_once('\n').unwrap_or((trace, ""));
     let left_out = match left_out {
         0 => String::new(),
         n => format!(" ({n} more like this were not logged)"),
     };
     let seconds = ran as f64 / 1000.0;
     format!(
-        "request is slow: at {place} method={method} route={path} seconds={seconds:.1}{left_out}\nStack trace:\n{calls}"
+        "request is slow: at {place} method={method} route={path} seconds={seconds:.1}{left_out}"
     )
 }

@@ -44,6 +44,12 @@ pub fn main_from(args: impl Iterator<Item = OsString>) -> ExitCode {
     cli::main_from(args)
 }
 
+/// Its options, for completions and manual pages.
+#[must_use]
+pub fn command() -> clap::Command {
+    cli::command()
+}
+
 /// The JSON schema of what `--json` writes.
 #[must_use]
 pub fn result_schema() -> schemars::Schema {

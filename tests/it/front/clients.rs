@@ -147,9 +147,11 @@ fn ends_its_sending(server: &Server, method: &str) -> bool {
 }
 
 /// Sends and does not wait: how WordPress starts its cron jobs.
-fn fire_and_forget(server: &Server) {
+fn fire_and_forget(server: &Server, request: &str) {
     let mut client = server.connect();
-    client.send("POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+    client.send(format!(
+        "{request} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+    ));
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn what_a_client_does_not_wait_for_is_run() {
         .file(
             "www/index.php",
             "<?php chdir('..'); match ($_SERVER['REQUEST_URI']) {
-                '/count' => file_put_contents('count', 'x', FILE_APPEND),
+                '/count', '/count/kept' => file_put_contents('count', 'x', FILE_APPEND),
                 '/until' => (function () { while (!file_exists('go')) { usleep(5000); clearstatcache(); } })(),
                 default => print('fine'),
             };",
@@ -172,28 +174,35 @@ fn what_a_client_does_not_wait_for_is_run() {
         (site(), "www"),
         (site().arg("--dispatch=direct"), "www"),
     ] {
-        let server = server.start();
+        let server = server.arg("--ignore-client-abort=/count/kept").start();
         let counted = || {
             let text = std::fs::read_to_string(server.directory().join("count"));
             text.map_or(0, |text| text.len())
         };
         for _ in 0..20 {
-            fire_and_forget(&server);
+            fire_and_forget(&server, "POST /count");
         }
         eventually("those that found the worker idle ran", || counted() == 20);
         let mut first = server.connect();
         first.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
         busy_worker_of(&server, app);
+        let mut leaves = server.connect();
+        leaves.send("GET /count HTTP/1.1\r\nHost: x\r\n\r\n");
+        let _ = leaves.stream().shutdown(Shutdown::Write);
+        assert!(leaves.try_response(false).is_err(), "it is dropped");
         let waited = metric(&server, "hearth_queued_total");
         for _ in 0..10 {
-            fire_and_forget(&server);
+            fire_and_forget(&server, "POST /count");
+            fire_and_forget(&server, "GET /count/kept");
         }
         eventually("all wait", || {
-            metric(&server, "hearth_queued_total") == waited + 10
+            metric(&server, "hearth_queued_total") == waited + 20
         });
         let_go(&server);
         ok(&first.response());
-        eventually("those that waited ran", || counted() == 30);
+        eventually("those that waited ran", || counted() == 40);
+        ok(&server.get("/"));
+        assert_eq!(counted(), 40, "what was dropped is not run");
         server.stop();
     }
 }

@@ -30,7 +30,7 @@ const APP: &str = r#"return function (Hearth\Request $request) {
             break;
         case '/big': return (function () { for ($n = 0; $n < 320; $n++) { yield str_repeat(chr(65 + $n % 26), 65536); } })();
         case '/leak': $GLOBALS['leak'][] = str_repeat('x', 1 << 20); break;
-        case '/count': file_put_contents('count', 'x', FILE_APPEND); break;
+        case '/count': case '/count/kept': file_put_contents('count', 'x', FILE_APPEND); break;
         case '/later': Hearth\defer(function () { while (!file_exists('go')) { usleep(5000); clearstatcache(); } touch('deferred'); }); break;
         case '/broken': return (function () { yield str_repeat('x', 100000); usleep(100000); posix_kill(getmypid(), SIGKILL); yield 'never'; })();
         case '/close': return new Hearth\Response('bye', 200, ['Connection' => 'close']);

@@ -335,8 +335,13 @@ fn logrotate_as_in_the_guide_loses_no_line() {
     let directory = server.directory().display().to_string();
     ok(&server.get("/before"));
     values(&server, 1);
-    let reopen = "systemctl kill --kill-whom=main --signal=USR1 hearth.service";
-    let rules = example("docs/guide/monitoring.md", "logrotate")
+    let reopen =
+        "systemctl kill --kill-whom=main --signal=USR1 'hearth.service' 'hearth@*.service'";
+    let rules = example("docs/guide/monitoring.md", "logrotate");
+    let packaged = std::fs::read_to_string(testkit::checkout().join("packaging/deb/logrotate"));
+    assert_eq!(packaged.expect("the package's"), rules);
+    assert!(rules.contains(reopen), "{rules}");
+    let rules = rules
         .replace("/var/log/hearth", &directory)
         .replace(reopen, &format!("kill -USR1 {}", server.pid()));
     std::fs::write(server.directory().join("rules"), rules).expect("written");

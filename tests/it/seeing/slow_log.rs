@@ -1,10 +1,11 @@
 //! Where a request is that takes long.
 
+use rustix::process::Signal;
 use testkit::Server;
 
 use super::BOTH;
 use crate::front::metric;
-use crate::support::ok;
+use crate::support::{eventually, ok};
 
 const APP: &str = r#"final class Report {
     public static function make(callable $work): void { $work(); }
@@ -92,6 +93,53 @@ fn the_log_has_the_calls_that_a_slow_request_is_in() {
         assert_eq!(told, 5, "each once");
         server.stop();
     }
+}
+
+/// As php-fpm's `slowlog`; what rotates logs renames it.
+#[test]
+fn it_may_be_a_file_of_its_own() {
+    let server = Server::script(APP)
+        .args(["--workers", "1", "--slow-after", "0.2"])
+        .args(["--slow-file", "slow.log"])
+        .start();
+    let file = server.directory().join("slow.log");
+    let read = || std::fs::read_to_string(&file).unwrap_or_default();
+    ok(&server.get("/waits?secret=1"));
+    let text = read().replace(&format!("{}/", server.directory().display()), "");
+    let (event, calls) = text.split_once('\n').expect("lines");
+    let (_, event) = event.split_once(' ').expect("a time");
+    assert!(
+        event.starts_with(
+            "WARN worker[0]: request is slow: at app.php(4) method=GET route=/waits seconds=0."
+        ) && event.contains(" request="),
+        "{text}"
+    );
+    assert!(
+        calls.starts_with("#0 app.php(4): usleep()\n#1 ") && calls.ends_with("#4 {main}\n\n"),
+        "{text}"
+    );
+    assert!(!server.log().text().contains("is slow"));
+    std::fs::rename(&file, file.with_extension("old")).expect("it can be renamed");
+    server.signal(Signal::USR1);
+    eventually("it is opened again", || file.exists());
+    ok(&server.get("/waits"));
+    assert_eq!(read().matches("request is slow").count(), 1, "{}", read());
+    server.stop();
+}
+
+/// Told at the start, not when the first request is slow.
+#[test]
+fn a_slow_log_that_cannot_be_written_is_told() {
+    let refused = Server::script(APP)
+        .args(["--slow-after", "1", "--slow-file", "none/slow.log"])
+        .try_start()
+        .expect_err("no such folder")
+        .log;
+    assert!(
+        refused.contains("cannot write the slow log to ")
+            && refused.contains("none/slow.log: No such file or directory"),
+        "{refused}"
+    );
 }
 
 #[test]

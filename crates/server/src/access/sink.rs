@@ -2,14 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 
 use config::LogTarget;
-use http1::RESERVED_DESCRIPTORS;
-use rustix::io::{Errno, fcntl_dupfd_cloexec};
+
+use crate::log_file::{above_reserved, open};
 
 /// As much as a pipe takes in one piece (PIPE_BUF): lines of several processes do not mix.
 const PIECE: usize = 4096;
@@ -29,11 +27,7 @@ impl Sink {
         Ok(match target {
             LogTarget::Stderr => Sink::Stderr,
             LogTarget::Syslog(path) => Sink::Syslog(path.clone(), Some(connect(path)?)),
-            LogTarget::File(path) => {
-                let mut options = File::options();
-                let options = options.append(true).create(true).mode(0o640);
-                Sink::File(above_reserved(options.open(path)?.into())?.into())
-            }
+            LogTarget::File(path) => Sink::File(open(path)?),
         })
     }
 
@@ -75,14 +69,6 @@ fn connect(path: &PathBuf) -> io::Result<UnixDatagram> {
     // Rather no line than a server that waits for the system's log.
     socket.set_nonblocking(true)?;
     Ok(above_reserved(socket.into())?.into())
-}
-
-/// PHP's own descriptors are the low ones (see `http1::RESERVED_DESCRIPTORS`).
-fn above_reserved(fd: OwnedFd) -> io::Result<OwnedFd> {
-    match fcntl_dupfd_cloexec(&fd, RESERVED_DESCRIPTORS as i32) {
-        Err(Errno::INVAL) => Ok(fd),
-        high => Ok(high?),
-    }
 }
 
 /// Whole lines, as many as are no longer than [`PIECE`], or one.

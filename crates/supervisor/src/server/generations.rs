@@ -287,7 +287,7 @@ impl Server {
         for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
             logging::warning!("{key} has changed; that takes a restart");
         }
-        main_loop::check_access_log(&new).map_err(|error| error.to_string())?;
+        main_loop::check_logs(&new).map_err(|error| error.to_string())?;
         logging::set_level(new.log_level);
         Ok(Settings {
             listen: old.listen.clone(),

@@ -36,7 +36,7 @@ pub fn run(
     logging::set_level(settings.log_level);
     boot::check_app(&settings)?;
     check_user(&settings)?;
-    check_access_log(&settings)?;
+    check_logs(&settings)?;
     raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -58,14 +58,21 @@ fn check_user(settings: &Settings) -> Result<(), Error> {
     Ok(())
 }
 
-pub(super) fn check_access_log(settings: &Settings) -> Result<(), Error> {
-    let Some(target) = &settings.access_log else {
-        return Ok(());
-    };
-    ::server::access::check(target).map_err(|source| Error::AccessLog {
-        target: target.to_string(),
-        source,
-    })
+/// Whether the processes that are to write the logs will be able to.
+pub(super) fn check_logs(settings: &Settings) -> Result<(), Error> {
+    if let Some(target) = &settings.access_log {
+        ::server::access::check(target).map_err(|source| Error::AccessLog {
+            target: target.to_string(),
+            source,
+        })?;
+    }
+    if let Some(path) = &settings.slow_file {
+        ::server::log_file::open(path).map_err(|source| Error::SlowLog {
+            path: path.clone(),
+            source,
+        })?;
+    }
+    Ok(())
 }
 
 async fn serve(

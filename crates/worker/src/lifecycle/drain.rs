@@ -128,6 +128,7 @@ fn handle_message(
         }
         Some(ToWorker::ReopenLogs) => {
             worker.http.access.reopen();
+            worker.host.slow.reopen();
             return false;
         }
         None => Drain {

@@ -47,6 +47,10 @@ impl From<clap::Error> for Problem {
 }
 
 /// Runs `hearth load` with the words after it.
+pub(crate) fn command() -> clap::Command {
+    <options::Args as clap::CommandFactory>::command()
+}
+
 pub(crate) fn main_from(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     match dispatch(args) {

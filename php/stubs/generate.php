@@ -11,6 +11,7 @@ namespace Hearth\Stubs;
 const FILES = [
     'errors.php', 'Response.php', 'functions.php', 'Timer.php', 'Channel.php', 'Semaphore.php', 'Mutex.php', 'Local.php',
     'Pool/errors.php', 'Pool/Pool.php', 'Pool/Statement.php', 'Pool/Pdo.php', 'Cache/SimpleCache.php', 'Cache/Pool.php',
+    'Cache/SymfonyCache.php', 'Cache/LaravelStore.php',
 ];
 
 const REDIS = <<<'PHP'

@@ -445,11 +445,11 @@ final class SimpleCacheMistake extends \InvalidArgumentException implements \Psr
  * $pool = new Hearth\Cache\Pool(new Hearth\Cache('shop'));
  * ```
  */
-final class Pool implements CacheItemPoolInterface
+class Pool implements CacheItemPoolInterface
 {
 
     /** @param Cache $cache where its entries are; `clear()` ends all of it, so a namespace is better than the whole */
-    public function __construct(private readonly Cache $cache = new Cache('psr-6')) {}
+    public function __construct(protected readonly Cache $cache = new Cache('psr-6')) {}
 
     public function __destruct() {}
 
@@ -474,10 +474,14 @@ final class Pool implements CacheItemPoolInterface
     public function saveDeferred(CacheItemInterface $item): bool {}
 
     public function commit(): bool {}
+
+    protected function item(string $key, mixed $value, bool $hit): Item {}
+
+    protected static function key(mixed $key): string {}
 }
 
 /** An entry as PSR-6 has it: what was found, and what is to be saved. */
-final class Item implements CacheItemInterface
+class Item implements CacheItemInterface
 {
 
     /** @internal */
@@ -499,6 +503,117 @@ final class Item implements CacheItemInterface
 /** A key or a time that PSR-6 does not allow. */
 final class PoolMistake extends \InvalidArgumentException implements \Psr\Cache\InvalidArgumentException
 {}
+
+/**
+ * `Hearth\Cache` as Symfony's cache contracts have one, with tags, of any version of them. It is a PSR-6 pool too.
+ *
+ * ```php
+ * $cache = new Hearth\Cache\SymfonyCache(new Hearth\Cache('app'));
+ * $value = $cache->get('key', function (ItemInterface $item) { $item->expiresAfter(60)->tag('news'); return compute(); });
+ * ```
+ */
+final class SymfonyCache extends Pool implements TagAwareCacheInterface
+{
+    public function __construct(Cache $cache = new Cache('symfony')) {}
+
+    /**
+     * The value; where there is none, what the callback returns. Of all tasks and workers one computes at a time.
+     *
+     * @param float|null $beta INF: compute now; 0: not before the value has expired; anything else: one caller computes a new value as long
+     *     before the old one expires as the computation took, and others go on with the old one
+     * @param array<string, mixed>|null $metadata of a value that was computed here; else empty
+     */
+    public function get(string $key, callable $callback, ?float $beta = null, ?array &$metadata = null): mixed {}
+
+    public function delete(string $key): bool {}
+
+    /** @param array<string> $tags */
+    public function invalidateTags(array $tags): bool {}
+
+    protected function item(string $key, mixed $value, bool $hit): Item {}
+}
+
+/** An entry as Symfony has it. */
+final class SymfonyItem extends Item implements ItemInterface
+{
+
+    /** @param string|iterable<string> $tags */
+    public function tag($tags): static {}
+
+    /** @return array<string, mixed> what is kept beside a value is not read with it */
+    public function getMetadata(): array {}
+
+    /** @return list<string> */
+    public function tags(): array {}
+}
+
+/**
+ * `Hearth\Cache` as a store of Laravel, with tags and locks.
+ *
+ * ```php
+ * Cache::extend('hearth', fn ($app, $config) => Cache::repository(new Hearth\Cache\LaravelStore($config['prefix'] ?? '')));
+ * ```
+ */
+final class LaravelStore extends TaggableStore implements LockProvider
+{
+    /** @param Cache $cache where its entries are; `flush()` ends all of it */
+    public function __construct(private readonly string $prefix = '', private readonly Cache $cache = new Cache('laravel')) {}
+
+    public function get($key): mixed {}
+
+    public function many(array $keys): array {}
+
+    public function put($key, $value, $seconds): bool {}
+
+    /** Writes it if there is no value, in one step. */
+    public function add($key, $value, $seconds): bool {}
+
+    public function putMany(array $values, $seconds): bool {}
+
+    /** Atomic. The time of a value that is there stays. */
+    public function increment($key, $value = 1): int {}
+
+    public function decrement($key, $value = 1): int {}
+
+    public function forever($key, $value): bool {}
+
+    /** Another time for a value that is there. */
+    public function touch($key, $seconds): bool {}
+
+    public function forget($key): bool {}
+
+    public function flush(): bool {}
+
+    public function getPrefix(): string {}
+
+    public function lock($name, $seconds = 0, $owner = null): LaravelLock {}
+
+    public function restoreLock($name, $owner): LaravelLock {}
+}
+
+/** A lock of Laravel: over all workers, and not lost when the cache is full. */
+final class LaravelLock extends Lock
+{
+
+    /** @internal */
+    public function __construct(private readonly Cache $cache, string $name, $seconds, ?string $owner) {}
+
+    public function acquire(): bool {}
+
+    /**
+     * Waits without the pauses of other stores: a lock that is given back is taken within 20 ms.
+     *
+     * @throws LockTimeoutException
+     */
+    public function block($seconds, $callback = null): mixed {}
+
+    public function release(): bool {}
+
+    public function forceRelease(): void {}
+
+    /** Of another owner the name is not known. */
+    protected function getCurrentOwner(): ?string {}
+}
 }
 
 namespace Hearth\Pool {

@@ -127,8 +127,16 @@ namespace Hearth {
 
         /**
          * A lock over all workers, for $ttl seconds; null if another holder has it after $wait seconds.
+         *
+         * @param string|null $owner a name for the holder: the lock then outlives the object, and `heldLock()` finds it by that name, in
+         *     another process too
          */
-        public function lock(string $name, float $ttl, float $wait = 0.0): ?CacheLock {}
+        public function lock(string $name, float $ttl, float $wait = 0.0, ?string $owner = null): ?CacheLock {}
+
+        /**
+         * A lock that is held now: by the owner of that name, or by any; null if it is not. It outlives the object.
+         */
+        public function heldLock(string $name, ?string $owner = null): ?CacheLock {}
 
         /** @return array<string, int> figures of the whole cache */
         public function stats(): array {}

@@ -16,7 +16,7 @@ namespace Hearth\Tests;
     }
 });
 
-foreach (['Nyholm/Psr7', 'Psr/Log', 'Psr/Cache', 'Psr/SimpleCache', 'Doctrine/DBAL', 'Illuminate/Database', 'Illuminate/Contracts', 'Illuminate/Http', 'Symfony/Component/HttpKernel', 'Symfony/Component/HttpFoundation'] as $package) {
+foreach (['Nyholm/Psr7', 'Psr/Log', 'Psr/Cache', 'Psr/SimpleCache', 'Doctrine/DBAL', 'Illuminate/Database', 'Illuminate/Contracts', 'Illuminate/Cache', 'Illuminate/Http', 'Symfony/Contracts/Cache', 'Symfony/Component/HttpKernel', 'Symfony/Component/HttpFoundation'] as $package) {
     $autoload = "/usr/share/php/$package/autoload.php";
     if (\is_file($autoload)) {
         require_once $autoload;

@@ -64,6 +64,20 @@ impl Cache {
         Ok(held.is_some())
     }
 
+    /// The number that its holder has, if it is held: by that owner, or by any.
+    pub fn token(
+        &self,
+        space: Space,
+        name: &[u8],
+        owner: Option<Owner>,
+    ) -> Result<Option<u64>, Refused> {
+        let _held = self.held()?;
+        let head = self.alive(space, name);
+        Ok(head
+            .filter(|head| owner.is_none_or(|owner| owner == Owner::of(head.int(), head.stale())))
+            .map(|head| head.stamp()))
+    }
+
     /// For that many microseconds from now. False if it is not this holder's any more.
     pub fn extend(&self, space: Space, name: &[u8], token: u64, ttl: u64) -> Result<bool, Refused> {
         let _held = self.held()?;

@@ -6,7 +6,13 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-/// A task of a process.
+use crate::entry::Space;
+use crate::index::hash;
+
+/// In place of the start of a process: the owner is a name.
+const NAMED: u64 = u64::MAX;
+
+/// A task of a process, or a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
     pub process: u32,
@@ -32,6 +38,16 @@ impl Owner {
             process,
             task,
             started: OWN.get().1,
+        }
+    }
+
+    /// Whoever knows this name: no process, so it never ends.
+    pub fn named(name: &[u8]) -> Owner {
+        let hash = hash(Space::Lock, name);
+        Owner {
+            process: (hash >> 32) as u32,
+            task: hash as u32,
+            started: NAMED,
         }
     }
 

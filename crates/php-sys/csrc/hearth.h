@@ -272,7 +272,10 @@ int hearth_on_cache_delete_tag(hearth_str tag);
 int hearth_on_cache_clear(void);
 int hearth_on_cache_tags(const hearth_str *tags, size_t count, hearth_cache_mark *out);
 /* `number`: the claim's, or the holder's where there is one. */
-int hearth_on_cache_claim(int space, hearth_str name, uint64_t time, uint64_t *number);
+/* An `owner` without a name is the task that runs. */
+int hearth_on_cache_claim(int space, hearth_str name, hearth_str owner, uint64_t time, uint64_t *number);
+/* The number of a claim that is held: by the owner of that name, or by any for none. */
+int hearth_on_cache_token(int space, hearth_str name, hearth_str owner, uint64_t *number);
 int hearth_on_cache_give_back(int space, hearth_str name, uint64_t token);
 int hearth_on_cache_extend(int space, hearth_str name, uint64_t token, uint64_t time);
 int hearth_on_cache_holds(int space, hearth_str name, uint64_t token);

@@ -337,19 +337,38 @@ pub(crate) fn owner() -> Owner {
     Owner::here(task as u32)
 }
 
-pub(crate) fn claim(kind: i32, name: &[u8], time: u64, number: &mut u64) -> i32 {
-    with(
-        |cache| match cache.claim(space(kind), name, owner(), time)? {
-            Claim::Taken(token) => {
-                *number = token;
-                Ok(true)
-            }
-            Claim::Held(holder) => {
-                *number = u64::from(holder.process) << 32 | u64::from(holder.task);
-                Ok(false)
-            }
-        },
-    )
+/// `name_of_owner` is empty for the task that runs.
+pub(crate) fn claim(
+    kind: i32,
+    name: &[u8],
+    name_of_owner: &[u8],
+    time: u64,
+    number: &mut u64,
+) -> i32 {
+    let owner = match name_of_owner {
+        [] => owner(),
+        name => Owner::named(name),
+    };
+    with(|cache| match cache.claim(space(kind), name, owner, time)? {
+        Claim::Taken(token) => {
+            *number = token;
+            Ok(true)
+        }
+        Claim::Held(holder) => {
+            *number = u64::from(holder.process) << 32 | u64::from(holder.task);
+            Ok(false)
+        }
+    })
+}
+
+/// Of the holder with that name, or of any for no name.
+pub(crate) fn token(kind: i32, name: &[u8], name_of_owner: &[u8], number: &mut u64) -> i32 {
+    let owner = (!name_of_owner.is_empty()).then(|| Owner::named(name_of_owner));
+    with(|cache| {
+        let token = cache.token(space(kind), name, owner)?;
+        *number = token.unwrap_or_default();
+        Ok(token.is_some())
+    })
 }
 
 pub(crate) fn give_back(kind: i32, name: &[u8], token: u64) -> i32 {

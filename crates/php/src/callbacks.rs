@@ -302,9 +302,14 @@ quick_callbacks! {
         cache::tags(&names, out)
     }
 
-    fn hearth_on_cache_claim(space: c_int, name: hearth_str, time: u64, number: *mut u64) -> c_int {
+    fn hearth_on_cache_claim(space: c_int, name: hearth_str, owner: hearth_str, time: u64, number: *mut u64) -> c_int {
         // SAFETY: the bytes live during the call; C passes an initialised number of its own.
-        unsafe { cache::claim(space, name.bytes(), time, &mut *number) }
+        unsafe { cache::claim(space, name.bytes(), owner.bytes(), time, &mut *number) }
+    }
+
+    fn hearth_on_cache_token(space: c_int, name: hearth_str, owner: hearth_str, number: *mut u64) -> c_int {
+        // SAFETY: the bytes live during the call; C passes an initialised number of its own.
+        unsafe { cache::token(space, name.bytes(), owner.bytes(), &mut *number) }
     }
 
     fn hearth_on_cache_give_back(space: c_int, name: hearth_str, token: u64) -> c_int {

@@ -15,13 +15,13 @@ use Psr\Cache\CacheItemPoolInterface;
  * $pool = new Hearth\Cache\Pool(new Hearth\Cache('shop'));
  * ```
  */
-final class Pool implements CacheItemPoolInterface
+class Pool implements CacheItemPoolInterface
 {
     /** @var array<string, Item> */
     private array $deferred = [];
 
     /** @param Cache $cache where its entries are; `clear()` ends all of it, so a namespace is better than the whole */
-    public function __construct(private readonly Cache $cache = new Cache('psr-6'))
+    public function __construct(protected readonly Cache $cache = new Cache('psr-6'))
     {
     }
 
@@ -40,7 +40,7 @@ final class Pool implements CacheItemPoolInterface
         // No value that was written is this one.
         $none = new \stdClass();
         $value = $this->cache->get($key, $none);
-        return $value === $none ? new Item($key, null, false) : new Item($key, $value, true);
+        return $value === $none ? $this->item($key, null, false) : $this->item($key, $value, true);
     }
 
     /**
@@ -92,7 +92,7 @@ final class Pool implements CacheItemPoolInterface
         }
         unset($this->deferred[$item->getKey()]);
         try {
-            return $this->cache->set($item->getKey(), $item->value(), $item->left());
+            return $this->cache->set($item->getKey(), $item->value(), $item->left(), $item->tags());
         } catch (\ValueError) {
             // It cannot be kept.
             return false;
@@ -126,17 +126,22 @@ final class Pool implements CacheItemPoolInterface
         }
         $left = $item->left();
         $lives = $left === null || $left > 0;
-        return new Item($key, $lives ? $item->value() : null, $lives);
+        return $this->item($key, $lives ? $item->value() : null, $lives);
     }
 
-    private static function key(mixed $key): string
+    protected function item(string $key, mixed $value, bool $hit): Item
+    {
+        return new Item($key, $value, $hit);
+    }
+
+    protected static function key(mixed $key): string
     {
         return Arguments::key($key, PoolMistake::class);
     }
 }
 
 /** An entry as PSR-6 has it: what was found, and what is to be saved. */
-final class Item implements CacheItemInterface
+class Item implements CacheItemInterface
 {
     private ?\DateTimeInterface $end = null;
 
@@ -181,6 +186,17 @@ final class Item implements CacheItemInterface
         $now = \microtime(true);
         $this->end = $seconds === null ? null : \DateTimeImmutable::createFromFormat('U.u', \sprintf('%.6F', \max(0.0, $now + $seconds)));
         return $this;
+    }
+
+    /**
+     * What its value is written with.
+     *
+     * @internal
+     * @return list<string>
+     */
+    public function tags(): array
+    {
+        return [];
     }
 
     /** @internal */

@@ -9,6 +9,7 @@
 typedef struct {
 	zend_string *name;               /* NULL: given back */
 	uint64_t token;
+	bool outlives_object;            /* its owner has a name, by which another process may have it */
 	zend_object std;
 } lock_object;
 
@@ -46,7 +47,13 @@ static bool give_back(lock_object *self)
 
 static void free_lock(zend_object *object)
 {
-	give_back(lock_of(object));
+	lock_object *self = lock_of(object);
+
+	if (!self->outlives_object) {
+		give_back(self);
+	} else if (self->name) {
+		zend_string_release(self->name);
+	}
 	zend_object_std_dtor(object);
 }
 
@@ -64,13 +71,13 @@ static bool positive(double seconds, uint32_t argument, int64_t *out)
 }
 
 /* YES, or why not; an exception may be under way. */
-static int take(hearth_str name, int64_t time, double wait, uint64_t *token)
+static int take(hearth_str name, hearth_str owner, int64_t time, double wait, uint64_t *token)
 {
 	double until = hearth_monotonic() + wait;
 	useconds_t pause = FIRST_WAIT;
 
 	for (;;) {
-		int outcome = hearth_on_cache_claim(HEARTH_CACHE_LOCK, name, (uint64_t) time, token);
+		int outcome = hearth_on_cache_claim(HEARTH_CACHE_LOCK, name, owner, (uint64_t) time, token);
 		double left = until - hearth_monotonic();
 
 		if (outcome != HEARTH_CACHE_NO || !(left > 0)) {
@@ -85,29 +92,67 @@ static int take(hearth_str name, int64_t time, double wait, uint64_t *token)
 	}
 }
 
+static void make_lock(zval *out, const hearth_cache_key *key, uint64_t token, bool outlives_object)
+{
+	lock_object *lock;
+
+	object_init_ex(out, lock_ce);
+	lock = lock_of(Z_OBJ_P(out));
+	lock->name = zend_string_init(key->ptr, key->len, 0);
+	lock->token = token;
+	lock->outlives_object = outlives_object;
+}
+
+/* No name is that of no owner. */
+static bool owner_of(zend_string *owner, uint32_t argument, hearth_str *out)
+{
+	*out = owner ? (hearth_str){ZSTR_VAL(owner), ZSTR_LEN(owner)} : (hearth_str){"", 0};
+	if (owner && ZSTR_LEN(owner) == 0) {
+		zend_argument_value_error(argument, "must not be empty");
+		return false;
+	}
+	return true;
+}
+
 ZEND_METHOD(Hearth_Cache, lock)
 {
 	hearth_cache_key key;
-	zend_string *name;
+	zend_string *name, *owner = NULL;
+	hearth_str owner_name;
 	double ttl, wait = 0;
 	int64_t time;
 	uint64_t token = 0;
-	lock_object *lock;
 
-	ZEND_PARSE_PARAMETERS_START(2, 3)
+	ZEND_PARSE_PARAMETERS_START(2, 4)
 		Z_PARAM_STR(name)
 		Z_PARAM_DOUBLE(ttl)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_DOUBLE(wait)
+		Z_PARAM_STR_OR_NULL(owner)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!hearth_cache_key_of(hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)), name, 1, &key) || !positive(ttl, 2, &time)
-			|| !hearth_cache_done(take((hearth_str){key.ptr, key.len}, time, wait, &token), 0)) {
-		return;
+	if (hearth_cache_key_of(hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)), name, 1, &key) && positive(ttl, 2, &time)
+			&& owner_of(owner, 4, &owner_name)
+			&& hearth_cache_done(take((hearth_str){key.ptr, key.len}, owner_name, time, wait, &token), 0)) {
+		make_lock(return_value, &key, token, owner != NULL);
 	}
-	object_init_ex(return_value, lock_ce);
-	lock = lock_of(Z_OBJ_P(return_value));
-	lock->name = zend_string_init(key.ptr, key.len, 0);
-	lock->token = token;
+}
+
+ZEND_METHOD(Hearth_Cache, heldLock)
+{
+	zend_string *name, *owner = NULL;
+	hearth_cache_key key;
+	hearth_str owner_name;
+	uint64_t token = 0;
+
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_STR(name)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_STR_OR_NULL(owner)
+	ZEND_PARSE_PARAMETERS_END();
+	if (hearth_cache_key_of(hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)), name, 1, &key) && owner_of(owner, 2, &owner_name)
+			&& hearth_cache_done(hearth_on_cache_token(HEARTH_CACHE_LOCK, (hearth_str){key.ptr, key.len}, owner_name, &token), 0)) {
+		make_lock(return_value, &key, token, true);
+	}
 }
 
 ZEND_METHOD(Hearth_CacheLock, __construct) { }

@@ -434,6 +434,7 @@ ZEND_METHOD(Hearth_Cache, stats)
 /* cache/remember.c, cache/lock.c */
 ZEND_METHOD(Hearth_Cache, remember);
 ZEND_METHOD(Hearth_Cache, lock);
+ZEND_METHOD(Hearth_Cache, heldLock);
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_constructor, 0, 0, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, namespace, IS_STRING, 1, "null")
@@ -495,6 +496,11 @@ ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_lock, 0, 2, Hearth\\CacheLock, 1)
 	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, ttl, IS_DOUBLE, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, wait, IS_DOUBLE, 0, "0.0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, owner, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_held_lock, 0, 1, Hearth\\CacheLock, 1)
+	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, owner, IS_STRING, 1, "null")
 ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_stats, 0, 0, IS_ARRAY, 0)
 ZEND_END_ARG_INFO()
@@ -517,6 +523,7 @@ static const zend_function_entry methods[] = {
 	ZEND_ME(Hearth_Cache, deleteTag, arginfo_delete_tag, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Cache, clear, arginfo_clear, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Cache, lock, arginfo_lock, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, heldLock, arginfo_held_lock, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Cache, stats, arginfo_stats, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };

@@ -14,6 +14,7 @@ typedef struct {
 	zend_string *name;
 	hearth_cache_key key;
 	int64_t ttl, stale_for;
+	int64_t took;                    /* microseconds that the computation took */
 	hearth_cache_tags tags;
 	hearth_cache_mark marks[HEARTH_CACHE_MAX_TAGS];
 	uint64_t token;                  /* of the computation, 0: others may compute too */
@@ -32,6 +33,17 @@ static void give_back(computation *of)
 	}
 }
 
+/*
+ * How long no other value is computed. A value with a time is computed again while it is still good: one caller begins as long before
+ * the end as the computation took, and the others go on with what there is, so none waits at the end.
+ */
+static uint64_t fresh_for(const computation *of)
+{
+	int64_t early = of->stale_for ? 0 : MIN(of->took, of->ttl / 2);
+
+	return of->ttl ? (uint64_t) MAX(of->ttl - early, 1) : 0;
+}
+
 /* Only while the claim is held: what was deleted meanwhile was computed of what is no more. */
 static void store(computation *of, zval *value)
 {
@@ -46,7 +58,7 @@ static void store(computation *of, zval *value)
 	write.number = encoded.number;
 	write.bytes = hearth_cache_bytes(&encoded);
 	write.ttl = of->ttl ? (uint64_t) (of->ttl + of->stale_for) : 0;
-	write.fresh = of->ttl && of->stale_for ? (uint64_t) of->ttl : 0;
+	write.fresh = fresh_for(of);
 	write.marks = of->marks;
 	write.mark_count = of->tags.count;
 	if (of->token) {
@@ -68,15 +80,51 @@ static bool mark_tags(computation *of)
 		|| hearth_on_cache_tags(of->tags.list, of->tags.count, of->marks) == HEARTH_CACHE_YES;
 }
 
+static zval *property(zval *object, const char *name, size_t length, zval *space)
+{
+	return zend_read_property(Z_OBJCE_P(object), Z_OBJ_P(object), name, length, true, space);
+}
+
+/* The computation of an adapter says only at its end how long and with which tags its value is kept. False: it is not kept. */
+static bool take_terms(computation *of, zval *result)
+{
+	zval value, space, *ttl, *tags;
+	bool is_kept;
+
+	if (Z_TYPE_P(result) != IS_OBJECT || !zend_string_equals_literal(Z_OBJCE_P(result)->name, "Hearth\\Cache\\Computed")) {
+		return true;
+	}
+	ttl = property(result, ZEND_STRL("ttl"), &space);
+	is_kept = zend_is_true(property(result, ZEND_STRL("isKept"), &space))
+		&& hearth_cache_time(Z_TYPE_P(ttl) == IS_NULL ? 0 : zval_get_double(ttl), Z_TYPE_P(ttl) == IS_NULL, 2, &of->ttl);
+	tags = property(result, ZEND_STRL("tags"), &space);
+	if (is_kept && zend_hash_num_elements(Z_ARRVAL_P(tags)) > 0) {
+		hearth_cache_mark before[HEARTH_CACHE_MAX_TAGS];
+		size_t count = of->tags.count;
+
+		/* Those of the namespaces come first: they stay as they were before the computation. */
+		memcpy(before, of->marks, count * sizeof *before);
+		smart_str_free(&of->tags.text);
+		is_kept = hearth_cache_tags_of(of->self, Z_ARRVAL_P(tags), 3, &of->tags) && mark_tags(of);
+		memcpy(of->marks, before, MIN(count, of->tags.count) * sizeof *before);
+	}
+	ZVAL_COPY(&value, property(result, ZEND_STRL("value"), &space));
+	zval_ptr_dtor(result);
+	ZVAL_COPY_VALUE(result, &value);
+	return is_kept;
+}
+
 static void compute(computation *of, zval *callable, zval *result)
 {
 	volatile bool broken = false;
 	bool is_kept = mark_tags(of);
+	uint64_t begin = hearth_on_cache_now();
 
 	hearth_on_cache_count(HEARTH_CACHE_COMPUTED);
 	zend_try {
 		hearth_call(callable, result, 0, NULL);
-		if (is_kept && !EG(exception)) {
+		of->took = (int64_t) (hearth_on_cache_now() - begin);
+		if (!EG(exception) && take_terms(of, result) && is_kept && !EG(exception)) {
 			store(of, result);
 		}
 	} zend_catch {
@@ -130,7 +178,8 @@ static bool wait_for_turn(computation *of, zval *out)
 			}
 			return true;
 		}
-		outcome = of->token ? HEARTH_CACHE_FULL : hearth_on_cache_claim(HEARTH_CACHE_COMPUTATION, key_of(of), COMPUTATION_TIME, &holder);
+		outcome = of->token ? HEARTH_CACHE_FULL : hearth_on_cache_claim(HEARTH_CACHE_COMPUTATION, key_of(of), (hearth_str){"", 0}, COMPUTATION_TIME,
+			&holder);
 		if (outcome == HEARTH_CACHE_NO && is_there) {
 			hearth_on_cache_count(HEARTH_CACHE_SPARED);
 			return true;

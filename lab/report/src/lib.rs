@@ -4,10 +4,25 @@
 //! from the repeats. Nothing here starts a process or opens a connection.
 #![forbid(unsafe_code)]
 
+pub mod advice;
+pub mod caveats;
+pub mod cell;
+pub mod claims;
+pub mod compare;
+mod html;
+pub mod markdown;
+pub mod progress;
+pub mod readme;
 mod run;
+pub mod seeds;
 pub mod stats;
+pub mod sweep;
+pub mod terminal;
 pub mod usl;
+pub mod words;
 
+pub use html::html;
+pub use markdown::markdown;
 pub use run::*;
 
 /// The JSON schema of what `hearth bench --json` writes.

@@ -1,0 +1,176 @@
+//! How a run was taken and what to be careful of: it stands before every figure.
+
+use crate::stats::ENOUGH;
+use crate::{Effort, Run, StoppedBy};
+use measure::text::{bytes, count, percent, rate};
+
+/// Other processes may use this share before it is said.
+const BUSY: f64 = 0.05;
+/// A hypervisor may take this share before it is said.
+const STOLEN: f64 = 0.01;
+
+/// How the run was taken: name and value.
+#[must_use]
+pub fn method(run: &Run) -> Vec<(&'static str, String)> {
+    let plan = &run.plan;
+    let host = &run.host;
+    let mut rows = vec![
+        (
+            "Command",
+            format!("hearth bench {}", run.command.join(" "))
+                .trim()
+                .to_owned(),
+        ),
+        ("Machine", machine(run)),
+        ("System", format!("{}, PHP {}", host.kernel, host.php)),
+        (
+            "Repeats",
+            format!(
+                "{} of each cell, {} s each after {} s of warm-up; cells take turns in a random order (seed {}), each repeat with a server started for it",
+                plan.rounds, plan.seconds, plan.warmup_s, plan.seed
+            ),
+        ),
+        (
+            "Processors",
+            plan.pinned
+                .clone()
+                .unwrap_or_else(|| "load and servers share all of them".to_owned()),
+        ),
+        ("Figures", figures(plan.rounds)),
+    ];
+    if let Some(floor) = run.noise.aa_floor {
+        rows.push((
+            "Noise floor",
+            format!(
+                "±{}: how much the same server differed from itself",
+                percent(floor)
+            ),
+        ));
+    }
+    if let Some(ceiling) = run.noise.client_ceiling {
+        rows.push((
+            "Load generator",
+            format!("{} req/s at most on this machine", rate(ceiling)),
+        ));
+    }
+    rows
+}
+
+/// The machine in one line.
+#[must_use]
+pub fn machine(run: &Run) -> String {
+    let host = &run.host;
+    let mut text = format!(
+        "{} × {}, {} of memory",
+        host.processors,
+        host.processor,
+        bytes(host.memory_bytes as f64)
+    );
+    if let Some(kind) = &host.virtual_machine {
+        text += &format!(", virtual ({kind})");
+    }
+    if let Some(governor) = &host.governor {
+        text += &format!(", governor {governor}");
+    }
+    text
+}
+
+fn figures(rounds: u32) -> String {
+    let basis = if rounds as usize >= ENOUGH {
+        "from order statistics, without assumptions"
+    } else {
+        "from Student's t on logarithms, because fewer than six repeats allow no other: indicative"
+    };
+    format!(
+        "rates are good responses only; the median of the repeats with its 95 % interval ({basis}); ratios are medians of pairs taken one after the other; percentiles are those of all repeats together"
+    )
+}
+
+/// What to be careful of in this run, the heaviest first.
+#[must_use]
+pub fn cautions(run: &Run) -> Vec<String> {
+    let mut out = Vec::new();
+    match run.stopped_by {
+        StoppedBy::Done => {}
+        StoppedBy::Interrupt => out.push("The run was interrupted: some cells have fewer repeats, or none.".to_owned()),
+        StoppedBy::Budget => out.push("The time was over before everything was measured: some cells have fewer repeats, or none.".to_owned()),
+    }
+    let rounds = run.plan.rounds as usize;
+    if run.effort == Effort::Quick {
+        out.push(
+            "A quick run: it shows that things work and roughly how fast; quote no figure of it."
+                .to_owned(),
+        );
+    } else if rounds < ENOUGH {
+        out.push(format!(
+            "{rounds} repeats are indicative; a distribution-free interval needs {ENOUGH} (--full)."
+        ));
+    }
+    out.extend(noise(run));
+    if run.host.processors == 1 {
+        out.push("One processor: the load generator takes it from the servers, so no absolute rate means anything.".to_owned());
+    } else if run.plan.pinned.is_none() {
+        out.push("Load and servers share the processors: a server that uses less leaves more to the client.".to_owned());
+    }
+    out.push("Loopback: no network, no packet loss, no distance. Rates of other machines are not comparable with these, their order and shape are.".to_owned());
+    out
+}
+
+fn noise(run: &Run) -> Vec<String> {
+    let noise = &run.noise;
+    let mut out = Vec::new();
+    let (noisy, all) = repeats(run);
+    if noisy > 0 {
+        out.push(format!(
+            "In {} of {} repeats other processes needed the processors; they are marked and counted.",
+            count(noisy),
+            count(all)
+        ));
+    }
+    if noise.others_before > BUSY {
+        out.push(format!(
+            "The machine was not quiet: other processes used {} of it before the run.",
+            percent(noise.others_before)
+        ));
+    }
+    if noise.steal > STOLEN {
+        out.push(format!(
+            "The hypervisor took {} of the processors' time away.",
+            percent(noise.steal)
+        ));
+    }
+    out.extend(noise.notes.iter().cloned());
+    out.extend(run.notes.iter().cloned());
+    out
+}
+
+/// Noisy repeats and all of them.
+fn repeats(run: &Run) -> (u64, u64) {
+    let cells = run.scenarios.iter().flat_map(|scenario| &scenario.cells);
+    cells.fold((0, 0), |(noisy, all), cell| {
+        (noisy + cell.noisy() as u64, all + cell.repeats.len() as u64)
+    })
+}
+
+/// Cells with figures, cells without although they were tried, and those that cannot be here.
+#[must_use]
+pub fn tally(run: &Run) -> (usize, usize, usize) {
+    let cells = run.scenarios.iter().flat_map(|scenario| &scenario.cells);
+    cells.fold((0, 0, 0), |(good, bad, absent), cell| {
+        match (cell.has_figures(), cell.status.was_tried()) {
+            (true, _) => (good + 1, bad, absent),
+            (false, true) => (good, bad + 1, absent),
+            (false, false) => (good, bad, absent + 1),
+        }
+    })
+}
+
+/// The day and time a run began, UTC.
+#[must_use]
+pub fn began(run: &Run) -> String {
+    let seconds = run.started_unix_s.clamp(0.0, 1e11) as i64;
+    jiff::Timestamp::from_second(seconds).map_or_else(
+        |_| String::new(),
+        |at| at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+    )
+}

@@ -1,0 +1,385 @@
+//! Two runs side by side. Only what is alike is compared; what is not is listed with the reason.
+
+use crate::cell::Metric;
+use crate::markdown::escape;
+use crate::stats::{Change, Estimate};
+use crate::terminal::{Style, clip, figure};
+use crate::words::{cell_name, signed};
+use crate::{Cell, Run, Scenario};
+use std::fmt::Write as _;
+
+/// What is compared of each cell.
+const METRICS: [Metric; 4] = [Metric::Goodput, Metric::P99, Metric::Cpu, Metric::Memory];
+/// Settings of which different values make two cells different experiments.
+const DECISIVE: [&str; 5] = [
+    "opcache.",
+    "xdebug.",
+    "zend.assertions",
+    "pcov.",
+    "display_errors",
+];
+
+/// What to allow, and when to fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gate {
+    /// Compare although the machines differ.
+    pub across_machines: bool,
+    /// Fail if a rate has surely fallen by more than this share.
+    pub max_regress: Option<f64>,
+}
+
+/// One figure of one cell in both runs.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Scenario and cell.
+    pub name: String,
+    /// What is compared.
+    pub metric: Metric,
+    /// Before.
+    pub a: f64,
+    /// After.
+    pub b: f64,
+    /// After over before.
+    pub ratio: Estimate,
+    /// What may be said of it.
+    pub change: Change,
+}
+
+/// Two runs side by side.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// Why nothing is compared.
+    pub refused: Option<String>,
+    /// What was compared.
+    pub rows: Vec<Row>,
+    /// Cells that are not compared, and why.
+    pub skipped: Vec<(String, String)>,
+    /// What to be careful of.
+    pub cautions: Vec<String>,
+    gate: Gate,
+}
+
+/// Compares the cells of `b` (after) with those of `a` (before).
+#[must_use]
+pub fn compare(a: &Run, b: &Run, gate: Gate) -> Comparison {
+    let mut found = Comparison {
+        gate,
+        ..Comparison::default()
+    };
+    if let Some(why) = machines(a, b) {
+        if !gate.across_machines {
+            found.refused = Some(why);
+            return found;
+        }
+        found.cautions.push(why);
+    }
+    for after in &b.scenarios {
+        match a.scenario(&after.name) {
+            Some(before) => scenarios(&mut found, (a, before), (b, after)),
+            None => found
+                .skipped
+                .push((after.name.clone(), "not in the first run".to_owned())),
+        }
+    }
+    for before in a
+        .scenarios
+        .iter()
+        .filter(|one| b.scenario(&one.name).is_none())
+    {
+        found
+            .skipped
+            .push((before.name.clone(), "not in the second run".to_owned()));
+    }
+    found.cautions.extend(cautions(a, b, found.rows.len()));
+    found
+}
+
+/// How the machines differ.
+fn machines(a: &Run, b: &Run) -> Option<String> {
+    let (x, y) = (&a.host, &b.host);
+    let differ = |what: &str, x: &str, y: &str| (x != y).then(|| format!("{what}: {x} and {y}"));
+    let found: Vec<String> = [
+        differ("processor", &x.processor, &y.processor),
+        differ(
+            "processors",
+            &x.processors.to_string(),
+            &y.processors.to_string(),
+        ),
+        differ("machine", &x.name, &y.name),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!found.is_empty()).then(|| format!("the machines differ ({})", found.join("; ")))
+}
+
+fn scenarios(
+    found: &mut Comparison,
+    (a, before): (&Run, &Scenario),
+    (b, after): (&Run, &Scenario),
+) {
+    let differs = |what: &str| Some(format!("{what} differ"));
+    let unlike = if before.body_sha256 != after.body_sha256 {
+        differs("the bodies")
+    } else if before.requests != after.requests {
+        differs("the requests")
+    } else if a.plan.pinned != b.plan.pinned {
+        differs("the processors given to load and servers")
+    } else {
+        None
+    };
+    if let Some(why) = unlike {
+        found.skipped.push((after.name.clone(), why));
+        return;
+    }
+    let floor = a
+        .noise
+        .aa_floor
+        .unwrap_or(0.0)
+        .max(b.noise.aa_floor.unwrap_or(0.0));
+    for cell in &after.cells {
+        let name = format!("{}: {}", after.name, cell_name(b, cell));
+        match before.cell(&cell.key()) {
+            None => found
+                .skipped
+                .push((name, "not in the first run".to_owned())),
+            Some(old) => match unlike_cells(old, cell) {
+                Some(why) => found.skipped.push((name, why)),
+                None => found.rows.extend(rows(&name, old, cell, floor)),
+            },
+        }
+    }
+}
+
+/// Why a cell of two runs is not the same experiment, or has no figures.
+fn unlike_cells(a: &Cell, b: &Cell) -> Option<String> {
+    for (side, cell) in [("first", a), ("second", b)] {
+        if !cell.has_figures() {
+            let why = cell.status.why().unwrap_or("no figures");
+            return Some(format!("{side} run: {}: {why}", cell.status.name()));
+        }
+    }
+    if a.keep_alive != b.keep_alive {
+        return Some("one keeps connections, the other does not".to_owned());
+    }
+    let value = |cell: &Cell, name: &str| {
+        let found = cell.config.iter().find(|one| one.name == name);
+        found.map_or_else(|| "not set".to_owned(), |one| one.value.clone())
+    };
+    let names = a.config.iter().chain(&b.config).map(|one| &one.name);
+    for name in names.filter(|name| DECISIVE.iter().any(|start| name.starts_with(start))) {
+        let (x, y) = (value(a, name), value(b, name));
+        if x != y {
+            return Some(format!("{name} was {x}, now {y}"));
+        }
+    }
+    b.unlike(a)
+}
+
+fn rows(name: &str, a: &Cell, b: &Cell, floor: f64) -> Vec<Row> {
+    METRICS
+        .iter()
+        .filter_map(|metric| {
+            let ratio = b.ratio_to(a, metric, false)?;
+            Some(Row {
+                name: name.to_owned(),
+                metric: metric.clone(),
+                a: a.figure(metric)?.value,
+                b: b.figure(metric)?.value,
+                change: Change::of(&ratio, floor),
+                ratio,
+            })
+        })
+        .collect()
+}
+
+fn cautions(a: &Run, b: &Run, rows: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    if a.host.php != b.host.php {
+        out.push(format!("PHP differs: {} and {}", a.host.php, b.host.php));
+    }
+    if a.host.kernel != b.host.kernel {
+        out.push(format!(
+            "the system differs: {} and {}",
+            a.host.kernel, b.host.kernel
+        ));
+    }
+    if (a.plan.seconds - b.plan.seconds).abs() > 0.5 {
+        out.push(format!(
+            "repeats of {} s and of {} s",
+            a.plan.seconds, b.plan.seconds
+        ));
+    }
+    for (side, run) in [("first", a), ("second", b)] {
+        if run.plan.rounds < 4 {
+            out.push(format!("the {side} run has {} repeats: indicative, 4 or more allow intervals without assumptions", run.plan.rounds));
+        }
+    }
+    if rows > 20 {
+        out.push(format!(
+            "{rows} figures are compared: at 95 % about {} of them change by chance alone",
+            rows / 20
+        ));
+    }
+    out
+}
+
+impl Row {
+    /// True if this is surely worse by more than a share of the rate.
+    #[must_use]
+    pub fn regressed(&self, share: f64) -> bool {
+        self.metric == Metric::Goodput && self.ratio.excludes(1.0) && self.ratio.high < 1.0 - share
+    }
+
+    /// What may be said, in words.
+    #[must_use]
+    pub fn words(&self) -> &'static str {
+        match (self.change, self.metric.more_is_better()) {
+            (Change::NotShown, _) => "no change that can be shown",
+            (Change::More, true) | (Change::Less, false) => "better",
+            (Change::More, false) | (Change::Less, true) => "worse",
+        }
+    }
+
+    fn interval(&self) -> String {
+        if self.ratio.samples < 2 {
+            return "one repeat".to_owned();
+        }
+        format!("{} to {}", signed(self.ratio.low), signed(self.ratio.high))
+    }
+}
+
+impl Comparison {
+    /// The rates that have fallen by more than the gate allows.
+    #[must_use]
+    pub fn regressions(&self) -> Vec<&Row> {
+        let share = self.gate.max_regress;
+        self.rows
+            .iter()
+            .filter(|row| share.is_some_and(|share| row.regressed(share)))
+            .collect()
+    }
+
+    /// 0: nothing has fallen by more than allowed; 1: something has; 2: nothing could be compared.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        if self.rows.is_empty() {
+            2
+        } else {
+            u8::from(!self.regressions().is_empty())
+        }
+    }
+
+    /// For a terminal.
+    #[must_use]
+    pub fn text(&self, style: Style) -> String {
+        let mut out = String::new();
+        if let Some(why) = &self.refused {
+            let _ = writeln!(
+                out,
+                "not compared: {why}\nhint: measure both on the same machine, or allow it with --across-machines"
+            );
+            return out;
+        }
+        for caution in &self.cautions {
+            let _ = writeln!(out, "{}{caution}", style.open("! "));
+        }
+        let mut name = "";
+        for row in &self.rows {
+            if row.name != name {
+                name = &row.name;
+                let _ = writeln!(out, "{}", style.bold(&clip(name, style.width)));
+            }
+            let words = match row.words() {
+                "better" => style.good("better"),
+                "worse" => style.bad("worse"),
+                other => style.dim(other),
+            };
+            let _ = writeln!(
+                out,
+                "  {:<24} {:>12} → {:>12}  {:>8}  {:<20} {words}",
+                short(&row.metric),
+                figure(&row.metric, row.a),
+                figure(&row.metric, row.b),
+                signed(row.ratio.value),
+                row.interval(),
+            );
+        }
+        for (name, why) in &self.skipped {
+            let _ = writeln!(
+                out,
+                "{}",
+                style.dim(&clip(&format!("not compared: {name}: {why}"), style.width))
+            );
+        }
+        self.verdict(&mut out);
+        out
+    }
+
+    fn verdict(&self, out: &mut String) {
+        for row in self.regressions() {
+            let _ = writeln!(
+                out,
+                "regression: {}: {} by more than {:.1} % at 95 %",
+                row.name,
+                signed(row.ratio.value),
+                self.gate.max_regress.unwrap_or(0.0) * 100.0
+            );
+        }
+        if self.rows.is_empty() {
+            let _ = writeln!(
+                out,
+                "nothing in these runs is alike, so nothing is compared"
+            );
+        }
+    }
+
+    /// For a pull request.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        if let Some(why) = &self.refused {
+            return format!("Not compared: {}.\n", escape(why));
+        }
+        let mut out = String::new();
+        for caution in &self.cautions {
+            let _ = writeln!(out, "> ⚠ {}\n>", escape(caution));
+        }
+        out +=
+            "\n| | | before | after | change | 95 % interval | |\n|---|---|---|---|---|---|---|\n";
+        for row in &self.rows {
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {} | {} | {} | {} |",
+                escape(&row.name),
+                short(&row.metric),
+                figure(&row.metric, row.a),
+                figure(&row.metric, row.b),
+                signed(row.ratio.value),
+                row.interval(),
+                if row.change == Change::NotShown {
+                    row.words().to_owned()
+                } else {
+                    format!("**{}**", row.words())
+                },
+            );
+        }
+        if !self.skipped.is_empty() {
+            out += "\nNot compared:\n\n";
+            for (name, why) in &self.skipped {
+                let _ = writeln!(out, "- {}: {}", escape(name), escape(why));
+            }
+        }
+        self.verdict(&mut out);
+        out
+    }
+}
+
+fn short(metric: &Metric) -> &str {
+    match metric {
+        Metric::Goodput => "good req/s",
+        Metric::P99 => "p99",
+        Metric::Cpu => "CPU/request",
+        Metric::Memory => "memory",
+        other => other.label(),
+    }
+}

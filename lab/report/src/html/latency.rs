@@ -1,0 +1,88 @@
+//! Latency by percentile: the whole distribution, tail included, on logarithmic axes.
+
+use super::colour;
+use super::plot::{Axis, dash, frame, keys, line};
+use crate::{Cell, Column, Run, Scenario};
+use maud::{Markup, html};
+use measure::text::duration;
+
+/// The percentiles drawn, and those that are named on the axis.
+const DRAWN: [f64; 19] = [
+    0.0, 10.0, 25.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 93.0, 95.0, 97.0, 98.0, 99.0,
+    99.5, 99.9, 99.99,
+];
+const NAMED: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+/// A percentile with fewer samples above it is not drawn.
+const ENOUGH: u64 = 5;
+
+/// One line per cell that is fairly configured.
+pub(super) fn percentiles(run: &Run, scenario: &Scenario) -> Markup {
+    let cells: Vec<(&Cell, Vec<(f64, f64)>)> = scenario
+        .cells
+        .iter()
+        .filter(|cell| cell.column == Column::Fair)
+        .map(|cell| (cell, spectrum(cell)))
+        .filter(|(_, points)| points.len() >= 2)
+        .collect();
+    if cells.is_empty() {
+        return html! {};
+    }
+    let values = || {
+        cells
+            .iter()
+            .flat_map(|(_, points)| points)
+            .map(|(_, nanos)| *nanos)
+    };
+    let y = Axis::logarithmic(
+        values().fold(f64::MAX, f64::min),
+        values().fold(0.0, f64::max) * 1.1,
+    );
+    let x_words: Vec<(f64, String)> = NAMED
+        .iter()
+        .map(|percent| (place(*percent), format!("{percent} %")))
+        .collect();
+    let y_words: Vec<(f64, String)> = y
+        .ticks()
+        .iter()
+        .map(|tick| (y.share(*tick), duration(*tick)))
+        .collect();
+    let figures: String = cells
+        .iter()
+        .map(|(cell, points)| {
+            let points: Vec<(f64, f64)> = points
+                .iter()
+                .map(|(percent, nanos)| (place(*percent), y.share(*nanos)))
+                .collect();
+            format!(
+                "<g class=\"{}\">{}</g>",
+                colour(&cell.runtime),
+                line(&dash(scenario, cell), &points)
+            )
+        })
+        .collect();
+    html! {
+        figure.lines {
+            figcaption { "Latency by percentile" span.better { "less is better" } }
+            (frame(&x_words, &y_words, "share of requests that took no longer; with all connections busy, so at saturation", "latency by percentile", &figures))
+            (keys(run, scenario, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>()))
+        }
+    }
+}
+
+/// Percentile and latency, as far as there are samples.
+fn spectrum(cell: &Cell) -> Vec<(f64, f64)> {
+    let all = cell.latency();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    DRAWN
+        .iter()
+        .filter(|percent| all.samples_above(**percent) >= ENOUGH)
+        .map(|percent| (*percent, all.percentile(*percent).max(1) as f64))
+        .collect()
+}
+
+/// Each nine has the same width.
+fn place(percent: f64) -> f64 {
+    (1.0 - percent / 100.0).max(1e-9).log10() / -4.0
+}

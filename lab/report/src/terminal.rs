@@ -1,0 +1,393 @@
+//! The summary in a terminal: tables that fit its width, in colour only where a person reads it.
+
+use crate::cell::Metric;
+use crate::claims::{Answer, Line, lines};
+use crate::stats::{Change, Estimate};
+use crate::words::{cell_name, ends, runtime_name, times, value};
+use crate::{Cell, Role, Run, Scenario, caveats, sweep};
+use measure::text::{bytes, count, duration, rate};
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Percentiles with fewer samples above them are no figures.
+const ENOUGH: u64 = 10;
+const BETWEEN: &str = "  ";
+
+/// How to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether escape sequences for colours may be used.
+    pub colours: bool,
+}
+
+impl Style {
+    /// What standard output is: a terminal's own width, and colours unless `NO_COLOR` is set; 120 columns without colours for
+    /// a file or a pipe.
+    #[must_use]
+    pub fn detect() -> Self {
+        let terminal = std::io::stdout().is_terminal();
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        Self {
+            width: width.filter(|_| terminal).unwrap_or(120).max(40),
+            colours: terminal && !plain,
+        }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colours {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub(crate) fn good(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    pub(crate) fn open(self, text: &str) -> String {
+        self.paint("33", text)
+    }
+}
+
+/// The whole run: how it was taken, every scenario's table, the claims that were measured.
+#[must_use]
+pub fn summary(run: &Run, style: Style) -> String {
+    let mut out = String::new();
+    for (name, words) in caveats::method(run) {
+        out += &wrapped(&format!("{name:<15}"), &words, style.width);
+    }
+    for caution in caveats::cautions(run) {
+        out += &wrapped(&style.open("! "), &caution, style.width);
+    }
+    for scenario in &run.scenarios {
+        out.push('\n');
+        out += &table(run, scenario, style);
+    }
+    out += &claims(run, style);
+    out
+}
+
+/// One scenario: a line per cell, measured or not, and what its sweep recommends.
+#[must_use]
+pub fn table(run: &Run, scenario: &Scenario, style: Style) -> String {
+    let mut out = format!(
+        "{}  {}\n",
+        style.bold(&clean(&scenario.name)),
+        style.dim(&clip(
+            &scenario.shows,
+            style.width.saturating_sub(scenario.name.width() + 2)
+        ))
+    );
+    let rows: Vec<Row> = scenario
+        .cells
+        .iter()
+        .map(|cell| Row::new(run, scenario, cell, style.width))
+        .collect();
+    let columns = fitting(&rows, style.width);
+    out += &head(&rows, &columns, style);
+    for row in &rows {
+        out += &row.line(&rows, &columns, style);
+    }
+    for curve in sweep::curves(run, scenario) {
+        if let Some(best) = curve.recommended {
+            let axis = scenario.axis.as_deref().unwrap_or("x");
+            let name = [runtime_name(run, &curve.runtime), &curve.variant].join(" ");
+            let words = format!("  {}: {best} {axis} are enough", name.trim());
+            let _ = writeln!(out, "{}", clip(&words, style.width));
+        }
+    }
+    out
+}
+
+/// The columns, in the order they are shown, and the order in which they are given up on a narrow terminal.
+const COLUMNS: [&str; 8] = [
+    "", "good/s", "against", "p50", "p99", "CPU/req", "memory", "failed",
+];
+const GIVEN_UP: [usize; 5] = [6, 3, 5, 2, 4];
+
+/// A cell's line before it is aligned.
+struct Row {
+    name: String,
+    /// One text per column after the name; none if there are no figures.
+    figures: Option<[String; 7]>,
+    change: Option<Change>,
+    failing: bool,
+    /// Why there are no figures, or what is doubtful.
+    remark: String,
+    why: Option<String>,
+}
+
+impl Row {
+    fn new(run: &Run, scenario: &Scenario, cell: &Cell, width: usize) -> Self {
+        let mut name = cell_name(run, cell);
+        if cell.column == crate::Column::AsSeed || !cell.keep_alive {
+            let _ = write!(name, ", {} conn", cell.connections);
+        }
+        let (against, change) = against(run, scenario, cell);
+        Self {
+            name: clip(&name, width * 2 / 5),
+            figures: cell.has_figures().then(|| figures(cell, against)),
+            change,
+            failing: cell.failing(),
+            remark: clean(&remark(cell)),
+            why: cell.limit.clone().filter(|_| cell.has_figures()),
+        }
+    }
+
+    fn text(&self, column: usize) -> &str {
+        match (column, &self.figures) {
+            (0, _) => &self.name,
+            (_, Some(figures)) => &figures[column - 1],
+            (_, None) => "",
+        }
+    }
+
+    fn line(&self, rows: &[Self], columns: &[usize], style: Style) -> String {
+        if self.figures.is_none() {
+            let name = pad(&self.name, width_of(rows, 0), false);
+            let room = style.width.saturating_sub(name.width() + 2);
+            return format!("{name}{BETWEEN}{}\n", style.open(&clip(&self.remark, room)));
+        }
+        let mut line = String::new();
+        for column in columns {
+            if *column > 0 {
+                line += BETWEEN;
+            }
+            let text = pad(self.text(*column), width_of(rows, *column), *column > 0);
+            line += &self.painted(*column, &text, style);
+        }
+        if !self.remark.is_empty() {
+            let _ = write!(line, "{BETWEEN}{}", style.open(&self.remark));
+        }
+        let mut line = line.trim_end().to_owned() + "\n";
+        if let Some(why) = &self.why {
+            let room = style.width.saturating_sub(4 + "why not double? ".len());
+            line += &style.dim(&format!("    why not double? {}", clip(why, room)));
+            line.push('\n');
+        }
+        line
+    }
+
+    fn painted(&self, column: usize, text: &str, style: Style) -> String {
+        match (column, self.change) {
+            (1, _) => style.bold(text),
+            (2, Some(Change::More)) => style.good(text),
+            (2, Some(Change::Less)) => style.bad(text),
+            (2, Some(Change::NotShown)) => style.dim(text),
+            (7, _) if self.failing => style.bad(text),
+            _ => text.to_owned(),
+        }
+    }
+}
+
+fn figures(cell: &Cell, against: String) -> [String; 7] {
+    let latency = cell.latency();
+    let percentile = |percent: f64| {
+        if latency.samples_above(percent) >= ENOUGH {
+            duration(latency.percentile(percent) as f64)
+        } else {
+            "–".to_owned()
+        }
+    };
+    let used =
+        |what: fn(&crate::Use) -> f64| cell.used(Role::Server, what).filter(|used| *used > 0.0);
+    let none = || "–".to_owned();
+    [
+        cell.figure(&Metric::Goodput)
+            .map_or_else(none, |found| rate_words(&found)),
+        against,
+        percentile(50.0),
+        percentile(99.0),
+        used(|one| one.cpu_us_per_request).map_or_else(none, |us| duration(us * 1e3)),
+        used(|one| one.pss_bytes as f64).map_or_else(none, bytes),
+        count(cell.failures().0),
+    ]
+}
+
+fn rate_words(found: &Estimate) -> String {
+    if found.low < found.high {
+        format!("{} [{}]", rate(found.value), ends(&Metric::Goodput, found))
+    } else {
+        rate(found.value)
+    }
+}
+
+fn against(run: &Run, scenario: &Scenario, cell: &Cell) -> (String, Option<Change>) {
+    let Some(base) = scenario.base_of(cell).filter(|_| cell.has_figures()) else {
+        return (String::new(), None);
+    };
+    if cell.unlike(base).is_some() {
+        return ("not alike".to_owned(), None);
+    }
+    cell.ratio_to(base, &Metric::Goodput, true).map_or_else(
+        || (String::new(), None),
+        |ratio| {
+            let change = Change::of(&ratio, run.noise.aa_floor.unwrap_or(0.0));
+            let words = match change {
+                Change::NotShown if ratio.samples > 1 => "no difference shown".to_owned(),
+                _ => times(&ratio),
+            };
+            (words, Some(change))
+        },
+    )
+}
+
+fn remark(cell: &Cell) -> String {
+    let mut words: Vec<String> = cell.doubts().iter().map(|doubt| doubt.id.clone()).collect();
+    if cell.noisy() > 0 {
+        words.push(format!("{} noisy", cell.noisy()));
+    }
+    if let Some(why) = cell.status.why() {
+        words.push(format!("{}: {why}", cell.status.name()));
+    }
+    words.join(" ")
+}
+
+/// The columns for which there is room.
+fn fitting(rows: &[Row], width: usize) -> Vec<usize> {
+    let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
+    for given_up in GIVEN_UP {
+        let needed: usize = columns
+            .iter()
+            .map(|column| width_of(rows, *column) + BETWEEN.len())
+            .sum();
+        if needed <= width + BETWEEN.len() {
+            break;
+        }
+        columns.retain(|column| *column != given_up);
+    }
+    columns
+}
+
+fn width_of(rows: &[Row], column: usize) -> usize {
+    let texts = rows.iter().map(|row| row.text(column).width());
+    texts.max().unwrap_or(0).max(COLUMNS[column].width())
+}
+
+fn head(rows: &[Row], columns: &[usize], style: Style) -> String {
+    if rows.iter().all(|row| row.figures.is_none()) {
+        return String::new();
+    }
+    let names: Vec<String> = columns
+        .iter()
+        .map(|column| pad(COLUMNS[*column], width_of(rows, *column), *column > 0))
+        .collect();
+    style.dim(names.join(BETWEEN).trim_end()) + "\n"
+}
+
+fn pad(text: &str, width: usize, right: bool) -> String {
+    let blanks = " ".repeat(width.saturating_sub(text.width()));
+    if right {
+        blanks + text
+    } else {
+        text.to_owned() + &blanks
+    }
+}
+
+/// Without control characters: a server's answer must not steer the terminal.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
+}
+
+/// The beginning of a text that fits, with an ellipsis if that is not all.
+pub(crate) fn clip(text: &str, width: usize) -> String {
+    let text = clean(text);
+    if text.width() <= width {
+        return text;
+    }
+    let mut short = String::new();
+    for letter in text.chars() {
+        if short.width() + 2 > width {
+            break;
+        }
+        short.push(letter);
+    }
+    short.trim_end().to_owned() + "…"
+}
+
+/// A paragraph whose first line begins with `mark` and whose others are set in as far.
+fn wrapped(mark: &str, text: &str, width: usize) -> String {
+    let plain = mark.replace("\x1b[33m", "").replace("\x1b[0m", "");
+    let indent = plain.width();
+    let mut out = mark.to_owned();
+    let mut at = indent;
+    for (index, word) in clean(text).split_whitespace().enumerate() {
+        if index > 0 && at + 1 + word.width() > width {
+            out += &format!("\n{}", " ".repeat(indent));
+            at = indent;
+        } else if index > 0 {
+            out.push(' ');
+            at += 1;
+        }
+        out += word;
+        at += word.width();
+    }
+    out + "\n"
+}
+
+/// The write-ups' claims that this run says something to, and how many it does not.
+#[must_use]
+pub fn claims(run: &Run, style: Style) -> String {
+    let lines = lines(run);
+    let (measured, open): (Vec<&Line>, Vec<&Line>) = lines
+        .iter()
+        .partition(|line| line.answer != Answer::NotMeasured);
+    if measured.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "\n{}\n",
+        style.bold("The write-ups' claims on this machine")
+    );
+    for line in measured {
+        let answer = pad(line.answer.words(), 12, false);
+        let answer = match line.answer {
+            Answer::Agrees => style.good(&answer),
+            Answer::Differs => style.bad(&answer),
+            _ => style.open(&answer),
+        };
+        let _ = writeln!(
+            out,
+            "{answer}{}",
+            clip(&line.claim.said, style.width.saturating_sub(12))
+        );
+        for text in [
+            format!("they saw {}", line.claim.saw),
+            format!("here: {}", line.here),
+            line.why.clone(),
+        ] {
+            out += &wrapped(&" ".repeat(12), &text, style.width);
+        }
+    }
+    let _ = writeln!(
+        out,
+        "{} of {} claims are not measured in this run",
+        open.len(),
+        lines.len()
+    );
+    out
+}
+
+/// A figure for a line of its own, such as in a comparison.
+pub(crate) fn figure(metric: &Metric, found: f64) -> String {
+    value(metric, found)
+}

@@ -74,10 +74,14 @@ impl Elastic {
 impl Server {
     /// Requests wait and processors have nothing to do: `wanted` further workers would help.
     pub(super) fn grow(&mut self, wanted: u32) {
-        let Some(number) = self.current.filter(|number| self.can_fork(*number)) else {
+        let Some(number) = self
+            .generations
+            .current
+            .filter(|number| self.can_fork(*number))
+        else {
             return;
         };
-        if self.elastic.is_none() || self.next.is_some() || self.stopping() {
+        if self.elastic.is_none() || self.generations.next.is_some() || self.stopping() {
             return;
         }
         let coming = self.workers.values().filter(|worker| {
@@ -121,7 +125,7 @@ impl Server {
         if self.restarts.len() < length {
             self.restarts.resize(length, 0);
         }
-        for generation in self.generations.values_mut() {
+        for generation in self.generations.all_mut() {
             if generation.slots.len() < length {
                 generation.slots.resize(length, Default::default());
             }
@@ -180,7 +184,7 @@ impl Server {
             return;
         }
         self.watch_idle();
-        let (Some(number), None) = (self.current, self.next) else {
+        let (Some(number), None) = (self.generations.current, self.generations.next) else {
             return;
         };
         let timeout = self.settings.idle_timeout;
@@ -207,7 +211,7 @@ impl Server {
         if let Some(elastic) = &mut self.elastic {
             elastic.retired += 1;
         }
-        if let Some(generation) = self.generations.get_mut(&number) {
+        if let Some(generation) = self.generations.get_mut(number) {
             generation.slots[slot as usize].worker = None;
         }
         logging::debug!(

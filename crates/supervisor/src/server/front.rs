@@ -8,6 +8,7 @@ use ipc::{FromFront, FrontSettings};
 
 use super::Server;
 use super::stopping::KILL_GRACE;
+use crate::backoff::Backoff;
 use crate::balancing::Balancing;
 use crate::event::Timer;
 use crate::front::Front;
@@ -16,6 +17,14 @@ use crate::signal::describe;
 use crate::status::FrontStatus;
 use crate::worker::{State, WorkerId, resident};
 
+/// The front, if there is one, and what became of those before it.
+#[derive(Default)]
+pub(super) struct FrontControl {
+    pub(super) process: Option<Front>,
+    restarts: u64,
+    deaths: Backoff,
+}
+
 impl Server {
     pub(super) fn is_balanced(&self) -> bool {
         self.dispatch == Some(Dispatch::Balanced)
@@ -23,7 +32,7 @@ impl Server {
 
     /// How requests are dispatched is known when the app is: the first that boots decides.
     pub(super) fn decide_dispatch(&mut self, number: u32, concurrency: u32) {
-        let Some(generation) = self.generations.get(&number) else {
+        let Some(generation) = self.generations.get(number) else {
             return;
         };
         let settings = Arc::clone(&generation.settings);
@@ -53,7 +62,7 @@ impl Server {
     }
 
     pub(super) fn start_front(&mut self) {
-        if self.front.is_some() || self.stopping() {
+        if self.front.process.is_some() || self.stopping() {
             return;
         }
         let threads = self.settings.front_threads;
@@ -67,7 +76,7 @@ impl Server {
         match started {
             Ok(front) => {
                 logging::debug!("started the front pid={}", front.pid);
-                self.front = Some(front);
+                self.front.process = Some(front);
                 self.hand_over_all();
             }
             Err(e) => {
@@ -79,12 +88,12 @@ impl Server {
 
     /// After one that lived so long.
     fn front_later(&mut self, life: Duration) {
-        let pause = self.front_deaths.after(life, false);
+        let pause = self.front.deaths.after(life, false);
         self.events.later(pause, Timer::Front);
     }
 
     pub(super) fn front_message(&mut self, pid: u32, said: Received<FromFront>) {
-        let Some(front) = self.front.as_mut().filter(|front| front.pid == pid) else {
+        let Some(front) = self.front.process.as_mut().filter(|front| front.pid == pid) else {
             return;
         };
         match said {
@@ -104,13 +113,12 @@ impl Server {
 
     /// True if that was it.
     pub(super) fn front_ended(&mut self, pid: u32, status: i32) -> bool {
-        let Some(front) = self.front.take_if(|front| front.pid == pid) else {
+        let Some(front) = self.front.process.take_if(|front| front.pid == pid) else {
             return false;
         };
         let mut counters = front.snapshot();
         super::workers::settle(&mut counters);
-        self.retired.add(&counters);
-        self.retired_latencies.add(&front.latencies());
+        self.ended_processes.add(&counters, &front.latencies());
         if self.stopping() {
             if !front.is_leaving || status != 0 {
                 logging::error!("the front {} pid={pid}", describe(status));
@@ -122,14 +130,14 @@ impl Server {
                 "the front {} pid={pid}; another takes its place",
                 describe(status)
             );
-            self.front_restarts += 1;
+            self.front.restarts += 1;
             self.front_later(front.since.elapsed());
         }
         true
     }
 
     pub(super) fn kill_front(&self, pid: u32) {
-        if let Some(front) = self.front.as_ref().filter(|front| front.pid == pid) {
+        if let Some(front) = self.front.process.as_ref().filter(|front| front.pid == pid) {
             logging::warning!("killing a front that does not leave pid={pid}");
             front.kill();
         }
@@ -137,7 +145,7 @@ impl Server {
 
     /// Let it finish; when it has left, workers do.
     pub(super) fn stop_front(&mut self, deadline: Duration) {
-        match &mut self.front {
+        match &mut self.front.process {
             Some(front) => {
                 front.drain(deadline);
                 let pid = front.pid;
@@ -149,10 +157,8 @@ impl Server {
     }
 
     fn front_settings(&self) -> FrontSettings {
-        let generation = self.current.or(self.next);
-        let booted = generation
-            .and_then(|number| self.generations.get(&number))
-            .and_then(|generation| generation.booted.as_ref());
+        let newest = self.generations.newest();
+        let booted = newest.and_then(|generation| generation.booted.as_ref());
         let mut settings = (*self.settings).clone();
         if let Some(booted) = booted {
             settings.app.clone_from(&booted.app);
@@ -166,7 +172,7 @@ impl Server {
 
     /// A new generation serves.
     pub(super) fn tell_front(&self) {
-        if let Some(front) = &self.front {
+        if let Some(front) = &self.front.process {
             front.change(self.front_settings());
         }
     }
@@ -175,11 +181,11 @@ impl Server {
 
     /// The front gets this worker, if it is one that serves. A copy of the front channel stays here, for the next front.
     pub(super) fn hand_over(&self, id: WorkerId) {
-        let (Some(front), Some(worker)) = (&self.front, self.workers.get(&id)) else {
+        let (Some(front), Some(worker)) = (&self.front.process, self.workers.get(&id)) else {
             return;
         };
         let serves = matches!(worker.state(), State::Ready | State::Recycling)
-            && self.current == Some(worker.generation);
+            && self.generations.current == Some(worker.generation);
         let Some(front_channel) = worker.front_channel.as_ref().filter(|_| serves) else {
             return;
         };
@@ -202,7 +208,7 @@ impl Server {
             .workers
             .get_mut(&id)
             .and_then(|worker| worker.front_channel.take());
-        if let (Some(front), Some(_)) = (&self.front, front_channel) {
+        if let (Some(front), Some(_)) = (&self.front.process, front_channel) {
             front.retire(id);
         }
     }
@@ -217,7 +223,7 @@ impl Server {
         if !self.is_balanced() {
             return None;
         }
-        let front = self.front.as_ref();
+        let front = self.front.process.as_ref();
         let snapshot = front.map(Front::snapshot).unwrap_or_default();
         Some(FrontStatus {
             pid: front.map(|front| front.pid),
@@ -232,7 +238,7 @@ impl Server {
             waiting: snapshot.waiting(),
             cpu_seconds: front.map(Front::cpu_seconds).unwrap_or_default(),
             resident_bytes: front.map_or(0, |front| resident(front.pid)),
-            restarts: self.front_restarts,
+            restarts: self.front.restarts,
         })
     }
 }

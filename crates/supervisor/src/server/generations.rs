@@ -1,6 +1,6 @@
 //! Generations: boot, rise, replace the one before, retire.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,38 +8,95 @@ use std::time::{Duration, Instant};
 use config::Settings;
 use ipc::{BootFailure, FromZygote};
 
-use super::{Phase, Server, main_loop};
+use super::{Phase, Server};
+use crate::backoff::Backoff;
+use crate::boot;
 use crate::error::Error;
-use crate::event::{Event, ReplyTo, Timer};
+use crate::event::{Event, Timer};
 use crate::generation::{Generation, Slot, Zygote};
 use crate::link::{Link, Received};
 use crate::program::Program;
 use crate::signal::describe;
 use crate::worker::{State, WorkerId};
-use crate::{boot, systemd};
 
 /// How long a zygote may take to leave once it was told to.
 const ZYGOTE_LEAVES: Duration = Duration::from_secs(2);
+
+/// All that there are, and which of them counts.
+#[derive(Default)]
+pub(super) struct Generations {
+    known: BTreeMap<u32, Generation>,
+    pub(super) current: Option<u32>,
+    pub(super) next: Option<u32>,
+    last: u32,
+    /// Of zygotes that were lost.
+    reboots: Backoff,
+}
+
+impl Generations {
+    pub(super) fn get(&self, number: u32) -> Option<&Generation> {
+        self.known.get(&number)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Generation> {
+        self.known.get_mut(&number)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Generation> {
+        self.known.values()
+    }
+
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Generation> {
+        self.known.values_mut()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The number of the one that serves, or before the first does, of the one that is to.
+    pub(super) fn newest_number(&self) -> Option<u32> {
+        self.current.or(self.next)
+    }
+
+    pub(super) fn newest(&self) -> Option<&Generation> {
+        self.newest_number().and_then(|number| self.get(number))
+    }
+
+    /// It serves, or is to.
+    pub(super) fn is_wanted(&self, number: u32) -> bool {
+        [self.current, self.next].contains(&Some(number))
+    }
+
+    pub(super) fn of_zygote(&self, pid: u32) -> Option<u32> {
+        let is_it = |generation: &Generation| {
+            let zygote = generation.zygote.as_ref();
+            zygote.is_some_and(|zygote| zygote.pid == pid)
+        };
+        let mut known = self.known.iter();
+        known.find(|(_, it)| is_it(it)).map(|(number, _)| *number)
+    }
+}
 
 impl Server {
     /// The first generation.
     pub(super) fn start(&mut self) -> Result<(), Error> {
         self.start_generation(Arc::clone(&self.settings))
-            .inspect_err(|_| self.next = None)
+            .inspect_err(|_| self.generations.next = None)
     }
 
     /// Start a zygote and tell it to boot.
-    fn start_generation(&mut self, settings: Arc<Settings>) -> Result<(), Error> {
+    pub(super) fn start_generation(&mut self, settings: Arc<Settings>) -> Result<(), Error> {
         let program = Program::find(settings.php.as_deref())?;
         let (child, channel) = program.start_zygote(true, Stdio::inherit(), &settings.env)?;
-        self.last_generation += 1;
-        let number = self.last_generation;
+        self.generations.last += 1;
+        let number = self.generations.last;
         let events = self.events.clone();
         let link = Link::open(channel, move |said: Received<FromZygote>| {
             events.send(Event::Zygote(number, said))
         })?;
-        let mut shared = vec![self.budgets.fd.try_clone()?];
-        if let Some(cache) = &self.cache {
+        let mut shared = vec![self.shared.budgets.fd.try_clone()?];
+        if let Some(cache) = &self.shared.cache {
             shared.push(cache.fd.try_clone()?);
         }
         link.send(boot::message(&settings, self.build), shared);
@@ -64,18 +121,17 @@ impl Server {
             slots: vec![Slot::default(); self.restarts.len()],
             forking: VecDeque::new(),
         };
-        self.generations.insert(number, generation);
-        self.next = Some(number);
+        self.generations.known.insert(number, generation);
+        self.generations.next = Some(number);
         Ok(())
     }
 
     /// Its first answer.
     pub(super) fn booted(&mut self, number: u32, answer: FromZygote) {
-        let Some(generation) = self
-            .generations
-            .get_mut(&number)
-            .filter(|_| self.next == Some(number))
-        else {
+        if self.generations.next != Some(number) {
+            return;
+        }
+        let Some(generation) = self.generations.get_mut(number) else {
             return;
         };
         let booted = match boot::handshake(
@@ -126,8 +182,8 @@ impl Server {
     pub(super) fn promote(&mut self, number: u32) {
         let Some(generation) = self
             .generations
-            .get(&number)
-            .filter(|_| self.next == Some(number))
+            .get(number)
+            .filter(|_| self.generations.next == Some(number))
         else {
             return;
         };
@@ -136,9 +192,9 @@ impl Server {
         }
         let took = generation.began.elapsed().as_millis();
         self.settings = Arc::clone(&generation.settings);
-        let first = self.current.is_none();
-        self.current = Some(number);
-        self.next = None;
+        let first = self.generations.current.is_none();
+        self.generations.current = Some(number);
+        self.generations.next = None;
         self.tell_front();
         self.hand_over_all();
         logging::info!(
@@ -149,17 +205,14 @@ impl Server {
             self.phase = Phase::Running;
             self.announce();
         } else {
-            self.reloads += 1;
-            self.quarantine.table.clear();
+            self.reloads.done += 1;
+            self.shared.quarantine.table.clear();
             self.retire_others(number);
             self.tell_serving();
         }
-        for done in self.waiting.drain(..) {
-            let _ = done.send(Ok(format!(
-                "generation {number} serves, booted in {took} ms"
-            )));
-        }
-        self.next_reload();
+        self.reloaded(&Ok(format!(
+            "generation {number} serves, booted in {took} ms"
+        )));
     }
 
     fn retire_others(&mut self, current: u32) {
@@ -178,12 +231,12 @@ impl Server {
 
     /// The next generation will not do: away with it. The current one, if there is one, does not notice.
     pub(super) fn abort_generation(&mut self, number: u32, why: BootFailure) {
-        if self.next != Some(number) {
+        if self.generations.next != Some(number) {
             return;
         }
-        self.next = None;
+        self.generations.next = None;
         self.discard(number);
-        if self.current.is_none() {
+        if self.generations.current.is_none() {
             // It ends when nothing of it is left.
             self.failure = Some(Error::Boot(why));
             self.phase = Phase::Stopping;
@@ -192,12 +245,10 @@ impl Server {
         }
         logging::error!("generation {number} failed and changes nothing: {why}");
         self.tell_serving();
-        for done in self.waiting.drain(..) {
-            let _ = done.send(Err(why.to_string()));
-        }
-        let lost = self.current.is_some_and(|current| !self.can_fork(current));
-        self.next_reload();
-        if lost && self.next.is_none() {
+        let current = self.generations.current;
+        let lost = current.is_some_and(|current| !self.can_fork(current));
+        self.reloaded(&Err(why.to_string()));
+        if lost && self.generations.next.is_none() {
             self.reboot_later(Duration::ZERO);
         }
     }
@@ -212,7 +263,7 @@ impl Server {
             worker.advance(State::Leaving);
             worker.kill();
         }
-        if let Some(generation) = self.generations.get_mut(&number) {
+        if let Some(generation) = self.generations.get_mut(number) {
             if let Some(zygote) = &mut generation.zygote {
                 zygote.link = None;
                 zygote.kill_group();
@@ -225,84 +276,10 @@ impl Server {
     }
 
     pub(super) fn boot_deadline(&mut self, number: u32) {
-        if let Some(generation) = self.generations.get(&number) {
+        if let Some(generation) = self.generations.get(number) {
             let why = boot::too_slow(&generation.settings);
             self.abort_generation(number, why);
         }
-    }
-
-    /// `hearth reload`, SIGHUP, or a change that was seen.
-    pub(super) fn reload(&mut self, done: Option<ReplyTo>) {
-        if self.stopping() {
-            if let Some(done) = done {
-                let _ = done.send(Err("the server is stopping".into()));
-            }
-        } else if self.next.is_some() {
-            self.queued.get_or_insert_default().extend(done);
-        } else {
-            self.reload_now(done.into_iter().collect());
-        }
-    }
-
-    fn next_reload(&mut self) {
-        if let Some(done) = self.queued.take() {
-            self.reload_now(done);
-        }
-    }
-
-    fn reload_now(&mut self, done: Vec<ReplyTo>) {
-        systemd::reloading();
-        let raised = self.refreshed().and_then(|settings| {
-            self.start_generation(Arc::new(settings))
-                .map_err(|e| e.to_string())
-        });
-        match raised {
-            Ok(()) => self.waiting = done,
-            Err(why) => {
-                logging::error!("reload failed and changes nothing: {why}");
-                self.tell_serving();
-                for done in done {
-                    let _ = done.send(Err(why.clone()));
-                }
-            }
-        }
-    }
-
-    /// The settings as they are now, but for what is fixed once the sockets are open.
-    fn refreshed(&self) -> Result<Settings, String> {
-        let (new, old) = ((self.reload_settings)()?, &*self.settings);
-        let fixed = [
-            ("listen", new.listen != old.listen),
-            ("workers.count, min or max", new.workers != old.workers),
-            ("workers.dispatch", new.dispatch != old.dispatch),
-            ("front.threads", new.front_threads != old.front_threads),
-            ("mode", new.mode != old.mode),
-            ("admin", new.admin != old.admin),
-            ("metrics.routes", new.metrics_routes != old.metrics_routes),
-            ("control", new.control != old.control),
-            ("watch", new.watch != old.watch),
-            ("app", new.app != old.app),
-            ("cache.size", new.cache_size != old.cache_size),
-        ];
-        for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
-            logging::warning!("{key} has changed; that takes a restart");
-        }
-        main_loop::check_logs(&new).map_err(|error| error.to_string())?;
-        logging::set_level(new.log_level);
-        Ok(Settings {
-            listen: old.listen.clone(),
-            workers: old.workers,
-            dispatch: old.dispatch,
-            front_threads: old.front_threads,
-            mode: old.mode,
-            admin: old.admin,
-            metrics_routes: old.metrics_routes.clone(),
-            control: old.control.clone(),
-            watch: old.watch,
-            app: old.app.clone(),
-            cache_size: old.cache_size,
-            ..new
-        })
     }
 
     /// Its end of the channel is closed. Unless it was told to leave, it is ending, or it has lost its mind.
@@ -318,7 +295,7 @@ impl Server {
     pub(super) fn kill_zygote(&mut self, number: u32) {
         if let Some(zygote) = self
             .generations
-            .get(&number)
+            .get(number)
             .and_then(|generation| generation.zygote.as_ref())
         {
             logging::warning!(
@@ -335,7 +312,7 @@ impl Server {
     }
 
     pub(super) fn zygote_ended(&mut self, number: u32, status: i32) {
-        let Some(generation) = self.generations.get_mut(&number) else {
+        let Some(generation) = self.generations.get_mut(number) else {
             return;
         };
         let life = generation.began.elapsed();
@@ -351,9 +328,9 @@ impl Server {
         for id in std::mem::take(&mut generation.forking) {
             self.workers.remove(&id);
         }
-        if self.next == Some(number) {
+        if self.generations.next == Some(number) {
             self.abort_generation(number, ended);
-        } else if self.current == Some(number) && !told && !self.stopping() {
+        } else if self.generations.current == Some(number) && !told && !self.stopping() {
             logging::error!(
                 "{ended}; its workers go on, and the app is booted again generation={number}"
             );
@@ -364,14 +341,17 @@ impl Server {
 
     /// After a zygote that lived so long.
     fn reboot_later(&mut self, life: Duration) {
-        let pause = self.reboots.after(life, false);
+        let pause = self.generations.reboots.after(life, false);
         self.events.later(pause, Timer::Reboot);
     }
 
     /// A new zygote in place of one that was lost.
     pub(super) fn reboot(&mut self) {
-        let lost = self.current.is_some_and(|current| !self.can_fork(current));
-        if !lost || self.next.is_some() || self.stopping() {
+        let lost = self
+            .generations
+            .current
+            .is_some_and(|current| !self.can_fork(current));
+        if !lost || self.generations.next.is_some() || self.stopping() {
             return;
         }
         if let Err(e) = self.start_generation(Arc::clone(&self.settings)) {
@@ -383,18 +363,18 @@ impl Server {
     pub(super) fn can_fork(&self, number: u32) -> bool {
         let zygote = self
             .generations
-            .get(&number)
+            .get(number)
             .and_then(|generation| generation.zygote.as_ref());
         zygote.is_some_and(|zygote| zygote.link.is_some())
     }
 
     /// Zygotes without purpose leave; generations of which nothing is left are forgotten.
     pub(super) fn reap_generations(&mut self) {
-        let (current, next) = (self.current, self.next);
+        let (current, next) = (self.generations.current, self.generations.next);
         let mut told = Vec::new();
         let workers = &self.workers;
         let stopping = self.phase == Phase::Stopping;
-        self.generations.retain(|number, generation| {
+        self.generations.known.retain(|number, generation| {
             let wanted = !stopping && (current == Some(*number) || next == Some(*number));
             if wanted || workers.values().any(|worker| worker.generation == *number) {
                 return true;

@@ -8,29 +8,25 @@ mod front;
 mod generations;
 pub(crate) mod main_loop;
 mod pools;
+mod reloads;
 mod saturation;
+mod shared;
 mod stopping;
 mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher, RandomState};
-use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cache::Cache;
 use config::{Dispatch, Settings};
 use ipc::{FromWorker, FromZygote};
-use shm::{Budgets, Latencies, Quarantine, Snapshot};
+use shm::{Latencies, Snapshot};
 
-use crate::backoff::Backoff;
 use crate::balancing::Balancing;
 use crate::cache::CacheQuestion;
 use crate::error::Error;
 use crate::event::{Command, Event, Events, ReplyTo, Timer};
-use crate::front::Front;
-use crate::generation::Generation;
 use crate::latency;
 use crate::link::Received;
 use crate::pool::Pools;
@@ -41,6 +37,10 @@ use crate::status::{Status, WorkerStatus, totals};
 use crate::worker::{State, Worker, WorkerId};
 
 use self::elastic::Elastic;
+use self::front::FrontControl;
+use self::generations::Generations;
+use self::reloads::Reloads;
+use self::shared::{Shared, SharedCache};
 
 pub(crate) struct Server {
     /// Of the current generation; the next one has its own.
@@ -61,119 +61,40 @@ pub(crate) struct Server {
     elastic: Option<Elastic>,
     /// Decided when the app is up for the first time.
     dispatch: Option<Dispatch>,
-    front: Option<Front>,
-    front_restarts: u64,
-    front_deaths: Backoff,
+    front: FrontControl,
     events: Events,
     phase: Phase,
-    generations: BTreeMap<u32, Generation>,
+    generations: Generations,
+    reloads: Reloads,
     workers: BTreeMap<WorkerId, Worker>,
-    current: Option<u32>,
-    next: Option<u32>,
-    /// The callers that wait for the next generation.
-    waiting: Vec<ReplyTo>,
-    /// Who asked for a reload while one was under way: they get the next, all the same one.
-    queued: Option<Vec<ReplyTo>>,
-    stopped: Vec<ReplyTo>,
-    /// Counters of workers that are gone.
-    retired: Snapshot,
-    /// Their histograms.
-    retired_latencies: Latencies,
+    last_worker: WorkerId,
     /// Restarts by slot.
     restarts: Vec<u64>,
-    reloads: u64,
     /// Workers replaced because they had served enough.
     recycled: u64,
-    /// Of zygotes that were lost.
-    reboots: Backoff,
-    /// Why it never served.
-    failure: Option<Error>,
-    last_generation: u32,
-    last_worker: WorkerId,
-    /// What the workers of all generations share, such as how many database connections they may have together.
-    budgets: SharedBudgets,
-    quarantine: SharedQuarantine,
-    cache: Option<SharedCache>,
+    ended_processes: EndedProcesses,
+    shared: Shared,
     pools: pools::PoolReports,
     saturation: saturation::Watch,
     started: Instant,
+    /// The callers that wait for the end.
+    stopped: Vec<ReplyTo>,
+    /// Why it never served.
+    failure: Option<Error>,
     ended: Option<Result<(), Error>>,
 }
 
-/// The table of budgets, and the descriptor that zygotes get of it.
-struct SharedBudgets {
-    fd: OwnedFd,
-    table: Budgets,
+/// What workers and fronts that are gone had counted.
+#[derive(Default)]
+struct EndedProcesses {
+    counters: Snapshot,
+    latencies: Latencies,
 }
 
-impl SharedBudgets {
-    fn new() -> io::Result<SharedBudgets> {
-        let fd = Budgets::create()?;
-        let table = Budgets::map(&fd)?;
-        Ok(SharedBudgets { fd, table })
-    }
-}
-
-/// The cache of all workers, and the descriptor that zygotes get of it.
-struct SharedCache {
-    fd: OwnedFd,
-    cache: &'static Cache,
-}
-
-impl SharedCache {
-    /// `None` for no bytes. On the thread that lives as long as the server.
-    fn new(bytes: u64) -> io::Result<Option<SharedCache>> {
-        if bytes == 0 {
-            return Ok(None);
-        }
-        let fd = Cache::create(bytes).map_err(|error| {
-            let what = format!("cannot have a cache of {bytes} bytes (cache.size): {error}");
-            io::Error::new(error.kind(), what)
-        })?;
-        let cache: &'static Cache = Box::leak(Box::new(Cache::map(&fd)?));
-        // Scripts that have it see by this that the server has ended.
-        cache.serve();
-        Ok(Some(SharedCache { fd, cache }))
-    }
-
-    fn figures(&self) -> BTreeMap<String, u64> {
-        let figures = self.cache.stats().figures();
-        figures
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect()
-    }
-}
-
-/// What all workers share.
-struct Shared {
-    budgets: SharedBudgets,
-    quarantine: SharedQuarantine,
-    cache: Option<SharedCache>,
-}
-
-impl Shared {
-    fn new(settings: &Settings) -> io::Result<Shared> {
-        Ok(Shared {
-            budgets: SharedBudgets::new()?,
-            quarantine: SharedQuarantine::new()?,
-            cache: SharedCache::new(settings.cache_size)?,
-        })
-    }
-}
-
-/// Which requests killed workers, and the descriptor that workers get of it.
-struct SharedQuarantine {
-    fd: OwnedFd,
-    table: Quarantine,
-}
-
-impl SharedQuarantine {
-    fn new() -> io::Result<SharedQuarantine> {
-        let random = |n: u32| RandomState::new().hash_one(n);
-        let fd = Quarantine::create([random(0), random(1)])?;
-        let table = Quarantine::map(&fd)?;
-        Ok(SharedQuarantine { fd, table })
+impl EndedProcesses {
+    fn add(&mut self, counters: &Snapshot, latencies: &Latencies) {
+        self.counters.add(counters);
+        self.latencies.add(latencies);
     }
 }
 
@@ -206,33 +127,22 @@ impl Server {
             elastic,
             slots: (0..slots).collect(),
             dispatch: None,
-            front: None,
-            front_restarts: 0,
-            front_deaths: Backoff::default(),
+            front: FrontControl::default(),
             events,
             phase: Phase::Starting,
-            generations: BTreeMap::new(),
+            generations: Generations::default(),
+            reloads: Reloads::default(),
             workers: BTreeMap::new(),
-            current: None,
-            next: None,
-            waiting: Vec::new(),
-            queued: None,
-            stopped: Vec::new(),
-            retired: Snapshot::default(),
-            retired_latencies: Latencies::default(),
-            restarts: vec![0; slots as usize],
-            reloads: 0,
-            recycled: 0,
-            reboots: Backoff::default(),
-            failure: None,
-            last_generation: 0,
             last_worker: 0,
-            budgets: shared.budgets,
-            quarantine: shared.quarantine,
-            cache: shared.cache,
+            restarts: vec![0; slots as usize],
+            recycled: 0,
+            ended_processes: EndedProcesses::default(),
+            shared,
             pools: pools::PoolReports::default(),
             saturation: saturation::Watch::default(),
             started: Instant::now(),
+            stopped: Vec::new(),
+            failure: None,
             ended: None,
         }
     }
@@ -314,18 +224,7 @@ impl Server {
         if self.front_ended(pid, status) {
             return;
         }
-        let of = |generation: &Generation| {
-            generation
-                .zygote
-                .as_ref()
-                .is_some_and(|zygote| zygote.pid == pid)
-        };
-        match self
-            .generations
-            .iter()
-            .find(|(_, generation)| of(generation))
-            .map(|(number, _)| *number)
-        {
+        match self.generations.of_zygote(pid) {
             Some(generation) => self.zygote_ended(generation, status),
             None => self.process_ended(pid, status),
         }
@@ -343,7 +242,7 @@ impl Server {
 
     /// What rotates logs has renamed them.
     fn reopen_logs(&self) {
-        if let Some(front) = &self.front {
+        if let Some(front) = &self.front.process {
             front.reopen_logs();
         }
         self.workers.values().for_each(Worker::reopen_logs);
@@ -354,15 +253,14 @@ impl Server {
     }
 
     fn status(&self) -> Status {
-        let current = self
-            .current
-            .or(self.next)
-            .and_then(|number| self.generations.get(&number));
-        let booted = current.and_then(|generation| generation.booted.as_ref());
+        let booted = self
+            .generations
+            .newest()
+            .and_then(|generation| generation.booted.as_ref());
         let sum = self.sum();
         let workers = self.workers.values();
         let workers = workers.map(|worker| self.worker_status(worker)).collect();
-        let number = self.current.or(self.next).unwrap_or_default();
+        let number = self.generations.newest_number().unwrap_or_default();
         let filled = self
             .slots
             .iter()
@@ -384,36 +282,37 @@ impl Server {
             cold: booted.and_then(|booted| booted.cold.clone()),
             slots: self.slots.len() as u32,
             elastic: self.elastic_status(),
-            reloads: self.reloads,
+            reloads: self.reloads.done,
             restarts: self.restarts.iter().sum(),
             recycled: self.recycled,
             totals: totals(&sum),
             latencies: latency::all(&self.latencies(), &self.settings.metrics_routes),
             front,
             workers,
-            cache: self.cache.as_ref().map(SharedCache::figures),
+            cache: self.shared.cache.as_ref().map(SharedCache::figures),
             pools: Pools::default(),
         }
     }
 
     fn latencies(&self) -> Latencies {
-        let mut sum = self.retired_latencies.clone();
+        let mut sum = self.ended_processes.latencies.clone();
         let workers = self.workers.values();
         workers.for_each(|worker| sum.add(&worker.board.latencies()));
-        if let Some(front) = &self.front {
+        if let Some(front) = &self.front.process {
             sum.add(&front.latencies());
         }
         sum
     }
 
     fn ask_cache(&self, question: &CacheQuestion) -> Result<String, String> {
-        let shared = self.cache.as_ref();
+        let shared = self.shared.cache.as_ref();
         let shared = shared.ok_or("this server has no cache: cache.size is 0")?;
         crate::cache::answer(shared.cache, question)
     }
 
     fn cache_memory(&self, build: &str) -> Option<OwnedFd> {
-        let cache = self.cache.as_ref().filter(|_| build == self.build)?;
+        let cache = self.shared.cache.as_ref();
+        let cache = cache.filter(|_| build == self.build)?;
         cache.fd.try_clone().ok()
     }
 
@@ -443,7 +342,7 @@ impl Server {
     }
 
     fn state(&self) -> &'static str {
-        match (self.phase, self.next) {
+        match (self.phase, self.generations.next) {
             (Phase::Starting, _) => "starting",
             (Phase::Running, None) => "running",
             (Phase::Running, Some(_)) => "reloading",

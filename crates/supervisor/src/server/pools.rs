@@ -178,6 +178,7 @@ impl Server {
         }
         let budget = |(name, total): (String, u64)| {
             let used = self
+                .shared
                 .budgets
                 .table
                 .used_of(format!("pool {name}").as_bytes());

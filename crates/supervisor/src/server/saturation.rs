@@ -54,10 +54,10 @@ impl Server {
     }
 
     fn capacity(&self, idle: Option<f64>) -> Capacity {
-        let generation = self
-            .current
-            .and_then(|number| self.generations.get(&number));
-        let booted = generation.and_then(|generation| generation.booted.as_ref());
+        let booted = self
+            .generations
+            .newest()
+            .and_then(|generation| generation.booted.as_ref());
         Capacity {
             workers: self.slots.len() as u32,
             concurrency: booted.map_or(1, |booted| booted.concurrency),
@@ -70,9 +70,9 @@ impl Server {
 
     /// What all processes have counted, those that are gone included.
     pub(super) fn sum(&self) -> Snapshot {
-        let mut sum = self.retired.clone();
+        let mut sum = self.ended_processes.counters.clone();
         let boards = self.workers.values().map(|worker| worker.board.snapshot());
-        let front = self.front.as_ref().map(Front::snapshot);
+        let front = self.front.process.as_ref().map(Front::snapshot);
         boards.chain(front).for_each(|counted| sum.add(&counted));
         sum
     }

@@ -41,13 +41,10 @@ impl Server {
             "STOPPING=1\nSTATUS=Stopping: {in_flight} requests in flight"
         ));
         self.phase = Phase::Stopping;
-        let waiting = std::mem::take(&mut self.waiting)
-            .into_iter()
-            .chain(self.queued.take().into_iter().flatten());
-        for done in waiting {
+        for done in self.reloads.take_callers() {
             let _ = done.send(Err("the server is stopping".into()));
         }
-        if let Some(next) = self.next.take() {
+        if let Some(next) = self.generations.next.take() {
             self.discard(next);
         }
         // Those that leave already, too: now they have less time, and idle connections are not waited for.
@@ -101,10 +98,10 @@ impl Server {
         for worker in self.workers.values() {
             worker.kill();
         }
-        if let Some(front) = &self.front {
+        if let Some(front) = &self.front.process {
             front.kill();
         }
-        for generation in self.generations.values() {
+        for generation in self.generations.all() {
             if let Some(zygote) = &generation.zygote {
                 zygote.kill_group();
             }
@@ -115,7 +112,7 @@ impl Server {
     pub(super) fn finish_if_empty(&mut self) {
         if !self.stopping()
             || !self.generations.is_empty()
-            || self.front.is_some()
+            || self.front.process.is_some()
             || self.ended.is_some()
         {
             return;

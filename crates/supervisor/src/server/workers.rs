@@ -20,7 +20,7 @@ impl Server {
     /// Ask a generation's zygote for a worker in this slot.
     pub(super) fn fork(&mut self, number: u32, slot: u32) {
         let made = self.prepare(number, slot);
-        let Some(generation) = self.generations.get_mut(&number) else {
+        let Some(generation) = self.generations.get_mut(number) else {
             return;
         };
         let Some(link) = generation
@@ -65,14 +65,14 @@ impl Server {
         let (ours, theirs) = Channel::pair()?;
         let concurrency = self
             .generations
-            .get(&generation)
+            .get(generation)
             .and_then(|g| g.booted.as_ref())
             .map_or(1, |booted| booted.concurrency);
         let board = Scoreboard::create(concurrency)?;
         let mut fds = vec![
             OwnedFd::from(theirs),
             board.as_fd().try_clone_to_owned()?,
-            self.quarantine.fd.try_clone()?,
+            self.shared.quarantine.fd.try_clone()?,
         ];
         let mut front_channel = None;
         if self.is_balanced() {
@@ -98,10 +98,10 @@ impl Server {
     }
 
     pub(super) fn fork_if_empty(&mut self, number: u32, slot: u32) {
-        let serves = self.current == Some(number) || self.next == Some(number);
+        let serves = self.generations.is_wanted(number);
         let empty = self
             .generations
-            .get(&number)
+            .get(number)
             .is_some_and(|g| g.slots[slot as usize].worker.is_none());
         if serves && empty && self.slots.contains(&slot) && !self.stopping() {
             self.fork(number, slot);
@@ -111,7 +111,7 @@ impl Server {
     pub(super) fn forked(&mut self, number: u32, slot: u32, pid: u32, handle: Option<OwnedFd>) {
         let Some(id) = self
             .generations
-            .get_mut(&number)
+            .get_mut(number)
             .and_then(|g| g.forking.pop_front())
         else {
             return;
@@ -134,7 +134,7 @@ impl Server {
 
     /// The kernel would not let the zygote fork: out of processes or memory.
     pub(super) fn fork_failed(&mut self, number: u32, slot: u32, message: &str) {
-        let Some(generation) = self.generations.get_mut(&number) else {
+        let Some(generation) = self.generations.get_mut(number) else {
             return;
         };
         let id = generation.forking.pop_front();
@@ -143,7 +143,7 @@ impl Server {
             self.workers.remove(&id);
         }
         let why = format!("cannot fork a worker for slot {slot}: {message}");
-        if self.next == Some(number) {
+        if self.generations.next == Some(number) {
             return self.abort_generation(number, BootFailure::Failed(why));
         }
         logging::error!("{why} generation={number}");
@@ -200,7 +200,7 @@ impl Server {
         self.recycled += 1;
         let place = self
             .generations
-            .get_mut(&number)
+            .get_mut(number)
             .map(|g| &mut g.slots[slot as usize].worker);
         if let Some(place) = place.filter(|place| **place == Some(id)) {
             *place = None;
@@ -250,7 +250,7 @@ impl Server {
         let Some(worker) = self.workers.get(&id) else {
             return;
         };
-        if self.next == Some(worker.generation) {
+        if self.generations.next == Some(worker.generation) {
             self.abort_generation(worker.generation, BootFailure::Failed(message));
         } else {
             let pid = worker.pid.unwrap_or_default();
@@ -290,7 +290,7 @@ impl Server {
         };
         let (number, state) = (worker.generation, worker.state());
         if let Some(pid) = worker.pid {
-            self.budgets.table.reap(pid);
+            self.shared.budgets.table.reap(pid);
             if let Some(balancing) = &self.balancing {
                 balancing.left(worker.slot, pid);
             }
@@ -298,9 +298,12 @@ impl Server {
         let ended = status.map_or("ended".into(), describe);
         report(worker, status, &ended);
         self.blame(worker, status);
-        self.retired.add(&ended_counters(worker));
-        self.retired_latencies.add(&worker.board.latencies());
-        if self.next == Some(number) && matches!(state, State::Forking | State::Starting) {
+        let latencies = worker.board.latencies();
+        self.ended_processes
+            .add(&ended_counters(worker), &latencies);
+        if self.generations.next == Some(number)
+            && matches!(state, State::Forking | State::Starting)
+        {
             self.workers.remove(&id);
             return self.abort_generation(
                 number,
@@ -328,7 +331,7 @@ impl Server {
         let Some(request) = worker.board.computing() else {
             return;
         };
-        let quarantine = &self.quarantine.table;
+        let quarantine = &self.shared.quarantine.table;
         if quarantine.blame(request.suspect, signal.is_sent()) {
             logging::error!(
                 "request is refused for 60 s: it has killed two workers method={} route={} hash={:016x} signal={}",
@@ -349,7 +352,7 @@ impl Server {
         let (number, slot) = (worker.generation, worker.slot);
         let has_served = worker.has_served();
         let life = worker.since.elapsed();
-        let Some(generation) = self.generations.get_mut(&number) else {
+        let Some(generation) = self.generations.get_mut(number) else {
             return;
         };
         let place = &mut generation.slots[slot as usize];

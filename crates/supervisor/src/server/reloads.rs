@@ -1,0 +1,107 @@
+//! Reloads: the settings read again, a generation started with them, and the callers that wait for it.
+
+use std::sync::Arc;
+
+use config::Settings;
+
+use super::{Server, main_loop};
+use crate::event::ReplyTo;
+use crate::systemd;
+
+/// Reloads, and the callers that wait for them.
+#[derive(Default)]
+pub(super) struct Reloads {
+    pub(super) done: u64,
+    /// For the next generation.
+    waiting: Vec<ReplyTo>,
+    /// For the one after that: they asked while a reload was under way, and all get the same one.
+    queued: Option<Vec<ReplyTo>>,
+}
+
+impl Reloads {
+    /// All callers that wait: no reload comes any more.
+    pub(super) fn take_callers(&mut self) -> impl Iterator<Item = ReplyTo> {
+        let queued = self.queued.take().unwrap_or_default();
+        std::mem::take(&mut self.waiting).into_iter().chain(queued)
+    }
+}
+
+impl Server {
+    /// `hearth reload`, SIGHUP, or a change that was seen.
+    pub(super) fn reload(&mut self, done: Option<ReplyTo>) {
+        if self.stopping() {
+            if let Some(done) = done {
+                let _ = done.send(Err("the server is stopping".into()));
+            }
+        } else if self.generations.next.is_some() {
+            self.reloads.queued.get_or_insert_default().extend(done);
+        } else {
+            self.reload_now(done.into_iter().collect());
+        }
+    }
+
+    /// The next generation has taken over or will not: say so to the callers, and go on with those that have asked meanwhile.
+    pub(super) fn reloaded(&mut self, outcome: &Result<String, String>) {
+        for done in self.reloads.waiting.drain(..) {
+            let _ = done.send(outcome.clone());
+        }
+        if let Some(done) = self.reloads.queued.take() {
+            self.reload_now(done);
+        }
+    }
+
+    fn reload_now(&mut self, done: Vec<ReplyTo>) {
+        systemd::reloading();
+        let raised = self.refreshed().and_then(|settings| {
+            self.start_generation(Arc::new(settings))
+                .map_err(|e| e.to_string())
+        });
+        match raised {
+            Ok(()) => self.reloads.waiting = done,
+            Err(why) => {
+                logging::error!("reload failed and changes nothing: {why}");
+                self.tell_serving();
+                for done in done {
+                    let _ = done.send(Err(why.clone()));
+                }
+            }
+        }
+    }
+
+    /// The settings as they are now, but for what is fixed once the sockets are open.
+    fn refreshed(&self) -> Result<Settings, String> {
+        let (new, old) = ((self.reload_settings)()?, &*self.settings);
+        let fixed = [
+            ("listen", new.listen != old.listen),
+            ("workers.count, min or max", new.workers != old.workers),
+            ("workers.dispatch", new.dispatch != old.dispatch),
+            ("front.threads", new.front_threads != old.front_threads),
+            ("mode", new.mode != old.mode),
+            ("admin", new.admin != old.admin),
+            ("metrics.routes", new.metrics_routes != old.metrics_routes),
+            ("control", new.control != old.control),
+            ("watch", new.watch != old.watch),
+            ("app", new.app != old.app),
+            ("cache.size", new.cache_size != old.cache_size),
+        ];
+        for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
+            logging::warning!("{key} has changed; that takes a restart");
+        }
+        main_loop::check_logs(&new).map_err(|error| error.to_string())?;
+        logging::set_level(new.log_level);
+        Ok(Settings {
+            listen: old.listen.clone(),
+            workers: old.workers,
+            dispatch: old.dispatch,
+            front_threads: old.front_threads,
+            mode: old.mode,
+            admin: old.admin,
+            metrics_routes: old.metrics_routes.clone(),
+            control: old.control.clone(),
+            watch: old.watch,
+            app: old.app.clone(),
+            cache_size: old.cache_size,
+            ..new
+        })
+    }
+}

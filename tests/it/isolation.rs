@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use testkit::Server;
 
-use crate::support::{UNTIL_GO, at_once, let_go, ok, one_worker, same, until_handled};
+use crate::support::{UNTIL_GO, at_once, eventually, let_go, ok, one_worker, same, until_handled};
 
 /// Sets everything a request may call its own, waits at random points, and checks that all of it is still its own.
 const IDENTITY: &str = r#"
@@ -250,18 +250,25 @@ fn a_session_whose_lock_does_not_come_in_time_is_not_opened() {
 #[test]
 fn opcache_is_on_and_shared() {
     let server = Server::script(
-        r#"return function () {
-            $status = opcache_get_status(false);
-            return ['on' => $status['opcache_enabled'] ?? false, 'sapi' => PHP_SAPI, 'scripts' => $status['opcache_statistics']['num_cached_scripts'] ?? 0];
+        r#"return function ($request) {
+            $file = __DIR__ . '/later.php';
+            if ($request->path === '/compile') { opcache_compile_file($file); }
+            return json_encode([getmypid(), opcache_get_status(false)['opcache_enabled'], opcache_is_script_cached($file), PHP_SAPI]);
         };"#,
     )
-    .args(["--ini", "opcache.file_update_protection=0"])
+    .args(["--workers", "2", "--concurrency", "1", "--ini", "opcache.file_update_protection=0"])
     .start();
-    let text = ok(&server.get("/"));
-    assert!(
-        text.contains(r#""on":true,"sapi":"hearth""#) && !text.contains(r#""scripts":0"#),
-        "{text}"
-    );
+    std::fs::write(server.directory().join("later.php"), "<?php").expect("a file");
+    let ask = |path: &str| -> (u32, bool, bool, String) {
+        serde_json::from_str(&ok(&server.get(path))).expect("JSON")
+    };
+    let (compiled_by, on, _, sapi) = ask("/compile");
+    assert_eq!((on, &*sapi), (true, "hearth"));
+    eventually("the other worker has it too", || {
+        let (pid, _, is_cached, _) = ask("/");
+        assert!(is_cached, "{pid}, compiled by {compiled_by}");
+        pid != compiled_by
+    });
     server.stop();
 }
 

@@ -26,6 +26,11 @@ final class MariadbTest extends PdoTestCase
         return "KILL $session";
     }
 
+    protected static function countSession(string $session): string
+    {
+        return "SELECT COUNT(*) FROM information_schema.processlist WHERE id = $session";
+    }
+
     protected static function sleeping(float $seconds): string
     {
         return "SELECT 1 + SLEEP($seconds)";

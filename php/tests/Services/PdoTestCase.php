@@ -34,6 +34,17 @@ abstract class PdoTestCase extends TestCase
     /** SQL that ends a session. */
     abstract protected static function kill(string $session): string;
 
+    /** SQL that counts the sessions of this number. */
+    abstract protected static function countSession(string $session): string;
+
+    /** Until the database has closed it. */
+    private static function killSession(string $session): void
+    {
+        $plain = self::plain();
+        $plain->exec(static::kill($session));
+        self::until(static fn (): bool => 0 === (int) $plain->query(static::countSession($session))->fetchColumn());
+    }
+
     /** @return array<string, array{string, string}> what changes a session, and a query that shows it */
     abstract protected static function sessionChanges(): array;
 
@@ -370,8 +381,7 @@ abstract class PdoTestCase extends TestCase
         $this->inTask(function (): void {
             $pdo = $this->pdo(checkAfter: 0.05);
             $session = (string) async(fn () => $pdo->query(static::sessionId())->fetchColumn())->await();
-            self::plain()->exec(static::kill($session));
-            \usleep(20_000);
+            self::killSession($session);
             self::pause(0.2);
             self::assertNotSame($session, (string) async(fn () => $pdo->query(static::sessionId())->fetchColumn())->await());
             self::assertSame(['broken' => 1], $pdo->pool()->stats()['destroyed']);
@@ -384,8 +394,7 @@ abstract class PdoTestCase extends TestCase
             $pdo = $this->pdo();
             $task = async(function () use ($pdo): void {
                 $session = (string) $pdo->query(static::sessionId())->fetchColumn();
-                self::plain()->exec(static::kill($session));
-                \usleep(20_000);
+                self::killSession($session);
                 $pdo->query('SELECT 1');
             });
             $this->thrown(\PDOException::class, fn () => $task->await());
@@ -401,8 +410,7 @@ abstract class PdoTestCase extends TestCase
             $before($pdo);
         }
         $session = (string) $pdo->query(static::sessionId())->fetchColumn();
-        self::plain()->exec(static::kill($session));
-        \usleep(20_000);
+        self::killSession($session);
         $this->thrown(\PDOException::class, fn () => $during($pdo));
 
         return $session;

@@ -26,6 +26,11 @@ final class PostgresqlTest extends PdoTestCase
         return "SELECT pg_terminate_backend($session)";
     }
 
+    protected static function countSession(string $session): string
+    {
+        return "SELECT COUNT(*) FROM pg_stat_activity WHERE pid = $session";
+    }
+
     protected static function sleeping(float $seconds): string
     {
         return "SELECT 1 FROM (SELECT pg_sleep($seconds)) s";

@@ -62,6 +62,8 @@ fn fifty_kills_under_load_lose_only_what_was_in_flight_there() {
     let kills = 50;
     let (answered, failed) = killed_under_load(&server, 4, kills);
     assert!(failed <= kills, "{failed} of {answered} failed");
+    assert!(answered > 10 * kills, "{answered}: there was hardly a load");
+    assert_eq!(metric(&server, "hearth_bad_gateway_total"), failed as u64);
     server.stop();
 }
 

@@ -34,6 +34,9 @@ impl Server {
                 let _ = done.send(Err("the server is stopping".into()));
             }
         } else if self.generations.next.is_some() {
+            if self.reloads.queued.is_none() {
+                logging::info!("a reload is under way; another reload follows");
+            }
             self.reloads.queued.get_or_insert_default().extend(done);
         } else {
             self.reload_now(done.into_iter().collect());

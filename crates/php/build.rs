@@ -18,11 +18,11 @@ fn classes(source: &str) -> Vec<String> {
     let namespace = source
         .lines()
         .find_map(|line| line.strip_prefix("namespace ")?.strip_suffix(';'))
-        .expect("a namespace");
+        .map_or(String::new(), |namespace| format!("{namespace}\\"));
     let mut found: Vec<String> = source
         .lines()
         .filter_map(|line| declared(line.trim_start()))
-        .map(|class| format!("{namespace}\\{class}").to_lowercase())
+        .map(|class| format!("{namespace}{class}").to_lowercase())
         .collect();
     found.dedup();
     found

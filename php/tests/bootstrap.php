@@ -32,6 +32,9 @@ if (!\function_exists('Hearth\Internal\park')) {
     require __DIR__ . '/Shim/LeaseTable.php';
     $files = \file(__DIR__ . '/../src/prelude.list', \FILE_IGNORE_NEW_LINES | \FILE_SKIP_EMPTY_LINES);
     foreach (['errors.php', ...$files, 'functions.php'] as $file) {
+        if ($file === 'Cache/APCUIterator.php') {
+            continue; // APCu has its own, and here are no functions for it
+        }
         require __DIR__ . '/../src/' . $file;
     }
 }

@@ -177,6 +177,36 @@ fn api(server: &Server) {
     );
 }
 
+/// The page of the write-up on cached queries: one query for all workers.
+#[test]
+fn the_cached_query() {
+    let app = testkit::checkout().join("examples/cached-query/app.php");
+    let code = std::fs::read_to_string(&app).expect("the app");
+    let statements = code.lines().skip(3).filter(|line| line.ends_with(';'));
+    assert_eq!(statements.count(), 4, "four lines, as the README says");
+    let served = |server: Server| {
+        let pages: Vec<String> = (0..6).map(|_| ok(&server.get("/"))).collect();
+        assert!(pages.iter().all(|page| *page == pages[0]), "{pages:?}");
+        assert_eq!(pages[0].matches("=> Array").count(), 20, "{}", pages[0]);
+        let output = hearth(&server, &["cache", "stats", app.to_str().expect("text")]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("computed     1\n"), "{text}");
+        server.stop();
+        pages[0].clone()
+    };
+    let start = || Server::app(&app).args(["--workers", "2"]);
+    assert!(served(start().start()).contains("[square] => 400"));
+    let page = served(
+        start()
+            .env("DB_DSN", MariaDb::shared().dsn())
+            .env("DB_USER", "hearth")
+            .env("DB_PASSWORD", "hearth")
+            .env("SQL", "SELECT seq AS id, UUID() AS once FROM seq_1_to_20")
+            .start(),
+    );
+    assert!(page.contains("[once] => "), "{page}");
+}
+
 #[test]
 fn the_guestbook_on_sqlite() {
     let directory = testkit::temporary();

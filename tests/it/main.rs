@@ -2,6 +2,7 @@
 //! afterwards that it left nothing behind (`testkit::Server`).
 #![forbid(unsafe_code)]
 
+mod apcu;
 mod as_php_fpm;
 mod balancing;
 mod bench;

@@ -261,6 +261,8 @@ typedef struct {
 } hearth_cache_write;
 
 typedef struct { hearth_str name; uint64_t value; } hearth_cache_figure;
+/* `left` are microseconds, 0 for ever. `reads` are counted up to 3. */
+typedef struct { hearth_str key; uint64_t size, reads, left; } hearth_cache_entry;
 
 bool hearth_on_cache_is_current(const hearth_cache_mark *marks, size_t count, uint64_t expires);
 int hearth_on_cache_read(hearth_str key, hearth_cache_found *out);
@@ -284,6 +286,10 @@ void hearth_on_cache_count(int event);
 uint64_t hearth_on_cache_now(void);
 size_t hearth_on_cache_largest(void);
 /* The number of figures. */
+/* Notes the values whose keys begin with that; how many there are. */
+size_t hearth_on_cache_list(hearth_str prefix);
+/* One of those that were noted; its key lives until others are. */
+hearth_cache_entry hearth_on_cache_listed(size_t at);
 size_t hearth_on_cache_stats(hearth_cache_figure *out, size_t capacity);
 
 /* ---- sessions, in the same memory; what is read and written is locked by the caller ---- */

@@ -147,6 +147,13 @@ structs! {
         token: u64,
     }
 
+    struct hearth_cache_entry {
+        key: hearth_str,
+        size: u64,
+        reads: u64,
+        left: u64,
+    }
+
     struct hearth_cache_figure {
         name: hearth_str,
         value: u64,

@@ -6,8 +6,8 @@ use cache::{
     Cache, Claim, Condition, Counter, Form, Found, Mark, Owner, Refused, Space, Stored, Write,
 };
 use php_sys::{
-    self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_mark, hearth_cache_write,
-    hearth_str,
+    self as sys, hearth_cache_entry, hearth_cache_figure, hearth_cache_found, hearth_cache_mark,
+    hearth_cache_write, hearth_str,
 };
 
 use crate::wait::HookBypass;
@@ -36,6 +36,8 @@ enum Place {
 }
 
 thread_local! {
+    /// What C code goes through now.
+    static LISTED: RefCell<Vec<cache::Entry>> = const { RefCell::new(Vec::new()) };
     static PLACE: Cell<Place> = const { Cell::new(Place::Unset) };
     static FIND: RefCell<Option<FindCache>> = const { RefCell::new(None) };
     static HITS_HERE: Cell<u64> = const { Cell::new(0) };
@@ -400,6 +402,27 @@ pub(crate) fn now() -> u64 {
 
 pub(crate) fn largest() -> usize {
     cache().map_or(0, Cache::largest)
+}
+
+pub(crate) fn list(prefix: &[u8]) -> usize {
+    let entries = cache().and_then(|cache| cache.largest_entries(usize::MAX).ok());
+    let mut entries = entries.unwrap_or_default();
+    entries.retain(|entry| entry.key.starts_with(prefix));
+    let count = entries.len();
+    LISTED.set(entries);
+    count
+}
+
+pub(crate) fn listed(at: usize) -> hearth_cache_entry {
+    LISTED.with_borrow(|entries| {
+        let entry = entries.get(at);
+        hearth_cache_entry {
+            key: hearth_str::new(entry.map_or(&[], |entry| &entry.key)),
+            size: entry.map_or(0, |entry| entry.size as u64),
+            reads: entry.map_or(0, |entry| entry.reads),
+            left: entry.and_then(|entry| entry.left).unwrap_or_default(),
+        }
+    })
 }
 
 pub(crate) fn stats(out: &mut [hearth_cache_figure]) -> usize {

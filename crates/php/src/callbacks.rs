@@ -12,8 +12,8 @@ use ::cache::Locked;
 use bytes::Bytes;
 use http1::{BodyError, Fields, ResponseHead, Version};
 use php_sys::{
-    self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_mark, hearth_cache_write,
-    hearth_header, hearth_request_head, hearth_response, hearth_str,
+    self as sys, hearth_cache_entry, hearth_cache_figure, hearth_cache_found, hearth_cache_mark,
+    hearth_cache_write, hearth_header, hearth_request_head, hearth_response, hearth_str,
 };
 
 use crate::budget;
@@ -337,6 +337,15 @@ quick_callbacks! {
 
     fn hearth_on_cache_largest() -> usize {
         cache::largest()
+    }
+
+    fn hearth_on_cache_list(prefix: hearth_str) -> usize {
+        // SAFETY: the bytes live during the call.
+        cache::list(unsafe { prefix.bytes() })
+    }
+
+    fn hearth_on_cache_listed(at: usize) -> hearth_cache_entry {
+        cache::listed(at)
     }
 
     fn hearth_on_cache_stats(out: *mut hearth_cache_figure, capacity: usize) -> usize {

@@ -69,6 +69,26 @@ bool hearth_cache_done(int outcome, size_t size);
 
 /* cache/methods.c */
 void hearth_register_cache(void);
+/* How long and with what an entry is kept. */
+typedef struct {
+	int64_t ttl;
+	hearth_cache_tags tags;
+} hearth_cache_terms;
+/* As the arguments from that one on say; false: an exception is under way. */
+bool hearth_cache_terms_of(const hearth_cache_object *self, double ttl, bool forever, uint32_t argument, HashTable *tags,
+	hearth_cache_terms *out);
+void hearth_cache_terms_free(hearth_cache_terms *terms);
+hearth_cache_write hearth_cache_write_of(const hearth_cache_key *key, const hearth_cache_terms *terms);
+/* False: an exception is under way, or it was not done. */
+bool hearth_cache_write_value(const hearth_cache_object *self, zend_string *name, zval *value, const hearth_cache_terms *terms,
+	int condition);
+/* cache/remember.c: the value, or what `callable` returns for `argument`, if there is one. */
+void hearth_cache_remember(const hearth_cache_object *self, zend_string *name, double ttl, bool forever, zval *callable,
+	zend_string *argument, zval *out);
+/* cache/apcu.c: the functions of APCu, where hearth.apcu is on and APCu is not there. */
+void hearth_register_apcu(int module_number);
+/* Are they there? */
+bool hearth_has_apcu(void);
 /* cache/lock.c */
 void hearth_register_cache_lock(void);
 

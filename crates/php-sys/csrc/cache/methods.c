@@ -147,31 +147,26 @@ ZEND_METHOD(Hearth_Cache, getMultiple)
 
 /* ---- writing ---- */
 
-/* How long and with what an entry is kept; as the last two arguments say. */
-typedef struct {
-	int64_t ttl;
-	hearth_cache_tags tags;
-} terms;
-
-static bool terms_of(const hearth_cache_object *self, double ttl, bool forever, uint32_t argument, HashTable *tags, terms *out)
+bool hearth_cache_terms_of(const hearth_cache_object *self, double ttl, bool forever, uint32_t argument, HashTable *tags,
+	hearth_cache_terms *out)
 {
 	return hearth_cache_time(ttl, forever, argument, &out->ttl) && hearth_cache_tags_of(self, tags, argument + 1, &out->tags);
 }
 
-static void terms_free(terms *terms)
+void hearth_cache_terms_free(hearth_cache_terms *terms)
 {
 	smart_str_free(&terms->tags.text);
 }
 
-static hearth_cache_write write_of(const hearth_cache_key *key, const terms *terms)
+hearth_cache_write hearth_cache_write_of(const hearth_cache_key *key, const hearth_cache_terms *terms)
 {
 	return (hearth_cache_write){
 		.key = {key->ptr, key->len}, .ttl = (uint64_t) terms->ttl, .tags = terms->tags.list, .tag_count = terms->tags.count,
 	};
 }
 
-/* False: an exception is under way, or it was not done. */
-static bool write_value(const hearth_cache_object *self, zend_string *name, zval *value, const terms *terms, int condition)
+bool hearth_cache_write_value(const hearth_cache_object *self, zend_string *name, zval *value, const hearth_cache_terms *terms,
+	int condition)
 {
 	hearth_cache_key key;
 	hearth_cache_encoded encoded;
@@ -191,7 +186,7 @@ static bool write_value(const hearth_cache_object *self, zend_string *name, zval
 	if (!hearth_cache_encode(value, 2, &encoded)) {
 		return false;
 	}
-	write = write_of(&key, terms);
+	write = hearth_cache_write_of(&key, terms);
 	write.form = encoded.form;
 	write.number = encoded.number;
 	write.bytes = hearth_cache_bytes(&encoded);
@@ -208,7 +203,7 @@ static void write_one(INTERNAL_FUNCTION_PARAMETERS, int condition)
 	zval *value;
 	double ttl = 0;
 	bool forever = true;
-	terms terms;
+	hearth_cache_terms terms;
 
 	ZEND_PARSE_PARAMETERS_START(2, 4)
 		Z_PARAM_STR(key)
@@ -217,11 +212,11 @@ static void write_one(INTERNAL_FUNCTION_PARAMETERS, int condition)
 		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
 		Z_PARAM_ARRAY_HT(tags)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!terms_of(SELF, ttl, forever, 3, tags, &terms)) {
+	if (!hearth_cache_terms_of(SELF, ttl, forever, 3, tags, &terms)) {
 		return;
 	}
-	RETVAL_BOOL(write_value(SELF, key, value, &terms, condition));
-	terms_free(&terms);
+	RETVAL_BOOL(hearth_cache_write_value(SELF, key, value, &terms, condition));
+	hearth_cache_terms_free(&terms);
 }
 
 ZEND_METHOD(Hearth_Cache, set)
@@ -242,7 +237,7 @@ ZEND_METHOD(Hearth_Cache, setMultiple)
 	zval *value;
 	double ttl = 0;
 	bool forever = true, all = true;
-	terms terms;
+	hearth_cache_terms terms;
 
 	ZEND_PARSE_PARAMETERS_START(1, 3)
 		Z_PARAM_ARRAY_HT(values)
@@ -250,19 +245,19 @@ ZEND_METHOD(Hearth_Cache, setMultiple)
 		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
 		Z_PARAM_ARRAY_HT(tags)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!terms_of(SELF, ttl, forever, 2, tags, &terms)) {
+	if (!hearth_cache_terms_of(SELF, ttl, forever, 2, tags, &terms)) {
 		return;
 	}
 	ZEND_HASH_FOREACH_KEY_VAL(values, number, key, value) {
 		zend_string *name = key ? zend_string_copy(key) : zend_long_to_str((zend_long) number);
 
-		all &= write_value(SELF, name, value, &terms, HEARTH_CACHE_ALWAYS);
+		all &= hearth_cache_write_value(SELF, name, value, &terms, HEARTH_CACHE_ALWAYS);
 		zend_string_release(name);
 		if (EG(exception)) {
 			break;
 		}
 	} ZEND_HASH_FOREACH_END();
-	terms_free(&terms);
+	hearth_cache_terms_free(&terms);
 	RETURN_BOOL(all);
 }
 
@@ -276,7 +271,7 @@ ZEND_METHOD(Hearth_Cache, compareAndSwap)
 	zval *before, *value;
 	double ttl = 0;
 	bool forever = true;
-	terms terms;
+	hearth_cache_terms terms;
 
 	ZEND_PARSE_PARAMETERS_START(3, 5)
 		Z_PARAM_STR(key)
@@ -286,13 +281,13 @@ ZEND_METHOD(Hearth_Cache, compareAndSwap)
 		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
 		Z_PARAM_ARRAY_HT(tags)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!hearth_cache_key_of(SELF, key, 1, &full) || !terms_of(SELF, ttl, forever, 4, tags, &terms)) {
+	if (!hearth_cache_key_of(SELF, key, 1, &full) || !hearth_cache_terms_of(SELF, ttl, forever, 4, tags, &terms)) {
 		return;
 	}
 	if (terms.ttl < 0) {
 		zend_argument_value_error(4, "must be greater than 0, or null for ever");
 	} else if (hearth_cache_encode(before, 2, &expected) && hearth_cache_encode(value, 3, &encoded)) {
-		write = write_of(&full, &terms);
+		write = hearth_cache_write_of(&full, &terms);
 		write.form = encoded.form;
 		write.number = encoded.number;
 		write.bytes = hearth_cache_bytes(&encoded);
@@ -304,7 +299,7 @@ ZEND_METHOD(Hearth_Cache, compareAndSwap)
 		hearth_cache_encoded_free(&encoded);
 	}
 	hearth_cache_encoded_free(&expected);
-	terms_free(&terms);
+	hearth_cache_terms_free(&terms);
 }
 
 static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
@@ -317,7 +312,7 @@ static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
 	int64_t sum = 0;
 	double ttl = 0;
 	bool forever = true;
-	terms terms;
+	hearth_cache_terms terms;
 	int outcome;
 
 	ZEND_PARSE_PARAMETERS_START(1, 4)
@@ -331,14 +326,14 @@ static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
 		zend_argument_value_error(2, "must be greater than PHP_INT_MIN");
 		return;
 	}
-	if (!hearth_cache_key_of(SELF, key, 1, &full) || !terms_of(SELF, ttl, forever, 3, tags, &terms)) {
+	if (!hearth_cache_key_of(SELF, key, 1, &full) || !hearth_cache_terms_of(SELF, ttl, forever, 3, tags, &terms)) {
 		return;
 	}
-	write = write_of(&full, &terms);
+	write = hearth_cache_write_of(&full, &terms);
 	write.ttl = (uint64_t) MAX(terms.ttl, 0);
 	write.number = down ? -by : by;
 	outcome = hearth_on_cache_increment(&write, &sum);
-	terms_free(&terms);
+	hearth_cache_terms_free(&terms);
 	if (outcome == HEARTH_CACHE_FULL || outcome == HEARTH_CACHE_STUCK) {
 		zend_throw_error(NULL, "The number could not be written: %s", outcome == HEARTH_CACHE_FULL
 			? "the cache is full of locks" : "another process has held the cache's lock for 5 s");

@@ -17,6 +17,7 @@ typedef struct {
 	int64_t took;                    /* microseconds that the computation took */
 	hearth_cache_tags tags;
 	hearth_cache_mark marks[HEARTH_CACHE_MAX_TAGS];
+	zend_string *argument;           /* of the callable, or NULL */
 	uint64_t token;                  /* of the computation, 0: others may compute too */
 } computation;
 
@@ -119,10 +120,14 @@ static void compute(computation *of, zval *callable, zval *result)
 	volatile bool broken = false;
 	bool is_kept = mark_tags(of);
 	uint64_t begin = hearth_on_cache_now();
+	zval argument;
 
 	hearth_on_cache_count(HEARTH_CACHE_COMPUTED);
 	zend_try {
-		hearth_call(callable, result, 0, NULL);
+		if (of->argument) {
+			ZVAL_STR(&argument, of->argument);
+		}
+		hearth_call(callable, result, of->argument ? 1 : 0, &argument);
 		of->took = (int64_t) (hearth_on_cache_now() - begin);
 		if (!EG(exception) && take_terms(of, result) && is_kept && !EG(exception)) {
 			store(of, result);
@@ -194,6 +199,36 @@ static bool wait_for_turn(computation *of, zval *out)
 	}
 }
 
+/* A look without the lock. */
+static bool good_copy(const computation *of, zval *out)
+{
+	uint64_t stale;
+
+	if (!hearth_cache_copy_get(of->self, of->name, out, &stale)) {
+		return false;
+	}
+	if (EXPECTED(stale == 0 || stale > hearth_on_cache_now())) {
+		return true;
+	}
+	drop(out);
+	return false;
+}
+
+static void remember(computation *of, double ttl, bool forever, double stale_for, bool no_stale, HashTable *tags, zval *callable,
+	zval *out)
+{
+	if (!hearth_cache_key_of(of->self, of->name, 1, &of->key) || !hearth_cache_time(ttl, forever, 2, &of->ttl)
+			|| !hearth_cache_time(stale_for, no_stale, 4, &of->stale_for) || !hearth_cache_tags_of(of->self, tags, 5, &of->tags)) {
+		return;
+	}
+	of->stale_for = MAX(of->stale_for, 0);
+	if (!wait_for_turn(of, out) && !EG(exception)) {
+		compute(of, callable, out);
+	}
+	give_back(of);
+	smart_str_free(&of->tags.text);
+}
+
 ZEND_METHOD(Hearth_Cache, remember)
 {
 	computation of = { .self = hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)) };
@@ -202,7 +237,6 @@ ZEND_METHOD(Hearth_Cache, remember)
 	double ttl, stale_for = 0;
 	bool forever, no_stale = true;
 	HashTable *tags = NULL;
-	uint64_t stale;
 
 	ZEND_PARSE_PARAMETERS_START(3, 5)
 		Z_PARAM_STR(of.name)
@@ -212,20 +246,17 @@ ZEND_METHOD(Hearth_Cache, remember)
 		Z_PARAM_DOUBLE_OR_NULL(stale_for, no_stale)
 		Z_PARAM_ARRAY_HT(tags)
 	ZEND_PARSE_PARAMETERS_END();
-	if (hearth_cache_copy_get(of.self, of.name, return_value, &stale)) {
-		if (EXPECTED(stale == 0 || stale > hearth_on_cache_now())) {
-			return;
-		}
-		drop(return_value);
+	if (!good_copy(&of, return_value)) {
+		remember(&of, ttl, forever, stale_for, no_stale, tags, &fci.function_name, return_value);
 	}
-	if (!hearth_cache_key_of(of.self, of.name, 1, &of.key) || !hearth_cache_time(ttl, forever, 2, &of.ttl)
-			|| !hearth_cache_time(stale_for, no_stale, 4, &of.stale_for) || !hearth_cache_tags_of(of.self, tags, 5, &of.tags)) {
-		return;
+}
+
+void hearth_cache_remember(const hearth_cache_object *self, zend_string *name, double ttl, bool forever, zval *callable,
+	zend_string *argument, zval *out)
+{
+	computation of = { .self = self, .name = name, .argument = argument };
+
+	if (!good_copy(&of, out)) {
+		remember(&of, ttl, forever, 0, true, NULL, callable, out);
 	}
-	of.stale_for = MAX(of.stale_for, 0);
-	if (!wait_for_turn(&of, return_value) && !EG(exception)) {
-		compute(&of, &fci.function_name, return_value);
-	}
-	give_back(&of);
-	smart_str_free(&of.tags.text);
 }

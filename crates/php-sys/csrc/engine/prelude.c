@@ -6,6 +6,7 @@
  * are known by their address, and the optimizer. Per database query of a pool that is a tenth of the instructions.
  */
 #include "engine/engine.h"
+#include "cache/cache.h"
 #include "pool/entry.h"
 #include "pool/pool.h"
 
@@ -256,7 +257,7 @@ zend_class_entry *hearth_prelude_autoload(zend_string *lower)
 {
 	zval *place = places.nNumOfElements ? zend_hash_find(&places, lower) : NULL;
 
-	if (!place || loaded[Z_LVAL_P(place)]) {
+	if (!place || loaded[Z_LVAL_P(place)] || (!hearth_has_apcu() && zend_string_equals_literal(lower, "apcuiterator"))) {
 		return NULL;
 	}
 	load((size_t) Z_LVAL_P(place));

@@ -136,7 +136,7 @@ sapi_module_struct hearth_sapi = {
  */
 static PHP_MINIT_FUNCTION(hearth)
 {
-	(void) type; (void) module_number;
+	(void) type;
 	hearth_stack_startup();
 	hearth_prelude_prepare();
 	if (!hearth_is_cli()) {
@@ -154,6 +154,7 @@ static PHP_MINIT_FUNCTION(hearth)
 		hearth_register_state_check();
 	}
 	hearth_register_cache();
+	hearth_register_apcu(module_number);
 	hearth_register_session_handler();
 	hearth_register_session_class();
 	return SUCCESS;

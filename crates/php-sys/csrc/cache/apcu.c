@@ -1,0 +1,603 @@
+/*
+ * The functions of APCu on this cache, for code that knows no other: where `hearth.apcu` is on and APCu is not loaded. Its entries
+ * are those of the namespace `apcu`. What they return, warn and refuse is as APCu 5.1 does it; tests/it/apcu.rs holds both side by side.
+ */
+#include "cache/cache.h"
+
+#include <ext/standard/md5.h>
+#include <ext/standard/sha1.h>
+#include <main/php_ini.h>
+
+#define PREFIX "apcu\0"
+#define PREFIX_LENGTH (sizeof PREFIX - 1)
+/* Longer keys, and those that the cache does not know, go by their hash. */
+#define LONGEST_KEY 900
+
+static bool is_on;
+static hearth_cache_object apcu;
+
+bool hearth_has_apcu(void)
+{
+	return is_on;
+}
+
+/* ---- keys ---- */
+
+static zend_string *key_of(zend_string *key)
+{
+	unsigned char digest[20];
+	char hex[41] = "";
+	PHP_SHA1_CTX context;
+
+	if (ZSTR_LEN(key) > 0 && ZSTR_LEN(key) <= LONGEST_KEY && !memchr(ZSTR_VAL(key), '\0', ZSTR_LEN(key))) {
+		return zend_string_copy(key);
+	}
+	PHP_SHA1Init(&context);
+	PHP_SHA1Update(&context, (const unsigned char *) ZSTR_VAL(key), ZSTR_LEN(key));
+	PHP_SHA1Final(digest, &context);
+	make_digest_ex(hex, digest, sizeof digest);
+	return zend_strpprintf(0, "sha1:%s", hex);
+}
+
+static bool fetch(zend_string *name, zval *out)
+{
+	zend_string *key = key_of(name);
+	uint64_t stale;
+	bool is_there = hearth_cache_fetch(&apcu, key, out, &stale);
+
+	zend_string_release(key);
+	return is_there;
+}
+
+static bool exists(zend_string *name)
+{
+	zval value;
+
+	if (!fetch(name, &value)) {
+		return false;
+	}
+	zval_ptr_dtor(&value);
+	return true;
+}
+
+static bool delete(zend_string *name)
+{
+	zend_string *key = key_of(name);
+	hearth_cache_key full;
+	bool done = hearth_cache_key_of(&apcu, key, 1, &full) && hearth_on_cache_delete((hearth_str){full.ptr, full.len}) == HEARTH_CACHE_YES;
+
+	zend_string_release(key);
+	return done;
+}
+
+/* Where one key or several may be given: what is done with each key that is one. The result is that of the function. */
+static void each_key(zval *keys, zval *return_value, const char *mistake, void (*done)(zval *key, zval *return_value))
+{
+	zval *key;
+
+	array_init(return_value);
+	ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(keys), key) {
+		ZVAL_DEREF(key);
+		if (Z_TYPE_P(key) != IS_STRING) {
+			php_error_docref(NULL, E_WARNING, "%s", mistake);
+		}
+		done(key, return_value);
+		if (EG(exception)) {
+			return;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+/* ---- reading ---- */
+
+#define FETCH_MISTAKE "apc_fetch() expects a string or array of strings."
+#define EXISTS_MISTAKE "apc_exists() expects a string or array of strings."
+
+static void fetch_into(zval *key, zval *return_value)
+{
+	zval value;
+
+	if (Z_TYPE_P(key) == IS_STRING && fetch(Z_STR_P(key), &value)) {
+		zend_symtable_update(Z_ARRVAL_P(return_value), Z_STR_P(key), &value);
+	}
+}
+
+ZEND_FUNCTION(hearth_apcu_fetch)
+{
+	zval *key, *success = NULL;
+	bool is_there = false;
+
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+		Z_PARAM_ZVAL(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(success)
+	ZEND_PARSE_PARAMETERS_END();
+	if (Z_TYPE_P(key) == IS_ARRAY) {
+		each_key(key, return_value, FETCH_MISTAKE, fetch_into);
+		is_there = true;
+	} else if (Z_TYPE_P(key) != IS_STRING && !try_convert_to_string(key)) {
+		return;
+	} else if (!(is_there = fetch(Z_STR_P(key), return_value))) {
+		RETVAL_FALSE;
+	}
+	if (success) {
+		ZEND_TRY_ASSIGN_REF_BOOL(success, is_there);
+	}
+}
+
+static void exists_into(zval *key, zval *return_value)
+{
+	if (Z_TYPE_P(key) == IS_STRING && exists(Z_STR_P(key))) {
+		zval there;
+
+		ZVAL_TRUE(&there);
+		zend_symtable_update(Z_ARRVAL_P(return_value), Z_STR_P(key), &there);
+	}
+}
+
+ZEND_FUNCTION(hearth_apcu_exists)
+{
+	zval *key;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_ZVAL(key)
+	ZEND_PARSE_PARAMETERS_END();
+	if (Z_TYPE_P(key) == IS_ARRAY) {
+		each_key(key, return_value, EXISTS_MISTAKE, exists_into);
+	} else if (Z_TYPE_P(key) == IS_STRING || try_convert_to_string(key)) {
+		RETURN_BOOL(exists(Z_STR_P(key)));
+	}
+}
+
+/* ---- writing ---- */
+
+static bool has_resource(zval *value)
+{
+	ZVAL_DEREF(value);
+	return Z_TYPE_P(value) == IS_RESOURCE;
+}
+
+/* What the cache refuses by an exception is false here, as a value is that is too large for APCu; what serializing throws goes on. */
+static bool store(zend_string *name, zval *value, zend_long ttl, int condition)
+{
+	hearth_cache_terms terms;
+	zend_string *key;
+	bool done;
+
+	if (has_resource(value)) {
+		php_error_docref(NULL, E_WARNING, "Cannot store resources in apcu cache");
+		return false;
+	}
+	if (!hearth_cache_terms_of(&apcu, (double) ttl, ttl == 0, 3, NULL, &terms)) {
+		return false;
+	}
+	key = key_of(name);
+	done = hearth_cache_write_value(&apcu, key, value, &terms, condition);
+	zend_string_release(key);
+	hearth_cache_terms_free(&terms);
+	if (EG(exception) && EG(exception)->ce == zend_ce_value_error) {
+		zend_clear_exception();
+	}
+	return done;
+}
+
+static void store_all(HashTable *values, zend_long ttl, int condition, zval *return_value)
+{
+	zend_string *name;
+	zend_ulong number;
+	zval *value, failed;
+
+	ZVAL_LONG(&failed, -1);
+	array_init(return_value);
+	ZEND_HASH_FOREACH_KEY_VAL(values, number, name, value) {
+		zend_string *key = name ? zend_string_copy(name) : zend_long_to_str((zend_long) number);
+
+		if (!store(key, value, ttl, condition)) {
+			zend_symtable_update(Z_ARRVAL_P(return_value), key, &failed);
+		}
+		zend_string_release(key);
+		if (EG(exception)) {
+			return;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void store_helper(INTERNAL_FUNCTION_PARAMETERS, int condition)
+{
+	zval *key, *value = NULL;
+	zend_long ttl = 0;
+
+	ZEND_PARSE_PARAMETERS_START(1, 3)
+		Z_PARAM_ZVAL(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(value)
+		Z_PARAM_LONG(ttl)
+	ZEND_PARSE_PARAMETERS_END();
+	if (Z_TYPE_P(key) == IS_ARRAY) {
+		store_all(Z_ARRVAL_P(key), ttl, condition, return_value);
+	} else if (Z_TYPE_P(key) == IS_STRING && value) {
+		RETURN_BOOL(store(Z_STR_P(key), value, ttl, condition));
+	} else {
+		php_error_docref(NULL, E_WARNING, "apc_store expects key parameter to be a string or an array of key/value pairs.");
+		RETURN_FALSE;
+	}
+}
+
+ZEND_FUNCTION(hearth_apcu_store) { store_helper(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_ALWAYS); }
+ZEND_FUNCTION(hearth_apcu_add) { store_helper(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_IF_ABSENT); }
+
+static void step(INTERNAL_FUNCTION_PARAMETERS, bool down)
+{
+	zend_string *name, *key;
+	zend_long by = 1, ttl = 0;
+	zval *success = NULL;
+	hearth_cache_write write;
+	hearth_cache_terms terms;
+	hearth_cache_key full;
+	int64_t sum = 0;
+	bool done = false;
+
+	ZEND_PARSE_PARAMETERS_START(1, 4)
+		Z_PARAM_STR(name)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_LONG(by)
+		Z_PARAM_ZVAL(success)
+		Z_PARAM_LONG(ttl)
+	ZEND_PARSE_PARAMETERS_END();
+	key = key_of(name);
+	if (hearth_cache_key_of(&apcu, key, 1, &full) && hearth_cache_terms_of(&apcu, (double) ttl, ttl == 0, 4, NULL, &terms)) {
+		write = hearth_cache_write_of(&full, &terms);
+		write.ttl = (uint64_t) MAX(terms.ttl, 0);
+		write.number = down ? (int64_t) (0 - (uint64_t) by) : by;
+		done = hearth_on_cache_increment(&write, &sum) == HEARTH_CACHE_YES;
+		hearth_cache_terms_free(&terms);
+	}
+	zend_string_release(key);
+	if (success) {
+		ZEND_TRY_ASSIGN_REF_BOOL(success, done);
+	}
+	if (done) {
+		RETURN_LONG((zend_long) sum);
+	}
+	RETURN_FALSE;
+}
+
+ZEND_FUNCTION(hearth_apcu_inc) { step(INTERNAL_FUNCTION_PARAM_PASSTHRU, false); }
+ZEND_FUNCTION(hearth_apcu_dec) { step(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }
+
+/* The time that an entry has stays: none for one that has none. */
+static uint64_t time_left(hearth_str key)
+{
+	hearth_cache_found found;
+	uint64_t now = hearth_on_cache_now();
+
+	if (hearth_on_cache_read(key, &found) != HEARTH_CACHE_YES || found.expires == 0) {
+		return 0;
+	}
+	return found.expires > now ? found.expires - now : 1;
+}
+
+ZEND_FUNCTION(hearth_apcu_cas)
+{
+	zend_string *name, *key;
+	zend_long before, after;
+	hearth_cache_terms terms;
+	hearth_cache_write write;
+	hearth_cache_key full;
+	bool done = false;
+
+	ZEND_PARSE_PARAMETERS_START(3, 3)
+		Z_PARAM_STR(name)
+		Z_PARAM_LONG(before)
+		Z_PARAM_LONG(after)
+	ZEND_PARSE_PARAMETERS_END();
+	key = key_of(name);
+	if (hearth_cache_key_of(&apcu, key, 1, &full) && hearth_cache_terms_of(&apcu, 0, true, 2, NULL, &terms)) {
+		write = hearth_cache_write_of(&full, &terms);
+		write.ttl = time_left(write.key);
+		write.form = write.expected_form = HEARTH_CACHE_INT;
+		write.number = after;
+		write.condition = HEARTH_CACHE_IF_EQUAL;
+		write.expected_number = before;
+		done = hearth_on_cache_write(&write) == HEARTH_CACHE_YES;
+		hearth_cache_terms_free(&terms);
+	}
+	zend_string_release(key);
+	RETURN_BOOL(done);
+}
+
+ZEND_FUNCTION(hearth_apcu_entry)
+{
+	zend_string *name, *key;
+	zend_fcall_info fci;
+	zend_fcall_info_cache cache;
+	zend_long ttl = 0;
+
+	ZEND_PARSE_PARAMETERS_START(2, 3)
+		Z_PARAM_STR(name)
+		Z_PARAM_FUNC(fci, cache)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_LONG(ttl)
+	ZEND_PARSE_PARAMETERS_END();
+	key = key_of(name);
+	hearth_cache_remember(&apcu, key, (double) ttl, ttl == 0, &fci.function_name, name, return_value);
+	zend_string_release(key);
+}
+
+/* ---- deleting ---- */
+
+#define DELETE_MISTAKE "apc_delete() expects a string, array of strings, or APCIterator instance"
+
+static void delete_into(zval *key, zval *return_value)
+{
+	if (Z_TYPE_P(key) != IS_STRING || !delete(Z_STR_P(key))) {
+		Z_TRY_ADDREF_P(key);
+		add_next_index_zval(return_value, key);
+	}
+}
+
+ZEND_FUNCTION(hearth_apcu_delete)
+{
+	zval *key;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_ZVAL(key)
+	ZEND_PARSE_PARAMETERS_END();
+	if (Z_TYPE_P(key) == IS_STRING) {
+		RETURN_BOOL(delete(Z_STR_P(key)));
+	}
+	if (Z_TYPE_P(key) == IS_ARRAY) {
+		each_key(key, return_value, DELETE_MISTAKE, delete_into);
+	} else if (Z_TYPE_P(key) == IS_OBJECT && zend_string_equals_literal(Z_OBJCE_P(key)->name, "APCUIterator")) {
+		zend_call_method_with_0_params(Z_OBJ_P(key), Z_OBJCE_P(key), NULL, "deleteall", NULL);
+		RETURN_TRUE;
+	} else {
+		php_error_docref(NULL, E_WARNING, DELETE_MISTAKE);
+		RETURN_FALSE;
+	}
+}
+
+ZEND_FUNCTION(hearth_apcu_clear_cache)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	hearth_on_cache_delete_tag((hearth_str){ZSTR_VAL(apcu.prefix), ZSTR_LEN(apcu.prefix)});
+	RETURN_TRUE;
+}
+
+/* ---- what there is ---- */
+
+static uint64_t figure(const char *name)
+{
+	hearth_cache_figure figures[32] = {0};
+	size_t count = hearth_on_cache_stats(figures, sizeof figures / sizeof *figures);
+
+	for (size_t i = 0; i < count; i++) {
+		if (figures[i].name.len == strlen(name) && memcmp(figures[i].name.ptr, name, figures[i].name.len) == 0) {
+			return figures[i].value;
+		}
+	}
+	return 0;
+}
+
+static void add_long(zval *array, const char *name, uint64_t value)
+{
+	add_assoc_long(array, name, (zend_long) value);
+}
+
+/* Of times the cache keeps only when a value ends. */
+static void add_times(zval *array, const char *access)
+{
+	add_long(array, "mtime", 0);
+	add_long(array, "creation_time", 0);
+	add_long(array, "deletion_time", 0);
+	add_long(array, access, 0);
+}
+
+static uint64_t seconds(uint64_t left)
+{
+	return (left + 999999) / 1000000;
+}
+
+static void add_entry(zval *list, const hearth_cache_entry *entry)
+{
+	zval row;
+
+	array_init(&row);
+	add_assoc_stringl(&row, "info", entry->key.ptr + PREFIX_LENGTH, entry->key.len - PREFIX_LENGTH);
+	add_long(&row, "ttl", seconds(entry->left));
+	add_long(&row, "num_hits", entry->reads);
+	add_times(&row, "access_time");
+	add_long(&row, "ref_count", 0);
+	add_long(&row, "mem_size", entry->size);
+	add_next_index_zval(list, &row);
+}
+
+ZEND_FUNCTION(hearth_apcu_cache_info)
+{
+	bool limited = false;
+	uint64_t size = 0;
+	size_t count;
+	zval list, empty;
+
+	ZEND_PARSE_PARAMETERS_START(0, 1)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_BOOL(limited)
+	ZEND_PARSE_PARAMETERS_END();
+	count = hearth_on_cache_list((hearth_str){PREFIX, PREFIX_LENGTH});
+	array_init(&list);
+	for (size_t i = 0; i < count; i++) {
+		hearth_cache_entry entry = hearth_on_cache_listed(i);
+
+		size += entry.size;
+		add_entry(&list, &entry);
+	}
+	array_init(return_value);
+	add_long(return_value, "num_slots", figure("size") / 256);
+	add_long(return_value, "ttl", 0);
+	add_long(return_value, "num_hits", figure("hits"));
+	add_long(return_value, "num_misses", figure("misses"));
+	add_long(return_value, "num_inserts", figure("writes"));
+	add_long(return_value, "num_entries", count);
+	add_long(return_value, "expunges", 0);
+	add_long(return_value, "start_time", 0);
+	add_long(return_value, "mem_size", size);
+	add_assoc_string(return_value, "memory_type", "mmap");
+	if (limited) {
+		zval_ptr_dtor(&list);
+		return;
+	}
+	add_assoc_zval(return_value, "cache_list", &list);
+	ZVAL_EMPTY_ARRAY(&empty);
+	add_assoc_zval(return_value, "deleted_list", &empty);
+	add_assoc_zval(return_value, "slot_distribution", &empty);
+}
+
+ZEND_FUNCTION(hearth_apcu_key_info)
+{
+	zend_string *name, *key;
+	hearth_cache_key full;
+	size_t count;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_STR(name)
+	ZEND_PARSE_PARAMETERS_END();
+	key = key_of(name);
+	count = hearth_cache_key_of(&apcu, key, 1, &full) ? hearth_on_cache_list((hearth_str){full.ptr, full.len}) : 0;
+	for (size_t i = 0; i < count; i++) {
+		hearth_cache_entry entry = hearth_on_cache_listed(i);
+
+		if (entry.key.len == full.len) {
+			array_init(return_value);
+			add_long(return_value, "hits", entry.reads);
+			add_long(return_value, "access_time", 0);
+			add_long(return_value, "mtime", 0);
+			add_long(return_value, "creation_time", 0);
+			add_long(return_value, "deletion_time", 0);
+			add_long(return_value, "ttl", seconds(entry.left));
+			add_long(return_value, "refs", 0);
+		}
+	}
+	zend_string_release(key);
+}
+
+ZEND_FUNCTION(hearth_apcu_sma_info)
+{
+	bool limited = false;
+	uint64_t size = figure("size");
+	zval lists, empty;
+
+	ZEND_PARSE_PARAMETERS_START(0, 1)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_BOOL(limited)
+	ZEND_PARSE_PARAMETERS_END();
+	array_init(return_value);
+	add_long(return_value, "num_seg", 1);
+	add_assoc_double(return_value, "seg_size", (double) size);
+	add_assoc_double(return_value, "avail_mem", (double) (size - MIN(size, figure("used"))));
+	if (!limited) {
+		array_init(&lists);
+		ZVAL_EMPTY_ARRAY(&empty);
+		add_next_index_zval(&lists, &empty);
+		add_assoc_zval(return_value, "block_lists", &lists);
+	}
+}
+
+ZEND_FUNCTION(hearth_apcu_enabled)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_TRUE;
+}
+
+/* ---- tables ---- */
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_store, 0, 0, 1)
+	ZEND_ARG_INFO(0, key)
+	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_LONG, 0, "0")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_INFO_EX(arginfo_fetch, 0, 0, 1)
+	ZEND_ARG_INFO(0, key)
+	ZEND_ARG_INFO_WITH_DEFAULT_VALUE(1, success, "null")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_INFO_EX(arginfo_key, 0, 0, 1)
+	ZEND_ARG_INFO(0, key)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_INFO_EX(arginfo_step, 0, 0, 1)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, step, IS_LONG, 0, "1")
+	ZEND_ARG_INFO_WITH_DEFAULT_VALUE(1, success, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_LONG, 0, "0")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_cas, 0, 3, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, old, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, new, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_entry, 0, 2, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, callback, IS_CALLABLE, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_LONG, 0, "0")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_bool, 0, 0, _IS_BOOL, 0)
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_info, 0, 0, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, limited, _IS_BOOL, 0, "false")
+ZEND_END_ARG_INFO()
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_key_info, 0, 1, IS_ARRAY, 1)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+#define APCU_FE(name, arginfo) ZEND_NAMED_FE(apcu_##name, ZEND_FN(hearth_apcu_##name), arginfo)
+
+static const zend_function_entry functions[] = {
+	APCU_FE(store, arginfo_store)
+	APCU_FE(add, arginfo_store)
+	APCU_FE(fetch, arginfo_fetch)
+	APCU_FE(exists, arginfo_key)
+	APCU_FE(delete, arginfo_key)
+	APCU_FE(inc, arginfo_step)
+	APCU_FE(dec, arginfo_step)
+	APCU_FE(cas, arginfo_cas)
+	APCU_FE(entry, arginfo_entry)
+	APCU_FE(clear_cache, arginfo_bool)
+	APCU_FE(cache_info, arginfo_info)
+	APCU_FE(key_info, arginfo_key_info)
+	APCU_FE(sma_info, arginfo_info)
+	APCU_FE(enabled, arginfo_bool)
+	ZEND_FE_END
+};
+
+/* Libraries ask for these before they use the functions. */
+PHP_INI_BEGIN()
+	PHP_INI_ENTRY("apc.enabled", "1", PHP_INI_SYSTEM, NULL)
+	PHP_INI_ENTRY("apc.enable_cli", "1", PHP_INI_SYSTEM, NULL)
+PHP_INI_END()
+
+static void register_constants(int module_number)
+{
+	static const struct { const char *name; zend_long value; } constants[] = {
+		{"APC_LIST_ACTIVE", 1}, {"APC_LIST_DELETED", 2},
+		{"APC_ITER_TYPE", 1 << 0}, {"APC_ITER_KEY", 1 << 1}, {"APC_ITER_VALUE", 1 << 2}, {"APC_ITER_NUM_HITS", 1 << 3},
+		{"APC_ITER_MTIME", 1 << 4}, {"APC_ITER_CTIME", 1 << 5}, {"APC_ITER_DTIME", 1 << 6}, {"APC_ITER_ATIME", 1 << 7},
+		{"APC_ITER_REFCOUNT", 1 << 8}, {"APC_ITER_MEM_SIZE", 1 << 9}, {"APC_ITER_TTL", 1 << 10},
+		{"APC_ITER_NONE", 0}, {"APC_ITER_ALL", 0xffffffffLL},
+	};
+
+	for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+		zend_register_long_constant(constants[i].name, strlen(constants[i].name), constants[i].value, CONST_PERSISTENT, module_number);
+	}
+}
+
+void hearth_register_apcu(int module_number)
+{
+	zend_long wanted = 0;
+
+	if (cfg_get_long("hearth.apcu", &wanted) == FAILURE || !wanted || zend_hash_str_exists(&module_registry, ZEND_STRL("apcu"))) {
+		return;
+	}
+	is_on = true;
+	apcu.prefix = zend_string_init(PREFIX, PREFIX_LENGTH, 1);
+	zend_register_ini_entries(ini_entries, module_number);
+	register_constants(module_number);
+	zend_register_functions(NULL, functions, NULL, MODULE_PERSISTENT);
+}

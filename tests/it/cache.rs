@@ -374,6 +374,48 @@ fn mistakes_are_told() {
     none.stop();
 }
 
+/// One value that takes more than its share of the copies pushes out no others, and is read all the same; in both modes.
+#[test]
+fn a_huge_value_pushes_out_no_copies() {
+    let code = "for ($i = 0; $i < 50; $i++) { $cache->set(\"k$i\", [\"value $i\"]); } $cache->set('huge', array_fill(0, 60000, true));
+        for ($n = 0; $n < 3; $n++) { for ($i = 0; $i < 50; $i++) { $cache->get(\"k$i\"); } $sum = array_sum($cache->get('huge')); } return $sum;";
+    for server in [one_worker(RUN), classic().args(["--workers", "1"])] {
+        let server = server.args(["--cache-copies", "1M"]).start();
+        for _ in 0..3 {
+            assert_eq!(run(&server, code), "60000");
+        }
+        server.stop();
+    }
+}
+
+/// With igbinary, where it is installed, and without, as with it before.
+#[test]
+fn objects_go_by_igbinary_where_it_is() {
+    let code = "class P { public $x = [1]; public ?P $p = null; function __construct(public string $s) {} }
+        $cache = new Hearth\\Cache(); $p = new P('text'); $p->p = $p;
+        $cache->set('o', [$p, $p, new ArrayObject(['a'])]); $o = $cache->get('o');
+        echo json_encode([extension_loaded('igbinary'), $o[0] === $o[1], $o[0]->p === $o[0], $o[0] !== $p, $o[0]->s, $o[0]->x, $o[2]['a' === 'a' ? 0 : 1],
+            $cache->compareAndSwap('o', $o, 1), $cache->get('o')]);
+        try { $cache->set('f', [new ArrayObject([fn () => 1])]); } catch (Exception $e) { echo get_class($e); }";
+    for (options, loaded) in [
+        (&["-n"][..], "false"),
+        (&["-n", "-d", "extension=igbinary.so"], "true"),
+    ] {
+        let output = Command::new(testkit::hearth())
+            .arg("run")
+            .args(options)
+            .args(["-r", code])
+            .output()
+            .expect("hearth starts");
+        let expected = format!("[{loaded},true,true,true,\"text\",[1],\"a\",true,1]Exception");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            expected,
+            "{output:?}"
+        );
+    }
+}
+
 /// A release may have removed the class of a value.
 #[test]
 fn a_value_whose_class_is_gone_is_none() {

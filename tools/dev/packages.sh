@@ -35,7 +35,7 @@ packages_of() {
         serve) echo "php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql php$v-curl" ;;
         test)
             echo "php$v-cli php$v-opcache php$v-sqlite3 php$v-mysql php$v-pgsql php$v-redis php$v-curl"
-            echo "php$v-mbstring php$v-xml php$v-apcu phpunit php-nyholm-psr7 php-psr-http-factory php-psr-log"
+            echo "php$v-mbstring php$v-xml php$v-apcu php$v-igbinary phpunit php-nyholm-psr7 php-psr-http-factory php-psr-log"
             echo 'php-doctrine-dbal php-illuminate-database php-illuminate-http php-symfony-http-kernel php-symfony-http-foundation'
             echo 'php-laravel-framework php-symfony-framework-bundle php-symfony-cache-contracts php-illuminate-cache php-illuminate-config php-symfony-mime php-symfony-runtime php-symfony-dotenv php-symfony-yaml'
             echo 'php-guzzlehttp-guzzle php-slim composer'

@@ -16,6 +16,8 @@ use crate::wait::HookBypass;
 const OWN_SIZE: u64 = 64 * 1024 * 1024;
 /// How often a script without a server looks whether there is one now, in microseconds.
 const LOOK_AGAIN: u64 = 1_000_000;
+/// What was read last may be larger than that; its memory is then given back by the next read.
+const KEPT_BUFFER: usize = 1 << 20;
 /// Hits are counted in the process first; this number of them is one addition in shared memory.
 const HITS: u64 = 64;
 
@@ -190,6 +192,9 @@ pub(crate) fn read(key: &[u8]) -> (i32, Option<hearth_cache_found>) {
     let mut found = None;
     let outcome = with(|cache| {
         READ.with_borrow_mut(|(bytes, marks)| {
+            if bytes.capacity() > KEPT_BUFFER {
+                *bytes = Vec::new();
+            }
             let read = cache.read(key, bytes)?;
             found = read.map(|read| found_for_c(&read, bytes, marks));
             Ok(found.is_some())

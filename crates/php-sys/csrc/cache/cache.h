@@ -41,6 +41,8 @@ void hearth_cache_free_shared(zval *value);
 
 /* cache/serialized.c: false where they are no value any more; an exception may be under way. */
 bool hearth_cache_unserialize(zend_string *bytes, zval *out);
+/* False where there is no igbinary, or an exception is under way. */
+bool hearth_cache_igbinary(zval *value, smart_str *out);
 
 /* cache/copies.c: decoded values of this process. */
 bool hearth_cache_copy_get(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale);

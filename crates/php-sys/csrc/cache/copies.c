@@ -160,19 +160,37 @@ static void keep(hearth_str key, const hearth_cache_found *found, zval *value, s
 	link_newest(copy);
 }
 
-/* What was read, decoded; false where the bytes are no value. Values up to a quarter of what may be kept are kept. */
+/* Memory of the process that no copy has: the code that runs has it, up to the end of the request. */
+static void throw_away_later(zval *value, size_t size)
+{
+	hearth_copy *copy = pecalloc(1, sizeof *copy, 1);
+
+	ZVAL_COPY_VALUE(&copy->value, value);
+	copy->newer = garbage;
+	garbage = copy;
+	garbage_size += copy->size = size;
+}
+
+/*
+ * What was read, decoded; false where the bytes are no value. Values up to a quarter of what may be kept are kept: a large one must
+ * not push out all others. How large it is once it is decoded shows only then; it may be sixteen times its bytes.
+ */
 bool hearth_cache_copy_make(hearth_str key, const hearth_cache_found *found, zval *out)
 {
-	bool is_kept = found->bytes.len <= limit / 16 && (!is_shared() || garbage_size < limit);
+	bool is_kept = found->bytes.len <= limit / 4 && (!is_shared() || garbage_size < limit);
+	bool is_process_memory = is_kept && is_shared();
 	size_t size = 0;
 
 	if (found->form == HEARTH_CACHE_INT) {
 		ZVAL_LONG(out, (zend_long) found->number);
-	} else if (!hearth_cache_decode(found->bytes, is_kept && is_shared(), out, &size)) {
+	} else if (!hearth_cache_decode(found->bytes, is_process_memory, out, &size)) {
 		return false;
 	}
-	if (is_kept) {
-		keep(key, found, out, size + sizeof(hearth_copy) + 128 + key.len);
+	size += sizeof(hearth_copy) + 128 + key.len;
+	if (is_kept && size <= limit / 4) {
+		keep(key, found, out, size);
+	} else if (is_process_memory) {
+		throw_away_later(out, size);
 	}
 	return true;
 }

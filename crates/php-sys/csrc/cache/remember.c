@@ -200,11 +200,11 @@ static bool wait_for_turn(computation *of, zval *out)
 }
 
 /* A look without the lock. */
-static bool good_copy(const computation *of, zval *out)
+static bool good_copy(const hearth_cache_object *self, zend_string *name, zval *out)
 {
 	uint64_t stale;
 
-	if (!hearth_cache_copy_get(of->self, of->name, out, &stale)) {
+	if (!hearth_cache_copy_get(self, name, out, &stale)) {
 		return false;
 	}
 	if (EXPECTED(stale == 0 || stale > hearth_on_cache_now())) {
@@ -214,49 +214,57 @@ static bool good_copy(const computation *of, zval *out)
 	return false;
 }
 
-static void remember(computation *of, double ttl, bool forever, double stale_for, bool no_stale, HashTable *tags, zval *callable,
-	zval *out)
+/* As the caller wants it computed and kept. A computation takes 3 kB of the stack: a good copy, which needs none, leaves them alone. */
+typedef struct {
+	const hearth_cache_object *self;
+	zend_string *name, *argument;
+	double ttl, stale_for;
+	bool forever, no_stale;
+	HashTable *tags;
+} wish;
+
+static zend_never_inline void remember(const wish *wish, zval *callable, zval *out)
 {
-	if (!hearth_cache_key_of(of->self, of->name, 1, &of->key) || !hearth_cache_time(ttl, forever, 2, &of->ttl)
-			|| !hearth_cache_time(stale_for, no_stale, 4, &of->stale_for) || !hearth_cache_tags_of(of->self, tags, 5, &of->tags)) {
+	computation of = { .self = wish->self, .name = wish->name, .argument = wish->argument };
+
+	if (!hearth_cache_key_of(of.self, of.name, 1, &of.key) || !hearth_cache_time(wish->ttl, wish->forever, 2, &of.ttl)
+			|| !hearth_cache_time(wish->stale_for, wish->no_stale, 4, &of.stale_for)
+			|| !hearth_cache_tags_of(of.self, wish->tags, 5, &of.tags)) {
 		return;
 	}
-	of->stale_for = MAX(of->stale_for, 0);
-	if (!wait_for_turn(of, out) && !EG(exception)) {
-		compute(of, callable, out);
+	of.stale_for = MAX(of.stale_for, 0);
+	if (!wait_for_turn(&of, out) && !EG(exception)) {
+		compute(&of, callable, out);
 	}
-	give_back(of);
-	smart_str_free(&of->tags.text);
+	give_back(&of);
+	smart_str_free(&of.tags.text);
 }
 
 ZEND_METHOD(Hearth_Cache, remember)
 {
-	computation of = { .self = hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)) };
+	wish wish = { .self = hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)), .no_stale = true };
 	zend_fcall_info fci;
 	zend_fcall_info_cache cache;
-	double ttl, stale_for = 0;
-	bool forever, no_stale = true;
-	HashTable *tags = NULL;
 
 	ZEND_PARSE_PARAMETERS_START(3, 5)
-		Z_PARAM_STR(of.name)
-		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
+		Z_PARAM_STR(wish.name)
+		Z_PARAM_DOUBLE_OR_NULL(wish.ttl, wish.forever)
 		Z_PARAM_FUNC(fci, cache)
 		Z_PARAM_OPTIONAL
-		Z_PARAM_DOUBLE_OR_NULL(stale_for, no_stale)
-		Z_PARAM_ARRAY_HT(tags)
+		Z_PARAM_DOUBLE_OR_NULL(wish.stale_for, wish.no_stale)
+		Z_PARAM_ARRAY_HT(wish.tags)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!good_copy(&of, return_value)) {
-		remember(&of, ttl, forever, stale_for, no_stale, tags, &fci.function_name, return_value);
+	if (!good_copy(wish.self, wish.name, return_value)) {
+		remember(&wish, &fci.function_name, return_value);
 	}
 }
 
 void hearth_cache_remember(const hearth_cache_object *self, zend_string *name, double ttl, bool forever, zval *callable,
 	zend_string *argument, zval *out)
 {
-	computation of = { .self = self, .name = name, .argument = argument };
+	wish wish = { .self = self, .name = name, .argument = argument, .ttl = ttl, .forever = forever, .no_stale = true };
 
-	if (!good_copy(&of, out)) {
-		remember(&of, ttl, forever, 0, true, NULL, callable, out);
+	if (!good_copy(self, name, out)) {
+		remember(&wish, callable, out);
 	}
 }

@@ -4,6 +4,54 @@
 #include <ext/standard/php_incomplete_class.h>
 #include <ext/standard/php_var.h>
 
+/* How what igbinary has serialized begins: no text of serialize() does. */
+static const char IGBINARY[] = {0, 0, 0, 2};
+
+static zend_function *igbinary(const char *name)
+{
+	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
+
+	return function && function->type == ZEND_INTERNAL_FUNCTION ? function : NULL;
+}
+
+/* By igbinary where it is installed: shorter, and faster to read. False: it is not, or an exception is under way. */
+bool hearth_cache_igbinary(zval *value, smart_str *out)
+{
+	zend_function *function = igbinary("igbinary_serialize");
+	zval result;
+	bool done;
+
+	if (!function) {
+		return false;
+	}
+	ZVAL_NULL(&result);
+	zend_call_known_function(function, NULL, NULL, &result, 1, value, NULL);
+	done = !EG(exception) && Z_TYPE(result) == IS_STRING && Z_STRLEN(result) > sizeof IGBINARY
+		&& memcmp(Z_STRVAL(result), IGBINARY, sizeof IGBINARY) == 0;
+	if (done) {
+		smart_str_append(out, Z_STR(result));
+	}
+	zval_ptr_dtor(&result);
+	return done;
+}
+
+static bool by_igbinary(zend_string *bytes, zval *out)
+{
+	zend_function *function = igbinary("igbinary_unserialize");
+	zval argument;
+
+	ZVAL_NULL(out);
+	if (function) {
+		ZVAL_STR(&argument, bytes);
+		zend_call_known_function(function, NULL, NULL, out, 1, &argument, NULL);
+	}
+	if (!EG(exception) && (Z_TYPE_P(out) == IS_ARRAY || (Z_TYPE_P(out) == IS_OBJECT && Z_OBJCE_P(out) != php_ce_incomplete_class))) {
+		return true;
+	}
+	zval_ptr_dtor(out);
+	return false;
+}
+
 /*
  * It loads classes and runs their code, which may wait and use the cache, so `bytes` are the caller's own. A release may have
  * removed the class: what cannot be made again is no value any more.
@@ -15,6 +63,9 @@ bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 	zval value;
 	bool whole;
 
+	if (ZSTR_LEN(bytes) > sizeof IGBINARY && memcmp(ZSTR_VAL(bytes), IGBINARY, sizeof IGBINARY) == 0) {
+		return by_igbinary(bytes, out);
+	}
 	ZVAL_UNDEF(&value);
 	PHP_VAR_UNSERIALIZE_INIT(data);
 	whole = php_var_unserialize(&value, &at, end, &data);

@@ -99,6 +99,9 @@ static bool serialize(zval *value, smart_str *out)
 	php_serialize_data_t data;
 
 	smart_str_free(out);
+	if (hearth_cache_igbinary(value, out) || EG(exception)) {
+		return !EG(exception);
+	}
 	PHP_VAR_SERIALIZE_INIT(data);
 	php_var_serialize(out, value, &data);
 	PHP_VAR_SERIALIZE_DESTROY(data);

@@ -13,6 +13,8 @@ pub(crate) struct Content {
     pub(crate) scenario: String,
     /// The PHP code: `boot()` and `respond()`.
     pub(crate) code: &'static str,
+    /// The code is the whole app: nothing is put around it.
+    pub(crate) is_whole: bool,
     /// `respond()` is given path, query, method and a function that reads the body.
     pub(crate) takes_request: bool,
     pub(crate) content_type: Option<&'static str>,
@@ -94,6 +96,9 @@ pub(crate) fn settings(form: Form, app: &Path, base: &str) -> Vec<(String, Strin
 }
 
 fn script(content: &Content, form: Form, directory: &Path) -> String {
+    if content.is_whole {
+        return content.code.to_owned();
+    }
     let mut text = template(form).replace("/*CONSTANTS*/", &constants(content, directory));
     text = text.replace("/*APP*/", body_of(content.code));
     let settings = format!(

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod apps;
+mod budget;
+mod check;
 mod cli;
 mod doctor;
 mod guard;
@@ -21,7 +23,7 @@ mod procfs;
 mod proxy;
 mod runtimes;
 mod scenarios;
-mod table;
+mod session;
 mod trial;
 
 use std::ffi::OsString;

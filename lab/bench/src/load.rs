@@ -3,6 +3,7 @@
 
 use crate::place::Processors;
 use crate::problem::{Problem, Result};
+use crate::scenarios::Requests;
 use rustix::process::Signal;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,10 @@ use std::time::{Duration, Instant};
 /// What to ask, how, and for how long.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Load {
-    /// One URL; with `mix` the one that its paths belong to.
+    /// What is asked for.
     pub(crate) url: String,
-    /// A file of `[WEIGHT] [METHOD] PATH [BODY|@FILE]` lines.
-    pub(crate) mix: Option<PathBuf>,
+    /// Requests from a file, whose paths belong to the URL.
+    pub(crate) requests: Option<Requests>,
     pub(crate) connections: u32,
     pub(crate) keep_alive: bool,
     /// Connections are closed after this number of requests.
@@ -48,7 +49,7 @@ impl Load {
     pub(crate) fn closed(url: impl Into<String>, connections: u32, seconds: f64) -> Self {
         Self {
             url: url.into(),
-            mix: None,
+            requests: None,
             connections,
             keep_alive: true,
             per_connection: None,
@@ -77,8 +78,10 @@ impl Load {
         if let Some(rate) = self.rate {
             add("--rate", format!("{rate:.0}"));
         }
-        if let Some(mix) = &self.mix {
-            add("--mix", mix.display().to_string());
+        match &self.requests {
+            Some(Requests::Mix(file)) => add("--mix", file.display().to_string()),
+            Some(Requests::AccessLog(file)) => add("--access-log", file.display().to_string()),
+            None => {}
         }
         if let Some(requests) = self.per_connection {
             add("--requests-per-connection", requests.to_string());

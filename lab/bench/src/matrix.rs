@@ -1,6 +1,7 @@
 //! The whole of a run: scenarios one after the other, in each the servers in turn, round after round.
 
 use crate::apps;
+use crate::check::Reference;
 use crate::live::Live;
 use crate::load::{Amount, Generator, Load};
 use crate::mariadb::{self, MariaDb};
@@ -9,13 +10,13 @@ use crate::probe;
 use crate::problem::{Problem, Result};
 use crate::proxy;
 use crate::runtimes::{Found, Launch, Server, Tools, setting};
-use crate::scenarios::{Arm, Around, Scenario, Shape};
+use crate::scenarios::{Arm, Scenario, Shape};
 use crate::trial::{Trials, Turn};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use report::{self, Cell, Repeat, Status};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -36,9 +37,9 @@ pub(crate) struct Matrix<'a> {
     pub(crate) tools: &'a Tools,
     pub(crate) place: &'a Place,
     pub(crate) effort: Effort,
-    pub(crate) around: Around<'a>,
     pub(crate) stop: &'a AtomicBool,
-    pub(crate) began: Instant,
+    /// Pages of the user's own site that are compared.
+    pub(crate) paths: Vec<String>,
 }
 
 /// An arm of a scenario as it goes.
@@ -51,14 +52,6 @@ struct Going {
 
 /// What the database says that it was asked.
 const QUERIES: &str = "queries per request, counted by the database";
-
-/// What the first server answered, which all others have to answer too.
-#[derive(Default)]
-struct Reference {
-    sha256: Option<String>,
-    from: String,
-    length: u64,
-}
 
 impl Matrix<'_> {
     fn trials(&self) -> Trials<'_> {
@@ -74,25 +67,23 @@ impl Matrix<'_> {
         }
     }
 
-    fn is_over(&self) -> bool {
+    /// Interrupted, or no time for another measurement.
+    fn is_over(&self, deadline: Option<Instant>) -> bool {
         self.stop.load(Ordering::Relaxed)
-            || self
-                .effort
-                .budget
-                .is_some_and(|budget| self.began.elapsed() > budget)
+            || deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Runs one scenario on all its servers.
     pub(crate) fn scenario(
         &self,
         scenario: &Scenario,
+        arms: Vec<Arm>,
         database: Option<&MariaDb>,
+        deadline: Option<Instant>,
         live: &mut Live,
     ) -> report::Scenario {
-        let mut going: Vec<Going> = (scenario.arms)(&self.around)
-            .into_iter()
-            .map(|arm| self.prepare(arm))
-            .collect();
+        let mut going: Vec<Going> =
+            once_each(arms.into_iter().map(|arm| self.prepare(arm)).collect());
         if scenario.needs_database && database.is_none() {
             let why = "no database: MariaDB is not installed (hearth bench doctor)".to_owned();
             going
@@ -100,17 +91,7 @@ impl Matrix<'_> {
                 .for_each(|one| one.refuse(&Status::Failed { why: why.clone() }));
         }
         let database = database.filter(|_| scenario.needs_database);
-        let mut reference = Reference::default();
-        if let Some(body) = scenario.body {
-            reference.from = "the scenario".to_owned();
-            let answer = probe::Answer {
-                status: 200,
-                body: body.into(),
-                content_type: String::new(),
-            };
-            reference.sha256 = Some(answer.sha256());
-            reference.length = body.len() as u64;
-        }
+        let mut reference = Reference::of_body(scenario.body);
         let mut random = SmallRng::seed_from_u64(self.effort.seed);
         for block in 0..self.effort.rounds {
             let mut order: Vec<usize> = (0..going.len())
@@ -118,7 +99,7 @@ impl Matrix<'_> {
                 .collect();
             order.shuffle(&mut random);
             for (turn, at) in order.into_iter().enumerate() {
-                if self.is_over() {
+                if self.is_over(deadline) {
                     break;
                 }
                 let turn = Turn {
@@ -183,14 +164,14 @@ impl Matrix<'_> {
             return Ok(());
         };
         let mut server = self.start(&program, one, database)?;
-        let entry = format!("{}{}", server.base, one.arm.runtime.entry());
+        let path = if one.arm.site.is_some() {
+            "/"
+        } else {
+            one.arm.runtime.entry()
+        };
+        let entry = format!("{}{path}", server.base);
         let trials = self.trials();
-        self.check(
-            scenario,
-            one,
-            &format!("{entry}{}", scenario.check),
-            reference,
-        )?;
+        self.check(scenario, one, &server.base, &entry, reference)?;
         let url = format!("{entry}{}", scenario.query);
         let mut is_warm = false;
         for (shape, cell) in one.arm.loads.iter().zip(&mut one.cells) {
@@ -203,7 +184,7 @@ impl Matrix<'_> {
             if one.arm.compress {
                 load.headers.push("Accept-Encoding: gzip".to_owned());
             }
-            if !is_warm && shape.amount.is_none() {
+            if !is_warm && (shape.amount.is_none() || one.arm.column == report::Column::Fair) {
                 trials.warm(&load)?;
                 is_warm = true;
             }
@@ -235,34 +216,41 @@ impl Matrix<'_> {
         &self,
         scenario: &Scenario,
         one: &Going,
-        url: &str,
+        base: &str,
+        entry: &str,
         reference: &mut Reference,
     ) -> Result<()> {
+        let of = format!("{} of {}", one.arm.runtime.id(), scenario.name);
+        let url = format!("{entry}{}", scenario.check);
         if one.arm.tls {
-            let load = Load {
-                amount: Amount::Requests(1, 5.0),
-                sha256: reference.sha256.clone(),
-                ..Load::closed(url, 1, 5.0)
-            };
-            let trials = self.trials();
-            let run = trials
-                .generator
-                .run(&load, &[], &trials.result, self.stop)?;
-            let why = run.error_samples.first().map_or_else(
-                || "no answer".to_owned(),
-                |sample| format!("{}: {}", sample.class.name(), sample.text),
-            );
-            return if run.counts.good == 1 {
-                Ok(())
-            } else {
-                Err(Problem::Failed(why))
-            };
+            return self.check_tls(&url, reference);
         }
-        compare(
-            &probe::get(url)?,
-            &format!("{} of {}", one.arm.runtime.id(), scenario.name),
-            reference,
-        )
+        if one.arm.site.is_some() {
+            return reference.compare_site(base, &self.paths, one.arm.runtime.id());
+        }
+        reference.compare(&probe::get(&url)?, &of)
+    }
+
+    /// With TLS, by the load generator: it takes the certificate that this run made.
+    fn check_tls(&self, url: &str, reference: &Reference) -> Result<()> {
+        let load = Load {
+            amount: Amount::Requests(1, 5.0),
+            sha256: reference.sha256.clone(),
+            ..Load::closed(url, 1, 5.0)
+        };
+        let trials = self.trials();
+        let run = trials
+            .generator
+            .run(&load, &[], &trials.result, self.stop)?;
+        let why = run.error_samples.first().map_or_else(
+            || "no answer".to_owned(),
+            |sample| format!("{}: {}", sample.class.name(), sample.text),
+        );
+        if run.counts.good == 1 {
+            Ok(())
+        } else {
+            Err(Problem::Failed(why))
+        }
     }
 
     /// The app and everything else that the arm's server is started with.
@@ -283,13 +271,28 @@ impl Matrix<'_> {
             }),
             ..arm.content.clone()
         };
-        Ok(Launch {
-            app: apps::write(
+        let app = match &arm.site {
+            Some(site) => site.clone(),
+            None => apps::write(
                 &content,
                 arm.runtime.form(),
                 &format!("app-{name}"),
                 self.place,
             )?,
+        };
+        let mut environment: Vec<(String, String)> = database
+            .map(|db| ("BENCH_GO_DSN".to_owned(), db.go_dsn()))
+            .into_iter()
+            .collect();
+        if let Some(database) = database.filter(|_| !arm.pool.is_empty()) {
+            environment.push((
+                "POOL_EXPERIMENT".to_owned(),
+                pool_experiment(self.tools, &app, &arm.pool, database)?,
+            ));
+        }
+        Ok(Launch {
+            app,
+            script: arm.script.clone(),
             workers: arm.workers,
             connections: arm.connections(),
             tuning: arm.tuning(),
@@ -301,10 +304,7 @@ impl Matrix<'_> {
             },
             compress: arm.compress,
             ini: arm.ini.clone(),
-            environment: database
-                .map(|db| ("BENCH_GO_DSN".to_owned(), db.go_dsn()))
-                .into_iter()
-                .collect(),
+            environment,
             name,
         })
     }
@@ -334,7 +334,11 @@ impl Matrix<'_> {
             if database.is_some() {
                 config.extend(MariaDb::settings());
             }
-            let of_php = apps::settings(arm.runtime.form(), &launch.app, &server.base);
+            let of_php = if arm.site.is_none() {
+                apps::settings(arm.runtime.form(), &launch.app, &server.base)
+            } else {
+                Vec::new()
+            };
             config.extend(
                 of_php
                     .into_iter()
@@ -392,6 +396,26 @@ impl Matrix<'_> {
     }
 }
 
+/// One cell for each server that is not here or cannot take part: it says all that its others would.
+fn once_each(going: Vec<Going>) -> Vec<Going> {
+    let mut kept: Vec<Going> = Vec::new();
+    for mut one in going {
+        let says_the_same = |other: &Going| {
+            other.arm.runtime.id() == one.arm.runtime.id()
+                && other.program.is_err()
+                && other.program.as_ref().err() == one.program.as_ref().err()
+        };
+        if one.program.is_err() {
+            if kept.iter().any(says_the_same) {
+                continue;
+            }
+            one.cells.truncate(1);
+        }
+        kept.push(one);
+    }
+    kept
+}
+
 /// Requests that can run at a time, if each has a process of its own.
 fn slots(arm: &Arm) -> Option<u32> {
     let blocks =
@@ -399,33 +423,38 @@ fn slots(arm: &Arm) -> Option<u32> {
     blocks.then_some(arm.workers)
 }
 
-/// The answer is good and the same bytes as everyone's; the first one says which those are.
-fn compare(answer: &probe::Answer, of: &str, reference: &mut Reference) -> Result<()> {
-    if answer.status != 200 {
-        return Err(Problem::failed(format!(
-            "answers {} instead of 200: {}",
-            answer.status,
-            answer.beginning()
-        )));
-    }
-    let sha256 = answer.sha256();
-    match &reference.sha256 {
-        Some(wanted) if *wanted == sha256 => Ok(()),
-        Some(_) => Err(Problem::failed(format!(
-            "sends {} bytes that are not the {} of {}: {}",
-            answer.body.len(),
-            reference.length,
-            reference.from,
-            answer.beginning()
-        ))),
-        None => {
-            *reference = Reference {
-                sha256: Some(sha256),
-                from: of.to_owned(),
-                length: answer.body.len() as u64,
-            };
-            Ok(())
-        }
+/// The parameters of the pool's experiment as its app takes them, completed and checked by its own PHP code.
+fn pool_experiment(
+    tools: &Tools,
+    app: &Path,
+    words: &[String],
+    database: &MariaDb,
+) -> Result<String> {
+    let php = tools
+        .program("php", &["php"])
+        .ok_or_else(|| Problem::failed("no php"))?;
+    let code = "require $argv[1]; try { echo Parameters::fromArguments(array_slice($argv, 2))->toJson(); } \
+                catch (InvalidArgumentException $e) { fwrite(STDERR, $e->getMessage()); exit(2); }";
+    let mut command = std::process::Command::new(php);
+    command
+        .args(["-r", code, "--"])
+        .arg(app.join("parameters.php"));
+    // What is given comes later and holds.
+    let ours = [
+        ("dsn", database.dsn()),
+        ("username", mariadb::USER.to_owned()),
+        ("password", mariadb::PASSWORD.to_owned()),
+    ];
+    command
+        .args(ours.map(|(name, value)| format!("--connection.{name}={value}")))
+        .args(words);
+    let output = command.output().map_err(Problem::failed)?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(Problem::Usage(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ))
     }
 }
 

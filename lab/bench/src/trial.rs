@@ -38,6 +38,7 @@ impl Trials<'_> {
         load.keep_alive = shape.keep_alive;
         load.http_1_0 = shape.http_1_0;
         load.length = length;
+        load.requests = shape.requests.clone();
         load.seed = u64::from(turn.block) + 1;
         if let Some(amount) = shape.amount {
             load.amount = amount;

@@ -2,6 +2,7 @@
 //! cannot, and that it leaves nothing behind, however it ends.
 
 mod ends;
+mod experiments;
 mod scenarios;
 
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! What is measured, on which servers, and that all of them do the same.
 
+use super::experiments::project;
 use super::{Bench, SHORT};
 
 const HERE: &[&str] = &["hearth", "hearth-one", "hearth-classic", "apache", "fpm"];
@@ -238,7 +239,9 @@ fn the_guides_commands_are_understood() {
         } else {
             &["--rounds", "1", "--seconds", "0.2", "--budget", "0"]
         };
-        let done = Bench::new(&[&words[..], short].concat()).run();
+        let bench = Bench::new(&[&words[..], short].concat());
+        project(&bench);
+        let done = bench.run();
         // With hardly any time nothing is measured, and that is said.
         let code = if looks { 0 } else { 1 };
         assert_eq!(done.code, Some(code), "{line}: {}{}", done.out, done.err);

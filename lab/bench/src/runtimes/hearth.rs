@@ -92,9 +92,11 @@ impl Runtime for Hearth {
 
 impl Hearth {
     fn words(self, launch: &Launch, own: &Path) -> Vec<String> {
-        let script = launch.app.join("app.php");
+        let own_script = || launch.app.join("app.php");
+        let script = launch.script.clone().unwrap_or_else(own_script);
+        let is_front = launch.front_controller && script.exists();
         let app = match self.0 {
-            Mode::Classic if launch.front_controller => script.display().to_string(),
+            Mode::Classic if is_front => script.display().to_string(),
             Mode::Classic => launch.app.display().to_string(),
             _ => script.display().to_string(),
         };
@@ -104,7 +106,7 @@ impl Hearth {
             "--workers".to_owned(),
             launch.workers.to_string(),
         ];
-        if self.0 == Mode::Classic && launch.front_controller {
+        if self.0 == Mode::Classic && is_front {
             words.extend(["--mode".to_owned(), "classic".to_owned()]);
         }
         if self.0 == Mode::OneAtATime {

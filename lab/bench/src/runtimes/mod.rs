@@ -139,6 +139,8 @@ pub(crate) enum Tuning {
 pub(crate) struct Launch {
     /// The folder with the app, in the runtime's form; its script is `app.php`.
     pub(crate) app: PathBuf,
+    /// The script of a resident app, if it is not `app.php` in there.
+    pub(crate) script: Option<PathBuf>,
     /// Processes (or threads) for PHP.
     pub(crate) workers: u32,
     /// The most connections that will come at a time.
@@ -161,11 +163,11 @@ impl Launch {
     /// Writes the settings of PHP where `environment` makes every SAPI read them, after the machine's own.
     fn ini_directory(&self, place: &Place) -> Result<PathBuf> {
         let directory = place.fresh(&format!("{}-ini", self.name))?;
-        let text: String = self
-            .ini
-            .iter()
-            .map(|(name, value)| format!("{name} = {value}\n"))
-            .collect();
+        let app = self.app.display().to_string();
+        let line = |(name, value): &(String, String)| {
+            format!("{name} = {}\n", value.replace("{app}", &app))
+        };
+        let text: String = self.ini.iter().map(line).collect();
         place.write(&directory.join("zz-bench.ini"), &text)?;
         Ok(directory)
     }

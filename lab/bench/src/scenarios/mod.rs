@@ -7,6 +7,9 @@ macro_rules! code {
     };
 }
 
+pub(crate) mod app;
+pub(crate) mod pool;
+mod preload;
 mod swoole_tests;
 mod techempower;
 mod webman_guide;
@@ -15,6 +18,10 @@ use crate::apps::Content;
 use crate::load::Amount;
 use crate::runtimes::{Manner, Runtime, Tuning};
 use report::Column;
+use std::path::PathBuf;
+
+/// The variant that is the same once more: what it differs by is noise.
+pub(crate) const AGAIN: &str = "again";
 
 /// What requests spend their time on, which decides how many processes are fair for servers that block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,9 +106,24 @@ pub(crate) struct Arm {
     pub(crate) tls: bool,
     /// The server compresses, and the load says that it takes that.
     pub(crate) compress: bool,
+    /// Words of the pool's experiment.
+    pub(crate) pool: Vec<String>,
+    /// A document root of the user's own, in place of the content.
+    pub(crate) site: Option<PathBuf>,
+    /// That site's resident script.
+    pub(crate) script: Option<PathBuf>,
     /// Why this runtime cannot take part.
     pub(crate) impossible: Option<String>,
     pub(crate) loads: Vec<Shape>,
+}
+
+/// A file of requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Requests {
+    /// Lines of `[WEIGHT] [METHOD] PATH [BODY|@FILE]`.
+    Mix(PathBuf),
+    /// An access log, by frequency.
+    AccessLog(PathBuf),
 }
 
 /// How a load is made.
@@ -116,6 +138,8 @@ pub(crate) struct Shape {
     pub(crate) amount: Option<Amount>,
     /// As ab speaks.
     pub(crate) http_1_0: bool,
+    /// Requests from a file instead of the scenario's one.
+    pub(crate) requests: Option<Requests>,
 }
 
 impl Shape {
@@ -128,6 +152,7 @@ impl Shape {
             keep_alive: true,
             amount: None,
             http_1_0: false,
+            requests: None,
         }
     }
 }
@@ -156,6 +181,9 @@ impl Arm {
             proxy: None,
             tls: false,
             compress: false,
+            pool: Vec::new(),
+            site: None,
+            script: None,
             impossible: None,
             loads: vec![shape],
         }
@@ -225,10 +253,16 @@ pub(crate) fn fair_arms(around: &Around<'_>, work: Work, content: &Content) -> V
 
 /// All experiments, in the order in which they run.
 pub(crate) fn all() -> Vec<&'static Scenario> {
-    [swoole_tests::ALL, webman_guide::ALL, techempower::ALL]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        swoole_tests::ALL,
+        pool::ALL,
+        preload::ALL,
+        webman_guide::ALL,
+        techempower::ALL,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The experiments of those names; a name may be the beginning of several with `*` at its end.

@@ -1,6 +1,7 @@
 //! The tests of kenashkov/swoole-performance-tests, two of which are seeds: the same work, in the same numbers.
 
-use super::{Arm, Around, Scenario, Shape, Work, fair_arms};
+use super::techempower::no_go;
+use super::{AGAIN, Arm, Around, Scenario, Shape, Work, fair_arms};
 use crate::apps::Content;
 use crate::load::Amount;
 use report::Column;
@@ -26,6 +27,14 @@ pub(super) const ALL: &[Scenario] = &[
                 .collect();
             let mut arms = with_seed(fair_arms(around, Work::Computes, &content), &[500]);
             arms.extend(development);
+            let same = arms
+                .iter()
+                .find(|arm| arm.runtime.id() == "hearth")
+                .cloned();
+            arms.extend(same.map(|arm| Arm {
+                variant: AGAIN.to_owned(),
+                ..arm
+            }));
             arms
         },
         ..Scenario::NEW
@@ -38,11 +47,11 @@ pub(super) const ALL: &[Scenario] = &[
         body: Some("ok"),
         arms: |around| {
             with_seed(
-                fair_arms(
+                no_go(fair_arms(
                     around,
                     Work::Computes,
                     &content("basic_class_load", code!("basic_class_load"), 400),
-                ),
+                )),
                 &[],
             )
         },
@@ -55,7 +64,7 @@ pub(super) const ALL: &[Scenario] = &[
         seed: Some(CLASS_LOAD),
         body: Some("ok"),
         arms: |around| {
-            fair_arms(
+            no_go(fair_arms(
                 around,
                 Work::Computes,
                 &content(
@@ -63,7 +72,7 @@ pub(super) const ALL: &[Scenario] = &[
                     code!("basic_class_load_multiple"),
                     400,
                 ),
-            )
+            ))
         },
         ..Scenario::NEW
     },
@@ -226,7 +235,7 @@ fn real_app_arms(
         files: files > 0,
         ..content(name, code!("real_app"), 400)
     };
-    fair_arms(around, work, &content)
+    no_go(fair_arms(around, work, &content))
 }
 
 /// Beside the fair ones, Apache and php-fpm as they come, under the write-up's own load: ab, 10,000 requests on 100 connections and `more`.

@@ -225,7 +225,11 @@ fn nginx_proxy(around: &Around<'_>) -> Vec<Arm> {
         ),
     ];
     let mut arms = Vec::new();
-    for arm in fair_arms(around, Work::Computes, &content("basic", code!("basic"))) {
+    for arm in without_one_at_a_time(fair_arms(
+        around,
+        Work::Computes,
+        &content("basic", code!("basic")),
+    )) {
         for (variant, proxy) in proxies {
             let impossible = (arm.runtime.id() == "fpm" && variant != "direct")
                 .then(|| "nginx is in front of it already".to_owned());
@@ -237,6 +241,12 @@ fn nginx_proxy(around: &Around<'_>) -> Vec<Arm> {
             });
         }
     }
+    arms
+}
+
+/// Hearth's resident modes differ in nothing that these experiments look at: one of them is enough.
+pub(super) fn without_one_at_a_time(mut arms: Vec<Arm>) -> Vec<Arm> {
+    arms.retain(|arm| arm.runtime.id() != "hearth-one");
     arms
 }
 
@@ -274,7 +284,7 @@ fn gzip(around: &Around<'_>) -> Vec<Arm> {
         ..content("gzip", code!("gzip"))
     };
     let mut arms = Vec::new();
-    for arm in no_go(fair_arms(around, Work::Computes, &content)) {
+    for arm in without_one_at_a_time(no_go(fair_arms(around, Work::Computes, &content))) {
         for (variant, compress) in [("off", false), ("on", true)] {
             let cannot = compress && !TLS.contains(&arm.runtime.id());
             let impossible = arm

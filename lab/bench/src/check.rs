@@ -1,0 +1,89 @@
+//! Whether all servers do the same work: what their answers are compared with.
+
+use crate::probe::{self, Answer};
+use crate::problem::{Problem, Result};
+use std::collections::BTreeMap;
+
+/// What the first server answered, which all others have to answer too.
+#[derive(Debug, Default)]
+pub(crate) struct Reference {
+    pub(crate) sha256: Option<String>,
+    from: String,
+    pub(crate) length: u64,
+    /// Of a site of the user's own: status by path.
+    statuses: BTreeMap<String, u16>,
+}
+
+impl Reference {
+    /// Of a body that is known before.
+    pub(crate) fn of_body(body: Option<&str>) -> Self {
+        let Some(body) = body else {
+            return Self::default();
+        };
+        let answer = Answer {
+            status: 200,
+            body: body.into(),
+            content_type: String::new(),
+        };
+        Self {
+            sha256: Some(answer.sha256()),
+            from: "the scenario".to_owned(),
+            length: body.len() as u64,
+            ..Self::default()
+        }
+    }
+
+    /// The answer is good and the same bytes as everyone's; the first one says which those are.
+    pub(crate) fn compare(&mut self, answer: &Answer, of: &str) -> Result<()> {
+        if answer.status != 200 {
+            return Err(Problem::failed(format!(
+                "answers {} instead of 200: {}",
+                answer.status,
+                answer.beginning()
+            )));
+        }
+        let sha256 = answer.sha256();
+        match &self.sha256 {
+            Some(wanted) if *wanted == sha256 => Ok(()),
+            Some(_) => Err(Problem::failed(format!(
+                "sends {} bytes that are not the {} of {}: {}",
+                answer.body.len(),
+                self.length,
+                self.from,
+                answer.beginning()
+            ))),
+            None => {
+                self.sha256 = Some(sha256);
+                of.clone_into(&mut self.from);
+                self.length = answer.body.len() as u64;
+                Ok(())
+            }
+        }
+    }
+
+    /// Pages of a site have no server errors, and the status that the first server gave them. Their bytes may differ: pages have
+    /// times and tokens in them.
+    pub(crate) fn compare_site(&mut self, base: &str, paths: &[String], of: &str) -> Result<()> {
+        for path in paths {
+            let answer = probe::get(&format!("{base}{path}"))?;
+            if answer.status >= 500 {
+                return Err(Problem::failed(format!(
+                    "{path} answers {}: {}",
+                    answer.status,
+                    answer.beginning()
+                )));
+            }
+            let wanted = *self.statuses.entry(path.clone()).or_insert(answer.status);
+            if wanted != answer.status {
+                return Err(Problem::failed(format!(
+                    "{path} answers {}, but {wanted} under {}",
+                    answer.status, self.from
+                )));
+            }
+        }
+        if self.from.is_empty() {
+            of.clone_into(&mut self.from);
+        }
+        Ok(())
+    }
+}

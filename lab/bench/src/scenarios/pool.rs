@@ -1,0 +1,115 @@
+//! The three experiments of the connection pool's write-up, with its own 26 parameters.
+
+use super::{Arm, Around, Scenario, Shape, Work};
+use crate::apps::Content;
+use crate::runtimes::Manner;
+
+const APP: &str = include_str!("../../../../bench/apps/pool/app.php");
+const PARAMETERS: &str = include_str!("../../../../bench/apps/pool/parameters.php");
+
+pub(super) const ALL: &[Scenario] = &[Scenario {
+    name: "pool",
+    title: "Connection pool",
+    shows: "the pool off and on: ten queries at once (1), a query beside computing (2), slow connecting (3)",
+    seed: Some("connection-pool-benchmarks.txt"),
+    needs_database: true,
+    body: Some("ok\n"),
+    check: "test",
+    query: "test",
+    arms: |around| arms(around, groups(around)),
+    ..Scenario::NEW
+}];
+
+/// A variant: its name, connections of its load, and parameters.
+type Group = (String, u32, Vec<String>);
+
+const ONE: &str = "--scenario.query_per_request=10 --scenario.cpu_load_per_request_min_sec=0 --scenario.cpu_load_per_request_max_sec=0";
+const TWO: &str = "--scenario.query_per_request=1 --scenario.cpu_load_per_request_min_sec=0.02 --scenario.cpu_load_per_request_max_sec=0.02 \
+                   --connection.min_query_duration_sec=0.02 --connection.max_query_duration_sec=0.02";
+const THREE: &str = "--scenario.query_per_request=1 --scenario.cpu_load_per_request_min_sec=0 --scenario.cpu_load_per_request_max_sec=0 \
+                     --connection.min_delay_sec=0.1 --connection.max_delay_sec=0.1 \
+                     --connection.min_query_duration_sec=0.001 --connection.max_query_duration_sec=0.001";
+
+/// The write-up's; the second computes, so it has a connection for each processor.
+fn groups(around: &Around<'_>) -> Vec<Group> {
+    let group = |name: &str, connections: u32, common: &str, own: &str| -> Group {
+        let words = format!("{common} {own} --pool.size=64")
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        (name.to_owned(), connections, words)
+    };
+    vec![
+        group("group 1 pool off", 64, ONE, "--pool.enabled=off"),
+        group("group 1 pool on", 64, ONE, "--pool.enabled=on"),
+        group(
+            "group 2 pool off",
+            around.processors,
+            TWO,
+            "--pool.enabled=off",
+        ),
+        group(
+            "group 2 pool on",
+            around.processors,
+            TWO,
+            "--pool.enabled=on",
+        ),
+        group("group 3 pool off", 64, THREE, "--pool.enabled=off"),
+        group(
+            "group 3 pool on",
+            64,
+            THREE,
+            "--pool.enabled=on --pool.minimum_idle=1",
+        ),
+    ]
+}
+
+/// Parameters that were given by hand: one experiment, without and with the pool.
+pub(crate) fn given(around: &Around<'_>, words: &[String]) -> Vec<Arm> {
+    let with = |enabled: &str| -> Group {
+        let mut all = words.to_vec();
+        all.retain(|word| !word.starts_with("--pool.enabled="));
+        all.push(format!("--pool.enabled={enabled}"));
+        (format!("as given, pool {enabled}"), around.connections, all)
+    };
+    arms(around, vec![with("off"), with("on")])
+}
+
+fn arms(around: &Around<'_>, groups: Vec<Group>) -> Vec<Arm> {
+    let content = Content {
+        scenario: "pool".to_owned(),
+        code: APP,
+        is_whole: true,
+        more: vec![("parameters.php".to_owned(), PARAMETERS.as_bytes().to_vec())],
+        ..Content::default()
+    };
+    let mut arms = Vec::new();
+    for (variant, connections, pool) in groups {
+        for runtime in around
+            .runtimes
+            .iter()
+            .filter(|one| !one.is_for_development())
+        {
+            let impossible = match (runtime.id(), runtime.manner()) {
+                ("hearth", _) => None,
+                (_, Manner::OneAtATime) => Some(
+                    "each process serves one request: there is no connection to share".to_owned(),
+                ),
+                _ => Some(
+                    "its pool is the write-up's own: bench/apps/pool/experiment runs that"
+                        .to_owned(),
+                ),
+            };
+            let base = Arm::fair(*runtime, Work::Waits, around, content.clone());
+            let loads = vec![Shape::kept(connections)];
+            arms.push(Arm {
+                variant: variant.clone(),
+                impossible,
+                pool: pool.clone(),
+                loads,
+                ..base
+            });
+        }
+    }
+    arms
+}

@@ -1,0 +1,326 @@
+//! The experiments that compare ways of running one server: each in its shortest form, on servers that are really started.
+
+use super::Bench;
+
+fn variants(done: &super::Done, scenario: &str, runtime: &str) -> Vec<String> {
+    let scenarios = done.result["scenarios"].as_array().expect("a list");
+    let one = scenarios
+        .iter()
+        .find(|one| one["name"] == scenario)
+        .expect("the scenario");
+    let cells = one["cells"].as_array().expect("a list").iter();
+    let measured =
+        cells.filter(|cell| cell["runtime"] == runtime && cell["status"]["is"] == "measured");
+    measured
+        .map(|cell| cell["variant"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn of_webmans_guide() {
+    let done = Bench::short(&[
+        "keepalive_query",
+        "orm",
+        "nginx_proxy",
+        "tls",
+        "gzip",
+        "--against",
+        "hearth,fpm",
+    ])
+    .run();
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    assert_eq!(variants(&done, "keepalive_query", "hearth"), ["on", "off"]);
+    assert_eq!(
+        variants(&done, "orm", "hearth"),
+        ["pdo", "builder", "eloquent"]
+    );
+    assert_eq!(
+        variants(&done, "orm", "fpm"),
+        ["pdo", "builder", "eloquent"]
+    );
+    let proxied = [
+        "direct",
+        "proxied",
+        "proxied, log on",
+        "proxied, no upstream keep-alive",
+    ];
+    assert_eq!(variants(&done, "nginx_proxy", "hearth"), proxied);
+    assert_eq!(
+        variants(&done, "tls", "fpm"),
+        ["http", "http, no keep-alive", "tls", "tls, no keep-alive"]
+    );
+    assert_eq!(variants(&done, "gzip", "fpm"), ["off", "on"]);
+    let bytes = |variant: &str| {
+        let gzip = &done.result["scenarios"][4]["cells"];
+        let mut cells = gzip.as_array().expect("a list").iter();
+        let cell = cells
+            .find(|cell| cell["runtime"] == "fpm" && cell["variant"] == variant)
+            .expect("a cell");
+        let run = &cell["repeats"][0]["load"];
+        run["bytes"]["body"].as_f64().expect("a number")
+            / run["counts"]["responses"].as_f64().expect("a number")
+    };
+    assert!(
+        bytes("on") * 3.0 < bytes("off"),
+        "{} {}",
+        bytes("on"),
+        bytes("off")
+    );
+    // nginx's processor time stands beside the server's.
+    let proxied = done
+        .cells()
+        .into_iter()
+        .find(|cell| cell["variant"] == "proxied")
+        .expect("a cell");
+    let used = proxied["repeats"][0]["cpu"].as_array().expect("a list");
+    assert!(
+        used.iter()
+            .any(|one| one["role"] == "proxy" && one["cpu_us_per_request"].as_f64() > Some(0.5)),
+        "{used:?}"
+    );
+}
+
+#[test]
+fn of_techempower_and_preloading() {
+    let done = Bench::short(&[
+        "plaintext",
+        "json",
+        "db",
+        "queries",
+        "updates",
+        "fortunes",
+        "preload",
+        "--against",
+        "hearth,hearth-classic,fpm",
+    ])
+    .run();
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    done.measured(&["hearth", "hearth-classic", "fpm"]);
+    assert_eq!(done.result["scenarios"].as_array().map(Vec::len), Some(7));
+    let setting = |variant: &str| {
+        let cell = done
+            .of("fpm")
+            .into_iter()
+            .find(|cell| cell["variant"] == variant)
+            .expect("a cell")
+            .clone();
+        let all = cell["config"].as_array().expect("a list").clone();
+        all.iter()
+            .find(|one| one["name"] == "preloaded")
+            .map(|one| one["value"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(setting("none"), None);
+    assert!(
+        setting("naive").is_some_and(|text| text.starts_with("400 classes")),
+        "{:?}",
+        setting("naive")
+    );
+    assert!(
+        setting("optimised").is_some_and(|text| text.starts_with("100 classes")),
+        "{:?}",
+        setting("optimised")
+    );
+}
+
+#[test]
+fn of_the_number_of_workers() {
+    let done = Bench::short(&["worker_sweep", "--against", "fpm"]).run();
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    let counts = |variant: &str| -> Vec<f64> {
+        let cells = done
+            .of("fpm")
+            .into_iter()
+            .filter(|cell| cell["variant"] == variant && cell["status"]["is"] == "measured");
+        cells.filter_map(|cell| cell["x"].as_f64()).collect()
+    };
+    assert_eq!(done.result["scenarios"][0]["axis"], "workers");
+    assert_eq!(counts(""), [1.0, 2.0, 3.0, 4.0, 6.0, 8.0]);
+    assert_eq!(counts("query"), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]);
+    // One process that waits 5 ms for each request answers 200 a second at most; eight connections and 8 processes do better.
+    let rate = |x: f64| {
+        let cell = done
+            .of("fpm")
+            .into_iter()
+            .find(|cell| cell["variant"] == "query" && cell["x"] == x)
+            .expect("a cell")
+            .clone();
+        cell["repeats"][0]["load"]["rates"]["goodput"]
+            .as_f64()
+            .expect("a number")
+    };
+    assert!(
+        rate(1.0) < 205.0 && rate(8.0) > 1.3 * rate(1.0),
+        "{} {}",
+        rate(1.0),
+        rate(8.0)
+    );
+}
+
+#[test]
+fn of_the_pools_write_up() {
+    let done = Bench::short(&["pool", "--against", "hearth,fpm"]).run();
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    let groups = [
+        "group 1 pool off",
+        "group 1 pool on",
+        "group 2 pool off",
+        "group 2 pool on",
+        "group 3 pool off",
+        "group 3 pool on",
+    ];
+    assert_eq!(variants(&done, "pool", "hearth"), groups);
+    let why = done.of("fpm")[0]["status"]["why"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    assert!(why.contains("there is no connection to share"), "{why}");
+    // Connecting takes 100 ms in group 3: without a pool no request is faster.
+    let fastest = |variant: &str| {
+        let cell = done
+            .of("hearth")
+            .into_iter()
+            .find(|cell| cell["variant"] == variant)
+            .expect("a cell")
+            .clone();
+        cell["repeats"][0]["load"]["latency"]["service"]["min_us"]
+            .as_f64()
+            .expect("a number")
+    };
+    assert!(fastest("group 3 pool off") > 100_000.0 && fastest("group 3 pool on") < 100_000.0);
+}
+
+#[test]
+fn of_the_pools_parameters() {
+    let done = Bench::short(&[
+        "pool",
+        "--against",
+        "hearth",
+        "--pool.size=4",
+        "--scenario.query_per_request=1",
+        "--scenario.cpu_load_per_request_max_sec=0",
+        "--scenario.cpu_load_per_request_min_sec=0",
+        "--pool.minimum_idle=1",
+    ])
+    .run();
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    assert_eq!(
+        variants(&done, "pool", "hearth"),
+        ["as given, pool off", "as given, pool on"]
+    );
+    let wrong = Bench::short(&["pool", "--against", "hearth", "--pool.size=many"]).run();
+    assert_eq!(wrong.code, Some(1), "{}{}", wrong.out, wrong.err);
+    assert!(
+        wrong
+            .out
+            .contains("--pool.size must be a whole number, \"many\" given"),
+        "{}{}",
+        wrong.out,
+        wrong.err
+    );
+    let elsewhere = Bench::new(&["basic", "--pool.size=4"]).run();
+    assert_eq!(elsewhere.code, Some(2));
+    assert!(
+        elsewhere
+            .err
+            .contains("is a parameter of the scenario pool"),
+        "{}",
+        elsewhere.err
+    );
+}
+
+const SITE: &str = "<?php if (str_starts_with($_SERVER['REQUEST_URI'], '/no')) { http_response_code(404); } echo 'page ', $_SERVER['REQUEST_URI'], ' ', hrtime(true);";
+
+/// A project with a document root, a list of pages, and a script for the resident modes.
+pub(super) fn project(bench: &Bench) {
+    use std::os::unix::fs::PermissionsExt;
+    let write =
+        |name: &str, text: &str| std::fs::write(bench.path().join(name), text).expect("a file");
+    let open = |name: &str| {
+        std::fs::set_permissions(
+            bench.path().join(name),
+            std::fs::Permissions::from_mode(0o755),
+        )
+        .expect("a directory")
+    };
+    for directory in ["shop", "shop/public"] {
+        std::fs::create_dir(bench.path().join(directory)).expect("a directory");
+        open(directory);
+    }
+    write("shop/public/index.php", SITE);
+    write(
+        "shop/app.php",
+        "<?php return fn (Hearth\\Request $request) => new Hearth\\Response('page ' . $request->target, str_starts_with($request->path, '/no') ? 404 : 200);",
+    );
+    let line =
+        "127.0.0.1 - - [24/Nov/2026:04:00:00 +0000] \"GET /shop?a=1 HTTP/1.1\" 200 5 \"-\" \"-\"\n";
+    write("access.log", line);
+    write("urls", "/\n5 /shop?a=1\n/no/such/page\n");
+}
+
+#[test]
+fn of_ones_own_site() {
+    let bench = Bench::short(&[
+        "--app",
+        "shop",
+        "--urls",
+        "urls",
+        "--resident",
+        "shop/app.php",
+        "--against",
+        "hearth,hearth-one,hearth-classic,apache,fpm",
+    ]);
+    project(&bench);
+    let done = bench.run();
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    assert_eq!(done.result["scenarios"][0]["app"], true);
+    for runtime in ["hearth", "hearth-one", "hearth-classic", "apache", "fpm"] {
+        let cell = done.of(runtime)[0];
+        assert_eq!(
+            cell["status"]["is"], "measured",
+            "{runtime}: {}",
+            cell["status"]
+        );
+        let statuses = &cell["repeats"][0]["load"]["statuses"];
+        assert!(
+            statuses["200"].as_u64() > Some(0) && statuses["404"].as_u64() > Some(0),
+            "{runtime}: {statuses}"
+        );
+    }
+    let titles: Vec<&str> = done.result["advice"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["title"].as_str())
+        .collect();
+    for title in [
+        "Serve it with Hearth instead of fpm",
+        "Keep it in memory, requests at the same time",
+        "Do not look whether PHP files have changed (apache)",
+    ] {
+        assert!(titles.contains(&title), "{title}: {titles:?}");
+    }
+}
+
+#[test]
+fn of_a_site_that_is_not_there_or_answers_differently() {
+    let missing = Bench::new(&["--app", "nowhere"]).run();
+    assert_eq!(missing.code, Some(2));
+    assert!(
+        missing.err.contains("--app nowhere: No such file"),
+        "{}",
+        missing.err
+    );
+    let bench = Bench::short(&["--app", "shop", "--against", "hearth-classic,fpm"]);
+    project(&bench);
+    // A page that fails under one server only is not compared.
+    std::fs::write(bench.path().join("shop/public/index.php"), "<?php if (PHP_SAPI === 'fpm-fcgi') { http_response_code(500); echo 'broken here'; } else { echo 'ok'; }").expect("a file");
+    let done = bench.run();
+    assert_eq!(
+        done.of("hearth-classic")[0]["status"]["is"],
+        "measured",
+        "{}",
+        done.out
+    );
+    let why = done.of("fpm")[0]["status"].to_string();
+    assert!(why.contains("/ answers 500: broken here"), "{why}");
+}

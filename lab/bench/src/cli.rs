@@ -16,7 +16,7 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "hearth bench", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Args {
-    /// Scenarios (`hearth bench list`), or their beginning with * at the end; none: all. Or one of: doctor, list
+    /// Scenarios (`hearth bench list`), or their beginning with * at the end; none: all. Or one of: doctor, list, show, compare, readme
     #[arg(value_name = "SCENARIO")]
     pub(crate) words: Vec<String>,
     /// Only these servers (`hearth bench doctor`), separated by commas
@@ -80,7 +80,9 @@ Examples:
   hearth bench --quick 'basic_query*'          a first impression
   hearth bench basic --with swoole=/usr/lib/php/20220829/swoole.so
   hearth bench --app /srv/shop --urls access.log --against hearth-classic,fpm
-  hearth bench pool --pool.size=32 --scenario.query_per_request=4";
+  hearth bench pool --pool.size=32 --scenario.query_per_request=4
+  hearth bench show result.json --html r.html  the report of a saved result
+  hearth bench compare a.json b.json           what changed between two of them";
 
 fn pair(text: &str) -> std::result::Result<(String, PathBuf), String> {
     let (name, path) = text
@@ -124,6 +126,9 @@ pub(crate) fn main_from(words: Vec<OsString>) -> ExitCode {
     if words.first().is_some_and(|word| word == guard::WORD) {
         guard::run(std::io::stdin().lock());
         return ExitCode::SUCCESS;
+    }
+    if let Some(code) = crate::verbs::run(&words) {
+        return code;
     }
     let (parameters, plain) = pool_parameters(&words);
     let args = match Args::try_parse_from(std::iter::once("hearth bench".into()).chain(plain)) {

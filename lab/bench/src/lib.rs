@@ -25,6 +25,7 @@ mod runtimes;
 mod scenarios;
 mod session;
 mod trial;
+mod verbs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

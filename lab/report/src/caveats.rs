@@ -13,7 +13,6 @@ const STOLEN: f64 = 0.01;
 #[must_use]
 pub fn method(run: &Run) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
-    let host = &run.host;
     let mut rows = vec![
         (
             "Command",
@@ -22,7 +21,7 @@ pub fn method(run: &Run) -> Vec<(&'static str, String)> {
                 .to_owned(),
         ),
         ("Machine", machine(run)),
-        ("System", format!("{}, PHP {}", host.kernel, host.php)),
+        ("System", system(run)),
         (
             "Repeats",
             format!(
@@ -56,6 +55,13 @@ pub fn method(run: &Run) -> Vec<(&'static str, String)> {
     rows
 }
 
+/// System and PHP in one line.
+#[must_use]
+pub fn system(run: &Run) -> String {
+    let php = run.host.php.trim_start_matches("PHP ");
+    format!("{}, PHP {php}", run.host.kernel)
+}
+
 /// The machine in one line.
 #[must_use]
 pub fn machine(run: &Run) -> String {
@@ -67,7 +73,10 @@ pub fn machine(run: &Run) -> String {
         bytes(host.memory_bytes as f64)
     );
     if let Some(kind) = &host.virtual_machine {
-        text += &format!(", virtual ({kind})");
+        text += &match kind.as_str() {
+            "yes" => ", virtual".to_owned(),
+            kind => format!(", virtual ({kind})"),
+        };
     }
     if let Some(governor) = &host.governor {
         text += &format!(", governor {governor}");
@@ -127,7 +136,7 @@ fn noise(run: &Run) -> Vec<String> {
             count(all)
         ));
     }
-    if noise.others_before > BUSY {
+    if noise.others_before > BUSY && noise.notes.is_empty() {
         out.push(format!(
             "The machine was not quiet: other processes used {} of it before the run.",
             percent(noise.others_before)

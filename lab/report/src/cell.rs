@@ -271,12 +271,21 @@ impl Cell {
 }
 
 impl Scenario {
-    /// True if its cells compare ways of doing something on one runtime, rather than runtimes.
+    /// True if its cells compare ways of doing something on each runtime, rather than runtimes: most of them have several
+    /// variants.
     #[must_use]
     pub fn compares_variants(&self) -> bool {
-        self.cells
+        let runtimes: BTreeSet<&str> = self
+            .cells
             .iter()
-            .any(|cell| self.cells.iter().any(|other| cell.is_variant_of(other)))
+            .map(|cell| cell.runtime.as_str())
+            .collect();
+        let varied = runtimes.iter().filter(|runtime| {
+            let mut own = self.cells.iter().filter(|cell| cell.runtime == **runtime);
+            own.clone()
+                .any(|cell| own.any(|other| cell.is_variant_of(other)))
+        });
+        varied.count() * 2 > runtimes.len()
     }
 
     /// The cell that another is compared with: in a sweep the same server's smallest number, else the same runtime's first
@@ -284,25 +293,30 @@ impl Scenario {
     #[must_use]
     pub fn base_of(&self, cell: &Cell) -> Option<&Cell> {
         let variants = self.compares_variants();
-        let fits = |other: &&Cell| {
-            let own = other.runtime == cell.runtime && other.column == cell.column;
-            other.has_figures()
-                && if self.axis.is_some() {
-                    own && other.variant == cell.variant
-                } else if variants {
-                    own && other.x == cell.x
-                } else {
-                    other.column == cell.column
-                        && other.x == cell.x
-                        && other.variant == cell.variant
-                        && other.connections == cell.connections
-                }
+        let own = |other: &Cell| other.runtime == cell.runtime && other.column == cell.column;
+        let beside = |other: &Cell| {
+            other.column == cell.column
+                && other.x == cell.x
+                && other.variant == cell.variant
+                && other.connections == cell.connections
         };
-        let mut fitting = self.cells.iter().filter(fits);
+        let mut figures = self.cells.iter().filter(|other| other.has_figures());
         let base = if self.axis.is_some() {
-            fitting.min_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)))
+            figures
+                .filter(|other| own(other) && other.variant == cell.variant)
+                .min_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)))
+        } else if variants {
+            figures.find(|other| own(other) && other.x == cell.x)
         } else {
-            fitting.next()
+            // The same server a second time stands beside its first.
+            let first = figures.clone().find(|other| beside(other));
+            let alone =
+                first.is_none_or(|first| first.key() == cell.key()) && !cell.variant.is_empty();
+            if alone {
+                figures.find(|other| own(other))
+            } else {
+                first
+            }
         }?;
         (base.key() != cell.key()).then_some(base)
     }
@@ -322,5 +336,66 @@ impl Status {
     #[must_use]
     pub fn was_tried(&self) -> bool {
         !matches!(self, Self::NotInstalled { .. } | Self::NotApplicable { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(runtime: &str, variant: &str) -> Cell {
+        let mut repeat = Repeat::default();
+        repeat.load.counts.good = 10;
+        Cell {
+            runtime: runtime.to_owned(),
+            variant: variant.to_owned(),
+            repeats: vec![repeat],
+            ..Cell::default()
+        }
+    }
+
+    fn bases(cells: &[(&str, &str)]) -> Vec<Option<String>> {
+        let scenario = Scenario {
+            cells: cells
+                .iter()
+                .map(|(runtime, variant)| cell(runtime, variant))
+                .collect(),
+            ..Scenario::default()
+        };
+        let name = |base: &Cell| {
+            format!("{} {}", base.runtime, base.variant)
+                .trim()
+                .to_owned()
+        };
+        scenario
+            .cells
+            .iter()
+            .map(|cell| scenario.base_of(cell).map(name))
+            .collect()
+    }
+
+    #[test]
+    fn servers_are_compared_with_the_first_and_one_taken_twice_with_itself() {
+        let found = bases(&[
+            ("hearth", ""),
+            ("apache", ""),
+            ("fpm", ""),
+            ("hearth", "again"),
+        ]);
+        let hearth = Some("hearth".to_owned());
+        assert_eq!(found, [None, hearth.clone(), hearth.clone(), hearth]);
+    }
+
+    #[test]
+    fn variants_are_compared_with_the_same_servers_first() {
+        let found = bases(&[
+            ("hearth", "pdo"),
+            ("hearth", "builder"),
+            ("fpm", "pdo"),
+            ("fpm", "builder"),
+            ("gin", "pdo"),
+        ]);
+        let of = |name: &str| Some(name.to_owned());
+        assert_eq!(found, [None, of("hearth pdo"), None, of("fpm pdo"), None]);
     }
 }

@@ -102,6 +102,15 @@ pub fn beside(scenario: &Scenario, cell: &Cell) -> Option<&'static Figure> {
     })
 }
 
+/// True if a figure of a write-up stands beside at least one cell.
+#[must_use]
+pub fn any_beside(scenario: &Scenario) -> bool {
+    scenario
+        .cells
+        .iter()
+        .any(|cell| cell.has_figures() && beside(scenario, cell).is_some())
+}
+
 impl Figure {
     /// True if the write-up's runtime is of the same kind as `runtime`.
     #[must_use]

@@ -163,7 +163,15 @@ impl Row {
         if self.figures.is_none() {
             let name = pad(&self.name, width_of(rows, 0), false);
             let room = style.width.saturating_sub(name.width() + 2);
-            return format!("{name}{BETWEEN}{}\n", style.open(&clip(&self.remark, room)));
+            if self.remark.width() <= room {
+                return format!("{name}{BETWEEN}{}\n", style.open(&self.remark));
+            }
+            // The end of a reason says as much as its beginning.
+            return format!(
+                "{}\n{}",
+                self.name,
+                wrapped("    ", &self.remark, style.width)
+            );
         }
         let mut line = String::new();
         for column in columns {

@@ -29,9 +29,15 @@ pub fn interval(metric: &Metric, found: &Estimate) -> String {
     format!("{own} [{}]", ends(metric, found))
 }
 
+/// An interval whose ends are so many times apart says nothing but that there are too few repeats.
+const USELESS: f64 = 20.0;
+
 /// Both ends of an interval without the unit's repetition.
 #[must_use]
 pub fn ends(metric: &Metric, found: &Estimate) -> String {
+    if found.basis == Basis::Student && found.high > found.low * USELESS {
+        return "too few repeats".to_owned();
+    }
     let short = |figure: f64| match metric {
         Metric::Goodput | Metric::PerCore => rate(figure),
         _ => value(metric, figure),
@@ -46,6 +52,9 @@ pub fn times(ratio: &Estimate) -> String {
     if ratio.basis == Basis::Single {
         return format!("{own}, one repeat");
     }
+    if ratio.basis == Basis::Student && ratio.high > ratio.low * USELESS {
+        return format!("{own} [too few repeats]");
+    }
     format!("{own} [{}–{}]", factor(ratio.low), factor(ratio.high))
 }
 
@@ -54,6 +63,9 @@ pub fn times(ratio: &Estimate) -> String {
 pub fn verdict(ratio: &Estimate, floor: f64) -> String {
     match Change::of(ratio, floor) {
         _ if ratio.basis == Basis::Single => times(ratio),
+        Change::NotShown if ratio.high > ratio.low * USELESS => {
+            "no difference shown: too few repeats".to_owned()
+        }
         Change::NotShown => format!(
             "no difference shown ({} to {})",
             signed(ratio.low),

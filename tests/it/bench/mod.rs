@@ -4,6 +4,7 @@
 mod ends;
 mod experiments;
 mod scenarios;
+mod verbs;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -90,7 +90,7 @@ fn diamond(scale: &Scale, figure: f64) -> Markup {
 }
 
 fn legend(scenario: &Scenario) -> Markup {
-    let seeded = seeds::of_scenario(scenario).next().is_some();
+    let seeded = seeds::any_beside(scenario);
     html! {
         p.legend {
             "Bar: median. Whisker: 95 % interval. Dots: repeats."

@@ -58,7 +58,7 @@ fn head(run: &Run) -> Markup {
                 p.when { (caveats::began(run)) " · " (minutes(run.elapsed_s)) }
             }
             h1 { (run.host.processors) " × " (run.host.processor) }
-            p.sub { (run.host.kernel) " · PHP " (run.host.php) }
+            p.sub { (caveats::system(run)) }
             ul.tiles {
                 (tile("scenarios", run.scenarios.len(), ""))
                 (tile("cells measured", good, ""))

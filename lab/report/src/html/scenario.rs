@@ -18,6 +18,7 @@ pub(super) fn section(run: &Run, scenario: &Scenario) -> Markup {
                 (table::table(run, scenario))
                 div.charts { (latency::percentiles(run, scenario)) (plot::timeline(run, scenario)) (bars::cpu(run, scenario)) }
             }
+            (table::write_up_figures(scenario))
             (details(run, scenario))
         }
     }

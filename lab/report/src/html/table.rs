@@ -12,7 +12,7 @@ const ENOUGH: u64 = 10;
 
 /// Every cell, measured or not.
 pub(super) fn table(run: &Run, scenario: &Scenario) -> Markup {
-    let seeded = seeds::of_scenario(scenario).next().is_some();
+    let seeded = seeds::any_beside(scenario);
     html! {
         div.scroll {
             table.figures {
@@ -81,7 +81,7 @@ fn figures(run: &Run, scenario: &Scenario, cell: &Cell, seeded: bool) -> Markup 
     let used = |what: fn(&crate::Use) -> f64| cell.used(Role::Server, what);
     html! {
         td.main { @if let Some(found) = cell.figure(&Metric::Goodput) { b { (rate(found.value)) } @if found.low < found.high { small { (ends(&Metric::Goodput, &found)) } } } (marks(cell)) }
-        td { (against(run, scenario, cell)) }
+        td.against { (against(run, scenario, cell)) }
         td { (percentile(50.0)) }
         td { (percentile(99.0)) }
         td { (used(|one| one.cpu_us_per_request).map_or_else(dash, |us| duration(us * 1e3))) }
@@ -138,6 +138,30 @@ fn status(status: &Status) -> Markup {
     html! {
         span class={ "badge " (class) } { (status.name()) } " " (status.why().unwrap_or(""))
         @if let Status::NotInstalled { how, .. } = status { " " small { (how) } }
+    }
+}
+
+/// What the write-up printed for the experiment that the scenario repeats.
+pub(super) fn write_up_figures(scenario: &Scenario) -> Markup {
+    let figures: Vec<_> = seeds::of_scenario(scenario).collect();
+    if figures.is_empty() {
+        return html! {};
+    }
+    let ms = |figure: Option<f64>| figure.map_or_else(dash, |ms| duration(ms * 1e6));
+    html! {
+        h4 { "The write-up's own figures" small { " on its machine" } }
+        div.scroll.close {
+            table.figures.seeds {
+                thead { tr { th { "" } th { "Good req/s" } th { "p50" } th { "p99" } th { "Longest" } th { "Failed" } th { "Taken with" } } }
+                tbody { @for one in &figures { tr {
+                    th scope="row" { (one.label) @if !one.variant.is_empty() { ", " (one.variant) } @if let Some(connections) = one.connections { small { (connections) " connections" } } }
+                    td { @if let (Some(low), Some(high)) = (one.low, one.high) { (rate(low)) "–" (rate(high)) } @else { (rate(one.good)) } }
+                    td { (ms(one.p50_ms)) } td { (ms(one.p99_ms)) } td { (ms(one.max_ms)) }
+                    td.failed[one.failed > 0] { @if one.failed > 0 { (count(one.failed)) @if let Some(all) = one.requests { " of " (count(all)) } } @else { "0" } }
+                    td { (one.tool) @if let Some(seconds) = one.measured_s { ", " (three(seconds)) " s" } }
+                } } }
+            }
+        }
     }
 }
 

@@ -2,13 +2,10 @@
 
 use crate::cell::Metric;
 use crate::claims::{Answer, lines};
-use crate::words::{cell_name, interval, runtime_name, verdict};
+use crate::words::{cell_name, interval, percentile, runtime_name, verdict};
 use crate::{Cell, Role, Run, Scenario, caveats, seeds, sweep};
 use measure::text::{bytes, count, duration, rate};
 use std::fmt::Write as _;
-
-/// Percentiles with fewer samples above them are no figures.
-const ENOUGH: u64 = 10;
 
 /// Renders the whole run.
 #[must_use]
@@ -72,13 +69,6 @@ pub fn table(run: &Run, scenario: &Scenario) -> String {
 
 fn row(run: &Run, scenario: &Scenario, cell: &Cell) -> String {
     let latency = cell.latency();
-    let percentile = |percent: f64| {
-        if latency.samples_above(percent) >= ENOUGH {
-            duration(latency.percentile(percent) as f64)
-        } else {
-            "–".to_owned()
-        }
-    };
     let none = || "–".to_owned();
     let used =
         |what: fn(&crate::Use) -> f64| cell.used(Role::Server, what).filter(|used| *used > 0.0);
@@ -91,8 +81,8 @@ fn row(run: &Run, scenario: &Scenario, cell: &Cell) -> String {
         cell.figure(&Metric::Goodput)
             .map_or_else(none, |found| interval(&Metric::Goodput, &found)),
         against(run, scenario, cell),
-        percentile(50.0),
-        percentile(99.0),
+        percentile(&latency, 50.0),
+        percentile(&latency, 99.0),
         used(|one| one.cpu_us_per_request).map_or_else(none, |us| duration(us * 1e3)),
         used(|one| one.pss_bytes as f64).map_or_else(none, bytes),
         count(cell.failures().0),

@@ -3,15 +3,13 @@
 use crate::cell::Metric;
 use crate::claims::{Answer, Line, lines};
 use crate::stats::{Change, Estimate};
-use crate::words::{cell_name, ends, runtime_name, times, value};
+use crate::words::{cell_name, ends, percentile, runtime_name, times, value};
 use crate::{Cell, Role, Run, Scenario, caveats, sweep};
 use measure::text::{bytes, count, duration, rate};
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Percentiles with fewer samples above them are no figures.
-const ENOUGH: u64 = 10;
 const BETWEEN: &str = "  ";
 
 /// How to write.
@@ -207,13 +205,6 @@ impl Row {
 
 fn figures(cell: &Cell, against: String) -> [String; 7] {
     let latency = cell.latency();
-    let percentile = |percent: f64| {
-        if latency.samples_above(percent) >= ENOUGH {
-            duration(latency.percentile(percent) as f64)
-        } else {
-            "–".to_owned()
-        }
-    };
     let used =
         |what: fn(&crate::Use) -> f64| cell.used(Role::Server, what).filter(|used| *used > 0.0);
     let none = || "–".to_owned();
@@ -221,8 +212,8 @@ fn figures(cell: &Cell, against: String) -> [String; 7] {
         cell.figure(&Metric::Goodput)
             .map_or_else(none, |found| rate_words(&found)),
         against,
-        percentile(50.0),
-        percentile(99.0),
+        percentile(&latency, 50.0),
+        percentile(&latency, 99.0),
         used(|one| one.cpu_us_per_request).map_or_else(none, |us| duration(us * 1e3)),
         used(|one| one.pss_bytes as f64).map_or_else(none, bytes),
         count(cell.failures().0),

@@ -3,6 +3,7 @@
 use crate::cell::Metric;
 use crate::stats::{Basis, Change, Estimate};
 use crate::{Cell, Column, Run};
+use measure::Distribution;
 use measure::text::{bytes, duration, percent, rate};
 
 /// A figure with its unit.
@@ -108,6 +109,19 @@ fn factor(ratio: f64) -> String {
         middle if middle >= 9.95 => format!("{middle:.1}"),
         small if small >= 0.0995 => format!("{small:.2}"),
         tiny => format!("{tiny:.3}"),
+    }
+}
+
+/// A percentile with fewer samples above it is no figure.
+const ENOUGH: u64 = 10;
+
+/// A percentile of latency; a dash where there are too few samples for it.
+#[must_use]
+pub fn percentile(latency: &Distribution, percent: f64) -> String {
+    if latency.samples_above(percent) >= ENOUGH {
+        duration(latency.percentile(percent) as f64)
+    } else {
+        "–".to_owned()
     }
 }
 

@@ -2,13 +2,10 @@
 
 use super::{bars, colour};
 use crate::cell::Metric;
-use crate::words::{cell_name, ends, runtime_name, times, verdict};
+use crate::words::{cell_name, ends, percentile, runtime_name, times, verdict};
 use crate::{Cell, Role, Run, Scenario, Status, seeds};
 use maud::{Markup, html};
 use measure::text::{bytes, count, duration, rate, three};
-
-/// Percentiles with fewer samples above them are no figures.
-const ENOUGH: u64 = 10;
 
 /// Every cell, measured or not.
 pub(super) fn table(run: &Run, scenario: &Scenario) -> Markup {
@@ -71,19 +68,12 @@ fn row(run: &Run, scenario: &Scenario, cell: &Cell, seeded: bool) -> Markup {
 fn figures(run: &Run, scenario: &Scenario, cell: &Cell, seeded: bool) -> Markup {
     let latency = cell.latency();
     let (failed, all) = cell.failures();
-    let percentile = |percent: f64| {
-        if latency.samples_above(percent) >= ENOUGH {
-            duration(latency.percentile(percent) as f64)
-        } else {
-            "–".to_owned()
-        }
-    };
     let used = |what: fn(&crate::Use) -> f64| cell.used(Role::Server, what);
     html! {
         td.main { @if let Some(found) = cell.figure(&Metric::Goodput) { b { (rate(found.value)) } @if found.low < found.high { small { (ends(&Metric::Goodput, &found)) } } } (marks(cell)) }
         td.against { (against(run, scenario, cell)) }
-        td { (percentile(50.0)) }
-        td { (percentile(99.0)) }
+        td { (percentile(&latency, 50.0)) }
+        td { (percentile(&latency, 99.0)) }
         td { (used(|one| one.cpu_us_per_request).map_or_else(dash, |us| duration(us * 1e3))) }
         td { (used(|one| one.switches_per_request).map_or_else(dash, three)) }
         td { (used(|one| one.pss_bytes as f64).filter(|size| *size > 0.0).map_or_else(dash, bytes)) }

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms of `csrc/`; all C files in them are compiled.
-const ROOMS: [&str; 8] = [
-    "cache", "engine", "mode", "pool", "request", "session", "state", "task",
+const ROOMS: [&str; 9] = [
+    "cache", "engine", "mode", "pool", "preload", "request", "session", "state", "task",
 ];
 const NAMES: [&str; 3] = ["php-config8.4", "php-config8.2", "php-config"];
 

@@ -20,6 +20,7 @@ pub mod messages;
 pub mod mutate;
 pub mod oracle;
 pub mod peers;
+pub mod recordings;
 pub mod responses;
 pub mod routes;
 
@@ -38,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     ("histogram", histogram::decoded),
     ("messages", messages::packets),
     ("peers", peers::requests),
+    ("recordings", recordings::recordings),
     ("responses", responses::read_in_pieces),
     ("routes", routes::routes),
 ];

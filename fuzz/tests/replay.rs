@@ -86,4 +86,4 @@ macro_rules! targets {
     };
 }
 
-targets!(cached config connections endpoints files frames heads histogram messages peers responses routes);
+targets!(cached config connections endpoints files frames heads histogram messages peers recordings responses routes);

@@ -40,6 +40,7 @@ mod pool_load;
 mod pool_shares;
 mod pool_soak;
 mod pools;
+mod preload;
 mod processes;
 mod profiler;
 mod programs;

@@ -27,6 +27,7 @@ pub(crate) fn command() -> Command {
             stop(),
             status(),
             crate::cache::command(),
+            crate::preload::command(),
             config(),
             load(),
             bench(),

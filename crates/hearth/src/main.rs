@@ -9,6 +9,7 @@ mod check;
 mod client;
 mod exposure;
 mod pages;
+mod preload;
 mod serve;
 mod servers;
 mod watch;
@@ -49,6 +50,7 @@ fn dispatch(matches: ArgMatches) -> ExitCode {
         Some(("stop", given)) => client::ask(given, Verb::Stop),
         Some(("status", given)) => client::ask(given, Verb::Status),
         Some(("cache", given)) => cache::ask(given),
+        Some(("preload", given)) => preload::run(given),
         _ => unreachable!("clap asks for one of these"),
     }
 }

@@ -152,4 +152,15 @@ typedef struct {
 /* zend_compile_string's parameters, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
 
+/* Since 8.4 exit() is a function, and this is a call. */
+static inline bool hearth_is_exit(uint8_t opcode)
+{
+#if PHP_VERSION_ID < 80400
+	return opcode == ZEND_EXIT;
+#else
+	(void) opcode;
+	return false;
+#endif
+}
+
 #endif

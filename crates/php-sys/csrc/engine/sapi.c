@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "mode/mode.h"
 #include "pool/pool.h"
+#include "preload/preload.h"
 #include "request/headers.h"
 #include "request/request.h"
 #include "session/session.h"
@@ -152,6 +153,9 @@ static PHP_MINIT_FUNCTION(hearth)
 		hearth_register_lease_table();
 		hearth_register_frankenphp();
 		hearth_register_state_check();
+		hearth_register_preload_facts();
+	} else {
+		hearth_register_preload_used();
 	}
 	hearth_register_cache();
 	hearth_register_apcu(module_number);

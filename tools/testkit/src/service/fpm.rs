@@ -8,7 +8,7 @@ use super::{Daemon, Nginx, WEB, directory, program};
 #[derive(Debug)]
 pub struct Fpm {
     nginx: Nginx,
-    _daemon: Daemon,
+    daemon: Daemon,
 }
 
 impl Fpm {
@@ -18,6 +18,19 @@ impl Fpm {
     /// # Panics
     /// With the log of the one that does not start.
     pub fn start(root: &Path, ini: &[(&str, &str)], more: &str) -> Self {
+        Self::start_with(root, ini, &[], more)
+    }
+
+    /// With settings of the process, such as `opcache.preload`, which a pool cannot have.
+    ///
+    /// # Panics
+    /// With the log of the one that does not start.
+    pub fn start_with(
+        root: &Path,
+        ini: &[(&str, &str)],
+        process: &[(&str, &str)],
+        more: &str,
+    ) -> Self {
         let place = directory("fpm", WEB);
         let socket = place.join("socket");
         let ini: String = ini
@@ -35,11 +48,19 @@ impl Fpm {
         server
             .args(["--nodaemonize", "--force-stderr", "--fpm-config"])
             .arg(place.join("fpm.conf"));
+        for (name, value) in process {
+            server.arg("-d").arg(format!("{name}={value}"));
+        }
         let daemon = Daemon::start(server, &place, "ready to handle connections");
         Self {
             nginx: Nginx::start_readable(&locations(root, &socket, more)),
-            _daemon: daemon,
+            daemon,
         }
+    }
+
+    /// What it has logged, for what PHP says when it starts.
+    pub fn said(&self) -> String {
+        self.daemon.log.text()
     }
 
     /// `127.0.0.1:PORT` of the nginx in front.

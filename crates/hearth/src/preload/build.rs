@@ -1,0 +1,359 @@
+//! `hearth preload build`: recordings become a list.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use ::preload::{Candidate, Graph, Limits, List, Profile, Recording, Seen, Strategy};
+use clap::ArgMatches;
+
+use super::classify::Inspected;
+use super::php::Php;
+use super::{
+    Failed, classify, cost, files, given_path, on, read_list, record, trial, usage, write_list,
+};
+use crate::client::{print, printable};
+
+/// Paths that `check` asks for again.
+const MOST_REPLAYS: usize = 40;
+
+/// What is to be made.
+struct Plan<'a> {
+    profile: Profile,
+    strategy: Strategy,
+    limits: Limits,
+    /// Names of the files of the one route, for [`Strategy::Optimised`].
+    route: BTreeSet<String>,
+    root: String,
+    output: &'a Path,
+}
+
+pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
+    let (plan, broken) = plan(given)?;
+    let settings = plan.profile.latest().map(|recording| &recording.settings);
+    let php = Php::new(given.get_one::<String>("php").map(String::as_str), settings)?;
+    let mut list = make(&php, &plan)?;
+    let booted = trial::mend(&php, &mut list)?;
+    write_list(&list, plan.output)?;
+    let mut text = broken
+        .iter()
+        .map(|one| format!("left out: {one}\n"))
+        .collect::<String>();
+    text.push_str(&::preload::report(&list));
+    text.push_str(&format!(
+        "\nPHP {} starts with it: {} classes, {} functions, {} scripts, {} of memory\nwritten to {}; see whether it pays:  hearth preload check {}\n",
+        php.release,
+        booted.classes,
+        booted.functions,
+        booted.scripts,
+        measure::text::bytes(booted.memory as f64),
+        plan.output.display(),
+        plan.output.display()
+    ));
+    Ok(print(&printable(&text)))
+}
+
+fn plan(given: &ArgMatches) -> Result<(Plan<'_>, Vec<String>), Failed> {
+    let paths: Vec<&Path> = given
+        .get_many::<PathBuf>("recordings")
+        .into_iter()
+        .flatten()
+        .map(PathBuf::as_path)
+        .collect();
+    let strategy = strategy(given);
+    let (profile, broken) = record::read(&paths)?;
+    let needs_requests = matches!(strategy, Strategy::Optimised | Strategy::Traffic);
+    if needs_requests && profile.requests() == 0 {
+        return Err(usage(
+            "no request is recorded there; name a folder of `hearth preload record`, or take --strategy naive --root FOLDER",
+        ));
+    }
+    let coverage = given.get_one::<f64>("coverage").copied().unwrap_or(0.99);
+    if !(0.0..=1.0).contains(&coverage) {
+        return Err(usage(format!("--coverage {coverage}: a share from 0 to 1")));
+    }
+    let memory = given
+        .get_one::<String>("memory")
+        .map(|text| bytes(text))
+        .transpose()?;
+    let route = route(given, strategy, &profile)?;
+    let root = root(given_path(given, "root"), profile.latest())?;
+    let output = given_path(given, "output").unwrap_or(Path::new("preload.php"));
+    if output.extension().is_none_or(|end| end != "php") {
+        return Err(usage(format!(
+            "--output {}: its name ends in .php",
+            output.display()
+        )));
+    }
+    files::folder_of(output)?;
+    Ok((
+        Plan {
+            profile,
+            strategy,
+            limits: Limits { coverage, memory },
+            route,
+            root,
+            output,
+        },
+        broken,
+    ))
+}
+
+fn strategy(given: &ArgMatches) -> Strategy {
+    match given.get_one::<String>("strategy").map(String::as_str) {
+        Some("none") => Strategy::None,
+        Some("naive") => Strategy::Naive,
+        Some("optimised") => Strategy::Optimised,
+        _ => Strategy::Traffic,
+    }
+}
+
+/// Files of the route that was named, or of the most frequent one.
+fn route(
+    given: &ArgMatches,
+    strategy: Strategy,
+    profile: &Profile,
+) -> Result<BTreeSet<String>, Failed> {
+    let named = given.get_one::<String>("route").map(String::as_str);
+    Ok(match (strategy, profile.route(named)) {
+        (Strategy::Optimised, None) => {
+            let known: Vec<String> = profile
+                .routes()
+                .into_iter()
+                .map(|(route, _)| route)
+                .collect();
+            return Err(usage(format!(
+                "--route {}: recorded are {}",
+                named.unwrap_or("?"),
+                known.join(", ")
+            )));
+        }
+        (_, recording) => recording
+            .map(|recording| recording.files.keys().cloned().collect())
+            .unwrap_or_default(),
+    })
+}
+
+/// `32M`, in bytes.
+fn bytes(text: &str) -> Result<u64, Failed> {
+    let (digits, unit) = match text.to_ascii_uppercase().strip_suffix(['K', 'M', 'G']) {
+        Some(digits) => (digits.to_owned(), text.to_ascii_uppercase()),
+        None => (text.to_owned(), String::new()),
+    };
+    let shift = match unit.chars().last() {
+        Some('K') => 10,
+        Some('M') => 20,
+        Some('G') => 30,
+        _ => 0,
+    };
+    let number: Option<u64> = digits.parse().ok();
+    number
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| usage(format!("--memory {text}: a number of bytes such as 32M")))
+}
+
+fn root(given: Option<&Path>, recorded: Option<&Recording>) -> Result<String, Failed> {
+    let path = match (given, recorded) {
+        (Some(given), _) => given.to_owned(),
+        (None, Some(recorded)) => PathBuf::from(&recorded.root),
+        (None, None) => return Err(usage("which project? name its folder with --root")),
+    };
+    let real = path.canonicalize().map_err(|error| {
+        usage(format!(
+            "the project {}: {error}; name its folder on this machine with --root",
+            path.display()
+        ))
+    })?;
+    Ok(real.display().to_string())
+}
+
+fn make(php: &Php, plan: &Plan<'_>) -> Result<List, Failed> {
+    let seen = plan.profile.files();
+    let names = universe(plan, &seen);
+    let mut inspected = classify::inspect(php, &plan.root, &names)?;
+    if plan.strategy != Strategy::Naive {
+        find_missing(php, plan, &mut inspected)?;
+    }
+    let (mut candidates, mut left) = candidates(plan, inspected, &seen);
+    classify::attempt(php, &plan.root, &mut candidates)?;
+    let mut graph = Graph::new(candidates.clone());
+    if matches!(plan.strategy, Strategy::Optimised | Strategy::Traffic) {
+        graph = measured(php, &plan.root, graph, candidates)?;
+    }
+    graph.raise_probabilities();
+    let (chosen, curve) = ::preload::choose(&graph, plan.strategy, &plan.route, plan.limits);
+    let spare = (0..graph.candidates.len()).filter(|number| !chosen.contains(number));
+    let spare = spare
+        .map(|number| graph.candidates[number].file().to_owned())
+        .collect();
+    let latest = plan.profile.latest();
+    left.append(&mut graph.left);
+    let mut settings = latest
+        .map(|recording| recording.settings.clone())
+        .unwrap_or_default();
+    settings.php.clone_from(&php.release);
+    Ok(List {
+        format: 1,
+        strategy: plan.strategy,
+        made: SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs()),
+        root: plan.root.clone(),
+        lock: latest
+            .map(|recording| recording.lock.clone())
+            .unwrap_or_default(),
+        document_root: latest
+            .map(|recording| recording.document_root.clone())
+            .unwrap_or_default(),
+        script: latest
+            .map(|recording| recording.script.clone())
+            .unwrap_or_default(),
+        settings,
+        requests: plan.profile.requests(),
+        routes: plan.profile.routes(),
+        entries: List::entries_of(&graph, &chosen),
+        left,
+        spare,
+        curve,
+        replays: plan.profile.replays(MOST_REPLAYS),
+        memory: 0,
+        gain: None,
+    })
+}
+
+/// The graph with what loading costs, without what cannot be loaded.
+fn measured(
+    php: &Php,
+    root: &str,
+    mut graph: Graph,
+    mut candidates: Vec<Candidate>,
+) -> Result<Graph, Failed> {
+    let broken = cost::measure(php, root, &mut graph)?;
+    if broken.is_empty() {
+        return Ok(graph);
+    }
+    let costs = graph
+        .candidates
+        .iter()
+        .map(|one| (one.file().to_owned(), one.load));
+    let costs: BTreeMap<String, _> = costs.collect();
+    cost::leave(&mut candidates, &broken);
+    for one in &mut candidates {
+        one.load = costs.get(one.file()).copied().unwrap_or_default();
+    }
+    Ok(Graph::new(candidates))
+}
+
+/// The files that come into question.
+fn universe(plan: &Plan<'_>, seen: &BTreeMap<String, Seen>) -> Vec<String> {
+    let own = plan.output.canonicalize().unwrap_or_default();
+    let mut names: BTreeSet<String> = match plan.strategy {
+        Strategy::None => BTreeSet::new(),
+        Strategy::Naive => library(&plan.root, seen.keys())
+            .iter()
+            .map(|path| files::relative(&plan.root, path))
+            .collect(),
+        Strategy::Optimised | Strategy::Traffic => seen.keys().cloned().collect(),
+    };
+    names.retain(|name| {
+        let path = files::absolute(&plan.root, name);
+        path.is_file() && path != own && !name.ends_with("/recorder.php") && !name.contains('\n')
+    });
+    names.into_iter().collect()
+}
+
+/// Parents, interfaces and traits that no recorded file declares, because they were preloaded or the code is newer: looked for by
+/// the name that autoloaders expect.
+fn find_missing(php: &Php, plan: &Plan<'_>, inspected: &mut Inspected) -> Result<(), Failed> {
+    let mut all: Option<Vec<PathBuf>> = None;
+    for _ in 0..8 {
+        let facts = || {
+            inspected
+                .values()
+                .filter_map(|one| one.as_ref().ok())
+                .flat_map(|facts| &facts.classes)
+        };
+        let declared: BTreeSet<String> = facts()
+            .map(|class| class.name.to_ascii_lowercase())
+            .collect();
+        let missing = facts()
+            .flat_map(|class| &class.needs)
+            .filter(|name| !declared.contains(&name.to_ascii_lowercase()));
+        let ends: BTreeSet<String> = missing
+            .map(|name| format!("{}.php", name.rsplit('\\').next().unwrap_or(name)))
+            .collect();
+        if ends.is_empty() {
+            return Ok(());
+        }
+        let all = all.get_or_insert_with(|| library(&plan.root, inspected.keys()));
+        let of_name = |path: &&PathBuf| {
+            path.file_name()
+                .is_some_and(|name| ends.contains(&*name.to_string_lossy()))
+        };
+        let names = all
+            .iter()
+            .filter(of_name)
+            .map(|path| files::relative(&plan.root, path));
+        let names: Vec<String> = names.filter(|name| !inspected.contains_key(name)).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        inspected.append(&mut classify::inspect(php, &plan.root, &names)?);
+    }
+    Ok(())
+}
+
+/// The project's scripts, and those of packages outside of it that requests have loaded.
+fn library<'a>(root: &str, loaded: impl Iterator<Item = &'a String>) -> Vec<PathBuf> {
+    let outside = loaded.filter(|name| name.starts_with('/'));
+    // `/usr/share/php/Twig`, for one.
+    let package = |name: &String| -> Option<PathBuf> {
+        let folder: Vec<_> = Path::new(name).parent()?.components().take(5).collect();
+        (folder.len() == 5).then(|| folder.into_iter().collect())
+    };
+    let packages: BTreeSet<PathBuf> = outside.filter_map(package).collect();
+    let roots = std::iter::once(PathBuf::from(root)).chain(packages);
+    roots.flat_map(|root| files::scripts(&root)).collect()
+}
+
+fn candidates(
+    plan: &Plan<'_>,
+    inspected: Inspected,
+    seen: &BTreeMap<String, Seen>,
+) -> (Vec<Candidate>, ::preload::Left) {
+    let before = read_list(plan.output)
+        .map(|list| list.entries)
+        .unwrap_or_default();
+    let before: BTreeMap<String, f64> = before
+        .into_iter()
+        .map(|entry| (entry.file, entry.probability))
+        .collect();
+    let (mut candidates, mut left) = (Vec::new(), ::preload::Left::new());
+    for (name, facts) in inspected {
+        match facts {
+            Err(why) => drop(left.insert(name, why)),
+            Ok(facts) => {
+                let mut candidate =
+                    Candidate::new(facts, seen.get(&name).copied().unwrap_or_default());
+                candidate.known = before.get(&name).copied();
+                candidates.push(candidate);
+            }
+        }
+    }
+    let wanted = matches!(plan.strategy, Strategy::Optimised | Strategy::Traffic);
+    for name in seen
+        .keys()
+        .filter(|name| wanted && !files::absolute(&plan.root, name).is_file())
+    {
+        left.insert(name.clone(), "is gone since it was recorded".into());
+    }
+    (candidates, left)
+}
+
+/// The copy that `check --install` makes.
+pub(super) fn install(list: &List, target: &Path) -> Result<(), Failed> {
+    let folder = files::folder_of(target)?;
+    std::fs::metadata(&folder).map_err(on("find the folder", &folder))?;
+    write_list(list, target)
+}

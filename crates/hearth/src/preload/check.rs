@@ -1,0 +1,267 @@
+//! `hearth preload check`: does PHP start with the list, does the app answer the same, does it pay.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ::preload::{Gain, List};
+use clap::ArgMatches;
+use measure::text;
+
+use super::php::Php;
+use super::replay::{Compared, compare};
+use super::site::Site;
+use super::trial::Booted;
+use super::{
+    Failed, build, files, given_path, measure as timing, read_list, trial, usage, write_list,
+};
+use crate::client::{print, printable};
+
+pub(super) fn check(given: &ArgMatches) -> Result<ExitCode, Failed> {
+    let script = given_path(given, "file").unwrap_or(Path::new("preload.php"));
+    let seconds = given.get_one::<f64>("seconds").copied().unwrap_or(10.0);
+    if !(0.0..=3600.0).contains(&seconds) {
+        return Err(usage("--seconds: from 0 to 3600"));
+    }
+    let real = script.canonicalize().map_err(super::on("find", script))?;
+    let mut list = read_list(script)?;
+    let php = Php::new(
+        given.get_one::<String>("php").map(String::as_str),
+        Some(&list.settings),
+    )?;
+    let mut text = String::new();
+    let works = starts(&php, &list, &real, &mut text)?;
+    let wins = match works && !given.get_flag("no-replay") {
+        true => pays(
+            &php,
+            &mut list,
+            &real,
+            Duration::from_secs_f64(seconds),
+            given_path(given, "config"),
+            &mut text,
+        )?,
+        false => works,
+    };
+    if let Some(target) = given_path(given, "install") {
+        match wins && list.gain.is_some() {
+            true => {
+                build::install(&list, target)?;
+                let _ = writeln!(text, "installed as {}", target.display());
+            }
+            false => {
+                let _ = writeln!(text, "not installed as {}", target.display());
+            }
+        }
+    }
+    match print(&printable(&text)) {
+        ExitCode::SUCCESS if !wins => Ok(ExitCode::FAILURE),
+        code => Ok(code),
+    }
+}
+
+/// PHP started with it: no warning, each class there, no file changed since.
+fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bool, Failed> {
+    let stale = list.stale(|name| files::now(&files::absolute(&list.root, name)));
+    for one in stale.iter().take(5) {
+        let _ = writeln!(text, "left out: {}, because {}", one.file, one.why);
+    }
+    let fresh: Vec<_> = list
+        .entries
+        .iter()
+        .filter(|entry| !stale.iter().any(|one| one.file == entry.file))
+        .cloned()
+        .collect();
+    let booted = match trial::boot(php, &script.display().to_string(), &fresh)? {
+        Ok(booted) => booted,
+        Err(ended) => {
+            let _ = writeln!(
+                text,
+                "PHP {} does not start with it: {}",
+                php.release,
+                super::classify::last_message(&ended.errors)
+            );
+            return Ok(false);
+        }
+    };
+    let _ = writeln!(
+        text,
+        "PHP {} starts with it: {} classes, {} functions, {} scripts, {} of memory",
+        php.release,
+        booted.classes,
+        booted.functions,
+        booted.scripts,
+        text::bytes(booted.memory as f64)
+    );
+    for warning in &booted.warnings {
+        let _ = writeln!(text, "  {warning}");
+    }
+    for name in booted.missing() {
+        let _ = writeln!(text, "  {name} is not there");
+    }
+    if !stale.is_empty() {
+        let _ = writeln!(
+            text,
+            "{} of {} files have changed since; build the list again",
+            stale.len(),
+            list.entries.len()
+        );
+    }
+    let _ = write!(text, "{}", advice(list, &booted));
+    Ok(booted.warnings.is_empty() && booted.missing().is_empty() && stale.is_empty())
+}
+
+/// What opcache's sizes should be, and what root has to set.
+fn advice(list: &List, booted: &Booted) -> String {
+    let mut text = String::new();
+    let used = booted.used_memory as f64;
+    let size = used + booted.free_memory as f64;
+    let _ = writeln!(
+        text,
+        "opcache's memory: {} of {} used when PHP has started{}",
+        text::bytes(used),
+        text::bytes(size),
+        if used > size / 2.0 {
+            "; raise opcache.memory_consumption, for what is not preloaded is cached there too"
+        } else {
+            ""
+        }
+    );
+    if booted.strings_size > 0 && booted.strings_used * 10 > booted.strings_size * 8 {
+        let _ = writeln!(
+            text,
+            "interned strings fill {} of {}: raise opcache.interned_strings_buffer",
+            text::bytes(booted.strings_used as f64),
+            text::bytes(booted.strings_size as f64)
+        );
+    }
+    let files: usize = list
+        .settings
+        .opcache
+        .get("max_accelerated_files")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(10_000);
+    let all = list.entries.len() + list.spare.len() + list.left.len();
+    if all * 10 > files * 8 {
+        let _ = writeln!(
+            text,
+            "{all} files of the app are known, and opcache.max_accelerated_files is {files}: raise it"
+        );
+    }
+    text
+}
+
+/// The app, as the web server of the recording found it.
+fn app(list: &List) -> Option<PathBuf> {
+    let folder = files::absolute(&list.root, &list.document_root);
+    let script = files::absolute(&list.root, &list.script);
+    let below = !list.script.is_empty() && script.starts_with(&folder);
+    match below && folder.is_dir() {
+        true => Some(folder),
+        false => Some(script).filter(|script| script.is_file()),
+    }
+}
+
+fn pays(
+    php: &Php,
+    list: &mut List,
+    script: &Path,
+    time: Duration,
+    config: Option<&Path>,
+    text: &mut String,
+) -> Result<bool, Failed> {
+    let app = app(list).filter(|_| !list.replays.is_empty());
+    let Some(app) = app else {
+        let _ = writeln!(
+            text,
+            "no path was recorded that could be asked for: whether it pays is not known"
+        );
+        return Ok(false);
+    };
+    let preload = script.display().to_string();
+    let without = Site::start(
+        php,
+        "without",
+        &app,
+        &[("opcache.enable", "1"), ("opcache.preload", "")],
+        config,
+    )?;
+    let with = Site::start(
+        php,
+        "with",
+        &app,
+        &[("opcache.enable", "1"), ("opcache.preload", &preload)],
+        config,
+    )?;
+    let firsts = [
+        timing::first(&without, &list.replays)?,
+        timing::first(&with, &list.replays)?,
+    ];
+    let compared = compare(&without, &with, &list.replays)?;
+    let _ = write!(text, "{}", same(&compared));
+    if !compared.differences.is_empty() {
+        return Ok(false);
+    }
+    let gain = timing::gain(&without, &with, &list.replays, time, firsts)?;
+    let _ = write!(
+        text,
+        "{}",
+        verdict(&gain, without.worker_memory(), with.worker_memory())
+    );
+    let wins = gain.wins();
+    list.gain = Some(gain);
+    write_list(list, script)?;
+    Ok(wins)
+}
+
+fn same(compared: &Compared) -> String {
+    let mut text = String::new();
+    for difference in &compared.differences {
+        let _ = writeln!(text, "with the list: {difference}");
+    }
+    let varying = match compared.varying {
+        0 => String::new(),
+        n => {
+            format!(" ({n} differ from request to request anyway: only their status was compared)")
+        }
+    };
+    if compared.differences.is_empty() {
+        let _ = writeln!(
+            text,
+            "{} recorded paths are answered the same with and without it{varying}",
+            compared.paths
+        );
+    }
+    text
+}
+
+fn verdict(gain: &Gain, memory_without: u64, memory_with: u64) -> String {
+    let interval = format!(
+        "{:.1} % less, 95 % interval {:.1} to {:.1} %",
+        gain.share * 100.0,
+        gain.low * 100.0,
+        gain.high * 100.0
+    );
+    let advice = match gain.wins() {
+        true => {
+            "it pays: set opcache.preload to it and restart PHP (run as root, PHP wants opcache.preload_user too)"
+        }
+        false => "it does not pay: leave opcache.preload empty",
+    };
+    format!(
+        "processor time per request  {:.0} µs without, {:.0} µs with: {interval} ({} requests to {} paths, in turn)\n\
+         first request               {:.1} ms without, {:.1} ms with\n\
+         start of the server         {:.0} ms without, {:.0} ms with\n\
+         memory of a worker          {} without, {} with\n{advice}\n",
+        gain.without,
+        gain.with,
+        gain.requests,
+        gain.paths,
+        gain.first_without,
+        gain.first_with,
+        gain.boot_without,
+        gain.boot_with,
+        text::bytes(memory_without as f64),
+        text::bytes(memory_with as f64)
+    )
+}

@@ -1,0 +1,136 @@
+//! What files declare and do: compiled in a child, and run in a child of its own where that has to be seen.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ::preload::{Candidate, Facts, Treatment};
+use serde::Deserialize;
+
+use super::php::Php;
+use super::{Failed, files};
+
+const INSPECT: &str = include_str!("php/inspect.php");
+const ATTEMPT: &str = include_str!("php/attempt.php");
+
+/// Of each file its facts, or why it does not compile.
+pub(super) type Inspected = BTreeMap<String, Result<Facts, String>>;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Begin { begin: String },
+    Facts(Facts),
+}
+
+/// Compiles files, named relative to the root. One that ends the child is left out, and another child goes on behind it.
+pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<Inspected, Failed> {
+    let script = php.script("inspect.php", INSPECT)?.display().to_string();
+    let settings = [
+        ("opcache.enable_cli", "0"),
+        ("hearth.preload_facts", "1"),
+        ("display_errors", "stderr"),
+        ("log_errors", "0"),
+        ("html_errors", "0"),
+    ];
+    let mut found = Inspected::new();
+    let mut rest = names;
+    while !rest.is_empty() {
+        let paths: Vec<String> = rest
+            .iter()
+            .map(|name| files::absolute(root, name).display().to_string())
+            .collect();
+        let ended = php.run_with(&[&script], &settings, &(paths.join("\n") + "\n"))?;
+        let mut current = None;
+        for line in ended.output.lines() {
+            match serde_json::from_str(line) {
+                Ok(Line::Begin { begin }) => {
+                    current = Some(files::relative(root, Path::new(&begin)))
+                }
+                Ok(Line::Facts(facts)) => {
+                    let name = files::relative(root, Path::new(&facts.file));
+                    found.insert(
+                        name.clone(),
+                        Ok(Facts {
+                            file: name,
+                            ..facts
+                        }),
+                    );
+                    current = None;
+                }
+                Err(_) => {}
+            }
+        }
+        let Some(broken) = current else {
+            match ended.ok {
+                true => break,
+                false => {
+                    return Err(format!("PHP cannot look at files: {}", ended.errors.trim()).into());
+                }
+            }
+        };
+        let place = rest
+            .iter()
+            .position(|name| *name == broken)
+            .unwrap_or(rest.len() - 1);
+        found.insert(
+            broken,
+            Err(format!("does not compile: {}", last_message(&ended.errors))),
+        );
+        rest = &rest[place + 1..];
+    }
+    Ok(found)
+}
+
+/// The last thing that PHP says in a child's output or a server's log, in one line.
+pub(super) fn last_message(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut said = lines.filter(|line| line.contains("rror:") || line.contains("preload_user"));
+    let line = said.next_back().or_else(|| text.lines().last());
+    let line = line.unwrap_or("it ended");
+    let line = line.rsplit_once(" request=").map_or(line, |(line, _)| line);
+    match line.find("PHP ") {
+        Some(start) => line[start + 4..].replace("error:  ", "error: "),
+        None => line.to_owned(),
+    }
+}
+
+#[derive(Deserialize)]
+struct Attempt {
+    changes: Vec<String>,
+}
+
+/// Files whose code decides what they declare are run, each in a child of its own, and left out if that does anything else.
+pub(super) fn attempt(php: &Php, root: &str, candidates: &mut [Candidate]) -> Result<(), Failed> {
+    let script = php.script("attempt.php", ATTEMPT)?.display().to_string();
+    let settings = [
+        ("opcache.enable_cli", "0"),
+        ("display_errors", "stderr"),
+        ("log_errors", "0"),
+    ];
+    for candidate in candidates
+        .iter_mut()
+        .filter(|one| one.treatment == Treatment::Require)
+    {
+        let path = files::absolute(root, candidate.file())
+            .display()
+            .to_string();
+        let ended = php.run(&[&script, &path], &settings)?;
+        let seen = ended
+            .output
+            .lines()
+            .last()
+            .and_then(|line| serde_json::from_str::<Attempt>(line).ok());
+        candidate.treatment = match seen {
+            Some(attempt) if ended.ok && attempt.changes.is_empty() => continue,
+            Some(attempt) if ended.ok => Treatment::Leave(format!(
+                "what it declares depends on its code, which changes {}",
+                attempt.changes.join(", ")
+            )),
+            _ => Treatment::Leave(format!(
+                "its code does not run by itself: {}",
+                last_message(&ended.errors)
+            )),
+        };
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! Whether a list pays: the recorded mix of paths, in turn without and with it, by the processor time of the server.
+
+use std::time::{Duration, Instant};
+
+use ::preload::{Gain, Replay};
+use measure::stats::{block_resample, bootstrap, mean, median};
+
+use super::Failed;
+use super::site::Site;
+
+/// A block is as many requests as this takes.
+const BLOCK: Duration = Duration::from_millis(150);
+const FEWEST_BLOCKS: usize = 8;
+const DRAWS: usize = 2000;
+
+/// Requests in the proportions that were recorded, each path at least once.
+fn mix(replays: &[Replay], most: usize) -> Vec<&Replay> {
+    let total: f64 = replays.iter().map(|one| one.weight).sum();
+    let mut slots: Vec<(f64, &Replay)> = Vec::new();
+    for replay in replays {
+        let times =
+            ((replay.weight / total.max(f64::MIN_POSITIVE) * most as f64).round() as usize).max(1);
+        slots.extend((0..times).map(|n| ((n as f64 + 0.5) / times as f64, replay)));
+    }
+    slots.sort_by(|a, b| a.0.total_cmp(&b.0));
+    slots.into_iter().map(|(_, replay)| replay).collect()
+}
+
+/// Processor time per request, in µs.
+fn block(site: &Site, mix: &[&Replay]) -> Result<f64, Failed> {
+    let before = site.processor_time();
+    for replay in mix {
+        site.get(&replay.host, &replay.uri)?;
+    }
+    Ok((site.processor_time() - before) as f64 / 1000.0 / mix.len() as f64)
+}
+
+/// The first request that a fresh server answers, in ms.
+pub(super) fn first(site: &Site, replays: &[Replay]) -> Result<f64, Failed> {
+    let Some(replay) = replays.first() else {
+        return Ok(0.0);
+    };
+    let began = Instant::now();
+    site.get(&replay.host, &replay.uri)?;
+    Ok(began.elapsed().as_secs_f64() * 1000.0)
+}
+
+/// Both have answered each path before. `firsts` are the first requests, without and with.
+pub(super) fn gain(
+    without: &Site,
+    with: &Site,
+    replays: &[Replay],
+    time: Duration,
+    firsts: [f64; 2],
+) -> Result<Gain, Failed> {
+    let began = Instant::now();
+    block(without, &mix(replays, replays.len()))?;
+    let one = began.elapsed().as_secs_f64() / replays.len() as f64;
+    let most = (BLOCK.as_secs_f64() / one.max(1e-6)) as usize;
+    let mix = mix(replays, most.clamp(1, 2000));
+    block(with, &mix)?;
+    let (mut pairs, began) = (Vec::new(), Instant::now());
+    while pairs.len() < FEWEST_BLOCKS || began.elapsed() < time {
+        // Each goes first as often as the other.
+        pairs.push(match pairs.len() % 2 {
+            0 => [block(without, &mix)?, block(with, &mix)?],
+            _ => {
+                let second = block(with, &mix)?;
+                [block(without, &mix)?, second]
+            }
+        });
+    }
+    let share = |pairs: &[[f64; 2]]| {
+        let of = |place: usize| median(&pairs.iter().map(|pair| pair[place]).collect::<Vec<_>>());
+        1.0 - of(1) / of(0).max(f64::MIN_POSITIVE)
+    };
+    let interval = bootstrap(share(&pairs), DRAWS, |rng| {
+        share(
+            &block_resample(rng, pairs.len())
+                .into_iter()
+                .map(|number| pairs[number])
+                .collect::<Vec<_>>(),
+        )
+    });
+    let of = |place: usize| mean(&pairs.iter().map(|pair| pair[place]).collect::<Vec<_>>());
+    Ok(Gain {
+        without: of(0),
+        with: of(1),
+        share: interval.value,
+        low: interval.low,
+        high: interval.high,
+        requests: (pairs.len() * mix.len() * 2) as u64,
+        paths: replays.len(),
+        first_without: firsts[0],
+        first_with: firsts[1],
+        boot_without: without.boot,
+        boot_with: with.boot,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mix_has_the_recorded_proportions_and_each_path() {
+        let replay = |uri: &str, weight| Replay {
+            uri: uri.into(),
+            host: String::new(),
+            weight,
+        };
+        let replays = [replay("/", 0.7), replay("/a", 0.3), replay("/rare", 0.001)];
+        let mix = mix(&replays, 10);
+        let count = |uri: &str| mix.iter().filter(|one| one.uri == uri).count();
+        assert_eq!([count("/"), count("/a"), count("/rare")], [7, 3, 1]);
+        assert_ne!(mix[0].uri, mix[1].uri, "they are mixed");
+    }
+}

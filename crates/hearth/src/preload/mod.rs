@@ -1,0 +1,192 @@
+//! `hearth preload`: lists for opcache.preload from recordings of real requests, tried before they are used.
+
+mod build;
+mod check;
+mod classify;
+mod cost;
+mod explain;
+mod files;
+mod measure;
+mod php;
+mod record;
+mod replay;
+mod site;
+mod trial;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ::preload::List;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+
+use crate::fail;
+
+/// Why a command ended, and its exit code.
+#[derive(Debug)]
+struct Failed {
+    code: u8,
+    why: String,
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Failed {
+        Failed { code: 1, why }
+    }
+}
+
+fn usage(why: impl Into<String>) -> Failed {
+    Failed {
+        code: 2,
+        why: why.into(),
+    }
+}
+
+/// For errors of the system: what was done, on what.
+fn on(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Failed {
+    let text = format!("cannot {what} {}", path.display());
+    move |error| format!("{text}: {error}").into()
+}
+
+pub(crate) fn command() -> Command {
+    Command::new("preload")
+        .about("Make preload lists for opcache from real traffic, for Hearth, php-fpm and Apache")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands([record(), build(), check(), explain()])
+}
+
+fn path(name: &'static str, value: &'static str) -> Arg {
+    Arg::new(name)
+        .value_name(value)
+        .value_parser(value_parser!(PathBuf))
+}
+
+fn php() -> Arg {
+    Arg::new("php")
+        .long("php")
+        .value_name("VERSION")
+        .help("PHP to try with, such as 8.4; default: the release that recorded")
+}
+
+fn record() -> Command {
+    Command::new("record")
+        .about("Prepare a folder for recordings, or show what is in it")
+        .after_help("Set auto_prepend_file to FOLDER/recorder.php in php.ini, the pool of php-fpm, Apache or `hearth serve --ini`; remove it when enough was recorded.")
+        .arg(path("folder", "FOLDER").required(true).help("Where the recorder is and writes"))
+        .arg(Arg::new("user").long("user").value_name("USER").help("Whose requests are recorded; as root, default www-data"))
+        .arg(
+            Arg::new("every")
+                .long("every")
+                .value_name("SECONDS")
+                .value_parser(value_parser!(f64))
+                .help("Record one request in so many seconds; 0: each; default 1"),
+        )
+        .arg(path("write", "FILE").long("write").help("Write what was recorded as one file, to take to another machine"))
+}
+
+fn build() -> Command {
+    Command::new("build")
+        .about("Make preload.php from recordings, and try it")
+        .arg(path("recordings", "RECORDING").num_args(0..).help("Folders of `record`, or files of `record --write`, of any number of machines"))
+        .arg(
+            Arg::new("strategy")
+                .long("strategy")
+                .value_name("STRATEGY")
+                .value_parser(PossibleValuesParser::new(["none", "naive", "optimised", "traffic"]))
+                .default_value("traffic")
+                .help("traffic: what saves most; optimised: what one route loads; naive: all files below the root"),
+        )
+        .arg(
+            Arg::new("coverage")
+                .long("coverage")
+                .value_name("SHARE")
+                .value_parser(value_parser!(f64))
+                .default_value("0.99")
+                .help("Traffic: share of the time of loading that is to be saved"),
+        )
+        .arg(Arg::new("memory").long("memory").value_name("BYTES").help("Traffic: most memory of opcache that the files may take, such as 32M"))
+        .arg(Arg::new("route").long("route").value_name("ROUTE").help("Optimised: this one, such as \"GET /\"; default: the most frequent"))
+        .arg(path("root", "FOLDER").long("root").help("The project; default: the one that was recorded last"))
+        .arg(path("output", "FILE").short('o').long("output").default_value("preload.php").help("What opcache.preload names; FILE with .json in place of .php is written too"))
+        .arg(php())
+}
+
+fn list_file() -> Arg {
+    path("file", "FILE")
+        .default_value("preload.php")
+        .help("What `build` made")
+}
+
+fn check() -> Command {
+    Command::new("check")
+        .about("Start PHP with a list, ask for the recorded paths with and without it, and measure whether it pays")
+        .after_help("Exit codes: 0 the list works and pays, 1 it breaks something or does not pay, 2 wrong usage.")
+        .arg(list_file())
+        .arg(
+            Arg::new("seconds")
+                .long("seconds")
+                .value_name("SECONDS")
+                .value_parser(value_parser!(f64))
+                .default_value("10")
+                .help("How long to measure"),
+        )
+        .arg(
+            Arg::new("no-replay")
+                .long("no-replay")
+                .action(ArgAction::SetTrue)
+                .help("Only start PHP with it: ask for no path, measure nothing"),
+        )
+        .arg(path("install", "FILE").long("install").help("Copy the list there if it works and pays"))
+        .arg(path("config", "FILE").long("config").help("hearth.toml for the servers that are measured"))
+        .arg(php())
+}
+
+fn explain() -> Command {
+    Command::new("explain")
+        .about("Say why a class or file is in a list, or is not")
+        .arg(
+            Arg::new("name")
+                .value_name("CLASS")
+                .required(true)
+                .help("A class, a function, or a file"),
+        )
+        .arg(list_file())
+}
+
+pub(crate) fn run(given: &ArgMatches) -> ExitCode {
+    let done = match given.subcommand() {
+        Some(("record", given)) => record::record(given),
+        Some(("build", given)) => build::build(given),
+        Some(("check", given)) => check::check(given),
+        Some(("explain", given)) => explain::explain(given),
+        _ => unreachable!("clap asks for one"),
+    };
+    match done {
+        Ok(code) => code,
+        Err(Failed { code, why }) => fail(code, why),
+    }
+}
+
+fn given_path<'a>(given: &'a ArgMatches, name: &str) -> Option<&'a Path> {
+    given.get_one::<PathBuf>(name).map(PathBuf::as_path)
+}
+
+/// The file beside `preload.php` that says all about it.
+fn beside(script: &Path) -> PathBuf {
+    script.with_extension("json")
+}
+
+fn read_list(script: &Path) -> Result<List, Failed> {
+    let path = beside(script);
+    let bytes = std::fs::read(&path).map_err(on("read", &path))?;
+    List::parse(&bytes).map_err(|why| format!("{}: {why}", path.display()).into())
+}
+
+/// `preload.php` and what is beside it; each is replaced whole.
+fn write_list(list: &List, script: &Path) -> Result<(), Failed> {
+    let folder = files::folder_of(script)?;
+    let json = serde_json::to_vec_pretty(list).map_err(|error| error.to_string())?;
+    files::replace(&beside(script), &json)?;
+    files::replace(script, ::preload::render(list, &folder).as_bytes())
+}

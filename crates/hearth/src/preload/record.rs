@@ -1,0 +1,174 @@
+//! `hearth preload record`: a folder with the recorder, and what it has recorded.
+
+use std::fmt::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use ::preload::Profile;
+use clap::ArgMatches;
+
+use super::{Failed, files, given_path, on, usage};
+use crate::client::{print, printable};
+
+const RECORDER: &str = include_str!("php/recorder.php");
+
+pub(super) fn record(given: &ArgMatches) -> Result<ExitCode, Failed> {
+    let Some(folder) = given_path(given, "folder") else {
+        return Err(usage("which folder?"));
+    };
+    let every = given.get_one::<f64>("every").copied();
+    if every.is_some_and(|every| !(0.0..=86400.0).contains(&every)) {
+        return Err(usage("--every: seconds from 0 to 86400"));
+    }
+    let recorder = folder.join("recorder.php");
+    let is_new = !recorder.exists();
+    if is_new || every.is_some() {
+        prepare(
+            folder,
+            given.get_one::<String>("user").map(String::as_str),
+            every.unwrap_or(1.0),
+        )?;
+    }
+    let folder = folder.canonicalize().map_err(on("find", folder))?;
+    let (profile, broken) = read(&[&folder])?;
+    if let Some(file) = given_path(given, "write") {
+        let json = serde_json::to_vec(&profile).map_err(|error| error.to_string())?;
+        files::replace(file, &json)?;
+    }
+    Ok(print(&printable(&said(&folder, &profile, &broken))))
+}
+
+/// Only the user whose requests are recorded may write there: what is recorded decides what PHP loads when it starts.
+fn prepare(folder: &Path, user: Option<&str>, every: f64) -> Result<(), Failed> {
+    let routes = folder.join("routes");
+    for path in [folder, &routes] {
+        let mode = if path == folder { 0o755 } else { 0o700 };
+        match std::fs::DirBuilder::new().mode(mode).create(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(on("make", path)(error));
+            }
+            _ => {}
+        }
+    }
+    files::replace(
+        &folder.join("recorder.php"),
+        RECORDER
+            .replace("})(INTERVAL);", &format!("}})({every:?});"))
+            .as_bytes(),
+    )?;
+    let root = rustix::process::geteuid().is_root();
+    let Some(user) = user.or(root.then_some("www-data")) else {
+        return Ok(());
+    };
+    let done = Command::new("chown")
+        .arg(user)
+        .arg("--")
+        .arg(&routes)
+        .output()
+        .map_err(|error| error.to_string())?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "cannot give {} to the user {user}: {}; name the user that PHP runs as with --user",
+            routes.display(),
+            String::from_utf8_lossy(&done.stderr).trim()
+        )
+        .into()),
+    }
+}
+
+/// Recordings of folders and files, and what is none.
+pub(super) fn read(paths: &[&Path]) -> Result<(Profile, Vec<String>), Failed> {
+    let (mut profile, mut broken) = (Profile::default(), Vec::new());
+    for path in paths {
+        let routes = path.join("routes");
+        let folder = if routes.is_dir() {
+            routes
+        } else {
+            (*path).to_owned()
+        };
+        if !folder.is_dir() {
+            let one = std::fs::read(path).map_err(on("read", path))?;
+            let one =
+                Profile::parse(&one).map_err(|error| format!("{}: {error}", path.display()))?;
+            one.recordings
+                .into_iter()
+                .for_each(|recording| profile.add(recording));
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).map_err(on("read", &folder))?;
+        let mut names: Vec<_> = entries
+            .filter_map(Result::ok)
+            .map(|entry| entry.path())
+            .collect();
+        names.retain(|path| path.extension().is_some_and(|end| end == "json"));
+        names.sort();
+        for file in names {
+            let bytes = std::fs::read(&file).map_err(on("read", &file))?;
+            match Profile::parse(&bytes) {
+                Ok(one) => one
+                    .recordings
+                    .into_iter()
+                    .for_each(|recording| profile.add(recording)),
+                Err(error) => broken.push(format!("{}: {error}", file.display())),
+            }
+        }
+    }
+    Ok((profile, broken))
+}
+
+fn said(folder: &Path, profile: &Profile, broken: &[String]) -> String {
+    let shown = folder.display();
+    let mut text = String::new();
+    for one in broken {
+        let _ = writeln!(text, "left out: {one}");
+    }
+    if profile.requests() == 0 {
+        let owner = std::fs::metadata(folder.join("routes")).map_or(0, |routes| routes.uid());
+        let _ = write!(
+            text,
+            "nothing is recorded yet. Have the PHP of user {owner} start each request with the recorder, by one of\n\
+             \x20 php-fpm, in the pool:  php_admin_value[auto_prepend_file] = {shown}/recorder.php\n\
+             \x20 Apache with mod_php:   php_admin_value auto_prepend_file {shown}/recorder.php\n\
+             \x20 Hearth, classic mode:  hearth serve SITE --ini auto_prepend_file={shown}/recorder.php\n\
+             and when enough was recorded:  hearth preload build {shown}\n"
+        );
+        return text;
+    }
+    let seconds = profile
+        .recordings
+        .iter()
+        .map(|one| one.last)
+        .max()
+        .unwrap_or(0)
+        - profile
+            .recordings
+            .iter()
+            .map(|one| one.first)
+            .min()
+            .unwrap_or(0);
+    let _ = writeln!(
+        text,
+        "recorded {} requests in {:.1} h, {} files",
+        profile.requests(),
+        seconds as f64 / 3600.0,
+        profile.files().len()
+    );
+    for (release, lock) in profile.releases() {
+        let _ = writeln!(
+            text,
+            "  release {release}{}",
+            if lock.is_empty() {
+                String::new()
+            } else {
+                format!(" (composer.lock {lock:.8})")
+            }
+        );
+    }
+    for (route, count) in profile.routes().into_iter().take(20) {
+        let _ = writeln!(text, "  {count:>8}  {route}");
+    }
+    let _ = writeln!(text, "make a list of it:  hearth preload build {shown}");
+    text
+}

@@ -1,0 +1,219 @@
+//! A private server with one worker in classic mode: what a list is measured and tried with.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::php::{Php, preload_user};
+use super::{Failed, on};
+
+/// How long a start and a response may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What the log says when requests are answered.
+const SERVING: &str = " serving generation=";
+
+/// It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Site {
+    child: Child,
+    socket: PathBuf,
+    log: PathBuf,
+    /// From its start until it serves, in ms.
+    pub(super) boot: f64,
+}
+
+/// What it answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Vec<u8>,
+}
+
+impl Site {
+    /// Serves a folder or script. `name` tells it from others of the same PHP.
+    pub(super) fn start(
+        php: &Php,
+        name: &str,
+        app: &Path,
+        settings: &[(&str, &str)],
+        config: Option<&Path>,
+    ) -> Result<Site, Failed> {
+        let folder = php.folder.path();
+        let (socket, log) = (
+            folder.join(format!("{name}.sock")),
+            folder.join(format!("{name}.log")),
+        );
+        let output = std::fs::File::create(&log).map_err(on("write", &log))?;
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut command = Command::new(own);
+        command.arg("serve").arg(app);
+        command.args([
+            "--mode",
+            "classic",
+            "--workers",
+            "1",
+            "--dispatch",
+            "direct",
+            "--allow-root",
+            "--log-level",
+            "info",
+            "--php",
+            php.version(),
+        ]);
+        command
+            .arg("--listen")
+            .arg(format!("unix:{}", socket.display()));
+        command
+            .arg("--control")
+            .arg(folder.join(format!("{name}.control")));
+        command.args(config.iter().flat_map(|path| [Path::new("--config"), path]));
+        let always = [
+            ("auto_prepend_file", ""),
+            ("display_errors", "0"),
+            ("log_errors", "1"),
+            ("error_log", ""),
+        ];
+        for (name, value) in always.iter().chain(settings).copied().chain(preload_user()) {
+            command.arg("--ini").arg(format!("{name}={value}"));
+        }
+        command
+            .envs(php.environment().iter().cloned())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(output);
+        let began = Instant::now();
+        let child = command.spawn().map_err(|error| error.to_string())?;
+        let mut site = Site {
+            child,
+            socket,
+            log,
+            boot: 0.0,
+        };
+        site.wait(began)?;
+        site.boot = began.elapsed().as_secs_f64() * 1000.0;
+        Ok(site)
+    }
+
+    fn wait(&mut self, began: Instant) -> Result<(), Failed> {
+        while !self.said().contains(SERVING) {
+            let ended = self.child.try_wait().map_err(|error| error.to_string())?;
+            if ended.is_some() || began.elapsed() > TIMEOUT {
+                return Err(format!(
+                    "the server that was to be measured did not start: {}",
+                    self.said().trim()
+                )
+                .into());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// What it and PHP wrote to its log.
+    pub(super) fn said(&self) -> String {
+        std::fs::read(&self.log)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn get(&self, host: &str, uri: &str) -> Result<Answer, Failed> {
+        let asked = || {
+            let mut stream = UnixStream::connect(&self.socket)?;
+            stream.set_read_timeout(Some(TIMEOUT))?;
+            let host = if host.is_empty() { "localhost" } else { host };
+            write!(
+                stream,
+                "GET {uri} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: hearth-preload\r\n\r\n"
+            )?;
+            let mut bytes = Vec::new();
+            stream.read_to_end(&mut bytes)?;
+            Ok::<_, std::io::Error>(bytes)
+        };
+        let bytes = asked()
+            .map_err(|error| format!("no response to {uri}: {error}; {}", self.said().trim()))?;
+        parse(&bytes).ok_or_else(|| format!("no HTTP response to {uri}").into())
+    }
+
+    /// Processor time of all its processes, in ns.
+    pub(super) fn processor_time(&self) -> u64 {
+        processes_of(self.child.id()).into_iter().map(time_of).sum()
+    }
+
+    /// Memory of its worker that no other process shares, and its share of the rest, in bytes.
+    pub(super) fn worker_memory(&self) -> u64 {
+        let last = processes_of(self.child.id()).into_iter().max().unwrap_or(0);
+        let text =
+            std::fs::read_to_string(format!("/proc/{last}/smaps_rollup")).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+        line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+            .unwrap_or(0)
+            * 1024
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let pid = i32::try_from(self.child.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
+        let _ = self.child.wait();
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Answer> {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let head = std::str::from_utf8(&bytes[..end]).ok()?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some(Answer {
+        status,
+        body: bytes[end + 4..].to_vec(),
+    })
+}
+
+/// A process and all that it started.
+fn processes_of(pid: u32) -> Vec<u32> {
+    let parent_of = |pid: u32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    let entries = std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok);
+    let all: Vec<u32> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    let parents: Vec<(u32, u32)> = all
+        .into_iter()
+        .filter_map(|pid| Some((pid, parent_of(pid)?)))
+        .collect();
+    let mut found = vec![pid];
+    let mut next = 0;
+    while next < found.len() {
+        let of = found[next];
+        found.extend(
+            parents
+                .iter()
+                .filter(|(_, parent)| *parent == of)
+                .map(|(pid, _)| *pid),
+        );
+        next += 1;
+    }
+    found
+}
+
+fn time_of(pid: u32) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok);
+    let times = threads.filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    times.sum()
+}

@@ -1,0 +1,197 @@
+//! PHP started with a list, until it starts without a word: what breaks it is found and left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ::preload::{Entry, List, culprits};
+use serde::Deserialize;
+
+use super::classify::last_message;
+use super::php::{Ended, Php, preload_user};
+use super::{Failed, files};
+
+const TRIAL: &str = include_str!("php/trial.php");
+/// More broken files than this are no list to be mended.
+const MOST_BROKEN: usize = 50;
+
+/// What PHP says of a list that it has preloaded: the figures of `opcache_get_status()`.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Booted {
+    missing: Vec<String>,
+    missing_functions: Vec<String>,
+    pub(super) memory: u64,
+    pub(super) classes: usize,
+    pub(super) functions: usize,
+    pub(super) scripts: usize,
+    pub(super) used_memory: u64,
+    pub(super) free_memory: u64,
+    pub(super) strings_used: u64,
+    pub(super) strings_size: u64,
+    /// What PHP printed while it started.
+    #[serde(skip)]
+    pub(super) warnings: Vec<String>,
+}
+
+impl Booted {
+    /// Classes and functions that the list claims and that are not there.
+    pub(super) fn missing(&self) -> Vec<&String> {
+        self.missing.iter().chain(&self.missing_functions).collect()
+    }
+}
+
+/// Starts PHP with this script as `opcache.preload`. The error is what PHP said.
+pub(super) fn boot(
+    php: &Php,
+    script: &str,
+    entries: &[Entry],
+) -> Result<Result<Booted, Ended>, Failed> {
+    let trial = php.script("trial.php", TRIAL)?.display().to_string();
+    let classes: Vec<&String> = entries.iter().flat_map(|entry| &entry.classes).collect();
+    let functions: Vec<&String> = entries
+        .iter()
+        .flat_map(|entry| entry.functions.iter().chain(&entry.conditional))
+        .collect();
+    let claimed = php.script(
+        "claimed.json",
+        &serde_json::json!({"classes": classes, "functions": functions}).to_string(),
+    )?;
+    let mut settings = vec![
+        ("opcache.enable", "1"),
+        ("opcache.enable_cli", "1"),
+        ("opcache.preload", script),
+        ("display_errors", "stderr"),
+        ("display_startup_errors", "1"),
+        ("log_errors", "1"),
+        ("error_log", ""),
+        ("error_reporting", "-1"),
+    ];
+    settings.extend(preload_user());
+    let ended = php.run(&[&trial, &claimed.display().to_string()], &settings)?;
+    let booted = ended
+        .output
+        .lines()
+        .last()
+        .and_then(|line| serde_json::from_str::<Booted>(line).ok());
+    Ok(match booted {
+        Some(mut booted) if ended.ok => {
+            let lines = ended
+                .errors
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty());
+            booted.warnings = lines.map(str::to_owned).collect();
+            Ok(booted)
+        }
+        _ => Err(ended),
+    })
+}
+
+/// The script of these entries, and PHP started with it.
+fn boot_list(php: &Php, list: &List) -> Result<Result<Booted, Ended>, Failed> {
+    let script = php.script("preload.php", &::preload::render(list, php.folder.path()))?;
+    boot(php, &script.display().to_string(), &list.entries)
+}
+
+/// Leaves out of the list what keeps PHP from starting with it without a warning.
+pub(super) fn mend(php: &Php, list: &mut List) -> Result<Booted, Failed> {
+    for _ in 0..=MOST_BROKEN {
+        let broken = match boot_list(php, list)? {
+            Ok(booted) => {
+                let broken = unfit(list, &booted);
+                if broken.is_empty() {
+                    list.memory = booted.memory;
+                    return Ok(booted);
+                }
+                broken
+            }
+            Err(ended) => fatal(php, list, &ended)?,
+        };
+        list.leave(&broken);
+    }
+    Err(format!("more than {MOST_BROKEN} times a file broke the start of PHP; name the folders to leave out, or record on this machine").into())
+}
+
+/// Files whose classes are not there after all, and why.
+fn unfit(list: &List, booted: &Booted) -> BTreeMap<String, String> {
+    let mut broken = BTreeMap::new();
+    for warning in &booted.warnings {
+        let Some((_, rest)) = warning.split_once("Can't preload unlinked class ") else {
+            continue;
+        };
+        let file = rest
+            .rsplit_once(" in ")
+            .and_then(|(_, place)| place.rsplit_once(" on line "))
+            .map_or("", |(file, _)| file);
+        let file = files::relative(&list.root, std::path::Path::new(file));
+        let why = rest.split_once(": ").map_or(rest, |(_, why)| {
+            why.rsplit_once(" in ").map_or(why, |(why, _)| why)
+        });
+        broken.insert(file, format!("cannot be linked: {why}"));
+    }
+    let missing: BTreeSet<&String> = booted
+        .missing
+        .iter()
+        .chain(&booted.missing_functions)
+        .collect();
+    for entry in &list.entries {
+        let mut claimed = entry
+            .classes
+            .iter()
+            .chain(&entry.functions)
+            .chain(&entry.conditional);
+        if let Some(name) = claimed.find(|name| missing.contains(name)) {
+            let why = || format!("PHP starts with it, and {name} is not there");
+            broken.entry(entry.file.clone()).or_insert_with(why);
+        }
+    }
+    broken.retain(|file, _| list.entries.iter().any(|entry| entry.file == *file));
+    broken
+}
+
+/// PHP did not start: it names the file, or parts of the list are tried.
+fn fatal(php: &Php, list: &List, ended: &Ended) -> Result<BTreeMap<String, String>, Failed> {
+    let said = last_message(&ended.errors);
+    let named = said
+        .rsplit_once(" in ")
+        .map(|(_, place)| place.split(" on line ").next().unwrap_or(place).to_owned());
+    let named = named.map(|path| files::relative(&list.root, std::path::Path::new(&path)));
+    if let Some(file) = named.filter(|file| list.entries.iter().any(|entry| entry.file == *file)) {
+        return Ok([(file, format!("PHP does not start with it: {said}"))].into());
+    }
+    let mut failed = None;
+    let found = culprits(list.entries.len(), MOST_BROKEN, |kept| {
+        let kept: BTreeSet<&str> = kept
+            .iter()
+            .map(|number| list.entries[*number].file.as_str())
+            .collect();
+        let others = list
+            .entries
+            .iter()
+            .filter(|entry| !kept.contains(entry.file.as_str()));
+        let mut part = list.clone();
+        part.leave(
+            &others
+                .map(|entry| (entry.file.clone(), String::new()))
+                .collect(),
+        );
+        match boot_list(php, &part) {
+            Ok(booted) => booted.is_ok(),
+            Err(why) => {
+                failed.get_or_insert(why);
+                false
+            }
+        }
+    });
+    match (failed, found) {
+        (Some(failed), _) => Err(failed),
+        (None, None) => Err(format!("PHP does not start, with or without the list: {said}").into()),
+        (None, Some(found)) => {
+            let file = |number: usize| {
+                (
+                    list.entries[number].file.clone(),
+                    format!("PHP does not start with it: {said}"),
+                )
+            };
+            Ok(found.into_iter().map(file).collect())
+        }
+    }
+}

@@ -1,0 +1,83 @@
+/*
+ * Which preloaded files the current request has used. No include and no autoloader is run for those, so a list of included
+ * files lacks them, and opcache counts no hits.
+ *
+ * A function gets its cache of the request when it is called first, a class its statics and constants; at the start of the
+ * next request all of these pointers are empty again (zend_activate). So a pointer that is set says that it was used.
+ */
+#include "compat.h"
+#include "preload/preload.h"
+
+static bool was_called(const zend_function *function)
+{
+	const uint32_t immutable = ZEND_ACC_IMMUTABLE;
+
+	return function->type == ZEND_USER_FUNCTION && !(function->common.fn_flags & ZEND_ACC_ABSTRACT)
+		&& (function->common.fn_flags & immutable) && RUN_TIME_CACHE(&function->op_array);
+}
+
+static bool was_used(zend_class_entry *class)
+{
+	const zend_function *function;
+
+	if ((ZEND_MAP_PTR(class->mutable_data) && ZEND_MAP_PTR_GET(class->mutable_data))
+		|| (class->default_static_members_count && ZEND_MAP_PTR(class->static_members_table) && CE_STATIC_MEMBERS(class))) {
+		return true;
+	}
+	ZEND_HASH_FOREACH_PTR(&class->function_table, function) {
+		if (function->common.scope == class && was_called(function)) {
+			return true;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return false;
+}
+
+static void add(zval *files, zend_string *file)
+{
+	zval one;
+
+	ZVAL_TRUE(&one);
+	zend_hash_update(Z_ARRVAL_P(files), file, &one);
+}
+
+/* Hearth\Internal\preloadedFilesUsed(): array<string, true> */
+static ZEND_FUNCTION(Hearth_Internal_preloadedFilesUsed)
+{
+	zend_class_entry *class;
+	const zend_function *function;
+	uint32_t n;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	array_init(return_value);
+	ZEND_HASH_FOREACH_PTR(EG(class_table), class) {
+		if (class->type == ZEND_USER_CLASS && (class->ce_flags & ZEND_ACC_PRELOADED) && was_used(class)) {
+			add(return_value, class->info.user.filename);
+		}
+	} ZEND_HASH_FOREACH_END();
+	ZEND_HASH_FOREACH_PTR(EG(function_table), function) {
+		if (function->type == ZEND_USER_FUNCTION && (function->common.fn_flags & ZEND_ACC_PRELOADED) && was_called(function)) {
+			add(return_value, function->op_array.filename);
+		}
+	} ZEND_HASH_FOREACH_END();
+	/* Made by `new` alone: no method of theirs may have run. */
+	for (n = 1; n < EG(objects_store).top; n++) {
+		const zend_object *object = EG(objects_store).object_buckets[n];
+
+		if (IS_OBJ_VALID(object) && object->ce->type == ZEND_USER_CLASS && (object->ce->ce_flags & ZEND_ACC_PRELOADED)) {
+			add(return_value, object->ce->info.user.filename);
+		}
+	}
+}
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_used, 0, 0, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+static const zend_function_entry functions[] = {
+	ZEND_NS_NAMED_FE("Hearth\\Internal", preloadedFilesUsed, ZEND_FN(Hearth_Internal_preloadedFilesUsed), arginfo_used)
+	ZEND_FE_END
+};
+
+void hearth_register_preload_used(void)
+{
+	zend_register_functions(NULL, functions, NULL, MODULE_PERSISTENT);
+}

@@ -1,0 +1,55 @@
+<?php
+/**
+ * Made by `hearth preload build`, for opcache.preload; build it again after each release of the app or of PHP.
+ * HEADER
+ *
+ * What has changed since, with all that needs it, is left out and said in PHP's error log: it never keeps PHP from starting.
+ */
+(static function (): void {
+    $root = 'ROOT';
+    $say = static fn (string $what) => error_log("preload: $what");
+    if (PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION !== 'RELEASE') {
+        $say('nothing is preloaded, because the list is for PHP ' . 'RELEASE' . ' and this is ' . PHP_VERSION . '; build it again');
+        return;
+    }
+    // A file, its size and SHA-256, the places of those before it that it needs, whether it is run, its classes, its functions.
+    $files = [
+        'FILES',
+    ];
+    if ((int) ini_get('opcache.memory_consumption') << 20 < 0 /* MEMORY */) {
+        $say('nothing is preloaded, because opcache.memory_consumption is too small for the list');
+        return;
+    }
+    if ((int) ini_get('opcache.max_accelerated_files') < count($files) + 100) {
+        $say('nothing is preloaded, because opcache.max_accelerated_files is too small for the list');
+        return;
+    }
+    $kept = $left = [];
+    foreach ($files as $place => [$name, $size, $hash, $needs, , $classes, $functions]) {
+        $path = $name[0] === '/' ? $name : "$root/$name";
+        $declared = static fn (string $class): bool => class_exists($class, false) || interface_exists($class, false) || trait_exists($class, false);
+        $why = match (true) {
+            !is_readable($path) => 'it is gone',
+            filesize($path) !== $size || hash_file('sha256', $path) !== $hash => 'it has changed',
+            array_diff_key(array_flip($needs), $kept) !== [] => 'it needs a file that is left out',
+            array_filter($functions, function_exists(...)) !== [], array_filter($classes, $declared) !== [] => 'PHP has what it declares',
+            default => null,
+        };
+        if ($why === null) {
+            $kept[$place] = $path;
+        } else {
+            $left[] = "$name, because $why";
+        }
+    }
+    foreach ($kept as $place => $path) {
+        $files[$place][4] || opcache_compile_file($path);
+    }
+    foreach ($kept as $place => $path) {
+        if ($files[$place][4]) {
+            require_once $path;
+        }
+    }
+    if ($left) {
+        $say(sprintf('%d of %d files are left out, first %s; build the list again', count($left), count($files), $left[0]));
+    }
+})();

@@ -1,0 +1,262 @@
+//! What keeps PHP from starting with a list, or changes the app, stays out of it.
+
+use serde_json::Value;
+use testkit::http::Client;
+use testkit::service::Fpm;
+
+use super::{done, project, refused};
+use crate::support::ok;
+
+const TRAPS: [(&str, &str); 20] = [
+    (
+        "a_child.php",
+        "<?php class Child extends Parents implements Named { use Counting; public $e = Suit::Hearts; }",
+    ),
+    (
+        "parents.php",
+        "<?php class Parents { const X = 1; public function x() { return 1; } }",
+    ),
+    ("named.php", "<?php interface Named {}"),
+    (
+        "counting.php",
+        "<?php trait Counting { public static $n = 0; }",
+    ),
+    ("suit.php", "<?php enum Suit: string { case Hearts = 'h'; }"),
+    (
+        "guarded.php",
+        "<?php defined('ABSPATH') || exit; class Guarded {}",
+    ),
+    ("functions.php", "<?php function plain() { return 1; }"),
+    (
+        "conditional.php",
+        "<?php if (!function_exists('polyfill')) { function polyfill() { return 'poly'; } }",
+    ),
+    (
+        "orphan.php",
+        "<?php class Orphan extends NowhereToBeFound {}",
+    ),
+    (
+        "orphans_child.php",
+        "<?php class OrphansChild extends Orphan {}",
+    ),
+    ("syntax.php", "<?php class Broken {"),
+    ("again.php", "<?php function plain() { return 2; }"),
+    ("twice.php", "<?php class Parents {}"),
+    (
+        "alias.php",
+        "<?php class Renamed {} class_alias('Renamed', 'OldName');",
+    ),
+    ("prints.php", "<?php class Printing {} echo 'loaded';"),
+    (
+        "socket.php",
+        "<?php class Connected {} $GLOBALS['socket'] = stream_socket_server('tcp://127.0.0.1:0');",
+    ),
+    (
+        "environment.php",
+        "<?php if (getenv('FEATURE')) { class Feature { const ON = true; } } else { class Feature { const ON = false; } }",
+    ),
+    (
+        "constant.php",
+        "<?php namespace N; const ANSWER = 42; class Constant {}",
+    ),
+    ("config.php", "<?php return ['a' => 1];"),
+    (
+        "other_polyfill.php",
+        "<?php if (!function_exists('something_else')) { function polyfill() { return 'other'; } }",
+    ),
+];
+
+fn list(folder: &std::path::Path) -> Value {
+    let text = std::fs::read(folder.join("preload.json")).expect("a list");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
+fn files(list: &Value) -> Vec<&str> {
+    let entries = list["entries"].as_array().expect("entries");
+    let mut files: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry["file"].as_str().expect("a name"))
+        .collect();
+    files.sort_unstable();
+    files
+}
+
+#[test]
+fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
+    let root = project(&TRAPS);
+    let said = done(
+        root.path(),
+        &["build", "--strategy", "naive", "--root", "."],
+    );
+    assert!(said.contains("Naive: 8 files preloaded"), "{said}");
+    let list = list(root.path());
+    let good = [
+        "a_child.php",
+        "again.php",
+        "conditional.php",
+        "counting.php",
+        "guarded.php",
+        "named.php",
+        "parents.php",
+        "suit.php",
+    ];
+    assert_eq!(files(&list), good, "{said}");
+    let why = |file: &str| {
+        list["left"][file]
+            .as_str()
+            .unwrap_or("it is preloaded")
+            .to_owned()
+    };
+    for (file, reason) in [
+        (
+            "orphan.php",
+            "needs NowhereToBeFound, which no preloaded file declares",
+        ),
+        ("orphans_child.php", "needs orphan.php, which is left out"),
+        ("syntax.php", "does not compile: Parse error"),
+        (
+            "functions.php",
+            "declares the function plain as again.php does",
+        ),
+        (
+            "twice.php",
+            "declares the class parents as parents.php does",
+        ),
+        ("alias.php", "calls class_alias()"),
+        ("prints.php", "prints; that would not happen"),
+        ("socket.php", "calls stream_socket_server()"),
+        (
+            "environment.php",
+            "what it declares depends on its code, which calls getenv()",
+        ),
+        ("constant.php", "defines constants"),
+        ("config.php", "declares nothing"),
+        (
+            "other_polyfill.php",
+            "PHP does not start with it: Fatal error: Cannot redeclare polyfill()",
+        ),
+    ] {
+        assert!(why(file).contains(reason), "{file}: {}", why(file));
+    }
+    starts_under_fpm(root.path());
+    explained(root.path());
+}
+
+/// The real php-fpm says nothing about it, and its requests have what is preloaded.
+fn starts_under_fpm(root: &std::path::Path) {
+    let shown = "<?php echo json_encode([(new Child)->x(), plain(), polyfill(), class_exists('Guarded', false), class_exists('Renamed', false)]);";
+    std::fs::create_dir(root.join("public")).expect("a folder");
+    std::fs::write(root.join("public/index.php"), shown).expect("a file");
+    let script = root.join("preload.php").display().to_string();
+    let fpm = Fpm::start_with(
+        &root.join("public"),
+        &[],
+        &[("opcache.preload", &script)],
+        "",
+    );
+    assert!(!fpm.said().contains("arning"), "{}", fpm.said());
+    assert_eq!(
+        ok(&Client::connect(&fpm.address()).get("/")),
+        r#"[1,2,"poly",true,false]"#
+    );
+}
+
+fn explained(root: &std::path::Path) {
+    let said = done(root, &["explain", "Child"]);
+    assert!(
+        said.contains("a_child.php is preloaded: compiled"),
+        "{said}"
+    );
+    assert!(
+        said.contains("needs ") && said.contains("parents.php"),
+        "{said}"
+    );
+    assert!(done(root, &["explain", "polyfill"]).contains("run when PHP starts"));
+    assert!(done(root, &["explain", "alias.php"]).contains("is left out: calls class_alias()"));
+    refused(root, &["explain", "Nothing\\Of\\The\\Kind"], 1);
+}
+
+#[test]
+fn a_file_that_changes_is_left_out_and_php_starts() {
+    let root = project(&TRAPS[..8]);
+    done(
+        root.path(),
+        &["build", "--strategy", "naive", "--root", "."],
+    );
+    assert!(
+        done(root.path(), &["check", "--no-replay"])
+            .contains("starts with it: 6 classes, 2 functions")
+    );
+    // With a mistake in it, and with what extends it.
+    std::fs::write(root.path().join("parents.php"), "<?php class Parents {").expect("a file");
+    let said = refused(root.path(), &["check", "--no-replay"], 1);
+    assert!(
+        said.contains("left out: parents.php, because it has changed"),
+        "{said}"
+    );
+    assert!(
+        said.contains("left out: a_child.php, because it needs a file that is left out"),
+        "{said}"
+    );
+    assert!(said.contains("2 of 8 files have changed since"), "{said}");
+
+    std::fs::create_dir(root.path().join("public")).expect("a folder");
+    std::fs::write(
+        root.path().join("public/index.php"),
+        "<?php echo class_exists('Parents', false) ? 'there' : 'left', plain();",
+    )
+    .expect("a file");
+    let script = root.path().join("preload.php").display().to_string();
+    let fpm = Fpm::start_with(
+        &root.path().join("public"),
+        &[],
+        &[("opcache.preload", &script)],
+        "",
+    );
+    assert!(
+        fpm.said().contains(
+            "preload: 2 of 8 files are left out, first parents.php, because it has changed"
+        ),
+        "{}",
+        fpm.said()
+    );
+    assert_eq!(ok(&Client::connect(&fpm.address()).get("/")), "left1");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_what_to_do() {
+    let root = project(&[]);
+    let no_requests = refused(root.path(), &["build", "."], 2);
+    assert!(
+        no_requests.contains("no request is recorded there"),
+        "{no_requests}"
+    );
+    let no_project = refused(
+        root.path(),
+        &["build", "--strategy", "naive", "--root", "/no/such/folder"],
+        2,
+    );
+    assert!(
+        no_project.contains("name its folder on this machine with --root"),
+        "{no_project}"
+    );
+    let no_memory = refused(
+        root.path(),
+        &[
+            "build",
+            "--strategy",
+            "naive",
+            "--root",
+            ".",
+            "--memory",
+            "much",
+        ],
+        2,
+    );
+    assert!(
+        no_memory.contains("--memory much: a number of bytes such as 32M"),
+        "{no_memory}"
+    );
+    let no_list = refused(root.path(), &["check"], 1);
+    assert!(no_list.contains("preload.php"), "{no_list}");
+}

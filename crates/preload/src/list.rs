@@ -1,8 +1,10 @@
 //! A preload list, as it is written beside its `preload.php`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::choose::{Point, Strategy};
 use crate::facts::Treatment;
@@ -93,6 +95,18 @@ pub struct Stale {
 
 /// What a file is now: size and hash.
 type Now = Option<(u64, String)>;
+
+/// The file beside a `preload.php` that says all about it.
+pub fn beside(script: &Path) -> PathBuf {
+    script.with_extension("json")
+}
+
+fn now(path: &Path) -> Now {
+    let bytes = std::fs::read(path).ok()?;
+    let digits = Sha256::digest(&bytes);
+    let digits = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+    Some((bytes.len() as u64, digits))
+}
 
 impl List {
     /// Of its file.
@@ -196,6 +210,11 @@ impl List {
             });
         }
         stale
+    }
+
+    /// The same, with a look at the files.
+    pub fn stale_now(&self) -> Vec<Stale> {
+        self.stale(|file| now(&Path::new(&self.root).join(file)))
     }
 
     /// `8.2`: a list is for one release of PHP.

@@ -11,6 +11,7 @@ use ipc::{Boot, BootFailure, Channel, FromZygote, PROTOCOL, ToZygote};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::Error;
+use crate::preload;
 use crate::printed::Printed;
 use crate::program::Program;
 use crate::signal::describe;
@@ -39,7 +40,7 @@ pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
         protocol: PROTOCOL,
         build: build.into(),
         handler: String::new(),
-        settings: settings.clone(),
+        settings: preload::applied(settings),
     }))
 }
 

@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::backoff::Backoff;
 use crate::boot::Booted;
 use crate::link::Link;
+use crate::preload::PreloadStatus;
 use crate::program::Program;
 use crate::worker::WorkerId;
 
@@ -21,6 +22,7 @@ pub(crate) struct Generation {
     pub(crate) began: Instant,
     pub(crate) zygote: Option<Zygote>,
     pub(crate) booted: Option<Booted>,
+    pub(crate) preload: Option<PreloadStatus>,
     pub(crate) slots: Vec<Slot>,
     /// Workers asked for and not yet forked, in order.
     pub(crate) forking: VecDeque<WorkerId>,

@@ -25,6 +25,7 @@ mod memory;
 mod metrics;
 mod pool;
 mod port_owner;
+mod preload;
 mod printed;
 mod program;
 mod saturation;
@@ -38,6 +39,7 @@ mod watch;
 mod worker;
 
 pub use self::cache::{CacheKey, CacheQuestion};
+pub use self::preload::PreloadStatus;
 pub use self::server::main_loop::{ReloadSettings, run};
 pub use boot::{Booted, check, check_app};
 pub use control::{Found, Question, Reply, Trust, Verb, ask, look};

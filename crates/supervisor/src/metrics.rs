@@ -85,6 +85,7 @@ fn whole(page: &mut Page, status: &Status) {
         help,
         status.recycled,
     );
+    preload(page, status);
     if let Some(elastic) = &status.elastic {
         the_number(page, elastic);
     }
@@ -95,6 +96,25 @@ fn whole(page: &mut Page, status: &Status) {
         "gauge",
         "Tasks running beside the requests' own.",
         tasks,
+    );
+}
+
+/// All 0 without a list.
+fn preload(page: &mut Page, status: &Status) {
+    let (files, left_out) = status.preload.as_ref().map_or((0, 0), |list| {
+        (list.files.unwrap_or_default(), list.left_out)
+    });
+    page.one(
+        "hearth_preload_files",
+        "gauge",
+        "Files of the preload list that are preloaded.",
+        files,
+    );
+    page.one(
+        "hearth_preload_left_out",
+        "gauge",
+        "Files of the preload list that are not, because they have changed or break something.",
+        left_out,
     );
 }
 

@@ -8,6 +8,7 @@ use shm::{Counter, Snapshot};
 
 use crate::latency::Latency;
 use crate::pool::Pools;
+use crate::preload::PreloadStatus;
 use crate::worker::State;
 
 /// The server.
@@ -29,6 +30,9 @@ pub struct Status {
     pub php: String,
     /// Why the app is booted in each worker, if it is.
     pub cold: Option<String>,
+    /// The preload list, if there is one.
+    #[serde(default)]
+    pub preload: Option<PreloadStatus>,
     pub slots: u32,
     /// Where the number of workers follows the load.
     #[serde(default)]
@@ -150,6 +154,9 @@ impl fmt::Display for Status {
         )?;
         if let Some(reason) = &self.cold {
             writeln!(f, "cold boot   {reason}")?;
+        }
+        if let Some(list) = &self.preload {
+            writeln!(f, "preload     {list}")?;
         }
         writeln!(
             f,
@@ -326,6 +333,7 @@ pub(crate) mod tests {
             generation: 3,
             php: "8.2.36".into(),
             cold: None,
+            preload: None,
             slots: 2,
             elastic: None,
             reloads: 2,

@@ -1,6 +1,7 @@
 //! `hearth preload`: lists from what real requests load, under php-fpm, Apache and Hearth.
 
 mod fpm;
+mod serve;
 mod traps;
 
 use std::path::Path;

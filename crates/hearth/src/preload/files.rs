@@ -4,8 +4,6 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
-
 use super::{Failed, on};
 
 /// Folders without code of the app.
@@ -51,16 +49,6 @@ pub(super) fn scripts(folder: &Path) -> Vec<PathBuf> {
     found.sort();
     found.dedup();
     found
-}
-
-/// Size and SHA-256, as [`preload::List::stale`] compares them.
-pub(super) fn now(path: &Path) -> Option<(u64, String)> {
-    let bytes = std::fs::read(path).ok()?;
-    let digits = Sha256::digest(&bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Some((bytes.len() as u64, digits))
 }
 
 /// The folder that a file is in, without symbolic links.

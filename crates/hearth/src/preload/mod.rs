@@ -16,7 +16,7 @@ mod trial;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::preload::List;
+use ::preload::{List, beside};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
@@ -170,11 +170,6 @@ pub(crate) fn run(given: &ArgMatches) -> ExitCode {
 
 fn given_path<'a>(given: &'a ArgMatches, name: &str) -> Option<&'a Path> {
     given.get_one::<PathBuf>(name).map(PathBuf::as_path)
-}
-
-/// The file beside `preload.php` that says all about it.
-fn beside(script: &Path) -> PathBuf {
-    script.with_extension("json")
 }
 
 fn read_list(script: &Path) -> Result<List, Failed> {

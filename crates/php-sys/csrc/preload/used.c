@@ -16,47 +16,62 @@ static bool was_called(const zend_function *function)
 		&& (function->common.fn_flags & immutable) && RUN_TIME_CACHE(&function->op_array);
 }
 
-static bool was_used(zend_class_entry *class)
+/* `seen`: its use would show, because it has code of its own. */
+static bool was_used(zend_class_entry *class, bool *seen)
 {
 	const zend_function *function;
 
+	*seen = false;
 	if ((ZEND_MAP_PTR(class->mutable_data) && ZEND_MAP_PTR_GET(class->mutable_data))
 		|| (class->default_static_members_count && ZEND_MAP_PTR(class->static_members_table) && CE_STATIC_MEMBERS(class))) {
 		return true;
 	}
 	ZEND_HASH_FOREACH_PTR(&class->function_table, function) {
-		if (function->common.scope == class && was_called(function)) {
+		if (function->common.scope != class || function->common.fn_flags & ZEND_ACC_ABSTRACT) {
+			continue;
+		}
+		if (was_called(function)) {
 			return true;
 		}
+		*seen = true;
 	} ZEND_HASH_FOREACH_END();
 	return false;
 }
 
-static void add(zval *files, zend_string *file)
+static void add(zval *files, zend_string *file, bool used)
 {
 	zval one;
 
-	ZVAL_TRUE(&one);
-	zend_hash_update(Z_ARRVAL_P(files), file, &one);
+	ZVAL_BOOL(&one, used);
+	if (used) {
+		zend_hash_update(Z_ARRVAL_P(files), file, &one);
+	} else {
+		zend_hash_add(Z_ARRVAL_P(files), file, &one);
+	}
 }
 
-/* Hearth\Internal\preloadedFilesUsed(): array<string, true> */
+/* Hearth\Internal\preloadedFilesUsed(): array<string, bool>; false for a file whose use cannot be seen. */
 static ZEND_FUNCTION(Hearth_Internal_preloadedFilesUsed)
 {
 	zend_class_entry *class;
 	const zend_function *function;
+	bool seen;
 	uint32_t n;
 
 	ZEND_PARSE_PARAMETERS_NONE();
 	array_init(return_value);
 	ZEND_HASH_FOREACH_PTR(EG(class_table), class) {
-		if (class->type == ZEND_USER_CLASS && (class->ce_flags & ZEND_ACC_PRELOADED) && was_used(class)) {
-			add(return_value, class->info.user.filename);
+		if (class->type == ZEND_USER_CLASS && (class->ce_flags & ZEND_ACC_PRELOADED)) {
+			bool used = was_used(class, &seen);
+
+			if (used || !seen) {
+				add(return_value, class->info.user.filename, used);
+			}
 		}
 	} ZEND_HASH_FOREACH_END();
 	ZEND_HASH_FOREACH_PTR(EG(function_table), function) {
 		if (function->type == ZEND_USER_FUNCTION && (function->common.fn_flags & ZEND_ACC_PRELOADED) && was_called(function)) {
-			add(return_value, function->op_array.filename);
+			add(return_value, function->op_array.filename, true);
 		}
 	} ZEND_HASH_FOREACH_END();
 	/* Made by `new` alone: no method of theirs may have run. */
@@ -64,7 +79,7 @@ static ZEND_FUNCTION(Hearth_Internal_preloadedFilesUsed)
 		const zend_object *object = EG(objects_store).object_buckets[n];
 
 		if (IS_OBJ_VALID(object) && object->ce->type == ZEND_USER_CLASS && (object->ce->ce_flags & ZEND_ACC_PRELOADED)) {
-			add(return_value, object->ce->info.user.filename);
+			add(return_value, object->ce->info.user.filename, true);
 		}
 	}
 }

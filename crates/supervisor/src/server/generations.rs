@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::event::{Event, Timer};
 use crate::generation::{Generation, Slot, Zygote};
 use crate::link::{Link, Received};
+use crate::preload::PreloadStatus;
 use crate::program::Program;
 use crate::signal::describe;
 use crate::worker::{State, WorkerId};
@@ -88,6 +89,7 @@ impl Server {
     /// Start a zygote and tell it to boot.
     pub(super) fn start_generation(&mut self, settings: Arc<Settings>) -> Result<(), Error> {
         let program = Program::find(settings.php.as_deref())?;
+        let preload = PreloadStatus::of(&settings);
         let (child, channel) = program.start_zygote(true, Stdio::inherit(), &settings.env)?;
         self.generations.last += 1;
         let number = self.generations.last;
@@ -118,6 +120,7 @@ impl Server {
                 link: Some(link),
             }),
             booted: None,
+            preload,
             slots: vec![Slot::default(); self.restarts.len()],
             forking: VecDeque::new(),
         };
@@ -171,6 +174,10 @@ impl Server {
             logging::info!("files are sent without PHP root={}", root.display());
         }
         let concurrency = booted.concurrency;
+        generation.preload = generation
+            .preload
+            .take()
+            .map(|list| list.for_php(&booted.php));
         generation.booted = Some(booted);
         self.decide_dispatch(number, concurrency);
         for slot in self.slots.clone() {
@@ -236,6 +243,9 @@ impl Server {
         }
         self.generations.next = None;
         self.discard(number);
+        if self.generations.current.is_none() && self.start_without_preload(number, &why) {
+            return;
+        }
         if self.generations.current.is_none() {
             // It ends when nothing of it is left.
             self.failure = Some(Error::Boot(why));
@@ -251,6 +261,41 @@ impl Server {
         if lost && self.generations.next.is_none() {
             self.reboot_later(Duration::ZERO);
         }
+    }
+
+    /// The first start does not fail because of a preload list. Whether it was the list shows when the app boots without.
+    fn start_without_preload(&mut self, number: u32, why: &BootFailure) -> bool {
+        let BootFailure::Failed(why) = why else {
+            return false;
+        };
+        let Some(generation) = self.generations.get_mut(number) else {
+            return false;
+        };
+        let Some(list) = generation
+            .preload
+            .take()
+            .filter(|_| generation.settings.preload.is_some())
+        else {
+            return false;
+        };
+        let settings = Settings {
+            preload: None,
+            ..(*generation.settings).clone()
+        };
+        logging::error!(
+            "the app does not boot with the preload list, and is booted without it: {why}"
+        );
+        if let Err(error) = self.start_generation(Arc::new(settings)) {
+            logging::error!("cannot boot the app without the preload list: {error}");
+            return false;
+        }
+        let list = list.without(&format!("the app does not boot with it: {why}"));
+        let next = self.generations.next;
+        let next = next.and_then(|next| self.generations.get_mut(next));
+        if let Some(next) = next {
+            next.preload = Some(list);
+        }
+        true
     }
 
     /// Kill what there is of a generation that never served.

@@ -280,6 +280,10 @@ impl Server {
             generation: number,
             php: booted.map(|booted| booted.php.clone()).unwrap_or_default(),
             cold: booted.and_then(|booted| booted.cold.clone()),
+            preload: self
+                .generations
+                .newest()
+                .and_then(|generation| generation.preload.clone()),
             slots: self.slots.len() as u32,
             elastic: self.elastic_status(),
             reloads: self.reloads.done,

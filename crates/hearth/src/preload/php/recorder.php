@@ -58,10 +58,10 @@
         $hidden = [];
         $preloaded = function_exists('opcache_get_status') ? opcache_get_status(false)['preload_statistics']['scripts'] ?? [] : [];
         if ($preloaded) {
-            // Nothing is included for these; only Hearth can say which of them were used.
-            $used = function_exists('Hearth\Internal\preloadedFilesUsed') ? \Hearth\Internal\preloadedFilesUsed() : null;
-            $loaded += $used ?? [];
-            $hidden = $used === null ? array_diff_key(array_fill_keys($preloaded, true), $loaded) : [];
+            // Nothing is included for these; only Hearth can say which of them were used, and of which that cannot be seen.
+            $used = function_exists('Hearth\Internal\preloadedFilesUsed') ? \Hearth\Internal\preloadedFilesUsed() : array_fill_keys($preloaded, false);
+            $loaded += array_filter($used);
+            $hidden = array_diff_key($used, $loaded);
         }
         if (!$loaded) {
             return;

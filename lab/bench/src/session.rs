@@ -219,8 +219,15 @@ fn finish(args: &Args, mut run: Run, began: Instant, interrupted: bool) -> Resul
         (false, true) => StoppedBy::Budget,
         (false, false) => StoppedBy::Done,
     };
-    say(&terminal::summary(&run, Style::detect()));
-    say(&terminal::claims(&run, Style::detect()));
+    let style = Style::detect();
+    say(&format!(
+        "\n{}{}",
+        terminal::method(&run, style),
+        terminal::advice(&run, style)
+    ));
+    if args.app.is_none() {
+        say(&terminal::claims(&run, style));
+    }
     write_all(args, &run)?;
     if interrupted {
         return Err(Problem::Interrupted);

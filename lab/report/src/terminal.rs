@@ -64,9 +64,9 @@ impl Style {
     }
 }
 
-/// The whole run: how it was taken, every scenario's table, the claims that were measured.
+/// How the run was taken, and what to be careful with.
 #[must_use]
-pub fn summary(run: &Run, style: Style) -> String {
+pub fn method(run: &Run, style: Style) -> String {
     let mut out = String::new();
     for (name, words) in caveats::method(run) {
         out += &wrapped(&format!("{name:<15}"), &words, style.width);
@@ -74,6 +74,42 @@ pub fn summary(run: &Run, style: Style) -> String {
     for caution in caveats::cautions(run) {
         out += &wrapped(&style.open("! "), &caution, style.width);
     }
+    out
+}
+
+/// What each change to the user's own app is worth, with its interval.
+#[must_use]
+pub fn advice(run: &Run, style: Style) -> String {
+    let mut out = String::new();
+    for one in &run.advice {
+        let gain = crate::advice::gain(run, one);
+        let words = gain.map_or_else(
+            || "no figures to compare".to_owned(),
+            |gain| {
+                let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+                let [value, low, high] =
+                    [gain.ratio.value, gain.ratio.low, gain.ratio.high].map(percent);
+                let interval = if gain.ratio.samples > 1 {
+                    format!(" [{low:+.0} to {high:+.0} %]")
+                } else {
+                    ", one repeat".to_owned()
+                };
+                format!("{value:+.0} % good answers/s{interval}: {}", one.change)
+            },
+        );
+        out += &wrapped(
+            &format!("{}  ", style.bold(&one.title)),
+            &words,
+            style.width,
+        );
+    }
+    out
+}
+
+/// The whole run: how it was taken, every scenario's table, the claims that were measured.
+#[must_use]
+pub fn summary(run: &Run, style: Style) -> String {
+    let mut out = method(run, style);
     for scenario in &run.scenarios {
         out.push('\n');
         out += &table(run, scenario, style);

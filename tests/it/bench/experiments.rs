@@ -321,6 +321,15 @@ fn of_a_site_that_is_not_there_or_answers_differently() {
         "{}",
         done.out
     );
+    let words = [
+        "Switch the JIT on (hearth-classic)",
+        "% good answers/s, one",
+    ];
+    assert!(
+        words.iter().all(|part| done.out.contains(part)),
+        "{}",
+        done.out
+    );
     let why = done.of("fpm")[0]["status"].to_string();
     assert!(why.contains("/ answers 500: broken here"), "{why}");
 }

@@ -21,6 +21,7 @@ function bench_settings(): array
     $settings['opcache'] = is_array($status) && $status['opcache_enabled'] ? 'on' : 'off';
     $settings['jit'] = is_array($status) && ($status['jit']['on'] ?? false) ? 'on' : 'off';
     if (is_array($status['preload_statistics'] ?? null)) {
+        $settings['preload_memory_bytes'] = (string) $status['preload_statistics']['memory_consumption'];
         $settings['preloaded'] = sprintf('%d classes, %d functions, %d scripts, %.2f MB', count($status['preload_statistics']['classes'] ?? []),
             count($status['preload_statistics']['functions'] ?? []), count($status['preload_statistics']['scripts'] ?? []),
             $status['preload_statistics']['memory_consumption'] / 1048576);

@@ -30,7 +30,7 @@ pub enum Metric {
     Failed,
     /// Memory of the server's processes, bytes.
     Memory,
-    /// A figure that was read back after the load.
+    /// A figure that was read back from the server.
     Observed(String),
 }
 
@@ -138,7 +138,8 @@ impl Cell {
     #[must_use]
     pub fn samples(&self, metric: &Metric) -> Vec<(u32, f64)> {
         if let Metric::Observed(name) = metric {
-            let found = self.observed.iter().find(|one| one.name == *name);
+            let mut read_back = self.observed.iter().chain(&self.config);
+            let found = read_back.find(|one| one.name == *name);
             let value = found.and_then(|one| one.value.split_whitespace().next()?.parse().ok());
             return value.map(|value| (0, value)).into_iter().collect();
         }

@@ -164,7 +164,9 @@ fn unlike_cells(a: &Cell, b: &Cell) -> Option<String> {
     }
     let value = |cell: &Cell, name: &str| {
         let found = cell.config.iter().find(|one| one.name == name);
-        found.map_or_else(|| "not set".to_owned(), |one| one.value.clone())
+        // A file of a run's own folder has another path in each run.
+        let file = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        found.map_or_else(|| "not set".to_owned(), |one| file(&one.value))
     };
     let names = a.config.iter().chain(&b.config).map(|one| &one.name);
     for name in names.filter(|name| DECISIVE.iter().any(|start| name.starts_with(start))) {

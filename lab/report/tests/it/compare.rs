@@ -101,6 +101,20 @@ fn what_is_not_alike_is_listed_and_not_compared() {
         );
         assert_eq!(found.exit_code(), 2);
     }
+    let preloads = |path: &str| {
+        let mut cell = hearth(10_000.0);
+        cell.config = vec![setting("opcache.preload", path)];
+        run(vec![cell])
+    };
+    let same = compare(
+        &preloads("/tmp/a/list.php"),
+        &preloads("/tmp/b/list.php"),
+        Gate::default(),
+    );
+    assert!(
+        !same.rows.is_empty(),
+        "the folder of a run is not a setting"
+    );
     let mut other_body = run(vec![hearth(9_000.0)]);
     other_body.scenarios[0].body_sha256 = Some("another".to_owned());
     let found = compare(&run(vec![hearth(10_000.0)]), &other_body, Gate::default());

@@ -38,6 +38,8 @@ pub use effective::{Effective, effective};
 #[cfg(feature = "read")]
 pub use flags::{app_argument, flags, matches_to_given};
 #[cfg(feature = "read")]
+pub use location::is_location;
+#[cfg(feature = "read")]
 pub use options::{Group, Kind, OPTIONS, Opt, option};
 #[cfg(feature = "read")]
 pub use problem::{Problem, Problems};

@@ -14,6 +14,12 @@ pub(crate) fn location(text: &str) -> Result<String, String> {
     path(text).map_err(|what| format!("{what}, nor an expression, such as ~ \\.sql$"))
 }
 
+/// Whether it is one that `site.deny` and `[site.rewrite]` take.
+#[must_use]
+pub fn is_location(text: &str) -> bool {
+    location(text).is_ok()
+}
+
 /// `/path`.
 pub(crate) fn path(text: &str) -> Result<String, String> {
     match text.starts_with('/') && !text.trim_end_matches('/').is_empty() {

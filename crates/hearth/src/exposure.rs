@@ -3,6 +3,7 @@
 //!
 //! Told at the start and by `hearth check`, with lines for `hearth.toml`. What the settings already refuse is not told.
 
+mod expression;
 mod htaccess;
 mod rewrite_rule;
 mod walk;
@@ -69,17 +70,19 @@ impl Exposure {
                 format!("denies everything{but} in {shown}")
             }
             Effect::DeniesFiles(names) => {
-                // Names that are never sent.
-                if names.starts_with("^\\.") || names.contains("php") {
+                let names = expression::without_well_known(&names);
+                if expression::is_of_hidden_names(&names) {
                     return;
                 }
-                let names = match names.strip_prefix('^') {
-                    Some(rest) => format!("/(?:{rest})"),
-                    None => format!("/[^/]*(?:{names})"),
-                };
-                match self.deny_once(settings, format!("~ ^{place}(/.*)?{names}")) {
-                    true => format!("denies files in {shown}"),
-                    false => return,
+                let location = expression::of_name(place, &names).map(|path| format!("~ {path}"));
+                match location.filter(|location| config::is_location(location)) {
+                    None => format!(
+                        "denies files in {shown} by an expression that has no equal here: {names}"
+                    ),
+                    Some(location) => match self.deny_once(settings, location) {
+                        true => format!("denies files in {shown}"),
+                        false => return,
+                    },
                 }
             }
             Effect::DeniesPath(expression) => match self.deny_once(settings, expression) {
@@ -98,7 +101,9 @@ impl Exposure {
                 format!("rewrites paths in {shown}")
             }
             Effect::Unknown(line) => format!("has a rule that has no equal here: {line}"),
-            Effect::Password => format!("asks for a password in {shown}"),
+            Effect::Password => {
+                format!("asks for a password in {shown}; deny that, or let the proxy ask")
+            }
             Effect::NoScripts => format!("lets no script run in {shown}"),
         };
         let file = format!("{place}/.htaccess");

@@ -29,10 +29,14 @@ pub(crate) enum Effect {
 enum Section {
     /// Of files whose names match.
     Files(String),
+    /// Of paths that match.
+    Path(String),
     /// For some methods, addresses … only.
     Sometimes,
     /// Modules are taken to be there.
     Always,
+    /// For where one is not there.
+    Never,
 }
 
 /// Everything in the text of one that lies at `place`, the path of its directory without a slash at its end.
@@ -63,6 +67,9 @@ impl Reader {
         }
         if let Some(section) = line.strip_prefix('<') {
             return self.section(section.trim_end_matches('>'));
+        }
+        if self.sections.contains(&Section::Never) {
+            return;
         }
         let words = words(line);
         let directive = words[0].to_ascii_lowercase();
@@ -98,6 +105,11 @@ impl Reader {
             ("filesmatch", Some(expression)) => Section::Files(expression.clone()),
             ("files", Some(expression)) if words[1] == "~" => Section::Files(expression.clone()),
             ("files", Some(name)) => Section::Files(of_wildcards(name)),
+            ("ifmodule", Some(module)) if module.starts_with('!') => Section::Never,
+            ("if", Some(condition)) => match path_of(condition) {
+                Some(expression) => Section::Path(expression),
+                None => Section::Sometimes,
+            },
             ("ifmodule" | "ifversion" | "requireall" | "requireany", _) => Section::Always,
             _ => Section::Sometimes,
         };
@@ -115,9 +127,10 @@ impl Reader {
     }
 
     fn denies(&mut self) {
-        let effect = match self.files() {
-            Some(names) => Effect::DeniesFiles(names.to_owned()),
-            None => Effect::Denies { but_some: false },
+        let effect = match (self.files(), self.sections.last()) {
+            (_, Some(Section::Path(expression))) => Effect::DeniesPath(format!("~ {expression}")),
+            (Some(names), _) => Effect::DeniesFiles(names.to_owned()),
+            (None, _) => Effect::Denies { but_some: false },
         };
         self.add(effect);
     }
@@ -142,9 +155,16 @@ impl Reader {
     fn rewriting(&mut self, directive: &str, rest: &[&str], line: &str) {
         match self.rules.directive(directive, rest) {
             RewriteRule::None => {}
-            RewriteRule::Denies(expression) => self.add(Effect::DeniesPath(expression)),
-            RewriteRule::Rewrites(place, words) => self.add(Effect::Rewrites(place, words)),
-            RewriteRule::Unknown => self.add(Effect::Unknown(line.to_owned())),
+            RewriteRule::Denies(place) if config::is_location(&place) => {
+                self.add(Effect::DeniesPath(place));
+            }
+            RewriteRule::Rewrites(place, words) if config::is_location(&place) => {
+                self.add(Effect::Rewrites(place, words));
+            }
+            // Expressions that look ahead or behind are not known here.
+            RewriteRule::Denies(_) | RewriteRule::Rewrites(..) | RewriteRule::Unknown => {
+                self.add(Effect::Unknown(line.to_owned()))
+            }
         }
     }
 
@@ -156,6 +176,17 @@ impl Reader {
         }
         self.effects
     }
+}
+
+/// The expression in `%{REQUEST_URI} =~ m#expression#`, as the condition of a section.
+fn path_of(condition: &str) -> Option<String> {
+    let matched = condition.strip_prefix("%{REQUEST_URI} =~ ")?;
+    let (mark, rest) = match matched.strip_prefix('m') {
+        Some(rest) => (rest.chars().next()?, rest),
+        None => ('/', matched),
+    };
+    let expression = rest.strip_prefix(mark)?.strip_suffix(mark)?;
+    Some(expression.to_owned())
 }
 
 /// Divided at blanks, but not within quotes.

@@ -1,5 +1,7 @@
 //! `RewriteRule` of Apache in the words of `[site.rewrite]`, where that has them.
 
+use super::expression;
+
 /// Of one directive.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RewriteRule {
@@ -18,6 +20,9 @@ pub(crate) enum RewriteRule {
 struct Conditions {
     not_a_file: bool,
     not_a_directory: bool,
+    exists: bool,
+    /// An expression of the whole path.
+    path: Option<String>,
     others: bool,
 }
 
@@ -48,7 +53,7 @@ impl Reader {
             ("rewritebase", [base, ..]) => {
                 base.trim_end_matches('/').clone_into(&mut self.base);
             }
-            ("rewritecond", [what, how, ..]) => self.condition(what, how),
+            ("rewritecond", [what, how, flags @ ..]) => self.condition(what, how, flags),
             ("rewriterule", [pattern, target, rest @ ..]) => {
                 let conditions = std::mem::take(&mut self.conditions);
                 let flags = rest.first().copied().unwrap_or_default();
@@ -63,12 +68,23 @@ impl Reader {
         RewriteRule::None
     }
 
-    fn condition(&mut self, what: &str, how: &str) {
+    fn condition(&mut self, what: &str, how: &str, flags: &[&str]) {
+        let all = &mut self.conditions;
         match (what, how) {
-            ("%{REQUEST_FILENAME}", "!-f" | "!-s") => self.conditions.not_a_file = true,
-            ("%{REQUEST_FILENAME}", "!-d") => self.conditions.not_a_directory = true,
+            ("%{REQUEST_FILENAME}" | "%{SCRIPT_FILENAME}", "-f" | "-d" | "-s" | "-l") => {
+                all.exists = true;
+            }
+            ("%{REQUEST_FILENAME}", "!-f" | "!-s") => all.not_a_file = true,
+            ("%{REQUEST_FILENAME}", "!-d") => all.not_a_directory = true,
             ("%{REQUEST_FILENAME}", "!-l") => {}
-            _ => self.conditions.others = true,
+            ("%{REQUEST_URI}", expression)
+                if flags.is_empty()
+                    && all.path.is_none()
+                    && !expression.starts_with(['!', '=']) =>
+            {
+                all.path = Some(expression.to_owned());
+            }
+            _ => all.others = true,
         }
     }
 
@@ -79,44 +95,89 @@ impl Reader {
         flags: &[&str],
         conditions: &Conditions,
     ) -> RewriteRule {
-        let has = |flag: &str| flags.contains(&flag);
-        if has("F") || has("FORBIDDEN") {
-            return match conditions.others {
-                true => RewriteRule::Unknown,
-                false => RewriteRule::Denies(self.location(pattern, flags)),
-            };
-        }
-        if has("G") || has("GONE") {
-            return RewriteRule::Rewrites(self.location(pattern, flags), "=410".into());
-        }
-        // It sets a variable, or leaves the path as it is; or it takes a slash away.
-        if target == "-" || target == "%1" || is_front_controller(pattern, target) {
+        let pattern = &expression::without_well_known(pattern);
+        let target = &target
+            .replace("%{ENV:CWD}", &format!("{}/", self.base))
+            .replace("%{ENV:BASE}", &self.base);
+        let has = |known: &[&str]| flags.iter().any(|flag| known.contains(flag));
+        let sets = |flag: &&str| {
+            flag.starts_with("E=") || flag.starts_with("T=") || flag.starts_with("ENV=")
+        };
+        let refusal = match target.as_str() {
+            "-" => refusal(flags),
+            _ if has(&["F", "FORBIDDEN"]) => Some("=403"),
+            _ => None,
+        };
+        if refusal.is_some() && expression::is_of_hidden_names(pattern)
+            || target == "-" && flags.iter().any(sets)
+            || is_served_compressed(target)
+            // It takes a slash away.
+            || target == "%1"
+            || is_front_controller(pattern, target)
+        {
             return RewriteRule::None;
         }
-        if conditions.others || target.contains('%') || pattern.starts_with('!') {
+        let jumps = |flag: &&str| flag.starts_with("S=") || flag.starts_with("SKIP=");
+        if flags.iter().any(jumps) || has(&["C", "CHAIN", "N", "NEXT"]) || pattern.starts_with('!')
+        {
             return RewriteRule::Unknown;
         }
-        let words = self.words(target, flags, conditions);
-        RewriteRule::Rewrites(self.location(pattern, flags), words)
+        let Some((location, target)) = self.located(pattern, target, flags, conditions) else {
+            return RewriteRule::Unknown;
+        };
+        match (refusal, target.as_str()) {
+            (Some("=403"), _) => RewriteRule::Denies(location),
+            (Some(words), _) => RewriteRule::Rewrites(location, words.into()),
+            // What exists is served in any case, and index.php where it is named.
+            (None, "-")
+                if conditions.exists
+                    || pattern == "^index\\.php$"
+                    || expression::is_all(pattern) =>
+            {
+                RewriteRule::None
+            }
+            (None, "-") => RewriteRule::Rewrites(location, "$uri $uri/ =404".into()),
+            (None, target) if target.contains('%') => RewriteRule::Unknown,
+            (None, target) => {
+                RewriteRule::Rewrites(location, self.words(target, flags, conditions))
+            }
+        }
     }
 
-    /// The pattern is compared with what follows the directory's own path.
-    fn location(&self, pattern: &str, flags: &[&str]) -> String {
+    /// Which paths, and the target with the groups of that expression; `None` if it depends on something else.
+    fn located(
+        &self,
+        pattern: &str,
+        target: &str,
+        flags: &[&str],
+        conditions: &Conditions,
+    ) -> Option<(String, String)> {
+        if conditions.others {
+            return None;
+        }
         let any_case = match flags.contains(&"NC") || flags.contains(&"NOCASE") {
             true => "*",
             false => "",
         };
-        let (anchored, rest) = match pattern.strip_prefix('^') {
-            Some(rest) => ("", rest),
-            None => (".*", pattern),
-        };
-        let rest = rest.strip_prefix("/?").unwrap_or(rest);
-        let place = &self.place;
-        format!("~{any_case} ^{place}/{anchored}{rest}")
+        match &conditions.path {
+            Some(path) if expression::is_all(pattern) => {
+                let target = (1..10).fold(target.to_owned(), |target, group| {
+                    target.replace(&format!("%{group}"), &format!("${group}"))
+                });
+                Some((format!("~{any_case} {path}"), target))
+            }
+            Some(_) => None,
+            None => {
+                let path = expression::of_path(&self.place, pattern);
+                Some((format!("~{any_case} {path}"), target.to_owned()))
+            }
+        }
     }
 
     fn words(&self, target: &str, flags: &[&str], conditions: &Conditions) -> String {
-        let mut target = match target.starts_with('/') || target.contains("://") {
+        // A group of the whole path begins with its slash.
+        let is_whole = conditions.path.is_some() && target.starts_with('$');
+        let mut target = match is_whole || target.starts_with('/') || target.contains("://") {
             true => target.to_owned(),
             false => format!("{}/{}", self.base, target.trim_start_matches("./")),
         };
@@ -142,9 +203,26 @@ impl Reader {
     }
 }
 
+/// What a rule without a target answers.
+fn refusal(flags: &[&str]) -> Option<&'static str> {
+    flags.iter().find_map(|flag| match *flag {
+        "F" | "FORBIDDEN" | "R=403" => Some("=403"),
+        "G" | "GONE" | "R=410" => Some("=410"),
+        "R=404" => Some("=404"),
+        _ => None,
+    })
+}
+
+/// What lies compressed beside a file is sent without a rule.
+fn is_served_compressed(target: &str) -> bool {
+    target.ends_with(".gz") || target.ends_with(".br")
+}
+
 /// Everything goes to `index.php`, which is so without a rule.
 fn is_front_controller(pattern: &str, target: &str) -> bool {
-    let is_all = ["^", ".", ".*", "^.*$", "^(.*)$", "(.*)", "^(.*)", "^.*"].contains(&pattern);
+    let is_all = expression::is_all(pattern);
+    // It leaves something out that no expression of ours can: what is not there goes to it all the same.
+    let is_all = is_all || pattern.contains("(?!");
     let script = target.split('?').next().unwrap_or_default();
     let passes_nothing = !target.contains("?q=") && !target.contains("=$");
     is_all && passes_nothing && (script == "index.php" || script.ends_with("/index.php"))

@@ -111,3 +111,103 @@ fn rules_are_translated() {
         assert_eq!(effects(&text, "/wiki"), [expected], "{rule}");
     }
 }
+
+fn denied(path: &str) -> Vec<Effect> {
+    vec![Effect::DeniesPath(path.into())]
+}
+
+#[track_caller]
+fn in_app(cases: &[(&str, Vec<Effect>)]) {
+    for (text, expected) in cases {
+        let text = format!("RewriteEngine on\n{text}\n");
+        assert_eq!(effects(&text, "/app"), *expected, "{text}");
+    }
+}
+
+/// As Drupal, Nextcloud, Roundcube and TYPO3 write them: what is refused without a target, and sections for paths and for modules that
+/// are not there.
+#[test]
+fn refusals_of_large_apps() {
+    in_app(&[
+        (
+            "RewriteRule ^(?:lib|tests)/.* - [R=404,L]",
+            vec![rewrites("~ ^/app/(?:lib|tests)/.*", "=404")],
+        ),
+        ("RewriteRule ^old - [R=403]", denied("~ ^/app/old")),
+        (
+            "RewriteRule ^(?:\\.(?!well-known)|occ).* - [R=404,L]",
+            vec![rewrites("~ ^/app/(?:\\.[^w]|occ).*", "=404")],
+        ),
+        ("RewriteRule \"/\\.|^\\.(?!well-known/)\" - [F]", vec![]),
+        (
+            "RewriteCond %{REQUEST_URI} \"!/\\.well-known/\" [NC]\nRewriteCond %{SCRIPT_FILENAME} -d [OR]\n\
+             RewriteCond %{SCRIPT_FILENAME} -f\nRewriteRule (?:^|/)\\. - [F]",
+            vec![],
+        ),
+        (
+            "<If \"%{REQUEST_URI} =~ m#(?i:/composer\\.json|\\.sql)$#\">\nRequire all denied\n</If>",
+            denied("~ (?i:/composer\\.json|\\.sql)$"),
+        ),
+        (
+            "<IfModule !mod_authz_core.c>\n<FilesMatch \"\\.sql$\">\nDeny from all\n</FilesMatch>\n</IfModule>",
+            vec![],
+        ),
+        (
+            "RewriteRule ^from$ - [S=1]",
+            vec![Effect::Unknown("RewriteRule ^from$ - [S=1]".into())],
+        ),
+        (
+            "RewriteCond %{REQUEST_URI} !/core/[^/]*$\nRewriteRule \\.php$ - [F]",
+            vec![Effect::Unknown("RewriteRule \\.php$ - [F]".into())],
+        ),
+        // Nothing that looks ahead.
+        (
+            "RewriteRule ^(?!installer)([^.]+)$ - [F]",
+            vec![Effect::Unknown(
+                "RewriteRule ^(?!installer)([^.]+)$ - [F]".into(),
+            )],
+        ),
+    ]);
+}
+
+/// Where the site's folder is in a variable, and what is sent compressed without a rule.
+#[test]
+fn rewrites_of_large_apps() {
+    in_app(&[
+        (
+            "RewriteRule ^(?:files|temp)/ - [L]",
+            vec![rewrites("~ ^/app/(?:files|temp)/", "$uri $uri/ =404")],
+        ),
+        (
+            "RewriteCond %{REQUEST_FILENAME} -f [OR]\nRewriteCond %{REQUEST_FILENAME} -d\nRewriteRule ^ - [L]",
+            vec![],
+        ),
+        (
+            "RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^(.+)\\.(\\d+)\\.(js|css)$ %{ENV:CWD}$1.$3 [L]",
+            vec![rewrites(
+                "~ ^/app/(.+)\\.(\\d+)\\.(js|css)$",
+                "$uri /app/$1.$3$is_args$args",
+            )],
+        ),
+        (
+            "RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^.*$ %{ENV:CWD}index.php [QSA,L]",
+            vec![],
+        ),
+        (
+            "RewriteRule ^\\.well-known/(?!acme-challenge) /index.php [L]",
+            vec![],
+        ),
+        (
+            "RewriteCond %{REQUEST_URI} ^(.*)/setup\\.php\nRewriteRule ^ %1/core/setup.php [L,R=301]",
+            vec![rewrites(
+                "~ ^(.*)/setup\\.php",
+                "=301 $1/core/setup.php$is_args$args",
+            )],
+        ),
+        (
+            "RewriteCond %{HTTP:Accept-encoding} gzip\nRewriteCond %{REQUEST_FILENAME}\\.gz -s\n\
+             RewriteRule ^(.*)\\.css$ $1\\.css\\.gz [QSA]\nRewriteRule \\.css\\.gz$ - [T=text/css]",
+            vec![],
+        ),
+    ]);
+}

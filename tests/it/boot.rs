@@ -53,6 +53,18 @@ fn a_script_with_a_syntax_error() {
 #[test]
 fn a_script_that_exits_or_fails() {
     refused(Server::script("exit(0);"), 1, &["app.php"]);
+    // As the error handlers of frameworks do.
+    refused(
+        Server::script(
+            "\nset_exception_handler(function () { echo 'a page'; exit(1); });\nthrow new RuntimeException('the cause');",
+        ),
+        1,
+        &[
+            "called exit() while it was booted",
+            "The last exception before that: RuntimeException: the cause in ",
+            "app.php:3",
+        ],
+    );
     refused(
         Server::script("\nundefined_function();"),
         1,

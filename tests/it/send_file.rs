@@ -225,6 +225,7 @@ fn without_folders_both_headers_go_to_the_client() {
 fn symfony_leaves_the_sending_to_the_server() {
     const DOWNLOAD: &str = r"<?php
         require '/usr/share/php/Symfony/Component/HttpFoundation/autoload.php';
+        require '/usr/share/php/Symfony/Component/Mime/autoload.php';
         use Symfony\Component\HttpFoundation\{BinaryFileResponse, Request};
         BinaryFileResponse::trustXSendfileTypeHeader();
         $request = Request::createFromGlobals();

@@ -51,6 +51,7 @@ bool hearth_boot(const hearth_boot_args *args);
 void hearth_prelude_register(const hearth_source *files, size_t count);
 hearth_outcome hearth_run_entry(const char *path);
 hearth_str hearth_boot_error(void);
+hearth_str hearth_last_thrown(void);
 void hearth_seal(void);
 void hearth_after_fork(void);
 /* SIGTERM, SIGINT, SIGHUP and SIGUSR1 are the supervisor's: this process leaves when it is told so. */

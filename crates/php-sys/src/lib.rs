@@ -47,6 +47,7 @@ unsafe extern "C" {
     pub fn hearth_prelude_register(files: *const hearth_source, count: usize);
     pub fn hearth_run_entry(path: *const c_char) -> c_int;
     pub fn hearth_boot_error() -> hearth_str;
+    pub fn hearth_last_thrown() -> hearth_str;
     pub fn hearth_seal();
     pub fn hearth_pass_over_signals();
     pub fn hearth_after_fork();

@@ -239,9 +239,13 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
              or serve a classic site with --mode classic",
             reported()
         ))),
-        sys::HEARTH_EXIT => Err(BootError::NoHandler(format!(
-            "{shown} called exit() while it was booted, so there is no handler.\nhint: return a handler instead, or serve a classic site with --mode classic"
-        ))),
+        // A handler of exceptions that exits has reported its exception somewhere else.
+        outcome if outcome == sys::HEARTH_EXIT || reported().is_empty() => {
+            Err(BootError::NoHandler(format!(
+                "{shown} called exit() while it was booted, so there is no handler.{}\nhint: return a handler instead, or serve a classic site with --mode classic",
+                thrown_before()
+            )))
+        }
         _ => {
             let reported = reported();
             let hint = match lacks_autoloader(app, &reported) {
@@ -254,6 +258,16 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
                 "{shown} failed while it was booted:\n{reported}{hint}"
             )))
         }
+    }
+}
+
+/// An exception that the app shows on a page, and exits.
+fn thrown_before() -> String {
+    // SAFETY: the text is of the process, and changed by this thread only; it is copied here.
+    let thrown = unsafe { sys::hearth_last_thrown().bytes() };
+    match String::from_utf8_lossy(thrown) {
+        none if none.is_empty() => String::new(),
+        thrown => format!("\nThe last exception before that: {thrown}"),
     }
 }
 

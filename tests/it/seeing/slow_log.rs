@@ -35,8 +35,15 @@ fn told(server: &Server, path: &str) -> String {
         line.contains(" WARN worker[0]: request is slow: at "),
         "{line}"
     );
-    line.replace("\\n", "\n")
-        .replace(&format!("{}/", server.directory().display()), "")
+    let line = line
+        .replace("\\n", "\n")
+        .replace(&format!("{}/", server.directory().display()), "");
+    // PHP 8.4 says where a closure is.
+    let mut parts = line.split("{closure:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + "{closure" + &part[part.find('}').expect("its end")..]
+    })
 }
 
 #[test]

@@ -74,6 +74,37 @@ static hearth_outcome adapt(zval *returned)
 
 static hearth_outcome entry_outcome;
 
+/* The exception that was thrown last while the app was booted. A handler of the app's may show it on a page and exit. */
+static char last_thrown[1024];
+static void (*others_hook)(zend_object *);
+
+static const char *text_of(zend_object *exception, zend_known_string_id property, zval *space)
+{
+	zval *value = zend_read_property_ex(zend_get_exception_base(exception), exception, ZSTR_KNOWN(property), true, space);
+
+	return Z_TYPE_P(value) == IS_STRING ? Z_STRVAL_P(value) : "";
+}
+
+static void note_thrown(zend_object *exception)
+{
+	zval message, file, line, *number;
+
+	if (others_hook) {
+		others_hook(exception);
+	}
+	if (!exception || !instanceof_function(exception->ce, zend_ce_throwable)) {
+		return;
+	}
+	number = zend_read_property_ex(zend_get_exception_base(exception), exception, ZSTR_KNOWN(ZEND_STR_LINE), true, &line);
+	slprintf(last_thrown, sizeof last_thrown, "%s: %s in %s:" ZEND_LONG_FMT, ZSTR_VAL(exception->ce->name),
+			text_of(exception, ZEND_STR_MESSAGE, &message), text_of(exception, ZEND_STR_FILE, &file), zval_get_long(number));
+}
+
+hearth_str hearth_last_thrown(void)
+{
+	return (hearth_str){last_thrown, strlen(last_thrown)};
+}
+
 /* On the entry script's own stack. What it returned is kept; a loop comes back here when its script ends. */
 static void run_entry_script(void)
 {
@@ -123,7 +154,10 @@ hearth_outcome hearth_run_entry(const char *path)
 	hearth_entry_server();
 	entry_outcome = HEARTH_OK;
 	hearth_begin_observers(path);
+	others_hook = zend_throw_exception_hook;
+	zend_throw_exception_hook = note_thrown;
 	hearth_entry_run(run_entry_script);
+	zend_throw_exception_hook = others_hook;
 	if (hearth_loop) {
 		slprintf(handler_kind, sizeof handler_kind, "frankenphp");
 	}

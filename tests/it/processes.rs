@@ -1,4 +1,4 @@
-//! The invariants of `ARCHITECTURE.md` that only running processes can show.
+//! The invariants of `docs/internals/invariants.md` that only running processes can show.
 
 use std::fs;
 

@@ -501,6 +501,53 @@ fn scripts_without_a_server_have_one_of_their_own() {
     }
 }
 
+fn without_settings(code: &str) -> String {
+    printed(Command::new(testkit::hearth()).args([
+        "run",
+        "-n",
+        "-d",
+        "hearth.apcu=1",
+        "-r",
+        code,
+    ]))
+}
+
+/// A value's code runs while it is written or read, and may take away what it was called for.
+#[test]
+fn code_of_values_may_write_to_the_callers_variables() {
+    let value = r"class Takes {
+            public function __construct(private ?Closure $then) {}
+            public function __serialize(): array { ($this->then)(); return []; }
+            public function __unserialize(array $data): void { ($GLOBALS['then'])(); }
+        }
+        $cache = new Hearth\Cache(); $text = str_repeat('y', 60);";
+    let written = "$value = ['x' => new Takes(function () use (&$value) { $value = null; $GLOBALS['z'] = str_repeat('z', 290); }), 'y' => [$text, $text], 'z' => $text];
+        $then = fn () => 0;
+        echo json_encode([$cache->setMultiple(['a' => &$value]), array_slice($cache->get('a'), 1)]);";
+    assert_eq!(
+        without_settings(&format!("{value}{written}")),
+        format!("[true,{{\"y\":[\"{0}\",\"{0}\"],\"z\":\"{0}\"}}]", "y".repeat(60))
+    );
+    let read = "apcu_store('key of it', new Takes(fn () => 0)); $key = implode(' ', ['key', 'of', 'it']);
+        $then = function () use (&$key) { $key = [1, 2]; };
+        echo json_encode(array_map(get_debug_type(...), apcu_fetch([&$key])));";
+    assert_eq!(
+        without_settings(&format!("{value}{read}")),
+        r#"{"key of it":"Takes"}"#
+    );
+}
+
+/// A copy of a process that ends is not the end of what the process has.
+#[test]
+fn what_a_script_holds_is_not_its_forks() {
+    let code = r"$cache = new Hearth\Cache(); $lock = $cache->lock('l', 60);
+        $fork = function () { if (pcntl_fork() === 0) { exit; } pcntl_wait($status); };
+        $fork();
+        $kept = $cache->remember('r', 60, function () use ($fork) { $fork(); return 1; });
+        echo json_encode([$lock->isHeld(), $cache->lock('l', 1), $kept, $cache->get('r'), $lock->release()]);";
+    assert_eq!(without_settings(code), "[true,null,1,1,true]");
+}
+
 /// A script may run for longer than the server: what the next server's workers write it sees, and no more what was before.
 #[test]
 fn a_script_goes_on_with_the_next_server() {

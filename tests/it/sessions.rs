@@ -451,6 +451,24 @@ fn a_wait_that_could_not_end_is_refused() {
     server.stop();
 }
 
+/// A script that starts a copy of itself: the session is the script's, and the copy's end lets none in.
+#[test]
+fn a_session_is_not_let_go_by_a_fork() {
+    let code = r"session_module_name('hearth'); session_id('forks'); session_start();
+        if (pcntl_fork() === 0) { exit; }
+        pcntl_wait($status); $_SESSION['x'] = 1;
+        echo json_encode([session_write_close(), error_get_last()]);";
+    let output = std::process::Command::new(testkit::hearth())
+        .args(["run", "-n", "-r", code])
+        .output()
+        .expect("hearth starts");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "[true,null]",
+        "{output:?}"
+    );
+}
+
 /// Laravel's `Session` and `config()`, as far as the example calls them.
 #[test]
 fn the_guide() {

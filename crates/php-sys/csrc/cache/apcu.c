@@ -70,18 +70,22 @@ static bool delete(zend_string *name)
 	return done;
 }
 
-/* Where one key or several may be given: what is done with each key that is one. The result is that of the function. */
+/*
+ * Where one key or several may be given: what is done with each key that is one. The result is that of the function. A value's code
+ * and error handlers may write to the variable that a key is a reference to.
+ */
 static void each_key(zval *keys, zval *return_value, const char *mistake, void (*done)(zval *key, zval *return_value))
 {
-	zval *key;
+	zval *variable, key;
 
 	array_init(return_value);
-	ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(keys), key) {
-		ZVAL_DEREF(key);
-		if (Z_TYPE_P(key) != IS_STRING) {
+	ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(keys), variable) {
+		ZVAL_COPY_DEREF(&key, variable);
+		if (Z_TYPE(key) != IS_STRING) {
 			php_error_docref(NULL, E_WARNING, "%s", mistake);
 		}
-		done(key, return_value);
+		done(&key, return_value);
+		zval_ptr_dtor(&key);
 		if (EG(exception)) {
 			return;
 		}

@@ -9,6 +9,7 @@
 typedef struct {
 	zend_string *name;               /* NULL: given back */
 	uint64_t token;
+	zend_long process;               /* that took it: its copy by pcntl_fork() leaves the lock to it */
 	bool outlives_object;            /* its owner has a name, by which another process may have it */
 	zend_object std;
 } lock_object;
@@ -49,7 +50,7 @@ static void free_lock(zend_object *object)
 {
 	lock_object *self = lock_of(object);
 
-	if (!self->outlives_object) {
+	if (!self->outlives_object && self->process == hearth_process_id()) {
 		give_back(self);
 	} else if (self->name) {
 		zend_string_release(self->name);
@@ -100,6 +101,7 @@ static void make_lock(zval *out, const hearth_cache_key *key, uint64_t token, bo
 	lock = lock_of(Z_OBJ_P(out));
 	lock->name = zend_string_init(key->ptr, key->len, 0);
 	lock->token = token;
+	lock->process = hearth_process_id();
 	lock->outlives_object = outlives_object;
 }
 

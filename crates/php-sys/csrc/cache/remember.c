@@ -19,6 +19,7 @@ typedef struct {
 	hearth_cache_mark marks[HEARTH_CACHE_MAX_TAGS];
 	zend_string *argument;           /* of the callable, or NULL */
 	uint64_t token;                  /* of the computation, 0: others may compute too */
+	zend_long process;               /* that has it: not its copy by pcntl_fork() */
 } computation;
 
 static hearth_str key_of(const computation *of)
@@ -28,7 +29,7 @@ static hearth_str key_of(const computation *of)
 
 static void give_back(computation *of)
 {
-	if (of->token) {
+	if (of->token && of->process == hearth_process_id()) {
 		hearth_on_cache_give_back(HEARTH_CACHE_COMPUTATION, key_of(of), of->token);
 		of->token = 0;
 	}
@@ -193,6 +194,7 @@ static bool wait_for_turn(computation *of, zval *out)
 		if (outcome == HEARTH_CACHE_YES) {
 			/* It may have been computed since it was looked for. */
 			of->token = holder;
+			of->process = hearth_process_id();
 		} else if (outcome != HEARTH_CACHE_NO || would_wait_for_itself(holder) || !pause_for(&time)) {
 			return false;
 		}

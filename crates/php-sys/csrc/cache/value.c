@@ -93,19 +93,21 @@ static void put(encoder *to, zval *value, int depth)
 	}
 }
 
-/* It runs code of the objects. */
-static bool serialize(zval *value, smart_str *out)
+/* It runs code of the objects, which may write to the variable that `variable` is. */
+static bool serialize(zval *variable, smart_str *out)
 {
 	php_serialize_data_t data;
+	zval value;
 
 	smart_str_free(out);
-	if (hearth_cache_igbinary(value, out) || EG(exception)) {
-		return !EG(exception);
+	ZVAL_COPY(&value, variable);
+	if (!hearth_cache_igbinary(&value, out) && !EG(exception)) {
+		PHP_VAR_SERIALIZE_INIT(data);
+		php_var_serialize(out, &value, &data);
+		PHP_VAR_SERIALIZE_DESTROY(data);
+		smart_str_0(out);
 	}
-	PHP_VAR_SERIALIZE_INIT(data);
-	php_var_serialize(out, value, &data);
-	PHP_VAR_SERIALIZE_DESTROY(data);
-	smart_str_0(out);
+	zval_ptr_dtor(&value);
 	return !EG(exception);
 }
 

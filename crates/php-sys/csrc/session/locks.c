@@ -58,6 +58,7 @@ static hearth_session_lock *keep(const void *by, hearth_str key, uint64_t token)
 	lock->request = hearth_current_request();
 	lock->by = by;
 	lock->token = token;
+	lock->process = hearth_process_id();
 	lock->length = key.len;
 	memcpy(lock->key, key.ptr, key.len);
 	lock->next = locks;
@@ -125,7 +126,9 @@ static void release(hearth_session_lock **at)
 	hearth_session_lock *lock = *at;
 
 	*at = lock->next;
-	hearth_on_session_unlock((hearth_str){lock->key, lock->length}, lock->token);
+	if (lock->process == hearth_process_id()) {
+		hearth_on_session_unlock((hearth_str){lock->key, lock->length}, lock->token);
+	}
 	pefree(lock, 1);
 }
 

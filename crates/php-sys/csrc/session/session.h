@@ -13,6 +13,7 @@ typedef struct hearth_session_lock {
 	const hearth_request_state *request;
 	const void *by;                  /* what opened it in that request: a handler */
 	uint64_t token;
+	zend_long process;               /* that took it: in its copy by pcntl_fork() it is open, and stays the parent's */
 	struct hearth_session_lock *next;
 	size_t length;
 	char key[];

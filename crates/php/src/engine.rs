@@ -6,7 +6,7 @@ use std::path::Path;
 
 use php_sys as sys;
 
-use crate::host::on_engine_thread;
+use crate::engine_thread;
 use crate::ini::{ini_line, ini_mistake};
 
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
@@ -157,6 +157,7 @@ fn executable() -> CString {
 
 /// Start the engine. Once per process, before any thread.
 pub fn boot(boot: &Boot) -> Result<(), BootError> {
+    engine_thread::begin();
     let is_cli = boot.mode == Mode::CommandLine;
     let borrowed = is_cli && !boot.no_ini && boot.ini_path.is_none() && read_cli_settings();
     // A path that is named is read even with -n.
@@ -225,6 +226,7 @@ fn reported() -> String {
 
 /// Run the entry script and keep the handler it returns.
 pub fn run_entry(app: &Path) -> Result<(), BootError> {
+    engine_thread::require_outside_tasks();
     let shown = app.display();
     let path = CString::new(app.as_os_str().as_encoded_bytes())
         .map_err(|_| BootError::Failed(format!("{shown}: a path cannot contain a NUL byte")))?;
@@ -283,58 +285,67 @@ fn lacks_autoloader(app: &Path, reported: &str) -> bool {
 /// What the app is, by the word of `Adapter::entryKind()` in php/src: `callable` was made for Hearth and for several requests at
 /// once; `laravel`, `symfony`, `slim`, `psr-15` and `frankenphp` were not.
 pub fn handler_kind() -> String {
+    engine_thread::require();
     // SAFETY: the text is a buffer of the C side, and it is copied here.
     String::from_utf8_lossy(unsafe { sys::hearth_handler_kind().bytes() }).into_owned()
 }
 
 /// Has PHP code just forked for itself, to go on in the copy?
 pub fn forks_for_itself() -> bool {
-    // SAFETY: reads what the engine runs, on its thread; the name is valid during the call.
-    unsafe { sys::hearth_calls(sys::hearth_str::new(b"pcntl_fork")) }
+    // SAFETY: reads what the engine runs, on its thread, as was just seen; the name is valid during the call.
+    engine_thread::is_this() && unsafe { sys::hearth_calls(sys::hearth_str::new(b"pcntl_fork")) }
 }
 
 /// The descriptor with that index among those that `proc_open()`, if it runs, hands on to its program.
 pub fn handed_on(index: u32) -> Option<i32> {
-    // SAFETY: reads the arguments of the function that the engine runs, on its thread.
+    if !engine_thread::is_this() {
+        return None;
+    }
+    // SAFETY: reads the arguments of the function that the engine runs, on its thread, as was just seen.
     let number = unsafe { sys::hearth_handed_on(index) };
     (number >= 0).then(|| i32::try_from(number).unwrap_or(i32::MAX))
 }
 
 /// Several requests will be in flight: refuse what they cannot share, such as persistent connections.
 pub fn refuse_persistent(refuse: bool) {
-    // SAFETY: writes one flag of the C side.
+    engine_thread::require();
+    // SAFETY: writes one flag of the C side, which its thread reads: this one.
     unsafe { sys::hearth_refuse_persistent(refuse) }
 }
 
 /// From here on SIGTERM, SIGINT, SIGHUP and SIGUSR1 are passed over: what tells this process to leave says so on its channel.
 pub fn pass_over_signals() {
-    // SAFETY: it sets handlers of this process, which has one thread.
+    engine_thread::require();
+    // SAFETY: it sets handlers of this process, and reads on their thread those that PHP code has set.
     unsafe { sys::hearth_pass_over_signals() }
 }
 
 /// Boot is over: what is set now is what each request begins with.
 pub fn seal() {
-    // SAFETY: called on the engine's thread, outside of any task.
+    engine_thread::require_outside_tasks();
+    // SAFETY: this is the engine's thread, outside of any task.
     unsafe { sys::hearth_seal() }
 }
 
 /// In a forked worker, first of all: random numbers must differ from the sibling's.
 pub fn after_fork() {
+    engine_thread::require_outside_tasks();
     crate::budget::forget_holder();
-    // SAFETY: called on the engine's thread, outside of any task.
+    // SAFETY: this is the engine's thread, outside of any task.
     unsafe { sys::hearth_after_fork() }
 }
 
 /// Files of `php://temp` and `tmpfile()`: to be called by a process that ends without closing what a fatal error left open.
 pub fn remove_temporary_files() {
-    // SAFETY: called on the engine's thread, outside of any task.
+    engine_thread::require_outside_tasks();
+    // SAFETY: this is the engine's thread, outside of any task.
     unsafe { sys::hearth_remove_temporary_files() }
 }
 
 /// Is too much of `memory_limit` in use for another request? Asked after a fatal error, which frees nothing.
 pub fn heap_is_full() -> bool {
     // SAFETY: it reads counters of the engine's allocator, and this is the engine's thread.
-    on_engine_thread() && unsafe { sys::hearth_heap_is_full() }
+    engine_thread::is_this() && unsafe { sys::hearth_heap_is_full() }
 }
 
 /// May the code that runs now wait by leaving its task? False outside tasks and on other threads.

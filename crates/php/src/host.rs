@@ -80,7 +80,11 @@ thread_local! {
 }
 
 /// Set the host of this thread, the one that runs PHP.
+///
+/// # Panics
+/// On another thread than the one that booted the engine.
 pub fn install(host: &'static dyn Host) {
+    crate::engine_thread::require();
     HOST.set(Some(host));
     for (id, time, repeat) in EARLY_TIMERS.take() {
         host.timer(id, time, repeat);

@@ -12,6 +12,7 @@ mod callbacks;
 mod children;
 mod cli;
 mod engine;
+mod engine_thread;
 mod host;
 mod incoming;
 mod ini;

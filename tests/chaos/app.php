@@ -7,6 +7,8 @@ final class Context
     public readonly string $id;
     /** What makes the pieces of the answer. */
     public ?Closure $body = null;
+    /** What is sent in its place. */
+    public ?string $file = null;
 
     public function __construct(public readonly Hearth\Request $request)
     {

@@ -10,6 +10,9 @@ spl_autoload_register(function (string $class) {
 /** What a handler returns: sometimes of another kind. */
 function answer(Context $c, int $how): mixed
 {
+    if ($c->file !== null) {
+        return Hearth\Response::file($c->file, $how % 3 ? null : "$c->token.txt");
+    }
     if ($c->body !== null) {
         return $how % 2 ? Hearth\Response::stream(($c->body)()) : ($c->body)();
     }

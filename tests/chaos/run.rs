@@ -13,10 +13,11 @@ use crate::traffic::{self, Echo, Traffic};
 
 const HANDLERS: u64 = 120;
 /// The text of one script, in its order.
-const LIBRARY: [&str; 4] = [
+const LIBRARY: [&str; 5] = [
     include_str!("app.php"),
     include_str!("objects.php"),
     include_str!("callbacks.php"),
+    include_str!("cache.php"),
     include_str!("handle.php"),
 ];
 /// Compiling it is a fatal error.
@@ -131,6 +132,9 @@ pub(crate) fn run(plan: &Plan) -> Vec<String> {
         .inside(tool)
         .args(["--workers", "2", "--log-level", "info"])
         .args(["--request-timeout", timeout, "--request-grace", grace])
+        // Small, so that entries push each other out; and every request that is slow is looked at.
+        .args(["--cache-size", "1M", "--cache-copies", "64K"])
+        .args(["--slow-after", "0.02"])
         .args([
             "--ini",
             "memory_limit=64M",

@@ -502,14 +502,7 @@ fn scripts_without_a_server_have_one_of_their_own() {
 }
 
 fn without_settings(code: &str) -> String {
-    printed(Command::new(testkit::hearth()).args([
-        "run",
-        "-n",
-        "-d",
-        "hearth.apcu=1",
-        "-r",
-        code,
-    ]))
+    printed(Command::new(testkit::hearth()).args(["run", "-n", "-d", "hearth.apcu=1", "-r", code]))
 }
 
 /// A value's code runs while it is written or read, and may take away what it was called for.
@@ -526,9 +519,13 @@ fn code_of_values_may_write_to_the_callers_variables() {
         echo json_encode([$cache->setMultiple(['a' => &$value]), array_slice($cache->get('a'), 1)]);";
     assert_eq!(
         without_settings(&format!("{value}{written}")),
-        format!("[true,{{\"y\":[\"{0}\",\"{0}\"],\"z\":\"{0}\"}}]", "y".repeat(60))
+        format!(
+            "[true,{{\"y\":[\"{0}\",\"{0}\"],\"z\":\"{0}\"}}]",
+            "y".repeat(60)
+        )
     );
-    let read = "apcu_store('key of it', new Takes(fn () => 0)); $key = implode(' ', ['key', 'of', 'it']);
+    let read =
+        "apcu_store('key of it', new Takes(fn () => 0)); $key = implode(' ', ['key', 'of', 'it']);
         $then = function () use (&$key) { $key = [1, 2]; };
         echo json_encode(array_map(get_debug_type(...), apcu_fetch([&$key])));";
     assert_eq!(

@@ -364,6 +364,7 @@ impl Workers {
         let weak: Weak<Workers> = Rc::downgrade(self);
         let listener = spawn_local(stream_reader::take(weak, Rc::clone(&worker)));
         worker.listener.replace(Some(listener.abort_handle()));
+        self.shortage.over();
         Ok(())
     }
 

@@ -175,7 +175,7 @@ pub enum FromFront {
     Ready,
     /// It cannot start.
     Failed { message: String },
-    /// Requests wait, no worker can take one, and processors have nothing to do. The number is that of further workers that would help.
+    /// Requests wait, no worker can take one, and processors have nothing to do. With as many workers as this they would wait less.
     Short { workers: u32 },
 }
 

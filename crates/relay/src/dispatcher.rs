@@ -36,7 +36,7 @@ pub struct Dispatcher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Free,
-    /// Its worker was woken then, and had claimed this number of requests before.
+    /// Its worker was woken then, and had claimed this number of requests before; both 0 if it has just come.
     Taken {
         woken: u64,
         claims: u64,
@@ -66,6 +66,17 @@ pub struct Completion {
     pub answered: bool,
     /// Its worker has done with it: [`Dispatcher::free`] it when the answer was read.
     pub ended: bool,
+}
+
+/// How many workers there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Staff {
+    /// That take requests.
+    pub workers: usize,
+    /// That are about to claim one: they have just come, or were just woken.
+    pub claiming: usize,
+    /// That compute or are about to, those that take no more requests included.
+    pub computing: usize,
 }
 
 impl Completion {
@@ -296,6 +307,7 @@ impl Dispatcher {
             CONSUMER_SINCE,
             CONSUMER_CAPACITY,
             CONSUMER_SIGNALS,
+            CONSUMER_RUNS,
         ] {
             self.memory.consumer(consumer, at).store(0, SeqCst);
         }
@@ -374,20 +386,26 @@ impl Dispatcher {
         (active, asleep)
     }
 
-    /// How many workers compute.
-    pub fn computing(&self) -> usize {
-        let consumers = self.consumers.borrow();
-        let runs = |consumer: usize| {
-            self.memory
+    /// What all workers do.
+    pub fn staff(&self) -> Staff {
+        let mut staff = Staff::default();
+        for (consumer, place) in self.consumers.borrow().iter().enumerate() {
+            let runs = self
+                .memory
                 .consumer(consumer as u16, CONSUMER_RUNS)
-                .load(Relaxed)
-                != 0
-        };
-        let taken = |consumer: &usize| !matches!(consumers[*consumer], Place::Free);
-        (0..consumers.len())
-            .filter(taken)
-            .filter(|consumer| runs(*consumer))
-            .count()
+                .load(Relaxed);
+            let is_about_to_claim = match place {
+                Place::Free => continue,
+                Place::Closed => false,
+                Place::Taken { claims, .. } => {
+                    staff.workers += 1;
+                    self.claims(consumer) == *claims && !self.is_asleep(consumer)
+                }
+            };
+            staff.claiming += usize::from(is_about_to_claim);
+            staff.computing += usize::from(is_about_to_claim || runs != 0);
+        }
+        staff
     }
 
     /// A worker that sleeps, to be woken now: the one with the fewest requests, because one that computes delays all that

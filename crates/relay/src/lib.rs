@@ -33,7 +33,7 @@ mod queues;
 mod tests;
 
 pub use consumer::{Consumer, Notify};
-pub use dispatcher::{Completion, Dispatcher, Priority, Reserved};
+pub use dispatcher::{Completion, Dispatcher, Priority, Reserved, Staff};
 pub use fds::{Received, recv_files, send_files};
 pub use layout::{MAX_WORKERS, SLOT_CAPACITY, SLOTS};
 pub use memory::RequestKey;

@@ -74,6 +74,36 @@ fn workers_come_when_requests_wait_and_leave_when_they_have_nothing_to_do() {
     server.stop();
 }
 
+/// Twice as many as there are at a time, and when those have come, again.
+#[test]
+fn many_requests_at_once_have_their_workers_within_moments() {
+    let words = [
+        "--workers-min",
+        "1",
+        "--workers-max",
+        "32",
+        "--idle-timeout",
+        "0.5",
+    ];
+    let server = server(words).start();
+    let mut clients: Vec<Client> = (0..32).map(|_| asking(&server, "/wait")).collect();
+    until_handled(&server, 32);
+    let waited = metric(&server, "hearth_queued_microseconds_total");
+    let_go(&server);
+    for client in &mut clients {
+        ok(&client.response());
+    }
+    // A few at a time, ever more seldom, it was half a second for each.
+    assert!(waited < 32 * 300_000, "{waited} us in all");
+    let log = server.log().lines().join("\n");
+    assert!(
+        !log.contains("there can be no more"),
+        "32 are enough: {log}"
+    );
+    eventually("one is left", || server.workers().len() == 1);
+    server.stop();
+}
+
 #[test]
 fn no_more_workers_are_added_than_processors_can_use() {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ipc::FromFront;
+use relay::Staff;
 use tokio::sync::Notify;
 
 use super::Workers;
@@ -25,6 +26,7 @@ pub(super) struct Shortage {
     is_elastic: Cell<bool>,
     /// When to ask, and how long after that again.
     next: Cell<Option<(Instant, Duration)>>,
+    /// How many are asked for in all: those that come meanwhile are among them.
     workers: Cell<u32>,
     told: Notify,
 }
@@ -38,12 +40,12 @@ impl Shortage {
         self.is_elastic.get()
     }
 
-    /// There is none, or is none any more.
+    /// There is none, or is none any more. Also when another worker has come: whether that was enough shows after a moment.
     pub(super) fn over(&self) {
         self.next.set(None);
     }
 
-    /// `workers` further workers would help now.
+    /// With as many workers as this requests would wait less.
     fn short(&self, workers: usize, now: Instant) {
         let Some((next, pause)) = self.next.get() else {
             self.next.set(Some((now + DELAY, AGAIN)));
@@ -63,13 +65,23 @@ impl Workers {
         if !self.shortage.is_elastic() {
             return;
         }
-        let idle = self.parallel.saturating_sub(self.dispatcher.computing());
-        match asleep {
-            0 if idle > 0 => self.shortage.short(waiting.min(idle), Instant::now()),
-            0 => {}
-            _ => self.shortage.over(),
+        let staff = self.dispatcher.staff();
+        let waiting = waiting.saturating_sub(staff.claiming);
+        if asleep > 0 || waiting == 0 {
+            self.shortage.over();
+        } else if staff.computing < self.parallel {
+            let more = waiting.min(helpful(&staff, self.parallel));
+            self.shortage.short(staff.workers + more, Instant::now());
         }
     }
+}
+
+/// How many further workers processors can use: as many as are idle if each worker computes all the time, more if they mostly
+/// wait, and not more at a time than there are workers, because how much they compute is known of a moment only.
+fn helpful(staff: &Staff, processors: usize) -> usize {
+    let idle = processors.saturating_sub(staff.computing);
+    let while_others_wait = idle * staff.workers / staff.computing.max(1);
+    while_others_wait.min(staff.workers).max(idle)
 }
 
 /// The supervisor forks more where it may.
@@ -85,6 +97,28 @@ pub(crate) async fn ask_for_more(front: Rc<Front>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_are_asked_for_where_workers_mostly_wait() {
+        for (workers, computing, processors, more) in [
+            (1, 1, 4, 3),
+            (2, 2, 2, 0),
+            (3, 3, 4, 1),
+            (2, 0, 2, 2),
+            (16, 0, 2, 16),
+            (16, 1, 2, 16),
+            (16, 3, 4, 5),
+            (16, 15, 16, 1),
+            (0, 0, 2, 2),
+        ] {
+            let staff = Staff {
+                workers,
+                computing,
+                claiming: 0,
+            };
+            assert_eq!(helpful(&staff, processors), more, "{staff:?} {processors}");
+        }
+    }
 
     #[test]
     fn it_asks_after_a_moment_and_then_ever_more_seldom() {

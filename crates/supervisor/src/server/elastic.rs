@@ -72,7 +72,7 @@ impl Elastic {
 }
 
 impl Server {
-    /// Requests wait and processors have nothing to do: `wanted` further workers would help.
+    /// Requests wait and processors have nothing to do: as many workers as `wanted` would help.
     pub(super) fn grow(&mut self, wanted: u32) {
         let Some(number) = self
             .generations
@@ -84,12 +84,7 @@ impl Server {
         if self.elastic.is_none() || self.generations.next.is_some() || self.stopping() {
             return;
         }
-        let coming = self.workers.values().filter(|worker| {
-            worker.generation == number
-                && matches!(worker.state(), State::Forking | State::Starting)
-        });
-        let coming = coming.count() as u32;
-        for _ in coming..wanted {
+        while (self.slots.len() as u32) < wanted {
             if let Some(why) = self.why_no_more() {
                 if let Some(elastic) = &mut self.elastic {
                     elastic.say(&why);

@@ -43,7 +43,8 @@ impl Candidate {
         self.seen.probability().or(self.known).unwrap_or(0.0)
     }
 
-    pub fn is_left(&self) -> bool {
-        matches!(self.treatment, Treatment::Leave(_))
+    /// Loading it does nothing else.
+    pub fn only_declares(&self) -> bool {
+        self.facts.only_guards() || self.treatment == Treatment::Require
     }
 }

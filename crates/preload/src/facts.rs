@@ -30,7 +30,8 @@ pub struct Facts {
     /// Declared when its code gets there.
     #[serde(default)]
     pub conditional: Vec<String>,
-    /// What the code does besides declaring: `echo`, `call:define`, `constant:PHP_VERSION_ID`, `defined:ABSPATH`, `op:ZEND_ASSIGN`.
+    /// What the code does besides declaring: `echo`, `call:define`, `constant:PHP_VERSION_ID`, `defined:ABSPATH`, `loads:A\B`,
+    /// `op:ZEND_ASSIGN`.
     #[serde(default)]
     pub code: Vec<String>,
 }
@@ -46,17 +47,9 @@ pub enum Treatment {
     Leave(String),
 }
 
-/// Functions whose result is the same at boot and in each request, before anything is loaded.
-const QUESTIONS: [&str; 8] = [
-    "function_exists",
-    "class_exists",
-    "interface_exists",
-    "trait_exists",
-    "enum_exists",
-    "extension_loaded",
-    "version_compare",
-    "phpversion",
-];
+/// Functions whose result is the same at boot and in each request. `function_exists` and its like are none: what a request has
+/// loaded or can autoload decides them, and at boot nothing is.
+const QUESTIONS: [&str; 3] = ["extension_loaded", "version_compare", "phpversion"];
 
 impl Facts {
     /// What its code says about it; for [`Treatment::Require`] a trial is still to come.
@@ -84,8 +77,17 @@ impl Facts {
         }
     }
 
+    /// `class_exists(X::class);` loads X early, which is as good later. Not so where X is no class of that name but an alias,
+    /// which types are compared with and which no type loads.
+    pub fn forget_loads(&mut self, is_declared: impl Fn(&str) -> bool) {
+        self.code.retain(|code| {
+            let class = code.strip_prefix("loads:");
+            !class.is_some_and(|class| is_declared(class.trim_start_matches('\\')))
+        });
+    }
+
     /// `defined('ABSPATH') || exit;`
-    fn only_guards(&self) -> bool {
+    pub(crate) fn only_guards(&self) -> bool {
         let guard = |code: &String| {
             matches!(code.as_str(), "branch" | "call:exit" | "call:die")
                 || code.starts_with("defined:")
@@ -111,6 +113,7 @@ impl Facts {
     fn deeds(&self) -> String {
         let deed = |code: &String| match code.split_once(':') {
             Some(("call", name)) => Some(format!("calls {}()", name.trim_start_matches('\\'))),
+            Some(("loads", name)) => Some(format!("loads {name}, which may be an alias")),
             Some(("op", _)) => Some("runs code".into()),
             Some(("defined", name)) => Some(format!("asks whether {name} is defined")),
             Some((_, name)) => Some(format!("reads the constant {name}")),
@@ -128,16 +131,16 @@ impl Facts {
         }
     }
 
-    /// Functions and classes that it declares, in lower case; `true` is a class.
+    /// Functions and classes that it declares or may declare, in lower case; `true` is a class.
     pub(crate) fn names(&self) -> impl Iterator<Item = (bool, String)> + '_ {
         let classes = self
             .classes
             .iter()
             .map(|class| (true, class.name.to_ascii_lowercase()));
-        // Functions that are conditional ask first.
         let functions = self
             .functions
             .iter()
+            .chain(&self.conditional)
             .map(|name| (false, name.to_ascii_lowercase()));
         classes.chain(functions)
     }
@@ -179,6 +182,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_class_that_is_loaded_early_is_no_deed() {
+        let mut facts = class("a.php", "A", &[]);
+        facts.code = vec!["loads:\\N\\B".into(), "loads:Old".into()];
+        facts.forget_loads(|name| name == "N\\B");
+        assert_eq!(facts.code, ["loads:Old"]);
+        let Treatment::Leave(why) = facts.treatment() else {
+            panic!("{facts:?}");
+        };
+        assert!(why.starts_with("loads Old, which may be an alias"));
+        facts.forget_loads(|_| true);
+        assert_eq!(facts.treatment(), Treatment::Compile);
+    }
+
+    #[test]
     fn a_file_is_treated_by_what_it_does() {
         let class = || class("a.php", "A", &[]);
         let functions = || Facts {
@@ -196,7 +213,7 @@ pub(crate) mod tests {
         );
         assert_eq!(with(functions(), &["echo"]), Treatment::Compile);
         assert_eq!(
-            with(conditional(), &["call:function_exists", "branch"]),
+            with(conditional(), &["constant:PHP_VERSION_ID", "branch"]),
             Treatment::Require
         );
         let left = |treatment: Treatment| match treatment {
@@ -205,6 +222,10 @@ pub(crate) mod tests {
         };
         assert!(left(with(class(), &["call:class_alias"])).starts_with("calls class_alias()"));
         assert!(left(with(class(), &["const"])).starts_with("defines constants"));
+        assert!(
+            left(with(conditional(), &["call:function_exists", "branch"]))
+                .contains("calls function_exists()")
+        );
         assert!(
             left(with(conditional(), &["defined:WP_DEBUG", "branch"]))
                 .contains("asks whether WP_DEBUG is defined")

@@ -155,42 +155,56 @@ impl Graph {
     }
 }
 
-/// Files that must not be preloaded, and the later of two that declare the same: the one that fewer requests load.
+/// Without the files that must not be preloaded, and of those that declare the same without all that requests may load instead.
 fn unique(mut candidates: Vec<Candidate>) -> (Vec<Candidate>, Left) {
     candidates.sort_by(|a, b| {
         b.probability()
             .total_cmp(&a.probability())
             .then_with(|| a.file().cmp(b.file()))
     });
-    let mut left = Left::new();
-    let mut declared: BTreeMap<(bool, String), String> = BTreeMap::new();
-    candidates.retain(|candidate| {
+    let mut left = contested(&candidates);
+    for candidate in &candidates {
         if let Treatment::Leave(why) = &candidate.treatment {
             left.insert(candidate.file().to_owned(), why.clone());
-            return false;
         }
-        let names: Vec<(bool, String)> = candidate.facts.names().collect();
-        for name in &names {
-            if let Some(other) = declared
-                .get(name)
-                .filter(|other| *other != candidate.file())
-            {
-                let kind = if name.0 { "the class" } else { "the function" };
-                left.insert(
-                    candidate.file().to_owned(),
-                    format!("declares {kind} {} as {other} does", name.1),
-                );
-                return false;
-            }
-        }
-        declared.extend(
-            names
-                .into_iter()
-                .map(|name| (name, candidate.file().to_owned())),
-        );
-        true
-    });
+    }
+    candidates.retain(|candidate| !left.contains_key(candidate.file()));
     (candidates, left)
+}
+
+/// Files that declare what another one does. PHP refuses to load one of them where the other is preloaded, so one stays only if
+/// requests load no other.
+fn contested(candidates: &[Candidate]) -> Left {
+    let mut files: BTreeMap<(bool, String), BTreeSet<usize>> = BTreeMap::new();
+    for (number, candidate) in candidates.iter().enumerate() {
+        for name in candidate.facts.names() {
+            files.entry(name).or_default().insert(number);
+        }
+    }
+    let mut left = Left::new();
+    for ((is_class, name), files) in files.iter().filter(|(_, files)| files.len() > 1) {
+        let loaded = |number: &&usize| candidates[**number].probability() > 0.0;
+        let either = files.iter().filter(loaded).count() > 1;
+        let first = files.first().copied();
+        for number in files.iter().copied() {
+            if Some(number) == first && !either {
+                continue;
+            }
+            let other = files.iter().find(|other| **other != number);
+            let other = other.map_or("", |other| candidates[*other].file());
+            let kind = if *is_class { "class" } else { "function" };
+            let also = if either {
+                ", and requests load either"
+            } else {
+                ""
+            };
+            left.insert(
+                candidates[number].file().to_owned(),
+                format!("declares the {kind} {name} as {other} does{also}"),
+            );
+        }
+    }
+    left
 }
 
 fn classes(candidates: &[Candidate]) -> BTreeMap<String, usize> {
@@ -261,7 +275,7 @@ pub(crate) mod tests {
 
     #[test]
     fn of_two_files_with_one_name_the_used_one_is_kept() {
-        let mut twice = candidate("old/a.php", "A", &[], 1);
+        let mut twice = candidate("old/a.php", "A", &[], 0);
         twice.facts.classes[0].name = "a".into();
         let graph = Graph::new(vec![twice, candidate("new/a.php", "A", &[], 90)]);
         assert_eq!(graph.candidates[0].file(), "new/a.php");
@@ -269,6 +283,29 @@ pub(crate) mod tests {
             graph.left["old/a.php"],
             "declares the class a as new/a.php does"
         );
+    }
+
+    #[test]
+    fn of_two_files_with_one_name_none_is_kept_if_requests_load_either() {
+        let graph = Graph::new(vec![
+            candidate("old/a.php", "A", &[], 1),
+            candidate("new/a.php", "A", &[], 90),
+        ]);
+        assert!(graph.candidates.is_empty());
+        assert_eq!(
+            graph.left["new/a.php"],
+            "declares the class a as old/a.php does, and requests load either"
+        );
+    }
+
+    /// It is loaded all the same, and would find its class declared.
+    #[test]
+    fn a_file_that_is_not_preloaded_declares_too() {
+        let mut other = candidate("b.php", "A", &[], 1);
+        other.treatment = Treatment::Leave("prints".into());
+        let graph = Graph::new(vec![candidate("a.php", "A", &[], 1), other]);
+        assert!(graph.candidates.is_empty());
+        assert_eq!(graph.left["b.php"], "prints");
     }
 
     #[test]

@@ -219,9 +219,7 @@ impl List {
 
     /// `8.2`: a list is for one release of PHP.
     pub fn php_release(&self) -> &str {
-        let mut dots = self.settings.php.match_indices('.').map(|(place, _)| place);
-        dots.nth(1)
-            .map_or(self.settings.php.as_str(), |end| &self.settings.php[..end])
+        self.settings.release()
     }
 }
 

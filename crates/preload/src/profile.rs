@@ -73,6 +73,53 @@ impl Profile {
             .max_by_key(|recording| (recording.last, recording.requests))
     }
 
+    /// Takes out what other projects and other releases of PHP have loaded, and says so. The project is the one that was
+    /// recorded in this folder, else the one that was recorded last; its releases may have folders of their own. `has` says
+    /// whether the folder of a project has a file.
+    pub fn narrow(
+        &mut self,
+        root: Option<&str>,
+        php: Option<&str>,
+        has: impl Fn(&str, &str) -> bool,
+    ) -> Vec<String> {
+        let last = |of: &dyn Fn(&Recording) -> bool| {
+            let fits = self.recordings.iter().filter(|one| of(one));
+            fits.max_by_key(|one| (one.last, one.requests)).cloned()
+        };
+        let of_root = root.and_then(|root| last(&|one| one.root == root));
+        let Some(project) = of_root.or_else(|| last(&|_| true)) else {
+            return Vec::new();
+        };
+        let of_php = php.and_then(|php| last(&|one| one.settings.release() == php));
+        let php = of_php.as_ref().unwrap_or(&project).settings.release();
+        let same = self
+            .recordings
+            .iter()
+            .filter(|one| one.root == project.root);
+        let hosts: BTreeSet<String> = same.map(|one| one.host.clone()).collect();
+        let mut left: BTreeMap<String, u64> = BTreeMap::new();
+        self.recordings.retain(|one| {
+            let has = |file: &str| has(&project.root, file);
+            let why = if !one.is_of(&project, &hosts, has) {
+                format!(
+                    "of another project, {}; --root makes a list of that",
+                    one.root
+                )
+            } else if one.settings.release() != php {
+                format!(
+                    "by PHP {}, because the list is for {php}",
+                    one.settings.release()
+                )
+            } else {
+                return true;
+            };
+            *left.entry(why).or_default() += one.requests;
+            false
+        });
+        let said = |(why, requests)| format!("{requests} requests {why}");
+        left.into_iter().map(said).collect()
+    }
+
     /// Releases of the project that were recorded, by their folder and lock file.
     pub fn releases(&self) -> BTreeSet<(&str, &str)> {
         let releases = self.recordings.iter();
@@ -211,6 +258,42 @@ mod tests {
             ["/", "/x/1"]
         );
         assert!((replays[1].weight - 0.05).abs() < 1e-9);
+    }
+
+    fn elsewhere(root: &str, host: &str, php: &str) -> Recording {
+        let mut one = recording("GET /", 10, &[("a.php", 10)]);
+        (one.root, one.host) = (root.into(), host.into());
+        one.settings.php = php.into();
+        one
+    }
+
+    #[test]
+    fn a_list_is_made_of_one_project_and_one_release_of_php() {
+        let mut latest = elsewhere("/srv/app/releases/2", "shop.test", "8.2.20");
+        latest.last = 9;
+        let mut admin = elsewhere("/usr/share/phpmyadmin", "shop.test", "8.2.20");
+        admin.files = [("import.php".to_owned(), 10)].into();
+        let has = |_: &str, file: &str| file == "a.php";
+        let all = [
+            elsewhere("/srv/app/releases/1", "shop.test", "8.2.7"),
+            elsewhere("/srv/app/releases/1", "shop.test", "8.1.7"),
+            elsewhere("/srv/blog", "blog.test", "8.2.20"),
+            admin,
+            latest,
+        ];
+        let mut profile: Profile = all.iter().cloned().collect();
+        assert_eq!(
+            profile.narrow(None, None, has),
+            [
+                "10 requests by PHP 8.1, because the list is for 8.2",
+                "10 requests of another project, /srv/blog; --root makes a list of that",
+                "10 requests of another project, /usr/share/phpmyadmin; --root makes a list of that"
+            ]
+        );
+        assert_eq!(profile.requests(), 20);
+        let mut profile: Profile = all.into_iter().collect();
+        assert_eq!(profile.narrow(Some("/srv/blog"), None, has).len(), 3);
+        assert_eq!(profile.recordings[0].root, "/srv/blog");
     }
 
     fn any_recording() -> impl Strategy<Value = Recording> {

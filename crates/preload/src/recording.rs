@@ -1,6 +1,6 @@
 //! A recording: the files that requests of one route have loaded, as `recorder.php` writes it and as a merged profile has it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,14 @@ pub enum Malformed {
     },
 }
 
+impl Settings {
+    /// `8.2` of `8.2.36`.
+    pub fn release(&self) -> &str {
+        let mut dots = self.php.match_indices('.').map(|(place, _)| place);
+        dots.nth(1).map_or(&*self.php, |end| &self.php[..end])
+    }
+}
+
 impl Recording {
     /// Reads one.
     pub fn parse(bytes: &[u8]) -> Result<Recording, Malformed> {
@@ -110,6 +118,23 @@ impl Recording {
             &self.lock,
             &self.route,
         ]
+    }
+
+    /// Of the same project: in its folder, or in that of another release or machine, where the same host was asked and the
+    /// project `has` most of the files.
+    pub(crate) fn is_of(
+        &self,
+        project: &Recording,
+        hosts: &BTreeSet<String>,
+        has: impl Fn(&str) -> bool,
+    ) -> bool {
+        let own = || self.files.keys().filter(|file| !file.starts_with('/'));
+        let there = || own().filter(|file| has(file)).count();
+        // Of folders in one that is served each may be a project.
+        let is_whole =
+            self.document_root == project.document_root && !self.document_root.starts_with('/');
+        self.root == project.root
+            || (is_whole && hosts.contains(&self.host) && there() * 2 >= own().count())
     }
 
     /// Adds what another process or machine recorded of the same.

@@ -22,7 +22,8 @@ pub fn package(file: &str) -> String {
         ["usr", "share", name, ..] => (*name).into(),
         [first, _, ..] if !file.starts_with('/') => format!("{first}/"),
         [_] => "(the app's folder)".into(),
-        parts => format!("/{}", parts[..parts.len() - 1].join("/")),
+        // The rest may be folders of a cache.
+        parts => format!("/{}", parts[..(parts.len() - 1).min(3)].join("/")),
     }
 }
 
@@ -87,8 +88,9 @@ fn kind(why: &str) -> String {
         ("declares the ", "declared by another file too"),
         (
             "what it declares depends",
-            "declares different things from request to request",
+            "what it declares depends on what runs before",
         ),
+        ("loads ", "its code does more than to declare"),
         ("calls ", "its code does more than to declare"),
         ("runs ", "its code does more than to declare"),
         ("defines ", "defines constants"),
@@ -206,7 +208,8 @@ mod tests {
         );
         assert_eq!(package("app/Models/User.php"), "app/");
         assert_eq!(package("index.php"), "(the app's folder)");
-        assert_eq!(package("/opt/shared/lib/a.php"), "/opt/shared/lib");
+        assert_eq!(package("/opt/lib/a.php"), "/opt/lib");
+        assert_eq!(package("/var/lib/app/twig/1/a.php"), "/var/lib/app");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `hearth preload`: lists from what real requests load, under php-fpm, Apache and Hearth.
 
 mod fpm;
+mod recorder;
 mod serve;
 mod traps;
 

@@ -279,7 +279,9 @@ fn a_release_that_is_replaced_goes_on_in_the_same_recording() {
             .as_secs();
         eventually("the second is over", || second() > recorded);
     }
-    let said = done(root.path(), &["build", "recording", "--coverage", "1"]);
+    // The site shows whether a class is preloaded.
+    let words = ["build", "recording", "--coverage", "1", "--no-replay"];
+    let said = done(root.path(), &words);
     assert!(
         said.contains("Traffic: 3 files preloaded, from 2 recorded requests of 2 routes"),
         "{said}"

@@ -7,7 +7,7 @@ use testkit::service::Fpm;
 use super::{done, project, refused};
 use crate::support::ok;
 
-const TRAPS: [(&str, &str); 20] = [
+const TRAPS: [(&str, &str); 24] = [
     (
         "a_child.php",
         "<?php class Child extends Parents implements Named { use Counting; public $e = Suit::Hearts; }",
@@ -29,7 +29,7 @@ const TRAPS: [(&str, &str); 20] = [
     ("functions.php", "<?php function plain() { return 1; }"),
     (
         "conditional.php",
-        "<?php if (!function_exists('polyfill')) { function polyfill() { return 'poly'; } }",
+        "<?php if (PHP_VERSION_ID >= 80000) { function polyfill() { return 'poly'; } } else { function polyfill() { return 'old'; } }",
     ),
     (
         "orphan.php",
@@ -60,9 +60,26 @@ const TRAPS: [(&str, &str); 20] = [
         "<?php namespace N; const ANSWER = 42; class Constant {}",
     ),
     ("config.php", "<?php return ['a' => 1];"),
+    // A plugin may declare it first.
     (
-        "other_polyfill.php",
-        "<?php if (!function_exists('something_else')) { function polyfill() { return 'other'; } }",
+        "default.php",
+        "<?php if (!function_exists('send_mail')) { function send_mail() { return 'other'; } }",
+    ),
+    (
+        "dumps.php",
+        "<?php if (PHP_VERSION_ID >= 80000) { class Dumping {} } else { class Dumping { const OLD = 1; } } echo PHP_VERSION_ID > 1 ? '' : 'old';",
+    ),
+    (
+        "hints.php",
+        "<?php namespace N; class_exists(\\Parents::class); class Hinting {}",
+    ),
+    (
+        "hints_alias.php",
+        "<?php namespace N; class_exists(\\OldName::class); class Aliased {}",
+    ),
+    (
+        "incompatible.php",
+        "<?php class Incompatible extends Parents { public function x(int $more) { return 1; } }",
     ),
 ];
 
@@ -88,7 +105,7 @@ fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
         root.path(),
         &["build", "--strategy", "naive", "--root", "."],
     );
-    assert!(said.contains("Naive: 8 files preloaded"), "{said}");
+    assert!(said.contains("Naive: 9 files preloaded"), "{said}");
     let list = list(root.path());
     let good = [
         "a_child.php",
@@ -96,6 +113,7 @@ fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
         "conditional.php",
         "counting.php",
         "guarded.php",
+        "hints.php",
         "named.php",
         "parents.php",
         "suit.php",
@@ -132,8 +150,17 @@ fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
         ("constant.php", "defines constants"),
         ("config.php", "declares nothing"),
         (
-            "other_polyfill.php",
-            "PHP does not start with it: Fatal error: Cannot redeclare polyfill()",
+            "default.php",
+            "what it declares depends on its code, which calls function_exists()",
+        ),
+        (
+            "dumps.php",
+            "what it declares depends on its code, which prints",
+        ),
+        ("hints_alias.php", "loads OldName, which may be an alias"),
+        (
+            "incompatible.php",
+            "cannot be linked: Declaration of Incompatible::x(int $more) must be compatible",
         ),
     ] {
         assert!(why(file).contains(reason), "{file}: {}", why(file));
@@ -259,4 +286,100 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
     );
     let no_list = refused(root.path(), &["check"], 1);
     assert!(no_list.contains("preload.php"), "{no_list}");
+}
+
+/// Recorded under Hearth, and built.
+fn built(root: &std::path::Path, paths: &[&str]) -> String {
+    done(root, &["record", "recording", "--every", "0"]);
+    let recorder = root.join("recording/recorder.php");
+    let server = testkit::Server::app(root.join("public"))
+        .args(["--mode", "classic", "--workers", "1"])
+        .arg("--ini")
+        .arg(format!("auto_prepend_file={}", recorder.display()))
+        .start();
+    for path in paths {
+        ok(&server.get(path));
+    }
+    server.stop();
+    done(root, &["build", "recording", "--coverage", "1"])
+}
+
+/// One of them preloaded, PHP would refuse to load the other.
+#[test]
+fn of_two_files_that_requests_load_for_one_name_none_is_preloaded() {
+    let root = project(&[
+        (
+            "public/old.php",
+            "<?php require '../old/Api.php'; require '../old/helpers.php'; echo (new Api)->v(), help();",
+        ),
+        (
+            "public/new.php",
+            "<?php require '../new/Api.php'; require '../new/helpers.php'; echo (new Api)->v(), help();",
+        ),
+        (
+            "old/Api.php",
+            "<?php class Api { function v() { return 'old'; } }",
+        ),
+        (
+            "new/Api.php",
+            "<?php class Api { function v() { return 'new'; } }",
+        ),
+        ("old/helpers.php", "<?php function help() { return 1; }"),
+        (
+            "new/helpers.php",
+            "<?php if (PHP_VERSION_ID > 1) { function help() { return 2; } }",
+        ),
+    ]);
+    let said = built(root.path(), &["/old.php", "/new.php"]);
+    assert!(said.contains("Traffic: 0 files preloaded"), "{said}");
+    assert!(said.contains("declared by another file too"), "{said}");
+    assert!(
+        said.contains("2 recorded paths are answered the same"),
+        "{said}"
+    );
+}
+
+/// No look at the files finds it: only the answers of the app do.
+#[test]
+fn what_changes_an_answer_is_found_and_left_out() {
+    let load = "<?php spl_autoload_register(function ($class) { $GLOBALS['loaded'][] = $class; require __DIR__ . \"/../src/$class.php\"; });";
+    let mut files = vec![
+        (
+            "public/index.php".to_owned(),
+            format!(
+                "{load} (new C3)->x(); foreach (range(0, 9) as $n) {{ ('C' . $n)::X; }} echo in_array('C3', $loaded ?? []) ? 'plugin loaded' : 'plugin missing';"
+            ),
+        ),
+        (
+            "public/other.php".to_owned(),
+            format!("{load} echo C5::X, rand();"),
+        ),
+    ];
+    for n in 0..10 {
+        files.push((
+            format!("src/C{n}.php"),
+            format!("<?php class C{n} {{ const X = {n}; function x() {{}} }}"),
+        ));
+    }
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    let root = project(&files);
+    let said = built(root.path(), &["/", "/other.php"]);
+    assert!(said.contains("Traffic: 9 files preloaded"), "{said}");
+    assert!(
+        said.contains("2 recorded paths are answered the same with and without it (1 differ"),
+        "{said}"
+    );
+    assert_eq!(
+        list(root.path())["left"][root
+            .path()
+            .canonicalize()
+            .expect("a path")
+            .join("src/C3.php")
+            .display()
+            .to_string()],
+        "changes what a request gets: GET /: another body, 14 bytes instead of 13"
+    );
 }

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use ::preload::{Candidate, Graph, Limits, List, Profile, Recording, Seen, Strategy};
+use ::preload::{Candidate, Class, Graph, Limits, List, Profile, Recording, Seen, Strategy};
 use clap::ArgMatches;
 
+use super::check::same;
 use super::classify::Inspected;
 use super::php::Php;
 use super::{
-    Failed, classify, cost, files, given_path, on, read_list, record, trial, usage, write_list,
+    Failed, classify, cost, files, given_path, on, read_list, record, rehearsal, trial, usage,
+    write_list,
 };
 use crate::client::{print, printable};
 
@@ -34,7 +36,15 @@ pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
     let settings = plan.profile.latest().map(|recording| &recording.settings);
     let php = Php::new(given.get_one::<String>("php").map(String::as_str), settings)?;
     let mut list = make(&php, &plan)?;
-    let booted = trial::mend(&php, &mut list)?;
+    let mut booted = trial::mend(&php, &mut list)?;
+    let mut rehearsed = None;
+    if !given.get_flag("no-replay") {
+        let before = list.entries.len();
+        rehearsed = rehearsal::rehearse(&php, &mut list, given_path(given, "config"))?;
+        if list.entries.len() < before {
+            booted = trial::mend(&php, &mut list)?;
+        }
+    }
     write_list(&list, plan.output)?;
     let mut text = broken
         .iter()
@@ -42,12 +52,13 @@ pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
         .collect::<String>();
     text.push_str(&::preload::report(&list));
     text.push_str(&format!(
-        "\nPHP {} starts with it: {} classes, {} functions, {} scripts, {} of memory\nwritten to {}; see whether it pays:  hearth preload check {}\n",
+        "\nPHP {} starts with it: {} classes, {} functions, {} scripts, {} of memory\n{}written to {}; see whether it pays:  hearth preload check {}\n",
         php.release,
         booted.classes,
         booted.functions,
         booted.scripts,
         measure::text::bytes(booted.memory as f64),
+        rehearsed.map_or(String::new(), |shown| same(&shown.compared, shown.failing)),
         plan.output.display(),
         plan.output.display()
     ));
@@ -62,7 +73,13 @@ fn plan(given: &ArgMatches) -> Result<(Plan<'_>, Vec<String>), Failed> {
         .map(PathBuf::as_path)
         .collect();
     let strategy = strategy(given);
-    let (profile, broken) = record::read(&paths)?;
+    let (mut profile, mut broken) = record::read(&paths)?;
+    let wanted = given_path(given, "root").and_then(|root| root.canonicalize().ok());
+    let php = given.get_one::<String>("php").map(String::as_str);
+    let wanted = wanted.as_deref().and_then(Path::to_str);
+    let has =
+        |recorded: &str, file: &str| files::absolute(wanted.unwrap_or(recorded), file).is_file();
+    broken.extend(profile.narrow(wanted, php, has));
     let needs_requests = matches!(strategy, Strategy::Optimised | Strategy::Traffic);
     if needs_requests && profile.requests() == 0 {
         return Err(usage(
@@ -177,9 +194,9 @@ fn make(php: &Php, plan: &Plan<'_>) -> Result<List, Failed> {
     }
     let (mut candidates, mut left) = candidates(plan, inspected, &seen);
     classify::attempt(php, &plan.root, &mut candidates)?;
-    let mut graph = Graph::new(candidates.clone());
+    let mut graph = Graph::new(candidates);
     if matches!(plan.strategy, Strategy::Optimised | Strategy::Traffic) {
-        graph = measured(php, &plan.root, graph, candidates)?;
+        cost::measure(php, &plan.root, &mut graph)?;
     }
     graph.raise_probabilities();
     let (chosen, curve) = ::preload::choose(&graph, plan.strategy, &plan.route, plan.limits);
@@ -222,29 +239,6 @@ fn make(php: &Php, plan: &Plan<'_>) -> Result<List, Failed> {
     })
 }
 
-/// The graph with what loading costs, without what cannot be loaded.
-fn measured(
-    php: &Php,
-    root: &str,
-    mut graph: Graph,
-    mut candidates: Vec<Candidate>,
-) -> Result<Graph, Failed> {
-    let broken = cost::measure(php, root, &mut graph)?;
-    if broken.is_empty() {
-        return Ok(graph);
-    }
-    let costs = graph
-        .candidates
-        .iter()
-        .map(|one| (one.file().to_owned(), one.load));
-    let costs: BTreeMap<String, _> = costs.collect();
-    cost::leave(&mut candidates, &broken);
-    for one in &mut candidates {
-        one.load = costs.get(one.file()).copied().unwrap_or_default();
-    }
-    Ok(Graph::new(candidates))
-}
-
 /// The files that come into question.
 fn universe(plan: &Plan<'_>, seen: &BTreeMap<String, Seen>) -> Vec<String> {
     let own = plan.output.canonicalize().unwrap_or_default();
@@ -268,16 +262,8 @@ fn universe(plan: &Plan<'_>, seen: &BTreeMap<String, Seen>) -> Vec<String> {
 fn find_missing(php: &Php, plan: &Plan<'_>, inspected: &mut Inspected) -> Result<(), Failed> {
     let mut all: Option<Vec<PathBuf>> = None;
     for _ in 0..8 {
-        let facts = || {
-            inspected
-                .values()
-                .filter_map(|one| one.as_ref().ok())
-                .flat_map(|facts| &facts.classes)
-        };
-        let declared: BTreeSet<String> = facts()
-            .map(|class| class.name.to_ascii_lowercase())
-            .collect();
-        let missing = facts()
+        let declared = declared(inspected);
+        let missing = classes(inspected)
             .flat_map(|class| &class.needs)
             .filter(|name| !declared.contains(&name.to_ascii_lowercase()));
         let ends: BTreeSet<String> = missing
@@ -302,6 +288,17 @@ fn find_missing(php: &Php, plan: &Plan<'_>, inspected: &mut Inspected) -> Result
         inspected.append(&mut classify::inspect(php, &plan.root, &names)?);
     }
     Ok(())
+}
+
+fn classes(inspected: &Inspected) -> impl Iterator<Item = &Class> {
+    let facts = inspected.values().filter_map(|one| one.as_ref().ok());
+    facts.flat_map(|facts| &facts.classes)
+}
+
+/// In lower case.
+fn declared(inspected: &Inspected) -> BTreeSet<String> {
+    let names = classes(inspected).map(|class| class.name.to_ascii_lowercase());
+    names.collect()
 }
 
 /// The project's scripts, and those of packages outside of it that requests have loaded.
@@ -330,10 +327,12 @@ fn candidates(
         .map(|entry| (entry.file, entry.probability))
         .collect();
     let (mut candidates, mut left) = (Vec::new(), ::preload::Left::new());
+    let declared = declared(&inspected);
     for (name, facts) in inspected {
         match facts {
             Err(why) => drop(left.insert(name, why)),
-            Ok(facts) => {
+            Ok(mut facts) => {
+                facts.forget_loads(|class| declared.contains(&class.to_ascii_lowercase()));
                 let mut candidate =
                     Candidate::new(facts, seen.get(&name).copied().unwrap_or_default());
                 candidate.known = before.get(&name).copied();

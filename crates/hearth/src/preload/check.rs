@@ -1,7 +1,7 @@
 //! `hearth preload check`: does PHP start with the list, does the app answer the same, does it pay.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,12 +10,10 @@ use clap::ArgMatches;
 use measure::text;
 
 use super::php::Php;
-use super::replay::{Compared, compare};
-use super::site::Site;
+use super::rehearsal::{app, serve};
+use super::replay::{Compared, Expected};
 use super::trial::Booted;
-use super::{
-    Failed, build, files, given_path, measure as timing, read_list, trial, usage, write_list,
-};
+use super::{Failed, build, given_path, measure as timing, read_list, trial, usage, write_list};
 use crate::client::{print, printable};
 
 pub(super) fn check(given: &ArgMatches) -> Result<ExitCode, Failed> {
@@ -151,17 +149,6 @@ fn advice(list: &List, booted: &Booted) -> String {
     text
 }
 
-/// The app, as the web server of the recording found it.
-fn app(list: &List) -> Option<PathBuf> {
-    let folder = files::absolute(&list.root, &list.document_root);
-    let script = files::absolute(&list.root, &list.script);
-    let below = !list.script.is_empty() && script.starts_with(&folder);
-    match below && folder.is_dir() {
-        true => Some(folder),
-        false => Some(script).filter(|script| script.is_file()),
-    }
-}
-
 fn pays(
     php: &Php,
     list: &mut List,
@@ -178,27 +165,15 @@ fn pays(
         );
         return Ok(false);
     };
-    let preload = script.display().to_string();
-    let without = Site::start(
-        php,
-        "without",
-        &app,
-        &[("opcache.enable", "1"), ("opcache.preload", "")],
-        config,
-    )?;
-    let with = Site::start(
-        php,
-        "with",
-        &app,
-        &[("opcache.enable", "1"), ("opcache.preload", &preload)],
-        config,
-    )?;
+    let without = serve(php, "without", &app, None, config)?;
+    let with = serve(php, "with", &app, Some(script), config)?;
     let firsts = [
         timing::first(&without, &list.replays)?,
         timing::first(&with, &list.replays)?,
     ];
-    let compared = compare(&without, &with, &list.replays)?;
-    let _ = write!(text, "{}", same(&compared));
+    let expected = Expected::of(&without, &list.replays)?;
+    let compared = expected.compare(&with)?;
+    text.push_str(&same(&compared, expected.failing()));
     if !compared.differences.is_empty() {
         return Ok(false);
     }
@@ -214,15 +189,25 @@ fn pays(
     Ok(wins)
 }
 
-fn same(compared: &Compared) -> String {
+/// What was compared, and of which paths that says nothing.
+pub(super) fn same(compared: &Compared, failing: Option<(usize, String)>) -> String {
     let mut text = String::new();
+    if let Some((count, first)) = failing {
+        let _ = writeln!(
+            text,
+            "{count} of {} recorded paths fail without the list too, first {first}; are the database and the environment of the app here?",
+            compared.paths
+        );
+    }
     for difference in &compared.differences {
-        let _ = writeln!(text, "with the list: {difference}");
+        let _ = writeln!(text, "with the list: {}", difference.what);
     }
     let varying = match compared.varying {
         0 => String::new(),
         n => {
-            format!(" ({n} differ from request to request anyway: only their status was compared)")
+            format!(
+                " ({n} differ from request to request anyway: only the lines that do not were compared)"
+            )
         }
     };
     if compared.differences.is_empty() {
@@ -237,8 +222,9 @@ fn same(compared: &Compared) -> String {
 
 fn verdict(gain: &Gain, memory_without: u64, memory_with: u64) -> String {
     let interval = format!(
-        "{:.1} % less, 95 % interval {:.1} to {:.1} %",
-        gain.share * 100.0,
+        "{:.1} % {}, 95 % interval of what is saved {:.1} to {:.1} %",
+        gain.share.abs() * 100.0,
+        if gain.share < 0.0 { "more" } else { "less" },
         gain.low * 100.0,
         gain.high * 100.0
     );

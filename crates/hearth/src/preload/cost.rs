@@ -1,9 +1,12 @@
 //! What loading a file costs without preloading: measured on a private server, with opcache as it is configured.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use ::preload::{Candidate, Graph, Load, Treatment};
+use ::preload::{Candidate, Graph, Load};
+use serde::Deserialize;
 
+use super::classify::last_message;
 use super::php::Php;
 use super::site::Site;
 use super::{Failed, files, on};
@@ -12,8 +15,12 @@ const MEASURE: &str = include_str!("php/measure.php");
 /// The first fills opcache, and of the others the median counts.
 const ROUNDS: usize = 8;
 
-/// Time and memory of each file, by its path.
-type Round = BTreeMap<String, Vec<f64>>;
+/// By the paths of files.
+#[derive(Debug, Deserialize)]
+struct Round {
+    nanos: BTreeMap<String, f64>,
+    bytes: BTreeMap<String, u64>,
+}
 
 /// Room for every file, whatever is configured.
 const SETTINGS: [(&str, &str); 9] = [
@@ -24,93 +31,82 @@ const SETTINGS: [(&str, &str); 9] = [
     ("opcache.max_accelerated_files", "200000"),
     ("opcache.file_update_protection", "0"),
     ("memory_limit", "-1"),
-    ("max_execution_time", "0"),
+    ("max_execution_time", "10"),
     ("open_basedir", ""),
 ];
 
-/// Measures all files of the graph. Those that cannot be loaded behind what they need are said, with the reason.
-pub(super) fn measure(
-    php: &Php,
-    root: &str,
-    graph: &mut Graph,
-) -> Result<BTreeMap<String, String>, Failed> {
+/// Measures the files of the graph. Code that does more than to declare is not run for that: such files are estimated by their
+/// memory, and so are those that cannot be loaded by themselves.
+pub(super) fn measure(php: &Php, root: &str, graph: &mut Graph) -> Result<(), Failed> {
     let folder = php.folder.path().join("measure");
     std::fs::create_dir_all(&folder).map_err(on("make", &folder))?;
     std::fs::write(folder.join("index.php"), MEASURE).map_err(on("write", &folder))?;
     let site = Site::start(php, "measure", &folder, &SETTINGS, None)?;
+    let path = |one: &Candidate| files::absolute(root, one.file()).display().to_string();
     let all = (0..graph.candidates.len()).collect();
-    let mut order: Vec<String> = graph
-        .ordered(&all)
-        .into_iter()
-        .map(|number| graph.candidates[number].file().to_owned())
-        .collect();
+    let order = graph.ordered(&all).into_iter();
+    let order = order.map(|number| &graph.candidates[number]);
+    let mut paths: Vec<String> = order.filter(|one| one.only_declares()).map(path).collect();
     let guards = graph.candidates.iter().flat_map(|one| one.facts.guards());
-    let guards: BTreeSet<String> = guards.map(str::to_owned).collect();
-    let mut broken = BTreeMap::new();
+    let guards: BTreeSet<&str> = guards.collect();
     let mut rounds = Vec::new();
     while rounds.len() < ROUNDS {
-        let paths: Vec<String> = order
-            .iter()
-            .map(|name| files::absolute(root, name).display().to_string())
-            .collect();
         let list = serde_json::json!({"files": paths, "guards": guards});
         std::fs::write(folder.join("files.json"), list.to_string())
             .map_err(on("write", &folder))?;
-        let answer = site.get("", "/index.php")?;
-        match serde_json::from_slice::<Round>(&answer.body) {
-            Ok(round) if answer.status == 200 => rounds.push(round),
-            _ => {
-                let current = std::fs::read_to_string(folder.join("current")).unwrap_or_default();
-                let Some(place) = paths.iter().position(|path| *path == current) else {
-                    return Err(format!(
-                        "cannot measure: {}",
-                        super::classify::last_message(&site.said())
-                    )
-                    .into());
-                };
-                broken.insert(
-                    order.remove(place),
-                    format!(
-                        "cannot be loaded: {}",
-                        super::classify::last_message(&site.said())
-                    ),
-                );
-            }
+        match round(&site, &folder)? {
+            Ok(round) => rounds.push(round),
+            Err(broken) => paths.retain(|path| *path != broken),
         }
     }
-    for candidate in &mut graph.candidates {
-        candidate.load = load(
-            &rounds,
-            &files::absolute(root, candidate.file())
-                .display()
-                .to_string(),
-        );
+    let known: BTreeMap<String, Load> = paths
+        .into_iter()
+        .map(|path| (path.clone(), load(&rounds, &path)))
+        .collect();
+    estimate(graph, |one| known.get(&path(one)).copied());
+    Ok(())
+}
+
+/// What was not measured costs as much per byte of source as what was.
+fn estimate(graph: &mut Graph, known: impl Fn(&Candidate) -> Option<Load>) {
+    let (mut source, mut sum) = (0, Load::default());
+    for one in &graph.candidates {
+        let Some(load) = known(one) else { continue };
+        source += one.facts.size;
+        sum.nanos += load.nanos;
+        sum.bytes += load.bytes;
     }
-    Ok(broken)
+    let per_byte = 1.0 / source.max(1) as f64;
+    for one in &mut graph.candidates {
+        let share = one.facts.size as f64 * per_byte;
+        one.load = known(one).unwrap_or(Load {
+            nanos: sum.nanos * share,
+            bytes: (sum.bytes as f64 * share) as u64,
+        });
+    }
+}
+
+/// One request, or the file that ended it.
+fn round(site: &Site, folder: &Path) -> Result<Result<Round, String>, Failed> {
+    let answer = site.get("", "/index.php")?;
+    match serde_json::from_slice::<Round>(&answer.body) {
+        Ok(round) if answer.status == 200 => Ok(Ok(round)),
+        _ => match std::fs::read_to_string(folder.join("current")) {
+            Ok(current) if !current.is_empty() => Ok(Err(current)),
+            _ => Err(format!("cannot measure: {}", last_message(&site.said())).into()),
+        },
+    }
 }
 
 fn load(rounds: &[Round], path: &str) -> Load {
-    let of = |place: usize| -> Vec<f64> {
-        rounds[1..]
-            .iter()
-            .filter_map(|round| round.get(path)?.get(place).copied())
-            .collect()
-    };
-    let (nanos, bytes) = (of(0), of(1));
-    if nanos.is_empty() {
-        return Load::default();
-    }
+    let nanos = rounds[1..].iter().filter_map(|round| round.nanos.get(path));
+    let nanos: Vec<f64> = nanos.copied().collect();
+    let bytes = rounds.last().and_then(|round| round.bytes.get(path));
     Load {
-        nanos: measure::stats::median(&nanos),
-        bytes: bytes.last().copied().unwrap_or(0.0) as u64,
-    }
-}
-
-/// Those that cannot be loaded are no candidates.
-pub(super) fn leave(candidates: &mut [Candidate], broken: &BTreeMap<String, String>) {
-    for candidate in candidates {
-        if let Some(why) = broken.get(candidate.file()) {
-            candidate.treatment = Treatment::Leave(why.clone());
-        }
+        nanos: match nanos.is_empty() {
+            true => 0.0,
+            false => measure::stats::median(&nanos),
+        },
+        bytes: bytes.copied().unwrap_or_default(),
     }
 }

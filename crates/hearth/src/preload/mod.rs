@@ -9,6 +9,7 @@ mod files;
 mod measure;
 mod php;
 mod record;
+mod rehearsal;
 mod replay;
 mod site;
 mod trial;
@@ -69,6 +70,19 @@ fn php() -> Arg {
         .help("PHP to try with, such as 8.4; default: the release that recorded")
 }
 
+fn no_replay(help: &'static str) -> Arg {
+    Arg::new("no-replay")
+        .long("no-replay")
+        .action(ArgAction::SetTrue)
+        .help(help)
+}
+
+fn server_config() -> Arg {
+    path("config", "FILE")
+        .long("config")
+        .help("hearth.toml for the private servers that answer the recorded paths")
+}
+
 fn record() -> Command {
     Command::new("record")
         .about("Prepare a folder for recordings, or show what is in it")
@@ -81,6 +95,12 @@ fn record() -> Command {
                 .value_name("SECONDS")
                 .value_parser(value_parser!(f64))
                 .help("Record one request in so many seconds; 0: each; default 1"),
+        )
+        .arg(
+            Arg::new("queries")
+                .long("queries")
+                .action(ArgAction::SetTrue)
+                .help("Record paths with their query strings, to be asked for again; default: only paths that were asked for without one"),
         )
         .arg(path("write", "FILE").long("write").help("Write what was recorded as one file, to take to another machine"))
 }
@@ -109,6 +129,8 @@ fn build() -> Command {
         .arg(Arg::new("route").long("route").value_name("ROUTE").help("Optimised: this one, such as \"GET /\"; default: the most frequent"))
         .arg(path("root", "FOLDER").long("root").help("The project; default: the one that was recorded last"))
         .arg(path("output", "FILE").short('o').long("output").default_value("preload.php").help("What opcache.preload names; FILE with .json in place of .php is written too"))
+        .arg(no_replay("Only start PHP with it: ask for no path"))
+        .arg(server_config())
         .arg(php())
 }
 
@@ -131,14 +153,9 @@ fn check() -> Command {
                 .default_value("10")
                 .help("How long to measure"),
         )
-        .arg(
-            Arg::new("no-replay")
-                .long("no-replay")
-                .action(ArgAction::SetTrue)
-                .help("Only start PHP with it: ask for no path, measure nothing"),
-        )
+        .arg(no_replay("Only start PHP with it: ask for no path, measure nothing"))
         .arg(path("install", "FILE").long("install").help("Copy the list there if it works and pays"))
-        .arg(path("config", "FILE").long("config").help("hearth.toml for the servers that are measured"))
+        .arg(server_config())
         .arg(php())
 }
 

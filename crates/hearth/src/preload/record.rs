@@ -23,12 +23,10 @@ pub(super) fn record(given: &ArgMatches) -> Result<ExitCode, Failed> {
     }
     let recorder = folder.join("recorder.php");
     let is_new = !recorder.exists();
-    if is_new || every.is_some() {
-        prepare(
-            folder,
-            given.get_one::<String>("user").map(String::as_str),
-            every.unwrap_or(1.0),
-        )?;
+    let queries = given.get_flag("queries");
+    if is_new || every.is_some() || queries {
+        let user = given.get_one::<String>("user").map(String::as_str);
+        prepare(folder, user, every.unwrap_or(1.0), queries)?;
     }
     let folder = folder.canonicalize().map_err(on("find", folder))?;
     let (profile, broken) = read(&[&folder])?;
@@ -40,7 +38,7 @@ pub(super) fn record(given: &ArgMatches) -> Result<ExitCode, Failed> {
 }
 
 /// Only the user whose requests are recorded may write there: what is recorded decides what PHP loads when it starts.
-fn prepare(folder: &Path, user: Option<&str>, every: f64) -> Result<(), Failed> {
+fn prepare(folder: &Path, user: Option<&str>, every: f64, queries: bool) -> Result<(), Failed> {
     let routes = folder.join("routes");
     for path in [folder, &routes] {
         let mode = if path == folder { 0o755 } else { 0o700 };
@@ -54,7 +52,7 @@ fn prepare(folder: &Path, user: Option<&str>, every: f64) -> Result<(), Failed> 
     files::replace(
         &folder.join("recorder.php"),
         RECORDER
-            .replace("})(INTERVAL);", &format!("}})({every:?});"))
+            .replace("(INTERVAL, QUERIES);", &format!("({every:?}, {queries});"))
             .as_bytes(),
     )?;
     let root = rustix::process::geteuid().is_root();
@@ -118,6 +116,18 @@ pub(super) fn read(paths: &[&Path]) -> Result<(Profile, Vec<String>), Failed> {
     Ok((profile, broken))
 }
 
+/// The name of the user that a folder belongs to, or its number.
+fn owner(folder: &Path) -> String {
+    let uid = std::fs::metadata(folder).map_or(0, |routes| routes.uid());
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut parts = line.split(':');
+        let name = parts.next()?;
+        (parts.nth(1)? == uid.to_string()).then(|| name.to_owned())
+    });
+    name.unwrap_or_else(|| uid.to_string())
+}
+
 fn said(folder: &Path, profile: &Profile, broken: &[String]) -> String {
     let shown = folder.display();
     let mut text = String::new();
@@ -125,14 +135,14 @@ fn said(folder: &Path, profile: &Profile, broken: &[String]) -> String {
         let _ = writeln!(text, "left out: {one}");
     }
     if profile.requests() == 0 {
-        let owner = std::fs::metadata(folder.join("routes")).map_or(0, |routes| routes.uid());
+        let owner = owner(&folder.join("routes"));
         let _ = write!(
             text,
-            "nothing is recorded yet. Have the PHP of user {owner} start each request with the recorder, by one of\n\
+            "nothing is recorded yet. Have the PHP of the user {owner} start each request with the recorder, by one of\n\
              \x20 php-fpm, in the pool:  php_admin_value[auto_prepend_file] = {shown}/recorder.php\n\
              \x20 Apache with mod_php:   php_admin_value auto_prepend_file {shown}/recorder.php\n\
              \x20 Hearth, classic mode:  hearth serve SITE --ini auto_prepend_file={shown}/recorder.php\n\
-             and when enough was recorded:  hearth preload build {shown}\n"
+             (where open_basedir is set, with :{shown} added to it), and when enough was recorded:  hearth preload build {shown}\n"
         );
         return text;
     }

@@ -5,56 +5,124 @@ use std::collections::BTreeSet;
 use ::preload::Replay;
 
 use super::Failed;
-use super::site::Site;
+use super::site::{Answer, Site};
 
 /// What was compared.
 #[derive(Debug, Default)]
 pub(super) struct Compared {
     pub(super) paths: usize,
-    /// Bodies that differ from request to request anyway: only their status was compared.
+    /// Bodies that differ from request to request anyway: only the lines that do not were compared.
     pub(super) varying: usize,
     /// What the list changes.
-    pub(super) differences: Vec<String>,
+    pub(super) differences: Vec<Difference>,
 }
 
-/// Both servers run the same app.
-pub(super) fn compare(without: &Site, with: &Site, replays: &[Replay]) -> Result<Compared, Failed> {
-    let mut compared = Compared::default();
-    for replay in replays {
-        let ask = |site: &Site| site.get(&replay.host, &replay.uri);
-        // The first fills caches of the app.
-        ask(without)?;
-        let (one, two) = (ask(without)?, ask(without)?);
-        ask(with)?;
-        let other = ask(with)?;
-        compared.paths += 1;
-        let varies = one.body != two.body;
-        compared.varying += usize::from(varies);
-        if one.status != other.status {
-            let difference = format!(
-                "GET {}: status {} instead of {}",
-                replay.uri, other.status, one.status
-            );
-            compared.differences.push(difference);
-        } else if !varies && one.body != other.body {
-            let difference = format!(
-                "GET {}: another body, {} bytes instead of {}",
-                replay.uri,
+/// Something that the list changes.
+#[derive(Debug)]
+pub(super) struct Difference {
+    /// The number of the path; `None` for what PHP logs.
+    pub(super) path: Option<usize>,
+    pub(super) what: String,
+}
+
+/// How paths are answered without a list.
+#[derive(Debug)]
+pub(super) struct Expected<'a> {
+    replays: &'a [Replay],
+    answers: Vec<[Answer; 2]>,
+    messages: BTreeSet<String>,
+}
+
+impl Expected<'_> {
+    /// Asks for each path, and once more for what varies.
+    pub(super) fn of<'a>(site: &Site, replays: &'a [Replay]) -> Result<Expected<'a>, Failed> {
+        let mut answers = Vec::with_capacity(replays.len());
+        for replay in replays {
+            let ask = || site.get(&replay.host, &replay.uri);
+            // The first fills caches of the app.
+            ask()?;
+            answers.push([ask()?, ask()?]);
+        }
+        Ok(Expected {
+            replays,
+            answers,
+            messages: messages(&site.said()).collect(),
+        })
+    }
+
+    /// Paths that fail without a list too, and the first of them.
+    pub(super) fn failing(&self) -> Option<(usize, String)> {
+        let fails = |answers: &[Answer; 2]| answers[0].status >= 500;
+        let first = self.answers.iter().position(fails)?;
+        let count = self.answers.iter().filter(|answers| fails(answers)).count();
+        let (path, answer) = (&self.replays[first].uri, &self.answers[first][0]);
+        Some((count, format!("GET {path}: status {}", answer.status)))
+    }
+
+    /// What differs on a site that has a list.
+    pub(super) fn compare(&self, site: &Site) -> Result<Compared, Failed> {
+        let mut compared = Compared {
+            paths: self.replays.len(),
+            ..Compared::default()
+        };
+        for (number, (replay, [one, two])) in self.replays.iter().zip(&self.answers).enumerate() {
+            site.get(&replay.host, &replay.uri)?;
+            let other = site.get(&replay.host, &replay.uri)?;
+            compared.varying += usize::from(one.body != two.body);
+            if let Some(what) = difference(one, two, &other) {
+                compared.differences.push(Difference {
+                    path: Some(number),
+                    what: format!("GET {}: {what}", replay.uri),
+                });
+            }
+        }
+        let new: BTreeSet<String> = messages(&site.said())
+            .filter(|message| !self.messages.contains(message))
+            .collect();
+        let new = new.into_iter().take(10);
+        compared
+            .differences
+            .extend(new.map(|what| Difference { path: None, what }));
+        Ok(compared)
+    }
+
+    /// Whether one path, or what PHP logs of it, is as without a list.
+    pub(super) fn holds(&self, site: &Site, path: usize) -> Result<bool, Failed> {
+        let one = Expected {
+            replays: &self.replays[path..=path],
+            answers: vec![self.answers[path].clone()],
+            messages: self.messages.clone(),
+        };
+        Ok(one.compare(site)?.differences.is_empty())
+    }
+}
+
+/// Between two answers without a list and one with it.
+fn difference(one: &Answer, two: &Answer, other: &Answer) -> Option<String> {
+    if one.status != other.status {
+        return Some(format!("status {} instead of {}", other.status, one.status));
+    }
+    if one.body == two.body {
+        return (one.body != other.body).then(|| {
+            format!(
+                "another body, {} bytes instead of {}",
                 other.body.len(),
                 one.body.len()
-            );
-            compared.differences.push(difference);
-        }
+            )
+        });
     }
-    let known: BTreeSet<String> = messages(&without.said()).collect();
-    let new: BTreeSet<String> = messages(&with.said())
-        .filter(|message| !known.contains(message))
-        .collect();
-    compared.differences.extend(new.into_iter().take(10));
-    Ok(compared)
+    // Tokens and times differ anyway: what is in both has to be there.
+    let lines = |answer: &Answer| -> BTreeSet<Vec<u8>> {
+        let lines = answer.body.split(|byte| *byte == b'\n');
+        lines.map(<[u8]>::to_vec).collect()
+    };
+    let (one, two, other) = (lines(one), lines(two), lines(other));
+    let missing = one.intersection(&two).find(|line| !other.contains(*line))?;
+    let missing: String = String::from_utf8_lossy(missing).chars().take(80).collect();
+    Some(format!("a line is not in its body: {}", missing.trim()))
 }
 
-/// PHP's own messages in a log, without what is before them.
+/// PHP's own messages in a log, without what is before and behind them.
 fn messages(log: &str) -> impl Iterator<Item = String> + '_ {
     let kinds = [
         "PHP Fatal error:",
@@ -65,6 +133,52 @@ fn messages(log: &str) -> impl Iterator<Item = String> + '_ {
     ];
     log.lines().filter_map(move |line| {
         let start = kinds.iter().filter_map(|kind| line.find(kind)).min()?;
-        Some(line[start..].to_owned())
+        let line = &line[start..];
+        let line = line.rsplit_once(" request=").map_or(line, |(line, _)| line);
+        Some(line.to_owned())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, body: &str) -> Answer {
+        Answer {
+            status,
+            body: body.into(),
+        }
+    }
+
+    fn between(bodies: [&str; 3]) -> Option<String> {
+        let [one, two, other] = bodies.map(|body| answer(200, body));
+        difference(&one, &two, &other)
+    }
+
+    #[test]
+    fn what_varies_anyway_is_no_difference() {
+        assert_eq!(between(["a\nb", "a\nb", "a\nb"]), None);
+        assert_eq!(
+            between(["a\nb", "a\nb", "a\nc\n"]).as_deref(),
+            Some("another body, 4 bytes instead of 3")
+        );
+        assert_eq!(
+            between(["page\ntoken 1", "page\ntoken 2", "page\ntoken 3"]),
+            None
+        );
+        assert_eq!(
+            between(["page\ntoken 1", "page\ntoken 2", "token 3"]).as_deref(),
+            Some("a line is not in its body: page")
+        );
+    }
+
+    #[test]
+    fn a_message_is_the_same_in_each_request() {
+        let log = "2026 info x\nPHP Warning:  careful in a.php on line 1 request=07\nPHP Warning:  careful in a.php on line 1 request=08\n";
+        let all: BTreeSet<String> = messages(log).collect();
+        assert_eq!(
+            all,
+            ["PHP Warning:  careful in a.php on line 1".to_owned()].into()
+        );
+    }
 }

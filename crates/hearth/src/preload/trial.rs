@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::classify::last_message;
 use super::php::{Ended, Php, preload_user};
+use super::rehearsal::part;
 use super::{Failed, files};
 
 const TRIAL: &str = include_str!("php/trial.php");
@@ -159,20 +160,7 @@ fn fatal(php: &Php, list: &List, ended: &Ended) -> Result<BTreeMap<String, Strin
     }
     let mut failed = None;
     let found = culprits(list.entries.len(), MOST_BROKEN, |kept| {
-        let kept: BTreeSet<&str> = kept
-            .iter()
-            .map(|number| list.entries[*number].file.as_str())
-            .collect();
-        let others = list
-            .entries
-            .iter()
-            .filter(|entry| !kept.contains(entry.file.as_str()));
-        let mut part = list.clone();
-        part.leave(
-            &others
-                .map(|entry| (entry.file.clone(), String::new()))
-                .collect(),
-        );
+        let part = part(list, kept);
         match boot_list(php, &part) {
             Ok(booted) => booted.is_ok(),
             Err(why) => {

@@ -144,6 +144,47 @@ static const char *operand(const zend_op *line)
 	return Z_TYPE_P(name) == IS_STRING ? Z_STRVAL_P(name) : "?";
 }
 
+static const char *without_namespace(const char *name)
+{
+	const char *bare = strrchr(name, '\\');
+
+	return bare ? bare + 1 : name;
+}
+
+static bool is_call(zend_uchar opcode)
+{
+	return opcode == ZEND_DO_FCALL || opcode == ZEND_DO_ICALL || opcode == ZEND_DO_FCALL_BY_NAME;
+}
+
+/* The class of `class_exists(Some\Class::class);`, whose result is not looked at: such a line is there to load it. */
+static const char *loaded_by(const zend_op *line)
+{
+	const zend_op *value = line + 1, *call = line + 2, *result = line + 3;
+	const char *function = without_namespace(operand(line));
+
+	if (line->extended_value != 1 || (strcasecmp(function, "class_exists") && strcasecmp(function, "interface_exists"))) {
+		return NULL;
+	}
+	if ((value->opcode != ZEND_SEND_VAL && value->opcode != ZEND_SEND_VAL_EX) || value->op1_type != IS_CONST || !is_call(call->opcode)) {
+		return NULL;
+	}
+	if (call->result_type != IS_UNUSED && (result->opcode != ZEND_FREE || result->op1.var != call->result.var)) {
+		return NULL;
+	}
+	return Z_TYPE_P(RT_CONSTANT(value, value->op1)) == IS_STRING ? Z_STRVAL_P(RT_CONSTANT(value, value->op1)) : NULL;
+}
+
+static void describe_call(zval *set, const zend_op *line)
+{
+	const char *class = loaded_by(line);
+
+	if (class) {
+		add_text(set, "loads:", class);
+	} else {
+		add_text(set, "call:", line->opcode == ZEND_INIT_NS_FCALL_BY_NAME ? without_namespace(operand(line)) : operand(line));
+	}
+}
+
 static void describe_line(zval *set, const zend_op *line)
 {
 	switch (line->opcode) {
@@ -158,13 +199,8 @@ static void describe_line(zval *set, const zend_op *line)
 			return add_text(set, "", "branch");
 		case ZEND_DEFINED:
 			return add_text(set, "defined:", Z_STRVAL_P(RT_CONSTANT(line, line->op1)));
-		case ZEND_INIT_FCALL: case ZEND_INIT_FCALL_BY_NAME:
-			return add_text(set, "call:", operand(line));
-		case ZEND_INIT_NS_FCALL_BY_NAME: {
-			const char *name = operand(line), *bare = strrchr(name, '\\');
-
-			return add_text(set, "call:", bare ? bare + 1 : name);
-		}
+		case ZEND_INIT_FCALL: case ZEND_INIT_FCALL_BY_NAME: case ZEND_INIT_NS_FCALL_BY_NAME:
+			return describe_call(set, line);
 		case ZEND_FETCH_CONSTANT:
 			return add_text(set, "constant:", operand(line));
 		case ZEND_DECLARE_CONST:

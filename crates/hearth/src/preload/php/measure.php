@@ -1,7 +1,7 @@
 <?php
 // A request of a classic site: loads the files in order and says how long each took, in ns, and what opcache keeps of it, in bytes.
 ['files' => $files, 'guards' => $guards] = json_decode(file_get_contents(__DIR__ . '/files.json'), true);
-$result = [];
+$nanos = [];
 // What `defined('X') || exit;` asks for.
 foreach ($guards as $name) {
     defined($name) || define($name, '');
@@ -12,13 +12,11 @@ foreach ($files as $file) {
         ob_start();
         $began = hrtime(true);
         require_once $file;
-        $result[$file][0] = hrtime(true) - $began;
+        $nanos[$file] = hrtime(true) - $began;
         ob_end_clean();
     }
 }
 file_put_contents(__DIR__ . '/current', '');
-foreach (opcache_get_status(true)['scripts'] ?? [] as $file => $script) {
-    isset($result[$file]) && $result[$file][1] = $script['memory_consumption'];
-}
+$scripts = opcache_get_status(true)['scripts'] ?? [];
 header('Content-Type: application/json');
-echo json_encode($result);
+echo json_encode(['nanos' => (object) $nanos, 'bytes' => (object) array_map(static fn (array $script): int => $script['memory_consumption'], $scripts)]);

@@ -6,37 +6,45 @@
  *
  * in php.ini, in a php-fpm pool (php_admin_value[auto_prepend_file]) or for Apache (php_admin_value auto_prepend_file). An
  * auto_prepend_file that is there already can `require` it instead. At most one request in INTERVAL seconds is recorded; each
- * other one costs a look at a file's time. It declares nothing and fails no request: what it cannot write it leaves.
+ * other one costs a look at a file's time. It declares no name and fails no request: what it cannot write it leaves.
  */
-(static function (float $interval): void {
+(static function (float $interval, bool $queries): void {
     $folder = __DIR__ . '/routes';
     if (PHP_SAPI === 'cli' || PHP_SAPI === 'phpdbg' || ($interval > 0 && microtime(true) - (int) @filemtime("$folder/.last") < $interval)) {
         return;
     }
     $server = $_SERVER;
 
-    // The project: the nearest folder above the script that has packages of Composer, else the script's own.
-    $project = static function (string $script): string {
+    // The project: the nearest folder above the script that has packages of Composer, else the folder that the web server serves.
+    $project = static function (string $script, string $documents): string {
         for ($folder = dirname($script), $n = 0; $n < 5 && strlen($folder) > 1; $folder = dirname($folder), $n++) {
             if (is_file("$folder/composer.json") || is_file("$folder/composer.lock") || is_file("$folder/vendor/autoload.php")) {
                 return $folder;
             }
         }
-        return dirname($script);
+        return str_starts_with($script, "$documents/") ? $documents : dirname($script);
     };
-    // Numbers and keys in a path are one route.
-    $route = static function (array $server, int $status): string {
+    // Numbers, keys, addresses and the like: they are no part of a route.
+    $isValue = static function (string $segment): bool {
+        $digits = preg_match_all('/\d/', $segment);
+        return strlen($segment) > 40 || preg_match('/@|%40/', $segment) || ($digits > 0 && $digits === strlen($segment))
+            || ($digits > 3 && strlen($segment) > 11)
+            || (strlen($segment) > 15 && !preg_match('/[-_.~+ ]|%20/', $segment) && ($digits > 0 || preg_match('/[a-z].*[A-Z]/', $segment)));
+    };
+    $path = static fn (string $uri): array => explode('/', strstr("$uri?", '?', true));
+    $route = static function (array $server, int $status) use ($isValue, $path): string {
         if ($status >= 400) {
             return "(status $status)";
         }
-        $segments = explode('/', strstr(($server['REQUEST_URI'] ?? '/') . '?', '?', true));
-        foreach ($segments as &$segment) {
-            $digits = preg_match_all('/\d/', $segment);
-            if (strlen($segment) > 40 || ($digits > 0 && ($digits === strlen($segment) || ($digits > 3 && strlen($segment) > 11)))) {
-                $segment = '*';
-            }
-        }
+        $segments = array_map(static fn (string $one): string => $isValue($one) ? '*' : $one, $path($server['REQUEST_URI'] ?? '/'));
         return ($server['REQUEST_METHOD'] ?? 'GET') . ' ' . implode('/', $segments);
+    };
+    // What may be asked for again: no key, no address, and a query string only if that was wanted.
+    $isPlain = static function (array $server, int $status) use ($isValue, $path, $queries): bool {
+        $uri = $server['REQUEST_URI'] ?? '';
+        $values = array_filter($path($uri), static fn (string $one): bool => $isValue($one) && !ctype_digit($one));
+        return $status === 200 && ($server['REQUEST_METHOD'] ?? '') === 'GET' && !isset($server['HTTP_AUTHORIZATION'])
+            && strlen($uri) < 500 && $values === [] && ($queries || !str_contains($uri, '?'));
     };
     $settings = static function (): array {
         $found = ['php' => PHP_VERSION, 'sapi' => PHP_SAPI, 'ini' => (string) php_ini_loaded_file(), 'scanned' => '', 'opcache' => []];
@@ -49,9 +57,20 @@
         }
         return $found;
     };
-    $record = static function () use ($folder, $server, $project, $route, $settings): void {
+    // Of many routes, such as those of pages with names, only the first part counts, of still more none.
+    $named = static function (string $name, Closure $file) use ($folder): array {
+        $coarse = preg_replace('~^(\S+ /[^/]*/).+~', '$1**', $name);
+        foreach ([300 => $name, 600 => $coarse] as $most => $one) {
+            if (is_file($file($one)) || count(scandir($folder)) < $most) {
+                return [$one, $file($one)];
+            }
+        }
+        return ['(other)', $file('(other)')];
+    };
+    $record = static function () use ($folder, $server, $project, $route, $isPlain, $settings, $named): void {
         $script = realpath($server['SCRIPT_FILENAME'] ?? '') ?: '';
-        $root = $project($script);
+        $documents = realpath($server['CONTEXT_DOCUMENT_ROOT'] ?? $server['DOCUMENT_ROOT'] ?? '') ?: dirname($script);
+        $root = $project($script, $documents);
         $status = (int) http_response_code();
         $relative = static fn (string $file): string => str_starts_with($file, "$root/") ? substr($file, strlen($root) + 1) : $file;
         $loaded = array_fill_keys(array_diff(get_included_files(), [__FILE__]), true);
@@ -63,26 +82,18 @@
             $loaded += array_filter($used);
             $hidden = array_diff_key($used, $loaded);
         }
-        if (!$loaded) {
-            return;
-        }
-        $lock = is_file("$root/composer.lock") ? hash_file('xxh128', "$root/composer.lock") : '';
-        $name = $route($server, $status);
-        $key = [PHP_VERSION, $root, $lock, $name];
-        $file = "$folder/" . hash('xxh128', implode("\0", $key)) . '.json';
-        $turn = fopen("$folder/.lock", 'c');
+        $turn = $loaded ? fopen("$folder/.lock", 'c') : false;
         if (!$turn || !flock($turn, LOCK_EX | LOCK_NB)) {
             return;
         }
         touch("$folder/.last");
-        if (!is_file($file) && count(scandir($folder)) > 1000) {
-            [$key[3], $name] = ['(other)', '(other)'];
-            $file = "$folder/" . hash('xxh128', implode("\0", $key)) . '.json';
-        }
+        $lock = is_file("$root/composer.lock") ? hash_file('xxh128', "$root/composer.lock") : '';
+        $key = static fn (string $name): string => hash('xxh128', implode("\0", [PHP_VERSION, PHP_SAPI, $root, $lock, $name]));
+        [$name, $file] = $named($route($server, $status), static fn (string $name): string => "$folder/{$key($name)}.json");
         $before = is_file($file) ? json_decode((string) file_get_contents($file), true) : null;
         $entry = is_array($before) ? $before : [
             'format' => 1, 'route' => $name, 'root' => $root, 'lock' => $lock, 'script' => $relative($script), 'requests' => 0, 'first' => time(),
-            'document_root' => $relative(realpath($server['DOCUMENT_ROOT'] ?? '') ?: dirname($script)), 'host' => $server['HTTP_HOST'] ?? '', 'uris' => [], 'files' => [], 'hidden' => [],
+            'document_root' => $documents === $root ? '' : $relative($documents), 'host' => $server['HTTP_HOST'] ?? '', 'uris' => [], 'files' => [], 'hidden' => [],
         ];
         $entry = $settings() + $entry;
         $entry['requests']++;
@@ -95,8 +106,7 @@
             $entry[$kind] = (object) $entry[$kind];
         }
         $uri = $server['REQUEST_URI'] ?? '';
-        $plain = $status === 200 && ($server['REQUEST_METHOD'] ?? '') === 'GET' && !isset($server['HTTP_AUTHORIZATION']) && strlen($uri) < 500;
-        if ($plain && count($entry['uris']) < 3 && !in_array($uri, $entry['uris'], true)) {
+        if (count($entry['uris']) < 3 && !in_array($uri, $entry['uris'], true) && $isPlain($server, $status)) {
             $entry['uris'][] = $uri;
         }
         // A process that is killed here leaves the entry as it was.
@@ -105,16 +115,23 @@
             rename("$folder/.next", $file);
         }
     };
-    // Registered again when it runs, so that it runs after the app's own.
-    register_shutdown_function(static function () use ($record): void {
-        register_shutdown_function(static function () use ($record): void {
+    // Destroyed behind all shutdown functions, also where one of them calls exit().
+    $end = new class ($record) {
+        public function __construct(private readonly Closure $record)
+        {
+        }
+
+        public function __destruct()
+        {
             set_error_handler(static fn (): bool => true);
             try {
-                $record();
+                ($this->record)();
             } catch (\Throwable) {
             } finally {
                 restore_error_handler();
             }
-        });
+        }
+    };
+    register_shutdown_function(static function () use ($end): void {
     });
-})(INTERVAL);
+})(INTERVAL, QUERIES);

@@ -1,0 +1,97 @@
+//! The app served with a list before anyone uses it: what changes an answer is found, by halving the list, and left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use ::preload::{List, culprits};
+
+use super::php::Php;
+use super::replay::{Compared, Expected};
+use super::site::Site;
+use super::{Failed, files};
+
+/// More files than this that change answers are no list to be mended.
+const MOST_BROKEN: usize = 20;
+
+/// What the recorded paths showed.
+#[derive(Debug)]
+pub(super) struct Rehearsed {
+    pub(super) compared: Compared,
+    /// Paths that are answered with a failure without the list too.
+    pub(super) failing: Option<(usize, String)>,
+}
+
+/// The app, as the web server of the recording found it.
+pub(super) fn app(list: &List) -> Option<PathBuf> {
+    let folder = files::absolute(&list.root, &list.document_root);
+    let script = files::absolute(&list.root, &list.script);
+    let below = !list.script.is_empty() && script.starts_with(&folder);
+    match below && folder.is_dir() {
+        true => Some(folder),
+        false => Some(script).filter(|script| script.is_file()),
+    }
+}
+
+/// The app with a script as `opcache.preload`, or with none.
+pub(super) fn serve(
+    php: &Php,
+    name: &str,
+    app: &Path,
+    script: Option<&Path>,
+    config: Option<&Path>,
+) -> Result<Site, Failed> {
+    let script = script.map_or(String::new(), |script| script.display().to_string());
+    let settings = [("opcache.enable", "1"), ("opcache.preload", &*script)];
+    Site::start(php, name, app, &settings, config)
+}
+
+/// Leaves out of the list what changes how a recorded path is answered. `None` if no path can be asked for.
+pub(super) fn rehearse(
+    php: &Php,
+    list: &mut List,
+    config: Option<&Path>,
+) -> Result<Option<Rehearsed>, Failed> {
+    let Some(app) = app(list).filter(|_| !list.replays.is_empty()) else {
+        return Ok(None);
+    };
+    let replays = list.replays.clone();
+    let expected = Expected::of(&serve(php, "without", &app, None, config)?, &replays)?;
+    let with = |list: &List| -> Result<Site, Failed> {
+        let text = ::preload::render(list, php.folder.path());
+        let script = php.script("rehearsal.php", &text)?;
+        serve(php, "with", &app, Some(&script), config)
+    };
+    for _ in 0..=MOST_BROKEN {
+        let compared = expected.compare(&with(list)?)?;
+        let Some(first) = compared.differences.first() else {
+            let failing = expected.failing();
+            return Ok(Some(Rehearsed { compared, failing }));
+        };
+        let why = format!("changes what a request gets: {}", first.what);
+        let path = first.path.unwrap_or(0);
+        let found = culprits(list.entries.len(), MOST_BROKEN, |kept| {
+            let part = part(list, kept);
+            with(&part).is_ok_and(|site| expected.holds(&site, path).unwrap_or(false))
+        });
+        let Some(found) = found.filter(|found| !found.is_empty()) else {
+            return Err(format!("with the list a request gets something else, and no file is found that does it: {}; --no-replay leaves this out", first.what).into());
+        };
+        let found: BTreeMap<String, String> = found
+            .into_iter()
+            .map(|number| (list.entries[number].file.clone(), why.clone()))
+            .collect();
+        list.leave(&found);
+    }
+    Err(format!("more than {MOST_BROKEN} times a file changed what a request gets").into())
+}
+
+/// The list with these entries only, and without those that need others.
+pub(super) fn part(list: &List, kept: &[usize]) -> List {
+    let kept: BTreeSet<usize> = kept.iter().copied().collect();
+    let others = list.entries.iter().enumerate();
+    let others = others.filter(|(number, _)| !kept.contains(number));
+    let others = others.map(|(_, entry)| (entry.file.clone(), String::new()));
+    let mut part = list.clone();
+    part.leave(&others.collect());
+    part
+}

@@ -1,6 +1,7 @@
 <?php
 
 // The classes and functions that the server itself provides; for editors and static analysers. Not loaded at run time.
+// Made from the stubs in crates/php-sys/csrc by `cargo run -p xtask -- gen`.
 
 namespace {
 
@@ -26,17 +27,29 @@ namespace {
     {
     }
 
-    /** The same. */
+    /**
+     * The same.
+     *
+     * @implementation-alias frankenphp_finish_request
+     */
     function fastcgi_finish_request(): bool
     {
     }
 
-    /** @return array<string, string> the headers of the request, as `getallheaders()` has them */
+    /**
+     * @return array<string, string> the headers of the request, as `getallheaders()` has them
+     *
+     * @implementation-alias Hearth_getallheaders
+     */
     function frankenphp_request_headers(): array
     {
     }
 
-    /** @return array<string, string> the headers set so far, as `apache_response_headers()` has them */
+    /**
+     * @return array<string, string> the headers set so far, as `apache_response_headers()` has them
+     *
+     * @implementation-alias Hearth_apache_response_headers
+     */
     function frankenphp_response_headers(): array
     {
     }
@@ -141,6 +154,9 @@ namespace Hearth {
         /** @return array<string, int> figures of the whole cache */
         public function stats(): array {}
     }
+}
+
+namespace Hearth {
 
     /** A lock that is held, until it is released, its time is over, or this object goes. */
     final class CacheLock
@@ -159,6 +175,9 @@ namespace Hearth {
         /** False if it was not held any more. */
         public function release(): bool {}
     }
+}
+
+namespace Hearth {
 
     /**
      * The sessions of `session.save_handler = hearth`, for code that calls a save handler by itself.
@@ -201,6 +220,9 @@ namespace Hearth {
         /** Nothing was changed: for another lifetime. */
         public function updateTimestamp(string $id, string $data): bool {}
     }
+}
+
+namespace Hearth {
 
     /**
      * A request. Nothing of it is parsed before it is asked for.
@@ -320,6 +342,9 @@ namespace Hearth {
         {
         }
     }
+}
+
+namespace Hearth {
 
     /** A function that runs beside its caller; made by `async()` and `background()`. */
     final class Task
@@ -351,6 +376,9 @@ namespace Hearth {
         {
         }
     }
+}
+
+namespace Hearth {
 
     /**
      * Starts $fn as a child of the current request. It runs at once, until its first wait, then beside its caller.
@@ -389,146 +417,8 @@ namespace Hearth {
     function requestId(): string
     {
     }
-}
 
 namespace Hearth\Internal {
-
-    /** @internal Tasks that wait, first come first served. One that is cancelled, or whose time is up, leaves the queue. */
-    final class WaitQueue
-    {
-        /**
-         * The current task waits until it is served.
-         *
-         * @param float|null $timeout seconds, null = for ever
-         * @param \Closure(mixed): void $passOn gets what the task was served when it cannot make use of it, because it was cancelled
-         *     at the same moment
-         * @param mixed $offer what it has to give
-         * @param float|null $since when it began to wait, on the clock of `monotonic()`; null = now
-         * @return mixed what it was served, null when the time was up first
-         * @throws \Hearth\CancelledError
-         * @throws \Error outside a task
-         */
-        public function wait(?float $timeout, \Closure $passOn, mixed $offer = null, ?float $since = null): mixed
-        {
-        }
-
-        /**
-         * Serves the first that waits, and makes its task runnable.
-         *
-         * @param mixed $value anything but null
-         * @param mixed $offer set to what that task has to give
-         * @return int that task, 0 if no task waits
-         */
-        public function serve(mixed $value, mixed &$offer = null): int
-        {
-        }
-
-        /** How many wait. */
-        public function count(): int
-        {
-        }
-
-        /** Since when the first has waited, null if no task waits. */
-        public function oldest(): ?float
-        {
-        }
-    }
-
-    /** @internal How long something took, counted by ranges. */
-    final class Histogram
-    {
-        public function record(float $seconds): void
-        {
-        }
-
-        /** How often `record()` was called. */
-        public function count(): int
-        {
-        }
-
-        /** @return array{count: int, sum: float, max: float, buckets: array<string, int>} buckets: how many took at most so long */
-        public function toArray(): array
-        {
-        }
-
-        /** @return array{bounds: list<float>, counts: list<int>, sum: float, max: float} counts: how many fell into each range */
-        public function report(): array
-        {
-        }
-    }
-
-    /**
-     * @internal Which task has which connection of a pool.
-     *
-     * A task's loans come back when it ends. Code that runs for another task, in `timeout()`, has what that one has.
-     */
-    final class LeaseTable
-    {
-        /**
-         * @param string $name of the pool
-         * @param WaitQueue $waiters the tasks that get what comes back in order
-         * @param \Closure(\Hearth\Pool\Entry, bool): void $returned gets what came back when its task ended and was not handed
-         *     on, and whether it is in order
-         * @param bool $binds whether `current()` tells
-         * @param bool $autoReturn whether loans come back when their task ends
-         */
-        public function __construct(string $name, WaitQueue $waiters, Histogram $borrowTime, Histogram $useTime, \Closure $returned, bool $binds, bool $autoReturn)
-        {
-        }
-
-        /** What the current task has in this process. */
-        public function current(): ?\Hearth\Pool\Entry
-        {
-        }
-
-        /** The entry of a connection that the current task has; null: it does not have it. */
-        public function find(object $connection): ?\Hearth\Pool\Entry
-        {
-        }
-
-        /** What a task has; 0 = what was lent where no task runs. */
-        public function of(int $task): ?\Hearth\Pool\Entry
-        {
-        }
-
-        /**
-         * The current task has it from here on.
-         *
-         * @param float $since when that task asked for a connection, on the clock of `monotonic()`
-         * @param float|null $now the time on that clock, null = to be looked up
-         */
-        public function lend(\Hearth\Pool\Entry $entry, float $since, ?float $now = null): void
-        {
-        }
-
-        /**
-         * Its loan is over. Tells whether it is in order: nothing to reset, no reason to close it; null: it was, and a task that waited
-         * has it.
-         */
-        public function takeBack(\Hearth\Pool\Entry $entry): ?bool
-        {
-        }
-
-        /** It is of the pool no more: calls on its connection are not refused any longer. */
-        public function forget(\Hearth\Pool\Entry $entry): void
-        {
-        }
-
-        /** Forgets what was lent in the process that this one was forked from. */
-        public function begin(): void
-        {
-        }
-
-        /** Whether what comes back is handed on to a waiting task. */
-        public function handOn(bool $handsOn): void
-        {
-        }
-
-        /** Whether loans may leave something to reset, and whether an entry and its PDO show all of that. */
-        public function know(bool $resets, bool $shows): void
-        {
-        }
-    }
 
     /** @internal `getmypid()` without a system call */
     function processId(): int
@@ -683,5 +573,151 @@ namespace Hearth\Internal {
     /** @internal gives $n back; the server does so for a worker that dies */
     function budgetRelease(int $handle, int $n = 1): void
     {
+    }
+}
+
+namespace Hearth\Internal {
+
+    /** @internal Tasks that wait, first come first served. One that is cancelled, or whose time is up, leaves the queue. */
+    final class WaitQueue
+    {
+        /**
+         * The current task waits until it is served.
+         *
+         * @param float|null $timeout seconds, null = for ever
+         * @param \Closure(mixed): void $passOn gets what the task was served when it cannot make use of it, because it was cancelled
+         *     at the same moment
+         * @param mixed $offer what it has to give
+         * @param float|null $since when it began to wait, on the clock of `monotonic()`; null = now
+         * @return mixed what it was served, null when the time was up first
+         * @throws \Hearth\CancelledError
+         * @throws \Error outside a task
+         */
+        public function wait(?float $timeout, \Closure $passOn, mixed $offer = null, ?float $since = null): mixed
+        {
+        }
+
+        /**
+         * Serves the first that waits, and makes its task runnable.
+         *
+         * @param mixed $value anything but null
+         * @param mixed $offer set to what that task has to give
+         * @return int that task, 0 if no task waits
+         */
+        public function serve(mixed $value, mixed &$offer = null): int
+        {
+        }
+
+        /** How many wait. */
+        public function count(): int
+        {
+        }
+
+        /** Since when the first has waited, null if no task waits. */
+        public function oldest(): ?float
+        {
+        }
+    }
+}
+
+namespace Hearth\Internal {
+
+    /** @internal How long something took, counted by ranges. */
+    final class Histogram
+    {
+        public function record(float $seconds): void
+        {
+        }
+
+        /** How often `record()` was called. */
+        public function count(): int
+        {
+        }
+
+        /** @return array{count: int, sum: float, max: float, buckets: array<string, int>} buckets: how many took at most so long */
+        public function toArray(): array
+        {
+        }
+
+        /** @return array{bounds: list<float>, counts: list<int>, sum: float, max: float} counts: how many fell into each range */
+        public function report(): array
+        {
+        }
+    }
+}
+
+namespace Hearth\Internal {
+
+    /**
+     * @internal Which task has which connection of a pool.
+     *
+     * A task's loans come back when it ends. Code that runs for another task, in `timeout()`, has what that one has.
+     */
+    final class LeaseTable
+    {
+        /**
+         * @param string $name of the pool
+         * @param WaitQueue $waiters the tasks that get what comes back in order
+         * @param \Closure(\Hearth\Pool\Entry, bool): void $returned gets what came back when its task ended and was not handed
+         *     on, and whether it is in order
+         * @param bool $binds whether `current()` tells
+         * @param bool $autoReturn whether loans come back when their task ends
+         */
+        public function __construct(string $name, WaitQueue $waiters, Histogram $borrowTime, Histogram $useTime, \Closure $returned, bool $binds, bool $autoReturn)
+        {
+        }
+
+        /** What the current task has in this process. */
+        public function current(): ?\Hearth\Pool\Entry
+        {
+        }
+
+        /** The entry of a connection that the current task has; null: it does not have it. */
+        public function find(object $connection): ?\Hearth\Pool\Entry
+        {
+        }
+
+        /** What a task has; 0 = what was lent where no task runs. */
+        public function of(int $task): ?\Hearth\Pool\Entry
+        {
+        }
+
+        /**
+         * The current task has it from here on.
+         *
+         * @param float $since when that task asked for a connection, on the clock of `monotonic()`
+         * @param float|null $now the time on that clock, null = to be looked up
+         */
+        public function lend(\Hearth\Pool\Entry $entry, float $since, ?float $now = null): void
+        {
+        }
+
+        /**
+         * Its loan is over. Tells whether it is in order: nothing to reset, no reason to close it; null: it was, and a task that waited
+         * has it.
+         */
+        public function takeBack(\Hearth\Pool\Entry $entry): ?bool
+        {
+        }
+
+        /** It is of the pool no more: calls on its connection are not refused any longer. */
+        public function forget(\Hearth\Pool\Entry $entry): void
+        {
+        }
+
+        /** Forgets what was lent in the process that this one was forked from. */
+        public function begin(): void
+        {
+        }
+
+        /** Whether what comes back is handed on to a waiting task. */
+        public function handOn(bool $handsOn): void
+        {
+        }
+
+        /** Whether loans may leave something to reset, and whether an entry and its PDO show all of that. */
+        public function know(bool $resets, bool $shows): void
+        {
+        }
     }
 }

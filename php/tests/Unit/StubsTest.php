@@ -32,7 +32,8 @@ final class StubsTest extends TestCase
                 default => $name,
             };
             $function = new \ReflectionFunction($full);
-            self::assertSame(\substr_count($parameters, '$'), $function->getNumberOfParameters(), $full);
+            \preg_match_all('/\$(\w+)/', $parameters, $names);
+            self::assertSame($names[1], \array_map(static fn ($parameter) => $parameter->name, $function->getParameters()), $full);
             self::assertStringEndsWith(\ltrim($type, '\\'), (string) $function->getReturnType(), $full);
         }
         foreach ((new \ReflectionClass(\Hearth\Request::class))->getMethods() as $method) {

@@ -1,21 +1,30 @@
-//! Pages made from the tables in the code, so that they cannot say anything else than the code does.
+//! Pages and headers made from tables and stubs, so that they cannot differ from these.
 
 use std::fs;
 use std::path::Path;
 
-use crate::{Problems, state_page};
+use crate::{Problems, arginfo, state_page};
 
-/// (path, content) of every generated page.
-fn pages(checkout: &Path) -> Vec<(&'static str, String)> {
-    vec![
-        ("docs/reference/options.md", config::reference()),
-        ("docs/concepts/state.md", state_page::page(checkout)),
-    ]
+/// (path, content) of every generated file.
+fn pages(checkout: &Path) -> Result<Vec<(String, String)>, String> {
+    let mut pages = vec![
+        ("docs/reference/options.md".to_owned(), config::reference()),
+        (
+            "docs/concepts/state.md".to_owned(),
+            state_page::page(checkout),
+        ),
+    ];
+    pages.extend(arginfo::pages(checkout)?);
+    Ok(pages)
 }
 
 pub(crate) fn write(checkout: &Path) -> Problems {
-    let written = pages(checkout).into_iter().map(|(path, content)| {
-        let place = checkout.join(path);
+    let pages = match pages(checkout) {
+        Ok(pages) => pages,
+        Err(problem) => return vec![problem],
+    };
+    let written = pages.into_iter().map(|(path, content)| {
+        let place = checkout.join(&path);
         fs::create_dir_all(place.parent().unwrap_or(checkout))
             .and_then(|()| fs::write(&place, content))
             .map_err(|error| format!("{path}: {error}"))
@@ -24,12 +33,16 @@ pub(crate) fn write(checkout: &Path) -> Problems {
 }
 
 pub(crate) fn check(checkout: &Path) -> Problems {
-    let stale = pages(checkout).into_iter().filter(|(path, content)| {
+    let pages = match pages(checkout) {
+        Ok(pages) => pages,
+        Err(problem) => return vec![problem],
+    };
+    let stale = pages.into_iter().filter(|(path, content)| {
         fs::read_to_string(checkout.join(path)).ok().as_ref() != Some(content)
     });
     stale
         .map(|(path, _)| {
-            format!("{path} is not what the code says: run `cargo run -p xtask -- gen`")
+            format!("{path} is not what it is made from: run `cargo run -p xtask -- gen`")
         })
         .collect()
 }

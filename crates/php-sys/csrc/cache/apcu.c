@@ -3,6 +3,7 @@
  * are those of the namespace `apcu`. What they return, warn and refuse is as APCu 5.1 does it; tests/it/apcu.rs holds both side by side.
  */
 #include "cache/cache.h"
+#include "cache/apcu_arginfo.h"
 
 #include <ext/standard/md5.h>
 #include <ext/standard/sha1.h>
@@ -512,64 +513,7 @@ ZEND_FUNCTION(hearth_apcu_enabled)
 	RETURN_TRUE;
 }
 
-/* ---- tables ---- */
-
-ZEND_BEGIN_ARG_INFO_EX(arginfo_store, 0, 0, 1)
-	ZEND_ARG_INFO(0, key)
-	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_LONG, 0, "0")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_INFO_EX(arginfo_fetch, 0, 0, 1)
-	ZEND_ARG_INFO(0, key)
-	ZEND_ARG_INFO_WITH_DEFAULT_VALUE(1, success, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_INFO_EX(arginfo_key, 0, 0, 1)
-	ZEND_ARG_INFO(0, key)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_INFO_EX(arginfo_step, 0, 0, 1)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, step, IS_LONG, 0, "1")
-	ZEND_ARG_INFO_WITH_DEFAULT_VALUE(1, success, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_LONG, 0, "0")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_cas, 0, 3, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, old, IS_LONG, 0)
-	ZEND_ARG_TYPE_INFO(0, new, IS_LONG, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_entry, 0, 2, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, callback, IS_CALLABLE, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_LONG, 0, "0")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_bool, 0, 0, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_info, 0, 0, IS_ARRAY, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, limited, _IS_BOOL, 0, "false")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_key_info, 0, 1, IS_ARRAY, 1)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-
-#define APCU_FE(name, arginfo) ZEND_NAMED_FE(apcu_##name, ZEND_FN(hearth_apcu_##name), arginfo)
-
-static const zend_function_entry functions[] = {
-	APCU_FE(store, arginfo_store)
-	APCU_FE(add, arginfo_store)
-	APCU_FE(fetch, arginfo_fetch)
-	APCU_FE(exists, arginfo_key)
-	APCU_FE(delete, arginfo_key)
-	APCU_FE(inc, arginfo_step)
-	APCU_FE(dec, arginfo_step)
-	APCU_FE(cas, arginfo_cas)
-	APCU_FE(entry, arginfo_entry)
-	APCU_FE(clear_cache, arginfo_bool)
-	APCU_FE(cache_info, arginfo_info)
-	APCU_FE(key_info, arginfo_key_info)
-	APCU_FE(sma_info, arginfo_info)
-	APCU_FE(enabled, arginfo_bool)
-	ZEND_FE_END
-};
+/* ---- registration ---- */
 
 /* Libraries ask for these before they use the functions. */
 PHP_INI_BEGIN()
@@ -603,5 +547,5 @@ void hearth_register_apcu(int module_number)
 	apcu.prefix = zend_string_init(PREFIX, PREFIX_LENGTH, 1);
 	zend_register_ini_entries(ini_entries, module_number);
 	register_constants(module_number);
-	zend_register_functions(NULL, functions, NULL, MODULE_PERSISTENT);
+	zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 }

@@ -1,5 +1,6 @@
 /* The class Hearth\CacheLock: a lock over all workers, with a number that grows from holder to holder. */
 #include "cache/cache.h"
+#include "cache/lock_arginfo.h"
 
 #include <unistd.h>
 
@@ -190,29 +191,10 @@ ZEND_METHOD(Hearth_CacheLock, release)
 	RETURN_BOOL(give_back(SELF));
 }
 
-/* ---- tables ---- */
-
-ZEND_BEGIN_ARG_INFO_EX(arginfo_constructor, 0, 0, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_token, 0, 0, IS_LONG, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_bool, 0, 0, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_extend, 0, 1, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, ttl, IS_DOUBLE, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry methods[] = {
-	ZEND_ME(Hearth_CacheLock, __construct, arginfo_constructor, ZEND_ACC_PRIVATE)
-	ZEND_ME(Hearth_CacheLock, token, arginfo_token, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_CacheLock, isHeld, arginfo_bool, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_CacheLock, extend, arginfo_extend, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_CacheLock, release, arginfo_bool, ZEND_ACC_PUBLIC)
-	ZEND_FE_END
-};
+/* ---- registration ---- */
 
 void hearth_register_cache_lock(void)
 {
-	lock_ce = hearth_register_class("Hearth\\CacheLock", methods, create, &handlers, XtOffsetOf(lock_object, std));
+	lock_ce = hearth_register_class("Hearth\\CacheLock", class_Hearth_CacheLock_methods, create, &handlers, XtOffsetOf(lock_object, std));
 	handlers.free_obj = free_lock;
 }

@@ -1,5 +1,6 @@
 /* The class Hearth\Cache. It is native in all modes: classic sites have none of the library in PHP. */
 #include "cache/cache.h"
+#include "cache/methods_arginfo.h"
 
 zend_class_entry *hearth_cache_ce;
 static zend_object_handlers handlers;
@@ -424,108 +425,11 @@ ZEND_METHOD(Hearth_Cache, stats)
 	}
 }
 
-/* ---- tables ---- */
-
-/* cache/remember.c, cache/lock.c */
-ZEND_METHOD(Hearth_Cache, remember);
-ZEND_METHOD(Hearth_Cache, lock);
-ZEND_METHOD(Hearth_Cache, heldLock);
-
-ZEND_BEGIN_ARG_INFO_EX(arginfo_constructor, 0, 0, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, namespace, IS_STRING, 1, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_namespace, 0, 1, Hearth\\Cache, 0)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_get, 0, 1, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, default, IS_MIXED, 0, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_key_bool, 0, 1, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_get_multiple, 0, 1, IS_ARRAY, 0)
-	ZEND_ARG_TYPE_INFO(0, keys, IS_ARRAY, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, default, IS_MIXED, 0, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_set, 0, 2, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_DOUBLE, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_set_multiple, 0, 1, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, values, IS_ARRAY, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_DOUBLE, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_swap, 0, 3, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, expected, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_DOUBLE, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_count, 0, 1, IS_LONG, 0)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, by, IS_LONG, 0, "1")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, ttl, IS_DOUBLE, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_remember, 0, 3, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, ttl, IS_DOUBLE, 1)
-	ZEND_ARG_TYPE_INFO(0, compute, IS_CALLABLE, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, staleFor, IS_DOUBLE, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, tags, IS_ARRAY, 0, "[]")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_delete_multiple, 0, 1, IS_LONG, 0)
-	ZEND_ARG_TYPE_INFO(0, keys, IS_ARRAY, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_delete_tag, 0, 1, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, tag, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_clear, 0, 0, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_lock, 0, 2, Hearth\\CacheLock, 1)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, ttl, IS_DOUBLE, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, wait, IS_DOUBLE, 0, "0.0")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, owner, IS_STRING, 1, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_held_lock, 0, 1, Hearth\\CacheLock, 1)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, owner, IS_STRING, 1, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_stats, 0, 0, IS_ARRAY, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry methods[] = {
-	ZEND_ME(Hearth_Cache, __construct, arginfo_constructor, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, namespace, arginfo_namespace, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, get, arginfo_get, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, has, arginfo_key_bool, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, getMultiple, arginfo_get_multiple, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, set, arginfo_set, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, add, arginfo_set, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, setMultiple, arginfo_set_multiple, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, compareAndSwap, arginfo_swap, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, increment, arginfo_count, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, decrement, arginfo_count, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, remember, arginfo_remember, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, delete, arginfo_key_bool, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, deleteMultiple, arginfo_delete_multiple, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, deleteTag, arginfo_delete_tag, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, clear, arginfo_clear, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, lock, arginfo_lock, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, heldLock, arginfo_held_lock, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Cache, stats, arginfo_stats, ZEND_ACC_PUBLIC)
-	ZEND_FE_END
-};
+/* ---- registration ---- */
 
 void hearth_register_cache(void)
 {
-	hearth_cache_ce = hearth_register_class("Hearth\\Cache", methods, create, &handlers, XtOffsetOf(hearth_cache_object, std));
+	hearth_cache_ce = hearth_register_class("Hearth\\Cache", class_Hearth_Cache_methods, create, &handlers, XtOffsetOf(hearth_cache_object, std));
 	handlers.free_obj = free_cache;
 	hearth_register_cache_lock();
 }

@@ -73,7 +73,7 @@ void hearth_watch_install(void);
 bool hearth_is_cut_off(const zend_object *exception);
 void hearth_overrides_begin(void);
 void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
-extern const zend_function_entry hearth_functions[], hearth_cli_functions[];
+extern const zend_function_entry *const hearth_cli_functions;
 extern sapi_module_struct hearth_sapi;
 
 #endif

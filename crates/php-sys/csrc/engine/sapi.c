@@ -8,6 +8,7 @@
 #include "request/request.h"
 #include "session/session.h"
 #include "state/check.h"
+#include "engine/functions_arginfo.h"
 
 #include <signal.h>
 
@@ -165,7 +166,7 @@ static PHP_MINIT_FUNCTION(hearth)
 }
 
 zend_module_entry hearth_module = {
-	STANDARD_MODULE_HEADER, "hearth", hearth_functions, PHP_MINIT(hearth), NULL, NULL, NULL, NULL, "0.1.0",
+	STANDARD_MODULE_HEADER, "hearth", ext_functions, PHP_MINIT(hearth), NULL, NULL, NULL, NULL, "0.1.0",
 	STANDARD_MODULE_PROPERTIES
 };
 

@@ -13,6 +13,7 @@
 #include "mode/mode.h"
 #include "request/headers.h"
 #include "request/request.h"
+#include "mode/classic_arginfo.h"
 
 /* The stack of a php-fpm child is 8 MiB; only what is touched takes memory. */
 #define CLASSIC_STACK (16 * 1024 * 1024)
@@ -213,14 +214,6 @@ ZEND_FUNCTION(Hearth_fastcgi_finish_request)
 	RETURN_TRUE;
 }
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_finish, 0, 0, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry functions[] = {
-	ZEND_NAMED_FE(fastcgi_finish_request, ZEND_FN(Hearth_fastcgi_finish_request), arginfo_finish)
-	ZEND_FE_END
-};
-
 /* After the extensions' end of the request, before the headers are forgotten. */
 static int post_deactivate(void)
 {
@@ -233,7 +226,7 @@ static int post_deactivate(void)
 /* Before the engine starts. */
 void hearth_classic_prepare(zend_module_entry *module)
 {
-	module->functions = functions;
+	module->functions = ext_functions;
 	module->post_deactivate_func = post_deactivate;
 	hearth_sapi.ub_write = write_output;
 	hearth_sapi.flush = flush_output;

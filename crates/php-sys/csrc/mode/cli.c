@@ -3,6 +3,7 @@
 #include "mode/mode.h"
 #include "pool/pool.h"
 #include "request/request.h"
+#include "mode/cli_arginfo.h"
 
 #include <poll.h>
 
@@ -87,16 +88,7 @@ static void print_modules(void)
 }
 
 /* What the php command has and libphp does not register. */
-ZEND_FUNCTION(dl);
-
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_dl, 0, 1, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, extension_filename, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-
-const zend_function_entry hearth_cli_functions[] = {
-	ZEND_FE(dl, arginfo_dl)
-	ZEND_FE_END
-};
+const zend_function_entry *const hearth_cli_functions = ext_functions;
 
 /* A command has no headers: header() checks its argument, and nothing is kept. */
 int hearth_cli_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_headers_struct *headers)

@@ -5,6 +5,7 @@
  */
 #include "mode/mode.h"
 #include "request/request.h"
+#include "mode/frankenphp_arginfo.h"
 
 #include <ext/spl/spl_exceptions.h>
 
@@ -12,8 +13,6 @@
 hearth_task *hearth_loop;
 /* It has ended: this worker is to be replaced. */
 bool hearth_loop_ended;
-ZEND_FUNCTION(Hearth_getallheaders);
-ZEND_FUNCTION(Hearth_apache_response_headers);
 
 static bool stopping, was_told, handling;
 
@@ -198,26 +197,9 @@ void hearth_entry_server_forget(HashTable *server)
 	}
 }
 
-/* ---- tables ---- */
-
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_handle, 0, 1, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, callback, IS_CALLABLE, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_bool, 0, 0, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_array, 0, 0, IS_ARRAY, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry functions[] = {
-	ZEND_FE(frankenphp_handle_request, arginfo_handle)
-	ZEND_FE(frankenphp_finish_request, arginfo_bool)
-	ZEND_NAMED_FE(fastcgi_finish_request, ZEND_FN(frankenphp_finish_request), arginfo_bool)
-	ZEND_NAMED_FE(frankenphp_request_headers, ZEND_FN(Hearth_getallheaders), arginfo_array)
-	ZEND_NAMED_FE(frankenphp_response_headers, ZEND_FN(Hearth_apache_response_headers), arginfo_array)
-	ZEND_FE_END
-};
+/* ---- registration ---- */
 
 void hearth_register_frankenphp(void)
 {
-	zend_register_functions(NULL, functions, NULL, MODULE_PERSISTENT);
+	zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 }

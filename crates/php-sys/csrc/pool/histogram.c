@@ -1,6 +1,7 @@
 /* The class Hearth\Internal\Histogram: how long something took, counted by ranges. */
 #include "engine/engine.h"
 #include "pool/pool.h"
+#include "pool/histogram_arginfo.h"
 
 /* Upper ends of the ranges in seconds; the last range has none. */
 static const double bounds[] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
@@ -103,25 +104,9 @@ ZEND_METHOD(Hearth_Internal_Histogram, report)
 	add_assoc_double(return_value, "max", self->max);
 }
 
-/* ---- tables ---- */
-
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_record, 0, 1, IS_VOID, 0)
-	ZEND_ARG_TYPE_INFO(0, seconds, IS_DOUBLE, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_count, 0, 0, IS_LONG, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_array, 0, 0, IS_ARRAY, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry methods[] = {
-	ZEND_ME(Hearth_Internal_Histogram, record, arginfo_record, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Histogram, count, arginfo_count, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Histogram, toArray, arginfo_array, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_Histogram, report, arginfo_array, ZEND_ACC_PUBLIC)
-	ZEND_FE_END
-};
+/* ---- registration ---- */
 
 void hearth_register_histogram(void)
 {
-	hearth_histogram_ce = hearth_register_class("Hearth\\Internal\\Histogram", methods, create, &handlers, XtOffsetOf(histogram, std));
+	hearth_histogram_ce = hearth_register_class("Hearth\\Internal\\Histogram", class_Hearth_Internal_Histogram_methods, create, &handlers, XtOffsetOf(histogram, std));
 }

@@ -9,6 +9,7 @@
 #include "pool/entry.h"
 #include "pool/pool.h"
 #include "task/interrupted.h"
+#include "pool/lease_table_arginfo.h"
 
 typedef struct {
 	struct hearth_lease *outside;     /* lent where no task runs */
@@ -343,63 +344,11 @@ ZEND_METHOD(Hearth_Internal_LeaseTable, know)
 	lease_table_of(Z_OBJ_P(ZEND_THIS))->shows = shows;
 }
 
-/* ---- tables ---- */
-
-ZEND_BEGIN_ARG_INFO_EX(arginfo_construct, 0, 0, 7)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-	ZEND_ARG_OBJ_INFO(0, waiters, Hearth\\Internal\\WaitQueue, 0)
-	ZEND_ARG_OBJ_INFO(0, borrowTime, Hearth\\Internal\\Histogram, 0)
-	ZEND_ARG_OBJ_INFO(0, useTime, Hearth\\Internal\\Histogram, 0)
-	ZEND_ARG_OBJ_INFO(0, returned, Closure, 0)
-	ZEND_ARG_TYPE_INFO(0, binds, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, autoReturn, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_current, 0, 0, Hearth\\Pool\\Entry, 1)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_of, 0, 1, Hearth\\Pool\\Entry, 1)
-	ZEND_ARG_TYPE_INFO(0, task, IS_LONG, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_find, 0, 1, Hearth\\Pool\\Entry, 1)
-	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_take_back, 0, 1, _IS_BOOL, 1)
-	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_lend, 0, 2, IS_VOID, 0)
-	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
-	ZEND_ARG_TYPE_INFO(0, since, IS_DOUBLE, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, now, IS_DOUBLE, 1, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_begin, 0, 0, IS_VOID, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_forget, 0, 1, IS_VOID, 0)
-	ZEND_ARG_OBJ_INFO(0, entry, Hearth\\Pool\\Entry, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_hand_on, 0, 1, IS_VOID, 0)
-	ZEND_ARG_TYPE_INFO(0, handsOn, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_know, 0, 2, IS_VOID, 0)
-	ZEND_ARG_TYPE_INFO(0, resets, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, shows, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry methods[] = {
-	ZEND_ME(Hearth_Internal_LeaseTable, __construct, arginfo_construct, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, current, arginfo_current, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, find, arginfo_find, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, of, arginfo_of, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, lend, arginfo_lend, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, takeBack, arginfo_take_back, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, begin, arginfo_begin, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, forget, arginfo_forget, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, handOn, arginfo_hand_on, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_LeaseTable, know, arginfo_know, ZEND_ACC_PUBLIC)
-	ZEND_FE_END
-};
+/* ---- registration ---- */
 
 void hearth_register_lease_table(void)
 {
-	hearth_register_class("Hearth\\Internal\\LeaseTable", methods, create, &handlers, XtOffsetOf(lease_table, std));
+	hearth_register_class("Hearth\\Internal\\LeaseTable", class_Hearth_Internal_LeaseTable_methods, create, &handlers, XtOffsetOf(lease_table, std));
 	handlers.free_obj = free_lease_table;
 	handlers.get_gc = get_gc;
 }

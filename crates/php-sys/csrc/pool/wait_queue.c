@@ -6,6 +6,7 @@
  */
 #include "engine/engine.h"
 #include "pool/pool.h"
+#include "pool/wait_queue_arginfo.h"
 
 struct hearth_queue {
 	hearth_task *first, *last;
@@ -208,33 +209,10 @@ ZEND_METHOD(Hearth_Internal_WaitQueue, oldest)
 	}
 }
 
-/* ---- tables ---- */
-
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_wait, 0, 2, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO(0, timeout, IS_DOUBLE, 1)
-	ZEND_ARG_OBJ_INFO(0, passOn, Closure, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, offer, IS_MIXED, 0, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, since, IS_DOUBLE, 1, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_serve, 0, 1, IS_LONG, 0)
-	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(1, offer, IS_MIXED, 0, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_count, 0, 0, IS_LONG, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_oldest, 0, 0, IS_DOUBLE, 1)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry methods[] = {
-	ZEND_ME(Hearth_Internal_WaitQueue, wait, arginfo_wait, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_WaitQueue, serve, arginfo_serve, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_WaitQueue, count, arginfo_count, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Internal_WaitQueue, oldest, arginfo_oldest, ZEND_ACC_PUBLIC)
-	ZEND_FE_END
-};
+/* ---- registration ---- */
 
 void hearth_register_wait_queue(void)
 {
-	hearth_wait_queue_ce = hearth_register_class("Hearth\\Internal\\WaitQueue", methods, create, &handlers, XtOffsetOf(hearth_queue, std));
+	hearth_wait_queue_ce = hearth_register_class("Hearth\\Internal\\WaitQueue", class_Hearth_Internal_WaitQueue_methods, create, &handlers, XtOffsetOf(hearth_queue, std));
 	handlers.free_obj = free_queue;
 }

@@ -9,6 +9,7 @@
 
 #include "zend_attributes.h"
 #include "zend_enum.h"
+#include "preload/facts_arginfo.h"
 
 /* As opcache compiles, so that a class says by name what it extends, and nothing of this process is linked in. */
 #define AS_FOR_PRELOAD (ZEND_COMPILE_IGNORE_INTERNAL_CLASSES | ZEND_COMPILE_IGNORE_OTHER_FILES | ZEND_COMPILE_DELAYED_BINDING \
@@ -279,7 +280,7 @@ static void describe_declared(zval *facts, uint32_t classes_before, uint32_t fun
 }
 
 /* Hearth\Internal\preloadFacts(string $file): array */
-static ZEND_FUNCTION(Hearth_Internal_preloadFacts)
+ZEND_FUNCTION(Hearth_Internal_preloadFacts)
 {
 	zend_file_handle handle;
 	zend_op_array *code;
@@ -305,20 +306,11 @@ static ZEND_FUNCTION(Hearth_Internal_preloadFacts)
 	zend_destroy_file_handle(&handle);
 }
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_facts, 0, 1, IS_ARRAY, 0)
-	ZEND_ARG_TYPE_INFO(0, file, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry functions_of_facts[] = {
-	ZEND_NS_NAMED_FE("Hearth\\Internal", preloadFacts, ZEND_FN(Hearth_Internal_preloadFacts), arginfo_facts)
-	ZEND_FE_END
-};
-
 void hearth_register_preload_facts(void)
 {
 	zend_long wanted;
 
 	if (cfg_get_long("hearth.preload_facts", &wanted) == SUCCESS && wanted) {
-		zend_register_functions(NULL, functions_of_facts, NULL, MODULE_PERSISTENT);
+		zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 	}
 }

@@ -7,6 +7,7 @@
  */
 #include "compat.h"
 #include "preload/preload.h"
+#include "preload/used_arginfo.h"
 
 static bool was_called(const zend_function *function)
 {
@@ -51,7 +52,7 @@ static void add(zval *files, zend_string *file, bool used)
 }
 
 /* Hearth\Internal\preloadedFilesUsed(): array<string, bool>; false for a file whose use cannot be seen. */
-static ZEND_FUNCTION(Hearth_Internal_preloadedFilesUsed)
+ZEND_FUNCTION(Hearth_Internal_preloadedFilesUsed)
 {
 	zend_class_entry *class;
 	const zend_function *function;
@@ -84,15 +85,7 @@ static ZEND_FUNCTION(Hearth_Internal_preloadedFilesUsed)
 	}
 }
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_used, 0, 0, IS_ARRAY, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry functions[] = {
-	ZEND_NS_NAMED_FE("Hearth\\Internal", preloadedFilesUsed, ZEND_FN(Hearth_Internal_preloadedFilesUsed), arginfo_used)
-	ZEND_FE_END
-};
-
 void hearth_register_preload_used(void)
 {
-	zend_register_functions(NULL, functions, NULL, MODULE_PERSISTENT);
+	zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 }

@@ -1,5 +1,6 @@
 /* The headers of a response, and the functions by which PHP code reads headers. */
 #include "request/headers.h"
+#include "request/headers_arginfo.h"
 
 void hearth_headers_init(hearth_header_list *headers)
 {
@@ -161,12 +162,4 @@ ZEND_FUNCTION(Hearth_apache_response_headers)
 	}
 }
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_headers, 0, 0, IS_ARRAY, 0)
-ZEND_END_ARG_INFO()
-
-const zend_function_entry hearth_header_functions[] = {
-	ZEND_NAMED_FE(getallheaders, ZEND_FN(Hearth_getallheaders), arginfo_headers)
-	ZEND_NAMED_FE(apache_request_headers, ZEND_FN(Hearth_getallheaders), arginfo_headers)
-	ZEND_NAMED_FE(apache_response_headers, ZEND_FN(Hearth_apache_response_headers), arginfo_headers)
-	ZEND_FE_END
-};
+const zend_function_entry *const hearth_header_functions = ext_functions;

@@ -23,6 +23,6 @@ void hearth_headers_free(hearth_header_list *headers);
  */
 bool hearth_header_is_plain(hearth_str name);
 
-extern const zend_function_entry hearth_header_functions[];
+extern const zend_function_entry *const hearth_header_functions;
 
 #endif

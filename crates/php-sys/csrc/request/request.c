@@ -1,14 +1,12 @@
 /* The class Hearth\Request: a view of the request that reads nothing before it is asked for. */
 #include "engine/engine.h"
 #include "request/request.h"
+#include "request/request_arginfo.h"
 
 zend_class_entry *hearth_request_ce;
 static zend_object_handlers handlers;
 
 /* request/request_body.c */
-ZEND_METHOD(Hearth_Request, body);
-ZEND_METHOD(Hearth_Request, json);
-ZEND_METHOD(Hearth_Request, stream);
 
 enum { REQUEST_METHOD, REQUEST_TARGET, REQUEST_PATH, REQUEST_QUERY, REQUEST_PROTOCOL };
 
@@ -329,51 +327,6 @@ ZEND_METHOD(Hearth_Request, __construct)
 {
 }
 
-ZEND_BEGIN_ARG_INFO_EX(arginfo_none, 0, 0, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_name_default, 0, 0, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, name, IS_STRING, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, default, IS_MIXED, 0, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_header, 0, 1, IS_STRING, 1)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_array, 0, 0, IS_ARRAY, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_string, 0, 0, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_bool, 0, 0, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_json, 0, 0, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, flags, IS_LONG, 0, "0")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_attribute, 0, 1, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, default, IS_MIXED, 0, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_with_attribute, 0, 2, Hearth\\Request, 0)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, value, IS_MIXED, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry methods[] = {
-	ZEND_ME(Hearth_Request, __construct, arginfo_none, ZEND_ACC_PRIVATE)
-	ZEND_ME(Hearth_Request, query, arginfo_name_default, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, header, arginfo_header, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, headers, arginfo_array, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, cookie, arginfo_name_default, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, body, arginfo_string, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, stream, arginfo_none, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, json, arginfo_json, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, form, arginfo_name_default, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, files, arginfo_array, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, client, arginfo_string, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, isSecure, arginfo_bool, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, attribute, arginfo_attribute, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Request, withAttribute, arginfo_with_attribute, ZEND_ACC_PUBLIC)
-	ZEND_FE_END
-};
-
 static void declare(const char *name)
 {
 	zend_string *key = zend_string_init_interned(name, strlen(name), 1);
@@ -387,7 +340,7 @@ static void declare(const char *name)
 void hearth_register_request(void)
 {
 	make_common();
-	hearth_request_ce = hearth_register_class("Hearth\\Request", methods, create, &handlers, XtOffsetOf(request_object, std));
+	hearth_request_ce = hearth_register_class("Hearth\\Request", class_Hearth_Request_methods, create, &handlers, XtOffsetOf(request_object, std));
 	handlers.free_obj = destroy;
 	handlers.clone_obj = duplicate;
 	declare("method");

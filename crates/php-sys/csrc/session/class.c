@@ -3,6 +3,7 @@
  * read is locked until it is written, destroyed or closed, or until the request ends.
  */
 #include "session/session.h"
+#include "session/class_arginfo.h"
 
 extern php_ps_globals ps_globals __attribute__((weak));
 extern zend_class_entry *php_session_iface_entry __attribute__((weak));
@@ -228,54 +229,14 @@ ZEND_METHOD(Hearth_Session, validateId)
 	RETURN_BOOL(hearth_session_key(path_of(SELF), id, buffer, &key) && hearth_session_exists(key));
 }
 
-/* ---- tables ---- */
-
-ZEND_BEGIN_ARG_INFO_EX(arginfo_constructor, 0, 0, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, path, IS_STRING, 0, "''")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, lifetime, IS_LONG, 1, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_open, 0, 2, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_close, 0, 0, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_read, 0, 1, MAY_BE_STRING | MAY_BE_FALSE)
-	ZEND_ARG_TYPE_INFO(0, id, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_put, 0, 2, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, id, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, data, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_id, 0, 1, _IS_BOOL, 0)
-	ZEND_ARG_TYPE_INFO(0, id, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_gc, 0, 1, MAY_BE_LONG | MAY_BE_FALSE)
-	ZEND_ARG_TYPE_INFO(0, max_lifetime, IS_LONG, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_create, 0, 0, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry methods[] = {
-	ZEND_ME(Hearth_Session, __construct, arginfo_constructor, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Session, open, arginfo_open, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Session, close, arginfo_close, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Session, read, arginfo_read, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Session, write, arginfo_put, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Session, destroy, arginfo_id, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Session, gc, arginfo_gc, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Session, create_sid, arginfo_create, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Session, validateId, arginfo_id, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Session, updateTimestamp, arginfo_put, ZEND_ACC_PUBLIC)
-	ZEND_FE_END
-};
+/* ---- registration ---- */
 
 void hearth_register_session_class(void)
 {
 	if (!&ps_globals) {
 		return;
 	}
-	session_ce = hearth_register_class("Hearth\\Session", methods, create, &handlers, XtOffsetOf(session_object, std));
+	session_ce = hearth_register_class("Hearth\\Session", class_Hearth_Session_methods, create, &handlers, XtOffsetOf(session_object, std));
 	handlers.free_obj = free_session;
 	zend_class_implements(session_ce, 3, php_session_iface_entry, php_session_id_iface_entry, php_session_update_timestamp_iface_entry);
 }

@@ -6,6 +6,7 @@
  */
 #include "compat.h"
 #include "state/check.h"
+#include "state/check_functions_arginfo.h"
 
 static HashTable snapshots;
 static bool ready;
@@ -27,7 +28,7 @@ static void prepare(void)
 }
 
 /* Hearth\Internal\stateTake(string $name): void */
-static ZEND_FUNCTION(Hearth_Internal_stateTake)
+ZEND_FUNCTION(Hearth_Internal_stateTake)
 {
 	char *name;
 	size_t length;
@@ -67,7 +68,7 @@ static void collect(void *context, const hearth_state_change *change)
 }
 
 /* Hearth\Internal\stateChanges(string $name): array, since the snapshot of that name. */
-static ZEND_FUNCTION(Hearth_Internal_stateChanges)
+ZEND_FUNCTION(Hearth_Internal_stateChanges)
 {
 	hearth_snapshot *snapshot;
 	char *name;
@@ -83,19 +84,6 @@ static ZEND_FUNCTION(Hearth_Internal_stateChanges)
 	}
 }
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_take, 0, 1, IS_VOID, 0)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_changes, 0, 1, IS_ARRAY, 0)
-	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry functions[] = {
-	ZEND_NS_NAMED_FE("Hearth\\Internal", stateTake, ZEND_FN(Hearth_Internal_stateTake), arginfo_take)
-	ZEND_NS_NAMED_FE("Hearth\\Internal", stateChanges, ZEND_FN(Hearth_Internal_stateChanges), arginfo_changes)
-	ZEND_FE_END
-};
-
 /* At the start of the module, in a worker that is to be looked at. */
 void hearth_register_state_check(void)
 {
@@ -103,6 +91,6 @@ void hearth_register_state_check(void)
 
 	if (cfg_get_long("hearth.state_check", &wanted) == SUCCESS && wanted) {
 		hearth_note_functions();
-		zend_register_functions(NULL, functions, NULL, MODULE_PERSISTENT);
+		zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 	}
 }

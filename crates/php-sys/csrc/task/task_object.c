@@ -1,6 +1,7 @@
 /* The class Hearth\Task, and the functions that make one: async(), background(). */
 #include "engine/engine.h"
 #include "task/task.h"
+#include "task/task_object_arginfo.h"
 
 zend_class_entry *hearth_task_ce;
 static zend_object_handlers task_handlers;
@@ -192,29 +193,11 @@ ZEND_METHOD(Hearth_Task, isDone)
 	RETURN_BOOL(hearth_task_object_of(Z_OBJ_P(ZEND_THIS))->done);
 }
 
-/* ---- tables ---- */
-
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_await, 0, 0, IS_MIXED, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeout, IS_DOUBLE, 1, "null")
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_INFO_EX(arginfo_constructor, 0, 0, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_void, 0, 0, IS_VOID, 0)
-ZEND_END_ARG_INFO()
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_bool, 0, 0, _IS_BOOL, 0)
-ZEND_END_ARG_INFO()
-
-static const zend_function_entry task_methods[] = {
-	ZEND_ME(Hearth_Task, __construct, arginfo_constructor, ZEND_ACC_PRIVATE)
-	ZEND_ME(Hearth_Task, await, arginfo_await, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Task, cancel, arginfo_void, ZEND_ACC_PUBLIC)
-	ZEND_ME(Hearth_Task, isDone, arginfo_bool, ZEND_ACC_PUBLIC)
-	ZEND_FE_END
-};
+/* ---- registration ---- */
 
 void hearth_register_task(void)
 {
-	hearth_task_ce = hearth_register_class("Hearth\\Task", task_methods, create_task, &task_handlers, XtOffsetOf(hearth_task_object, std));
+	hearth_task_ce = hearth_register_class("Hearth\\Task", class_Hearth_Task_methods, create_task, &task_handlers, XtOffsetOf(hearth_task_object, std));
 	task_handlers.dtor_obj = task_goes;
 	task_handlers.free_obj = free_task;
 }

@@ -1,0 +1,3 @@
+<?php
+
+function dl(string $extension_filename): bool {}

@@ -1,0 +1,5 @@
+<?php
+
+namespace Hearth\Internal;
+
+function preloadFacts(string $file): array {}

@@ -1,0 +1,7 @@
+<?php
+
+namespace Hearth\Internal;
+
+function stateTake(string $name): void {}
+
+function stateChanges(string $name): array {}

@@ -98,6 +98,7 @@ check() {
         generated) one generated cargo run -q -p xtask -- gen --check ;;
         rust)
             libtest rust cargo test ${CI:+--locked} --workspace --no-fail-fast
+            libtest 'rust, the relay in many orders' cargo test ${CI:+--locked} -p relay --features model interleavings
             # What is ignored because it needs root; without it these are reported as ignored.
             if [ "$(id -u)" = 0 ]; then
                 libtest 'rust, as root' cargo test ${CI:+--locked} -p it -- --ignored hooks::

@@ -46,6 +46,14 @@ impl Consumer {
         Ok(Consumer { memory, consumer })
     }
 
+    #[cfg(all(test, feature = "model"))]
+    pub(crate) fn beside(dispatcher: &crate::Dispatcher) -> Consumer {
+        Consumer {
+            memory: dispatcher.memory.share(),
+            consumer: dispatcher.add_consumer().expect("a consumer"),
+        }
+    }
+
     /// The next request of this priority, if one is posted and this worker is to have any.
     pub(crate) fn claim_of(&self, ring: usize) -> Option<RequestKey> {
         if self.is_closed() {

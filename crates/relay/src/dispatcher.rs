@@ -19,7 +19,7 @@ use crate::memory::{Memory, RequestKey, now};
 /// Where requests are posted and answers fetched.
 #[derive(Debug)]
 pub struct Dispatcher {
-    memory: Memory,
+    pub(crate) memory: Memory,
     /// Last used first: the memory of few slots is touched.
     free: RefCell<Vec<u16>>,
     /// Slots from here on were never used: a look at them would give them memory.
@@ -125,7 +125,7 @@ impl Dispatcher {
         Some(Reserved(slot))
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(feature = "model")))]
     pub(crate) fn free_slots(&self) -> usize {
         self.free.borrow().len()
     }

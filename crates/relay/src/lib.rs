@@ -28,9 +28,14 @@ pub mod frame;
 mod layout;
 mod memory;
 mod queues;
+mod words;
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "model")))]
 mod tests;
+
+#[cfg(all(test, feature = "model"))]
+#[path = "tests/interleavings.rs"]
+mod interleavings;
 
 pub use consumer::{Consumer, Notify};
 pub use dispatcher::{Completion, Dispatcher, Priority, Reserved, Staff};

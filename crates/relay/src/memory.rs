@@ -2,13 +2,12 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use rustix::time::{ClockId, clock_gettime};
-use shm::Mapping;
 
 use crate::layout::*;
+use crate::words::{AtomicU64, Words};
 
 /// One request: its slot and its number. A slot is used again with another number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,23 +32,28 @@ impl RequestKey {
 }
 
 #[derive(Debug)]
-pub(crate) struct Memory(Mapping);
+pub(crate) struct Memory(Words);
 
 impl Memory {
     pub(crate) fn create() -> io::Result<(Memory, OwnedFd)> {
         let fd = shm::create_file(c"hearth-relay", WORDS)?;
-        let memory = Memory(Mapping::of(&fd)?);
+        let memory = Memory(crate::words::of(&fd)?);
         memory.word(AT_MAGIC).store(MAGIC, Release);
         Ok((memory, fd))
     }
 
     pub(crate) fn of(fd: &OwnedFd) -> io::Result<Memory> {
-        let memory = Memory(Mapping::of(fd)?);
+        let memory = Memory(crate::words::of(fd)?);
         if memory.0.len() != WORDS || memory.word(AT_MAGIC).load(Acquire) != MAGIC {
             let what = "this is not a front's memory";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         Ok(memory)
+    }
+
+    #[cfg(all(test, feature = "model"))]
+    pub(crate) fn share(&self) -> Memory {
+        Memory(std::sync::Arc::clone(&self.0))
     }
 
     pub(crate) fn word(&self, at: usize) -> &AtomicU64 {

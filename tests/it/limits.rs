@@ -94,11 +94,15 @@ fn at_the_limit_of_connections_idle_ones_make_room() {
 
 #[test]
 fn a_connection_beyond_the_limit_is_told_so() {
-    for dispatch in ["direct", "balanced"] {
+    for (dispatch, limit) in [
+        ("direct", "--max-connections=3"),
+        ("direct", "--max-connections-per-worker=3"),
+        ("balanced", "--max-connections=3"),
+    ] {
         let server = Server::script(&format!(
             "return function () {{ {UNTIL_GO} return 'ok'; }};"
         ))
-        .args(["--workers=1", "--concurrency=4", "--max-connections=3"])
+        .args(["--workers=1", "--concurrency=4", limit])
         .args(["--dispatch", dispatch])
         .start();
         let mut busy: Vec<Client> = (0..3)
@@ -126,6 +130,22 @@ fn a_connection_beyond_the_limit_is_told_so() {
         }
         server.stop();
     }
+}
+
+#[test]
+fn a_front_is_no_worker_with_a_limit() {
+    let server = Server::script("return fn () => 'ok';")
+        .args(["--dispatch=balanced", "--max-connections-per-worker=1"])
+        .start();
+    let mut clients = [(); 3].map(|()| server.connect());
+    clients
+        .iter_mut()
+        .for_each(|client| client.send("GET / HTTP/1.1\r\n"));
+    for client in &mut clients {
+        client.send("Host: x\r\n\r\n");
+        assert_eq!(ok(&client.response()), "ok");
+    }
+    server.stop();
 }
 
 #[test]

@@ -715,6 +715,20 @@ pub const OPTIONS: &[Opt] = &[
                needs.",
     },
     Opt {
+        key: "http.max_connections_per_worker",
+        flag: Some("max-connections-per-worker"),
+        value: "N",
+        kind: Kind::Count {
+            min: 0,
+            max: 10_000_000,
+        },
+        default: "0",
+        group: Group::Limits,
+        short: "Most open connections of one worker; 0: as many as descriptors allow",
+        long: "With direct dispatch; behind the front workers have none. At the limit, as for http.max_connections, idle ones make \
+               room. Like worker_connections of nginx.",
+    },
+    Opt {
         key: "http.max_connections_per_address",
         flag: Some("max-connections-per-address"),
         value: "N",

@@ -36,7 +36,7 @@ impl Admission {
     pub fn new(settings: &Settings) -> Admission {
         Admission {
             in_all: or_most(settings.max_connections.into()),
-            here: most_descriptors(),
+            here: most_descriptors().min(or_most(settings.max_connections_per_worker.into())),
             per_address: or_most(settings.max_connections_per_address.into()),
         }
     }
@@ -63,7 +63,7 @@ impl NotAdmitted {
     pub fn why(self) -> &'static str {
         match self {
             NotAdmitted::Full => {
-                "there are as many connections as there may be (http.max_connections)"
+                "there are as many connections as there may be (http.max_connections, http.max_connections_per_worker)"
             }
             NotAdmitted::FullOfAddress => {
                 "its address has as many connections as it may have (http.max_connections_per_address)"

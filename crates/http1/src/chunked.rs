@@ -81,6 +81,15 @@ impl Decoder {
         }
     }
 
+    /// Bytes of which it is known that they will come: of the whole body, or of the chunk that has begun.
+    pub(crate) fn announced(&self) -> u64 {
+        match self {
+            Decoder::Length(left) => *left,
+            Decoder::Chunked(chunked) if chunked.state == State::Data => chunked.left,
+            _ => 0,
+        }
+    }
+
     /// Look at `input` up to the end of the first piece of the body in it.
     pub(crate) fn decode(&mut self, input: &[u8]) -> Result<Found, ChunkError> {
         match self {

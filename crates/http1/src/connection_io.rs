@@ -155,17 +155,23 @@ impl<S: Stream> Inner<S> {
                 self.decode(input.rest())
             };
             match step {
+                Err(error) => self.fail(error),
+                Ok(piece) if self.will_have(&piece) > self.room => self.fail(BodyError::TooLarge),
                 Ok(piece) if piece.is_empty() => {}
-                Ok(piece) if piece.len() as u64 <= self.room => {
+                Ok(piece) => {
                     self.room -= piece.len() as u64;
                     if let Some(exchange) = &mut self.exchange {
                         exchange.received += piece.len() as u64;
                     }
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                step => self.fail(step.err().unwrap_or(BodyError::TooLarge)),
             }
         }
+    }
+
+    /// Bytes of the body with this piece, and what is known to come: a chunk that is too large is not waited for.
+    fn will_have(&self, piece: &Bytes) -> u64 {
+        self.body.announced().saturating_add(piece.len() as u64)
     }
 
     /// No more of the body comes.

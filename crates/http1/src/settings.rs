@@ -26,6 +26,8 @@ pub struct Settings {
     pub max_requests: u32,
     /// Open connections in all.
     pub max_connections: u32,
+    /// The same in one worker that accepts.
+    pub max_connections_per_worker: u32,
     /// The same from one address.
     pub max_connections_per_address: u32,
     /// Bytes of bodies and answers in temporary files, of one process.
@@ -74,6 +76,7 @@ impl Default for Settings {
             max_headers: 100,
             max_requests: 0,
             max_connections: 0,
+            max_connections_per_worker: 0,
             max_connections_per_address: 0,
             max_spool: 0,
         }

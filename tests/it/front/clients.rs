@@ -402,6 +402,16 @@ fn a_body_larger_than_bodies_may_be_is_refused() {
             (413, why.into()),
             "{dispatch}, in chunks"
         );
+        // Of a chunk that is too large nothing has to come.
+        let mut announced = server.connect();
+        announced.send("POST /upload HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+        announced.send("3e9\r\n");
+        let refused = announced.response();
+        assert_eq!(
+            (refused.status, refused.text()),
+            (413, why.into()),
+            "{dispatch}, a chunk that is announced"
+        );
         let mut fits = server.connect();
         let body = "x".repeat(1000);
         fits.send(format!(

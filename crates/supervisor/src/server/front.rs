@@ -160,6 +160,8 @@ impl Server {
         let newest = self.generations.newest();
         let booted = newest.and_then(|generation| generation.booted.as_ref());
         let mut settings = (*self.settings).clone();
+        // It is no worker.
+        settings.http.max_connections_per_worker = 0;
         if let Some(booted) = booted {
             settings.app.clone_from(&booted.app);
             settings.site.root.clone_from(&booted.root);

@@ -16,6 +16,10 @@ use crate::layout::{
 };
 use crate::memory::{Memory, RequestKey, now};
 
+/// Nanoseconds after which a worker that was woken, or has come, is busy with something else: with requests of another thread of
+/// the front, or of the front before.
+const CLAIMS_WITHIN: u64 = 10_000_000;
+
 /// Where requests are posted and answers fetched.
 #[derive(Debug)]
 pub struct Dispatcher {
@@ -36,8 +40,9 @@ pub struct Dispatcher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Free,
-    /// Its worker was woken then, and had claimed this number of requests before; both 0 if it has just come.
+    /// Its worker has come then. It was woken then, if ever, and had claimed this number of requests before.
     Taken {
+        came: u64,
         woken: u64,
         claims: u64,
     },
@@ -287,6 +292,7 @@ impl Dispatcher {
     pub fn add_consumer(&self) -> Option<u16> {
         let mut consumers = self.consumers.borrow_mut();
         let taken = Place::Taken {
+            came: now(),
             woken: 0,
             claims: 0,
         };
@@ -343,7 +349,7 @@ impl Dispatcher {
             .iter()
             .enumerate()
             .filter(|(consumer, place)| match place {
-                Place::Taken { woken, claims } => {
+                Place::Taken { woken, claims, .. } => {
                     self.is_asleep(*consumer) || *woken != 0 && self.claims(*consumer) == *claims
                 }
                 _ => false,
@@ -388,7 +394,7 @@ impl Dispatcher {
 
     /// What all workers do.
     pub fn staff(&self) -> Staff {
-        let mut staff = Staff::default();
+        let (mut staff, now) = (Staff::default(), now());
         for (consumer, place) in self.consumers.borrow().iter().enumerate() {
             let runs = self
                 .memory
@@ -397,9 +403,15 @@ impl Dispatcher {
             let is_about_to_claim = match place {
                 Place::Free => continue,
                 Place::Closed => false,
-                Place::Taken { claims, .. } => {
+                Place::Taken {
+                    came,
+                    woken,
+                    claims,
+                } => {
                     staff.workers += 1;
-                    self.claims(consumer) == *claims && !self.is_asleep(consumer)
+                    self.claims(consumer) == *claims
+                        && now.saturating_sub(*woken.max(came)) < CLAIMS_WITHIN
+                        && !self.is_asleep(consumer)
                 }
             };
             staff.claiming += usize::from(is_about_to_claim);
@@ -418,11 +430,12 @@ impl Dispatcher {
                 // It woke of itself meanwhile.
                 continue;
             }
-            let claims = self.claims(usize::from(consumer));
-            self.consumers.borrow_mut()[usize::from(consumer)] = Place::Taken {
-                woken: now(),
-                claims,
-            };
+            let before = self.claims(usize::from(consumer));
+            if let Place::Taken { woken, claims, .. } =
+                &mut self.consumers.borrow_mut()[usize::from(consumer)]
+            {
+                (*woken, *claims) = (now(), before);
+            }
             return Some(consumer);
         }
     }

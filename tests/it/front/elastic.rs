@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use testkit::http::Client;
-use testkit::{Server, ServerBuilder};
+use testkit::{Server, ServerBuilder, kill};
 
 use super::{metric, status};
 use crate::support::traffic::under_load;
@@ -180,6 +181,35 @@ fn a_handler_for_many_at_a_time_gets_workers_for_what_computes() {
     }
     let_go(&server);
     ok(&slow.response());
+    eventually("one is left", || server.workers().len() == 1);
+    server.stop();
+}
+
+/// A worker that comes to a front with a request of the front before claims nothing soon.
+#[test]
+fn workers_come_behind_a_front_that_found_all_of_them_busy() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        // Its worker computes: another would bring nothing.
+        return;
+    }
+    let words = [
+        "--workers-min",
+        "1",
+        "--workers-max",
+        "2",
+        "--idle-timeout",
+        "0.5",
+    ];
+    let server = server(words).start();
+    let busy = asking(&server, "/compute");
+    until_handled(&server, 1);
+    kill(server.fronts()[0], Signal::KILL);
+    server.expect_log("another takes its place");
+    drop(busy);
+    let worker: u32 = ok(&server.get("/")).parse().expect("a pid");
+    assert!(server.workers().contains(&worker));
+    assert_eq!(server.workers().len(), 2);
+    let_go(&server);
     eventually("one is left", || server.workers().len() == 1);
     server.stop();
 }

@@ -9,8 +9,9 @@ use Illuminate\Foundation\Application;
 /**
  * What a request leaves in the services of a Laravel application that were made at boot, and how to be rid of it.
  *
- * The list is that of Laravel Octane's listeners, and beyond it: transactions that were left open are rolled back, data shared
- * with all views and changes of the URL generator (`URL::defaults()`, `forceScheme()`) are forgotten.
+ * The list is that of Laravel Octane's listeners, and beyond it: transactions that were left open are rolled back, and what a
+ * request adds to or sets on the framework's services and classes, such as routes, rules, gates and `Model::unguard()`, is
+ * forgotten.
  *
  * @internal
  */
@@ -34,6 +35,20 @@ final class LaravelReset
         'Illuminate\Foundation\Vite' => 'flush',
     ];
 
+    /** Services that a request may change, and what in them is theirs: their parts, and what they cache. */
+    private const CHANGED = [
+        'url' => [['routeGenerator'], []],
+        'redirect' => [[], []],
+        'view' => [['finder'], ['views']],
+        'validator' => [[], []],
+        'translator' => [['loader'], []],
+        'cookie' => [[], []],
+        'router' => [['routes'], []],
+        'blade.compiler' => [[], []],
+        \Illuminate\Contracts\Auth\Access\Gate::class => [[], []],
+        \Illuminate\Contracts\Http\Kernel::class => [[], []],
+    ];
+
     public readonly bool $hasOctane;
 
     private readonly \Illuminate\Http\Request $noRequest;
@@ -41,17 +56,26 @@ final class LaravelReset
     /** @var list<Snapshot> */
     private array $snapshots = [];
 
+    private readonly Statics $statics;
+
+    /** What `Carbon::setTestNow()` was given at boot. */
+    private readonly mixed $now;
+
     public function __construct(private readonly Application $app)
     {
         $this->hasOctane = \class_exists(\Laravel\Octane\Events\RequestReceived::class);
         $this->noRequest = $app->bound('request')
             ? clone $app->make('request')
             : \Illuminate\Http\Request::create((string) $app->make('config')->get('app.url', 'http://localhost'));
-        foreach (['url' => ['routeGenerator'], 'view' => [], 'redirect' => []] as $service => $parts) {
+        foreach (self::CHANGED as $service => [$parts, $caches]) {
             if ($app->resolved($service)) {
-                $this->snapshots[] = new Snapshot($app->make($service), $parts);
+                $this->snapshots[] = new Snapshot($app->make($service), $parts, $caches);
             }
         }
+        // Made once, not by each request that asks for one.
+        \Symfony\Component\HttpFoundation\Request::getMimeTypes('html');
+        $this->statics = new Statics(Statics::HTTP_FOUNDATION + Statics::LARAVEL);
+        $this->now = \Illuminate\Support\Carbon::getTestNow();
     }
 
     /** Before a request: everything that knows the application is to know this clone of it. */
@@ -69,7 +93,7 @@ final class LaravelReset
     /** After a request, in the order in which it matters: first what may still run code of the app. */
     public function forget(Application $sandbox): void
     {
-        foreach (['transactions', 'auth', 'session', 'locale', 'logs', 'caches', 'packages', 'container'] as $what) {
+        foreach (['connections', 'auth', 'session', 'locale', 'logs', 'caches', 'packages', 'container'] as $what) {
             try {
                 $this->{$what}($sandbox);
             } catch (\Throwable $exception) {
@@ -79,6 +103,10 @@ final class LaravelReset
         $this->app->instance('request', $this->noRequest);
         foreach ($this->snapshots as $snapshot) {
             $snapshot->restore();
+        }
+        $this->statics->restore();
+        if (\Illuminate\Support\Carbon::getTestNow() !== $this->now) {
+            \Illuminate\Support\Carbon::setTestNow($this->now);
         }
         $this->give($this->app);
     }
@@ -105,16 +133,19 @@ final class LaravelReset
         }
     }
 
-    private function transactions(Application $sandbox): void
+    private function connections(Application $sandbox): void
     {
         if (!$sandbox->resolved('db')) {
             return;
         }
         foreach ($sandbox->make('db')->getConnections() as $name => $connection) {
-            if ($connection->transactionLevel() > 0) {
-                \error_log("a transaction was left open on the connection \"$name\" and is rolled back");
-                $connection->rollBack(0);
+            try {
+                $this->rollBack((string) $name, $connection);
+            } catch (\Throwable $exception) {
+                \error_log("the connection \"$name\" is closed, as a transaction on it could not be rolled back: {$exception->getMessage()}");
+                $connection->disconnect();
             }
+            $connection->setTablePrefix((string) $connection->getConfig('prefix'));
             $connection->forgetRecordModificationState();
             $connection->flushQueryLog();
             $connection->disableQueryLog();
@@ -122,6 +153,21 @@ final class LaravelReset
                 $connection->resetTotalQueryDuration();
                 $connection->allowQueryDurationHandlersToRunAgain();
             }
+        }
+    }
+
+    /** The framework's own transaction, and one that was begun on its PDO. */
+    private function rollBack(string $name, \Illuminate\Database\Connection $connection): void
+    {
+        $open = $connection->transactionLevel() > 0;
+        if ($open) {
+            $connection->rollBack(0);
+        }
+        foreach ([$connection->getRawPdo(), $connection->getRawReadPdo()] as $pdo) {
+            $open = OpenTransactions::rollBack($pdo) || $open;
+        }
+        if ($open) {
+            \error_log("a transaction was left open on the connection \"$name\" and is rolled back");
         }
     }
 

@@ -8,7 +8,7 @@ namespace Hearth\Internal;
  * The properties of an object as they were, to be put back later.
  *
  * For services of a framework that a request changes and that offer no way back. Arrays are kept as values; of objects in
- * properties the identity, unless they are named as parts.
+ * properties the identity, unless they are named as parts. Caches are put back only where something else has changed.
  *
  * @internal
  */
@@ -17,11 +17,17 @@ final class Snapshot
     /** @var list<array{\ReflectionProperty, mixed}> */
     private array $values = [];
 
+    /** @var list<array{\ReflectionProperty, mixed}> */
+    private array $caches = [];
+
     /** @var list<self> */
     private array $parts = [];
 
-    /** @param list<string> $parts properties whose objects are kept as well */
-    public function __construct(private readonly object $object, array $parts = [])
+    /**
+     * @param list<string> $parts properties whose objects are kept as well, and theirs
+     * @param list<string> $caches properties that hold what was found by the others
+     */
+    public function __construct(private readonly object $object, array $parts = [], array $caches = [])
     {
         for ($class = new \ReflectionObject($object); $class !== false; $class = $class->getParentClass()) {
             foreach ($class->getProperties() as $property) {
@@ -29,9 +35,13 @@ final class Snapshot
                     continue;
                 }
                 $value = $property->getValue($object);
+                if (\in_array($property->getName(), $caches, true)) {
+                    $this->caches[] = [$property, $value];
+                    continue;
+                }
                 $this->values[] = [$property, $value];
                 if (\is_object($value) && \in_array($property->getName(), $parts, true)) {
-                    $this->parts[] = new self($value);
+                    $this->parts[] = new self($value, $parts, $caches);
                 }
             }
         }
@@ -39,7 +49,14 @@ final class Snapshot
 
     public function restore(): void
     {
+        $changed = false;
         foreach ($this->values as [$property, $value]) {
+            if ($property->getValue($this->object) !== $value) {
+                $property->setValue($this->object, $value);
+                $changed = true;
+            }
+        }
+        foreach ($changed ? $this->caches : [] as [$property, $value]) {
             $property->setValue($this->object, $value);
         }
         foreach ($this->parts as $part) {

@@ -6,6 +6,7 @@ namespace Hearth\Internal;
 
 use Hearth\Request;
 use Hearth\Response;
+use Symfony\Component\HttpKernel\DataCollector\DumpDataCollector;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\HttpKernel\KernelInterface;
 use Symfony\Component\HttpKernel\TerminableInterface;
@@ -14,12 +15,20 @@ use Symfony\Component\HttpKernel\TerminableInterface;
  * A Symfony kernel that answers one request after another.
  *
  * After the response was sent: `terminate()`, then the services that implement `ResetInterface` are reset (Symfony itself
- * would do that at the beginning of the next request, in the time of its client), and transactions left open are rolled back.
+ * would do that at the beginning of the next request, in the time of its client), transactions left open are rolled back, and
+ * listeners and the settings of the class Request are as boot left them.
  *
  * @internal
  */
 final class Symfony
 {
+    private ?Listeners $listeners = null;
+
+    private Statics $statics;
+
+    /** Of DebugBundle: it shows what was dumped when it is destroyed, which here is with the worker. */
+    private ?DumpDataCollector $dumps = null;
+
     public function __construct(private readonly HttpKernelInterface $kernel)
     {
     }
@@ -33,7 +42,13 @@ final class Symfony
             if ($container->has('http_kernel')) {
                 $container->get('http_kernel');
             }
+            $this->listeners = Listeners::of($container);
+            $dumps = $container->has('data_collector.dump') ? $container->get('data_collector.dump') : null;
+            $this->dumps = $dumps instanceof DumpDataCollector ? $dumps : null;
         }
+        // Made once, not by each request that asks for one.
+        \Symfony\Component\HttpFoundation\Request::getMimeTypes('html');
+        $this->statics = new Statics(Statics::HTTP_FOUNDATION);
     }
 
     public function handle(Request $request): ?Response
@@ -44,6 +59,9 @@ final class Symfony
             // After what the app itself has deferred.
             \Hearth\defer(fn () => $this->finish($symfonyRequest, $response));
         });
+        if ($this->dumps !== null) {
+            \register_shutdown_function($this->showDumps(...));
+        }
         $response = $this->kernel->handle($symfonyRequest);
 
         return SymfonyBridge::fromSymfony($response);
@@ -65,6 +83,17 @@ final class Symfony
                 $this->rollBack($container);
                 $this->kernel->boot();
             }
+            $this->listeners?->restore();
+            $this->statics->restore();
+        }
+    }
+
+    /** What `dump()` has kept for a profile that is not made, such as before the `exit()` of `dd()`. */
+    private function showDumps(): void
+    {
+        $isDue = static fn (DumpDataCollector $dumps): bool => $dumps->clonesCount === 0 && !$dumps->isCollected;
+        if ($this->dumps->getDumpsCount() > 0 && \Closure::bind($isDue, null, DumpDataCollector::class)($this->dumps)) {
+            $this->dumps->__destruct();
         }
     }
 
@@ -86,20 +115,34 @@ final class Symfony
     /** What Doctrine's connections still have open belongs to no request any more. */
     private function rollBack(\Psr\Container\ContainerInterface $container): void
     {
-        if (!\method_exists($container, 'initialized') || !$container->initialized('doctrine')) {
-            return;
-        }
-        foreach ($container->get('doctrine')->getConnectionNames() as $name => $service) {
+        // DoctrineBundle's list of its connections; a request may have one without the bundle's registry.
+        $hasNames = \method_exists($container, 'hasParameter') && $container->hasParameter('doctrine.connections');
+        foreach ($hasNames ? $container->getParameter('doctrine.connections') : [] as $name => $service) {
             if (!$container->initialized($service)) {
                 continue;
             }
             $connection = $container->get($service);
-            if ($connection->isTransactionActive()) {
-                \error_log("a transaction was left open on the connection \"$name\" and is rolled back");
-                while ($connection->isTransactionActive()) {
-                    $connection->rollBack();
-                }
+            try {
+                $this->rollBackOn((string) $name, $connection);
+            } catch (\Throwable $exception) {
+                \error_log("the connection \"$name\" is closed, as a transaction on it could not be rolled back: {$exception->getMessage()}");
+                $connection->close();
             }
+        }
+    }
+
+    /** Doctrine's own transaction, and one that was begun on its native connection. */
+    private function rollBackOn(string $name, \Doctrine\DBAL\Connection $connection): void
+    {
+        $open = $connection->isTransactionActive();
+        while ($connection->isTransactionActive()) {
+            $connection->rollBack();
+        }
+        if ($connection->isConnected() && \method_exists($connection, 'getNativeConnection')) {
+            $open = OpenTransactions::rollBack($connection->getNativeConnection()) || $open;
+        }
+        if ($open) {
+            \error_log("a transaction was left open on the connection \"$name\" and is rolled back");
         }
     }
 }

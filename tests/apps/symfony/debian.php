@@ -6,3 +6,4 @@ declare(strict_types=1);
 foreach (['Bundle/FrameworkBundle', 'Component/Dotenv', 'Component/Mime', 'Component/Runtime'] as $package) {
     require_once "Symfony/$package/autoload.php";
 }
+require_once 'Doctrine/DBAL/autoload.php';

@@ -93,12 +93,71 @@ fn laravel_forgets_what_a_request_changed() {
     server.stop();
 }
 
+/// F22: what Octane does not reset either.
+#[test]
+fn laravel_forgets_what_a_request_changed_in_services_and_classes() {
+    let server = laravel();
+    let clean = ok(&server.get("/state/services"));
+    for expected in [
+        r#""rule":"no such rule""#,
+        r#""cookie":"\/""#,
+        r#""prefix":"""#,
+        r#""proxies":[]"#,
+        r#""hosts":[]"#,
+        r#""format":null"#,
+        r#""wrap":"data""#,
+        r#""now":true"#,
+        r#""date":true"#,
+        r#""users":2"#,
+    ] {
+        assert!(clean.contains(expected), "{expected} in {clean}");
+    }
+    for _ in 0..3 {
+        assert_eq!(ok(&server.get("/mutate/services")), "changed");
+        assert_eq!(ok(&server.get("/state/services")), clean);
+    }
+    assert_eq!(server.get("/leaked").status, 404);
+    server.stop();
+}
+
+/// F9: begun beside the framework, which takes itself to be outside.
+#[test]
+fn a_transaction_on_the_pdo_of_laravel_is_rolled_back() {
+    let server = laravel();
+    let mut names = "ada bob".to_owned();
+    for how in ["pdo", "sql"] {
+        assert_eq!(ok(&server.get(&format!("/begin/{how}"))), "begun");
+        names.push_str(" kept");
+        assert_eq!(ok(&server.get("/insert")), names);
+    }
+    server
+        .expect_log("a transaction was left open on the connection \"sqlite\" and is rolled back");
+    server.stop();
+}
+
+/// F12: as under php-fpm and Octane.
+#[test]
+fn what_a_laravel_app_echoes_comes_before_its_response() {
+    let server = laravel();
+    let page = server.get("/echo");
+    assert_eq!(ok(&page), "<p>echoed</p><p>returned</p>");
+    assert_eq!(page.header("content-length"), Some("28"));
+    server.stop();
+}
+
 #[test]
 fn laravel_keeps_its_memory() {
     let server = laravel();
     memory_is_flat(
         &server,
-        &["/view", "/user/1", "/nowhere", "/mutate", "/state"],
+        &[
+            "/view",
+            "/user/1",
+            "/nowhere",
+            "/mutate",
+            "/state",
+            "/mutate/services",
+        ],
     );
     server.stop();
 }

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use super::skeletons::Project;
 use super::{copy, everyday, fields, memory_is_flat, no_token, one_at_a_time, serve, sessions};
 use crate::support::ok;
 use crate::support::user_agent::UserAgent;
@@ -68,6 +69,101 @@ fn symfony_forgets_what_a_request_changed() {
         assert_eq!(ok(&server.get("/state")), clean);
         assert_eq!(ok(&server.get("/exit")), "and out");
         assert_eq!(ok(&server.get("/state")), clean);
+    }
+    server.stop();
+}
+
+/// F9: begun beside Doctrine, which takes itself to be outside.
+#[test]
+fn a_transaction_on_the_pdo_of_doctrine_is_rolled_back() {
+    let project = project();
+    let server = serve(project.path().join(ENTRIES[0])).start();
+    let mut kept = String::new();
+    for how in ["pdo", "sql"] {
+        assert_eq!(ok(&server.get(&format!("/begin/{how}"))), "begun");
+        kept.push_str(" kept");
+        assert_eq!(ok(&server.get("/insert")), kept.trim_start());
+    }
+    server
+        .expect_log("a transaction was left open on the connection \"default\" and is rolled back");
+    server.stop();
+}
+
+/// F12: as under php-fpm.
+#[test]
+fn what_a_symfony_app_echoes_comes_before_its_response() {
+    let project = project();
+    let server = serve(project.path().join(ENTRIES[0])).start();
+    let page = server.get("/echo");
+    assert_eq!(ok(&page), "<p>echoed</p><p>returned</p>");
+    assert_eq!(page.header("content-length"), Some("28"));
+    server.stop();
+}
+
+/// F22. A method of a service, which may have added it when it was made, stays, and once.
+#[test]
+fn listeners_and_settings_of_the_class_request_are_of_one_request() {
+    let project = project();
+    let server = serve(project.path().join(ENTRIES[0])).start();
+    assert_eq!(ok(&server.get("/changes")), "[[],[],null]");
+    for round in 0..3 {
+        let changed = server.get("/change");
+        assert_eq!(ok(&changed), "changed");
+        let leaks = changed.header_all("x-leak").len();
+        assert_eq!(leaks, 1, "round {round}");
+        let next = server.get("/changes");
+        assert_eq!(ok(&next), "[[],[],null]");
+        let of = |name| next.header_all(name).len();
+        assert_eq!((of("x-leak"), of("x-tray")), (0, 1), "round {round}");
+    }
+    server.stop();
+}
+
+/// F11: DebugBundle keeps what is dumped for a profile, which `dd()` does not come to.
+#[test]
+fn dump_and_die_shows_what_it_dumps() {
+    let project = Project::symfony();
+    let bundle = testkit::unpacked("php-symfony-debug-bundle")
+        .join("usr/share/php/Symfony/Bundle/DebugBundle/");
+    project.write(
+        "config/bundles.php",
+        &format!(
+            "<?php\nspl_autoload_register(function ($class) {{\n\
+             $file = '{}' . strtr(substr($class, 27), '\\\\', '/') . '.php';\n\
+             str_starts_with($class, 'Symfony\\Bundle\\DebugBundle\\\\') && is_file($file) && require $file;\n}});\n\
+             return [Symfony\\Bundle\\FrameworkBundle\\FrameworkBundle::class => ['all' => true],\n\
+             Symfony\\Bundle\\DebugBundle\\DebugBundle::class => ['all' => true]];\n",
+            bundle.display()
+        ),
+    );
+    project.write(
+        "src/Controller/HomeController.php",
+        "<?php\nnamespace App\\Controller;\nuse Symfony\\Component\\HttpFoundation\\Response;\n\
+         final class HomeController {\n\
+         public function die(): Response { dd('the cause'); }\n\
+         public function dump(): Response { dump('seen'); return new Response('home'); }\n\
+         public function home(): Response { return new Response('home'); }\n}\n",
+    );
+    let route = |name: &str| {
+        format!(
+            "{name}:\n    path: /{name}\n    controller: App\\Controller\\HomeController::{name}\n"
+        )
+    };
+    let routes: String = ["die", "dump", "home"].map(route).concat();
+    project.write("config/routes.yaml", &routes);
+    let server = serve(project.path().join("public/index.php"))
+        .env("APP_ENV", "dev")
+        .env("APP_DEBUG", "1")
+        .start();
+    for _ in 0..2 {
+        let page = server.get("/die").text();
+        assert!(
+            page.contains("the cause") && page.contains("HomeController"),
+            "{page}"
+        );
+        let page = server.get("/dump").text();
+        assert!(page.contains("seen") && page.ends_with("home"), "{page}");
+        assert_eq!(ok(&server.get("/home")), "home");
     }
     server.stop();
 }

@@ -34,10 +34,6 @@ pub fn hearth() -> PathBuf {
 /// # Panics
 /// When it is not there.
 pub fn unpacked_extension(name: &str) -> PathBuf {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(
-        || PathBuf::from(std::env::var_os("HOME").expect("HOME is set")).join(".cache"),
-        PathBuf::from,
-    );
     let facts = Command::new("php")
         .args([
             "-r",
@@ -47,13 +43,23 @@ pub fn unpacked_extension(name: &str) -> PathBuf {
         .expect("php starts");
     let facts = String::from_utf8(facts.stdout).expect("plain words");
     let (php, directory) = facts.split_once(' ').expect("two words");
-    let file = cache
-        .join(format!("hearth/packages/{php}-{name}{directory}"))
-        .join(format!("{name}.so"));
-    assert!(
-        file.exists(),
-        "no {}: run ./dev deps test first",
-        file.display()
+    unpacked(&format!("{php}-{name}")).join(format!("{}/{name}.so", &directory[1..]))
+}
+
+/// The files of a Debian package that `./dev deps test` unpacked.
+///
+/// # Panics
+/// When it is not there.
+pub fn unpacked(package: &str) -> PathBuf {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").expect("HOME is set")).join(".cache"),
+        PathBuf::from,
     );
-    file
+    let files = cache.join("hearth/packages").join(package);
+    assert!(
+        files.exists(),
+        "no {}: run ./dev deps test first",
+        files.display()
+    );
+    files
 }

@@ -15,7 +15,7 @@ mod server;
 pub mod service;
 pub mod state;
 
-pub use binaries::{checkout, hearth, unpacked_extension};
+pub use binaries::{checkout, hearth, unpacked, unpacked_extension};
 pub use log::Log;
 pub use processes::{cpu_time, descriptors, in_session};
 pub use server::{Server, ServerBuilder, Stopped, kill};

@@ -36,6 +36,16 @@ hearth_str hearth_handler_kind(void)
 	return (hearth_str){handler_kind, strlen(handler_kind)};
 }
 
+bool hearth_is_framework(void)
+{
+	return handler_kind[0] != '\0' && strcmp(handler_kind, "callable") != 0;
+}
+
+bool hearth_has_extension(hearth_str name)
+{
+	return zend_hash_str_exists(&module_registry, name.ptr, name.len);
+}
+
 static void ask_for_kind(zval *returned)
 {
 	static zend_function *entry_kind;

@@ -35,6 +35,8 @@ void hearth_exception_take_back(const hearth_pending *pending);
 /* What keeps the app from being up, for hearth_boot_error. */
 void hearth_boot_failed(const char *text, size_t length);
 zend_string *hearth_describe_exception(zend_object *exception);
+/* Is the app one of another framework, whose handler is ours? */
+bool hearth_is_framework(void);
 void hearth_log_message(const char *message, int syslog_type);
 void hearth_watch_errors(void);
 /* engine/error_handler.c */

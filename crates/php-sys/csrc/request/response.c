@@ -260,9 +260,14 @@ static bool is_html(zend_array *headers)
 }
 
 /*
- * For a developer what was echoed before a page, such as a warning or a dump(), comes before it, as under php-fpm.
+ * Comes what was echoed before the response, as under php-fpm? Frameworks' handlers return one always, whatever a dump() or a template has
+ * printed. Of a handler written for Hearth it is a slip, but for a developer, who sees warnings there.
  */
-/* `owned`: a string whose reference the response takes; interned strings are never freed and need none. */
+static bool shows_echoed(zend_array *headers)
+{
+	return hearth_is_framework() || (PG(display_errors) && is_html(headers));
+}
+
 static void respond_string(hearth_request_state *state, zend_string *body, zend_array *headers, int status)
 {
 	hearth_response response = { .status = status, .kind = HEARTH_BODY_FULL, .more = has_after_work(state) };
@@ -271,7 +276,7 @@ static void respond_string(hearth_request_state *state, zend_string *body, zend_
 		send_piece(state, body);
 		return;
 	}
-	if (UNEXPECTED(state->out.s) && PG(display_errors) && is_html(headers)) {
+	if (UNEXPECTED(state->out.s) && shows_echoed(headers)) {
 		smart_str_append(&state->out, body);
 		smart_str_0(&state->out);
 		response.body = (hearth_str){ZSTR_VAL(state->out.s), ZSTR_LEN(state->out.s)};

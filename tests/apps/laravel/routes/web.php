@@ -6,13 +6,17 @@ use App\User;
 use Illuminate\Http\Request;
 use Illuminate\Support\Facades\App;
 use Illuminate\Support\Facades\Auth;
+use Illuminate\Support\Facades\Blade;
 use Illuminate\Support\Facades\Config;
 use Illuminate\Support\Facades\Cookie;
 use Illuminate\Support\Facades\DB;
+use Illuminate\Support\Facades\Gate;
+use Illuminate\Support\Facades\Lang;
 use Illuminate\Support\Facades\Log;
 use Illuminate\Support\Facades\Route;
 use Illuminate\Support\Facades\Schema;
 use Illuminate\Support\Facades\URL;
+use Illuminate\Support\Facades\Validator;
 use Illuminate\Support\Facades\View;
 
 Route::get('/', fn () => 'home')->name('home');
@@ -111,5 +115,70 @@ Route::get('/state', fn (Request $request) => response()->json([
     'path' => $request->path(),
     'same app' => app() === Illuminate\Container\Container::getInstance() && app('request') === $request,
 ]));
+// What a request may change beside the container, and the next one must not find.
+Route::get('/mutate/services', function () {
+    View::addLocation('/nowhere');
+    View::addNamespace('leak', '/nowhere');
+    Validator::extend('leak', fn () => true);
+    Gate::define('leak', fn () => true);
+    Lang::addLines(['leak.line' => 'leaked'], 'en');
+    Blade::directive('leak', fn () => 'leaked');
+    Cookie::setDefaultPathAndDomain('/leak', 'leak.example');
+    Route::pushMiddlewareToGroup('web', Illuminate\Http\Middleware\SetCacheHeaders::class);
+    Route::get('/leaked', fn () => 'leaked')->name('leaked');
+    Route::pattern('leak', '[0-9]+');
+    DB::connection()->setTablePrefix('leak_');
+    Carbon\Carbon::setTestNow('2001-01-01');
+    User::unguard();
+    Request::setTrustedProxies(['127.0.0.1'], Request::HEADER_X_FORWARDED_FOR);
+    Request::setTrustedHosts(['.*']);
+    request()->setFormat('leak', 'text/leak');
+    Illuminate\Http\Resources\Json\JsonResource::withoutWrapping();
+    Illuminate\Pagination\Paginator::useBootstrap();
+    Illuminate\Database\Eloquent\Relations\Relation::morphMap(['leak' => User::class]);
+    Illuminate\Support\Facades\Date::useClass(DateTime::class);
+
+    return 'changed';
+});
+Route::get('/state/services', fn (Request $request) => response()->json([
+    'locations' => count(View::getFinder()->getPaths()),
+    'namespace' => isset(View::getFinder()->getHints()['leak']),
+    'rule' => rescue(fn () => Validator::make(['a' => 1], ['a' => 'leak'])->passes(), 'no such rule', false),
+    'gate' => Gate::has('leak'),
+    'line' => Lang::has('leak.line'),
+    'directive' => isset(Blade::getCustomDirectives()['leak']),
+    'cookie' => Cookie::make('a', 'b')->getPath() . Cookie::make('a', 'b')->getDomain(),
+    'middleware' => in_array(Illuminate\Http\Middleware\SetCacheHeaders::class, Route::getMiddlewareGroups()['web'], true),
+    'route' => Route::has('leaked') || collect(Route::getRoutes()->getRoutes())->contains(fn ($route) => $route->uri() === 'leaked'),
+    'pattern' => isset(Route::getPatterns()['leak']),
+    'prefix' => DB::connection()->getTablePrefix(),
+    'grammar' => DB::connection()->getQueryGrammar()->getTablePrefix(),
+    'now' => Carbon\Carbon::now()->year > 2001 && Illuminate\Support\Carbon::getTestNow() === null,
+    'unguarded' => User::isUnguarded(),
+    'proxies' => Request::getTrustedProxies(),
+    'hosts' => Request::getTrustedHosts(),
+    'format' => $request->getFormat('text/leak'),
+    'wrap' => Illuminate\Http\Resources\Json\JsonResource::$wrap,
+    'pages' => Illuminate\Pagination\Paginator::$defaultView,
+    'morphs' => Illuminate\Database\Eloquent\Relations\Relation::morphMap(),
+    'date' => now() instanceof Carbon\Carbon,
+    'users' => User::count(),
+]));
+Route::get('/begin/{how}', function (string $how) {
+    $how === 'pdo' ? DB::getPdo()->beginTransaction() : DB::getPdo()->exec('BEGIN');
+    DB::insert("INSERT INTO users (name, password) VALUES ('never', '')");
+
+    return 'begun';
+});
+Route::get('/insert', function () {
+    DB::insert("INSERT INTO users (name, password) VALUES ('kept', '')");
+
+    return DB::table('users')->pluck('name')->join(' ');
+});
+Route::get('/echo', function () {
+    echo '<p>echoed</p>';
+
+    return response('<p>returned</p>')->header('Content-Length', '15');
+});
 Route::get('/memory', fn () => gc_collect_cycles() . ' ' . memory_get_usage());
 Route::get('/pid', fn () => (string) getmypid());

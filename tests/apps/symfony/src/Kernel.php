@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace App;
 
+use Doctrine\DBAL\Connection;
+use Doctrine\DBAL\DriverManager;
 use Symfony\Bundle\FrameworkBundle\FrameworkBundle;
 use Symfony\Bundle\FrameworkBundle\Kernel\MicroKernelTrait;
 use Symfony\Component\DependencyInjection\Loader\Configurator\ContainerConfigurator;
@@ -14,12 +16,15 @@ use Symfony\Component\HttpFoundation\RedirectResponse;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 use Symfony\Component\HttpFoundation\StreamedResponse;
+use Symfony\Component\HttpKernel\Event\ResponseEvent;
 use Symfony\Component\HttpKernel\Kernel as BaseKernel;
 use Symfony\Component\Routing\Loader\Configurator\RoutingConfigurator;
 
 final class Kernel extends BaseKernel
 {
     use MicroKernelTrait;
+
+    private const CONNECTION = 'doctrine.dbal.default_connection';
 
     public function registerBundles(): iterable
     {
@@ -51,6 +56,10 @@ final class Kernel extends BaseKernel
             'session' => ['storage_factory_id' => 'session.storage.factory.native', 'handler_id' => null, 'cookie_samesite' => 'lax', 'cookie_secure' => 'auto', 'save_path' => \sys_get_temp_dir()],
         ]);
         $container->parameters()->set('greeting', '%env(APP_GREETING)%')->set('mode', '%env(APP_ENV)%');
+        // As DoctrineBundle has it, which Debian does not.
+        $container->parameters()->set('doctrine.connections', ['default' => self::CONNECTION]);
+        $container->services()->set(self::CONNECTION, Connection::class)->public()
+            ->factory([DriverManager::class, 'getConnection'])->args([['driver' => 'pdo_sqlite', 'path' => \sys_get_temp_dir() . '/notes.db']]);
         $container->services()->set(Tray::class)->public()->tag('kernel.reset', ['method' => 'reset']);
     }
 
@@ -58,7 +67,8 @@ final class Kernel extends BaseKernel
     {
         foreach (['home' => '/', 'json' => '/user/{id}', 'form' => '/form', 'login' => '/login', 'me' => '/me', 'logout' => '/logout', 'upload' => '/upload',
             'redirect' => '/redirect', 'cookie' => '/cookie', 'readCookie' => '/cookie/read', 'fail' => '/throw', 'leave' => '/exit', 'stream' => '/stream',
-            'download' => '/download', 'mutate' => '/mutate', 'state' => '/state', 'memory' => '/memory', 'flash' => '/flash', 'fields' => '/fields', 'greeting' => '/greeting'] as $name => $path) {
+            'download' => '/download', 'mutate' => '/mutate', 'state' => '/state', 'memory' => '/memory', 'flash' => '/flash', 'fields' => '/fields', 'greeting' => '/greeting',
+            'echoes' => '/echo', 'begin' => '/begin/{how}', 'insert' => '/insert', 'change' => '/change', 'changes' => '/changes'] as $name => $path) {
             $routes->add($name, $path)->controller([self::class, $name]);
         }
     }
@@ -217,6 +227,51 @@ final class Kernel extends BaseKernel
         ]);
     }
 
+    public function echoes(): Response
+    {
+        echo '<p>echoed</p>';
+
+        return new Response('<p>returned</p>', 200, ['Content-Length' => '15']);
+    }
+
+    /** A transaction that Doctrine does not know of. */
+    public function begin(string $how): Response
+    {
+        $connection = $this->getContainer()->get(self::CONNECTION);
+        $connection->executeStatement('CREATE TABLE IF NOT EXISTS notes (text TEXT)');
+        $native = $connection->getNativeConnection();
+        $how === 'pdo' ? $native->beginTransaction() : $native->exec('BEGIN');
+        $connection->insert('notes', ['text' => 'never']);
+
+        return new Response('begun');
+    }
+
+    public function insert(): Response
+    {
+        $connection = $this->getContainer()->get(self::CONNECTION);
+        $connection->insert('notes', ['text' => 'kept']);
+
+        return new Response(\implode(' ', $connection->fetchFirstColumn('SELECT text FROM notes')));
+    }
+
+    /** What a request changes beside the container. */
+    public function change(Request $request): Response
+    {
+        $dispatcher = $this->getContainer()->get('event_dispatcher');
+        $dispatcher->addListener('kernel.response', static fn ($event) => $event->getResponse()->headers->set('X-Leak', 'yes', false));
+        $dispatcher->addListener('kernel.response', [$this->getContainer()->get(Tray::class), 'mark']);
+        Request::setTrustedProxies(['127.0.0.1'], Request::HEADER_X_FORWARDED_FOR);
+        Request::setTrustedHosts(['.*']);
+        $request->setFormat('leak', 'text/leak');
+
+        return new Response('changed');
+    }
+
+    public function changes(Request $request): Response
+    {
+        return new JsonResponse([Request::getTrustedProxies(), Request::getTrustedHosts(), $request->getFormat('text/leak')]);
+    }
+
     public function memory(): Response
     {
         return new Response(\gc_collect_cycles() . ' ' . \memory_get_usage());
@@ -232,5 +287,10 @@ final class Tray
     public function reset(): void
     {
         $this->things = [];
+    }
+
+    public function mark(ResponseEvent $event): void
+    {
+        $event->getResponse()->headers->set('X-Tray', 'yes', false);
     }
 }

@@ -77,6 +77,60 @@ fn a_script_that_exits_or_fails() {
     );
 }
 
+/// What it lacks is not in its code.
+#[test]
+fn what_an_app_lacks_is_told_with_what_brings_it() {
+    refused(
+        Server::script("require __DIR__ . '/vendor/autoload.php';"),
+        1,
+        &["hint: install the app's packages: composer install --working-dir "],
+    );
+    // Of an extension that is on no machine switched on.
+    refused(
+        Server::script("namespace App; xdebug_break();"),
+        1,
+        &["hint: install the extension: apt install php", "-xdebug"],
+    );
+    refused(
+        Server::script(
+            "trigger_error('Your Composer dependencies require a PHP version \">= 9.0\".', E_USER_ERROR);",
+        ),
+        1,
+        &["hint: Hearth runs the PHP of this Debian, "],
+    );
+}
+
+#[test]
+fn what_may_not_be_read_is_told_as_such() {
+    let Some(start) = start_as_other_user() else {
+        return;
+    };
+    let unreadable = |path: &str| format!("chmod 0 \"$TMPDIR/{path}\"; {start}");
+    refused(
+        Server::script("return fn () => 'x';").inside(["sh", "-c", &unreadable("app.php"), "sh"]),
+        2,
+        &[
+            "cannot read ",
+            "app.php: Permission denied",
+            "this user must be allowed to",
+        ],
+    );
+    refused(
+        Server::app("site").file("site/index.php", "x").inside([
+            "sh",
+            "-c",
+            &unreadable("site"),
+            "sh",
+        ]),
+        2,
+        &[
+            "cannot read ",
+            "/site: Permission denied",
+            "this user must be allowed to",
+        ],
+    );
+}
+
 #[test]
 fn a_script_that_is_missing() {
     refused(Server::app("missing.php"), 2, &["missing.php"]);

@@ -58,6 +58,8 @@ pub struct Raw {
     /// Variables with our prefix that are no options.
     pub(crate) ignored: Vec<Problem>,
     pub(crate) config_file: Option<PathBuf>,
+    /// There is a file, and nothing of it is known: it cannot be read, or is no TOML.
+    pub(crate) is_unread: bool,
 }
 
 impl Raw {
@@ -85,9 +87,21 @@ impl Raw {
             Ok(text) => raw.take_file(&path, &text),
             Err(e) if named.is_none() && e.kind() == std::io::ErrorKind::NotFound => {}
             Err(e) => {
-                let place =
-                    named.map_or_else(|| "hearth.toml".into(), |(_, source)| source.to_string());
-                raw.problem(place, format!("cannot read {}: {e}", path.display()));
+                raw.is_unread = true;
+                let (place, what) = match named {
+                    Some((_, source)) => (source.to_string(), path.display()),
+                    // Not even whether there is one can be said.
+                    None if path.symlink_metadata().is_err() => {
+                        let folder = path.parent().unwrap_or(cwd);
+                        ("APP".into(), folder.display())
+                    }
+                    None => ("hearth.toml".into(), path.display()),
+                };
+                let advice = match e.kind() {
+                    std::io::ErrorKind::PermissionDenied => "; this user must be allowed to",
+                    _ => "",
+                };
+                raw.problem(place, format!("cannot read {what}: {e}{advice}"));
             }
         }
         raw
@@ -190,7 +204,13 @@ impl Raw {
             }),
             Err(e) => {
                 let line = e.span().map_or(1, |span| line_at(span.start));
-                self.problem(format!("{}:{line}", path.display()), e.message().into());
+                let written = text.lines().nth(line - 1).unwrap_or_default().trim();
+                let what = match written {
+                    "" => e.message().to_owned(),
+                    written => format!("{}, in: {written}", e.message()),
+                };
+                self.problem(format!("{}:{line}", path.display()), what);
+                self.is_unread = true;
             }
         }
     }

@@ -215,6 +215,10 @@ impl Resolver<'_> {
         if let Some(given) = given {
             return Some(self.base(&given.source).join(&given.text));
         }
+        if self.raw.is_unread {
+            // It may stand in the file that cannot be read.
+            return None;
+        }
         let what = "no app given: name a script (`hearth serve app.php`) or a folder (`hearth serve .`), or set `app` in hearth.toml";
         self.problems.push(Problem {
             place: "APP".into(),

@@ -7,6 +7,7 @@ use std::path::Path;
 use php_sys as sys;
 
 use crate::engine_thread;
+use crate::hint::hint;
 use crate::ini::{ini_line, ini_mistake};
 
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
@@ -250,12 +251,8 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
         }
         _ => {
             let reported = reported();
-            let hint = match lacks_autoloader(app, &reported) {
-                true => {
-                    "\nhint: load Composer's autoloader first: require __DIR__ . '/vendor/autoload.php';"
-                }
-                false => "",
-            };
+            let hint = hint(app, &reported, series(), &has_extension)
+                .map_or(String::new(), |hint| format!("\nhint: {hint}"));
             Err(BootError::Failed(format!(
                 "{shown} failed while it was booted:\n{reported}{hint}"
             )))
@@ -273,13 +270,9 @@ fn thrown_before() -> String {
     }
 }
 
-/// A class was not found, Composer's packages are beside the script, and it does not name their autoloader.
-fn lacks_autoloader(app: &Path, reported: &str) -> bool {
-    let code = std::fs::read_to_string(app).unwrap_or_default();
-    reported.contains("Class \"")
-        && reported.contains("\" not found")
-        && app.with_file_name("vendor/autoload.php").is_file()
-        && !code.contains("autoload")
+fn has_extension(name: &str) -> bool {
+    // SAFETY: the name is only read, with its length, against the engine's list of modules, which is complete after its start.
+    unsafe { sys::hearth_has_extension(sys::hearth_str::new(name.as_bytes())) }
 }
 
 /// What the app is, by the word of `Adapter::entryKind()` in php/src: `callable` was made for Hearth and for several requests at

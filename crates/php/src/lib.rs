@@ -13,6 +13,7 @@ mod children;
 mod cli;
 mod engine;
 mod engine_thread;
+mod hint;
 mod host;
 mod incoming;
 mod ini;

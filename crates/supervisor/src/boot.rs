@@ -130,20 +130,27 @@ pub(crate) fn too_slow(settings: &Settings) -> BootFailure {
 /// How much of a script is looked through for PHP's opening tag.
 const START: u64 = 1 << 20;
 
-/// Whether the app is there: a script, or in classic mode the folder of a site.
+/// Whether the app is there and may be read: a script, or in classic mode the folder of a site.
 pub fn check_app(settings: &Settings) -> Result<(), Error> {
     let app = &settings.app;
+    let unreadable = |source| Error::Unreadable {
+        path: app.clone(),
+        source,
+    };
     if settings.mode == Mode::Classic && app.is_dir() {
-        return Ok(());
+        return app.join(".").metadata().map(drop).map_err(unreadable);
     }
     if !app.is_file() {
         return Err(Error::NoApp(app.clone()));
     }
     let mut start = Vec::new();
-    let read = File::open(app).and_then(|file| file.take(START).read_to_end(&mut start));
-    match read.is_ok() && !start.windows(2).any(|bytes| bytes == b"<?") {
-        true => Err(Error::NoScript(app.clone())),
-        false => Ok(()),
+    let file = File::open(app).map_err(unreadable)?;
+    file.take(START)
+        .read_to_end(&mut start)
+        .map_err(unreadable)?;
+    match start.windows(2).any(|bytes| bytes == b"<?") {
+        true => Ok(()),
+        false => Err(Error::NoScript(app.clone())),
     }
 }
 

@@ -13,6 +13,8 @@ use crate::port_owner::PortOwner;
 pub enum Error {
     #[error("there is no app at {}; name the script that returns the handler, or the folder of a site", .0.display())]
     NoApp(PathBuf),
+    #[error("cannot read {}: {source}{}", .path.display(), if source.kind() == io::ErrorKind::PermissionDenied { "; this user must be allowed to" } else { "" })]
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("{} is no PHP script: there is no <?php in it", .0.display())]
     NoScript(PathBuf),
     #[error(
@@ -66,6 +68,7 @@ impl Error {
         match self {
             Error::NoApp(_)
             | Error::NoScript(_)
+            | Error::Unreadable { .. }
             | Error::NoSuchName { .. }
             | Error::AccessLog { .. }
             | Error::SlowLog { .. }

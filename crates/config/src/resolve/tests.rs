@@ -391,7 +391,12 @@ fn no_app_broken_toml_and_a_missing_file_are_clear() {
     );
     assert_eq!(
         said(Some("app = 'a.php'\nlisten = [\n"), &[], &["a.php"]).problems(),
-        "DIR/hearth.toml:2: unclosed array, expected `]`"
+        "DIR/hearth.toml:2: unclosed array, expected `]`, in: listen = ["
+    );
+    // What the file names may be the app: its absence is no mistake of its own.
+    assert_eq!(
+        said(Some("app = app.php\n"), &[], &[]).problems(),
+        "DIR/hearth.toml:1: string values must be quoted, expected literal string, in: app = app.php"
     );
     assert_eq!(
         said(None, &[], &["a.php", "--config", "other.toml"]).problems(),

@@ -123,7 +123,8 @@ fn no_file(site: &Site, route: &Route, shown: &str) {
             );
         }
         Route::Failed(error) => panic!("{shown}: {error}"),
-        Route::File(_) | Route::Forbidden | Route::NotFound | Route::Gone | Route::Malformed => {}
+        Route::File(_) | Route::Forbidden(_) | Route::NotFound | Route::Gone | Route::Malformed => {
+        }
     }
 }
 

@@ -303,3 +303,52 @@ fn a_front_controller_that_is_a_link() {
         server.stop();
     }
 }
+
+/// As the error log of nginx does; the client is not told.
+#[test]
+fn the_log_says_why_a_path_is_403() {
+    let server = Server::app("www")
+        .file("www/index.php", SAY)
+        .file("www/images/cat.jpg", "x")
+        .file("www/settings.inc", SAY)
+        .args(["--deny", "/data", "--rewrite", "/closed==403"])
+        .start();
+    for (path, why) in [
+        ("/images/", "directories are not listed"),
+        ("/.env", "names that begin with a dot are not public"),
+        ("/settings.inc", "PHP code that does not run is not sent"),
+        ("/data/dump.sql", "site.deny has its path"),
+        ("/closed", "a rule of site.rewrite refuses its path"),
+    ] {
+        let refused = server.get(&format!("{path}?key=secret"));
+        assert_eq!(
+            (refused.status, refused.text().as_str()),
+            (403, "Forbidden\n")
+        );
+        let line = server.expect_log(why);
+        assert!(line.contains("request refused: "), "{line}");
+        assert!(line.ends_with(&format!("status=403 path={path}")), "{line}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_folder_without_an_index_is_told() {
+    let server = Server::app("www").file("www/cat.jpg", "x").start();
+    let line = server.expect_log("there is no index.php and no index.html in ");
+    assert!(
+        line.contains(" WARN ") && !line.contains("hearth check"),
+        "{line}"
+    );
+    assert_eq!(server.get("/").status, 403);
+    assert_eq!(server.get("/cat.jpg").status, 200);
+    server.stop();
+    let server = Server::app("www").file("www/index.html", "x").start();
+    assert_eq!(ok(&server.get("/")), "x");
+    assert!(
+        !server.log().text().contains("no index.html"),
+        "{}",
+        server.log().text()
+    );
+    server.stop();
+}

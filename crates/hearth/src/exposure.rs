@@ -27,6 +27,8 @@ pub(crate) struct Exposure {
     readable: Vec<(String, usize)>,
     /// Where the document root is, if it is not this folder.
     root: Option<String>,
+    /// The folder, if nothing in it answers `/`.
+    without_index: Option<String>,
     deny: BTreeSet<String>,
     rewrite: Vec<(String, String)>,
 }
@@ -47,12 +49,20 @@ impl Exposure {
         let public = site.root().join("public/index.php");
         if public.is_file() && !site.root().join("index.php").exists() {
             found.root = Some(site.root().join("public").display().to_string());
+        } else if !matches!(
+            site.route("/"),
+            Route::File(_) | Route::Script { .. } | Route::Redirect { .. }
+        ) {
+            found.without_index = Some(site.root().display().to_string());
         }
         found
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.ignored.is_empty() && self.readable.is_empty() && self.root.is_none()
+        self.ignored.is_empty()
+            && self.readable.is_empty()
+            && self.root.is_none()
+            && self.without_index.is_none()
     }
 
     fn ignore(&mut self, site: &Site, settings: &SiteSettings, place: &str, effect: Effect) {
@@ -60,7 +70,7 @@ impl Exposure {
         let what = match effect {
             Effect::Denies { but_some } => {
                 let probe = format!("{}/x", encode(place));
-                if matches!(site.route(probe), Route::Forbidden) {
+                if matches!(site.route(probe), Route::Forbidden(_)) {
                     return;
                 }
                 if !but_some && !place.is_empty() {
@@ -161,10 +171,15 @@ impl Exposure {
             0 => format!("clients can read {file}"),
             more => format!("clients can read {file} and {more} more beside it"),
         });
-        let mut lines: Vec<String> = root.chain(readable).chain(ignored).collect();
+        let index = self.without_index.iter().map(|folder| {
+            format!("there is no index.php and no index.html in {folder}: / is 403, and what names no file is 404")
+        });
+        let mut lines: Vec<String> = root.chain(index).chain(readable).chain(ignored).collect();
         let more = lines.len().saturating_sub(MOST);
         lines.truncate(MOST);
-        if let Some(last) = lines.last_mut() {
+        let has_proposal =
+            self.root.is_some() || !self.readable.is_empty() || !self.ignored.is_empty();
+        if let Some(last) = lines.last_mut().filter(|_| has_proposal) {
             let more = if more > 0 {
                 format!(", and {more} more")
             } else {
@@ -186,6 +201,12 @@ impl fmt::Display for Exposure {
             writeln!(
                 f,
                 "its document root is probably {root}: serve that, or everything here is public"
+            )?;
+        }
+        if let Some(folder) = &self.without_index {
+            writeln!(
+                f,
+                "there is no index.php and no index.html in {folder}: / is 403, and what names no file is 404"
             )?;
         }
         if !self.readable.is_empty() {

@@ -31,5 +31,5 @@ pub use body::FileBody;
 pub use files::StaticFile;
 pub use public::{Named, PublicFolder};
 pub use representation::Representation;
-pub use route::Route;
+pub use route::{Refusal, Route};
 pub use routing::Site;

@@ -1,5 +1,6 @@
 //! What answers a path of a classic site.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -28,7 +29,7 @@ pub enum Route {
     /// To this path (and query): a directory without its slash, or what a rule says.
     Redirect { status: u16, location: String },
     /// 403.
-    Forbidden,
+    Forbidden(Refusal),
     /// 404.
     NotFound,
     /// 410.
@@ -37,6 +38,32 @@ pub enum Route {
     Malformed,
     /// 500: the machine's fault, for the log.
     Failed(io::Error),
+}
+
+/// Why something is not sent, for the log: the client is not told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    Denied,
+    Rule,
+    Hidden,
+    Listing,
+    Source,
+    Unreadable,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::Denied => "site.deny has its path",
+            Refusal::Rule => "a rule of site.rewrite refuses its path",
+            Refusal::Hidden => "names that begin with a dot are not public",
+            Refusal::Listing => "directories are not listed, and there is no index.php and no index.html in this one",
+            Refusal::Source => "PHP code that does not run is not sent",
+            Refusal::Unreadable => {
+                "the server's user may not read it, or it is no plain file, or a link leads out of the directories of site.follow"
+            }
+        })
+    }
 }
 
 impl Site {
@@ -49,7 +76,7 @@ impl Site {
             Route::File(file) => self.send(file, head),
             Route::Redirect { status, location } => text::redirect(status, &location),
             Route::Gone => text::answer(410, "Gone\n"),
-            Route::Forbidden => text::answer(403, "Forbidden\n"),
+            Route::Forbidden(_) => text::answer(403, "Forbidden\n"),
             Route::NotFound | Route::Script { .. } => text::answer(404, "Not Found\n"),
             Route::Malformed => text::answer(400, "Bad Request\n"),
             Route::Failed(error) => return Err(error),

@@ -15,7 +15,7 @@ use crate::files::StaticFile;
 use crate::lookup::{Bounds, Found};
 use crate::rewrite::{Last, Rewrite, Rewrites, Variables};
 use crate::root::Root;
-use crate::route::Route;
+use crate::route::{Refusal, Route};
 use crate::{front_controller, names, path};
 
 /// One document root and its scripts.
@@ -87,7 +87,7 @@ impl Site {
             return Route::Malformed;
         };
         if self.root.is_denied(&clean) {
-            return Route::Forbidden;
+            return Route::Forbidden(Refusal::Denied);
         }
         match self.rewrites.find(&clean) {
             Some(rewrite) => self.rewritten(rewrite, &clean, query),
@@ -100,7 +100,7 @@ impl Site {
             return route;
         }
         if names::is_hidden(clean) {
-            return Route::Forbidden;
+            return Route::Forbidden(Refusal::Hidden);
         }
         if clean.ends_with(b"/") {
             return self.directory(clean);
@@ -123,7 +123,7 @@ impl Site {
                 continue;
             };
             if self.root.is_denied(&path) {
-                return Route::Forbidden;
+                return Route::Forbidden(Refusal::Denied);
             }
             let is_there = match directory {
                 Some(_) => matches!(self.root.find(&path), Found::Directory),
@@ -137,7 +137,7 @@ impl Site {
             Last::Path(template) => self.last(template, &variables),
             Last::Status(404) => Route::NotFound,
             Last::Status(410) => Route::Gone,
-            Last::Status(_) => Route::Forbidden,
+            Last::Status(_) => Route::Forbidden(Refusal::Rule),
             Last::Redirect(status, to) => Route::Redirect {
                 status: *status,
                 location: String::from_utf8_lossy(&variables.encoded(to)).into_owned(),
@@ -151,7 +151,7 @@ impl Site {
             return Route::Malformed;
         };
         if self.root.is_denied(&path) {
-            return Route::Forbidden;
+            return Route::Forbidden(Refusal::Denied);
         }
         let mut route = self.look_up(
             &path,
@@ -222,7 +222,7 @@ impl Site {
                 continue;
             }
             if names::is_hidden(script) {
-                return Some(Route::Forbidden);
+                return Some(Route::Forbidden(Refusal::Hidden));
             }
             match self.root.find(script) {
                 Found::Directory => {}
@@ -248,7 +248,7 @@ impl Site {
             }
         }
         match self.root.find(clean) {
-            Found::Directory => Route::Forbidden,
+            Found::Directory => Route::Forbidden(Refusal::Listing),
             found => self.found(found, clean, b""),
         }
     }
@@ -260,7 +260,8 @@ impl Site {
                 self.regular(file, real.unwrap_or(clean), clean, path_info)
             }
             Found::Missing => self.missing(clean),
-            Found::Directory | Found::Refused => Route::Forbidden,
+            Found::Directory => Route::Forbidden(Refusal::Listing),
+            Found::Refused => Route::Forbidden(Refusal::Unreadable),
             Found::Failed(error) => Route::Failed(error),
         }
     }
@@ -268,7 +269,7 @@ impl Site {
     /// `real` is where the file is, `clean` what it is called.
     fn regular(&self, file: StaticFile, real: &[u8], clean: &[u8], path_info: &[u8]) -> Route {
         if self.root.denies_file(real) {
-            return Route::Forbidden;
+            return Route::Forbidden(Refusal::Denied);
         }
         let runs = self.is_script(clean);
         if runs && (clean == self.front || names::is_script(real)) {
@@ -280,7 +281,7 @@ impl Site {
             };
         }
         match runs || self.is_front_controller(real) || !self.root.may_send(&file, real, clean) {
-            true => Route::Forbidden,
+            true => Route::Forbidden(Refusal::Source),
             false => Route::File(file),
         }
     }
@@ -293,7 +294,7 @@ impl Site {
         let nearest = front_controller::nearest(self.root(), clean);
         let index = nearest.as_ref().unwrap_or(&self.front);
         if self.root.is_denied(index) {
-            return Route::Forbidden;
+            return Route::Forbidden(Refusal::Denied);
         }
         let filename = self.root.at(index);
         if Bounds::is_plain_file(&filename) {

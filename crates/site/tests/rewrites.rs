@@ -77,7 +77,7 @@ fn the_first_word_that_is_there_answers() {
         &[
             ("/shop/style.css", "file style.css"),
             ("/shop/index.php/x?a=1", "/shop/index.php/x"),
-            ("/shop/pictures/", "Forbidden"),
+            ("/shop/pictures/", "Forbidden(Listing)"),
             ("/shop/pictures", "301 /shop/pictures/"),
             (
                 "/shop/a%20b%26c?x=1",
@@ -111,7 +111,7 @@ fn groups_of_expressions_are_words() {
             ("/wiki", "NotFound"),
             ("/oLD/Thing?x=1", "301 /new/Thing?x=1"),
             ("/gone/x", "Gone"),
-            ("/closed", "Forbidden"),
+            ("/closed", "Forbidden(Rule)"),
             ("/other", "/index.php"),
         ],
     );
@@ -151,10 +151,10 @@ fn what_is_never_sent_is_not_sent_by_a_rule_either() {
             ("~ ^/up/(.)(.)/(.*)$", "/$1$2/$3"),
         ],
         &[
-            ("/data/dump.sql", "Forbidden"),
-            ("/get/data/dump.sql", "Forbidden"),
-            ("/get/.env", "Forbidden"),
-            ("/x/dump.sqlite", "Forbidden"),
+            ("/data/dump.sql", "Forbidden(Denied)"),
+            ("/get/data/dump.sql", "Forbidden(Denied)"),
+            ("/get/.env", "Forbidden(Hidden)"),
+            ("/x/dump.sqlite", "Forbidden(Denied)"),
             ("/get/wiki/page.html", "file page.html"),
             ("/up/../page.html", "/index.php"),
             ("/up/%2e./x", "/index.php"),

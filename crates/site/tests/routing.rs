@@ -9,7 +9,7 @@ use std::path::Path;
 
 use config::SiteSettings;
 use proptest::prelude::*;
-use site::{Route, Site};
+use site::{Refusal, Route, Site};
 
 use crate::fixture::{Fixture, SECRET, SOURCE};
 
@@ -39,7 +39,7 @@ fn show(site: &Site, route: &Route) -> String {
         }
         Route::Redirect { location, .. } => format!("redirect {location}"),
         Route::Gone => "gone".to_owned(),
-        Route::Forbidden => "forbidden".to_owned(),
+        Route::Forbidden(_) => "forbidden".to_owned(),
         Route::NotFound => "not found".to_owned(),
         Route::Malformed => "malformed".to_owned(),
         Route::Failed(error) => format!("failed: {error}"),
@@ -97,7 +97,7 @@ fn files_that_begin_as_php_code_are_not_sent() {
         fs::write(site.root().join(name), content).unwrap();
         let expected = match is_sent {
             true => format!("file {name}"),
-            false => show(&site, &Route::Forbidden),
+            false => show(&site, &Route::Forbidden(Refusal::Source)),
         };
         assert_eq!(
             show(&site, &site.route(format!("/{name}"))),
@@ -636,7 +636,7 @@ proptest! {
                     assert!(!matches!(again, Route::Redirect { .. }), "{target}: {location} goes on");
                 }
                 Route::Failed(error) => panic!("{target}: {error}"),
-                Route::Forbidden | Route::NotFound | Route::Gone | Route::Malformed => {}
+                Route::Forbidden(_) | Route::NotFound | Route::Gone | Route::Malformed => {}
             }
         });
     }

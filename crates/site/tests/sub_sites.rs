@@ -53,7 +53,7 @@ fn the_nearest_index_upwards_answers() {
             ("/blog/tools/admin/x", "/blog/tools/admin/index.php"),
             ("/blogs/x", "/index.php"),
             ("/shop/x", "/index.php"),
-            ("/closed/x", "Forbidden"),
+            ("/closed/x", "Forbidden(Denied)"),
         ],
     );
 }

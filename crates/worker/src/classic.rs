@@ -9,9 +9,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use config::Settings;
-use http1::RequestHead;
+use http1::{LineLimit, RequestHead};
 use php::Script;
-use site::{Route, Site};
+use site::{Refusal, Route, Site};
 
 use crate::response::files;
 use crate::response::{HttpResponse, plain};
@@ -22,6 +22,7 @@ pub(crate) struct Classic {
     site: Site,
     root: Rc<[u8]>,
     recent: RefCell<HashMap<Box<[u8]>, Recent>>,
+    refusals: LineLimit,
 }
 
 /// A script that was found a moment ago.
@@ -50,6 +51,7 @@ impl Classic {
             site,
             root,
             recent: RefCell::default(),
+            refusals: LineLimit::default(),
         })
     }
 
@@ -80,8 +82,26 @@ impl Classic {
                 };
                 Plan::Run(self.remember(path, script, now))
             }
-            other => Plan::HttpResponse(files::answer(self.site.answer(other, head), head)),
+            other => {
+                if let Route::Forbidden(why) = other {
+                    self.tell(why, head);
+                }
+                Plan::HttpResponse(files::answer(self.site.answer(other, head), head))
+            }
         }
+    }
+
+    /// As the error log of nginx has it: a 403 does not say which of its reasons it has.
+    fn tell(&self, why: Refusal, head: &RequestHead) {
+        let Some(left_out) = self.refusals.take(now_ms()) else {
+            return;
+        };
+        let more = match left_out {
+            0 => String::new(),
+            more => format!(" ({more} more like this were not logged)"),
+        };
+        let path = String::from_utf8_lossy(head.path());
+        logging::info!("request refused: {why} status=403 path={path}{more}");
     }
 
     /// Not what fell back to the front controller: a file may be there by the next request, an upload for example.

@@ -165,6 +165,31 @@ fn sighup_reloads_the_code() {
 }
 
 #[test]
+fn a_reload_says_what_only_a_restart_changes() {
+    let settings =
+        |max: u32, slow: u32| format!("[cache]\nsize = {max}\n[log]\nslow_after = {slow}\n");
+    let server = Server::script("return fn () => 'fine';")
+        .file("hearth.toml", settings(4 << 20, 1))
+        .args(["--workers", "1"])
+        .start();
+    let reload = || {
+        let output = hearth(&server, &["reload", "app.php"]);
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    std::fs::write(server.directory().join("hearth.toml"), settings(8 << 20, 2)).expect("a file");
+    let said = reload();
+    assert!(
+        said.ends_with("; changed, but only a restart changes it: cache.size\n"),
+        "{said}"
+    );
+    std::fs::write(server.directory().join("hearth.toml"), settings(4 << 20, 3)).expect("a file");
+    let said = reload();
+    assert!(!said.contains("restart"), "{said}");
+    server.stop();
+}
+
+#[test]
 fn a_reload_that_fails_changes_nothing_and_says_so() {
     let server = Server::script("return fn () => 'old';")
         .args(["--workers", "1"])

@@ -1,7 +1,6 @@
 //! `reload`, `stop`, `status`, `cache`: find the running server and ask it.
 
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -36,25 +35,31 @@ pub(crate) fn send(matches: &ArgMatches, word: &str, question: &Question) -> Exi
         (None, None) => return fail(2, nobody_named(word)),
     };
     let ask = || supervisor::ask(&paths, trust, question);
-    if flag(matches, "live") {
-        return watch::watch(ask);
-    }
-    match ask() {
-        Ok(Some(reply)) => answer(reply, matches),
-        Ok(None) => match app
-            .as_deref()
-            .and_then(|app| of_another_user(app, is_status))
-        {
-            Some(found) => answer(Reply::Status(Box::new(found.status)), matches),
-            None => fail(1, nobody_there(&paths, app)),
+    let other = || of_another_user(app.as_deref()?);
+    match (ask(), is_status) {
+        (Ok(Some(_)), _) if flag(matches, "live") => watch::watch(ask),
+        (Ok(Some(reply)), _) => answer(reply, matches),
+        (Ok(None), true) => match other() {
+            Some(found) => show(found, matches),
+            None => fail(1, nobody_there(&paths, app.as_deref())),
         },
-        Err(e) => fail(1, format_args!("cannot talk to the server: {e}")),
+        (Ok(None), false) => fail(1, not_reached(other(), &paths, app.as_deref())),
+        (Err(e), _) => fail(1, format_args!("cannot talk to the server: {e}")),
     }
 }
 
+/// The status of a server that was found, once or again and again.
+fn show(found: Found, matches: &ArgMatches) -> ExitCode {
+    if !flag(matches, "live") {
+        return answer(Reply::Status(Box::new(found.status)), matches);
+    }
+    let control = vec![found.control];
+    watch::watch(|| supervisor::ask(&control, Trust::Named, &Verb::Status.into()))
+}
+
 /// For root: the one server of this app, whichever user runs it. It is only looked at.
-fn of_another_user(app: &Path, is_status: bool) -> Option<Found> {
-    if !is_status || !rustix::process::geteuid().is_root() {
+fn of_another_user(app: &Path) -> Option<Found> {
+    if !rustix::process::geteuid().is_root() {
         return None;
     }
     let path = app.canonicalize().unwrap_or_else(|_| app.into());
@@ -79,11 +84,7 @@ fn all(matches: &ArgMatches) -> ExitCode {
             1,
             "no server is running; one of another directory or user may need --control",
         ),
-        1 if flag(matches, "live") => {
-            let control = vec![found.remove(0).control];
-            watch::watch(|| supervisor::ask(&control, Trust::Named, &Verb::Status.into()))
-        }
-        1 => answer(Reply::Status(Box::new(found.remove(0).status)), matches),
+        1 => show(found.remove(0), matches),
         _ if flag(matches, "live") => fail(
             2,
             format_args!(
@@ -138,7 +139,20 @@ pub(crate) fn directories() -> Vec<PathBuf> {
     config::control_directories(runtime_dir, rustix::process::geteuid().as_raw())
 }
 
-fn nobody_there(paths: &[PathBuf], app: Option<PathBuf>) -> String {
+/// What changes a server, or shows what is in it, is of its user; root names the socket, to be sure.
+fn not_reached(other: Option<Found>, paths: &[PathBuf], app: Option<&Path>) -> String {
+    match other {
+        Some(found) => format!(
+            "the server of {} is another user's (uid {}): name its control socket, with --control {}",
+            found.status.app,
+            found.user,
+            found.control.display()
+        ),
+        None => nobody_there(paths, app),
+    }
+}
+
+fn nobody_there(paths: &[PathBuf], app: Option<&Path>) -> String {
     let tried: Vec<String> = paths
         .iter()
         .map(|path| path.display().to_string())
@@ -150,32 +164,24 @@ fn nobody_there(paths: &[PathBuf], app: Option<PathBuf>) -> String {
     )
 }
 
-/// What there is to choose from, when nothing was named.
+/// What there is to choose from, when nothing was named: this user's servers.
 fn nobody_named(word: &str) -> String {
     let own = rustix::process::geteuid().as_raw();
-    let sockets = directories()
-        .into_iter()
-        .filter(|dir| {
-            dir.symlink_metadata()
-                .is_ok_and(|found| found.is_dir() && found.uid() == own)
-        })
-        .filter_map(|dir| std::fs::read_dir(dir).ok())
-        .flatten();
-    let found: Vec<String> = sockets
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "sock")
-        })
-        .map(|path| format!("\n  --control {}", path.display()))
-        .collect();
-    let hint = if found.is_empty() {
-        ""
-    } else {
-        "; control sockets of this user:"
-    };
-    format!(
-        "which server? name its app, as in `hearth {word} app.php`, or its control socket{hint}{}",
-        found.concat()
-    )
+    let own = servers::all().into_iter().filter(|found| found.user == own);
+    let rows = own.map(|found| {
+        let line = format!(
+            "{}  --control {}",
+            found.status.app,
+            found.control.display()
+        );
+        format!("\n  {}", printable(&line))
+    });
+    match rows.collect::<String>() {
+        none if none.is_empty() => format!(
+            "which server? no server of this user is running; `hearth {word} --help` says where to name its app"
+        ),
+        running => format!(
+            "which server? name its app at the end of the command, or its control socket; running are:{running}"
+        ),
+    }
 }

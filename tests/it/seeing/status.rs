@@ -75,6 +75,19 @@ fn root_sees_servers_of_other_users_and_they_see_their_own() {
         Some(1),
         "it is only looked at: {refused:?}"
     );
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("another user's (uid 54321)"), "{said}");
+    let mut watch = Command::new(testkit::hearth())
+        .args(["status", "--watch", &app])
+        .env("XDG_RUNTIME_DIR", own.directory())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("hearth starts");
+    let mut lines = BufReader::new(watch.stdout.take().expect("piped")).lines();
+    let pid = format!("pid {}", other.pid());
+    assert!(lines.any(|line| line.expect("text").contains(&pid)));
+    watch.kill().expect("it runs");
+    watch.wait().expect("it ends");
     let program = testkit::hearth().display().to_string();
     let output = Command::new(OTHER_USER[0])
         .args(&OTHER_USER[1..])

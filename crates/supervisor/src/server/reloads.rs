@@ -16,6 +16,8 @@ pub(super) struct Reloads {
     waiting: Vec<ReplyTo>,
     /// For the one after that: they asked while a reload was under way, and all get the same one.
     queued: Option<Vec<ReplyTo>>,
+    /// Settings that have changed and stay as they are.
+    fixed: Vec<&'static str>,
 }
 
 impl Reloads {
@@ -45,6 +47,12 @@ impl Server {
 
     /// The next generation has taken over or will not: say so to the callers, and go on with those that have asked meanwhile.
     pub(super) fn reloaded(&mut self, outcome: &Result<String, String>) {
+        let outcome = match (outcome, self.reloads.fixed.join(", ")) {
+            (Ok(text), fixed) if !fixed.is_empty() => Ok(format!(
+                "{text}; changed, but only a restart changes it: {fixed}"
+            )),
+            (outcome, _) => outcome.clone(),
+        };
         for done in self.reloads.waiting.drain(..) {
             let _ = done.send(outcome.clone());
         }
@@ -72,10 +80,12 @@ impl Server {
     }
 
     /// The settings as they are now, but for what is fixed once the sockets are open.
-    fn refreshed(&self) -> Result<Settings, String> {
-        let (new, old) = ((self.reload_settings)()?, &*self.settings);
+    fn refreshed(&mut self) -> Result<Settings, String> {
+        let new = (self.reload_settings)()?;
+        let old = &*self.settings;
         let fixed = [
             ("listen", new.listen != old.listen),
+            ("socket.mode, owner or group", new.socket != old.socket),
             ("workers.count, min or max", new.workers != old.workers),
             ("workers.dispatch", new.dispatch != old.dispatch),
             ("front.threads", new.front_threads != old.front_threads),
@@ -87,7 +97,9 @@ impl Server {
             ("app", new.app != old.app),
             ("cache.size", new.cache_size != old.cache_size),
         ];
-        for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
+        let fixed = fixed.into_iter().filter(|(_, changed)| *changed);
+        self.reloads.fixed = fixed.map(|(key, _)| key).collect();
+        for key in &self.reloads.fixed {
             logging::warning!("{key} has changed; that takes a restart");
         }
         main_loop::check_logs(&new).map_err(|error| error.to_string())?;

@@ -130,11 +130,20 @@ fn wrong_usage_is_2_and_every_line_says_who_speaks() {
             "is not KEY=VALUE",
         ),
         (&["nonsense"], "unrecognized subcommand 'nonsense'"),
+        (&["load"], "required arguments were not provided"),
+        (
+            &["bench", "--rounds", "x"],
+            "invalid value 'x' for '--rounds <N>'",
+        ),
     ] {
         let output = alone(words);
         let text = said(&output);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {text}");
-        assert!(text.starts_with("hearth: "), "{words:?}: {text}");
+        let speaker = ["hearth: ", "hearth load: ", "hearth bench: "];
+        assert!(
+            speaker.iter().any(|speaker| text.starts_with(speaker)),
+            "{words:?}: {text}"
+        );
         assert!(text.contains(parts), "{words:?}: {text}");
         assert!(!text.contains("error:"), "{words:?}: {text}");
         assert!(!text.contains("as a value"), "{words:?}: {text}");
@@ -248,6 +257,41 @@ fn completed(words: &str) -> String {
 }
 
 #[test]
+fn manual_pages_have_the_options_of_each_command() {
+    let place = testkit::temporary();
+    let output = alone(&["man", &place.path().display().to_string()]);
+    assert!(output.status.success(), "{}", said(&output));
+    for (page, option) in [
+        ("hearth", r"\-\-version"),
+        ("hearth-serve", r"\-\-workers"),
+        ("hearth-run", r"\-\-app"),
+        ("hearth-load", r"\-\-connections"),
+        ("hearth-bench", r"\-\-against"),
+    ] {
+        let text = std::fs::read_to_string(place.path().join(format!("{page}.1"))).expect("a page");
+        let (synopsis, options) = text.split_once(".SH DESCRIPTION").expect("both");
+        assert!(options.contains(option), "{page}: {text}");
+        assert!(synopsis.matches(r"\-\-version").count() <= 1, "{synopsis}");
+    }
+}
+
+#[test]
+fn help_and_version_are_words_too() {
+    for (words, same) in [
+        (["help"].as_slice(), ["--help"].as_slice()),
+        (&["help", "serve"], &["serve", "--help"]),
+        (&["help", "load"], &["load", "--help"]),
+        (&["help", "cache"], &["cache", "--help"]),
+        (&["version"], &["--version"]),
+    ] {
+        let (one, other) = (alone(words), alone(same));
+        assert!(one.status.success(), "{words:?}: {}", said(&one));
+        assert_eq!(one.stdout, other.stdout, "{words:?}");
+        assert!(!one.stdout.is_empty(), "{words:?}");
+    }
+}
+
+#[test]
 fn completions_have_the_options_of_each_command() {
     for (words, offered) in [
         ("hearth ca", "cache"),
@@ -256,6 +300,8 @@ fn completions_have_the_options_of_each_command() {
         ("hearth load --find", "--find-max"),
         ("hearth serve --slow", "--slow-after --slow-file"),
         ("hearth status --wa", "--watch"),
+        ("hearth bench --qui", "--quick --quiet"),
+        ("hearth run --a", "--app"),
     ] {
         assert_eq!(completed(words), offered, "{words}");
     }

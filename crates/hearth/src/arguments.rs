@@ -71,11 +71,37 @@ fn serve() -> Command {
         .args(config::flags(None))
 }
 
-/// Only for `--help`: `hearth run` is passed on untouched before clap sees it.
+/// For `--help`, completions and the manual: `hearth run` is passed on untouched before clap sees it.
 fn run() -> Command {
+    let flag = |short: char, help: &'static str| {
+        Arg::new(help)
+            .short(short)
+            .help(help)
+            .action(ArgAction::SetTrue)
+    };
+    let option = |short: char, value: &'static str, help: &'static str| {
+        Arg::new(help).short(short).value_name(value).help(help)
+    };
     Command::new("run")
-        .about("Run a PHP command-line script inside the coroutine runtime")
+        .about("Run a PHP command-line script as `php` does, with async(), pools and waits that let others run")
         .override_usage("hearth run [--app APP] [PHP OPTION…] SCRIPT [ARG…]")
+        .args([
+            Arg::new("app")
+                .long("app")
+                .value_name("APP")
+                .help("Before all others: use the cache of the server of that app"),
+            option('d', "NAME[=VALUE]", "Set a php.ini setting"),
+            option('c', "PATH", "Look for php.ini there"),
+            flag('n', "Read no php.ini"),
+            option('f', "FILE", "Run FILE"),
+            option('r', "CODE", "Run CODE, without <?php"),
+            option('l', "FILE", "Check the syntax only"),
+            flag('v', "Print the version"),
+            flag('m', "Print the modules"),
+            flag('i', "Print phpinfo()"),
+        ])
+        .arg(Arg::new("script").value_name("SCRIPT"))
+        .arg(Arg::new("arguments").value_name("ARG").num_args(0..))
 }
 
 /// For `--help`, completions and the manual: `hearth load` reads its own words.
@@ -83,11 +109,9 @@ fn load() -> Command {
     load::command().name("load").disable_version_flag(true)
 }
 
-/// Only for `--help`: `hearth bench` reads its own words.
+/// As `load`.
 fn bench() -> Command {
-    Command::new("bench")
-        .about("Run experiments on servers side by side and report")
-        .override_usage("hearth bench [OPTIONS] [SCENARIO…]")
+    bench::command().name("bench").disable_version_flag(true)
 }
 
 fn check() -> Command {

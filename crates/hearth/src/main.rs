@@ -22,7 +22,13 @@ use clap::ArgMatches;
 use supervisor::Verb;
 
 fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    // `hearth help serve` is `hearth serve --help`, also for the commands that read their own words.
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.truncate(2);
+        words.push("--help".into());
+    }
     match words.get(1).and_then(|word| word.to_str()) {
         // PHP's own words follow: none of them is ours.
         Some("run") => serve::run_script(&words[2..]),
@@ -31,7 +37,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::main_from(words.into_iter().skip(2)),
         // The supervisor starts this.
         Some("front") => front::main(build_id::BUILD_ID),
-        Some("--version" | "-V") => serve::version(),
+        Some("--version" | "-V" | "version") => serve::version(),
         _ => match arguments::command().try_get_matches_from(words) {
             Ok(matches) => dispatch(matches),
             Err(e) => refuse(arguments::name_successors(e)),

@@ -23,7 +23,10 @@ pub(crate) fn completions(matches: &ArgMatches) -> ExitCode {
 /// `hearth man DIRECTORY`: a page for the program and one for each command.
 pub(crate) fn man(matches: &ArgMatches) -> ExitCode {
     let directory = matches.get_one::<String>("directory").map(Path::new);
-    let mut all = arguments::command().version(env!("CARGO_PKG_VERSION"));
+    // The flag is ours already.
+    let mut all = arguments::command()
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_version_flag(true);
     all.build();
     let pages = std::iter::once(&all).chain(all.get_subcommands());
     let pages = pages.filter(|page| !page.is_hide_set());

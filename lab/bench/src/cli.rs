@@ -134,8 +134,13 @@ pub(crate) fn main_from(words: Vec<OsString>) -> ExitCode {
     let args = match Args::try_parse_from(std::iter::once("hearth bench".into()).chain(plain)) {
         Ok(args) => args,
         Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            if !error.use_stderr() {
+                error.exit();
+            }
+            let text = error.render().to_string();
+            let text = text.trim_start_matches("error: ").trim_end();
+            let _ = writeln!(std::io::stderr(), "hearth bench: {text}");
+            return ExitCode::from(2);
         }
     };
     let shown = words

@@ -35,3 +35,9 @@ use std::process::ExitCode;
 pub fn main_from(args: impl Iterator<Item = OsString>) -> ExitCode {
     cli::main_from(args.collect())
 }
+
+/// Its options, for completions and manual pages.
+#[must_use]
+pub fn command() -> clap::Command {
+    <cli::Args as clap::CommandFactory>::command()
+}

@@ -14,7 +14,6 @@ use crate::run::execute;
 use crate::sweep;
 use crate::view::{self, Style};
 use clap::Parser;
-use clap::error::ErrorKind;
 use common::{Common, announcement};
 use measure::{Place, ResultFile, Run, SCHEMA, StoppedBy};
 use std::ffi::OsString;
@@ -56,12 +55,11 @@ pub(crate) fn main_from(args: impl Iterator<Item = OsString>) -> ExitCode {
     match dispatch(args) {
         Ok(code) => ExitCode::from(code),
         Err(Problem::Clap(error)) => {
-            let _ = error.print();
-            let asked = matches!(
-                error.kind(),
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-            );
-            ExitCode::from(if asked { 0 } else { USAGE })
+            if !error.use_stderr() {
+                error.exit();
+            }
+            let text = error.render().to_string();
+            complain(text.trim_start_matches("error: ").trim_end(), USAGE)
         }
         Err(Problem::Usage(text)) => complain(&text, USAGE),
         Err(Problem::Failed(text)) => complain(&text, FAILED),

@@ -35,9 +35,9 @@ static void append_source(smart_str *page, const char *file, zend_long line)
 
 		/* Of a line that is longer the rest is left out. */
 		if (begins && number >= line - LINES_AROUND) {
-			smart_str_append_printf(page, "%c%6" ZEND_LONG_FMT_SPEC "  ", number == line ? '>' : ' ', number);
+			smart_str_append_printf(page, number == line ? "<mark>>%6" ZEND_LONG_FMT_SPEC "  " : " %6" ZEND_LONG_FMT_SPEC "  ", number);
 			append_escaped(page, text, length - ends);
-			smart_str_appendc(page, '\n');
+			smart_str_appends(page, number == line ? "</mark>\n" : "\n");
 		}
 		begins = ends;
 		number += ends;
@@ -90,9 +90,23 @@ static void append_echoed(smart_str *page, zend_string *echoed)
 	}
 }
 
-static void begin_page(smart_str *page, const char *title)
+static const char style[] = "<meta name=color-scheme content='light dark'><style>body{font:1rem/1.4 sans-serif;margin:1.5rem}"
+	"pre{font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere}mark{background:#fc06;color:inherit}</style>";
+
+/* What it was and where, before all else. */
+static void begin_page(smart_str *page, const char *title, const char *message, size_t length, const char *file, zend_long line)
 {
-	smart_str_append_printf(page, "<!doctype html><meta charset=utf-8><title>%s</title>\n<h1>%s</h1>\n", title, title);
+	smart_str_append_printf(page, "<!doctype html><meta charset=utf-8><title>%s</title>%s\n<h1>%s</h1>\n<p><strong>", title, style, title);
+	append_escaped(page, message, length);
+	smart_str_appends(page, "</strong>\n<p>in ");
+	append_escaped(page, file, strlen(file));
+	smart_str_append_printf(page, ":" ZEND_LONG_FMT "\n", line);
+	append_source(page, file, line);
+}
+
+static zval *exception_property(zend_object *exception, zend_known_string_id name, zval *space)
+{
+	return zend_read_property_ex(zend_get_exception_base(exception), exception, ZSTR_KNOWN(name), true, space);
 }
 
 static void append_text(smart_str *page, const char *text, size_t length)
@@ -102,33 +116,38 @@ static void append_text(smart_str *page, const char *text, size_t length)
 	smart_str_appends(page, "</pre>\n");
 }
 
-zend_string *hearth_exception_page(hearth_request_state *state, zend_object *exception)
+static void append_trace(smart_str *page, zend_object *exception)
 {
-	zend_class_entry *base = zend_get_exception_base(exception);
-	smart_str page = {0};
-	zval text, file, line, *found;
-	char *title;
+	zval text;
 
 	ZVAL_UNDEF(&text);
 	zend_call_known_instance_method_with_0_params(exception->ce->__tostring, exception, &text);
 	if (EG(exception)) {
 		zend_clear_exception();
 	}
-	zend_spprintf(&title, 0, "Uncaught %s", ZSTR_VAL(exception->ce->name));
-	begin_page(&page, title);
-	efree(title);
 	if (Z_TYPE(text) == IS_STRING) {
-		append_text(&page, Z_STRVAL(text), Z_STRLEN(text));
+		append_text(page, Z_STRVAL(text), Z_STRLEN(text));
 	}
 	zval_ptr_dtor(&text);
-	found = zend_read_property_ex(base, exception, ZSTR_KNOWN(ZEND_STR_FILE), true, &file);
-	if (Z_TYPE_P(found) == IS_STRING) {
-		zval *number = zend_read_property_ex(base, exception, ZSTR_KNOWN(ZEND_STR_LINE), true, &line);
+}
 
-		append_source(&page, Z_STRVAL_P(found), zval_get_long(number));
-	}
+zend_string *hearth_exception_page(hearth_request_state *state, zend_object *exception)
+{
+	zval spaces[3];
+	zend_string *message = zval_get_string(exception_property(exception, ZEND_STR_MESSAGE, &spaces[0]));
+	zend_string *file = zval_get_string(exception_property(exception, ZEND_STR_FILE, &spaces[1]));
+	zend_long line = zval_get_long(exception_property(exception, ZEND_STR_LINE, &spaces[2]));
+	smart_str page = {0};
+	char *title;
+
+	zend_spprintf(&title, 0, "Uncaught %s", ZSTR_VAL(exception->ce->name));
+	begin_page(&page, title, ZSTR_VAL(message), ZSTR_LEN(message), ZSTR_VAL(file), line);
+	efree(title);
+	append_trace(&page, exception);
 	append_echoed(&page, state ? state->out.s : NULL);
 	append_request(&page, state);
+	zend_string_release(message);
+	zend_string_release(file);
 	return smart_str_extract(&page);
 }
 
@@ -155,14 +174,8 @@ zend_string *hearth_fatal_page(hearth_request_state *state)
 
 	if (is_shown) {
 		zend_string *file = PG(last_error_file);
-		zend_string *text = zend_strpprintf(0, "%s\nin %s:%d", ZSTR_VAL(message), file ? ZSTR_VAL(file) : "?", PG(last_error_lineno));
 
-		begin_page(&page, "Fatal error");
-		append_text(&page, ZSTR_VAL(text), ZSTR_LEN(text));
-		zend_string_release(text);
-		if (file) {
-			append_source(&page, ZSTR_VAL(file), PG(last_error_lineno));
-		}
+		begin_page(&page, "Fatal error", ZSTR_VAL(message), ZSTR_LEN(message), file ? ZSTR_VAL(file) : "?", PG(last_error_lineno));
 		append_request(&page, state);
 	}
 	zend_string_release(message);

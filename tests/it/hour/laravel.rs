@@ -32,16 +32,20 @@ fn project() -> Project {
     project.write("resources/views/notes.blade.php", PAGE);
     project.write("public/css/app.css", "h1 { color: rgb(1, 2, 3) }");
     project.write("public/js/app.js", "document.body.dataset.script = 'ran'");
-    project.write("app.php", &example("docs/guide/frameworks.md", "laravel"));
+    let entry = example("docs/guide/production.md", "laravel-app");
+    let code = |text: &str| text.lines().skip(1).collect::<Vec<_>>().join("\n");
+    assert_eq!(
+        code(&entry),
+        code(&example("docs/guide/frameworks.md", "laravel"))
+    );
+    project.write("app.php", &entry);
     project
 }
 
 #[test]
 fn a_laravel_app_behind_nginx() {
     let project = project();
-    let hour = Hour::begin(project.path().join("app.php"), |server| {
-        server.args(["--metrics-route", "/css/*", "--metrics-route", "/"])
-    });
+    let hour = Hour::begin("laravel", &project.path().join("app.php"));
     let browser = &hour.browser;
     hour.open("/");
     let shown = "return getComputedStyle(document.querySelector('h1')).color";

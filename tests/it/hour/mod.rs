@@ -1,15 +1,15 @@
-//! The first hour of three newcomers: WordPress, a new Laravel and a new Symfony project, served as the guides say, behind nginx as the
-//! guide configures it, in a browser, and then looked for in the access log and in the metrics.
+//! The first hour of three newcomers: WordPress, a new Laravel and a new Symfony project, served with the settings of the guide's page on
+//! production, behind nginx as that configures it, in a browser, and then looked for in the access log and in the metrics.
 
 mod laravel;
 mod symfony;
 mod wordpress;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::Value;
+use testkit::Server;
 use testkit::service::{Browser, Front, ReverseProxy};
-use testkit::{Server, ServerBuilder};
 
 use crate::front::metric;
 use crate::support::{eventually, example};
@@ -21,23 +21,35 @@ struct Hour {
     browser: Browser,
     /// Where the browser finds it, without a slash at the end.
     site: String,
+    /// Settings and logs.
+    place: tempfile::TempDir,
 }
 
+const PAGE: &str = "docs/guide/production.md";
+
 impl Hour {
-    /// What the pages on proxies and on monitoring say to set.
-    fn begin(app: impl Into<PathBuf>, more: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Hour {
-        let server = Server::app(app)
-            .args(["--trusted-proxies", "127.0.0.1"])
-            .args(["--access-log", "access.log", "--access-format", "json"])
-            .args(["--admin", "127.0.0.1:0"]);
-        let server = more(server).start();
-        let nginx = example("docs/guide/proxies.md", "nginx");
+    /// With the example `settings` of the page, but for its places.
+    fn begin(settings: &str, app: &Path) -> Hour {
+        let place = testkit::temporary();
+        let lines = example(PAGE, settings);
+        let lines = lines.lines().map(|line| match line.split_once(" = ") {
+            Some(("app", _)) => format!("app = {:?}", app.display().to_string()),
+            Some((key @ ("listen" | "admin"), _)) => format!("{key} = \"127.0.0.1:0\""),
+            _ => line.replace("/var/log/hearth", &place.path().display().to_string()),
+        });
+        let config = place.path().join("site.toml");
+        std::fs::write(&config, lines.collect::<Vec<_>>().join("\n")).expect("a file");
+        let config = config.display().to_string();
+        let server = Server::app(app).args(["--config", &config]).start();
+        let nginx = example(PAGE, "nginx");
+        assert_eq!(nginx, example("docs/guide/proxies.md", "nginx"));
         let proxy = ReverseProxy::start(Front::Nginx, &nginx, &server.address());
         Hour {
             site: format!("https://127.0.0.1:{}", proxy.port),
             _proxy: proxy,
             browser: Browser::start(),
             server,
+            place,
         }
     }
 
@@ -71,8 +83,14 @@ impl Hour {
     }
 
     fn lines(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.server.directory().join("access.log"));
-        let text = text.unwrap_or_default();
+        let logs = std::fs::read_dir(self.place.path()).expect("a folder");
+        let mut logs = logs.map(|entry| entry.expect("an entry").path());
+        let is_access_log = |path: &std::path::PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.ends_with(".log") && !name.ends_with(".slow.log")
+        };
+        let log = logs.find(is_access_log).expect("an access log");
+        let text = std::fs::read_to_string(log).expect("text");
         let (whole, _) = text.rsplit_once('\n').unwrap_or_default();
         let lines = whole.lines().map(serde_json::from_str);
         lines.map(|line| line.expect("JSON")).collect()

@@ -46,14 +46,7 @@ fn project() -> Project {
 #[test]
 fn a_symfony_app_behind_nginx() {
     let project = project();
-    let hour = Hour::begin(project.path().join("public/index.php"), |server| {
-        server.env("APP_ENV", "prod").args([
-            "--metrics-route",
-            "/build/*",
-            "--metrics-route",
-            "/home",
-        ])
-    });
+    let hour = Hour::begin("symfony", &project.path().join("public/index.php"));
     let browser = &hour.browser;
     for seen in ["1", "2"] {
         hour.open("/home");

@@ -208,6 +208,30 @@ fn what_has_no_effect_is_told_by_serve_check_and_config() {
     server.stop();
 }
 
+/// PHP takes any name.
+#[test]
+fn a_setting_that_php_does_not_have_is_told() {
+    for app in ["app.php", "site"] {
+        let server = Server::app(app)
+            .file("app.php", "<?php return fn () => 'fine';")
+            .file("site/index.php", "fine")
+            .args([
+                "-d",
+                "memroy_limit=256M",
+                "-d",
+                "memory_limit=64M",
+                "-d",
+                "hearth.apcu=1",
+            ])
+            .start();
+        let told = server.expect_log("has the setting memroy_limit: is it mistyped");
+        assert!(told.starts_with("hearth: php.ini: "), "{told}");
+        assert_eq!(server.log().text().matches("has the setting").count(), 1);
+        assert_eq!(ok(&server.get("/")), "fine");
+        server.stop();
+    }
+}
+
 #[test]
 fn php_settings_are_given_as_to_the_php_command() {
     let server = Server::script("return fn () => ini_get('memory_limit') . ini_get('user_agent');")

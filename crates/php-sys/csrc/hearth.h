@@ -60,6 +60,7 @@ uint64_t hearth_post_max_size(void);
 /* What the app is: a word of Hearth\Internal\Adapter::entryKind(), or "frankenphp". */
 hearth_str hearth_handler_kind(void);
 bool hearth_has_extension(hearth_str name);
+bool hearth_has_setting(hearth_str name);
 /* Several requests will be in flight: refuse what they cannot share, such as persistent connections. */
 void hearth_refuse_persistent(bool refuse);
 

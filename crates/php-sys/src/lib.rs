@@ -54,6 +54,7 @@ unsafe extern "C" {
     pub fn hearth_post_max_size() -> u64;
     pub fn hearth_handler_kind() -> hearth_str;
     pub fn hearth_has_extension(name: hearth_str) -> bool;
+    pub fn hearth_has_setting(name: hearth_str) -> bool;
     pub fn hearth_refuse_persistent(refuse: bool);
 
     pub fn hearth_cli_info(what: c_char) -> c_int;

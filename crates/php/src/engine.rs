@@ -275,6 +275,12 @@ fn has_extension(name: &str) -> bool {
     unsafe { sys::hearth_has_extension(sys::hearth_str::new(name.as_bytes())) }
 }
 
+/// Whether PHP, or an extension that is loaded, has such a setting. PHP takes others too, for `get_cfg_var()`.
+pub fn has_setting(name: &str) -> bool {
+    // SAFETY: as above, with the engine's table of settings.
+    unsafe { sys::hearth_has_setting(sys::hearth_str::new(name.as_bytes())) }
+}
+
 /// What the app is, by the word of `Adapter::entryKind()` in php/src: `callable` was made for Hearth and for several requests at
 /// once; `laravel`, `symfony`, `slim`, `psr-15` and `frankenphp` were not.
 pub fn handler_kind() -> String {

@@ -33,7 +33,7 @@ pub use cache::{FindCache, find_cache_with, limit_cache_copies, set_cache};
 pub use cli::{Cli, Run, info};
 pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, can_wait, forks_for_itself, handed_on,
-    handler_kind, heap_is_full, pass_over_signals, post_max_size, refuse_persistent,
+    handler_kind, has_setting, heap_is_full, pass_over_signals, post_max_size, refuse_persistent,
     remove_temporary_files, run_entry, seal, series, version,
 };
 pub use host::{Alarm, Host, forked, install, on_engine_thread};

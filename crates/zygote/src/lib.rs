@@ -191,6 +191,9 @@ fn prepare(
         ..php::Boot::default()
     })
     .map_err(failure)?;
+    if cold.is_none() {
+        tell_unknown_settings(boot);
+    }
     if cold.is_some() {
         php::refuse_persistent(boot.settings.concurrency.is_some_and(|number| number > 1));
         return Ok(());
@@ -270,7 +273,26 @@ fn prepare_classic(boot: &mut Boot) -> Result<(), BootFailure> {
         mode: php::Mode::Classic,
         ..php::Boot::default()
     })
-    .map_err(failure)
+    .map_err(failure)?;
+    tell_unknown_settings(boot);
+    Ok(())
+}
+
+/// Hearth's own, and what is no setting but a line that loads something.
+fn is_own_setting(name: &str) -> bool {
+    name.starts_with("hearth.") || ["extension", "zend_extension"].contains(&name)
+}
+
+/// PHP takes any name: one that is mistyped would be lost in silence.
+fn tell_unknown_settings(boot: &Boot) {
+    let given = boot.settings.ini.iter().map(|(name, _)| name);
+    for name in given.filter(|name| !is_own_setting(name) && !php::has_setting(name)) {
+        // As PHP's own complaints at its start.
+        let _ = writeln!(
+            io::stderr(),
+            "hearth: php.ini: neither PHP nor a loaded extension has the setting {name}: is it mistyped, or its extension missing?"
+        );
+    }
 }
 
 fn ini(boot: &Boot) -> Vec<(OsString, OsString)> {

@@ -46,6 +46,11 @@ bool hearth_has_extension(hearth_str name)
 	return zend_hash_str_exists(&module_registry, name.ptr, name.len);
 }
 
+bool hearth_has_setting(hearth_str name)
+{
+	return zend_hash_str_exists(EG(ini_directives), name.ptr, name.len);
+}
+
 static void ask_for_kind(zval *returned)
 {
 	static zend_function *entry_kind;

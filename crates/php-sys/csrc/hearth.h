@@ -115,6 +115,8 @@ bool hearth_is_unwinding(void);
 bool hearth_task_ignores_client(const hearth_task *task);
 /* The calls that it waits in, or, for NULL, those that the running code is in, as text: see task/trace.c. */
 size_t hearth_task_trace(const hearth_task *task, char *at, size_t room);
+/* Where the code is that runs, for another thread; 0 where that cannot be seen. */
+size_t hearth_outside_trace(char *at, size_t room);
 /* More than three quarters of memory_limit are in use. */
 bool hearth_heap_is_full(void);
 /* A wait of the running task on a descriptor was ended early: see task/interrupted.c. */

@@ -96,6 +96,7 @@ unsafe extern "C" {
     pub fn hearth_is_unwinding() -> bool;
     pub fn hearth_task_ignores_client(task: *const hearth_task) -> bool;
     pub fn hearth_task_trace(task: *const hearth_task, at: *mut c_char, room: usize) -> usize;
+    pub fn hearth_outside_trace(at: *mut c_char, room: usize) -> usize;
     pub fn hearth_heap_is_full() -> bool;
     pub fn hearth_note_interrupted(fd: c_int);
     pub fn hearth_descriptor_closed(fd: c_int);

@@ -46,7 +46,7 @@ pub use task::{
 };
 pub use task_ref::{TaskRef, throw_two_tasks};
 pub use timings::Timings;
-pub use trace::{TaskHandle, running_trace};
+pub use trace::{TaskHandle, outside_trace, running_trace};
 pub use wait::{
     Cancel, Cancelled, descriptor_closed, interrupt, is_unwinding, note_interrupted, refuse_wait,
     stayed_too_long, stays, throw_error, wait,

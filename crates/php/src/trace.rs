@@ -48,6 +48,16 @@ pub fn running_trace() -> Option<String> {
     write(std::ptr::null())
 }
 
+/// Where the code is that runs, for another thread: what is in one long call of an extension takes no interrupt. `None` where the
+/// kernel does not let it be read.
+pub fn outside_trace() -> Option<String> {
+    let mut text = vec![0; LENGTH];
+    // SAFETY: the engine's memory is read through the kernel, which refuses what is none; as many bytes may be written as there are.
+    let length = unsafe { sys::hearth_outside_trace(text.as_mut_ptr().cast(), text.len()) };
+    text.truncate(length);
+    (length > 0).then(|| String::from_utf8_lossy(&text).into_owned())
+}
+
 fn write(task: *const sys::hearth_task) -> Option<String> {
     let mut text = vec![0; LENGTH];
     // SAFETY: null, or a C task that has not ended, because its cell has it; this is the engine's thread, on which no task changes

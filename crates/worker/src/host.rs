@@ -95,7 +95,7 @@ impl ProcessHost {
     /// This request's code runs from here on, as the watchdog sees, and the supervisor if this worker dies.
     #[inline]
     pub(crate) fn computes(&self, request: &Request) {
-        crate::watchdog::slow_at(request.slow_at());
+        crate::watchdog::slow_at(request.slow_at(), request.id());
         crate::watchdog::running_until(request.resumes_computing(now_ms));
         if let Some(timings) = request.timings() {
             timings.resumes(thread_cpu());

@@ -89,7 +89,7 @@ impl ProcessHost {
             .saturating_sub(request.slow_at())
             .saturating_add(self.slow.after);
         request.set_slow_at(u64::MAX);
-        crate::watchdog::slow_at(u64::MAX);
+        crate::watchdog::slow_at(u64::MAX, 0);
         self.count(Counter::Slow);
         if let Some(left_out) = self.slow.limit.take(now) {
             let (place, calls) = trace.split_once('\n').unwrap_or((&trace, ""));

@@ -14,6 +14,8 @@ use http1::now_ms;
 /// How often it looks while requests come in, and how many quiet looks send it to sleep.
 const LOOK: Duration = Duration::from_millis(100);
 const QUIET_LOOKS: u32 = 20;
+/// For how many milliseconds a slow request may take no interrupt, before its call is looked at from here.
+const NOT_TAKEN: u64 = 1_000;
 /// How often it interrupts a task that is overdue: where the PHP library runs, the interrupt is not taken.
 const AGAIN: Duration = Duration::from_millis(2);
 
@@ -21,6 +23,8 @@ const AGAIN: Duration = Duration::from_millis(2);
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
 /// When the request whose task runs is slow, which is to be said; `u64::MAX`: never, or it was.
 static SLOW: AtomicU64 = AtomicU64::new(u64::MAX);
+/// Its id, for the log.
+static REQUEST: AtomicU64 = AtomicU64::new(0);
 /// Of the script that runs, in classic mode: seconds of CPU time that it may use, 0 for any; and how often that was set, so
 /// that each time counts from its beginning.
 static CPU_LIMIT: AtomicU32 = AtomicU32::new(0);
@@ -40,8 +44,9 @@ pub(crate) fn running_until(deadline: u64) {
 }
 
 #[inline]
-pub(crate) fn slow_at(time: u64) {
+pub(crate) fn slow_at(time: u64, request: u64) {
     SLOW.store(time, Ordering::Relaxed);
+    REQUEST.store(request, Ordering::Relaxed);
 }
 
 #[inline]
@@ -86,6 +91,7 @@ pub(crate) fn start(grace: Duration) -> std::io::Result<()> {
 fn watch(grace: u64) {
     let (mut quiet, mut interrupted) = (0, None);
     let mut meter = CpuMeter::default();
+    let mut told = 0;
     loop {
         std::thread::sleep(if interrupted.is_some() { AGAIN } else { LOOK });
         let deadline = DEADLINE.load(Ordering::Relaxed);
@@ -99,11 +105,29 @@ fn watch(grace: u64) {
         }
         interrupted = judge(deadline, interrupted, grace);
         if deadline != 0 {
-            if now_ms() >= SLOW.load(Ordering::Relaxed) {
+            let slow = SLOW.load(Ordering::Relaxed);
+            if now_ms() >= slow {
                 php::interrupt();
+            }
+            if told != slow && now_ms() >= slow.saturating_add(NOT_TAKEN) {
+                told = slow;
+                tell_of_one_call(slow);
             }
             meter.look(grace);
         }
+    }
+}
+
+/// The interrupt is not taken: the code of a slow request is in one long call of an extension. The line of the slow log, with more
+/// about the request, comes when the call has returned.
+fn tell_of_one_call(slow: u64) {
+    let (request, trace) = (REQUEST.load(Ordering::Relaxed), php::outside_trace());
+    // What was seen may be another's, if the engine's thread went on meanwhile.
+    let is_the_same = SLOW.load(Ordering::Relaxed) == slow && DEADLINE.load(Ordering::Relaxed) != 0;
+    if let Some(trace) = trace.filter(|_| is_the_same) {
+        let (place, calls) = trace.split_once('\n').unwrap_or((&trace, ""));
+        let line = format!("request is slow, inside one call: at {place}\nStack trace:\n{calls}");
+        logging::write(logging::Severity::Warn, request, line);
     }
 }
 

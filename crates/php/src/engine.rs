@@ -276,8 +276,12 @@ fn has_extension(name: &str) -> bool {
 }
 
 /// Whether PHP, or an extension that is loaded, has such a setting. PHP takes others too, for `get_cfg_var()`.
+///
+/// # Panics
+/// On another thread than the engine's.
 pub fn has_setting(name: &str) -> bool {
-    // SAFETY: as above, with the engine's table of settings.
+    engine_thread::require();
+    // SAFETY: this is the engine's thread; the name is only read, with its length, against the engine's table of settings.
     unsafe { sys::hearth_has_setting(sys::hearth_str::new(name.as_bytes())) }
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn name_successors(mut error: clap::Error) -> clap::Error {
 
 fn serve() -> Command {
     Command::new("serve")
-        .about("Serve an app: run its script once and answer requests with the handler it returns")
+        .about("Serve an app, a script that runs once and returns a handler, or the folder of any PHP site")
         .after_help(
             "SIGTERM or Ctrl-C: finish what is in flight and stop; a second one stops at once.\n\
              SIGHUP: as `hearth reload`.\n\

@@ -124,30 +124,45 @@ impl RequestHead {
     }
 }
 
+/// What the name of a host or an address consists of.
+const IN_HOST: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let is_sign = matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%');
+        table[byte as usize] = byte.is_ascii_alphanumeric() || is_sign;
+        byte += 1;
+    }
+    table
+};
+
+/// Where a name ends that begins here, at the second of two dots too.
+fn name_end(bytes: &[u8], has_colons: bool) -> usize {
+    let mut last = 0;
+    let ends = |byte: &u8| {
+        let goes_on = IN_HOST[usize::from(*byte)] || has_colons && *byte == b':';
+        let before = std::mem::replace(&mut last, *byte);
+        !goes_on || before == b'.' && *byte == b'.'
+    };
+    bytes.iter().position(ends).unwrap_or(bytes.len())
+}
+
 /// The name of a host or an address, and perhaps a port: what nginx takes for one, and of the characters that RFC 3986 allows in names
 /// only those that occur. PHP code prints what it finds here.
 fn is_host(bytes: &[u8]) -> bool {
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(byte);
-    let (name, port, is_fine) = match bytes.strip_prefix(b"[") {
-        Some(rest) => {
-            let Some(end) = rest.iter().position(|byte| *byte == b']') else {
-                return false;
-            };
-            let fine = rest[..end]
-                .iter()
-                .all(|byte| is_name(byte) || *byte == b':');
-            (&rest[..end], &rest[end + 1..], fine)
-        }
-        None => {
-            let end = bytes.iter().position(|byte| *byte == b':');
-            let (name, port) = bytes.split_at(end.unwrap_or(bytes.len()));
-            (name, port, name.iter().all(is_name))
-        }
+    let (name, port) = match bytes {
+        [b'[', rest @ ..] => match rest.split_at(name_end(rest, true)) {
+            (name, [b']', port @ ..]) => (name, port),
+            _ => return false,
+        },
+        _ => bytes.split_at(name_end(bytes, false)),
     };
-    let is_port = port.is_empty()
-        || port[0] == b':' && port.len() <= 6 && port[1..].iter().all(u8::is_ascii_digit);
-    let is_named = !name.is_empty() && name != b"." && !name.windows(2).any(|two| two == b"..");
-    is_named && is_fine && is_port
+    let is_port = match port {
+        [] => true,
+        [b':', digits @ ..] => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    is_port && !name.is_empty() && name != b"."
 }
 
 impl RequestParts {
@@ -299,9 +314,40 @@ mod tests {
             assert!(is_host(host.as_bytes()), "{host}");
         }
         for host in [
-            "", ":80", "a:b", "a:-1", "a:800000", "u@a", "a/b", "a b", "a\tb", "a,b", "http://a",
-            "a?b", "a#b", "a\\b", "a\"b", "a'b", "<script>", "a\u{e9}", "a::80", "[::1", "[::1]x",
-            "[]", "a:80:80", ".", "a..b", ".:80",
+            "",
+            ":80",
+            "a:b",
+            "a:-1",
+            "a:800000",
+            "u@a",
+            "a/b",
+            "a b",
+            "a\tb",
+            "a,b",
+            "http://a",
+            "a?b",
+            "a#b",
+            "a\\b",
+            "a\"b",
+            "a'b",
+            "<script>",
+            "a\u{e9}",
+            "a::80",
+            "[::1",
+            "[::1]x",
+            "[]",
+            "a:80:80",
+            ".",
+            "a..b",
+            ".:80",
+            "[",
+            "]",
+            "[]:80",
+            "[:..:]",
+            "[.]",
+            "a:8\u{e9}",
+            "a..",
+            "..",
         ] {
             assert!(!is_host(host.as_bytes()), "{host}");
         }

@@ -26,8 +26,10 @@ fn main() -> std::io::Result<()> {
     report("a row", |id| row(id, Suspect::default()));
     report("a row with a fingerprint", |id| {
         let parts = [&b"GET"[..], TARGET, b"www.example.org", b""].map(black_box);
+        let mut fingerprint = table.fingerprint();
+        parts.iter().for_each(|part| fingerprint.add(part));
         let suspect = Suspect {
-            fingerprint: table.fingerprint(parts),
+            fingerprint: fingerprint.finish(),
             epoch: table.epoch(),
             again: false,
         };

@@ -23,6 +23,6 @@ pub use latencies::{Histogram, LATENCY_BOUNDS, Latencies, MAX_ROUTES, ResponseCl
 pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
 pub use lock::{Guard, LOCK_WORDS, create_lock, hold_for_life, is_held, lock};
 pub use mapping::{Mapping, create_file};
-pub use quarantine::{Quarantine, Suspect};
+pub use quarantine::{Fingerprint, Quarantine, Suspect};
 pub use reader::{InFlight, Scoreboard, Snapshot};
 pub use writer::{Begins, Ticket, Writer};

@@ -1,7 +1,7 @@
 //! Requests that killed workers, in memory shared by the supervisor and all workers: a request that killed two is not run
 //! again for a while.
 //!
-//! A request is known by a fingerprint ([`Quarantine::fingerprint`]) that its worker writes to its scoreboard. When a
+//! A request is known by a [`Fingerprint`] that its worker writes to its scoreboard. When a
 //! worker dies of a signal, the supervisor looks which request computed there and notes its fingerprint
 //! ([`Quarantine::blame`]). Workers ask before they run a request ([`Quarantine::refuses`]), and take a fingerprint back
 //! when such a request has ended well ([`Quarantine::acquit`]): then the death had another cause, such as a signal from
@@ -47,6 +47,40 @@ pub struct Suspect {
     pub again: bool,
 }
 
+/// By which a request is known again, while it is made of the request's parts.
+#[derive(Debug, Clone, Copy)]
+pub struct Fingerprint {
+    state: u64,
+    key: u64,
+}
+
+impl Fingerprint {
+    /// Of which the length counts too.
+    #[inline]
+    pub fn add(&mut self, part: &[u8]) {
+        let (words, rest) = part.as_chunks::<8>();
+        for word in words {
+            self.state = mix(self.state ^ u64::from_le_bytes(*word), self.key);
+        }
+        // The last eight bytes again, or the few that there are, and the length above those.
+        let tail = match part.last_chunk::<8>() {
+            Some(last) => u64::from_le_bytes(*last),
+            None => rest
+                .iter()
+                .fold(0, |tail, byte| tail << 8 | u64::from(*byte)),
+        };
+        let tail = tail ^ (part.len() as u64) << 56;
+        self.state = mix(self.state ^ tail, self.key.rotate_left(32));
+    }
+
+    /// Never 0.
+    #[inline]
+    #[must_use]
+    pub fn finish(self) -> u64 {
+        self.state.max(1)
+    }
+}
+
 impl Quarantine {
     /// Memory for a table; [`Quarantine::map`] it in every process.
     pub fn create(secret: [u64; 2]) -> io::Result<OwnedFd> {
@@ -67,27 +101,14 @@ impl Quarantine {
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is not a quarantine"))
     }
 
-    /// Of a request with these parts; never 0.
+    /// That of a request whose parts are then added.
+    #[inline]
     #[must_use]
-    pub fn fingerprint<'a>(&self, parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-        let (mut state, key) = (self.word(AT_SECRET), self.word(AT_SECRET + 1));
-        for part in parts {
-            let words = part.chunks_exact(8);
-            let rest = words.remainder();
-            for word in words {
-                let word = word.try_into().expect("eight bytes");
-                state = mix(state ^ u64::from_le_bytes(word), key);
-            }
-            // Seven bytes at most, and the length above them.
-            let tail = rest
-                .iter()
-                .fold(0, |tail, byte| tail << 8 | u64::from(*byte));
-            state = mix(
-                state ^ tail ^ (part.len() as u64) << 56,
-                key.rotate_left(32),
-            );
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint {
+            state: self.word(AT_SECRET),
+            key: self.word(AT_SECRET + 1),
         }
-        state.max(1)
     }
 
     /// Deaths noted so far, as a request that begins now remembers them.
@@ -200,9 +221,15 @@ mod tests {
         Quarantine::map(&Quarantine::create([7, 0x1234_5678_9abc_def1]).unwrap()).unwrap()
     }
 
+    fn fingerprint(table: &Quarantine, parts: &[&[u8]]) -> u64 {
+        let mut fingerprint = table.fingerprint();
+        parts.iter().for_each(|part| fingerprint.add(part));
+        fingerprint.finish()
+    }
+
     fn suspect(table: &Quarantine, target: &[u8]) -> Suspect {
         Suspect {
-            fingerprint: table.fingerprint([&b"GET"[..], target]),
+            fingerprint: fingerprint(table, &[b"GET", target]),
             epoch: table.epoch(),
             again: false,
         }
@@ -272,7 +299,7 @@ mod tests {
     #[test]
     fn fingerprints_tell_parts_apart_and_need_the_secret() {
         let table = table();
-        let of = |parts: &[&'static [u8]]| table.fingerprint(parts.iter().copied());
+        let of = |parts: &[&'static [u8]]| fingerprint(&table, parts);
         assert_eq!(of(&[b"GET", b"/"]), of(&[b"GET", b"/"]));
         let all = [
             of(&[b"GET", b"/"]),
@@ -285,6 +312,6 @@ mod tests {
         let different: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(different.len(), all.len());
         let other = Quarantine::map(&Quarantine::create([8, 9]).unwrap()).unwrap();
-        assert_ne!(other.fingerprint([&b"GET"[..], b"/"]), all[0]);
+        assert_ne!(fingerprint(&other, &[b"GET", b"/"]), all[0]);
     }
 }

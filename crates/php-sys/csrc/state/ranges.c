@@ -185,6 +185,7 @@ static uint64_t compare_words(const range_set *set)
 	for (uint32_t i = 0; i < set->zero_count; i++) {
 		difference |= *(const word *) set->zeros[i];
 	}
+#pragma GCC unroll 4
 	for (uint32_t i = 0; i < set->word_count; i++) {
 		difference |= (*(const word *) set->words[i].live ^ set->words[i].first) & set->words[i].mask;
 	}

@@ -43,13 +43,17 @@ impl Quarantine {
 
     /// `body`: the beginning of it, as far as it is here. `again`: a worker has died with it.
     pub(crate) fn suspect(&self, head: &RequestHead, body: &[u8], again: bool) -> Suspect {
-        let telling = head.fields.iter().filter(|(name, _)| is_telling(name));
-        let parts = [head.method(), head.resource()]
-            .into_iter()
-            .chain(telling.map(|(_, value)| value))
-            .chain([&body[..body.len().min(BODY)]]);
+        let mut fingerprint = self.table.fingerprint();
+        fingerprint.add(head.method());
+        fingerprint.add(head.resource());
+        for (name, value) in head.fields.iter() {
+            if is_telling(name) {
+                fingerprint.add(value);
+            }
+        }
+        fingerprint.add(&body[..body.len().min(BODY)]);
         Suspect {
-            fingerprint: self.table.fingerprint(parts),
+            fingerprint: fingerprint.finish(),
             epoch: self.table.epoch(),
             again,
         }

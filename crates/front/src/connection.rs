@@ -14,12 +14,12 @@ use crate::process::Front;
 use crate::proxy;
 use crate::response::{self, ResponseBody};
 
-/// A client as text, for workers and for the access log.
+/// A client as workers and the access log have it.
 #[derive(Clone)]
 pub(crate) struct Client {
     socket: Option<SocketAddr>,
-    /// [`Endpoints`] as text.
-    pub(crate) endpoints: Rc<str>,
+    /// [`Endpoints::pack`]
+    pub(crate) endpoints: Rc<[u8]>,
     address: Rc<str>,
 }
 
@@ -36,7 +36,7 @@ impl Handler for Front {
         let address = endpoints.client.map(|peer| peer.ip().to_string());
         Client {
             socket: endpoints.client,
-            endpoints: endpoints.to_string().into(),
+            endpoints: endpoints.pack().into(),
             address: address.unwrap_or_default().into(),
         }
     }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use http1::{BodyError, Incoming, RequestHead, Response, Spool, Version};
+use http1::{BodyError, Incoming, RequestHead, Response, Spool};
 use relay::frame::{Payload, RequestFrame};
 use server::Request;
 use server::queue::{self, Refused};
@@ -44,7 +44,7 @@ pub(crate) async fn answer(
 async fn passed_on(
     front: &Rc<Front>,
     request: &Request<Front>,
-    head: RequestHead,
+    mut head: RequestHead,
     body: Option<Incoming>,
 ) -> Result<Response<ResponseBody>, Response<ResponseBody>> {
     let client = &request.client;
@@ -71,8 +71,9 @@ async fn passed_on(
     let upload = Upload::receive(body, limit, || front.workers.poll_if_due())
         .await
         .map_err(not_stored)?;
-    let mut asked =
-        Frame::new(request.id, &client.endpoints, &head, &upload).map_err(not_stored)?;
+    headers::request(&mut head, upload.length());
+    let asked = Frame::new(request.id, &client.endpoints, &head, &upload);
+    let mut asked = asked.map_err(|failed| not_received(front, failed, &head, client))?;
     let is_repeatable = headers::is_repeatable(head.method());
     give(front, is_repeatable, &mut asked, &request.context).await
 }
@@ -101,23 +102,29 @@ struct Frame {
     files: Vec<Rc<Spool>>,
 }
 
+thread_local! {
+    /// For the head that is packed.
+    static PACKED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 impl Frame {
     fn new(
         id: u64,
-        endpoints: &str,
+        endpoints: &[u8],
         head: &RequestHead,
         upload: &Upload,
     ) -> Result<Frame, upload::Failed> {
-        let mut text = Vec::with_capacity(512);
-        headers::request(head, upload.length(), &mut text);
+        let mut packed = PACKED.take();
+        packed.clear();
+        head.pack(&mut packed);
         let mut files = Vec::new();
-        let head_part = if text.len() + FRAME <= relay::SLOT_CAPACITY {
-            Payload::Here(&text)
+        let head_part = if packed.len() + FRAME <= relay::SLOT_CAPACITY {
+            Payload::Here(&packed)
         } else {
-            files.push(upload::file_of(&text)?);
-            Payload::File(text.len() as u64)
+            files.push(upload::file_of(&packed)?);
+            Payload::File(packed.len() as u64)
         };
-        let used = FRAME + if files.is_empty() { text.len() } else { 0 };
+        let used = FRAME + if files.is_empty() { packed.len() } else { 0 };
         let body = match upload {
             Upload::None => Payload::None,
             Upload::Memory(bytes) if used + bytes.len() <= relay::SLOT_CAPACITY => {
@@ -134,7 +141,6 @@ impl Frame {
         };
         let asked = RequestFrame {
             id,
-            is_http10: head.version == Version::Http10,
             is_retry: false,
             endpoints,
             head: head_part,
@@ -142,6 +148,7 @@ impl Frame {
         };
         let mut bytes = Vec::with_capacity(used + 64);
         asked.write_to(&mut bytes);
+        PACKED.set(packed);
         Ok(Frame { bytes, files })
     }
 }

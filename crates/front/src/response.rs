@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http1::{Body, Response};
+use http1::{Body, Fields, Response};
 use relay::frame::{ResponseFrame, ResponsePayload};
 use site::FileBody;
 
@@ -71,7 +71,8 @@ pub(crate) fn pass_on(
     };
     let mut response = Response::new(head.status, ResponseBody::Whole(None));
     response.head.reason = answer.slice_ref(head.reason);
-    headers::response(&head, &mut response.head.fields);
+    response.head.fields = Fields::unpack(head.fields)?;
+    headers::response(&mut response.head.fields, head.closes);
     let said = response.head.fields.text("Content-Length");
     let said = said.and_then(|length| length.parse().ok());
     response.body = match (body, spool) {

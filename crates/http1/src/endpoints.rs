@@ -1,10 +1,9 @@
-//! The addresses of a request's connection, which the front passes on as text: `SCHEME PEER LOCAL`.
+//! The addresses of a request's connection, and as bytes on their way from the front to a worker.
 //!
-//! `p` for plain or `s` for TLS; the client's address and ours, `-` on a Unix socket. Most requests of a connection have the
-//! same, so they are written once and read once.
+//! As text: `SCHEME PEER LOCAL`, `p` for plain or `s` for TLS; the client's address and ours, `-` on a Unix socket.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 /// Both ends of a client's connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,6 +26,30 @@ impl Endpoints {
         }
     }
 
+    /// For [`Endpoints::unpack`]: whether it is TLS, then of each address its kind, the port, the bytes and, of IPv6, the
+    /// number of the interface.
+    #[must_use]
+    pub fn pack(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(32);
+        out.push(u8::from(self.secure));
+        for address in [self.client, self.local] {
+            pack(address, &mut out);
+        }
+        out
+    }
+
+    /// `None` if these are none.
+    #[must_use]
+    pub fn unpack(packed: &[u8]) -> Option<Endpoints> {
+        let rest = &mut &*packed;
+        let [secure] = take(rest)?;
+        Some(Endpoints {
+            secure: secure != 0,
+            client: unpack(rest)?,
+            local: unpack(rest)?,
+        })
+    }
+
     /// From its [`Display`](fmt::Display).
     #[must_use]
     pub fn parse(text: &str) -> Option<Endpoints> {
@@ -43,6 +66,50 @@ impl Endpoints {
             local: address()?,
         })
     }
+}
+
+/// Kinds of addresses.
+const NONE: u8 = 0;
+const IPV4: u8 = 4;
+const IPV6: u8 = 6;
+
+fn pack(address: Option<SocketAddr>, out: &mut Vec<u8>) {
+    let Some(address) = address else {
+        return out.push(NONE);
+    };
+    out.push(if address.is_ipv4() { IPV4 } else { IPV6 });
+    out.extend_from_slice(&address.port().to_le_bytes());
+    match address {
+        SocketAddr::V4(address) => out.extend_from_slice(&address.ip().octets()),
+        SocketAddr::V6(address) => {
+            out.extend_from_slice(&address.ip().octets());
+            out.extend_from_slice(&address.scope_id().to_le_bytes());
+        }
+    }
+}
+
+#[allow(clippy::option_option, reason = "no address, or no bytes of one")]
+fn unpack(rest: &mut &[u8]) -> Option<Option<SocketAddr>> {
+    let [kind] = take(rest)?;
+    if kind == NONE {
+        return Some(None);
+    }
+    let port = u16::from_le_bytes(take(rest)?);
+    Some(Some(match kind {
+        IPV4 => SocketAddr::new(IpAddr::from(take::<4>(rest)?), port),
+        IPV6 => {
+            let address = take::<16>(rest)?.into();
+            let scope = u32::from_le_bytes(take(rest)?);
+            SocketAddr::V6(SocketAddrV6::new(address, port, 0, scope))
+        }
+        _ => return None,
+    }))
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, left) = rest.split_first_chunk::<N>()?;
+    *rest = left;
+    Some(*taken)
 }
 
 impl fmt::Display for Endpoints {
@@ -73,9 +140,19 @@ mod tests {
             secure: true,
             ..Endpoints::default()
         };
-        for endpoints in [tcp, unix] {
+        let link_local = Endpoints {
+            client: "[fe80::1%3]:80".parse().ok(),
+            ..tcp
+        };
+        for endpoints in [tcp, unix, link_local] {
             assert_eq!(Endpoints::parse(&endpoints.to_string()), Some(endpoints));
+            let packed = endpoints.pack();
+            assert_eq!(Endpoints::unpack(&packed), Some(endpoints));
+            for end in 0..packed.len() {
+                assert_eq!(Endpoints::unpack(&packed[..end]), None);
+            }
         }
+        assert_eq!(Endpoints::unpack(&[0, 5, 0, 0, 0]), None);
     }
 
     #[test]

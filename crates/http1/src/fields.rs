@@ -58,8 +58,8 @@ struct Entry {
 /// A part of the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Span {
-    start: u32,
-    end: u32,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
 }
 
 impl Span {
@@ -183,6 +183,11 @@ impl Fields {
 
     pub(crate) fn add_span(&mut self, name: Span, value: Span) {
         self.index.push(Entry { name, value });
+    }
+
+    /// Where names and values lie.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (Span, Span)> {
+        self.index.iter().map(|entry| (entry.name, entry.value))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

@@ -10,6 +10,7 @@ mod endpoints;
 mod fields;
 mod forwarded;
 mod head;
+mod packed;
 mod parse;
 mod peer;
 mod settings;

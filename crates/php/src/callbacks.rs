@@ -4,6 +4,7 @@
 //! of them runs, libc hooks let calls pass ([`HookBypass`]).
 
 use std::ffi::{c_char, c_int, c_void};
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
@@ -230,11 +231,13 @@ quick_callbacks! {
         // SAFETY: C passes a live request and places for the answers.
         unsafe {
             let client = &request_of(request).client;
-            address.write(hearth_str::new(client.address_text.as_bytes()));
-            port.write(c_int::from(client.port));
-            local.write(hearth_str::new(client.local_text.as_bytes()));
-            local_port.write(c_int::from(client.local_port));
-            secure.write(client.secure);
+            let ends = client.endpoints();
+            let port_of = |end: Option<SocketAddr>| end.map_or(0, |end| c_int::from(end.port()));
+            address.write(hearth_str::new(client.address_text().as_bytes()));
+            port.write(port_of(ends.client));
+            local.write(hearth_str::new(client.local_text().as_bytes()));
+            local_port.write(port_of(ends.local));
+            secure.write(ends.secure);
         }
     }
 

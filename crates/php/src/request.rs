@@ -5,7 +5,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
@@ -20,38 +20,49 @@ use crate::wait::{Cancel, may_leave, wait};
 /// The client's address, and the local one it connected to.
 #[derive(Debug, Clone, Default)]
 pub struct Client {
-    pub address: Option<IpAddr>,
-    pub port: u16,
-    pub local_address: Option<IpAddr>,
-    pub local_port: u16,
-    pub secure: bool,
-    /// `address` and `local_address` as text, made once per connection.
-    pub address_text: String,
-    pub local_text: String,
+    endpoints: Endpoints,
+    /// Both as text, made when code first asks for one.
+    texts: OnceCell<[String; 2]>,
 }
 
 impl Client {
     #[must_use]
     pub fn new(endpoints: &Endpoints) -> Client {
-        let text = |address: Option<IpAddr>| address.map_or(String::new(), |ip| ip.to_string());
-        let address = endpoints.client.map(|client| client.ip());
-        let local_address = endpoints.local.map(|local| local.ip());
         Client {
-            address,
-            port: endpoints.client.map_or(0, |client| client.port()),
-            local_address,
-            local_port: endpoints.local.map_or(0, |local| local.port()),
-            secure: endpoints.secure,
-            address_text: text(address),
-            local_text: text(local_address),
+            endpoints: *endpoints,
+            texts: OnceCell::new(),
         }
+    }
+
+    #[must_use]
+    pub fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
     }
 
     /// Its address and port, if they are known.
     #[must_use]
     pub fn socket(&self) -> Option<SocketAddr> {
-        let address = self.address?;
-        Some(SocketAddr::new(address, self.port))
+        self.endpoints.client
+    }
+
+    /// Its address as text; empty if it is not known.
+    #[must_use]
+    pub fn address_text(&self) -> &str {
+        &self.texts()[0]
+    }
+
+    /// The same of the local one.
+    #[must_use]
+    pub fn local_text(&self) -> &str {
+        &self.texts()[1]
+    }
+
+    fn texts(&self) -> &[String; 2] {
+        let Endpoints { client, local, .. } = self.endpoints;
+        let text = |address: Option<SocketAddr>| {
+            address.map_or(String::new(), |address| address.ip().to_string())
+        };
+        self.texts.get_or_init(|| [client, local].map(text))
     }
 }
 

@@ -1,26 +1,22 @@
 //! A request and its answer as bytes, on their way between front and worker, through the slots of the crate `relay`.
 //!
-//! The request's head is HTTP's own text, as the front lets it pass; numbers are little-endian. What does not fit in a
-//! slot goes through a stream socket beside it: answers as bytes, requests as files.
+//! Heads, fields and addresses are as the crate `http1` packs them; numbers are little-endian. What does not fit in a slot goes through a stream socket beside it: answers as bytes, requests as files.
 
 /// A request, as a worker gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestFrame<'a> {
     pub id: u64,
-    /// The client speaks HTTP/1.0, whatever the head says.
-    pub is_http10: bool,
     /// A worker has died with it.
     pub is_retry: bool,
-    /// The addresses of the client and of the server, as text.
-    pub endpoints: &'a str,
+    /// The addresses of the client and of the server.
+    pub endpoints: &'a [u8],
     pub head: Payload<'a>,
     pub body: Payload<'a>,
 }
 
 /// Where the flags stand, and what they are.
 const FLAGS: usize = 8;
-const HTTP10: u8 = 1;
-const AGAIN: u8 = 2;
+const AGAIN: u8 = 1;
 
 /// A part of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,11 +47,9 @@ impl Payload<'_> {
 impl<'a> RequestFrame<'a> {
     pub fn write_to(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.id.to_le_bytes());
-        let http10 = if self.is_http10 { HTTP10 } else { 0 };
-        let again = if self.is_retry { AGAIN } else { 0 };
-        out.push(http10 | again);
+        out.push(if self.is_retry { AGAIN } else { 0 });
         out.push(u8::try_from(self.endpoints.len()).expect("two addresses"));
-        out.extend_from_slice(self.endpoints.as_bytes());
+        out.extend_from_slice(self.endpoints);
         for part in [&self.head, &self.body] {
             let (tag, length) = part.tag();
             out.push(tag);
@@ -76,9 +70,8 @@ impl<'a> RequestFrame<'a> {
         let [flags, endpoints] = array(rest)?;
         Some(RequestFrame {
             id,
-            is_http10: flags & HTTP10 != 0,
             is_retry: flags & AGAIN != 0,
-            endpoints: std::str::from_utf8(take(rest, endpoints.into())?).ok()?,
+            endpoints: take(rest, endpoints.into())?,
             head: part(rest)?,
             body: part(rest)?,
         })
@@ -100,7 +93,7 @@ pub struct ResponseHead<'a> {
     pub closes: bool,
     /// What stands behind the status; empty: what is usual there.
     pub reason: &'a [u8],
-    /// For [`fields`], made by [`push_field`].
+    /// Packed.
     pub fields: &'a [u8],
 }
 
@@ -163,21 +156,6 @@ impl<'a> ResponseFrame<'a> {
         };
         Some(ResponseFrame::Head(head, body))
     }
-}
-
-/// Append a header field to [`ResponseHead::fields`].
-pub fn push_field(fields: &mut Vec<u8>, name: &[u8], value: &[u8]) {
-    for bytes in [name, value] {
-        let length = u32::try_from(bytes.len()).expect("a field is smaller than 4 GiB");
-        fields.extend_from_slice(&length.to_le_bytes());
-        fields.extend_from_slice(bytes);
-    }
-}
-
-/// Names and values of [`ResponseHead::fields`].
-pub fn fields(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || Some((counted(&mut rest)?, counted(&mut rest)?)))
 }
 
 /// What comes through a worker's stream: the number of the request, then how many bytes of its answer follow.
@@ -262,11 +240,10 @@ mod tests {
     proptest! {
         #[test]
         fn requests_come_back_as_they_went(
-            (id, is_http10, is_retry, endpoints, head, body) in any::<(u64, bool, bool, [u8; 8], Vec<u8>, Vec<u8>)>(),
+            (id, is_retry, endpoints, head, body) in any::<(u64, bool, [u8; 8], Vec<u8>, Vec<u8>)>(),
             (h, b) in (0u8..3, 0u8..3),
         ) {
-            let endpoints: String = endpoints.iter().map(|n| char::from(b'0' + n % 10)).collect();
-            let asked = RequestFrame { id, is_http10, is_retry, endpoints: &endpoints, head: a_part(h, &head), body: a_part(b, &body) };
+            let asked = RequestFrame { id, is_retry, endpoints: &endpoints, head: a_part(h, &head), body: a_part(b, &body) };
             let mut out = Vec::new();
             asked.write_to(&mut out);
             prop_assert_eq!(RequestFrame::parse(&out), Some(asked));
@@ -277,14 +254,10 @@ mod tests {
 
         #[test]
         fn answers_come_back_as_they_went(
-            (status, closes, reason, pairs, body) in any::<(u16, bool, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>, Vec<u8>)>(),
+            (status, closes, reason, fields, body) in any::<(u16, bool, Vec<u8>, Vec<u8>, Vec<u8>)>(),
             kind in 0u8..3,
         ) {
-            let mut bytes = Vec::new();
-            pairs.iter().for_each(|(name, value)| push_field(&mut bytes, name, value));
-            let got: Vec<_> = fields(&bytes).map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
-            prop_assert_eq!(got, pairs);
-            let head = ResponseHead { status, closes, reason: &reason, fields: &bytes };
+            let head = ResponseHead { status, closes, reason: &reason, fields: &fields };
             let body = match kind {
                 0 => ResponsePayload::Here(&body),
                 1 => ResponsePayload::Stream(Some(body.len() as u64)),
@@ -301,7 +274,7 @@ mod tests {
 
         #[test]
         fn nonsense_is_refused(bytes: Vec<u8>) {
-            let _ = (RequestFrame::parse(&bytes), ResponseFrame::parse(&bytes), fields(&bytes).count());
+            let _ = (RequestFrame::parse(&bytes), ResponseFrame::parse(&bytes));
         }
     }
 

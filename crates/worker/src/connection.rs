@@ -34,7 +34,7 @@ impl Handler for Worker {
     }
 
     fn address(client: &Rc<Client>) -> &str {
-        &client.address_text
+        client.address_text()
     }
 
     fn socket(client: &Rc<Client>) -> Option<SocketAddr> {

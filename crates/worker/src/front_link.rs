@@ -50,7 +50,7 @@ pub(crate) struct Links {
     /// When the runtime has last looked at its descriptors.
     looked: Cell<Instant>,
     /// The client of the request before, which is likely the same.
-    client: RefCell<Option<(String, Rc<Client>)>>,
+    client: RefCell<Option<Rc<Client>>>,
     buffer: RefCell<Vec<u8>>,
     answer: RefCell<(Vec<u8>, Vec<u8>)>,
 }

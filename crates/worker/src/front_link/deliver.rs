@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice};
 
 use http1::Body as _;
-use relay::frame::{ResponseFrame, ResponseHead, ResponsePayload, StreamFrame, push_field};
+use relay::frame::{ResponseFrame, ResponseHead, ResponsePayload, StreamFrame};
 use relay::{RequestKey, SLOT_CAPACITY};
 use std::task::Poll;
 
@@ -25,9 +25,7 @@ impl FrontLink {
         frame.clear();
         self.tell_times(key, end_signal);
         let closes = answer.head.fields.remove("Connection");
-        for (name, value) in answer.head.fields.iter() {
-            push_field(&mut fields, name, value);
-        }
+        answer.head.fields.pack(&mut fields);
         let head = ResponseHead {
             status: answer.head.status,
             closes,

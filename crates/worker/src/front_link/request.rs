@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http1::{BodyError, Endpoints, Limits, RequestHead, Version};
+use http1::{BodyError, Endpoints, RequestHead};
 use php::{BodySource, Client};
 use relay::RequestKey;
 use relay::frame::{Payload, RequestFrame, StreamFrame};
@@ -46,25 +46,16 @@ impl FrontLink {
             _ => self.files(claimer, key).await?,
         }
         .into_iter();
-        let limits = Limits {
-            head: usize::MAX,
-            target: usize::MAX,
-            fields: 128,
-        };
-        let parsed = match asked.head {
-            Payload::Here(text) => RequestHead::parse(text, limits),
+        let head = match asked.head {
+            Payload::Here(packed) => RequestHead::unpack(packed),
             Payload::None | Payload::File(_) => {
-                let text = Upload::new(files.next()?).read_all().ok()?;
-                RequestHead::parse(&text, limits)
+                RequestHead::unpack(&Upload::new(files.next()?).read_all().ok()?)
             }
         };
-        let Ok(Some((mut head, _))) = parsed else {
+        let Some(head) = head else {
             logging::alert!("the front sent a head that is none");
             return None;
         };
-        if asked.is_http10 {
-            head.version = Version::Http10;
-        }
         let body: Option<Box<dyn BodySource>> = match asked.body {
             Payload::None => None,
             Payload::Here(bytes) => Some(Box::new(Whole(Bytes::copy_from_slice(bytes)))),
@@ -90,16 +81,14 @@ impl FrontLink {
         .await
     }
 
-    fn client(&self, endpoints: &str) -> Option<Rc<Client>> {
-        if let Some((text, client)) = &*self.all.client.borrow()
-            && text == endpoints
-        {
-            return Some(Rc::clone(client));
+    fn client(&self, packed: &[u8]) -> Option<Rc<Client>> {
+        let endpoints = Endpoints::unpack(packed)?;
+        let mut known = self.all.client.borrow_mut();
+        match &*known {
+            Some(client) if *client.endpoints() == endpoints => {}
+            _ => *known = Some(Rc::new(Client::new(&endpoints))),
         }
-        let client = Rc::new(Client::new(&Endpoints::parse(endpoints)?));
-        let known = (endpoints.to_owned(), Rc::clone(&client));
-        self.all.client.replace(Some(known));
-        Some(client)
+        known.clone()
     }
 }
 

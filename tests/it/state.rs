@@ -2,7 +2,7 @@
 
 use testkit::Server;
 
-use crate::support::{eventually, ok};
+use crate::support::{UNTIL_GO, eventually, let_go, ok, until_handled};
 
 /// The probes of `tests/apps/state`, served with a number of requests in flight per worker.
 struct Probes {
@@ -183,6 +183,55 @@ fn what_an_unknown_extension_keeps_of_the_process_is_left_alone() {
     assert_eq!(ok(&server.get("/?set=second")), r#"[2,"second"]"#);
     assert_eq!(ok(&server.get("/")), r#"[2,"second"]"#);
     server.stop();
+}
+
+/// Signals are the process's. What is left of them when those that use them have ended would call another request's code, or end
+/// the worker.
+#[test]
+fn signals_are_as_before_when_the_last_request_that_uses_them_has_ended() {
+    for concurrency in ["1", "64"] {
+        let server = Server::script(
+            r#"return function ($request) {
+                match ($request->path) {
+                    '/handler' => pcntl_async_signals(true) || pcntl_signal(SIGUSR2, fn () => error_log('the code of another request')),
+                    '/alarm' => pcntl_alarm(1),
+                    '/mask' => pcntl_sigprocmask(SIG_BLOCK, [SIGUSR1]) && proc_nice(1),
+                    '/throws' => pcntl_signal(SIGUSR2, SIG_IGN) && throw new Exception('thrown'),
+                    '/slow' => pcntl_signal(SIGUSR2, fn () => 1) && UNTIL_GO,
+                    default => 0,
+                };
+                pcntl_sigprocmask(SIG_BLOCK, [], $blocked);
+                return json_encode([getmypid(), pcntl_async_signals(), pcntl_signal_get_handler(SIGUSR2), $blocked, pcntl_getpriority()]);
+            };"#.replace("&& UNTIL_GO", "&& (function () { UNTIL_GO })()").replace("UNTIL_GO", UNTIL_GO).as_str(),
+        )
+        .args(["--workers", "1", "--concurrency", concurrency])
+        .start();
+        let fresh = ok(&server.get("/"));
+        for path in ["/handler", "/mask", "/throws", "/alarm"] {
+            assert_eq!(
+                server.get(path).status,
+                if path == "/throws" { 500 } else { 200 }
+            );
+            assert_eq!(
+                ok(&server.get("/")),
+                fresh,
+                "after {path}, {concurrency} at a time"
+            );
+        }
+        if concurrency == "64" {
+            let mut slow = server.connect();
+            slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+            until_handled(&server, 1);
+            ok(&server.get("/handler"));
+            assert_ne!(ok(&server.get("/")), fresh, "the slow one still uses them");
+            let_go(&server);
+            ok(&slow.response());
+        }
+        // As long as the alarm would have taken.
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        assert_eq!(ok(&server.get("/")), fresh, "{concurrency} at a time");
+        server.stop();
+    }
 }
 
 #[test]

@@ -149,6 +149,9 @@ typedef struct {
 # define HEARTH_MBSTRING_CONVERTER(globals) NULL
 #endif
 
+/* The last signal that pcntl_signal_get_handler() knows. */
+#define HEARTH_LAST_READABLE_SIGNAL HEARTH_BY_VERSION(32, NSIG - 1)
+
 /* zend_compile_string's parameters, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
 

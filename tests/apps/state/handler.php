@@ -4,6 +4,7 @@ $probes = require __DIR__ . '/probes.php';
 
 function tick_of_probe(): void { $GLOBALS['ticked'] = ($GLOBALS['ticked'] ?? 0) + 1; }
 
+$_ENV['BOOTED'] = 'by the entry script';
 stream_wrapper_register('booted', ProbeWrapper::class);
 stream_filter_register('booted.filter', ProbeFilter::class);
 

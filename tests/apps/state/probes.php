@@ -72,6 +72,18 @@ return [
     ],
     'autoload suffixes' => [fn () => spl_autoload_extensions('.secret'), fn () => spl_autoload_extensions()],
     'pcntl error' => [fn () => @pcntl_setpriority(0, 999999999), fn () => pcntl_get_last_error()],
+    'environment variable' => [
+        function () { $_ENV['SECRET'] = 'of-one'; },
+        fn () => [$_ENV['SECRET'] ?? null, $_ENV['BOOTED'] ?? null],
+    ],
+    'environment variable by reference' => [
+        function () { $GLOBALS['reference'] = &$_ENV['BOOTED']; $GLOBALS['reference'] = 'of-one'; },
+        fn () => $_ENV['BOOTED'] ?? null,
+    ],
+    'environment taken away' => [
+        function () { unset($GLOBALS['_ENV']['BOOTED']); },
+        fn () => $_ENV['BOOTED'] ?? null,
+    ],
     'assert callback' => [
         fn () => @assert_options(ASSERT_CALLBACK, fn () => null),
         fn () => is_object(@assert_options(ASSERT_CALLBACK)),

@@ -20,7 +20,7 @@ zend_class_entry *hearth_prelude_class(const char *name);
 void hearth_prelude_call(zend_function **method, const char *class, const char *name, uint32_t argc, zval *args, zval *result);
 void hearth_process_state_seal(void);
 void hearth_process_state_restores(bool one_at_a_time);
-void hearth_process_state_restore(void);
+void hearth_process_state_restore(hearth_request_state *state);
 /* A function is about to change what the process has. */
 void hearth_process_state_note(void);
 void hearth_register_errors(void);
@@ -37,6 +37,7 @@ void hearth_boot_failed(const char *text, size_t length);
 zend_string *hearth_describe_exception(zend_object *exception);
 /* Is the app one of another framework, whose handler is ours? */
 bool hearth_is_framework(void);
+void hearth_exception_text(zend_object *exception, zval *text);
 void hearth_log_message(const char *message, int syslog_type);
 void hearth_watch_errors(void);
 /* engine/error_handler.c */

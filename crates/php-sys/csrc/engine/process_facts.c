@@ -1,7 +1,8 @@
 /*
  * What a process has one of and neither the engine nor a library keeps: the kernel, or the C library.
  *
- * Signal handlers, blocked signals, the alarm, limits and the priority: the kernel has them for the process. They are read when a
+ * Signal handlers, blocked signals, the alarm, limits and the priority: the kernel has them for the process. What a request has
+ * changed would meet others long after its end; an alarm that nothing handles ends the process. They are read when a
  * request first calls a function that changes them, because the worker has its own signal handlers only after the seal, and
  * because reading all of them takes a hundred calls of the system.
  */
@@ -14,7 +15,7 @@
 #include <sys/time.h>
 
 static const char *const functions[] = {
-	"pcntl_signal", "pcntl_sigprocmask", "pcntl_alarm", "pcntl_setpriority", "proc_nice", "posix_setrlimit",
+	"pcntl_signal", "pcntl_async_signals", "pcntl_sigprocmask", "pcntl_alarm", "pcntl_setpriority", "proc_nice", "posix_setrlimit",
 };
 
 static struct {
@@ -31,6 +32,7 @@ void hearth_process_note(void)
 		return;
 	}
 	before.noted = true;
+	hearth_signal_handlers_note();
 	for (int number = 1; number < NSIG; number++) {
 		sigaction(number, NULL, &before.actions[number]);
 	}
@@ -83,6 +85,7 @@ void hearth_process_restore(void)
 		return;
 	}
 	before.noted = false;
+	hearth_signal_handlers_restore();
 	restore_signals();
 	restore_limits();
 }

@@ -16,9 +16,13 @@ typedef struct {
 void hearth_process_keep(hearth_process_state *before, uint8_t what);
 void hearth_process_put_back(const hearth_process_state *before);
 
-/* Before the first change in a request: how it is. */
+/* Before the first change by a request: how it is. */
 void hearth_process_note(void);
-/* At the request's end, when no other runs: as it was. */
+/* When no request that has changed it runs any more: as it was. */
 void hearth_process_restore(void);
+
+/* engine/signal_handlers.c: the same of PHP code that handles signals. */
+void hearth_signal_handlers_note(void);
+void hearth_signal_handlers_restore(void);
 
 #endif

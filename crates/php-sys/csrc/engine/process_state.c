@@ -1,7 +1,7 @@
 /*
  * What one process has only one of: locale, environment, working directory, umask, and what extensions keep between two
  * calls. With many requests in flight these are shared, and docs say so. One at a time, each request begins with them as
- * boot left them.
+ * boot left them. Signals, limits and the priority are put back in either case.
  */
 #include "engine/engine.h"
 #include "engine/process_facts.h"
@@ -15,7 +15,10 @@ static bool alone;
 
 static char *cwd, *locale;
 static zend_string *ctype;
-static zval environment, env_global;
+static zval environment;
+/* How many requests in flight have changed signals, limits or the priority. */
+static uint32_t changers;
+static bool restoring;
 
 void hearth_process_state_restores(bool one_at_a_time)
 {
@@ -84,27 +87,32 @@ static void restore_environment(void)
 	zval_ptr_dtor(&again);
 }
 
-static zval *env_superglobal(void)
-{
-	return zend_hash_str_find(&EG(symbol_table), ZEND_STRL("_ENV"));
-}
-
-static void restore_env_superglobal(void)
-{
-	zval *now = env_superglobal();
-
-	if (now && (Z_TYPE_P(now) != IS_ARRAY || Z_TYPE(env_global) != IS_ARRAY || Z_ARR_P(now) != Z_ARR(env_global))) {
-		zval_ptr_dtor(now);
-		ZVAL_COPY(now, &env_global);
-	}
-}
-
 /* ---- what functions say before they change it ---- */
 
 void hearth_process_state_note(void)
 {
-	if (alone && hearth_current) {
-		hearth_process_note();
+	hearth_request_state *state = hearth_current_request();
+
+	if (restoring) {
+		return;
+	}
+	if (state && state->request && !state->changes_process) {
+		state->changes_process = true;
+		changers++;
+	} else if (!alone || !hearth_current) {
+		return;
+	}
+	hearth_process_note();
+}
+
+static void restore_signals_and_limits(hearth_request_state *state)
+{
+	changers -= state->changes_process;
+	state->changes_process = false;
+	if (!changers) {
+		restoring = true;
+		hearth_process_restore();
+		restoring = false;
 	}
 }
 
@@ -113,17 +121,10 @@ void hearth_process_state_note(void)
 /* Boot is over. */
 void hearth_process_state_seal(void)
 {
-	zval *env = env_superglobal();
-
 	cwd = getcwd(NULL, 0);
 	locale = strdup(setlocale(LC_ALL, NULL));
 	ctype = BG(ctype_string) ? zend_string_copy(BG(ctype_string)) : NULL;
 	BG(umask) = -1;
-	if (env && Z_TYPE_P(env) == IS_ARRAY) {
-		ZVAL_COPY(&env_global, env);
-	} else {
-		ZVAL_EMPTY_ARRAY(&env_global);
-	}
 	seal_environment();
 }
 
@@ -149,9 +150,12 @@ static void restore_cwd(void)
 	}
 }
 
-/* A request has ended, and no other runs. */
-void hearth_process_state_restore(void)
+/* A request has ended. */
+void hearth_process_state_restore(hearth_request_state *state)
 {
+	if (UNEXPECTED(state->changes_process) || alone) {
+		restore_signals_and_limits(state);
+	}
 	if (!alone) {
 		return;
 	}
@@ -162,8 +166,6 @@ void hearth_process_state_restore(void)
 		BG(umask) = -1;
 	}
 	restore_environment();
-	restore_env_superglobal();
-	hearth_process_restore();
 	hearth_connections_end();
 	HEARTH_RESEED_RANDOM();
 	zend_memory_reset_peak_usage();

@@ -41,6 +41,11 @@ void hearth_body_mend(void);
 void hearth_body_read_ended(void *request, ptrdiff_t n);
 /* Throws if a part of the body was read that is all there will be. */
 bool hearth_body_is_broken(hearth_request_state *state);
+/* request/env.c */
+void hearth_env_seal(void);
+void hearth_env_clear(void);
+void hearth_env_save(hearth_request_state *state);
+void hearth_env_load(const hearth_request_state *state);
 /* request/session.c: is a session open, and what became of the one that session_start() has just opened. */
 bool hearth_session_is_open(void);
 void hearth_session_begun(void);

@@ -185,10 +185,10 @@ void hearth_request_end(hearth_task *task)
 		}
 	}
 	hearth_session_locks_end(state);
-	if (state->request) {
-		hearth_process_state_restore();
-	}
 	if (EG(exception)) {
 		hearth_report_exception();
+	}
+	if (state->request) {
+		hearth_process_state_restore(state);
 	}
 }

@@ -53,6 +53,7 @@ void hearth_superglobals_clear(void)
 		ZVAL_EMPTY_ARRAY(&empty);
 		put(i, &empty);
 	}
+	hearth_env_clear();
 	for (int i = 0; i < NUM_TRACK_VARS; i++) {
 		if (i != TRACK_VARS_ENV) {
 			zval_ptr_dtor(&PG(http_globals)[i]);
@@ -78,6 +79,7 @@ void hearth_superglobals_save(hearth_request_state *state)
 			zend_hash_del(&EG(symbol_table), names[i]);
 		}
 	}
+	hearth_env_save(state);
 	memcpy(state->http_globals, PG(http_globals), sizeof PG(http_globals));
 	undefine_tracked();
 	live_state = NULL;
@@ -94,6 +96,7 @@ void hearth_superglobals_load(hearth_request_state *state)
 			zend_hash_del(&EG(symbol_table), names[i]);
 		}
 	}
+	hearth_env_load(state);
 	ZVAL_COPY_VALUE(&env, &PG(http_globals)[TRACK_VARS_ENV]);
 	memcpy(PG(http_globals), state->http_globals, sizeof PG(http_globals));
 	ZVAL_COPY_VALUE(&PG(http_globals)[TRACK_VARS_ENV], &env);
@@ -397,6 +400,7 @@ void hearth_superglobals_seal(void)
 {
 	zend_is_auto_global_str(ZEND_STRL("_SERVER"));
 	zend_is_auto_global_str(ZEND_STRL("_ENV"));
+	hearth_env_seal();
 	hearth_server_variables_seal(slot(SERVER));
 	hearth_superglobals_clear();
 	sealed = true;

@@ -203,6 +203,7 @@ void hearth_request_state_free(hearth_request_state *state)
 	ZVAL_UNDEF(&state->locals);
 	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = false;
 	state->continues = state->finished = state->orphans = state->body_due = state->ignores_client = false;
+	state->changes_process = false;
 	state->body_failed = 0;
 	state->body_broken = false;
 	state->body_reader = NULL;

@@ -32,6 +32,8 @@ typedef struct hearth_request_state {
 	void *request;                   /* the Rust side's request, or NULL for background work */
 	zend_object *request_object;
 
+	bool changes_process;            /* signals, limits or the priority: see engine/process_state.c */
+
 	/* Superglobals are made at first use (see request/superglobals.c); only then are they exchanged. */
 	bool superglobals_live;
 	bool body_due;                   /* what is in the body is still to be parsed */
@@ -41,6 +43,7 @@ typedef struct hearth_request_state {
 	struct hearth_task *body_reader; /* the task that reads the body, and how many wait for it to be done */
 	uint32_t body_waiters;
 	zval superglobals[HEARTH_SUPERGLOBALS];
+	zval env;                        /* $_ENV, if it is not the one of boot */
 	zval http_globals[NUM_TRACK_VARS];
 
 	/* State that few requests touch; NULL: untouched. */

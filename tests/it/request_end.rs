@@ -41,6 +41,39 @@ fn ends_clean(builder: testkit::ServerBuilder, mark: &str) {
     server.stop();
 }
 
+/// PHP's own loop over them ends in a crash of `php` here.
+#[test]
+fn a_shutdown_function_may_register_others_by_name() {
+    let code = r"
+        class Handler implements SessionHandlerInterface {
+            function open(string $p, string $n): bool { return true; } function close(): bool { return true; }
+            function read(string $i): string { return ''; } function write(string $i, string $d): bool { return true; }
+            function destroy(string $i): bool { return true; } function gc(int $s): int { return 1; }
+        }
+        function registers(): void {
+            register_shutdown_function(function () {
+                session_set_save_handler(new Handler(), true);
+                foreach (range(1, 6) as $n) { register_shutdown_function(function () use ($n) { echo $n; }); }
+            });
+        }";
+    let resident = one_worker(&format!("{code} return function () {{ registers(); }};"));
+    let classic = Server::app(".").file("index.php", format!("<?php {code} registers();"));
+    for builder in [resident, classic] {
+        let server = builder.start();
+        assert_eq!(ok(&server.get("/")), "123456");
+        server.stop();
+    }
+    let script = std::process::Command::new(testkit::hearth())
+        .args(["run", "-r", &format!("{code} registers();")])
+        .output()
+        .expect("hearth starts");
+    assert_eq!(
+        String::from_utf8_lossy(&script.stdout),
+        "123456",
+        "{script:?}"
+    );
+}
+
 #[test]
 fn a_child_that_a_deferred_function_starts_ends_with_its_request() {
     ends_clean(

@@ -52,6 +52,7 @@ static void set_status(hearth_request_state *state)
 static void call_shutdown_functions(hearth_request_state *state)
 {
 	(void) state;
+	hearth_shutdown_functions_ready();
 	php_call_shutdown_functions();
 	HEARTH_FORGET_OUT_OF_MEMORY();
 	php_free_shutdown_functions();

@@ -332,6 +332,7 @@ static void serve(void)
 		SG(sapi_headers).http_response_code = 500;
 	}
 	ending = true;
+	hearth_shutdown_functions_ready();
 	php_request_shutdown(NULL);
 	hearth_session_locks_end(NULL);
 	SG(server_context) = NULL;

@@ -262,6 +262,7 @@ void hearth_script_run(hearth_task *task)
 	}
 	HEARTH_FORGET_OUT_OF_MEMORY();
 	EG(flags) |= EG_FLAGS_IN_SHUTDOWN;
+	hearth_shutdown_functions_ready();
 	php_call_shutdown_functions();
 	zend_try {
 		zend_call_destructors();
@@ -304,6 +305,7 @@ int hearth_cli_finish(void)
 
 	hearth_state_load(&script_task->saved, script_task->request);
 	leave_objects_to_waiting_tasks();
+	hearth_shutdown_functions_ready();
 	php_request_shutdown(NULL);
 	status = EG(exit_status);
 	php_module_shutdown();

@@ -19,6 +19,7 @@ bool hearth_server_is_environment(const char *name, size_t length, zval *value);
 void hearth_set_server_variable(zval *server, const char *name, const char *value);
 void hearth_request_end(hearth_task *task);
 void hearth_run_shutdown_functions(void);
+void hearth_shutdown_functions_ready(void);
 /* What `defer()` was given. */
 void hearth_run_deferred(hearth_request_state *state);
 void hearth_commit_head(hearth_request_state *state);

@@ -6,6 +6,19 @@
 #include "request/request.h"
 
 /*
+ * The engine goes through them as through a list, and then reads wrong memory if one of them registers a function under a name, as
+ * session_set_save_handler() does: that makes a table of the list. So it is one before.
+ */
+void hearth_shutdown_functions_ready(void)
+{
+	HashTable *functions = BG(user_shutdown_function_names);
+
+	if (functions && HT_IS_INITIALIZED(functions) && HT_IS_PACKED(functions)) {
+		zend_hash_packed_to_hash(functions);
+	}
+}
+
+/*
  * As in every PHP: after the code, before the response is complete, so that they may still echo and set headers. The engine
  * goes on behind a fatal error in one of them; a task does not.
  */
@@ -18,6 +31,7 @@ void hearth_run_shutdown_functions(void)
 	}
 	CG(unclean_shutdown) = false;
 	hearth_body_mend();
+	hearth_shutdown_functions_ready();
 	php_call_shutdown_functions();
 	if (UNEXPECTED(CG(unclean_shutdown)) || UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || UNEXPECTED(hearth_current->doomed)) {
 		/* None is called twice. They may hold what the error left half done. */

@@ -136,7 +136,7 @@ pub(crate) const KINDS: &[Kind] = &[
     kind("iterator-unpacked", 3, "nothing2(...new Steps(function () use ($c) { §0 }));"),
     kind("heap", 4, "§v = new Heap(function () use ($c) { §0 }); foreach ([3, 1, 2] as $x) { §v->insert($x); } §v->isCorrupted() || §v->extract();"),
     kind("reflection", 3, "(new ReflectionFunction(function () use ($c) { §0 }))->invoke();"),
-    kind("ticks", 4, "§v = function () use ($c) { §0 }; register_tick_function(§v); declare(ticks=1) { $n = 1; §1 } unregister_tick_function(§v);"),
+    kind("ticks", 4, "§v = function () use ($c) { §0 }; register_tick_function(§v); declare(ticks=1) { §x = 1; §1 } unregister_tick_function(§v);"),
     kind("filter", 6, "filtered($c, function () use ($c) { §0 });"),
     kind("filter-left", 3, "§v = filter(function () use ($c) { §0 }); fwrite(§v, 'text'); §1"),
     kind("calls", 10, "calls($c, §n, function () use ($c) { §0 });"),

@@ -96,6 +96,7 @@ void hearth_task_free(hearth_task *task);
 /* The id of a task whose end PHP code is to hear of; 0 for a script's, after which nothing runs any more. */
 uint64_t hearth_task_id_for_others(const hearth_task *task);
 void *hearth_current_owner(void);
+size_t hearth_owners_below(void **owners, size_t room);
 uint64_t hearth_current_task_id(void);
 /* Does the internal function with this name run, on top of everything else? */
 bool hearth_calls(hearth_str function);

@@ -84,6 +84,7 @@ unsafe extern "C" {
     pub fn hearth_task_id_for_others(task: *const hearth_task) -> u64;
     pub fn hearth_current_task_id() -> u64;
     pub fn hearth_current_owner() -> *mut c_void;
+    pub fn hearth_owners_below(owners: *mut *mut c_void, room: usize) -> usize;
     pub fn hearth_calls(function: hearth_str) -> bool;
     pub fn hearth_handed_on(index: u32) -> i64;
     pub fn hearth_hooks_may_wait() -> bool;

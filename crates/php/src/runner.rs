@@ -11,7 +11,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use crate::host::host;
-use crate::task::{Task, TaskCell};
+use crate::task::{Task, TaskCell, current};
+use crate::wait::interrupt;
 
 /// How many wait for a task at most; those of a burst end with it.
 const MOST_IDLE: usize = 256;
@@ -75,6 +76,14 @@ impl Future for Run {
 
 /// Run a new task up to its first wait, on top of the one that runs; the host polls it from there.
 pub(crate) fn start(cell: Rc<TaskCell>) {
+    start_on_top(cell);
+    // The time of both may have ended in the new one.
+    if current().is_some_and(|cell| cell.cancel.get().is_some()) {
+        interrupt();
+    }
+}
+
+fn start_on_top(cell: Rc<TaskCell>) {
     let Some(runner) = IDLE.with_borrow_mut(Vec::pop) else {
         if !cell.resume() {
             let runner = Rc::new(Runner::default());

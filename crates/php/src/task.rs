@@ -366,15 +366,34 @@ impl Future for Task {
 pub(crate) fn current() -> Option<Rc<TaskCell>> {
     // SAFETY: reads a pointer of this thread.
     let owner = unsafe { sys::hearth_current_owner() }.cast::<TaskCell>();
-    if owner.is_null() {
-        return None;
-    }
-    // SAFETY: an owner is the address of the cell in an `Rc` that the poller of the task holds until it has ended, and it
-    // runs now; the count is raised for the one made here.
+    // SAFETY: the task runs now.
+    (!owner.is_null()).then(|| unsafe { cell_of(owner) })
+}
+
+/// # Safety
+/// It must be the owner of a task that has not ended.
+unsafe fn cell_of(owner: *const TaskCell) -> Rc<TaskCell> {
+    // SAFETY: an owner is the address of the cell in an `Rc` that the poller of the task holds until it has ended, which it has
+    // not, as the caller promises; the count is raised for the one made here.
     unsafe {
         Rc::increment_strong_count(owner);
-        Some(Rc::from_raw(owner))
+        Rc::from_raw(owner)
     }
+}
+
+/// More tasks than begin each other without a wait.
+const MOST_BELOW: usize = 64;
+
+/// The tasks of the same request in whose midst the running one was begun, and still runs.
+pub(crate) fn below() -> Vec<Rc<TaskCell>> {
+    let mut owners = [std::ptr::null_mut(); MOST_BELOW];
+    // SAFETY: there is room for so many.
+    let count = unsafe { sys::hearth_owners_below(owners.as_mut_ptr(), owners.len()) };
+    let owners = owners.into_iter().take(count);
+    // SAFETY: they are in the middle of the call in which the running task was begun.
+    owners
+        .map(|owner| unsafe { cell_of(owner.cast()) })
+        .collect()
 }
 
 /// How many times tasks of this thread have run, from a start or a wait to the next wait or the end.

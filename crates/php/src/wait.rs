@@ -139,7 +139,7 @@ pub fn stayed_too_long() {
     let Some(cell) = current() else { return };
     let request = cell.request.as_ref();
     if let Some(why) = request.and_then(|request| host().blocked_too_long(request)) {
-        cell.cancel.set(Some(why));
+        tell_overdue(&cell, why);
     }
     take_cancel(&cell);
 }
@@ -204,6 +204,14 @@ pub(crate) fn on_interrupt() {
 fn note_overdue(cell: &TaskCell) {
     let request = cell.request.as_ref();
     if let Some(why) = request.and_then(|request| host().overdue(request)) {
-        cell.cancel.set(Some(why));
+        tell_overdue(&cell, why);
+    }
+}
+
+/// Those below too: else a loop that begins tasks which nothing awaits would go on, and only one of these would end.
+fn tell_overdue(cell: &TaskCell, why: Cancel) {
+    cell.cancel.set(Some(why));
+    for outer in crate::task::below() {
+        outer.cancel.set(Some(why));
     }
 }

@@ -25,16 +25,27 @@ void hearth_boot_failed(const char *text, size_t length)
 	smart_str_appendl(&boot_error, text, length);
 }
 
+/* What it says of itself; undefined if it cannot. An interrupt is put off: the exception that it brings would be lost here. */
+void hearth_exception_text(zend_object *exception, zval *text)
+{
+	zend_function *function = exception->ce->__tostring;
+	bool before = hearth_busy(function->type == ZEND_INTERNAL_FUNCTION);
+
+	ZVAL_UNDEF(text);
+	zend_call_known_instance_method_with_0_params(function, exception, text);
+	hearth_busy(before);
+	if (EG(exception)) {
+		zend_clear_exception();
+	}
+	hearth_interrupt();
+}
+
 zend_string *hearth_describe_exception(zend_object *exception)
 {
 	zval text;
 	zend_string *described;
 
-	ZVAL_UNDEF(&text);
-	zend_call_known_instance_method_with_0_params(exception->ce->__tostring, exception, &text);
-	if (EG(exception)) {
-		zend_clear_exception();
-	}
+	hearth_exception_text(exception, &text);
 	described = zend_strpprintf(0, "Uncaught %s", Z_TYPE(text) == IS_STRING ? Z_STRVAL(text) : ZSTR_VAL(exception->ce->name));
 	zval_ptr_dtor(&text);
 	return described;

@@ -120,11 +120,7 @@ static void append_trace(smart_str *page, zend_object *exception)
 {
 	zval text;
 
-	ZVAL_UNDEF(&text);
-	zend_call_known_instance_method_with_0_params(exception->ce->__tostring, exception, &text);
-	if (EG(exception)) {
-		zend_clear_exception();
-	}
+	hearth_exception_text(exception, &text);
 	if (Z_TYPE(text) == IS_STRING) {
 		append_text(page, Z_STRVAL(text), Z_STRLEN(text));
 	}

@@ -419,6 +419,22 @@ void *hearth_current_owner(void)
 	return hearth_current ? hearth_current->owner : NULL;
 }
 
+/*
+ * A task that is begun runs up to its first wait on top of the one that began it, or to its end where none may be left. The owners of
+ * those below the running one that are of its request.
+ */
+size_t hearth_owners_below(void **owners, size_t room)
+{
+	const hearth_task *task = hearth_current;
+	size_t count = 0;
+
+	while (count < room && task && task->outer && task->outer->request == task->request) {
+		task = task->outer;
+		owners[count++] = task->owner;
+	}
+	return count;
+}
+
 uint64_t hearth_current_task_id(void)
 {
 	return hearth_current ? hearth_task_id(hearth_current) : 0;

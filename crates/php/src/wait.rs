@@ -204,7 +204,7 @@ pub(crate) fn on_interrupt() {
 fn note_overdue(cell: &TaskCell) {
     let request = cell.request.as_ref();
     if let Some(why) = request.and_then(|request| host().overdue(request)) {
-        tell_overdue(&cell, why);
+        tell_overdue(cell, why);
     }
 }
 

@@ -1,11 +1,14 @@
-//! Recorded histories of several threads, each with a mapping and copies of its own as workers have: is there one order of
-//! all operations that explains what each was answered?
+//! Recorded histories of several threads, each with a mapping and copies of its own as workers have, and of several processes: is
+//! there one order of all operations that explains what each was answered?
 #![forbid(unsafe_code)]
 
 mod support;
 
 use std::collections::{HashMap, HashSet};
-use std::os::fd::OwnedFd;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write as _};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -215,6 +218,129 @@ fn every_history_has_an_order() {
         let fd = Cache::create(256 * 1024).expect("memory");
         let history = record(&fd, seed * 7919);
         assert!(is_linearizable(&history), "seed {seed}: {history:#?}");
+    }
+}
+
+/// Nanoseconds of a clock that all processes have.
+fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// Each line on its input is a seed and when to begin; it answers with a line for each operation: begin, end, answer.
+#[test]
+#[ignore = "a process of the test below"]
+fn process() {
+    let Ok(path) = std::env::var("CACHE") else {
+        return;
+    };
+    let file = File::options().read(true).write(true).open(path);
+    let mut worker = Worker {
+        cache: Cache::map(&file.expect("the cache").into()).expect("a cache"),
+        copies: HashMap::new(),
+    };
+    println!("\nready");
+    for line in std::io::stdin().lines() {
+        let line = line.expect("a line");
+        let (seed, start) = line.split_once(' ').expect("two numbers");
+        let mut random = Random(seed.parse().expect("a seed"));
+        let start: u64 = start.parse().expect("a time");
+        while now() < start {
+            std::hint::spin_loop();
+        }
+        for _ in 0..EACH {
+            let operation = operation(&mut random);
+            let begin = now();
+            let answer = worker.perform(operation);
+            println!("{begin} {} {}", now(), told(answer));
+        }
+    }
+}
+
+fn told(answer: Answer) -> String {
+    match answer {
+        Answer::Done => "done".into(),
+        Answer::Is(is) => is.to_string(),
+        Answer::Number(number) => number.map_or("none".into(), |number| number.to_string()),
+    }
+}
+
+struct Process {
+    child: Child,
+    input: ChildStdin,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Process {
+    fn start(fd: &OwnedFd) -> Process {
+        let path = format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd());
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "process", "--ignored", "--nocapture"])
+            .env("CACHE", path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a process");
+        let mut process = Process {
+            input: child.stdin.take().expect("a pipe"),
+            lines: BufReader::new(child.stdout.take().expect("a pipe")).lines(),
+            child,
+        };
+        assert!(
+            process
+                .lines
+                .any(|line| line.is_ok_and(|line| line == "ready"))
+        );
+        process
+    }
+
+    fn events(&mut self, seed: u64) -> Vec<Event> {
+        let mut random = Random(seed);
+        let events = (0..EACH).map(|_| {
+            let operation = operation(&mut random);
+            let line = self.lines.next().expect("a line").expect("a line");
+            let mut words = line.split(' ');
+            let mut word = || words.next().expect("three words");
+            let (begin, end) = (word().parse(), word().parse());
+            let answer = match (operation, word()) {
+                (_, "done") => Answer::Done,
+                (_, "true") => Answer::Is(true),
+                (_, "false") => Answer::Is(false),
+                (_, number) => Answer::Number(number.parse().ok()),
+            };
+            Event {
+                operation,
+                answer,
+                begin: begin.expect("a time"),
+                end: end.expect("a time"),
+            }
+        });
+        events.collect()
+    }
+}
+
+#[test]
+fn every_history_of_processes_has_an_order() {
+    let fd = Cache::create(256 * 1024).expect("memory");
+    let cache = Cache::map(&fd).expect("a cache");
+    let mut processes: Vec<_> = (0..THREADS).map(|_| Process::start(&fd)).collect();
+    for round in 1..1000 {
+        cache.clear().expect("not stuck");
+        let start = now() + 50_000;
+        let seed = |index: usize| (round * THREADS + index as u64) * 7919;
+        for (index, process) in processes.iter_mut().enumerate() {
+            writeln!(process.input, "{} {start}", seed(index)).expect("it listens");
+        }
+        let events = processes.iter_mut().enumerate();
+        let history: Vec<_> = events
+            .flat_map(|(index, process)| process.events(seed(index)))
+            .collect();
+        assert!(is_linearizable(&history), "round {round}: {history:#?}");
+    }
+    for mut process in processes {
+        drop(process.input);
+        process.child.wait().expect("it ends with its input");
     }
 }
 

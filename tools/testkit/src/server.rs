@@ -229,6 +229,12 @@ impl Server {
         }
     }
 
+    /// Processes connect to the supervisor and stay so as long as they live: how many descriptors it has is not looked at.
+    pub fn takes_connections(mut self) -> Server {
+        self.descriptors.clear();
+        self
+    }
+
     /// The supervisor holds what it held when it began to listen: no more.
     fn check_descriptors(&mut self) {
         let (pid, most) = (self.pid(), self.descriptors.len());

@@ -1,15 +1,19 @@
 //! A private Redis.
 
+use std::process::Command;
 use std::sync::OnceLock;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Daemon, directory, free_port, program};
 
-/// Without a password and without a file on disk.
+/// Without a password and without a file on disk, unless its options say otherwise.
 #[derive(Debug)]
 pub struct Redis {
     /// Its port on 127.0.0.1.
     pub port: u16,
-    _daemon: Daemon,
+    options: Vec<String>,
+    daemon: Option<Daemon>,
 }
 
 impl Redis {
@@ -21,24 +25,63 @@ impl Redis {
 
     /// Starts another.
     pub fn start() -> Self {
-        let place = directory("redis", None);
-        let port = free_port();
-        let mut server = program("redis-server", None);
-        server.args([
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-            "--port",
-            &port.to_string(),
-        ]);
-        server.arg("--dir").arg(&place);
-        let daemon = Daemon::start(server, &place, "Ready to accept connections");
+        Self::with(&[])
+    }
+
+    /// Starts another, with options as its command line has them.
+    pub fn with(options: &[&str]) -> Self {
+        let mut redis = Self::later(options);
+        redis.revive();
+        redis
+    }
+
+    /// One that is not there yet.
+    pub fn later(options: &[&str]) -> Self {
         Self {
-            port,
-            _daemon: daemon,
+            port: free_port(),
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+            daemon: None,
         }
+    }
+
+    /// Starts it, at the same port, with nothing in it.
+    pub fn revive(&mut self) {
+        let place = directory("redis", None);
+        let mut server = program("redis-server", None);
+        server.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+        server.args(["--port", &self.port.to_string()]);
+        server.args(&self.options).arg("--dir").arg(&place);
+        let daemon = Daemon::start(server, &place, "Ready to accept connections");
+        self.daemon = Some(daemon);
+    }
+
+    /// At once, with all that is in it.
+    pub fn kill(&mut self) {
+        self.daemon = None;
+    }
+
+    /// It does nothing until [`Redis::resume`]: connections stay open.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    pub fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let daemon = self.daemon.as_ref().expect("it runs");
+        let pid = i32::try_from(daemon.child.id()).expect("a pid");
+        kill_process(Pid::from_raw(pid).expect("a pid"), signal).expect("it runs");
+    }
+
+    /// What `redis-cli` prints for this command.
+    pub fn cli(&self, command: &[&str]) -> String {
+        let mut cli = Command::new("redis-cli");
+        cli.args(["-h", "127.0.0.1", "-p", &self.port.to_string()]);
+        let output = cli.args(command).output().expect("redis-cli");
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned()
     }
 }

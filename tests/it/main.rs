@@ -46,6 +46,7 @@ mod profiler;
 mod programs;
 mod proxies;
 mod public_files;
+mod redis_tier;
 mod request_body;
 mod request_end;
 mod run;

@@ -95,6 +95,10 @@ pub enum Refused {
     Key,
     /// The lock of the session is not the caller's.
     NotHeld,
+    /// Only the second tier could say, and it does not answer.
+    Away,
+    /// The second tier answers, and does not do it.
+    Denied,
 }
 
 fn monotonic() -> u64 {
@@ -242,6 +246,11 @@ impl Cache {
     }
 
     pub fn write(&self, write: &Write<'_>) -> Result<Stored, Refused> {
+        self.write_versions(write, &[])
+    }
+
+    /// Can it be written at all? Says how many cells it takes.
+    pub fn check(&self, write: &Write<'_>) -> Result<usize, Refused> {
         if !is_key(Space::Value, write.key) || write.tags.len().max(write.marks.len()) > MAX_TAGS {
             return Err(Refused::Key);
         }
@@ -261,12 +270,18 @@ impl Cache {
                 most: self.largest(),
             });
         }
+        Ok(needed)
+    }
+
+    /// With tags of these versions; none: as the tags are.
+    pub fn write_versions(&self, write: &Write<'_>, versions: &[i64]) -> Result<Stored, Refused> {
+        let needed = self.check(write)?;
         let _held = self.held()?;
         if !self.holds(write) {
             return Ok(Stored::No);
         }
         self.memory.count(Counter::Writes, 1);
-        let marks = self.prepare(write.tags, needed)?;
+        let marks = self.prepare(write.tags, versions, needed)?;
         let marks = if write.marks.is_empty() {
             &marks
         } else {
@@ -294,27 +309,44 @@ impl Cache {
     }
 
     /// Makes room, then sees to the tags, so that none is evicted before the entry that has it is written.
-    fn prepare(&self, tags: &[&[u8]], cells: usize) -> Result<Vec<Mark>, Refused> {
+    fn prepare(
+        &self,
+        tags: &[&[u8]],
+        versions: &[i64],
+        cells: usize,
+    ) -> Result<Vec<Mark>, Refused> {
         // A tag's name may take more than one cell.
         let names: usize = tags.iter().map(|tag| cells_for(0, tag.len(), 0) - 1).sum();
         if !self.memory.make_room(cells + names, self.now()) {
             self.memory.count(Counter::Refused, 1);
             return Err(Refused::Full);
         }
-        tags.iter().map(|tag| self.tag(tag)).collect()
+        let versions = versions.iter().copied().map(Some);
+        let versions = versions.chain(std::iter::repeat(None));
+        tags.iter()
+            .zip(versions)
+            .map(|(tag, version)| self.tag(tag, version))
+            .collect()
     }
 
     /// The tags as they are now, for a value that is computed from now on.
     pub fn tags(&self, names: &[&[u8]]) -> Result<Vec<Mark>, Refused> {
+        self.tags_of(names, &[])
+    }
+
+    /// In these versions; a tag that has another one ends. None: as the tags are.
+    pub fn tags_of(&self, names: &[&[u8]], versions: &[i64]) -> Result<Vec<Mark>, Refused> {
         if names.len() > MAX_TAGS || !names.iter().all(|name| is_key(Space::Tag, name)) {
             return Err(Refused::Key);
         }
         let _held = self.held()?;
-        self.prepare(names, names.len())
+        self.prepare(names, versions, names.len())
     }
 
-    fn tag(&self, name: &[u8]) -> Result<Mark, Refused> {
-        if let Some(head) = self.alive(Space::Tag, name) {
+    fn tag(&self, name: &[u8], version: Option<i64>) -> Result<Mark, Refused> {
+        let is_other =
+            |head: &Head<'_>| version.is_some_and(|version| version != head.int().cast_signed());
+        if let Some(head) = self.alive(Space::Tag, name).filter(|head| !is_other(head)) {
             let mark = Mark {
                 stamp: head.stamp(),
                 cell: u64::from(head.cell),
@@ -325,7 +357,7 @@ impl Cache {
         let write = Write {
             key: name,
             form: Form::Int,
-            int: 0,
+            int: version.unwrap_or_default(),
             bytes: &[],
             ttl: 0,
             fresh: 0,
@@ -417,7 +449,7 @@ impl Cache {
         self.memory.count(Counter::Writes, 1);
         let Some(head) = self.alive(Space::Value, write.key) else {
             let cells = cells_for(write.tags.len(), write.key.len(), 0) + write.tags.len();
-            let marks = self.prepare(write.tags, cells)?;
+            let marks = self.prepare(write.tags, &[], cells)?;
             let write = Write {
                 int: by,
                 form: Form::Int,
@@ -469,7 +501,9 @@ impl Cache {
     pub fn clear(&self) -> Result<(), Refused> {
         let _held = self.held()?;
         let epoch = self.memory.next_stamp();
-        self.memory.word(AT_EPOCH).swap(epoch, Ordering::AcqRel);
+        self.memory
+            .word(AT_EPOCH)
+            .fetch_max(epoch, Ordering::AcqRel);
         for queue in [Queue::Small, Queue::Main] {
             let mut cell = self.memory.oldest(queue);
             for _ in 0..self.memory.geometry.cells {

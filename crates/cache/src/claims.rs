@@ -92,4 +92,11 @@ impl Cache {
         let head = self.memory.find(space, hash(space, name), name);
         Ok(head.is_some_and(|head| head.stamp() == token && head.is_alive(self.now())))
     }
+
+    /// The same, and the process of its holder has not ended.
+    pub fn is_live_claim(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
+        let _held = self.held()?;
+        let head = self.alive(space, name).filter(|head| head.stamp() == token);
+        Ok(head.is_some_and(|head| !Owner::of(head.int(), head.stale()).has_ended()))
+    }
 }

@@ -9,7 +9,7 @@ pub const MIN_SIZE: u64 = 256 * 1024;
 /// Four billion cells are more than any memory.
 const MAX_CELLS: usize = u32::MAX as usize - 2;
 
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x02\x00");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x03\x00");
 
 pub(crate) const AT_CELLS: usize = 1;
 /// The stamp given last.
@@ -23,6 +23,8 @@ pub(crate) const AT_COUNTERS: usize = 32;
 pub(crate) const AT_SERVED: usize = 48;
 /// How many sessions there are.
 pub(crate) const AT_SESSIONS: usize = 56;
+/// Is there a second tier, and does it answer? See [`Tier`](crate::Tier).
+pub(crate) const AT_TIER: usize = 57;
 pub(crate) const HEADER: usize = 64;
 
 /// How the words are divided; follows from the number of cells alone.

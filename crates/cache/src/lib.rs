@@ -23,6 +23,7 @@ mod payload;
 mod recovery;
 mod report;
 mod sessions;
+mod tier;
 mod value;
 
 pub use cache::{Cache, Condition, Found, Mark, Refused, Stored, Write};
@@ -33,4 +34,5 @@ pub use geometry::MIN_SIZE;
 pub use owner::Owner;
 pub use report::{Entry, Stats};
 pub use sessions::Locked;
+pub use tier::Tier;
 pub use value::describe;

@@ -1,8 +1,9 @@
 //! What `hearth config` shows: every option, the value that holds, and why it is that one.
 
-use crate::options::{OPTIONS, Opt, option};
+use crate::options::{Kind, OPTIONS, Opt, option};
 use crate::raw::{Given, Raw, Source};
 use crate::settings::{CONCURRENT, Mode, Settings, Workers, cpus};
+use crate::value;
 
 /// One line of `hearth config`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +38,10 @@ pub fn effective(raw: &Raw, settings: Option<&Settings>) -> Vec<Effective> {
 fn written(raw: &Raw, option: &'static Opt) -> Vec<Effective> {
     let line = |value: &str, source: &Source| Effective {
         key: option.key,
-        value: value.into(),
+        value: match option.kind {
+            Kind::Redis => value::without_password(value),
+            _ => value.into(),
+        },
         source: source.clone(),
         note: None,
     };

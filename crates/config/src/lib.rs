@@ -52,8 +52,8 @@ pub use replaced::{elsewhere, successors};
 #[cfg(feature = "read")]
 pub use resolve::{control_paths, resolve};
 pub use settings::{
-    AccessFormat, CONCURRENT, Dispatch, Level, Listen, LogTarget, MOST_WORKERS, Mode, Settings,
-    SiteSettings, SocketAccess, Workers,
+    AccessFormat, CONCURRENT, CacheSettings, Dispatch, Level, Listen, LogTarget, MOST_WORKERS,
+    Mode, RedisSettings, Settings, SiteSettings, SocketAccess, Workers,
 };
 #[cfg(feature = "read")]
 pub use warnings::warnings;

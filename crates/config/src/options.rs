@@ -31,6 +31,10 @@ pub enum Kind {
     Name,
     /// `ADDR:PORT`.
     Address,
+    /// The URL of a Redis; a password may be in it.
+    Redis,
+    /// Printable characters.
+    Prefix,
     /// `KEY=VALUE`, any number of them; all sources add up.
     Ini,
     /// `NAME=VALUE`, any number of them; all sources add up.
@@ -484,6 +488,38 @@ pub const OPTIONS: &[Opt] = &[
         short: "Memory of a worker for decoded values of Hearth\\Cache; 0: none",
         long: "A worker keeps the arrays and strings that it has read, so that reading one again costs the same whatever its size. Those \
                that were read least lately leave. In resident mode this memory counts for `memory_limit`.",
+    },
+    Opt {
+        key: "cache.redis",
+        flag: Some("cache-redis"),
+        value: "URL",
+        kind: Kind::Redis,
+        default: "",
+        group: Group::Php,
+        short: "A Redis or Valkey that the caches of several machines share",
+        long: "`redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://…` with TLS, or `unix:PATH[?db=DB]`; Redis 6 or later. `Hearth\\Cache` is \
+               then one cache for all servers that name it, and cache.size the memory of each for copies. Write a password into the \
+               environment (HEARTH_CACHE_REDIS) or into a file that only the server reads.",
+    },
+    Opt {
+        key: "cache.redis_prefix",
+        flag: Some("cache-redis-prefix"),
+        value: "TEXT",
+        kind: Kind::Prefix,
+        default: "hearth:",
+        group: Group::Php,
+        short: "What all keys in Redis begin with: another one for each app",
+        long: "Servers with the same prefix share one cache, and can run code in each other, because values with objects are unserialized.",
+    },
+    Opt {
+        key: "cache.redis_timeout",
+        flag: Some("cache-redis-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds { zero: None },
+        default: "0.5",
+        group: Group::Php,
+        short: "How long Redis may take to answer; it is away then",
+        long: "The operation that was under way is done in the memory of the server, as all that follow until Redis is back.",
     },
     Opt {
         key: "php.version",

@@ -65,6 +65,8 @@ fn value(kind: Kind) -> String {
         Kind::Mode => "octal digits such as `0660`".into(),
         Kind::Name => "a name or a number".into(),
         Kind::Address => "`ADDR:PORT`".into(),
+        Kind::Redis => "the URL of a Redis".into(),
+        Kind::Prefix => "printable characters".into(),
         Kind::Routes => "a pattern such as `/blog/{slug}`, any number up to 31".into(),
         Kind::LogTarget => "`off`, `stderr`, `syslog`, `syslog:PATH`, or the path of a file".into(),
         Kind::Ini => "`KEY=VALUE`, any number".into(),

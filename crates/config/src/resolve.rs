@@ -11,7 +11,10 @@ use serde_json::json;
 use crate::options::{Kind, OPTIONS, Opt, option};
 use crate::problem::{Problem, Problems};
 use crate::raw::{Given, Raw, Source};
-use crate::settings::{Dispatch, Listen, LogTarget, Mode, Settings, SocketAccess, Workers, cpus};
+use crate::settings::{
+    CacheSettings, Dispatch, Listen, LogTarget, Mode, RedisSettings, Settings, SocketAccess,
+    Workers, cpus,
+};
 use crate::value;
 
 /// All settings, or all mistakes.
@@ -41,8 +44,7 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
         idle_timeout: r.seconds("workers.idle_timeout"),
         max_requests: r.count("workers.max_requests"),
         max_memory: r.bytes("workers.max_memory"),
-        cache_size: r.cache_size(),
-        cache_copies: r.bytes("cache.copies"),
+        cache: r.cache(),
         php: r.one("php.version", value::version).flatten(),
         ini: r.pairs("php.ini", value::ini),
         env: r.pairs("env", value::env),
@@ -149,6 +151,21 @@ impl Resolver<'_> {
 
     fn bytes(&mut self, key: &'static str) -> u64 {
         self.one(key, value::bytes).unwrap_or_default()
+    }
+
+    fn cache(&mut self) -> CacheSettings {
+        let redis = RedisSettings {
+            url: self.one("cache.redis", value::redis).unwrap_or_default(),
+            prefix: self
+                .one("cache.redis_prefix", value::prefix)
+                .unwrap_or_default(),
+            timeout: self.seconds("cache.redis_timeout"),
+        };
+        CacheSettings {
+            size: self.cache_size(),
+            copies: self.bytes("cache.copies"),
+            redis: Some(redis).filter(|redis| !redis.url.is_empty()),
+        }
     }
 
     /// None, or enough for some entries.

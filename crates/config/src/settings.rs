@@ -157,6 +157,27 @@ pub enum AccessFormat {
     Json,
 }
 
+/// The cache that all workers share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CacheSettings {
+    /// Bytes; 0 is none.
+    pub size: u64,
+    /// Bytes of a worker for values of it that are decoded.
+    pub copies: u64,
+    /// What several machines share as its second tier.
+    pub redis: Option<RedisSettings>,
+}
+
+/// A Redis. Processes that run PHP are not told of it: a password may be in the URL.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RedisSettings {
+    pub url: String,
+    /// Before each of the keys.
+    pub prefix: String,
+    /// How long it may take to answer.
+    pub timeout: Duration,
+}
+
 /// Everything the server needs to know, as it is sent to each of its processes. What 0 means says the table of options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -185,10 +206,7 @@ pub struct Settings {
     pub max_requests: u32,
     /// Bytes of its own memory above which a worker is replaced; 0 is never.
     pub max_memory: u64,
-    /// Bytes of the cache that all workers share; 0 is none.
-    pub cache_size: u64,
-    /// Bytes of a worker for values of it that are decoded.
-    pub cache_copies: u64,
+    pub cache: CacheSettings,
     /// `8.4`; `None`: the highest found.
     pub php: Option<String>,
     pub ini: Vec<(String, String)>,

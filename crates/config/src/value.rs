@@ -323,3 +323,43 @@ pub(crate) fn level(text: &str) -> Level {
         _ => Level::Info,
     }
 }
+
+/// None, or the URL of a Redis. What is wrong with it is said without it: a password may be in it.
+pub(crate) fn redis(text: &str) -> Result<String, String> {
+    let schemes = [
+        "redis://",
+        "rediss://",
+        "unix:",
+        "redis+unix:",
+        "valkey://",
+        "valkeys://",
+    ];
+    let rest = schemes.iter().find_map(|scheme| text.strip_prefix(scheme));
+    match rest {
+        _ if text.is_empty() => Ok(String::new()),
+        Some(rest) if !rest.is_empty() => Ok(text.to_owned()),
+        _ => {
+            Err("this is no URL of a Redis: write redis://HOST, rediss://HOST or unix:PATH".into())
+        }
+    }
+}
+
+/// As a URL is shown: no password.
+pub(crate) fn without_password(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme + 3 <= at => {
+            format!("{}://…{}", &url[..scheme], &url[at..])
+        }
+        _ => url.to_owned(),
+    }
+}
+
+/// Of keys: something that can be read.
+pub(crate) fn prefix(text: &str) -> Result<String, String> {
+    match !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic()) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "{text:?} is not one or more printable ASCII characters"
+        )),
+    }
+}

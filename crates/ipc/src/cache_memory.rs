@@ -1,6 +1,6 @@
-//! How a script gets the cache of its app's server: a question on the server's control socket, answered with a descriptor.
+//! How a script gets the cache of its app's server: a question on the server's control socket, answered with descriptors.
 //!
-//! Question and answer are lines of JSON, as all of the control socket; the descriptor comes beside the answer.
+//! Question and answer are lines of JSON, as all of the control socket; the descriptors come beside the answer.
 
 use std::io::{self, IoSlice, IoSliceMut, Write as _};
 use std::mem::MaybeUninit;
@@ -20,8 +20,8 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 const MAX_ANSWER: usize = 4096;
 
 /// The memory of the cache of the server that listens there. Only a process of this very user is asked: what it gives is read as
-/// values of PHP. `None`: it has no cache, or was built from other sources.
-pub fn ask_for_cache(control: &Path, build: &str) -> io::Result<Option<OwnedFd>> {
+/// values of PHP. With it, if there is one, the intake to its second tier. None: it has no cache, or was built from other sources.
+pub fn ask_for_cache(control: &Path, build: &str) -> io::Result<Vec<OwnedFd>> {
     let mut stream = UnixStream::connect(control)?;
     let listener = rustix::net::sockopt::socket_peercred(&stream)?.uid;
     if listener != rustix::process::geteuid() {
@@ -37,10 +37,10 @@ pub fn ask_for_cache(control: &Path, build: &str) -> io::Result<Option<OwnedFd>>
     receive(&stream)
 }
 
-/// The descriptor comes with the first byte of the answer.
-fn receive(stream: &UnixStream) -> io::Result<Option<OwnedFd>> {
+/// They come with the first byte of the answer.
+fn receive(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut answer = vec![0; MAX_ANSWER];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);
     rustix::io::retry_on_intr(|| {
         rustix::net::recvmsg(
@@ -54,15 +54,15 @@ fn receive(stream: &UnixStream) -> io::Result<Option<OwnedFd>> {
         RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
         _ => None,
     });
-    Ok(descriptors.flatten().next())
+    Ok(descriptors.flatten().collect())
 }
 
-/// Sends what begins an answer, with the descriptor; how much of it was sent.
-pub fn send_cache(stream: BorrowedFd<'_>, answer: &[u8], memory: &OwnedFd) -> io::Result<usize> {
-    let memory = [memory.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+/// Sends what begins an answer, with the descriptors; how much of it was sent.
+pub fn send_cache(stream: BorrowedFd<'_>, answer: &[u8], fds: &[OwnedFd]) -> io::Result<usize> {
+    let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut beside = SendAncillaryBuffer::new(&mut space);
-    beside.push(SendAncillaryMessage::ScmRights(&memory));
+    beside.push(SendAncillaryMessage::ScmRights(&fds));
     let sent = rustix::net::sendmsg(
         stream,
         &[IoSlice::new(answer)],

@@ -238,7 +238,7 @@ typedef enum { HEARTH_CACHE_COMPUTED = 0, HEARTH_CACHE_SPARED = 1 } hearth_cache
 typedef enum {
 	HEARTH_CACHE_NO = 0, HEARTH_CACHE_YES = 1, HEARTH_CACHE_TOO_LARGE = 2, HEARTH_CACHE_FULL = 3, HEARTH_CACHE_STUCK = 4,
 	HEARTH_CACHE_NOT_INT = 5, HEARTH_CACHE_OVERFLOW = 6, HEARTH_CACHE_BAD_KEY = 7, HEARTH_CACHE_NONE = 8,
-	HEARTH_CACHE_NOT_HELD = 9,
+	HEARTH_CACHE_NOT_HELD = 9, HEARTH_CACHE_AWAY = 10, HEARTH_CACHE_DENIED = 11,
 } hearth_cache_outcome;
 
 /* Pointers live until the next call. */
@@ -287,6 +287,8 @@ int hearth_on_cache_token(int space, hearth_str name, hearth_str owner, uint64_t
 int hearth_on_cache_give_back(int space, hearth_str name, uint64_t token);
 int hearth_on_cache_extend(int space, hearth_str name, uint64_t token, uint64_t time);
 int hearth_on_cache_holds(int space, hearth_str name, uint64_t token);
+/* Until something happens to a key that another machine computes, or for a moment. */
+int hearth_on_cache_wait(hearth_str key);
 void hearth_on_cache_count(int event);
 /* Microseconds of the clock that `expires` and `stale` are of. */
 uint64_t hearth_on_cache_now(void);

@@ -1,16 +1,18 @@
 //! The shared cache as C code asks for it: bytes in, bytes out.
 
 use std::cell::{Cell, RefCell};
+use std::os::fd::OwnedFd;
 
 use cache::{
     Cache, Claim, Condition, Counter, Form, Found, Mark, Owner, Refused, Space, Stored, Write,
 };
+use cache_link::{Client, Tiered, Waiting};
 use php_sys::{
     self as sys, hearth_cache_entry, hearth_cache_figure, hearth_cache_found, hearth_cache_mark,
     hearth_cache_write, hearth_str,
 };
 
-use crate::wait::HookBypass;
+use crate::wait::{HookBypass, is_unwinding};
 
 /// Of a script whose app has no server.
 const OWN_SIZE: u64 = 64 * 1024 * 1024;
@@ -21,8 +23,31 @@ const KEPT_BUFFER: usize = 1 << 20;
 /// Hits are counted in the process first; this number of them is one addition in shared memory.
 const HITS: u64 = 64;
 
-/// Finds the cache of the server of a script's app.
-pub type FindCache = Box<dyn Fn() -> Option<Cache>>;
+/// Finds the cache of the server of a script's app, and the intake to its second tier.
+pub type FindCache = Box<dyn Fn() -> Option<(Cache, Option<OwnedFd>)>>;
+
+/// The cache as this process has it.
+pub(crate) struct Store {
+    cache: Cache,
+    /// Asks the second tier.
+    client: Option<Client>,
+}
+
+impl Store {
+    fn new(cache: Cache, intake: Option<OwnedFd>) -> &'static Store {
+        let client = intake.map(|intake| Client::new(intake, WAITING));
+        Box::leak(Box::new(Store { cache, client }))
+    }
+}
+
+/// The calls that wait for an answer are made as PHP's own: another task may run meanwhile.
+const WAITING: Waiting = Waiting {
+    around: |call| {
+        let _let_wait = HookBypass::leave();
+        call();
+    },
+    is_over: is_unwinding,
+};
 
 #[derive(Clone, Copy)]
 enum Place {
@@ -30,11 +55,11 @@ enum Place {
     Unset,
     None,
     /// The server's own: it lives as long as this process.
-    There(&'static Cache),
+    There(&'static Store),
     /// A server's that may end before this process does.
-    Lent(&'static Cache),
+    Lent(&'static Store),
     /// This process's own, until a server is there; when that was looked for last.
-    Own(&'static Cache, u64),
+    Own(&'static Store, u64),
 }
 
 thread_local! {
@@ -43,15 +68,15 @@ thread_local! {
     static PLACE: Cell<Place> = const { Cell::new(Place::Unset) };
     static FIND: RefCell<Option<FindCache>> = const { RefCell::new(None) };
     static HITS_HERE: Cell<u64> = const { Cell::new(0) };
+    /// Operations that are under way: one that asks the second tier may be left meanwhile.
+    static UNDER_WAY: Cell<u32> = const { Cell::new(0) };
     /// What was read last: C code decodes it at once.
     static READ: RefCell<(Vec<u8>, Vec<hearth_cache_mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
 /// Use the cache that all workers of the server share, or none.
-pub fn set_cache(cache: Option<Cache>) {
-    let place = cache.map_or(Place::None, |cache| {
-        Place::There(Box::leak(Box::new(cache)))
-    });
+pub fn set_cache(cache: Option<Cache>, intake: Option<OwnedFd>) {
+    let place = cache.map_or(Place::None, |cache| Place::There(Store::new(cache, intake)));
     PLACE.set(place);
 }
 
@@ -67,7 +92,7 @@ pub fn find_cache_with(find: FindCache) {
 }
 
 /// The cache of the app's server. It connects to that, which no task may do in place of this one.
-fn lent() -> Option<Cache> {
+fn lent() -> Option<(Cache, Option<OwnedFd>)> {
     let _bypass = HookBypass::enter();
     FIND.with_borrow(|find| find.as_ref().and_then(|find| find()))
 }
@@ -76,44 +101,51 @@ fn own() -> Place {
     let made = Cache::create(OWN_SIZE).and_then(|fd| Cache::map(&fd));
     let Ok(cache) = made else { return Place::None };
     let now = cache.now();
-    Place::Own(Box::leak(Box::new(cache)), now)
+    Place::Own(Store::new(cache, None), now)
 }
 
-/// A cache that is used no more.
-fn forget(cache: &'static Cache) {
+/// A cache that is used no more. Where another task is in the middle of an operation, its memory stays.
+fn forget(store: &'static Store) {
+    if UNDER_WAY.get() > 0 {
+        return;
+    }
     // SAFETY: it was leaked from a box by this module, and the reference in PLACE, which the caller replaces, was the only one
-    // that outlived a call of this module; calls do not nest.
-    drop(unsafe { Box::from_raw(std::ptr::from_ref(cache).cast_mut()) });
+    // that outlived a call of this module; none is under way.
+    drop(unsafe { Box::from_raw(std::ptr::from_ref(store).cast_mut()) });
 }
 
 pub(crate) fn cache() -> Option<&'static Cache> {
+    store().map(|store| &store.cache)
+}
+
+fn store() -> Option<&'static Store> {
     match PLACE.get() {
-        Place::There(cache) => Some(cache),
+        Place::There(store) => Some(store),
         Place::None => None,
-        Place::Lent(cache) if cache.is_served() => Some(cache),
-        Place::Own(cache, looked) if cache.now() < looked + LOOK_AGAIN => Some(cache),
+        Place::Lent(store) if store.cache.is_served() => Some(store),
+        Place::Own(store, looked) if store.cache.now() < looked + LOOK_AGAIN => Some(store),
         other => look(other),
     }
 }
 
 /// A script's cache: its server's if there is one, else its own.
 #[cold]
-fn look(before: Place) -> Option<&'static Cache> {
+fn look(before: Place) -> Option<&'static Store> {
     let place = match (lent(), before) {
-        (Some(found), _) => Place::Lent(Box::leak(Box::new(found))),
-        (None, Place::Own(cache, _)) => {
-            PLACE.set(Place::Own(cache, cache.now()));
-            return Some(cache);
+        (Some((found, intake)), _) => Place::Lent(Store::new(found, intake)),
+        (None, Place::Own(store, _)) => {
+            PLACE.set(Place::Own(store, store.cache.now()));
+            return Some(store);
         }
         (None, _) => own(),
     };
     PLACE.set(place);
-    if let Place::Lent(cache) | Place::Own(cache, _) = before {
+    if let Place::Lent(store) | Place::Own(store, _) = before {
         HITS_HERE.set(0);
-        forget(cache);
+        forget(store);
     }
     match place {
-        Place::Lent(cache) | Place::Own(cache, _) => Some(cache),
+        Place::Lent(store) | Place::Own(store, _) => Some(store),
         _ => None,
     }
 }
@@ -122,9 +154,9 @@ fn look(before: Place) -> Option<&'static Cache> {
 #[inline]
 fn at_hand() -> Option<&'static Cache> {
     match PLACE.get() {
-        Place::There(cache) => Some(cache),
-        Place::Lent(cache) if cache.is_served() => Some(cache),
-        Place::Own(cache, looked) if cache.now() < looked + LOOK_AGAIN => Some(cache),
+        Place::There(store) => Some(&store.cache),
+        Place::Lent(store) if store.cache.is_served() => Some(&store.cache),
+        Place::Own(store, looked) if store.cache.now() < looked + LOOK_AGAIN => Some(&store.cache),
         _ => None,
     }
 }
@@ -147,6 +179,8 @@ pub(crate) fn outcome(result: Result<bool, Refused>) -> i32 {
         Err(Refused::Overflow) => sys::HEARTH_CACHE_OVERFLOW,
         Err(Refused::Key) => sys::HEARTH_CACHE_BAD_KEY,
         Err(Refused::NotHeld) => sys::HEARTH_CACHE_NOT_HELD,
+        Err(Refused::Away) => sys::HEARTH_CACHE_AWAY,
+        Err(Refused::Denied) => sys::HEARTH_CACHE_DENIED,
     }
 }
 
@@ -154,6 +188,17 @@ pub(crate) fn with(f: impl FnOnce(&Cache) -> Result<bool, Refused>) -> i32 {
     cache().map_or(sys::HEARTH_CACHE_NONE, |cache| {
         count_hits(cache);
         outcome(f(cache))
+    })
+}
+
+/// An operation that may ask the second tier, and then wait.
+fn with_tiers(f: impl FnOnce(Tiered<'_>) -> Result<bool, Refused>) -> i32 {
+    store().map_or(sys::HEARTH_CACHE_NONE, |store| {
+        count_hits(&store.cache);
+        UNDER_WAY.set(UNDER_WAY.get() + 1);
+        let result = f(Tiered::new(&store.cache, store.client.as_ref()));
+        UNDER_WAY.set(UNDER_WAY.get() - 1);
+        outcome(result)
     })
 }
 
@@ -190,13 +235,16 @@ pub(crate) fn is_current(marks: &[hearth_cache_mark], expires: u64) -> bool {
 
 pub(crate) fn read(key: &[u8]) -> (i32, Option<hearth_cache_found>) {
     let mut found = None;
-    let outcome = with(|cache| {
+    let outcome = with_tiers(|cache| {
+        // Not borrowed while it waits: other tasks read too.
+        let mut buffer = READ.with_borrow_mut(|(bytes, _)| std::mem::take(bytes));
+        if buffer.capacity() > KEPT_BUFFER {
+            buffer = Vec::new();
+        }
+        let read = cache.read(key, &mut buffer);
         READ.with_borrow_mut(|(bytes, marks)| {
-            if bytes.capacity() > KEPT_BUFFER {
-                *bytes = Vec::new();
-            }
-            let read = cache.read(key, bytes)?;
-            found = read.map(|read| found_for_c(&read, bytes, marks));
+            *bytes = buffer;
+            found = read?.map(|read| found_for_c(&read, bytes, marks));
             Ok(found.is_some())
         })
     });
@@ -295,13 +343,13 @@ pub(crate) unsafe fn names<'a>(first: *const hearth_str, count: usize) -> Vec<&'
 /// As [`with_write`].
 pub(crate) unsafe fn write(what: &hearth_cache_write) -> i32 {
     // SAFETY: the caller's promise is that of `with_write`.
-    with(|cache| unsafe { with_write(what, |write| Ok(cache.write(write)? == Stored::Yes)) })
+    with_tiers(|cache| unsafe { with_write(what, |write| Ok(cache.write(write)? == Stored::Yes)) })
 }
 
 /// # Safety
 /// As [`with_write`].
 pub(crate) unsafe fn increment(what: &hearth_cache_write, sum: &mut i64) -> i32 {
-    with(|cache| {
+    with_tiers(|cache| {
         // SAFETY: the caller's promise is that of `with_write`.
         *sum = unsafe { with_write(what, |write| cache.increment(write.int, write)) }?;
         Ok(true)
@@ -309,19 +357,19 @@ pub(crate) unsafe fn increment(what: &hearth_cache_write, sum: &mut i64) -> i32 
 }
 
 pub(crate) fn delete(key: &[u8]) -> i32 {
-    with(|cache| cache.delete(key))
+    with_tiers(|cache| cache.delete(key))
 }
 
 pub(crate) fn delete_tag(tag: &[u8]) -> i32 {
-    with(|cache| cache.delete_tag(tag))
+    with_tiers(|cache| cache.delete_tag(tag))
 }
 
 pub(crate) fn clear() -> i32 {
-    with(|cache| cache.clear().map(|()| true))
+    with_tiers(|cache| cache.clear().map(|()| true))
 }
 
 pub(crate) fn tags(names: &[&[u8]], out: &mut [hearth_cache_mark]) -> i32 {
-    with(|cache| {
+    with_tiers(|cache| {
         let marks = cache.tags(names)?;
         for (place, mark) in out.iter_mut().zip(&marks) {
             *place = mark_for_c(mark);
@@ -356,7 +404,7 @@ pub(crate) fn claim(
         [] => owner(),
         name => Owner::named(name),
     };
-    with(|cache| match cache.claim(space(kind), name, owner, time)? {
+    with_tiers(|cache| match cache.claim(space(kind), name, owner, time)? {
         Claim::Taken(token) => {
             *number = token;
             Ok(true)
@@ -371,7 +419,7 @@ pub(crate) fn claim(
 /// Of the holder with that name, or of any for no name.
 pub(crate) fn token(kind: i32, name: &[u8], name_of_owner: &[u8], number: &mut u64) -> i32 {
     let owner = (!name_of_owner.is_empty()).then(|| Owner::named(name_of_owner));
-    with(|cache| {
+    with_tiers(|cache| {
         let token = cache.token(space(kind), name, owner)?;
         *number = token.unwrap_or_default();
         Ok(token.is_some())
@@ -379,15 +427,20 @@ pub(crate) fn token(kind: i32, name: &[u8], name_of_owner: &[u8], number: &mut u
 }
 
 pub(crate) fn give_back(kind: i32, name: &[u8], token: u64) -> i32 {
-    with(|cache| cache.give_back(space(kind), name, token))
+    with_tiers(|cache| cache.give_back(space(kind), name, token))
 }
 
 pub(crate) fn extend(kind: i32, name: &[u8], token: u64, time: u64) -> i32 {
-    with(|cache| cache.extend(space(kind), name, token, time))
+    with_tiers(|cache| cache.extend(space(kind), name, token, time))
 }
 
 pub(crate) fn holds(kind: i32, name: &[u8], token: u64) -> i32 {
-    with(|cache| cache.holds_claim(space(kind), name, token))
+    with_tiers(|cache| cache.holds_claim(space(kind), name, token))
+}
+
+/// Until something happens to a key that another machine computes.
+pub(crate) fn wait_for(key: &[u8]) -> i32 {
+    with_tiers(|cache| cache.wait_for(key).map(|()| true))
 }
 
 pub(crate) fn count(event: i32) {

@@ -330,6 +330,11 @@ quick_callbacks! {
         cache::holds(space, unsafe { name.bytes() }, token)
     }
 
+    fn hearth_on_cache_wait(key: hearth_str) -> c_int {
+        // SAFETY: the caller's key is valid during the call.
+        cache::wait_for(unsafe { key.bytes() })
+    }
+
     fn hearth_on_cache_count(event: c_int) {
         cache::count(event);
     }

@@ -83,6 +83,12 @@ impl HookBypass {
         // SAFETY: sets a flag of the current task, if any.
         HookBypass(unsafe { sys::hearth_busy(true) })
     }
+
+    /// The opposite: for calls by which Rust waits as PHP's libraries do.
+    pub(crate) fn leave() -> HookBypass {
+        // SAFETY: as above.
+        HookBypass(unsafe { sys::hearth_busy(false) })
+    }
 }
 
 impl Drop for HookBypass {

@@ -36,11 +36,13 @@ pub struct Booted {
 }
 
 pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
+    let mut settings = preload::applied(settings);
+    settings.cache.redis = None;
     ToZygote::Boot(Box::new(Boot {
         protocol: PROTOCOL,
         build: build.into(),
         handler: String::new(),
-        settings: preload::applied(settings),
+        settings,
     }))
 }
 

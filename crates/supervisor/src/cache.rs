@@ -1,6 +1,7 @@
 //! `hearth cache`: what is asked of the cache through the control socket, and the answers.
 
 use cache::{Cache, Condition, Entry, Form, Refused, Write};
+use cache_link::Tiered;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,11 +54,13 @@ fn told(refused: Refused) -> String {
         Refused::Key => "a key has 1 to 1024 bytes".into(),
         Refused::NotHeld => "another request has the session".into(),
         Refused::NotInt | Refused::Overflow => "the value is no int".into(),
+        Refused::Away => "redis is away (cache.redis)".into(),
+        Refused::Denied => "redis refused the operation (cache.redis); the log says why".into(),
     }
 }
 
 /// The text for the terminal.
-pub(crate) fn answer(cache: &Cache, question: &CacheQuestion) -> Result<String, String> {
+pub(crate) fn answer(cache: Tiered<'_>, question: &CacheQuestion) -> Result<String, String> {
     match question {
         CacheQuestion::Get(key) => get(cache, key),
         CacheQuestion::Set { key, value, ttl } => set(cache, key, value, *ttl),
@@ -75,11 +78,11 @@ pub(crate) fn answer(cache: &Cache, question: &CacheQuestion) -> Result<String, 
             Ok(format!("the namespace {name} is empty"))
         }
         CacheQuestion::EndSessions => {
-            let count = cache.end_sessions().map_err(told)?;
+            let count = cache.memory().end_sessions().map_err(told)?;
             Ok(format!("{count} sessions have ended"))
         }
-        CacheQuestion::Top(count) => top(cache, *count),
-        CacheQuestion::Stats => Ok(stats(cache)),
+        CacheQuestion::Top(count) => top(cache.memory(), *count),
+        CacheQuestion::Stats => Ok(stats(cache.memory())),
     }
 }
 
@@ -89,14 +92,19 @@ fn none(key: &CacheKey) -> String {
     format!("there is no value with the key {}{of}", key.name)
 }
 
-fn get(cache: &Cache, key: &CacheKey) -> Result<String, String> {
+fn get(cache: Tiered<'_>, key: &CacheKey) -> Result<String, String> {
     let mut bytes = Vec::new();
     let found = cache.read(&key.bytes(), &mut bytes).map_err(told)?;
     let found = found.ok_or_else(|| none(key))?;
     cache::describe(found.form, found.int, &bytes).ok_or_else(|| "the bytes are no value".into())
 }
 
-fn set(cache: &Cache, key: &CacheKey, value: &Value, ttl: Option<f64>) -> Result<String, String> {
+fn set(
+    cache: Tiered<'_>,
+    key: &CacheKey,
+    value: &Value,
+    ttl: Option<f64>,
+) -> Result<String, String> {
     let tag = prefix(key.namespace.as_deref());
     let tags: Vec<&[u8]> = key.namespace.iter().map(|_| tag.as_bytes()).collect();
     let mut bytes = Vec::new();
@@ -214,14 +222,15 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let cache = Cache::map(&Cache::create(1 << 20).unwrap()).unwrap();
+        let memory = Cache::map(&Cache::create(1 << 20).unwrap()).unwrap();
+        let cache = Tiered::new(&memory, None);
         let key = |namespace: Option<&str>| CacheKey {
             namespace: namespace.map(str::to_owned),
             name: "k".into(),
         };
         let write = |key, value| {
             answer(
-                &cache,
+                cache,
                 &CacheQuestion::Set {
                     key,
                     value,
@@ -236,17 +245,17 @@ mod tests {
             (json!({"a": {"7": []}}), "[\"a\" => [7 => []]]"),
         ] {
             write(key(Some("n")), value).unwrap();
-            let read = answer(&cache, &CacheQuestion::Get(key(Some("n"))));
+            let read = answer(cache, &CacheQuestion::Get(key(Some("n"))));
             assert_eq!(read.as_deref(), Ok(shown));
         }
         assert!(
-            answer(&cache, &CacheQuestion::Get(key(None)))
+            answer(cache, &CacheQuestion::Get(key(None)))
                 .unwrap_err()
                 .contains("no value")
         );
-        let top = answer(&cache, &CacheQuestion::Top(5)).unwrap();
+        let top = answer(cache, &CacheQuestion::Top(5)).unwrap();
         assert!(top.contains("n: k"), "{top}");
-        answer(&cache, &CacheQuestion::Clear(Some("n".into()))).unwrap();
-        assert!(answer(&cache, &CacheQuestion::Get(key(Some("n")))).is_err());
+        answer(cache, &CacheQuestion::Clear(Some("n".into()))).unwrap();
+        assert!(answer(cache, &CacheQuestion::Get(key(Some("n")))).is_err());
     }
 }

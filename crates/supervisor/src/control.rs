@@ -343,7 +343,7 @@ async fn perform(question: Question, events: &Events) -> Reply {
             Some(question) => Command::Cache(question, done),
             None => return Reply::Failed("nothing is asked of the cache".into()),
         },
-        Verb::CacheMemory => unreachable!("answered by its descriptor"),
+        Verb::CacheMemory => unreachable!("answered by its descriptors"),
         Verb::Status => {
             let (reply, status) = oneshot::channel();
             events.send(Event::Command(Command::StatusWithPools(reply)));

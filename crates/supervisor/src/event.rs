@@ -40,7 +40,7 @@ pub(crate) enum Command {
     StatusWithPools(oneshot::Sender<Status>),
     Cache(CacheQuestion, ReplyTo),
     /// The memory of the cache, for a process of this build.
-    CacheMemory(String, oneshot::Sender<Option<OwnedFd>>),
+    CacheMemory(String, oneshot::Sender<Option<Vec<OwnedFd>>>),
     Reload(Option<ReplyTo>),
     Stop(Option<ReplyTo>),
 }

@@ -40,6 +40,9 @@ pub(crate) fn page(status: &Status) -> String {
     if let Some(figures) = &status.cache {
         cache::cache(&mut page, figures);
     }
+    if let Some(redis) = &status.redis {
+        cache::redis(&mut page, redis);
+    }
     pools::pools(&mut page, &status.pools);
     page.0
 }

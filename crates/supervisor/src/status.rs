@@ -53,6 +53,9 @@ pub struct Status {
     /// Figures of the cache, by their names; `None` without one.
     #[serde(default)]
     pub cache: Option<BTreeMap<String, u64>>,
+    /// The second tier of the cache, with `cache.redis`.
+    #[serde(default)]
+    pub redis: Option<tier::Status>,
     /// The app's connection pools.
     #[serde(default)]
     pub pools: Pools,
@@ -181,6 +184,9 @@ impl fmt::Display for Status {
         if let Some(cache) = &self.cache {
             write_cache(cache, f)?;
         }
+        if let Some(redis) = &self.redis {
+            write_redis(redis, f)?;
+        }
         writeln!(f)?;
         self.write_workers(f)?;
         self.pools.fmt(f)
@@ -211,6 +217,23 @@ fn write_cache(cache: &BTreeMap<String, u64>, f: &mut fmt::Formatter<'_>) -> fmt
         figure("used") as f64 / 1e6,
         figure("size") as f64 / 1e6,
         figure("evicted")
+    )
+}
+
+fn write_redis(redis: &tier::Status, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let since = duration(redis.seconds as f64);
+    if redis.is_there {
+        return writeln!(
+            f,
+            "redis       {} there since {since}; {} reads, {} writes, {} invalidations, {} losses",
+            redis.address, redis.reads, redis.writes, redis.invalidations, redis.losses
+        );
+    }
+    let error = redis.error.as_deref().unwrap_or("not reached yet");
+    writeln!(
+        f,
+        "redis       {} AWAY since {since}, the cache of this server goes on alone; {} keys marked: {error}",
+        redis.address, redis.marked
     )
 }
 
@@ -347,6 +370,7 @@ pub(crate) mod tests {
                 worker(1, None, State::Forking),
             ],
             cache: None,
+            redis: None,
             pools: Pools::default(),
         }
     }

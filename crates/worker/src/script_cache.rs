@@ -21,8 +21,12 @@ pub(crate) fn find_by(app: Option<&OsStr>) {
         let directories = config::control_directories(runtime_dir.clone(), user);
         config::script_controls(app.clone(), environment.clone(), &cwd, &directories)
             .iter()
-            .find_map(|control| ipc::ask_for_cache(control, BUILD_ID).ok().flatten())
-            .and_then(|memory| Cache::map(&memory).ok())
-            .filter(Cache::is_served)
+            .find_map(|control| {
+                let fds = ipc::ask_for_cache(control, BUILD_ID).ok()?;
+                let mut fds = fds.into_iter();
+                let cache = Cache::map(&fds.next()?).ok()?;
+                Some((cache, fds.next()))
+            })
+            .filter(|(cache, _)| cache.is_served())
     }));
 }

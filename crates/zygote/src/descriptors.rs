@@ -15,8 +15,8 @@ use crate::Fatal;
 const CHANNEL_FD: i32 = 3;
 const BOOT_FD: i32 = 4;
 const SHARED_FD: i32 = 5;
-/// The table of budgets and the cache.
-const SHARED: i32 = 2;
+/// The table of budgets, the cache, and the intake to its second tier.
+const SHARED: i32 = 3;
 /// Out of the way of them, while they are put into place.
 const ASIDE: i32 = 100;
 

@@ -140,13 +140,14 @@ fn serve(
     .serve()
 }
 
-/// What the supervisor shares with all workers: the table of budgets, and the cache if there is one.
+/// What the supervisor shares with all workers: the table of budgets, the cache if there is one, and the intake to its second tier.
 fn use_shared(boot: &Boot, shared: &[OwnedFd]) -> Result<(), Fatal> {
     if let Some(fd) = shared.first() {
         php::set_budgets(shm::Budgets::map(fd)?);
     }
-    php::set_cache(shared.get(1).map(cache::Cache::map).transpose()?);
-    php::limit_cache_copies(boot.settings.cache_copies);
+    let intake = shared.get(2).map(OwnedFd::try_clone).transpose()?;
+    php::set_cache(shared.get(1).map(cache::Cache::map).transpose()?, intake);
+    php::limit_cache_copies(boot.settings.cache.copies);
     Ok(())
 }
 

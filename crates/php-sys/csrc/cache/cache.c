@@ -3,6 +3,11 @@
 
 bool hearth_cache_done(int outcome, size_t size)
 {
+	/* It may have waited for the second tier, and been ended there. */
+	hearth_bail_out_if_doomed();
+	if (UNEXPECTED(EG(exception)) && outcome != HEARTH_CACHE_YES) {
+		return false;
+	}
 	switch (outcome) {
 		case HEARTH_CACHE_TOO_LARGE:
 			zend_value_error("The value takes %zu bytes, and an entry of the cache at most %zu, half of cache.size: raise cache.size, "
@@ -19,6 +24,12 @@ bool hearth_cache_done(int outcome, size_t size)
 			break;
 		case HEARTH_CACHE_NONE:
 			zend_throw_error(NULL, "There is no cache: cache.size is 0");
+			break;
+		case HEARTH_CACHE_AWAY:
+			zend_throw_error(NULL, "Redis is away (cache.redis), and only Redis can say who holds a lock: try again");
+			break;
+		case HEARTH_CACHE_DENIED:
+			zend_throw_error(NULL, "Redis refused the operation (cache.redis): the log of the server says why");
 			break;
 		default:
 			break;

@@ -156,10 +156,14 @@ static void drop(zval *value)
 	ZVAL_NULL(value);
 }
 
-/* False: an exception is under way. */
-static bool pause_for(useconds_t *time)
+/* What another machine computes has no holder here. False: an exception is under way. */
+static bool pause_for(const computation *of, uint64_t holder, useconds_t *time)
 {
-	usleep(*time);
+	if (holder == 0) {
+		hearth_on_cache_wait(key_of(of));
+	} else {
+		usleep(*time);
+	}
 	*time = MIN(*time * 2, LONGEST_WAIT);
 	hearth_bail_out_if_doomed();
 	return !EG(exception);
@@ -195,7 +199,15 @@ static bool wait_for_turn(computation *of, zval *out)
 			/* It may have been computed since it was looked for. */
 			of->token = holder;
 			of->process = hearth_process_id();
-		} else if (outcome != HEARTH_CACHE_NO || would_wait_for_itself(holder) || !pause_for(&time)) {
+		}
+		hearth_bail_out_if_doomed();
+		if (EG(exception)) {
+			return false;
+		}
+		if (outcome == HEARTH_CACHE_YES) {
+			continue;
+		}
+		if (outcome != HEARTH_CACHE_NO || would_wait_for_itself(holder) || !pause_for(of, holder, &time)) {
 			return false;
 		}
 	}

@@ -104,3 +104,54 @@ pub(super) fn cache(page: &mut Page, figures: &BTreeMap<String, u64>) {
         page.line(metric, &format!("reason=\"{reason}\""), figure(reason));
     }
 }
+
+/// The second tier.
+pub(super) fn redis(page: &mut Page, redis: &tier::Status) {
+    page.one(
+        "hearth_redis_up",
+        "gauge",
+        "1 while the Redis of the cache answers, 0 while it is away.",
+        u8::from(redis.is_there),
+    );
+    page.one(
+        "hearth_redis_marked",
+        "gauge",
+        "Keys and tags written while Redis was away: they are deleted there when it is back.",
+        redis.marked,
+    );
+    let counters = [
+        (
+            "hearth_redis_reads_total",
+            "Reads that the memory of the server could not answer.",
+            redis.reads,
+        ),
+        (
+            "hearth_redis_hits_total",
+            "Those that Redis had a value for.",
+            redis.hits,
+        ),
+        (
+            "hearth_redis_writes_total",
+            "Writes and deletions through Redis.",
+            redis.writes,
+        ),
+        (
+            "hearth_redis_invalidations_total",
+            "Copies that Redis said had changed.",
+            redis.invalidations,
+        ),
+        (
+            "hearth_redis_losses_total",
+            "How often Redis went away.",
+            redis.losses,
+        ),
+        (
+            "hearth_redis_refused_total",
+            "Operations that Redis answered with an error.",
+            redis.denied,
+        ),
+    ];
+    for (metric, help, value) in counters {
+        page.one(metric, "counter", help, value);
+    }
+}

@@ -99,7 +99,7 @@ impl Server {
         })?;
         let mut shared = vec![self.shared.budgets.fd.try_clone()?];
         if let Some(cache) = &self.shared.cache {
-            shared.push(cache.fd.try_clone()?);
+            shared.extend(cache.fds()?);
         }
         link.send(boot::message(&settings, self.build), shared);
         if !settings.boot_timeout.is_zero() {

@@ -19,9 +19,11 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
+use cache_link::{Client, Tiered, Waiting};
 use config::{Dispatch, Settings};
 use ipc::{FromWorker, FromZygote};
 use shm::{Latencies, Snapshot};
+use tokio::sync::oneshot;
 
 use crate::balancing::Balancing;
 use crate::cache::CacheQuestion;
@@ -163,7 +165,7 @@ impl Server {
             Event::Command(Command::Status(reply)) => drop(reply.send(self.status())),
             Event::Command(Command::StatusWithPools(reply)) => self.status_with_pools(reply),
             Event::Command(Command::Cache(question, reply)) => {
-                let _ = reply.send(self.ask_cache(&question));
+                self.ask_cache(question, reply);
             }
             Event::Command(Command::CacheMemory(build, reply)) => {
                 let _ = reply.send(self.cache_memory(&build));
@@ -294,6 +296,7 @@ impl Server {
             front,
             workers,
             cache: self.shared.cache.as_ref().map(SharedCache::figures),
+            redis: self.redis_status(),
             pools: Pools::default(),
         }
     }
@@ -308,16 +311,32 @@ impl Server {
         sum
     }
 
-    fn ask_cache(&self, question: &CacheQuestion) -> Result<String, String> {
-        let shared = self.shared.cache.as_ref();
-        let shared = shared.ok_or("this server has no cache: cache.size is 0")?;
-        crate::cache::answer(shared.cache, question)
+    fn redis_status(&self) -> Option<tier::Status> {
+        let cache = self.shared.cache.as_ref()?;
+        cache.tier.as_ref().map(|second| second.tier.status())
     }
 
-    fn cache_memory(&self, build: &str) -> Option<OwnedFd> {
+    /// The second tier may take a while: everything else goes on.
+    fn ask_cache(&self, question: CacheQuestion, reply: oneshot::Sender<Result<String, String>>) {
+        let Some(shared) = &self.shared.cache else {
+            let _ = reply.send(Err("this server has no cache: cache.size is 0".into()));
+            return;
+        };
+        let cache = shared.cache;
+        let intake = shared.tier.as_ref().map(|tier| tier.intake.try_clone());
+        tokio::task::spawn_blocking(move || {
+            let client = intake.and_then(Result::ok);
+            let client = client.map(|intake| Client::new(intake, Waiting::PLAIN));
+            let cache = Tiered::new(cache, client.as_ref());
+            // An error means that the caller has left.
+            let _ = reply.send(crate::cache::answer(cache, &question));
+        });
+    }
+
+    fn cache_memory(&self, build: &str) -> Option<Vec<OwnedFd>> {
         let cache = self.shared.cache.as_ref();
         let cache = cache.filter(|_| build == self.build)?;
-        cache.fd.try_clone().ok()
+        cache.fds().ok()
     }
 
     fn worker_status(&self, worker: &Worker) -> WorkerStatus {

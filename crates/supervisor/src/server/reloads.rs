@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use config::Settings;
+use config::{CacheSettings, Settings};
 
 use super::{Server, main_loop};
 use crate::event::ReplyTo;
@@ -95,7 +95,11 @@ impl Server {
             ("control", new.control != old.control),
             ("watch", new.watch != old.watch),
             ("app", new.app != old.app),
-            ("cache.size", new.cache_size != old.cache_size),
+            ("cache.size", new.cache.size != old.cache.size),
+            (
+                "cache.redis, redis_prefix or redis_timeout",
+                new.cache.redis != old.cache.redis,
+            ),
         ];
         let fixed = fixed.into_iter().filter(|(_, changed)| *changed);
         self.reloads.fixed = fixed.map(|(key, _)| key).collect();
@@ -115,7 +119,10 @@ impl Server {
             control: old.control.clone(),
             watch: old.watch,
             app: old.app.clone(),
-            cache_size: old.cache_size,
+            cache: CacheSettings {
+                copies: new.cache.copies,
+                ..old.cache.clone()
+            },
             ..new
         })
     }

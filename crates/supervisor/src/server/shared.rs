@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use cache::Cache;
-use config::Settings;
+use config::{RedisSettings, Settings};
 use shm::{Budgets, Quarantine};
+use tier::{Options, Tier};
 
 /// What all workers share.
 pub(super) struct Shared {
@@ -21,7 +23,7 @@ impl Shared {
         Ok(Shared {
             budgets: SharedBudgets::new()?,
             quarantine: SharedQuarantine::new()?,
-            cache: SharedCache::new(settings.cache_size)?,
+            cache: SharedCache::new(settings)?,
         })
     }
 }
@@ -44,11 +46,20 @@ impl SharedBudgets {
 pub(super) struct SharedCache {
     pub(super) fd: OwnedFd,
     pub(super) cache: &'static Cache,
+    /// With `cache.redis`.
+    pub(super) tier: Option<SecondTier>,
+}
+
+/// The second tier, and the socket through which processes reach it.
+pub(super) struct SecondTier {
+    pub(super) tier: Arc<Tier>,
+    pub(super) intake: OwnedFd,
 }
 
 impl SharedCache {
     /// `None` for no bytes. On the thread that lives as long as the server.
-    pub(super) fn new(bytes: u64) -> io::Result<Option<SharedCache>> {
+    pub(super) fn new(settings: &Settings) -> io::Result<Option<SharedCache>> {
+        let bytes = settings.cache.size;
         if bytes == 0 {
             return Ok(None);
         }
@@ -59,7 +70,19 @@ impl SharedCache {
         let cache: &'static Cache = Box::leak(Box::new(Cache::map(&fd)?));
         // Scripts that have it see by this that the server has ended.
         cache.serve();
-        Ok(Some(SharedCache { fd, cache }))
+        let redis = settings.cache.redis.as_ref();
+        let tier = redis.map(|redis| second_tier(cache, redis)).transpose()?;
+        Ok(Some(SharedCache { fd, cache, tier }))
+    }
+
+    /// What each process of the server gets of it.
+    pub(super) fn fds(&self) -> io::Result<Vec<OwnedFd>> {
+        let intake = self.tier.as_ref().map(|tier| &tier.intake);
+        [Some(&self.fd), intake]
+            .into_iter()
+            .flatten()
+            .map(OwnedFd::try_clone)
+            .collect()
     }
 
     pub(super) fn figures(&self) -> BTreeMap<String, u64> {
@@ -69,6 +92,18 @@ impl SharedCache {
             .map(|(name, value)| (name.to_owned(), value))
             .collect()
     }
+}
+
+fn second_tier(cache: &'static Cache, redis: &RedisSettings) -> io::Result<SecondTier> {
+    let (inside, intake) = cache_link::intake()?;
+    let options = Options {
+        url: redis.url.clone(),
+        prefix: redis.prefix.clone(),
+        timeout: redis.timeout,
+    };
+    let tier = Tier::start(cache, options, inside)
+        .map_err(|error| io::Error::other(format!("cache.redis: {error}")))?;
+    Ok(SecondTier { tier, intake })
 }
 
 /// Which requests killed workers, and the descriptor that workers get of it.

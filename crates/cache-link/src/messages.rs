@@ -1,0 +1,229 @@
+//! What a process asks the supervisor, and the answers. Both are built from the same sources.
+
+use cache::{Condition, Form, Mark, Owner, Refused, Write};
+use serde::{Deserialize, Serialize};
+
+/// A question to the second tier.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Question<'a> {
+    /// Also brings it into the memory; with `bytes` its value is in the answer in any case.
+    Read {
+        #[serde(borrow, with = "serde_bytes")]
+        key: &'a [u8],
+        bytes: bool,
+    },
+    Write(#[serde(borrow)] Wanted<'a>),
+    Increment(#[serde(borrow)] Wanted<'a>),
+    Delete(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
+    DeleteTag(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
+    Clear,
+    Tags(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
+    /// A lock, or else the computation of a key.
+    Claim {
+        lock: bool,
+        #[serde(borrow, with = "serde_bytes")]
+        name: &'a [u8],
+        owner: (u32, u32, u64),
+        ttl: u64,
+    },
+    GiveBack {
+        lock: bool,
+        #[serde(borrow, with = "serde_bytes")]
+        name: &'a [u8],
+        token: u64,
+    },
+    /// Of a lock.
+    Token {
+        #[serde(borrow, with = "serde_bytes")]
+        name: &'a [u8],
+        owner: Option<(u32, u32, u64)>,
+    },
+    /// Of a lock.
+    Extend {
+        #[serde(borrow, with = "serde_bytes")]
+        name: &'a [u8],
+        token: u64,
+        ttl: u64,
+    },
+    /// Of a lock.
+    Holds {
+        #[serde(borrow, with = "serde_bytes")]
+        name: &'a [u8],
+        token: u64,
+    },
+    /// Until something happens to this key or to its computation, for that many microseconds at most.
+    Await {
+        #[serde(borrow, with = "serde_bytes")]
+        key: &'a [u8],
+        most: u64,
+    },
+}
+
+/// An answer of the second tier.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer<'a> {
+    Yes,
+    No,
+    /// It is in the memory.
+    Here,
+    Value {
+        form: u8,
+        int: i64,
+        #[serde(borrow, with = "serde_bytes")]
+        bytes: &'a [u8],
+        expires: u64,
+        stale: u64,
+    },
+    Sum(i64),
+    Marks(Vec<(u64, u64)>),
+    Number(u64),
+    Held((u32, u32, u64)),
+    Refused(u8),
+}
+
+/// As [`Write`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Wanted<'a> {
+    #[serde(borrow, with = "serde_bytes")]
+    pub key: &'a [u8],
+    pub form: u8,
+    pub int: i64,
+    #[serde(borrow, with = "serde_bytes")]
+    pub bytes: &'a [u8],
+    pub ttl: u64,
+    pub fresh: u64,
+    #[serde(borrow)]
+    pub tags: Vec<&'a serde_bytes::Bytes>,
+    pub marks: Vec<(u64, u64)>,
+    #[serde(borrow)]
+    condition: Wish<'a>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Wish<'a> {
+    Always,
+    Absent,
+    Equals(u8, i64, #[serde(borrow, with = "serde_bytes")] &'a [u8]),
+    Claimed(u64),
+}
+
+const REFUSALS: [Refused; 8] = [
+    Refused::Full,
+    Refused::Stuck,
+    Refused::NotInt,
+    Refused::Overflow,
+    Refused::Key,
+    Refused::NotHeld,
+    Refused::Away,
+    Refused::Denied,
+];
+
+impl Answer<'_> {
+    /// What is too large was refused before it was asked.
+    pub fn refused(why: Refused) -> Answer<'static> {
+        let at = REFUSALS.iter().position(|refusal| *refusal == why);
+        Answer::Refused(at.unwrap_or_default() as u8)
+    }
+
+    pub fn why(number: u8) -> Refused {
+        let why = REFUSALS.get(usize::from(number));
+        why.copied().unwrap_or(Refused::Full)
+    }
+}
+
+pub(crate) fn form(number: u8) -> Form {
+    match number {
+        0 => Form::Int,
+        1 => Form::Plain,
+        _ => Form::Serialized,
+    }
+}
+
+pub(crate) fn mark(&(stamp, cell): &(u64, u64)) -> Mark {
+    Mark { stamp, cell }
+}
+
+pub(crate) fn owner((process, task, started): (u32, u32, u64)) -> Owner {
+    Owner {
+        process,
+        task,
+        started,
+    }
+}
+
+pub(crate) fn of_owner(owner: Owner) -> (u32, u32, u64) {
+    (owner.process, owner.task, owner.started)
+}
+
+impl<'a> Wanted<'a> {
+    pub fn of(write: &Write<'a>) -> Wanted<'a> {
+        Wanted {
+            key: write.key,
+            form: write.form as u8,
+            int: write.int,
+            bytes: write.bytes,
+            ttl: write.ttl,
+            fresh: write.fresh,
+            tags: write
+                .tags
+                .iter()
+                .copied()
+                .map(serde_bytes::Bytes::new)
+                .collect(),
+            marks: write
+                .marks
+                .iter()
+                .map(|mark| (mark.stamp, mark.cell))
+                .collect(),
+            condition: match write.condition {
+                Condition::Always => Wish::Always,
+                Condition::Absent => Wish::Absent,
+                Condition::Equals(form, int, bytes) => Wish::Equals(form as u8, int, bytes),
+                Condition::Claimed(token) => Wish::Claimed(token),
+            },
+        }
+    }
+
+    /// The token of the computation that it is the end of, if so.
+    pub fn claim(&self) -> Option<u64> {
+        match self.condition {
+            Wish::Claimed(token) => Some(token),
+            _ => None,
+        }
+    }
+
+    /// What it was made of, given to `f`.
+    pub fn with<T>(&self, f: impl FnOnce(&Write<'_>) -> T) -> T {
+        let tags: Vec<&[u8]> = self.tags.iter().map(|tag| &***tag).collect();
+        let marks: Vec<Mark> = self.marks.iter().map(mark).collect();
+        f(&Write {
+            key: self.key,
+            form: form(self.form),
+            int: self.int,
+            bytes: self.bytes,
+            ttl: self.ttl,
+            fresh: self.fresh,
+            tags: &tags,
+            marks: &marks,
+            condition: match self.condition {
+                Wish::Always => Condition::Always,
+                Wish::Absent => Condition::Absent,
+                Wish::Equals(number, int, bytes) => Condition::Equals(form(number), int, bytes),
+                Wish::Claimed(token) => Condition::Claimed(token),
+            },
+        })
+    }
+}
+
+/// A message as it is sent: its length in four bytes, then itself.
+pub fn encode(message: &impl Serialize) -> Option<Vec<u8>> {
+    let mut bytes = postcard::to_extend(message, vec![0; 4]).ok()?;
+    let length = u32::try_from(bytes.len() - 4).ok()?;
+    bytes[..4].copy_from_slice(&length.to_le_bytes());
+    Some(bytes)
+}
+
+/// A message without its length.
+pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+    postcard::from_bytes(bytes).ok()
+}

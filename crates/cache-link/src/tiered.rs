@@ -1,0 +1,200 @@
+//! The operations of the cache, each done in the memory or, where there is a second tier, by way of it.
+
+use cache::{Cache, Claim, Found, Mark, Owner, Refused, Space, Stored, Tier, Write};
+
+use crate::client::Client;
+use crate::messages::{Answer, Question, Wanted, form, mark, of_owner, owner};
+
+/// How long one question waits for a change at most, in microseconds.
+const AWAITED: u64 = 100_000;
+
+/// The memory, and who asks for what is behind it.
+#[derive(Debug, Clone, Copy)]
+pub struct Tiered<'c> {
+    cache: &'c Cache,
+    client: Option<&'c Client>,
+}
+
+fn said(answer: &Answer<'_>) -> Result<bool, Refused> {
+    match answer {
+        Answer::Yes => Ok(true),
+        Answer::No => Ok(false),
+        _ => Err(Refused::Denied),
+    }
+}
+
+impl<'c> Tiered<'c> {
+    pub fn new(cache: &'c Cache, client: Option<&'c Client>) -> Tiered<'c> {
+        Tiered {
+            cache,
+            client: client.filter(|_| cache.tier() != Tier::None),
+        }
+    }
+
+    /// The memory alone: what it has, and its figures.
+    pub fn memory(self) -> &'c Cache {
+        self.cache
+    }
+
+    fn yes(self, client: &Client, question: &Question<'_>) -> Result<bool, Refused> {
+        said(&client.ask(question, &mut Vec::new())?)
+    }
+
+    /// A value that is here is not asked for: it is gone here before it is known elsewhere that it has changed.
+    pub fn read(self, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Found>, Refused> {
+        let found = self.cache.read(key, into)?;
+        let client = match self.client {
+            Some(client) if found.is_none() && self.cache.tier() == Tier::There => client,
+            _ => return Ok(found),
+        };
+        let mut buffer = Vec::new();
+        for bytes in [false, true] {
+            match client.ask(&Question::Read { key, bytes }, &mut buffer)? {
+                Answer::No => return Ok(None),
+                Answer::Here => {
+                    if let Some(found) = self.cache.read(key, into)? {
+                        return Ok(Some(found));
+                    }
+                }
+                Answer::Value {
+                    form: number,
+                    int,
+                    bytes,
+                    expires,
+                    stale,
+                } => {
+                    into.clear();
+                    into.extend_from_slice(bytes);
+                    return Ok(Some(Found {
+                        marks: Vec::new(),
+                        form: form(number),
+                        int,
+                        expires,
+                        stale,
+                    }));
+                }
+                _ => return Err(Refused::Denied),
+            }
+        }
+        Ok(None)
+    }
+
+    pub fn write(self, write: &Write<'_>) -> Result<Stored, Refused> {
+        let Some(client) = self.client else {
+            return self.cache.write(write);
+        };
+        self.cache.check(write)?;
+        let is_done = self.yes(client, &Question::Write(Wanted::of(write)))?;
+        Ok(if is_done { Stored::Yes } else { Stored::No })
+    }
+
+    pub fn increment(self, by: i64, write: &Write<'_>) -> Result<i64, Refused> {
+        let Some(client) = self.client else {
+            return self.cache.increment(by, write);
+        };
+        let write = Write { int: by, ..*write };
+        self.cache.check(&write)?;
+        match client.ask(&Question::Increment(Wanted::of(&write)), &mut Vec::new())? {
+            Answer::Sum(sum) => Ok(sum),
+            _ => Err(Refused::Denied),
+        }
+    }
+
+    pub fn delete(self, key: &[u8]) -> Result<bool, Refused> {
+        match self.client {
+            Some(client) => self.yes(client, &Question::Delete(key)),
+            None => self.cache.delete(key),
+        }
+    }
+
+    pub fn delete_tag(self, tag: &[u8]) -> Result<bool, Refused> {
+        match self.client {
+            Some(client) => self.yes(client, &Question::DeleteTag(tag)),
+            None => self.cache.delete_tag(tag),
+        }
+    }
+
+    pub fn clear(self) -> Result<(), Refused> {
+        match self.client {
+            Some(client) => self.yes(client, &Question::Clear).map(|_| ()),
+            None => self.cache.clear(),
+        }
+    }
+
+    /// As they are now, for a value that is computed from now on.
+    pub fn tags(self, names: &[&[u8]]) -> Result<Vec<Mark>, Refused> {
+        let Some(client) = self.client else {
+            return self.cache.tags(names);
+        };
+        let names = names.iter().copied().map(serde_bytes::Bytes::new).collect();
+        match client.ask(&Question::Tags(names), &mut Vec::new())? {
+            Answer::Marks(marks) => Ok(marks.iter().map(mark).collect()),
+            _ => Err(Refused::Denied),
+        }
+    }
+
+    /// See [`Cache::claim`]. What another machine has is held by the process 0.
+    pub fn claim(self, space: Space, name: &[u8], by: Owner, ttl: u64) -> Result<Claim, Refused> {
+        let Some(client) = self.client else {
+            return self.cache.claim(space, name, by, ttl);
+        };
+        let question = Question::Claim {
+            lock: space == Space::Lock,
+            name,
+            owner: of_owner(by),
+            ttl,
+        };
+        match client.ask(&question, &mut Vec::new())? {
+            Answer::Number(token) => Ok(Claim::Taken(token)),
+            Answer::Held(by) => Ok(Claim::Held(owner(by))),
+            _ => Err(Refused::Denied),
+        }
+    }
+
+    pub fn give_back(self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
+        let Some(client) = self.client else {
+            return self.cache.give_back(space, name, token);
+        };
+        let lock = space == Space::Lock;
+        self.yes(client, &Question::GiveBack { lock, name, token })
+    }
+
+    pub fn token(
+        self,
+        space: Space,
+        name: &[u8],
+        of: Option<Owner>,
+    ) -> Result<Option<u64>, Refused> {
+        let Some(client) = self.client else {
+            return self.cache.token(space, name, of);
+        };
+        let owner = of.map(of_owner);
+        match client.ask(&Question::Token { name, owner }, &mut Vec::new())? {
+            Answer::Number(token) => Ok(Some(token)),
+            answer => said(&answer).map(|_| None),
+        }
+    }
+
+    pub fn extend(self, space: Space, name: &[u8], token: u64, ttl: u64) -> Result<bool, Refused> {
+        match self.client {
+            Some(client) => self.yes(client, &Question::Extend { name, token, ttl }),
+            None => self.cache.extend(space, name, token, ttl),
+        }
+    }
+
+    pub fn holds_claim(self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
+        match self.client {
+            Some(client) => self.yes(client, &Question::Holds { name, token }),
+            None => self.cache.holds_claim(space, name, token),
+        }
+    }
+
+    /// Until something happens to this key, which another machine computes; no longer than a moment.
+    pub fn wait_for(self, key: &[u8]) -> Result<(), Refused> {
+        let most = AWAITED;
+        match self.client {
+            Some(client) => self.yes(client, &Question::Await { key, most }).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+}

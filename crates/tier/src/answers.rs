@@ -1,0 +1,85 @@
+//! Answers as they are sent.
+
+use cache::{Cache, Claim, Found, Mark, Refused, Stored};
+use cache_link::{Answer, encode};
+
+use crate::entry::Entry;
+
+/// One as bytes, with its length.
+pub(crate) type Sent = Vec<u8>;
+
+pub(crate) fn sent(answer: &Answer<'_>) -> Sent {
+    encode(answer).unwrap_or_default()
+}
+
+pub(crate) fn yes(is_it: bool) -> Sent {
+    sent(if is_it { &Answer::Yes } else { &Answer::No })
+}
+
+pub(crate) fn denied() -> Sent {
+    refused(Refused::Denied)
+}
+
+pub(crate) fn refused(why: Refused) -> Sent {
+    sent(&Answer::refused(why))
+}
+
+fn or_refused(answer: Result<Sent, Refused>) -> Sent {
+    answer.unwrap_or_else(refused)
+}
+
+pub(crate) fn said(result: Result<bool, Refused>) -> Sent {
+    or_refused(result.map(yes))
+}
+
+pub(crate) fn stored(result: Result<Stored, Refused>) -> Sent {
+    said(result.map(|stored| stored == Stored::Yes))
+}
+
+pub(crate) fn marks(result: Result<Vec<Mark>, Refused>) -> Sent {
+    or_refused(result.map(|marks| {
+        let marks = marks.iter().map(|mark| (mark.stamp, mark.cell));
+        sent(&Answer::Marks(marks.collect()))
+    }))
+}
+
+pub(crate) fn sum(result: Result<i64, Refused>) -> Sent {
+    or_refused(result.map(|sum| sent(&Answer::Sum(sum))))
+}
+
+pub(crate) fn claim(result: Result<Claim, Refused>) -> Sent {
+    or_refused(result.map(|claim| match claim {
+        Claim::Taken(token) => sent(&Answer::Number(token)),
+        Claim::Held(by) => sent(&Answer::Held((by.process, by.task, by.started))),
+    }))
+}
+
+/// A computation or a lock that another machine has.
+pub(crate) fn held_elsewhere() -> Sent {
+    sent(&Answer::Held((0, 0, 0)))
+}
+
+/// The value itself: it is not in the memory.
+pub(crate) fn value(cache: &Cache, entry: &Entry) -> Sent {
+    let after = |time: u64| match time {
+        0 => 0,
+        time => cache.now().saturating_add(time),
+    };
+    sent(&Answer::Value {
+        form: entry.form as u8,
+        int: entry.int,
+        bytes: &entry.bytes,
+        expires: after(entry.ttl),
+        stale: after(entry.fresh),
+    })
+}
+
+pub(crate) fn found(found: &Found, bytes: &[u8]) -> Sent {
+    sent(&Answer::Value {
+        form: found.form as u8,
+        int: found.int,
+        bytes,
+        expires: found.expires,
+        stale: found.stale,
+    })
+}

@@ -1,0 +1,325 @@
+//! The one connection to Redis: made, watched, and made again.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, Client, ErrorKind, PushInfo, PushKind, RedisError, RedisResult, Value,
+};
+use tokio::time::sleep;
+
+use crate::call::Call;
+use crate::entry::milliseconds;
+use crate::marks::{Change, Marks};
+use crate::state::{Link, State, Tier};
+use crate::status::count;
+
+/// How often Redis is asked whether it is there, while it is.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How many changes are sent at a time when Redis is back.
+const AT_ONCE: usize = 500;
+
+/// Errors of a Redis that is the wrong one now, or not ready: another connection may find the right one.
+const ELSEWHERE: [&str; 7] = [
+    "READONLY",
+    "LOADING",
+    "MASTERDOWN",
+    "NOAUTH",
+    "CLUSTERDOWN",
+    "MOVED",
+    "TRYAGAIN",
+];
+
+/// It answers, and will again: only this operation is not done.
+pub(crate) fn is_refusal(error: &RedisError) -> bool {
+    let is_answer = matches!(
+        error.kind(),
+        ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::UnexpectedReturnType
+    );
+    // Of a transaction, the reason is in the text.
+    let text = error.to_string();
+    is_answer && !ELSEWHERE.iter().any(|code| text.contains(code))
+}
+
+/// Which connection it was, so that what it still has under way cannot be done after what its successor does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Identity {
+    /// Of the run of Redis.
+    run: String,
+    client: i64,
+}
+
+/// Makes the connection as long as the server runs.
+pub(crate) async fn keep(tier: Arc<Tier>) {
+    let mut before = None;
+    let mut pause = FIRST_PAUSE;
+    let mut told = String::new();
+    loop {
+        idle(&tier).await;
+        match connect(&tier, before.as_ref()).await {
+            Ok((generation, identity)) => {
+                pause = FIRST_PAUSE;
+                told.clear();
+                before = Some(identity);
+                watch(&tier, generation).await;
+            }
+            Err(error) => {
+                let error = error.to_string();
+                if told != error {
+                    let redis = tier.options.shown();
+                    logging::warning!("cannot use redis for the cache redis={redis} error={error}");
+                    told.clone_from(&error);
+                }
+                tier.state().error = Some(error);
+                // Servers that lost it at one moment do not come back at one moment.
+                sleep(pause.mul_f64(0.75 + tier.random() as f64 / i64::MAX as f64 / 2.0)).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+/// Until nothing is under way on the connection before.
+async fn idle(tier: &Tier) {
+    while !tier.state().order.is_idle() {
+        let _ = tokio::time::timeout(HEARTBEAT, tier.idle.notified()).await;
+    }
+}
+
+async fn connect(tier: &Arc<Tier>, before: Option<&Identity>) -> RedisResult<(u64, Identity)> {
+    let info = tier.options.connection();
+    let info = info.map_err(|what| RedisError::from((ErrorKind::InvalidClientConfig, "", what)))?;
+    let generation = {
+        let mut state = tier.state();
+        state.generation += 1;
+        state.generation
+    };
+    let weak = Arc::downgrade(tier);
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(tier.options.timeout.max(Duration::from_secs(1))))
+        .set_response_timeout(Some(tier.options.timeout))
+        .set_push_sender(move |push| pushed(&weak, generation, &push));
+    let mut connection = Client::open(info)?
+        .get_multiplexed_async_connection_with_config(&config)
+        .await?;
+    let identity = identity(&mut connection).await?;
+    if let Some(before) = before.filter(|before| before.run == identity.run) {
+        // An older Redis or a user without the permission: then it is as if it were gone.
+        let _: RedisResult<Value> = redis::cmd("CLIENT")
+            .arg("KILL")
+            .arg("ID")
+            .arg(before.client)
+            .query_async(&mut connection)
+            .await;
+    }
+    prepare(tier, &mut connection).await?;
+    let returned = give_back(tier, &mut connection, generation).await;
+    if let Err(error) = returned {
+        let mut state = tier.state();
+        tier.set_link(&mut state, Link::Away);
+        return Err(error);
+    }
+    Ok((generation, identity))
+}
+
+async fn identity(connection: &mut MultiplexedConnection) -> RedisResult<Identity> {
+    let client = redis::cmd("CLIENT")
+        .arg("ID")
+        .query_async(connection)
+        .await?;
+    let server: String = redis::cmd("INFO")
+        .arg("server")
+        .query_async(connection)
+        .await?;
+    let run = server
+        .lines()
+        .find_map(|line| line.strip_prefix("run_id:"))
+        .unwrap_or_default();
+    Ok(Identity {
+        run: run.trim().to_owned(),
+        client,
+    })
+}
+
+/// Asks for invalidations, and has the scripts there.
+async fn prepare(tier: &Tier, connection: &mut MultiplexedConnection) -> RedisResult<()> {
+    let mut tracking = redis::cmd("CLIENT");
+    tracking.arg("TRACKING").arg("ON").arg("BCAST");
+    for kind in ["v:", "t:", "c:"] {
+        tracking.arg("PREFIX").arg(tier.key(kind, b""));
+    }
+    tracking.arg("NOLOOP").exec_async(connection).await?;
+    for script in tier.scripts.all() {
+        script.load_async(connection).await?;
+    }
+    Ok(())
+}
+
+/// What was marked is deleted in Redis, then all is forgotten here, then Redis is there. Meanwhile operations wait.
+async fn give_back(
+    tier: &Tier,
+    connection: &mut MultiplexedConnection,
+    generation: u64,
+) -> RedisResult<()> {
+    let marks = {
+        let mut state = tier.state();
+        tier.set_link(&mut state, Link::Returning);
+        state.marks.clone()
+    };
+    replay(tier, connection, &marks).await?;
+    let mut state = tier.state();
+    if state.generation != generation {
+        return Err(RedisError::from((ErrorKind::Io, "it was lost again")));
+    }
+    state.marks = Marks::default();
+    state.error = None;
+    forget_all(tier, &mut state);
+    tier.set_link(&mut state, Link::There(connection.clone()));
+    let redis = tier.options.shown();
+    let marked = marks.len();
+    logging::info!(
+        "redis is there, the cache is shared with its servers redis={redis} invalidated={marked}"
+    );
+    Ok(())
+}
+
+fn forget_all(tier: &Tier, state: &mut State) {
+    state.order.all_move();
+    state.claims.forget();
+    tier.cache.forget_all();
+    state.awaited.values().for_each(|one| one.notify_waiters());
+}
+
+async fn replay(
+    tier: &Tier,
+    connection: &mut MultiplexedConnection,
+    marks: &Marks,
+) -> RedisResult<()> {
+    let tags = tier.key("t:", b"");
+    // Also where nothing is marked: a replica refuses it.
+    let version = tier.random();
+    let mut set = redis::cmd("SET");
+    set.arg(&tags)
+        .arg(version)
+        .arg("NX")
+        .exec_async(connection)
+        .await?;
+    let whole = marks.cleared.then(|| tags.clone());
+    let names = marks.tags.iter().map(|tag| tier.key("t:", tag));
+    let tag_keys: Vec<_> = whole.into_iter().chain(names).collect();
+    for keys in tag_keys.chunks(AT_ONCE) {
+        redis::cmd("UNLINK")
+            .arg(keys)
+            .exec_async(connection)
+            .await?;
+    }
+    let keys: Vec<_> = marks.keys.iter().collect();
+    for keys in keys.chunks(AT_ONCE) {
+        let mut pipeline = redis::pipe();
+        let version = tier.random();
+        pipeline
+            .cmd("SET")
+            .arg(&tags)
+            .arg(version)
+            .arg("NX")
+            .ignore();
+        for (key, change) in keys {
+            let entry = tier.key("v:", key);
+            match change {
+                Change::Written => {
+                    let keys = [entry, tier.key("c:", key)];
+                    let mut delete = Call::script(&tier.scripts.delete, &keys);
+                    delete.arg(&tags);
+                    pipeline.add_command(delete);
+                }
+                Change::Added { by, ttl } => {
+                    let mut add = Call::script(&tier.scripts.add, &[entry]);
+                    add.arg(&tags).arg(*by).arg(milliseconds(*ttl)).arg("");
+                    pipeline.add_command(add);
+                }
+            }
+        }
+        pipeline.exec_async(connection).await?;
+    }
+    Ok(())
+}
+
+/// Until this connection is lost.
+async fn watch(tier: &Arc<Tier>, generation: u64) {
+    loop {
+        let _ = tokio::time::timeout(HEARTBEAT, tier.changed.notified()).await;
+        let connection = {
+            let state = tier.state();
+            match &state.link {
+                Link::There(connection) if state.generation == generation => connection.clone(),
+                _ => return,
+            }
+        };
+        crate::claims::renew(tier).await;
+        let mut connection = connection;
+        let ping = redis::cmd("PING").exec_async(&mut connection).await;
+        if let Err(error) = ping {
+            tier.lost(&mut tier.state(), generation, &error.to_string());
+        }
+    }
+}
+
+/// What Redis says without being asked, in the order in which it says it, before any later answer of it is read.
+fn pushed(tier: &Weak<Tier>, generation: u64, push: &PushInfo) -> Result<(), ()> {
+    let Some(tier) = tier.upgrade() else {
+        return Err(());
+    };
+    let mut state = tier.state();
+    if state.generation != generation {
+        return Ok(());
+    }
+    match (&push.kind, push.data.first()) {
+        (PushKind::Invalidate, Some(Value::Array(keys))) => {
+            for key in keys {
+                if let Value::BulkString(key) = key {
+                    invalidated(&tier, &mut state, key);
+                }
+            }
+        }
+        // FLUSHALL.
+        (PushKind::Invalidate, _) => {
+            count(&tier.counters.invalidations);
+            forget_all(&tier, &mut state);
+        }
+        (PushKind::Disconnection, _) => {
+            tier.lost(&mut state, generation, "the connection was closed");
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn invalidated(tier: &Tier, state: &mut State, key: &[u8]) {
+    let Some(rest) = key.strip_prefix(tier.options.prefix.as_bytes()) else {
+        return;
+    };
+    match rest {
+        b"t:" => forget_all(tier, state),
+        [b't', b':', tag @ ..] => {
+            state.order.moves(rest);
+            tier.cache.forget_tag(tag);
+        }
+        [b'v', b':', name @ ..] => {
+            state.order.moves(rest);
+            tier.cache.forget(name);
+            wake(state, name);
+        }
+        [b'c', b':', name @ ..] => return wake(state, name),
+        _ => return,
+    }
+    count(&tier.counters.invalidations);
+}
+
+fn wake(state: &State, name: &[u8]) {
+    if let Some(waiting) = state.awaited.get(name) {
+        waiting.notify_waiters();
+    }
+}

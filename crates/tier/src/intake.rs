@@ -1,0 +1,65 @@
+//! What processes of the server ask: each through a socket of its own, one question after the other.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cache_link::decode;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::{UnixDatagram, UnixStream};
+
+use crate::state::Tier;
+
+/// More than that around a value is no question.
+const AROUND: usize = 256 * 1024;
+/// Memory that a connection keeps between two questions.
+const KEPT: usize = 64 * 1024;
+/// After one that could not be received, for want of descriptors for example.
+const PAUSE: Duration = Duration::from_millis(10);
+
+pub(crate) async fn serve(tier: &Arc<Tier>, intake: OwnedFd) {
+    let intake = match UnixDatagram::from_std(intake.into()) {
+        Ok(intake) => intake,
+        Err(error) => return logging::error!("nothing can ask for redis error={error}"),
+    };
+    loop {
+        let receive = || cache_link::receive(intake.as_fd());
+        match intake.async_io(Interest::READABLE, receive).await {
+            Ok(Some(stream)) => {
+                let tier = Arc::clone(tier);
+                tokio::spawn(async move {
+                    // Its process has ended, or it gave up.
+                    let _ = answer(&tier, stream).await;
+                });
+            }
+            Ok(None) => {}
+            Err(error) => {
+                logging::warning!("a process could not reach redis error={error}");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn answer(tier: &Arc<Tier>, stream: StdStream) -> io::Result<()> {
+    stream.set_nonblocking(true)?;
+    let mut stream = UnixStream::from_std(stream)?;
+    let mut question = Vec::new();
+    loop {
+        let length = stream.read_u32_le().await? as usize;
+        if length > tier.cache.largest() + AROUND {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        question.clear();
+        question.shrink_to(KEPT);
+        question.resize(length, 0);
+        stream.read_exact(&mut question).await?;
+        let Some(question) = decode(&question) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let answer = tier.answer(question).await;
+        stream.write_all(&answer).await?;
+    }
+}

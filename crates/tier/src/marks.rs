@@ -1,0 +1,92 @@
+//! What was written while Redis was away: it is deleted there when Redis is back, because another machine may have written too.
+
+use std::collections::{HashMap, HashSet};
+
+/// Beyond that many keys the whole cache is cleared when Redis is back.
+const MOST: usize = 10_000;
+
+/// What became of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Written,
+    /// Nothing but this was added; microseconds of a new one.
+    Added {
+        by: i64,
+        ttl: u64,
+    },
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Marks {
+    /// Before all others.
+    pub(crate) cleared: bool,
+    pub(crate) tags: HashSet<Vec<u8>>,
+    pub(crate) keys: HashMap<Vec<u8>, Change>,
+}
+
+impl Marks {
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.cleared) + self.tags.len() + self.keys.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Marks {
+            cleared: true,
+            ..Marks::default()
+        };
+    }
+
+    pub(crate) fn tag(&mut self, tag: &[u8]) {
+        self.tags.insert(tag.to_vec());
+        self.bound();
+    }
+
+    pub(crate) fn written(&mut self, key: &[u8]) {
+        self.keys.insert(key.to_vec(), Change::Written);
+        self.bound();
+    }
+
+    pub(crate) fn added(&mut self, key: &[u8], by: i64, ttl: u64) {
+        let change = match self.keys.get(key) {
+            None => Change::Added { by, ttl },
+            Some(Change::Added { by: before, ttl }) => match before.checked_add(by) {
+                Some(by) => Change::Added { by, ttl: *ttl },
+                None => Change::Written,
+            },
+            Some(Change::Written) => Change::Written,
+        };
+        self.keys.insert(key.to_vec(), change);
+        self.bound();
+    }
+
+    fn bound(&mut self) {
+        if self.keys.len() + self.tags.len() > MOST {
+            self.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn additions_are_summed_until_something_else_is_written() {
+        let mut marks = Marks::default();
+        marks.added(b"n", 2, 5);
+        marks.added(b"n", 3, 7);
+        assert_eq!(marks.keys[&b"n"[..]], Change::Added { by: 5, ttl: 5 });
+        marks.added(b"n", i64::MAX, 0);
+        assert_eq!(marks.keys[&b"n"[..]], Change::Written);
+        marks.written(b"m");
+        marks.added(b"m", 1, 0);
+        assert_eq!(marks.keys[&b"m"[..]], Change::Written);
+    }
+
+    #[test]
+    fn too_many_are_all() {
+        let mut marks = Marks::default();
+        (0..=MOST).for_each(|n| marks.written(&n.to_le_bytes()));
+        assert!(marks.cleared && marks.keys.is_empty() && marks.len() == 1);
+    }
+}

@@ -1,0 +1,409 @@
+//! Each operation on values: what is asked of Redis, what is done in the memory with the answer, and what while Redis is away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cache::{Condition, Form, Mark, Refused, Space, Stored, Write};
+use cache_link::{Answer, Question, Wanted};
+use redis::Cmd;
+
+use crate::answers::{self, Sent, denied, refused, said, sent, yes};
+use crate::call::Call;
+use crate::entry::{Entry, Reply, before_end, condition, milliseconds, number, value};
+use crate::order::Ticket;
+use crate::scripts::{NO_NUMBER, TOO_LARGE};
+use crate::state::{State, Tier};
+use crate::status::count;
+
+/// A key as [`Order`](crate::order::Order) knows it.
+fn of_value(key: &[u8]) -> Vec<u8> {
+    [b"v:", key].concat()
+}
+
+fn of_tag(tag: &[u8]) -> Vec<u8> {
+    [b"t:", tag].concat()
+}
+
+impl Tier {
+    pub(crate) async fn answer(self: &Arc<Tier>, question: Question<'_>) -> Sent {
+        match question {
+            Question::Read { key, bytes } => self.read(key, bytes).await,
+            Question::Write(wanted) => self.write(&wanted).await,
+            Question::Increment(wanted) => self.increment(&wanted).await,
+            Question::Delete(key) => self.delete(key).await,
+            Question::DeleteTag(tag) => self.delete_tag(tag).await,
+            Question::Clear => self.clear().await,
+            Question::Tags(names) => {
+                let names: Vec<&[u8]> = names.iter().map(|name| &***name).collect();
+                self.tags(&names).await
+            }
+            Question::Claim {
+                lock: true,
+                name,
+                owner,
+                ttl,
+            } => self.lock(name, owner, ttl).await,
+            Question::Claim {
+                name, owner, ttl, ..
+            } => self.claim(name, owner, ttl).await,
+            Question::GiveBack {
+                lock: true,
+                name,
+                token,
+            } => self.hold(name, token, Some(0)).await,
+            Question::GiveBack { name, token, .. } => self.give_back(name, token),
+            Question::Extend { name, token, ttl } => self.hold(name, token, Some(ttl)).await,
+            Question::Holds { name, token } => self.hold(name, token, None).await,
+            Question::Token { name, owner } => self.holder(name, owner).await,
+            Question::Await { key, most } => self.wait_for(key, most).await,
+        }
+    }
+
+    async fn read(&self, key: &[u8], bytes: bool) -> Sent {
+        count(&self.counters.reads);
+        let mut get = Call::script(&self.scripts.get, &[self.key("v:", key)]);
+        get.arg(self.key("t:", b""));
+        self.through(
+            None,
+            &Call::One(get),
+            |_| self.read_here(key),
+            |state, ticket, reply: Reply| {
+                let Some(entry) = Entry::of(reply) else {
+                    return sent(&Answer::No);
+                };
+                count(&self.counters.hits);
+                if self.keep(state, ticket, key, &entry) && !bytes {
+                    sent(&Answer::Here)
+                } else {
+                    answers::value(self.cache, &entry)
+                }
+            },
+            |_, _| sent(&Answer::No),
+        )
+        .await
+    }
+
+    fn read_here(&self, key: &[u8]) -> Sent {
+        let mut bytes = Vec::new();
+        match self.cache.read(key, &mut bytes) {
+            Ok(Some(found)) => answers::found(&found, &bytes),
+            Ok(None) => sent(&Answer::No),
+            Err(why) => refused(why),
+        }
+    }
+
+    /// What was read is put into the memory, if it is still true and there is room. Then no other that was under way is: it may have
+    /// been read before.
+    fn keep(&self, state: &mut State, ticket: &Ticket, key: &[u8], entry: &Entry) -> bool {
+        let names = entry.tags.iter().map(|(name, _)| of_tag(name));
+        let mut keys = names.chain([of_value(key)]);
+        if !keys.all(|key| state.order.is_still(ticket, &key)) {
+            return false;
+        }
+        let tags: Vec<&[u8]> = entry.named_tags().map(|(name, _)| &name[..]).collect();
+        let versions: Vec<i64> = entry.named_tags().map(|(_, version)| *version).collect();
+        let write = Write {
+            key,
+            form: entry.form,
+            int: entry.int,
+            bytes: &entry.bytes,
+            ttl: entry.ttl,
+            fresh: entry.fresh,
+            tags: &tags,
+            marks: &[],
+            condition: Condition::Always,
+        };
+        let stored = self.cache.write_versions(&write, &versions);
+        state.order.moves(&of_value(key));
+        stored == Ok(Stored::Yes)
+    }
+
+    async fn write(&self, wanted: &Wanted<'_>) -> Sent {
+        count(&self.counters.writes);
+        let key = wanted.key;
+        let claim = match self.claim_of(wanted) {
+            Ok(claim) => claim,
+            Err(answer) => return answer,
+        };
+        let Some((names, versions)) = self.tags_of(wanted) else {
+            // A tag was deleted since the computation began: its value is of what was before.
+            return self.delete(key).await;
+        };
+        let entry = self.key("v:", key);
+        let keys = [entry.clone(), self.key("c:", key)];
+        let mut set = Call::script(&self.scripts.write, &keys);
+        wanted.with(|write| {
+            let token = claim.as_ref().map(|claim| claim.token.as_str());
+            let (name, first, second) = condition(&write.condition, token);
+            set.arg(self.key("t:", b""))
+                .arg(name)
+                .arg(first)
+                .arg(second);
+            set.arg(milliseconds(write.ttl)).arg(write.form as u8);
+            set.arg(before_end(write));
+            set.arg(value(write.form, write.int, write.bytes));
+        });
+        let epoch = claim.as_ref().map(|claim| claim.epoch.to_string());
+        set.arg("").arg(epoch.unwrap_or_default());
+        for (name, version) in names.iter().zip(&versions) {
+            set.arg(name).arg(version);
+        }
+        let call = self.making(&names, set).signed(&entry);
+        self.through(
+            Some(of_value(key)),
+            &call,
+            |state| self.write_here(state, wanted),
+            |state, ticket, versions: Option<Vec<Vec<u8>>>| match versions {
+                None => sent(&Answer::No),
+                Some(versions) => {
+                    self.written(state, ticket, wanted, &names, &versions);
+                    sent(&Answer::Yes)
+                }
+            },
+            |_, why| {
+                self.cache.forget(key);
+                refused(why)
+            },
+        )
+        .await
+    }
+
+    /// Names and versions of the tags that it is to have, of which those of a computation are fixed; `None`: one is no more.
+    fn tags_of(&self, wanted: &Wanted<'_>) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
+        if wanted.marks.is_empty() {
+            let names: Vec<_> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
+            let any = vec![String::new(); names.len()];
+            return Some((names, any));
+        }
+        let marks: Vec<Mark> = wanted
+            .marks
+            .iter()
+            .map(|&(stamp, cell)| Mark { stamp, cell })
+            .collect();
+        let tags = self.cache.versions(&marks)?;
+        Some(
+            tags.into_iter()
+                .map(|(name, version)| (name, version.to_string()))
+                .unzip(),
+        )
+    }
+
+    /// Redis has it. The memory has it too, or nothing.
+    fn written(
+        &self,
+        state: &State,
+        ticket: &Ticket,
+        wanted: &Wanted<'_>,
+        names: &[Vec<u8>],
+        versions: &[Vec<u8>],
+    ) {
+        let versions: Option<Vec<i64>> = versions.iter().map(|version| number(version)).collect();
+        let versions = versions.filter(|versions| versions.len() == names.len() + 1);
+        let mut keys = names
+            .iter()
+            .map(|name| of_tag(name))
+            .chain([of_tag(b""), of_value(wanted.key)]);
+        let is_still = keys.all(|key| state.order.is_still(ticket, &key));
+        let Some(versions) = versions.filter(|_| is_still) else {
+            return self.cache.forget(wanted.key);
+        };
+        let tags: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+        let stored = wanted.with(|write| {
+            let condition = match write.condition {
+                Condition::Claimed(token) => Condition::Claimed(token),
+                _ => Condition::Always,
+            };
+            let write = Write {
+                tags: &tags,
+                marks: &[],
+                condition,
+                ..*write
+            };
+            // The first one is that of the whole cache.
+            self.cache.write_versions(&write, &versions[1..])
+        });
+        if stored != Ok(Stored::Yes) {
+            self.cache.forget(wanted.key);
+        }
+    }
+
+    fn write_here(&self, state: &mut State, wanted: &Wanted<'_>) -> Sent {
+        let stored = wanted.with(|write| self.cache.write(write));
+        if stored != Ok(Stored::No) {
+            state.marks.written(wanted.key);
+        }
+        answers::stored(stored)
+    }
+
+    async fn increment(&self, wanted: &Wanted<'_>) -> Sent {
+        count(&self.counters.writes);
+        let key = wanted.key;
+        let entry = self.key("v:", key);
+        let mut add = Call::script(&self.scripts.add, std::slice::from_ref(&entry));
+        add.arg(self.key("t:", b"")).arg(wanted.int);
+        add.arg(milliseconds(wanted.ttl)).arg("");
+        let names: Vec<Vec<u8>> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
+        add.arg(&names);
+        let call = self.making(&names, add).signed(&entry);
+        self.through(
+            Some(of_value(key)),
+            &call,
+            |state| self.increment_here(state, wanted),
+            |state, ticket, reply: Reply| match reply.0 {
+                NO_NUMBER => refused(Refused::NotInt),
+                TOO_LARGE => refused(Refused::Overflow),
+                _ => match Entry::of(reply).filter(|entry| entry.form == Form::Int) {
+                    Some(entry) => {
+                        if !self.keep(state, ticket, key, &entry) {
+                            self.cache.forget(key);
+                        }
+                        sent(&Answer::Sum(entry.int))
+                    }
+                    None => denied(),
+                },
+            },
+            |_, why| {
+                self.cache.forget(key);
+                refused(why)
+            },
+        )
+        .await
+    }
+
+    fn increment_here(&self, state: &mut State, wanted: &Wanted<'_>) -> Sent {
+        let sum = wanted.with(|write| self.cache.increment(write.int, write));
+        if sum.is_ok() && wanted.tags.is_empty() {
+            state.marks.added(wanted.key, wanted.int, wanted.ttl);
+        } else if sum.is_ok() {
+            state.marks.written(wanted.key);
+        }
+        answers::sum(sum)
+    }
+
+    async fn delete(&self, key: &[u8]) -> Sent {
+        count(&self.counters.writes);
+        let keys = [self.key("v:", key), self.key("c:", key)];
+        let mut delete = Call::script(&self.scripts.delete, &keys);
+        delete.arg(self.key("t:", b""));
+        self.through(
+            Some(of_value(key)),
+            &Call::One(delete),
+            |state| {
+                state.marks.written(key);
+                said(self.cache.delete(key))
+            },
+            |state, _, was_there: Option<i64>| {
+                state.claims.remove(key);
+                if self.cache.delete(key).is_err() {
+                    self.cache.forget(key);
+                }
+                yes(was_there.is_some())
+            },
+            |_, why| refused(why),
+        )
+        .await
+    }
+
+    async fn delete_tag(&self, tag: &[u8]) -> Sent {
+        count(&self.counters.writes);
+        let mut unlink = redis::cmd("UNLINK");
+        unlink.arg(self.key("t:", tag));
+        self.through(
+            Some(of_tag(tag)),
+            &Call::One(unlink),
+            |state| {
+                state.marks.tag(tag);
+                said(self.cache.delete_tag(tag))
+            },
+            |_, _, was_there: i64| {
+                if self.cache.delete_tag(tag).is_err() {
+                    self.cache.forget_tag(tag);
+                }
+                yes(was_there > 0)
+            },
+            |_, why| refused(why),
+        )
+        .await
+    }
+
+    async fn clear(&self) -> Sent {
+        count(&self.counters.writes);
+        let mut unlink = redis::cmd("UNLINK");
+        unlink.arg(self.key("t:", b""));
+        self.through(
+            Some(of_tag(b"")),
+            &Call::One(unlink),
+            |state| {
+                state.marks.clear();
+                said(self.cache.clear().map(|()| true))
+            },
+            |state, _, _: i64| {
+                state.claims.forget();
+                self.cache.forget_all();
+                sent(&Answer::Yes)
+            },
+            |_, why| refused(why),
+        )
+        .await
+    }
+
+    /// As they are now. What they were before is of no use to a value that is computed from now on.
+    async fn tags(&self, names: &[&[u8]]) -> Sent {
+        let mut get = redis::cmd("MGET");
+        for name in names {
+            get.arg(self.key("t:", name));
+        }
+        let owned: Vec<Vec<u8>> = names.iter().map(|name| name.to_vec()).collect();
+        self.through(
+            None,
+            &self.making(&owned, get),
+            |_| answers::marks(self.cache.tags(names)),
+            |state, ticket, versions: Vec<Vec<u8>>| {
+                let versions: Option<Vec<i64>> = versions.iter().map(|one| number(one)).collect();
+                let is_still = names
+                    .iter()
+                    .all(|name| state.order.is_still(ticket, &of_tag(name)));
+                match versions.filter(|versions| versions.len() == names.len()) {
+                    Some(versions) if is_still => {
+                        answers::marks(self.cache.tags_of(names, &versions))
+                    }
+                    // Marks of no tag: what is computed is not kept.
+                    _ => answers::marks(Ok(vec![Mark::default(); names.len()])),
+                }
+            },
+            |_, why| refused(why),
+        )
+        .await
+    }
+
+    async fn wait_for(&self, key: &[u8], most: u64) -> Sent {
+        let waiting = {
+            let mut state = self.state();
+            Arc::clone(state.awaited.entry(key.to_vec()).or_default())
+        };
+        let _ = tokio::time::timeout(Duration::from_micros(most), waiting.notified()).await;
+        drop(waiting);
+        let mut state = self.state();
+        if state
+            .awaited
+            .get(key)
+            .is_some_and(|one| Arc::strong_count(one) == 1)
+        {
+            state.awaited.remove(key);
+        }
+        sent(&Answer::Yes)
+    }
+
+    /// With versions of these tags and of the whole cache.
+    pub(crate) fn making(&self, tags: &[Vec<u8>], command: Cmd) -> Call {
+        let whole = self.key("t:", b"");
+        let tags = tags.iter().map(|tag| self.key("t:", tag));
+        let tags: Vec<_> = std::iter::once(whole).chain(tags).collect();
+        Call::making(&tags, self.random(), command)
+    }
+
+    /// Is the computation of this key still the caller's, here?
+    pub(crate) fn has_claim(&self, key: &[u8], token: u64) -> bool {
+        self.cache.holds_claim(Space::Computation, key, token) == Ok(true)
+    }
+}

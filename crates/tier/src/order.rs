@@ -1,0 +1,125 @@
+//! Whether an answer of Redis is still true when it is put into the memory.
+//!
+//! Operations on one key may be answered in another order than they were done, and invalidations may be handled before answers that
+//! Redis sent first. So an operation may leave a value in the memory only if, from its begin to its end, no other operation of this
+//! server that changes one of its keys was under way, and no invalidation of one arrived.
+
+use std::collections::{BTreeSet, HashMap};
+
+/// Keys that moved are forgotten beyond that number, as far as no operation needs them.
+const REMEMBERED: usize = 4096;
+
+/// What has moved since the oldest operation that is under way began.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    now: u64,
+    moved: HashMap<Vec<u8>, u64>,
+    all_moved: u64,
+    under_way: BTreeSet<u64>,
+    changing: HashMap<Vec<u8>, usize>,
+}
+
+/// An operation that is under way.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    began: u64,
+    /// What it changes, if anything.
+    changes: Option<Vec<u8>>,
+}
+
+impl Order {
+    fn next(&mut self) -> u64 {
+        self.now += 1;
+        self.now
+    }
+
+    pub(crate) fn begin(&mut self, changes: Option<Vec<u8>>) -> Ticket {
+        let began = self.next();
+        self.under_way.insert(began);
+        if let Some(key) = &changes {
+            self.moved.insert(key.clone(), began);
+            *self.changing.entry(key.clone()).or_default() += 1;
+        }
+        Ticket { began, changes }
+    }
+
+    pub(crate) fn end(&mut self, ticket: Ticket) {
+        self.under_way.remove(&ticket.began);
+        if let Some(key) = ticket.changes {
+            match self.changing.get_mut(&key) {
+                Some(count) if *count > 1 => *count -= 1,
+                _ => drop(self.changing.remove(&key)),
+            }
+            self.moves(&key);
+        }
+        if self.under_way.is_empty() {
+            self.moved.clear();
+        }
+    }
+
+    /// Another one has changed it.
+    pub(crate) fn moves(&mut self, key: &[u8]) {
+        let now = self.next();
+        self.moved.insert(key.to_vec(), now);
+        if self.moved.len() > REMEMBERED {
+            let oldest = self.under_way.first().copied().unwrap_or(u64::MAX);
+            self.moved.retain(|_, moved| *moved > oldest);
+        }
+    }
+
+    pub(crate) fn all_move(&mut self) {
+        self.all_moved = self.next();
+    }
+
+    /// No other has changed this key since the operation began, and none is about to.
+    pub(crate) fn is_still(&self, ticket: &Ticket, key: &[u8]) -> bool {
+        let own = usize::from(ticket.changes.as_deref() == Some(key));
+        let others = self.changing.get(key).is_some_and(|count| *count > own);
+        let moved = self.moved.get(key).copied().unwrap_or_default();
+        !others && moved.max(self.all_moved) <= ticket.began
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Option<Vec<u8>> {
+        Some(name.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn an_answer_is_kept_only_if_nothing_else_moved_its_key() {
+        let mut order = Order::default();
+        let read = order.begin(None);
+        assert!(order.is_still(&read, b"a"));
+        order.moves(b"a");
+        assert!(!order.is_still(&read, b"a") && order.is_still(&read, b"b"));
+        order.end(read);
+        let read = order.begin(None);
+        assert!(order.is_still(&read, b"a"), "it moved before");
+        order.all_move();
+        assert!(!order.is_still(&read, b"b"));
+    }
+
+    #[test]
+    fn of_two_that_change_a_key_at_once_none_is_kept() {
+        let mut order = Order::default();
+        let first = order.begin(key("a"));
+        assert!(order.is_still(&first, b"a"));
+        let second = order.begin(key("a"));
+        let read = order.begin(None);
+        assert!(!order.is_still(&first, b"a") && !order.is_still(&second, b"a"));
+        order.end(first);
+        assert!(!order.is_still(&second, b"a"), "they overlapped");
+        order.end(second);
+        assert!(!order.is_still(&read, b"a"));
+        order.end(read);
+        let alone = order.begin(key("a"));
+        assert!(order.is_still(&alone, b"a"));
+    }
+}

@@ -1,0 +1,182 @@
+//! What Redis does as one step. An entry is a hash, so a number in it can be added to and has tags all the same:
+//!
+//! | field | what it has |
+//! |---|---|
+//! | `v` | the value: a whole number in digits, or bytes |
+//! | `f` | its form, as the memory numbers them |
+//! | `s` | milliseconds before its end from when on another is to be computed; `0` for none |
+//! | `_` | nothing; see [`Call::signed`] |
+//! | `T` and the name of a tag | the version that the tag had; the tag without a name is that of the whole cache |
+//!
+//! Keys begin with the prefix, then `v:` for entries, `t:` for versions of tags, `c:` for computations, `l:` for locks.
+
+use redis::Script;
+
+/// Gives the fields of an entry that is alive, and removes one that is not.
+const READ: &str = "
+local function read(key, tags)
+  local e = redis.call('HGETALL', key)
+  for i = 1, #e, 2 do
+    if string.sub(e[i], 1, 1) == 'T' and redis.call('GET', tags .. string.sub(e[i], 2)) ~= e[i + 1] then
+      redis.call('UNLINK', key)
+      return {}
+    end
+  end
+  return e
+end
+local function field(e, name)
+  for i = 1, #e, 2 do
+    if e[i] == name then return e[i + 1] end
+  end
+end
+";
+
+/// KEYS: entry. ARGV: prefix of tags.
+const GET: &str = "
+local e = read(KEYS[1], ARGV[1])
+return {redis.call('PTTL', KEYS[1]), e}
+";
+
+/// KEYS: entry, computation. ARGV: prefix of tags, condition, what it needs (two), ttl, form, `s`, value, then names of tags and the
+/// versions that they must have, empty for any. Gives the versions, or nothing if the condition does not hold.
+const WRITE: &str = "
+local condition = ARGV[2]
+if condition == 'claimed' and redis.call('GET', KEYS[2]) ~= ARGV[3] then return false end
+if condition == 'absent' and #read(KEYS[1], ARGV[1]) > 0 then return false end
+if condition == 'equal' then
+  local e = read(KEYS[1], ARGV[1])
+  if field(e, 'f') ~= ARGV[3] or field(e, 'v') ~= ARGV[4] then return false end
+end
+local fields, versions, dead = {'v', ARGV[8], 'f', ARGV[6], 's', ARGV[7], '_', ''}, {}, false
+for i = 9, #ARGV, 2 do
+  local now = redis.call('GET', ARGV[1] .. ARGV[i])
+  dead = dead or not now or (ARGV[i + 1] ~= '' and now ~= ARGV[i + 1])
+  if dead then break end
+  versions[#versions + 1] = now
+  fields[#fields + 1] = 'T' .. ARGV[i]
+  fields[#fields + 1] = now
+end
+redis.call('UNLINK', KEYS[1])
+if dead then return {} end
+redis.call('HSET', KEYS[1], unpack(fields))
+if ARGV[5] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[5]) end
+return versions
+";
+
+/// KEYS: entry. ARGV: prefix of tags, what is added, ttl, names of tags.
+const ADD: &str = "
+local e = read(KEYS[1], ARGV[1])
+if #e == 0 then
+  local fields = {'v', ARGV[2], 'f', '0', 's', '0'}
+  for i = 4, #ARGV do
+    fields[#fields + 1] = 'T' .. ARGV[i]
+    fields[#fields + 1] = redis.call('GET', ARGV[1] .. ARGV[i])
+  end
+  redis.call('HSET', KEYS[1], unpack(fields))
+  if ARGV[3] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+elseif field(e, 'f') ~= '0' then
+  return {-3, {}}
+else
+  local sum = redis.pcall('HINCRBY', KEYS[1], 'v', ARGV[2])
+  if type(sum) == 'table' then return {-4, {}} end
+end
+redis.call('HSET', KEYS[1], '_', '')
+return {redis.call('PTTL', KEYS[1]), redis.call('HGETALL', KEYS[1])}
+";
+
+/// What [`ADD`] gives in place of a time.
+pub(crate) const NO_NUMBER: i64 = -3;
+pub(crate) const TOO_LARGE: i64 = -4;
+
+/// KEYS: entry, computation. ARGV: prefix of tags.
+const DELETE: &str = "
+local e = read(KEYS[1], ARGV[1])
+redis.call('UNLINK', KEYS[1], KEYS[2])
+return #e > 0
+";
+
+/// KEYS: computation. ARGV: prefix of tags, token, time. Gives the version of the whole cache.
+const CLAIM: &str = "
+if not redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[3]) then return false end
+return redis.call('GET', ARGV[1])
+";
+
+/// KEYS: computation. ARGV: token, time; 0 gives it back.
+const KEEP: &str = "
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[2] == '0' then return redis.call('UNLINK', KEYS[1]) end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+";
+
+/// KEYS: lock, last token. ARGV: owner, time. A token is a time in microseconds, so it also grows where Redis has lost the last one.
+const LOCK: &str = "
+if redis.call('EXISTS', KEYS[1]) == 1 then return false end
+local time = redis.call('TIME')
+local token = time[1] * 1000000 + time[2]
+local last = tonumber(redis.call('GET', KEYS[2]) or '0')
+if token <= last then token = last + 1 end
+local text = string.format('%.0f', token)
+redis.call('SET', KEYS[2], text)
+redis.call('HSET', KEYS[1], 'o', ARGV[1], 't', text)
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return text
+";
+
+/// KEYS: lock. ARGV: token, time; 0 gives it back, -1 only looks.
+const HOLD: &str = "
+if redis.call('HGET', KEYS[1], 't') ~= ARGV[1] then return 0 end
+if ARGV[2] == '-1' then return 1 end
+if ARGV[2] == '0' then return redis.call('UNLINK', KEYS[1]) end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+";
+
+/// KEYS: lock. ARGV: owner, empty for any. Gives the token.
+const HOLDER: &str = "
+local lock = redis.call('HMGET', KEYS[1], 'o', 't')
+if not lock[1] or (ARGV[1] ~= '' and lock[1] ~= ARGV[1]) then return false end
+return lock[2]
+";
+
+#[derive(Debug)]
+pub(crate) struct Scripts {
+    pub(crate) get: Script,
+    pub(crate) write: Script,
+    pub(crate) add: Script,
+    pub(crate) delete: Script,
+    pub(crate) claim: Script,
+    pub(crate) keep: Script,
+    pub(crate) lock: Script,
+    pub(crate) hold: Script,
+    pub(crate) holder: Script,
+}
+
+impl Scripts {
+    pub(crate) fn new() -> Scripts {
+        let script = |code: &str| Script::new(&format!("{READ}{code}"));
+        Scripts {
+            get: script(GET),
+            write: script(WRITE),
+            add: script(ADD),
+            delete: script(DELETE),
+            claim: script(CLAIM),
+            keep: Script::new(KEEP),
+            lock: Script::new(LOCK),
+            hold: Script::new(HOLD),
+            holder: Script::new(HOLDER),
+        }
+    }
+
+    pub(crate) fn all(&self) -> [&Script; 9] {
+        [
+            &self.get,
+            &self.write,
+            &self.add,
+            &self.delete,
+            &self.claim,
+            &self.keep,
+            &self.lock,
+            &self.hold,
+            &self.holder,
+        ]
+    }
+}

@@ -1,0 +1,333 @@
+//! What one server writes, another reads: each operation, over two servers and a real Redis.
+#![forbid(unsafe_code)]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use cache::{Claim, Condition, Form, Owner, Refused, Space, Write};
+use support::{Server, Worker, int, until};
+use testkit::service::Redis;
+
+fn two() -> (Redis, Server, Server) {
+    let redis = Redis::start();
+    let (first, second) = (Server::of(&redis), Server::of(&redis));
+    (redis, first, second)
+}
+
+fn workers(first: &Server, second: &Server) -> (Worker, Worker) {
+    (first.worker(), second.worker())
+}
+
+#[test]
+fn what_one_writes_the_other_reads_and_keeps() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    assert_eq!(b.get("k"), None);
+    a.set("k", 1);
+    assert!(a.has_here("k"), "its own copy is there");
+    assert_eq!((a.get("k"), b.get("k")), (Some(1), Some(1)));
+    let asked = second.tier.status().reads;
+    assert!(b.has_here("k") && b.get("k") == Some(1));
+    assert_eq!(second.tier.status().reads, asked, "a copy asks nothing");
+    b.set("k", 2);
+    assert_eq!(b.get("k"), Some(2));
+    a.comes("k", Some(2));
+    assert!(a.delete("k") && !a.delete("k"));
+    assert_eq!(a.get("k"), None);
+    b.comes("k", None);
+}
+
+#[test]
+fn values_of_each_form_come_as_they_were() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    let bytes: Vec<u8> = (0..200_000u32).map(|n| n as u8).collect();
+    for (key, form) in [("plain", Form::Plain), ("object", Form::Serialized)] {
+        assert!(a.write(&Write {
+            form,
+            bytes: &bytes,
+            ..int(key, 0)
+        }));
+        assert_eq!(b.bytes(key).as_deref(), Some(&bytes[..]));
+    }
+    a.set("least", i64::MIN);
+    assert_eq!(b.get("least"), Some(i64::MIN));
+    let (key, name) = ("k\0\r\n\u{e4}", "with\0nul");
+    a.tagged(key, 5, &[name]);
+    assert_eq!(b.get(key), Some(5));
+    b.delete_tag(name);
+    a.comes(key, None);
+}
+
+#[test]
+fn conditions_are_those_of_redis() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    assert!(a.add("k", 1) && !b.add("k", 2) && !a.add("k", 3));
+    assert!(b.swap("k", 1, 5) && !a.swap("k", 1, 6));
+    assert_eq!((a.get("k"), b.get("k")), (Some(5), Some(5)));
+    assert!(a.swap("k", 5, 7));
+    b.comes("k", Some(7));
+}
+
+#[test]
+fn counters_are_exact_and_whole() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    assert_eq!(a.increment("n", 5), Ok(5));
+    assert_eq!(b.increment("n", -2), Ok(3));
+    assert_eq!(b.get("n"), Some(3));
+    a.comes("n", Some(3));
+    a.set("high", i64::MAX);
+    assert_eq!(b.increment("high", 1), Err(Refused::Overflow));
+    assert!(a.write(&Write {
+        form: Form::Plain,
+        bytes: b"\x00",
+        ..int("text", 0)
+    }));
+    assert_eq!(b.increment("text", 1), Err(Refused::NotInt));
+    std::thread::scope(|scope| {
+        for server in [&first, &second] {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let worker = server.worker();
+                    for _ in 0..500 {
+                        worker.increment("sum", 1).unwrap();
+                    }
+                });
+            }
+        }
+    });
+    a.comes("sum", Some(2000));
+    b.comes("sum", Some(2000));
+}
+
+#[test]
+fn values_end_when_their_time_is_over() {
+    let (redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    let begin = Instant::now();
+    assert!(a.write(&Write {
+        ttl: 400_000,
+        ..int("k", 1)
+    }));
+    if b.get("k").is_none() {
+        assert!(begin.elapsed() > Duration::from_millis(390));
+    }
+    a.comes("k", None);
+    b.comes("k", None);
+    assert!(begin.elapsed() >= Duration::from_millis(390));
+    until("it has left Redis", || {
+        redis.cli(&["KEYS", "test:v:*"]).is_empty()
+    });
+    let wish = Write {
+        ttl: 60_000_000,
+        fresh: 20_000_000,
+        ..int("stale", 1)
+    };
+    assert!(a.write(&wish));
+    let found = b.tiered().read(b"stale", &mut Vec::new()).unwrap().unwrap();
+    let left = |at: u64| (at - second.cache.now()) / 1_000_000;
+    assert!((58..=60).contains(&left(found.expires)) && (18..=20).contains(&left(found.stale)));
+}
+
+#[test]
+fn a_tag_ends_its_values_everywhere_and_no_others() {
+    let (redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    a.tagged("x", 1, &["one"]);
+    a.tagged("y", 2, &["one", "two"]);
+    a.tagged("z", 3, &["two"]);
+    assert_eq!(
+        (b.get("x"), b.get("y"), b.get("z")),
+        (Some(1), Some(2), Some(3))
+    );
+    assert!(b.delete_tag("one"));
+    assert_eq!((b.get("x"), b.get("y"), b.get("z")), (None, None, Some(3)));
+    a.comes("x", None);
+    a.comes("y", None);
+    assert_eq!(a.get("z"), Some(3));
+    a.tagged("x", 4, &["one"]);
+    assert_eq!(b.get("x"), Some(4), "the tag begins again");
+    a.tiered().clear().unwrap();
+    assert_eq!((a.get("x"), a.get("z")), (None, None));
+    b.comes("x", None);
+    b.comes("z", None);
+    // What is dead leaves Redis when it is read.
+    until("dead entries leave", || {
+        redis.cli(&["KEYS", "test:v:[xz]"]).is_empty()
+    });
+    // A counter is ended like any value.
+    a.increment("n", 3).unwrap();
+    b.tiered().clear().unwrap();
+    assert_eq!(b.increment("n", 1), Ok(1));
+}
+
+#[test]
+fn a_computation_is_one_machines_at_a_time() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    let owner = Owner::here(1);
+    let claim = |worker: &Worker| {
+        worker
+            .tiered()
+            .claim(Space::Computation, b"k", owner, 60_000_000)
+    };
+    let Ok(Claim::Taken(token)) = claim(&a) else {
+        panic!("it is free");
+    };
+    let elsewhere = claim(&b);
+    assert!(
+        matches!(elsewhere, Ok(Claim::Held(by)) if by.process == 0),
+        "{elsewhere:?}"
+    );
+    let waits = std::thread::spawn(move || {
+        let begin = Instant::now();
+        b.tiered().wait_for(b"k").unwrap();
+        (b, begin.elapsed())
+    });
+    std::thread::sleep(Duration::from_millis(10));
+    assert!(a.write(&Write {
+        condition: Condition::Claimed(token),
+        ..int("k", 1)
+    }));
+    assert_eq!(
+        a.tiered().give_back(Space::Computation, b"k", token),
+        Ok(true)
+    );
+    let (b, waited) = waits.join().unwrap();
+    assert!(
+        waited < Duration::from_millis(90),
+        "{waited:?}: it is woken"
+    );
+    assert_eq!(b.get("k"), Some(1));
+    // A deletion elsewhere during the computation wins, and so does the end of everything.
+    for end in [(|b: &Worker| assert!(b.delete("k"))) as fn(&Worker), |b| {
+        b.tiered().clear().unwrap()
+    }] {
+        until("it is free", || matches!(claim(&a), Ok(Claim::Taken(_))));
+        let token = a_token(&first);
+        end(&b);
+        let write = Write {
+            condition: Condition::Claimed(token),
+            ..int("k", 2)
+        };
+        assert!(!a.write(&write) || a.get("k").is_none());
+        b.comes("k", None);
+        let _ = a.tiered().give_back(Space::Computation, b"k", token);
+    }
+}
+
+/// Of the computation that is under way.
+fn a_token(server: &Server) -> u64 {
+    let token = server.cache.token(Space::Computation, b"k", None);
+    token.unwrap().expect("it is claimed")
+}
+
+#[test]
+fn a_tag_deleted_during_a_computation_ends_its_value() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    let marks = a.tiered().tags(&[b"t"]).unwrap();
+    b.delete_tag("t");
+    a.write(&Write {
+        marks: &marks,
+        ..int("k", 1)
+    });
+    a.comes("k", None);
+    assert_eq!(b.get("k"), None);
+    let marks = a.tiered().tags(&[b"t"]).unwrap();
+    a.write(&Write {
+        marks: &marks,
+        ..int("k", 2)
+    });
+    assert_eq!((a.get("k"), b.get("k")), (Some(2), Some(2)));
+}
+
+#[test]
+fn the_computation_of_a_process_that_died_is_given_back() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    let mut child = std::process::Command::new("sleep")
+        .arg("60")
+        .spawn()
+        .unwrap();
+    let owner = Owner {
+        process: child.id(),
+        task: 1,
+        started: 0,
+    };
+    let claim = a
+        .tiered()
+        .claim(Space::Computation, b"k", owner, 60_000_000);
+    assert!(matches!(claim, Ok(Claim::Taken(_))));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let begin = Instant::now();
+    until("another machine has it", || {
+        let claim = b
+            .tiered()
+            .claim(Space::Computation, b"k", Owner::here(2), 60_000_000);
+        matches!(claim, Ok(Claim::Taken(_)))
+    });
+    assert!(
+        begin.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        begin.elapsed()
+    );
+}
+
+#[test]
+fn a_lock_is_one_holders_over_machines_and_its_token_grows() {
+    let (redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    let owner = Owner::here(1);
+    let lock = |worker: &Worker, owner, ttl| worker.tiered().claim(Space::Lock, b"l", owner, ttl);
+    let Ok(Claim::Taken(token)) = lock(&a, owner, 60_000_000) else {
+        panic!("it is free");
+    };
+    assert!(matches!(lock(&b, owner, 1000), Ok(Claim::Held(_))));
+    assert_eq!(b.tiered().holds_claim(Space::Lock, b"l", token), Ok(true));
+    assert_eq!(b.tiered().token(Space::Lock, b"l", None), Ok(Some(token)));
+    assert_eq!(
+        b.tiered().token(Space::Lock, b"l", Some(owner)),
+        Ok(None),
+        "another machine's task"
+    );
+    assert_eq!(
+        b.tiered().give_back(Space::Lock, b"l", token + 1000),
+        Ok(false)
+    );
+    assert_eq!(
+        a.tiered().extend(Space::Lock, b"l", token, 100_000),
+        Ok(true)
+    );
+    let mut next = 0;
+    until("its time is over", || {
+        match lock(&b, Owner::named(b"job"), 60_000_000) {
+            Ok(Claim::Taken(token)) => {
+                next = token;
+                true
+            }
+            _ => false,
+        }
+    });
+    assert!(next > token);
+    assert_eq!(
+        a.tiered().give_back(Space::Lock, b"l", token),
+        Ok(false),
+        "it is another's"
+    );
+    assert_eq!(
+        a.tiered()
+            .token(Space::Lock, b"l", Some(Owner::named(b"job"))),
+        Ok(Some(next))
+    );
+    assert_eq!(a.tiered().give_back(Space::Lock, b"l", next), Ok(true));
+    redis.cli(&["FLUSHALL"]);
+    let Ok(Claim::Taken(last)) = lock(&a, owner, 1_000_000) else {
+        panic!("it is free");
+    };
+    assert!(last > next, "also where Redis has lost everything");
+}

@@ -1,0 +1,210 @@
+//! `cache.redis`: servers on several machines share one cache by way of a Redis. Here all are on one machine.
+
+use std::time::Duration;
+
+use testkit::service::Redis;
+use testkit::{Server, ServerBuilder};
+
+use crate::support::{admin, at_once, eventually, hearth, ok, same};
+
+/// Runs the code that is in the query, with `$cache`.
+const RUN: &str = r"return function ($request) { $cache = new Hearth\Cache(); return json_encode(eval($request->query('code'))); };";
+
+fn path(code: &str) -> String {
+    let bytes = code.bytes().map(|byte| format!("%{byte:02X}"));
+    format!("/?code={}", bytes.collect::<String>())
+}
+
+#[track_caller]
+fn run(server: &Server, code: &str) -> String {
+    ok(&server.get(&path(code)))
+}
+
+fn with(redis: &Redis, workers: &str) -> ServerBuilder {
+    let url = format!("redis://127.0.0.1:{}", redis.port);
+    Server::script(RUN).args(["--workers", workers, "--cache-redis", &url])
+}
+
+fn started(redis: &Redis) -> Server {
+    let server = with(redis, "2")
+        .args(["--admin", "127.0.0.1:0"])
+        .start()
+        .takes_connections();
+    until_redis(&server, "there");
+    server
+}
+
+fn until_redis(server: &Server, state: &str) {
+    eventually(&format!("redis is {state}"), || {
+        let status = hearth(server, &["status", "app.php"]);
+        String::from_utf8_lossy(&status.stdout).contains(&format!("{state} since"))
+    });
+}
+
+#[track_caller]
+fn comes(server: &Server, code: &str, expected: &str) {
+    eventually(&format!("{code} is {expected}"), || {
+        run(server, code) == expected
+    });
+}
+
+#[test]
+fn three_servers_share_one_cache() {
+    let redis = Redis::start();
+    let [a, b, c] = [(); 3].map(|()| started(&redis));
+    run(
+        &a,
+        "$cache->set('k', ['n' => [1, null, 2.5], 's' => 'text']);",
+    );
+    for server in [&a, &b, &c] {
+        for _ in 0..4 {
+            assert_eq!(
+                run(server, "return $cache->get('k');"),
+                r#"{"n":[1,null,2.5],"s":"text"}"#
+            );
+        }
+    }
+    run(
+        &b,
+        "$cache->set('o', new ArrayObject([7]), tags: ['t']); $cache->set('k', 2);",
+    );
+    comes(&a, "return $cache->get('k');", "2");
+    assert_eq!(run(&c, "return $cache->get('o')[0];"), "7");
+    run(&a, "$cache->deleteTag('t');");
+    comes(&c, "return $cache->get('o');", "null");
+    let add = path("for ($i = 0; $i < 50; $i++) $cache->increment('n');");
+    std::thread::scope(|scope| {
+        for server in [&a, &b, &c] {
+            scope.spawn(|| at_once(server, &same(&add, 4)));
+        }
+    });
+    comes(&a, "return $cache->get('n');", "600");
+    assert_eq!(
+        run(
+            &b,
+            "return $cache->lock('l', 60, owner: 'me')->token() > 0;"
+        ),
+        "true"
+    );
+    assert_eq!(
+        run(
+            &c,
+            "return [$cache->lock('l', 60), $cache->heldLock('l', 'me')->release()];"
+        ),
+        "[null,true]"
+    );
+    let set = hearth(&c, &["cache", "set", "k", "5", "app.php", "--as-json"]);
+    assert!(set.status.success(), "{set:?}");
+    comes(&b, "return $cache->get('k');", "5");
+    // One is killed in the middle, and the others do not notice.
+    b.killed();
+    run(&a, "$cache->set('k', 6);");
+    comes(&c, "return $cache->get('k');", "6");
+}
+
+#[test]
+fn a_value_is_computed_once_over_servers() {
+    let redis = Redis::start();
+    let [a, b] = [(); 2].map(|()| started(&redis));
+    let code = path(
+        "return $cache->remember('slow', 60, function () use ($cache) { $cache->increment('computed'); usleep(300000); return 'x'; }, tags: ['t']);",
+    );
+    std::thread::scope(|scope| {
+        for server in [&a, &b] {
+            scope.spawn(|| {
+                let (answers, _) = at_once(server, &same(&code, 6));
+                answers
+                    .iter()
+                    .for_each(|answer| assert_eq!(ok(answer), "\"x\""));
+            });
+        }
+    });
+    comes(&a, "return $cache->get('computed');", "1");
+}
+
+#[test]
+fn other_requests_go_on_while_redis_is_waited_for() {
+    let redis = Redis::start();
+    let server = with(&redis, "1")
+        .args(["--cache-redis-timeout", "2"])
+        .start()
+        .takes_connections();
+    until_redis(&server, "there");
+    redis.pause();
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| run(&server, "return $cache->set('k', 1);"));
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(run(&server, "return 1;"), "1");
+        assert!(!waits.is_finished());
+        redis.resume();
+        assert_eq!(waits.join().unwrap(), "true");
+    });
+}
+
+#[test]
+fn redis_gone_and_back() {
+    let mut redis = Redis::start();
+    let server = started(&redis);
+    run(&server, "$cache->set('k', 1);");
+    redis.kill();
+    until_redis(&server, "AWAY");
+    assert_eq!(
+        run(
+            &server,
+            "$cache->set('w', 2); return [$cache->get('k'), $cache->get('w')];"
+        ),
+        "[1,2]"
+    );
+    let failed = run(
+        &server,
+        "try { $cache->lock('l', 1); } catch (Error $e) { return $e->getMessage(); }",
+    );
+    assert!(failed.contains("Redis is away"), "{failed}");
+    let metrics = ok(&admin(&server, "/metrics"));
+    assert!(
+        metrics.contains("hearth_redis_up 0\n") && metrics.contains("hearth_redis_marked 1\n"),
+        "{metrics}"
+    );
+    redis.revive();
+    until_redis(&server, "there");
+    assert_eq!(
+        run(&server, "return [$cache->get('k'), $cache->get('w')];"),
+        "[null,null]"
+    );
+    assert!(ok(&admin(&server, "/metrics")).contains("hearth_redis_up 1\n"));
+}
+
+#[test]
+fn scripts_share_it_and_classic_sites_too() {
+    let redis = Redis::start();
+    let server = started(&redis);
+    let mut command = std::process::Command::new(testkit::hearth());
+    command.args([
+        "run",
+        "--app",
+        "app.php",
+        "-r",
+        r"$c = new Hearth\Cache(); $c->set('k', [8]); echo $c->increment('n', 3);",
+    ]);
+    command
+        .env("XDG_RUNTIME_DIR", server.directory())
+        .current_dir(server.directory());
+    let output = command.output().expect("hearth starts");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "3", "{output:?}");
+    assert_eq!(redis.cli(&["HGET", "hearth:v:n", "v"]), "3");
+    assert_eq!(
+        run(&server, "return [$cache->get('k'), $cache->get('n')];"),
+        "[[8],3]"
+    );
+}
+
+#[test]
+fn a_url_that_is_none_is_told_and_a_password_is_not_shown() {
+    let server = Server::script(RUN).args(["--cache-redis", "http://:secret@x"]);
+    let refused = server.try_start().expect_err("it is refused");
+    let told = refused.log;
+    assert!(
+        told.contains("no URL of a Redis") && !told.contains("secret"),
+        "{told}"
+    );
+}

@@ -153,38 +153,6 @@ fn a_request_over_its_time_ends_whatever_it_catches() {
     server.stop();
 }
 
-/// Children run on top of the loop that begins them, up to their first wait or, in a destructor, to their ends. Most of the time it is
-/// one of them that runs when the time is over.
-#[test]
-fn a_loop_does_not_outlive_the_children_that_it_begins() {
-    let server = one_worker(
-        r#"final class Loops { public function __destruct() { for (;;) { Hearth\async(fn () => usleep(3000)); } } }
-        function compute() { for ($n = 0; $n < 100000; $n++) { strlen('x'); } }
-        return function ($request) {
-            match ($request->path) {
-                '/' => 0,
-                '/destructor' => (function () { new Loops(); })(),
-                '/computing' => (function () { for (;;) { Hearth\async(compute(...)); } })(),
-            };
-            return (string) getmypid();
-        };"#,
-    )
-    .args(["--request-timeout", "0.3", "--request-grace", "5"])
-    .start();
-    let pid = ok(&server.get("/"));
-    for path in ["/destructor", "/computing"] {
-        let begun = Instant::now();
-        assert_eq!(server.get(path).status, 500, "{path}");
-        assert!(
-            begun.elapsed() < Duration::from_secs(4),
-            "{path}: {:?}",
-            begun.elapsed()
-        );
-    }
-    assert_eq!(ok(&server.get("/")), pid);
-    server.stop();
-}
-
 /// Whatever it is told, it begins something else.
 const NEVER_ENDS: &str = r#"
     class Again { public function __destruct() { begin(); } }

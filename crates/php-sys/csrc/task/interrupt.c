@@ -72,7 +72,8 @@ static bool is_library(const zend_execute_data *frame)
 
 /*
  * The library hands connections and places in queues from one list to another: an exception between two of its lines would lose
- * what is on the way. The VM asks again at its next check, so that the app's code is asked as soon as it goes on.
+ * what is on the way. The watchdog asks again in a moment; to ask at once would be for ever, because the VM looks again as soon as
+ * an interrupt has returned.
  */
 static void ask(const zend_execute_data *frame)
 {
@@ -80,7 +81,6 @@ static void ask(const zend_execute_data *frame)
 	if (hearth_current && !hearth_current->busy) {
 		hearth_bail_out_if_doomed();
 		if (hearth_current->request && is_library(frame)) {
-			hearth_interrupt();
 			return;
 		}
 		hearth_on_interrupt();

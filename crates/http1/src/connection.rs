@@ -228,12 +228,18 @@ async fn answer<S: Stream, V: Service>(
     Ok(can_go_on && !io.state.is_ending())
 }
 
+/// Bytes of a body after which the other connections have their turn: one whose client reads as fast as it is sent to never waits by
+/// itself.
+const TURN: usize = 256 * 1024;
+
 /// The body of an answer on its way.
 struct Sending<B> {
     /// `None` when all of it is in the output, or no more will come.
     body: Option<B>,
     framing: Framing,
     failed: Option<io::Error>,
+    /// Bytes that were taken of it in this turn.
+    taken: usize,
 }
 
 impl<B: Body> Sending<B> {
@@ -246,6 +252,7 @@ impl<B: Body> Sending<B> {
             body: has_body.then_some(body),
             framing,
             failed: None,
+            taken: 0,
         }
     }
 
@@ -254,6 +261,7 @@ impl<B: Body> Sending<B> {
         io: &ConnectionIo<S>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
+        self.taken = 0;
         loop {
             let waits = self.fill(io, context).is_pending();
             if io.poll_flush(context)?.is_pending() {
@@ -267,6 +275,10 @@ impl<B: Body> Sending<B> {
             if waits {
                 return Poll::Pending;
             }
+            if self.taken >= TURN {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
         }
     }
 
@@ -277,6 +289,7 @@ impl<B: Body> Sending<B> {
         {
             let piece = ready!(body.poll_piece(context)).transpose();
             if let Ok(Some(piece)) = &piece {
+                self.taken += piece.len();
                 io.sends(self.framing.room().min(piece.len() as u64));
             }
             let is_last =

@@ -3,13 +3,18 @@
 mod support;
 
 use std::cell::{Cell, RefCell};
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn, ready};
 use std::io;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll, Wake, Waker};
 
-use http1::{Incoming, Phase, RequestHead};
-use support::{Answer, answers, echo, read_all, run, serve, streamed, talk, whole};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use http1::{Incoming, Options, Phase, RequestHead, Response, Stream};
+use hyper::body::Bytes;
+use support::{Answer, By, Pieces, answers, echo, read_all, run, serve, streamed, talk, whole};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::UnixStream;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -33,6 +38,117 @@ fn without_date(text: &str) -> String {
     text.split_inclusive("\r\n")
         .filter(|line| !line.starts_with("Date: "))
         .collect()
+}
+
+/// A client that reads as fast as it is sent to.
+struct Greedy {
+    request: &'static [u8],
+    received: Rc<Cell<usize>>,
+}
+
+impl AsyncRead for Greedy {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match std::mem::take(&mut self.request) {
+            [] => Poll::Pending,
+            request => {
+                buffer.put_slice(request);
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Greedy {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.received.set(self.received.get() + bytes.len());
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Stream for Greedy {
+    fn poll_readable(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+
+    fn peek(&self) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn has_unread(&self) -> bool {
+        false
+    }
+
+    fn say(&self, _: &[u8]) {}
+
+    fn break_off(&self) {}
+}
+
+#[test]
+fn one_that_reads_fast_leaves_the_others_their_turn() {
+    const PIECE: &[u8] = &[b'x'; 64 * 1024];
+    let pieces = 128;
+    let service = By(|_, _| {
+        let all = (0..pieces).map(|_| Ok(Bytes::from_static(PIECE)));
+        let body = Pieces {
+            pieces: all.collect(),
+            length: Some((pieces * PIECE.len()) as u64),
+        };
+        ready(Response::new(200, body))
+    });
+    let received = Rc::<Cell<usize>>::default();
+    let client = Greedy {
+        request: GET.as_bytes(),
+        received: Rc::clone(&received),
+    };
+    let mut served = pin!(http1::serve(
+        client,
+        Rc::default(),
+        &service,
+        Options::default()
+    ));
+    let wakes = Arc::new(Wakes::default());
+    let waker = Waker::from(Arc::clone(&wakes));
+    let mut turns = 0;
+    while received.get() < pieces * PIECE.len() {
+        let (before, woken) = (received.get(), wakes.0.load(Relaxed));
+        assert!(
+            served
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        let sent = received.get() - before;
+        assert!((1..512 * 1024).contains(&sent), "{sent} bytes in one turn");
+        let is_done = received.get() >= pieces * PIECE.len();
+        assert!(is_done || wakes.0.load(Relaxed) > woken, "it sleeps");
+        turns += 1;
+    }
+    assert!(turns > 16, "{turns}");
+}
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
 }
 
 #[test]

@@ -31,4 +31,6 @@ function cached(string $key, callable $make): mixed
 
 boot();
 /*TYPE header('Content-Type: %s');*/
-echo respond(/*REQUEST strtok($_SERVER['REQUEST_URI'], '?'), $_SERVER['QUERY_STRING'] ?? '', $_SERVER['REQUEST_METHOD'], static fn () => file_get_contents('php://input')*/);
+$body = respond(/*REQUEST strtok($_SERVER['REQUEST_URI'], '?'), $_SERVER['QUERY_STRING'] ?? '', $_SERVER['REQUEST_METHOD'], static fn () => file_get_contents('php://input')*/);
+/*ANSWER [$status, $headers, $body] = $body; http_response_code($status); foreach ($headers as $name => $value) { header("$name: $value"); }*/
+echo $body;

@@ -40,6 +40,7 @@ boot();
 
 return static function (Hearth\Request $request): Hearth\Response|string {
     $body = respond(/*REQUEST $request->path, $request->queryString, $request->method, $request->body(...)*/);
+    /*ANSWER return new Hearth\Response($body[2], $body[0], $body[1]);*/
     /*TYPE return new Hearth\Response($body, 200, ['content-type' => '%s']);*/
 
     return $body;

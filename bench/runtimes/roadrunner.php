@@ -35,6 +35,7 @@ $worker = new Spiral\RoadRunner\Http\HttpWorker(Spiral\RoadRunner\Worker::create
 while ($request = $worker->waitRequest()) {
     $parts = parse_url($request->uri);
     $body = respond(/*REQUEST $parts['path'] ?? '/', $parts['query'] ?? '', $request->method, static fn () => $request->body*/);
+    /*ANSWER $worker->respond($body[0], $body[2], array_map(static fn ($value) => [$value], $body[1])); continue;*/
     $headers = [];
     /*TYPE $headers['Content-Type'] = ['%s'];*/
     $worker->respond(200, $body, $headers);

@@ -60,10 +60,12 @@ $server->set([
     'http_compression' => false,
     'max_conn' => 20_000,
     'package_max_length' => 64 * 1024 * 1024,
+    /*FILES 'document_root' => __DIR__, 'enable_static_handler' => true, 'static_handler_locations' => ['/static'],*/
 ]);
 $server->on('request', static function (Swoole\Http\Request $request, Swoole\Http\Response $response): void {
     $body = respond(/*REQUEST $request->server['request_uri'], $request->server['query_string'] ?? '', $request->server['request_method'], static fn () => $request->rawContent()*/);
     /*TYPE $response->header('Content-Type', '%s');*/
+    /*ANSWER [$status, $headers, $body] = $body; $response->status($status); foreach ($headers as $name => $value) { $response->header($name, $value); }*/
     $response->end($body);
 });
 $server->start();

@@ -31,6 +31,7 @@ boot();
 /*SETTINGS*/
 Webman\Route::any('/[{path:.*}]', static function (support\Request $request) {
     $body = respond(/*REQUEST $request->path(), $request->queryString(), $request->method(), $request->rawBody(...)*/);
+    /*ANSWER return new support\Response(...$body);*/
     /*TYPE return new support\Response(200, ['Content-Type' => '%s'], $body);*/
 
     return new support\Response(200, [], $body);

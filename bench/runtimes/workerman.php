@@ -34,10 +34,13 @@ boot();
 $worker = new Workerman\Worker('http://127.0.0.1:' . getenv('BENCH_PORT'));
 $worker->count = (int) getenv('BENCH_WORKERS');
 $worker->onMessage = static function (Workerman\Connection\TcpConnection $connection, Workerman\Protocols\Http\Request $request): void {
+    /*FILES if (str_starts_with($request->path(), '/static/')) { $file = realpath(__DIR__ . $request->path()); $connection->send($file ? (new Workerman\Protocols\Http\Response())->withFile($file) : new Workerman\Protocols\Http\Response(404)); return; }*/
     $body = respond(/*REQUEST $request->path(), $request->queryString(), $request->method(), $request->rawBody(...)*/);
     /*TYPE $connection->send(new Workerman\Protocols\Http\Response(200, ['Content-Type' => '%s'], $body)); return;*/
+    /*ANSWER $connection->send(new Workerman\Protocols\Http\Response(...$body)); return;*/
     $connection->send($body);
 };
+Workerman\Connection\TcpConnection::$defaultMaxPackageSize = 64 * 1024 * 1024;
 Workerman\Worker::$pidFile = getenv('BENCH_OWN') . '/workerman.pid';
 Workerman\Worker::$logFile = getenv('BENCH_OWN') . '/workerman.log';
 Workerman\Worker::$statusFile = getenv('BENCH_OWN') . '/workerman.status';

@@ -3,9 +3,13 @@ package main
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -23,12 +27,14 @@ func main() {
 		os.Exit(2)
 	}
 	engine := gin.New()
-	handler, known := handlers()[os.Args[2]]
-	if !known {
+	if os.Args[2] == "http_arena" {
+		httpArena(engine, os.Getenv("BENCH_APP"))
+	} else if handler, known := handlers()[os.Args[2]]; known {
+		engine.GET("/", handler)
+	} else {
 		fmt.Fprintln(os.Stderr, "no such scenario:", os.Args[2])
 		os.Exit(2)
 	}
-	engine.GET("/", handler)
 	if err := engine.Run(os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -44,6 +50,66 @@ func handlers() map[string]gin.HandlerFunc {
 		"basic_query_with_pool":             query(false),
 		"basic_query_with_pool_and_caching": cached(),
 	}
+}
+
+// In the order in which PHP has the keys of the data set.
+type item struct {
+	Active   bool   `json:"active"`
+	Category string `json:"category"`
+	ID       int    `json:"id"`
+	Name     string `json:"name"`
+	Price    int    `json:"price"`
+	Quantity int    `json:"quantity"`
+	Rating   struct {
+		Count int `json:"count"`
+		Score int `json:"score"`
+	} `json:"rating"`
+	Tags []string `json:"tags"`
+}
+
+type itemWithTotal struct {
+	item
+	Total int `json:"total"`
+}
+
+// HttpArena's profiles that need no database.
+func httpArena(engine *gin.Engine, app string) {
+	text, err := os.ReadFile(filepath.Join(app, "dataset.json"))
+	if err != nil {
+		panic(err)
+	}
+	var items []item
+	if err := json.Unmarshal(text, &items); err != nil {
+		panic(err)
+	}
+	sum := func(c *gin.Context) {
+		a, _ := strconv.Atoi(c.Query("a"))
+		b, _ := strconv.Atoi(c.Query("b"))
+		body, _ := io.ReadAll(c.Request.Body)
+		more, _ := strconv.Atoi(string(body))
+		c.String(http.StatusOK, strconv.Itoa(a+b+more))
+	}
+	engine.GET("/baseline11", sum)
+	engine.POST("/baseline11", sum)
+	engine.GET("/pipeline", func(c *gin.Context) { c.String(http.StatusOK, "ok") })
+	engine.GET("/json/:count", func(c *gin.Context) {
+		count, _ := strconv.Atoi(c.Param("count"))
+		multiplier, _ := strconv.Atoi(c.Query("m"))
+		count = max(0, min(count, len(items)))
+		found := make([]itemWithTotal, count)
+		for at, one := range items[:count] {
+			found[at] = itemWithTotal{one, one.Price * one.Quantity * multiplier}
+		}
+		c.JSON(http.StatusOK, struct {
+			Items []itemWithTotal `json:"items"`
+			Count int             `json:"count"`
+		}{found, count})
+	})
+	engine.POST("/upload", func(c *gin.Context) {
+		length, _ := io.Copy(io.Discard, c.Request.Body)
+		c.String(http.StatusOK, strconv.FormatInt(length, 10))
+	})
+	engine.Static("/static", filepath.Join(app, "static"))
 }
 
 func open(idle int) *sql.DB {

@@ -17,6 +17,10 @@ pub(crate) struct Content {
     pub(crate) is_whole: bool,
     /// `respond()` is given path, query, method and a function that reads the body.
     pub(crate) takes_request: bool,
+    /// `respond()` returns status, headers and body instead of a body.
+    pub(crate) answers_whole: bool,
+    /// The folder `static` of the app is sent as files.
+    pub(crate) sends_files: bool,
     pub(crate) content_type: Option<&'static str>,
     /// Files with so many classes, and an autoloader for them.
     pub(crate) classes: u32,
@@ -65,7 +69,12 @@ pub(crate) fn write(content: &Content, form: Form, name: &str, place: &Place) ->
         place.write(&directory.join("settings.php"), ask)?;
     }
     for (name, bytes) in &content.more {
-        let path = directory.join(name);
+        let path = directory.join(if form == Form::Hearth && name.starts_with("static/") {
+            // Hearth sends the files of the folder `public` beside a resident app.
+            format!("public/{name}")
+        } else {
+            name.clone()
+        });
         path.parent()
             .map_or(Ok(()), std::fs::create_dir_all)
             .and_then(|()| std::fs::write(&path, bytes))
@@ -102,17 +111,25 @@ fn script(content: &Content, form: Form, directory: &Path) -> String {
     let mut text = template(form).replace("/*CONSTANTS*/", &constants(content, directory));
     text = text.replace("/*APP*/", body_of(content.code));
     let settings = format!(
-        "require __DIR__ . '/bench-settings.php';\n@file_put_contents({}, json_encode(bench_settings()));",
+        "require {};\n@file_put_contents({}, json_encode(bench_settings()));",
+        quoted(&directory.join("bench-settings.php").display().to_string()),
         quoted(&directory.join(SETTINGS).display().to_string())
     );
     text = text.replace("/*SETTINGS*/", &settings);
-    text = fill(&text, "/*REQUEST ", |inner| {
-        if content.takes_request {
-            inner.to_owned()
-        } else {
-            String::new()
-        }
-    });
+    for (mark, is_wanted) in [
+        ("/*REQUEST ", content.takes_request),
+        ("/*ANSWER ", content.answers_whole),
+        ("/*FILES ", content.sends_files),
+    ] {
+        let kept = |inner: &str| {
+            if is_wanted {
+                inner.to_owned()
+            } else {
+                String::new()
+            }
+        };
+        text = fill(&text, mark, kept);
+    }
     fill(&text, "/*TYPE ", |inner| {
         content
             .content_type
@@ -152,6 +169,7 @@ fn constants(content: &Content, directory: &Path) -> String {
         add(name, &quoted(&value));
     }
     add("POOL", &content.pool.to_string());
+    add("APP", &quoted(&directory.display().to_string()));
     add(
         "CLASSES",
         &quoted(&directory.join("classes").display().to_string()),
@@ -235,7 +253,15 @@ mod tests {
                 1,
                 "{form:?}"
             );
-            for left in ["/*CONSTANTS", "/*APP", "/*REQUEST", "/*TYPE", "/*SETTINGS"] {
+            for left in [
+                "/*CONSTANTS",
+                "/*APP",
+                "/*REQUEST",
+                "/*ANSWER",
+                "/*FILES",
+                "/*TYPE",
+                "/*SETTINGS",
+            ] {
                 assert!(!text.contains(left), "{form:?} has {left}: {text}");
             }
         }

@@ -1,7 +1,10 @@
 //! Whether all servers do the same work: what their answers are compared with.
 
+use crate::load::{Amount, Load};
 use crate::probe::{self, Answer};
 use crate::problem::{Problem, Result};
+use crate::scenarios::{Arm, Scenario};
+use crate::trial::Trials;
 use std::collections::BTreeMap;
 
 /// What the first server answered, which all others have to answer too.
@@ -23,7 +26,7 @@ impl Reference {
         let answer = Answer {
             status: 200,
             body: body.into(),
-            content_type: String::new(),
+            headers: Vec::new(),
         };
         Self {
             sha256: Some(answer.sha256()),
@@ -85,5 +88,55 @@ impl Reference {
             of.clone_into(&mut self.from);
         }
         Ok(())
+    }
+}
+
+/// A server that has just been started, to be checked before it is measured.
+pub(crate) struct Check<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) arm: &'a Arm,
+    /// `http://127.0.0.1:PORT`.
+    pub(crate) base: &'a str,
+    /// Where its app answers.
+    pub(crate) entry: &'a str,
+    /// Pages of the user's own site.
+    pub(crate) paths: &'a [String],
+}
+
+impl Check<'_> {
+    /// It keeps the scenario's rules, and does the same work as the others: it sends the same bytes.
+    pub(crate) fn run(&self, trials: &Trials<'_>, reference: &mut Reference) -> Result<()> {
+        let runtime = self.arm.runtime.id();
+        let url = format!("{}{}", self.entry, self.scenario.check);
+        if let Some(rules) = self.scenario.rules {
+            rules(self.base)?;
+        }
+        if self.arm.tls {
+            return with_tls(&url, trials, reference);
+        }
+        if self.arm.site.is_some() {
+            return reference.compare_site(self.base, self.paths, runtime);
+        }
+        let of = format!("{runtime} of {}", self.scenario.name);
+        reference.compare(&probe::get(&url)?, &of)
+    }
+}
+
+/// By the load generator: it takes the certificate that this run made.
+fn with_tls(url: &str, trials: &Trials<'_>, reference: &Reference) -> Result<()> {
+    let load = Load {
+        amount: Amount::Requests(1, 5.0),
+        sha256: reference.sha256.clone(),
+        ..Load::closed(url, 1, 5.0)
+    };
+    let run = trials.run(&load, &[])?;
+    let why = run.error_samples.first().map_or_else(
+        || "no answer".to_owned(),
+        |sample| format!("{}: {}", sample.class.name(), sample.text),
+    );
+    if run.counts.good == 1 {
+        Ok(())
+    } else {
+        Err(Problem::Failed(why))
     }
 }

@@ -1,6 +1,6 @@
 //! `hearth bench doctor`: what can be measured here, how fit the machine is, and how to get the rest.
 
-use crate::mariadb;
+use crate::database::Kind;
 use crate::place::{Processors, allowed_processors};
 use crate::runtimes::{ALL, Found, Tools};
 use report::{Runtime, RuntimeKind};
@@ -13,12 +13,10 @@ pub(crate) fn inventory(tools: &Tools) -> Vec<Runtime> {
         .iter()
         .map(|one| entry(one.id(), one.name(), RuntimeKind::Server, tools.find(*one)))
         .collect();
-    all.push(entry(
-        "mariadb",
-        "MariaDB",
-        RuntimeKind::Database,
-        mariadb::find(tools),
-    ));
+    for kind in Kind::ALL {
+        let found = kind.find(tools);
+        all.push(entry(kind.id(), kind.name(), RuntimeKind::Database, found));
+    }
     all
 }
 

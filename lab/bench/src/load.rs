@@ -22,6 +22,8 @@ pub(crate) struct Load {
     pub(crate) keep_alive: bool,
     /// Connections are closed after this number of requests.
     pub(crate) per_connection: Option<u32>,
+    /// So many requests are sent at once on each connection.
+    pub(crate) pipeline: Option<u32>,
     pub(crate) amount: Amount,
     /// Requests per second, whatever the server does.
     pub(crate) rate: Option<f64>,
@@ -53,6 +55,7 @@ impl Load {
             connections,
             keep_alive: true,
             per_connection: None,
+            pipeline: None,
             amount: Amount::Seconds(seconds),
             rate: None,
             length: None,
@@ -81,10 +84,14 @@ impl Load {
         match &self.requests {
             Some(Requests::Mix(file)) => add("--mix", file.display().to_string()),
             Some(Requests::AccessLog(file)) => add("--access-log", file.display().to_string()),
-            None => {}
+            // `Trials` has written them to a file.
+            Some(Requests::Lines(_)) | None => {}
         }
         if let Some(requests) = self.per_connection {
             add("--requests-per-connection", requests.to_string());
+        }
+        if let Some(requests) = self.pipeline {
+            add("--pipeline", requests.to_string());
         }
         if self.http_1_0 {
             add("--http", "1.0".to_owned());

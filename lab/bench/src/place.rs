@@ -90,6 +90,9 @@ pub(crate) fn allowed_processors() -> Vec<usize> {
     )
 }
 
+/// Where servers keep temporary files, such as bodies that are uploaded.
+const TEMPORARY: &str = "tmp";
+
 /// The private directory of a run, removed with it.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -108,16 +111,23 @@ impl Place {
             .tempdir()
             .map_err(|e| Problem::failed(format!("no temporary directory: {e}")))?;
         guard.directory(directory.path());
-        Ok(Self {
+        let place = Self {
             directory,
             user: User::to_become(),
             processors,
             guard,
-        })
+        };
+        place.fresh(TEMPORARY)?;
+        Ok(place)
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Where servers keep temporary files.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.path().join(TEMPORARY)
     }
 
     /// A directory of that name which the servers' user owns; emptied if it was there.
@@ -163,7 +173,7 @@ impl Place {
         }
         command
             .arg(program)
-            .env("TMPDIR", self.path())
+            .env("TMPDIR", self.temporary())
             .current_dir(self.path());
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("HEARTH_") {

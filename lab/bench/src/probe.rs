@@ -13,10 +13,29 @@ const LARGEST: u64 = 64 << 20;
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
-    pub(crate) content_type: String,
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+/// What is sent after the head of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sent<'a> {
+    Nothing,
+    Whole(&'a [u8]),
+    Chunked(&'a [u8]),
 }
 
 impl Answer {
+    /// The value of a header, or nothing.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let mut found = self.headers.iter().filter(|(one, _)| one == name);
+        found.next().map_or("", |(_, value)| value)
+    }
+
+    /// The body as text.
+    pub(crate) fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+
     /// SHA-256 of the body, in hexadecimal digits.
     pub(crate) fn sha256(&self) -> String {
         Sha256::digest(&self.body)
@@ -47,29 +66,54 @@ fn agent(timeout: Duration) -> ureq::Agent {
 
 /// One GET on a connection of its own.
 pub(crate) fn get(url: &str) -> Result<Answer> {
-    ask(agent(TIMEOUT).get(url).call(), url)
+    ask("GET", url, &[], Sent::Nothing)
 }
 
-fn ask(
-    answer: std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+/// One request on a connection of its own.
+pub(crate) fn ask(
+    method: &str,
     url: &str,
+    headers: &[(&str, &str)],
+    sent: Sent<'_>,
 ) -> Result<Answer> {
-    let mut answer = answer.map_err(|e| Problem::failed(format!("{url}: {e}")))?;
-    let header = answer
+    let failed = |e: &dyn std::fmt::Display| Problem::failed(format!("{method} {url}: {e}"));
+    let mut request = ureq::http::Request::builder().method(method).uri(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let agent = agent(TIMEOUT);
+    let answer = match sent {
+        Sent::Nothing => request
+            .body(())
+            .map_err(|e| failed(&e))
+            .map(|request| agent.run(request)),
+        Sent::Whole(bytes) => request
+            .body(bytes)
+            .map_err(|e| failed(&e))
+            .map(|request| agent.run(request)),
+        Sent::Chunked(mut bytes) => request
+            .body(ureq::SendBody::from_reader(&mut bytes))
+            .map_err(|e| failed(&e))
+            .map(|request| agent.run(request)),
+    }?;
+    whole(answer.map_err(|e| failed(&e))?).map_err(|e| failed(&e))
+}
+
+fn whole(mut answer: ureq::http::Response<ureq::Body>) -> std::result::Result<Answer, ureq::Error> {
+    let headers = answer
         .headers()
-        .get("content-type")
-        .and_then(|value| value.to_str().ok());
-    let content_type = header.unwrap_or("").to_owned();
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or("").to_owned()))
+        .collect();
     let body = answer
         .body_mut()
         .with_config()
         .limit(LARGEST)
-        .read_to_vec()
-        .map_err(|e| Problem::failed(format!("{url}: {e}")))?;
+        .read_to_vec()?;
     Ok(Answer {
         status: answer.status().as_u16(),
         body,
-        content_type,
+        headers,
     })
 }
 

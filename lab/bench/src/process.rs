@@ -13,6 +13,15 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Lines of its log that a failure quotes.
 const QUOTED: usize = 6;
 
+/// Neither empty nor a frame of a stack trace: those would push the error itself out of what is quoted.
+fn says_something(line: &str) -> bool {
+    let line = line.trim();
+    let is_frame = line
+        .strip_prefix('#')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    !line.is_empty() && !is_frame && line != "Stack trace:"
+}
+
 /// A running program; ended when dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -80,7 +89,12 @@ impl Process {
     /// The last lines that it printed, for a message.
     pub(crate) fn last_words(&self) -> String {
         let log = self.log();
-        let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+        let mut lines: Vec<&str> = Vec::new();
+        for line in log.lines().filter(|line| says_something(line)) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
         lines[lines.len().saturating_sub(QUOTED)..].join("\n")
     }
 
@@ -167,5 +181,17 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stack_frames_are_not_quoted() {
+        let log = "Error: no such file\nStack trace:\n#0 a.php(1): b()\n#1 {main}\n\n# a comment\nworker exit";
+        let said: Vec<&str> = log.lines().filter(|line| says_something(line)).collect();
+        assert_eq!(said, ["Error: no such file", "# a comment", "worker exit"]);
     }
 }

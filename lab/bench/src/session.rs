@@ -2,12 +2,13 @@
 
 use crate::budget::{self, Cost};
 use crate::cli::{Args, say};
+use crate::database::Databases;
 use crate::doctor;
 use crate::guard::Guard;
 use crate::host;
+use crate::lists;
 use crate::live::Live;
-use crate::mariadb::MariaDb;
-use crate::matrix::{Effort, Matrix};
+use crate::matrix::{Deadline, Effort, Matrix};
 use crate::place::{Place, Processors, allowed_processors};
 use crate::problem::{Problem, Result};
 use crate::runtimes::{self, Runtime, Tools};
@@ -16,6 +17,7 @@ use crate::scenarios::{self, AGAIN, Arm, Around, Scenario};
 use measure::stats::median;
 use report::terminal::{self, Style};
 use report::{Run, StoppedBy};
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,8 +44,8 @@ fn chosen_runtimes(args: &Args) -> Result<Vec<&'static dyn Runtime>> {
 }
 
 /// What is measured: an experiment, and its servers.
-struct Job<'a> {
-    scenario: &'a Scenario,
+struct Job {
+    scenario: &'static Scenario,
     arms: Vec<Arm>,
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn measure(
     words: Vec<String>,
 ) -> Result<()> {
     let runtimes = chosen_runtimes(args)?;
-    let site = args
+    let mut site = args
         .app
         .as_deref()
         .map(|app| Site::of(app, args.urls.as_deref(), args.resident.as_deref()))
@@ -66,17 +68,23 @@ pub(crate) fn measure(
         processors: u32::try_from(processors.servers.len()).unwrap_or(1),
         connections: args.connections,
     };
-    let jobs = jobs(args, &around, site.as_ref(), &parameters)?;
+    // Wrong usage ends the command before anything is started.
+    jobs(args, &around, site.as_ref(), &parameters)?;
     let stop = stop_by_signal()?;
     crate::procfs::adopt_orphans();
     let guard = Guard::start(&tools.hearth)
         .map_err(|e| Problem::failed(format!("{} does not start: {e}", tools.hearth.display())))?;
     let place = Place::new(guard, processors)?;
+    if let Some(site) = &mut site {
+        site.lists = lists::make(site, &around, tools, &place, &stop)
+            .map_err(|problem| format!("no preload list: {problem}"));
+    }
+    let jobs = jobs(args, &around, site.as_ref(), &parameters)?;
     let steps = steps(&jobs, tools);
     let effort = effort(args, &jobs, tools);
     let mut run = begin(&effort, &place, tools, words);
     let began = Instant::now();
-    let database = start_database(&jobs, tools, &place, &mut run);
+    let databases = start_databases(&jobs, tools, &place, &mut run);
     let mut live = Live::new(steps * effort.rounds, args.quiet);
     let paths = site
         .as_ref()
@@ -86,19 +94,15 @@ pub(crate) fn measure(
     let matrix = Matrix {
         tools,
         place: &place,
+        databases: &databases,
         effort,
         stop: &stop,
         paths,
+        failed_starts: RefCell::default(),
     };
     let style = Style::detect();
     for (job, deadline) in jobs.into_iter().zip(deadlines) {
-        let mut done = matrix.scenario(
-            job.scenario,
-            job.arms,
-            database.as_ref(),
-            deadline,
-            &mut live,
-        );
+        let mut done = matrix.scenario(job.scenario, job.arms, deadline, &mut live);
         live.clear();
         if let Some(site) = &site {
             done.app = true;
@@ -109,16 +113,16 @@ pub(crate) fn measure(
         say(&terminal::table(&run, &done, style));
         run.scenarios.push(done);
     }
-    drop(database);
+    drop(databases);
     finish(args, run, began, stop.load(Ordering::Relaxed))
 }
 
-fn jobs<'a>(
+fn jobs(
     args: &Args,
     around: &Around<'_>,
     site: Option<&Site>,
     parameters: &[String],
-) -> Result<Vec<Job<'a>>> {
+) -> Result<Vec<Job>> {
     if let Some(site) = site {
         return Ok(vec![Job {
             scenario: &scenarios::app::SCENARIO,
@@ -187,24 +191,15 @@ fn begin(effort: &Effort, place: &Place, tools: &Tools, words: Vec<String>) -> R
     }
 }
 
-/// Only if a scenario asks for it; without one those scenarios say so.
-fn start_database(
-    jobs: &[Job<'_>],
-    tools: &Tools,
-    place: &Place,
-    run: &mut Run,
-) -> Option<MariaDb> {
-    if !jobs.iter().any(|job| job.scenario.needs_database) {
-        return None;
+/// Those that scenarios ask for; without one those scenarios say so.
+fn start_databases(jobs: &[Job], tools: &Tools, place: &Place, run: &mut Run) -> Databases {
+    let kinds = jobs.iter().filter_map(|job| job.scenario.database);
+    let databases = Databases::start(kinds, tools, place);
+    for problem in databases.problems() {
+        run.notes.push(problem.clone());
+        let _ = writeln!(std::io::stderr(), "hearth bench: {problem}");
     }
-    match MariaDb::start(tools, place) {
-        Ok(database) => Some(database),
-        Err(problem) => {
-            run.notes.push(format!("no database: {problem}"));
-            let _ = writeln!(std::io::stderr(), "hearth bench: no database: {problem}");
-            None
-        }
-    }
+    databases
 }
 
 fn finish(args: &Args, mut run: Run, began: Instant, interrupted: bool) -> Result<()> {
@@ -298,7 +293,7 @@ fn present<'a>(arms: &'a [Arm], tools: &'a Tools) -> impl Iterator<Item = &'a Ar
 }
 
 /// Servers that are started in one round.
-fn steps(jobs: &[Job<'_>], tools: &Tools) -> u32 {
+fn steps(jobs: &[Job], tools: &Tools) -> u32 {
     let all = jobs
         .iter()
         .map(|job| present(&job.arms, tools).count())
@@ -308,7 +303,7 @@ fn steps(jobs: &[Job<'_>], tools: &Tools) -> u32 {
 
 const MINUTES: f64 = 15.0;
 
-fn effort(args: &Args, jobs: &[Job<'_>], tools: &Tools) -> Effort {
+fn effort(args: &Args, jobs: &[Job], tools: &Tools) -> Effort {
     let (kind, warmup) = match (args.quick, args.full) {
         (true, _) => (report::Effort::Quick, 0.2),
         (_, true) => (report::Effort::Full, 3.0),
@@ -343,20 +338,18 @@ fn effort(args: &Args, jobs: &[Job<'_>], tools: &Tools) -> Effort {
 }
 
 /// Until when each job may measure.
-fn deadlines(
-    jobs: &[Job<'_>],
-    effort: &Effort,
-    tools: &Tools,
-    began: Instant,
-) -> Vec<Option<Instant>> {
+fn deadlines(jobs: &[Job], effort: &Effort, tools: &Tools, began: Instant) -> Vec<Deadline> {
     let Some(budget) = effort.budget else {
-        return vec![None; jobs.len()];
+        return vec![Deadline::default(); jobs.len()];
     };
     let cost =
-        |job: &Job<'_>| Cost::of(present(&job.arms, tools), effort.warmup).seconds(effort.seconds);
+        |job: &Job| Cost::of(present(&job.arms, tools), effort.warmup).seconds(effort.seconds);
     let costs: Vec<f64> = jobs.iter().map(cost).collect();
     budget::deadlines(&costs, budget)
         .into_iter()
-        .map(|after| began.checked_add(after))
+        .map(|after| Deadline {
+            first_round: began.checked_add(budget),
+            further: began.checked_add(after),
+        })
         .collect()
 }

@@ -1,11 +1,11 @@
 //! One measurement: a load on a server that runs, and what it cost every process that took part.
 
+use crate::database::Database;
 use crate::load::{Amount, Generator, Load};
-use crate::mariadb::MariaDb;
 use crate::problem::{Problem, Result};
 use crate::procfs::{Reading, proportional_memory};
 use crate::runtimes::Server;
-use crate::scenarios::Shape;
+use crate::scenarios::{Requests, Shape};
 use report::{Repeat, Role, Use};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -17,8 +17,8 @@ const NOISE: f64 = 0.05;
 #[derive(Debug)]
 pub(crate) struct Trials<'a> {
     pub(crate) generator: Generator,
-    /// Where the load writes its result.
-    pub(crate) result: PathBuf,
+    /// Where the load reads its requests and writes its result.
+    pub(crate) directory: PathBuf,
     pub(crate) seconds: f64,
     pub(crate) warmup: f64,
     pub(crate) stop: &'a AtomicBool,
@@ -33,17 +33,55 @@ pub(crate) struct Turn {
 
 impl Trials<'_> {
     /// The load of a shape on a URL, whose good bodies have that length.
-    pub(crate) fn load(&self, shape: &Shape, url: &str, length: Option<u64>, turn: Turn) -> Load {
+    pub(crate) fn load(
+        &self,
+        shape: &Shape,
+        url: &str,
+        length: Option<u64>,
+        turn: Turn,
+    ) -> Result<Load> {
         let mut load = Load::closed(url, shape.connections, self.seconds);
         load.keep_alive = shape.keep_alive;
         load.http_1_0 = shape.http_1_0;
         load.length = length;
-        load.requests = shape.requests.clone();
+        load.per_connection = shape.per_connection;
+        load.pipeline = shape.pipeline;
+        load.headers.clone_from(&shape.headers);
+        load.requests = shape
+            .requests
+            .as_ref()
+            .map(|requests| self.written(requests, &shape.bodies))
+            .transpose()?;
         load.seed = u64::from(turn.block) + 1;
         if let Some(amount) = shape.amount {
             load.amount = amount;
         }
-        load
+        Ok(load)
+    }
+
+    /// The requests as a file that the load can read.
+    fn written(&self, requests: &Requests, bodies: &[usize]) -> Result<Requests> {
+        let Requests::Lines(lines) = requests else {
+            return Ok(requests.clone());
+        };
+        let directory = self.directory.join("requests");
+        std::fs::create_dir_all(&directory).map_err(Problem::failed)?;
+        for length in bodies {
+            let file = directory.join(length.to_string());
+            if !file.exists() {
+                std::fs::write(&file, vec![b'x'; *length]).map_err(Problem::failed)?;
+            }
+        }
+        let file = directory.join("lines");
+        let lines = lines.replace("{directory}", &directory.display().to_string());
+        std::fs::write(&file, lines).map_err(Problem::failed)?;
+        Ok(Requests::Mix(file))
+    }
+
+    /// Runs a load to its end; `sessions` are those whose CPU time is the servers'.
+    pub(crate) fn run(&self, load: &Load, sessions: &[u32]) -> Result<measure::Run> {
+        let result = self.directory.join("load.json");
+        self.generator.run(load, sessions, &result, self.stop)
     }
 
     /// Load that no figure comes from: caches fill, processes are spawned, the JIT of the kernel's own paths settles.
@@ -52,9 +90,7 @@ impl Trials<'_> {
             amount: Amount::Seconds(self.warmup),
             ..load.clone()
         };
-        self.generator
-            .run(&load, &[], &self.result, self.stop)
-            .map(|_| ())
+        self.run(&load, &[]).map(|_| ())
     }
 
     /// Measures once.
@@ -62,7 +98,7 @@ impl Trials<'_> {
         &self,
         load: &Load,
         server: &mut Server,
-        database: Option<&MariaDb>,
+        database: Option<&Database>,
         turn: Turn,
     ) -> Result<Repeat> {
         let groups = groups(server, database);
@@ -74,7 +110,7 @@ impl Trials<'_> {
             .iter()
             .map(|(_, _, sessions)| Reading::of(sessions))
             .collect();
-        let run = self.generator.run(load, &all, &self.result, self.stop)?;
+        let run = self.run(load, &all)?;
         let after: Vec<Reading> = groups
             .iter()
             .map(|(_, _, sessions)| Reading::of(sessions))
@@ -105,7 +141,7 @@ impl Trials<'_> {
 }
 
 /// The processes by role: name, sessions.
-fn groups(server: &Server, database: Option<&MariaDb>) -> Vec<(Role, String, Vec<u32>)> {
+fn groups(server: &Server, database: Option<&Database>) -> Vec<(Role, String, Vec<u32>)> {
     let mut groups: Vec<(Role, String, Vec<u32>)> = server
         .processes
         .iter()

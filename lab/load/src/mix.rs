@@ -71,11 +71,11 @@ pub struct Line {
     pub method: Option<String>,
     /// Path or whole URL.
     pub target: String,
-    /// Body, or `@file`.
+    /// Body, `@file`, or `chunked:` and a body.
     pub body: Option<String>,
 }
 
-/// Parses a mix file: `[WEIGHT] [METHOD] PATH [BODY|@FILE]` per line, `#` comments.
+/// Parses a mix file: `[WEIGHT] [METHOD] PATH [BODY|@FILE|chunked:BODY]` per line, `#` comments.
 ///
 /// # Errors
 /// The first line that is not understood.
@@ -211,16 +211,20 @@ pub(crate) fn requests(
             } else {
                 url.path = line.target;
             }
-            let body = match line.body {
+            let typed = line.body.as_deref();
+            let in_chunks = typed.and_then(|text| text.strip_prefix("chunked:"));
+            let body = match in_chunks.or(typed) {
                 None => parts.body.clone(),
-                Some(text) => Some(read_body(&text)?),
+                Some(text) => Some(read_body(text)?),
             };
+            let chunked = in_chunks.is_some();
             let method = line.method.or_else(|| parts.method.clone());
             Request::new(
                 &url,
                 Parts {
                     method,
                     body,
+                    chunked,
                     weight: line.weight,
                     headers: parts.headers.clone(),
                 },

@@ -97,7 +97,7 @@ pub struct Plan {
     pub pace: Pace,
     /// Connections (open loop: at most).
     pub connections: usize,
-    /// Requests at once on one HTTP/2 connection.
+    /// Requests at once on one connection: streams of HTTP/2, or what is pipelined.
     pub streams: usize,
     /// Client threads.
     pub threads: usize,
@@ -135,12 +135,7 @@ impl Plan {
     /// Most requests that can be in flight.
     #[must_use]
     pub fn concurrency(&self) -> usize {
-        self.connections
-            * if self.http == Http::V2 {
-                self.streams
-            } else {
-                1
-            }
+        self.connections * self.streams
     }
 
     /// True if requests follow a plan.

@@ -37,6 +37,8 @@ pub struct Parts {
     pub headers: Vec<(String, String)>,
     /// Body.
     pub body: Option<Vec<u8>>,
+    /// The body goes out in chunks, without its length.
+    pub chunked: bool,
     /// Relative frequency.
     pub weight: f64,
 }
@@ -50,7 +52,14 @@ impl Request {
         let method = parts
             .method
             .unwrap_or_else(|| if parts.body.is_some() { "POST" } else { "GET" }.into());
+        if parts.chunked && http != Http::V1_1 {
+            return Err(format!("{method} {}: only HTTP/1.1 has chunks", url.path));
+        }
         let mut headers = defaults(url, http, keep_alive, parts.body.as_ref());
+        if parts.chunked {
+            headers.retain(|(name, _)| name != "Content-Length");
+            headers.push(("Transfer-Encoding".into(), "chunked".into()));
+        }
         for (name, value) in parts.headers {
             check_header(&name, &value)?;
             headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name) || is_repeatable(known));
@@ -67,7 +76,10 @@ impl Request {
         }
         let head_end = bytes.len();
         bytes.extend_from_slice(b"\r\n");
-        let body = parts.body.unwrap_or_default();
+        let mut body = parts.body.unwrap_or_default();
+        if parts.chunked {
+            body = in_chunks(&body);
+        }
         bytes.extend_from_slice(&body);
         Ok(Self {
             name: format!("{method} {}", url.path),
@@ -78,6 +90,13 @@ impl Request {
             bytes,
             body: Bytes::from(body),
         })
+    }
+
+    /// Written out `times` times, to be sent at once.
+    #[must_use]
+    pub fn pipelined(mut self, times: usize) -> Self {
+        self.bytes = self.bytes.repeat(times);
+        self
     }
 
     /// The bytes with a Cookie header in them.
@@ -91,6 +110,18 @@ impl Request {
         }
         out.extend_from_slice(&self.bytes[self.head_end..]);
     }
+}
+
+/// The body as one chunk and the end.
+fn in_chunks(body: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if !body.is_empty() {
+        bytes.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
+        bytes.extend_from_slice(body);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"0\r\n\r\n");
+    bytes
 }
 
 fn is_repeatable(name: &str) -> bool {
@@ -293,6 +324,23 @@ mod tests {
                 && text.contains("Content-Length: 3\r\n")
                 && text.ends_with("\r\n\r\na=1")
         );
+    }
+
+    #[test]
+    fn a_chunked_body_has_no_length() {
+        let parts = Parts {
+            body: Some(b"20".to_vec()),
+            chunked: true,
+            ..Parts::default()
+        };
+        let text = request(parts.clone(), Http::V1_1, KeepAlive::On);
+        assert!(
+            text.contains("Transfer-Encoding: chunked\r\n") && !text.contains("Content-Length"),
+            "{text}"
+        );
+        assert!(text.ends_with("\r\n\r\n2\r\n20\r\n0\r\n\r\n"), "{text}");
+        let url = Url::parse("http://h/").unwrap();
+        assert!(Request::new(&url, parts, Http::V1_0, KeepAlive::On).is_err());
     }
 
     #[test]

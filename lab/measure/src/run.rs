@@ -96,7 +96,7 @@ pub struct Setup {
     pub model: LoopModel,
     /// Connections, or the most that may be opened in an open loop.
     pub connections: usize,
-    /// Requests at once on one HTTP/2 connection.
+    /// Requests at once on one connection: streams of HTTP/2, or what is pipelined.
     pub streams: usize,
     /// Client threads.
     pub threads: usize,

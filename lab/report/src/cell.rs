@@ -82,10 +82,10 @@ impl Metric {
         match self {
             Self::Goodput => Some(load.rates.goodput),
             Self::PerCore => {
-                let cores = repeat.cores(Role::Server)?;
+                let cores = repeat.serving(|used| used.cores)?;
                 (cores > 0.0).then(|| load.rates.goodput / cores)
             }
-            Self::Cpu => repeat.cpu_us(Role::Server),
+            Self::Cpu => repeat.serving(|used| used.cpu_us_per_request),
             Self::P50 => ms(latency.percentile(50.0)),
             Self::P99 => ms(latency.percentile(99.0)),
             Self::Fastest => ms(latency.min()),
@@ -95,7 +95,7 @@ impl Metric {
                 (finished > 0).then(|| load.counts.failed as f64 / finished as f64)
             }
             Self::Memory => {
-                let bytes = sum(repeat, Role::Server, |used| used.pss_bytes as f64)?;
+                let bytes = repeat.serving(|used| used.pss_bytes as f64)?;
                 (bytes > 0.0).then_some(bytes)
             }
             Self::Observed(_) => None,
@@ -120,10 +120,11 @@ impl Repeat {
         sum(self, role, |used| used.cpu_us_per_request)
     }
 
-    /// Processors that a role used on average.
+    /// What the server used, with the proxy in front of it: php-fpm serves nothing without nginx. None if it was not watched.
     #[must_use]
-    pub fn cores(&self, role: Role) -> Option<f64> {
-        sum(self, role, |used| used.cores)
+    pub fn serving(&self, what: impl Fn(&Use) -> f64) -> Option<f64> {
+        let server = sum(self, Role::Server, &what)?;
+        Some(server + sum(self, Role::Proxy, &what).unwrap_or(0.0))
     }
 }
 
@@ -212,6 +213,18 @@ impl Cell {
             .repeats
             .iter()
             .filter_map(|repeat| sum(repeat, role, &what))
+            .collect();
+        (!samples.is_empty()).then(|| measure::stats::median(&samples))
+    }
+
+    /// The median of what the server used, with the proxy in front of it.
+    #[must_use]
+    pub fn serving(&self, what: impl Fn(&Use) -> f64) -> Option<f64> {
+        let samples: Vec<f64> = self
+            .repeats
+            .iter()
+            .filter_map(|repeat| repeat.serving(&what))
+            .filter(|used| *used > 0.0)
             .collect();
         (!samples.is_empty()).then(|| measure::stats::median(&samples))
     }

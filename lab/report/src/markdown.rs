@@ -3,7 +3,7 @@
 use crate::cell::Metric;
 use crate::claims::{Answer, lines};
 use crate::words::{cell_name, interval, percentile, runtime_name, verdict};
-use crate::{Cell, Role, Run, Scenario, caveats, seeds, sweep};
+use crate::{Cell, Run, Scenario, caveats, seeds, sweep};
 use measure::text::{bytes, count, duration, rate};
 use std::fmt::Write as _;
 
@@ -70,8 +70,7 @@ pub fn table(run: &Run, scenario: &Scenario) -> String {
 fn row(run: &Run, scenario: &Scenario, cell: &Cell) -> String {
     let latency = cell.latency();
     let none = || "–".to_owned();
-    let used =
-        |what: fn(&crate::Use) -> f64| cell.used(Role::Server, what).filter(|used| *used > 0.0);
+    let used = |what: fn(&crate::Use) -> f64| cell.serving(what);
     let columns = [
         format!(
             "{}<br>{} connections",

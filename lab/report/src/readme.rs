@@ -3,8 +3,8 @@
 use crate::cell::Metric;
 use crate::claims::{Answer, lines};
 use crate::markdown::escape;
-use crate::words::{interval, runtime_name, verdict};
-use crate::{Cell, Column, Role, Run, Scenario, caveats};
+use crate::words::{runtime_name, verdict};
+use crate::{Cell, Column, Run, Scenario, caveats};
 use measure::text::duration;
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub const BEGIN: &str = "<!-- bench: made by `hearth bench readme`, do not edit 
 /// The other one.
 pub const END: &str = "<!-- /bench -->";
 
-/// The section: how it was taken, and a table of each scenario's fairly configured servers.
+/// The section: how it was taken, each server under the same work in one table, and what the ways of doing something are worth.
 #[must_use]
 pub fn section(run: &Run) -> String {
     let mut out = format!(
@@ -23,7 +23,7 @@ pub fn section(run: &Run) -> String {
     );
     let _ = writeln!(
         out,
-        "{} repeats of {} s for each cell, taken in turn; the median of the good responses per second with its 95 % interval.",
+        "{} repeats of {} s for each figure, taken in turn; medians of the good responses per second and of the server's CPU time per request.",
         run.plan.rounds, run.plan.seconds
     );
     let _ = writeln!(
@@ -31,52 +31,124 @@ pub fn section(run: &Run) -> String {
         "\n```\nhearth bench {}\n```",
         plain(&run.command.join(" "))
     );
+    out += &servers(run);
+    out += &techniques(run);
+    out.push('\n');
     for caution in caveats::cautions(run) {
-        let _ = writeln!(out, "\n- {}", escape(&caution));
-    }
-    for scenario in run
-        .scenarios
-        .iter()
-        .filter(|one| one.axis.is_none() && !one.app)
-    {
-        out += &table(run, scenario);
+        let _ = writeln!(out, "- {}", escape(&caution));
     }
     out + &claims(run)
 }
 
-fn table(run: &Run, scenario: &Scenario) -> String {
-    let cells: Vec<&Cell> = scenario
+/// Fairly configured cells with figures; sweeps and the user's own site are no part of it.
+fn cells(scenario: &Scenario) -> Vec<&Cell> {
+    if scenario.axis.is_some() || scenario.app {
+        return Vec::new();
+    }
+    scenario
         .cells
         .iter()
         .filter(|cell| cell.column == Column::Fair && cell.has_figures())
+        .collect()
+}
+
+/// One line for each scenario that compares servers, one column for each of them.
+fn servers(run: &Run) -> String {
+    let scenarios: Vec<(&Scenario, Vec<&Cell>)> = run
+        .scenarios
+        .iter()
+        .filter(|one| !one.compares_variants())
+        .map(|one| (one, cells(one)))
+        .filter(|(_, cells)| !cells.is_empty())
         .collect();
-    if cells.is_empty() {
+    let is_there = |id: &str| {
+        let mut all = scenarios.iter().flat_map(|(_, cells)| cells);
+        all.any(|cell| cell.runtime == id && cell.variant.is_empty())
+    };
+    let columns: Vec<&str> = run
+        .runtimes
+        .iter()
+        .map(|one| one.id.as_str())
+        .filter(|id| is_there(id))
+        .collect();
+    if columns.is_empty() {
         return String::new();
     }
+    let names: String = columns
+        .iter()
+        .map(|id| format!(" {} |", escape(runtime_name(run, id))))
+        .collect();
     let mut out = format!(
-        "\n**{}** (`{}`): {}\n\n| | req/s | | CPU per request |\n|---|---|---|---|\n",
-        escape(&scenario.title),
-        plain(&scenario.name),
-        escape(&scenario.shows)
+        "\n| the same work |{names}\n|---|{}\n",
+        "---|".repeat(columns.len())
     );
-    for cell in cells {
-        let variant = if cell.variant.is_empty() {
-            String::new()
-        } else {
-            format!(", {}", cell.variant)
+    for (scenario, cells) in scenarios {
+        let of = |id: &&str| {
+            let mut own = cells.iter().filter(|cell| cell.runtime == **id);
+            own.find(|cell| cell.variant.is_empty())
+                .map_or_else(|| " – |".to_owned(), |cell| format!(" {} |", figures(cell)))
         };
+        let columns: String = columns.iter().map(of).collect();
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} |",
-            escape(&format!("{}{variant}", runtime_name(run, &cell.runtime))),
-            cell.figure(&Metric::Goodput)
-                .map_or_else(String::new, |found| interval(&Metric::Goodput, &found)),
-            against(run, scenario, cell),
-            cell.used(Role::Server, |one| one.cpu_us_per_request)
-                .map_or_else(|| "–".to_owned(), |us| duration(us * 1e3)),
+            "| {} (`{}`) |{columns}",
+            escape(&scenario.title),
+            plain(&scenario.name)
         );
     }
     out
+}
+
+fn figures(cell: &Cell) -> String {
+    let rate = cell
+        .figure(&Metric::Goodput)
+        .map_or_else(String::new, |found| measure::text::rate(found.value));
+    let failed = if cell.failing() {
+        ", requests failed"
+    } else {
+        ""
+    };
+    match cell.serving(|one| one.cpu_us_per_request) {
+        Some(us) => format!("{rate}/s, {}{failed}", duration(us * 1e3)),
+        None => format!("{rate}/s{failed}"),
+    }
+}
+
+/// One line for each server of the scenarios that compare ways of doing something.
+fn techniques(run: &Run) -> String {
+    let mut out = String::new();
+    for scenario in run.scenarios.iter().filter(|one| one.compares_variants()) {
+        let cells = cells(scenario);
+        let mut runtimes: Vec<&str> = cells.iter().map(|cell| cell.runtime.as_str()).collect();
+        runtimes.dedup();
+        for runtime in runtimes {
+            let own = cells.iter().filter(|cell| cell.runtime == runtime);
+            let words: Vec<String> = own.map(|cell| technique(run, scenario, cell)).collect();
+            let _ = writeln!(
+                out,
+                "| {} (`{}`) | {} | {} |",
+                escape(&scenario.title),
+                plain(&scenario.name),
+                escape(runtime_name(run, runtime)),
+                words.join("; ")
+            );
+        }
+    }
+    if out.is_empty() {
+        return out;
+    }
+    format!("\n| what it is worth | on | |\n|---|---|---|\n{out}")
+}
+
+/// A variant by its figures if it is the first, else by what it is worth.
+fn technique(run: &Run, scenario: &Scenario, cell: &Cell) -> String {
+    let against = against(run, scenario, cell);
+    let worth = if against.is_empty() {
+        figures(cell)
+    } else {
+        against
+    };
+    format!("{}: {worth}", escape(&cell.variant))
 }
 
 fn against(run: &Run, scenario: &Scenario, cell: &Cell) -> String {

@@ -4,7 +4,7 @@ use crate::cell::Metric;
 use crate::claims::{Answer, Line, lines};
 use crate::stats::{Change, Estimate};
 use crate::words::{cell_name, ends, percentile, runtime_name, times, value};
-use crate::{Cell, Role, Run, Scenario, caveats, sweep};
+use crate::{Cell, Run, Scenario, caveats, sweep};
 use measure::text::{bytes, count, duration, rate};
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -241,8 +241,7 @@ impl Row {
 
 fn figures(cell: &Cell, against: String) -> [String; 7] {
     let latency = cell.latency();
-    let used =
-        |what: fn(&crate::Use) -> f64| cell.used(Role::Server, what).filter(|used| *used > 0.0);
+    let used = |what: fn(&crate::Use) -> f64| cell.serving(what);
     let none = || "–".to_owned();
     [
         cell.figure(&Metric::Goodput)

@@ -78,7 +78,8 @@ impl Runtime for Gin {
         command.args(["serve", scenario.trim(), &format!("127.0.0.1:{port}")]);
         command
             .env("GOMAXPROCS", launch.workers.to_string())
-            .env("GIN_MODE", "release");
+            .env("GIN_MODE", "release")
+            .env("BENCH_APP", &launch.app);
         let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),

@@ -143,6 +143,7 @@ impl Launch {
             .arg(program)
             .args(words)
             .arg("--allow-root")
+            .env("TMPDIR", place.temporary())
             .current_dir(place.path());
         command.env("PHP_INI_SCAN_DIR", format!(":{}", ini.display()));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));

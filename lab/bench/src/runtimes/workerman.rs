@@ -160,6 +160,10 @@ fn webman_project(
     }
     let route = std::fs::read_to_string(launch.app.join("app.php")).map_err(Problem::failed)?;
     place.write(&copy.join("config/route.php"), &route)?;
+    let files = launch.app.join("static");
+    if files.exists() {
+        std::os::unix::fs::symlink(files, copy.join("public/static")).map_err(Problem::failed)?;
+    }
     for file in ["config/server.php", "config/process.php"] {
         let path = copy.join(file);
         if let Ok(text) = std::fs::read_to_string(&path) {
@@ -173,15 +177,20 @@ fn webman_project(
     Ok(copy.join("start.php"))
 }
 
-/// webman's configuration with another address and number of processes: `'listen' => …,` and `'count' => …,` of its first entry.
+/// webman's configuration with another address and number of processes, `'listen' => …,` and `'count' => …,` of its first entry, and
+/// without the process that looks for changed files, as `start -d` has it.
 fn listen_on(text: &str, port: u16, workers: u32) -> String {
-    let mut seen = [false, false];
+    let mut seen = [false; 3];
     let keys = [
         (
             "'listen'",
             format!("'listen' => 'http://127.0.0.1:{port}',"),
         ),
         ("'count'", format!("'count' => {workers},")),
+        (
+            "'enable_file_monitor'",
+            "'enable_file_monitor' => false,".to_owned(),
+        ),
     ];
     let mut lines = Vec::new();
     for line in text.lines() {

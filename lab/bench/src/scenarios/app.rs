@@ -2,6 +2,7 @@
 
 use super::{Arm, Around, Requests, Scenario, Shape, Work};
 use crate::apps::Content;
+use crate::lists::STRATEGIES;
 use crate::problem::{Problem, Result};
 use crate::runtimes::{Form, Runtime};
 use report::{Advice, Cell, CellKey};
@@ -26,6 +27,8 @@ pub(crate) struct Site {
     /// A script that returns a handler, for the resident modes.
     pub(crate) resident: Option<PathBuf>,
     pub(crate) requests: Option<Requests>,
+    /// Preload lists made from its requests, or why there are none.
+    pub(crate) lists: std::result::Result<PathBuf, String>,
     /// Paths to compare between servers: the first few of the requests.
     pub(crate) paths: Vec<String>,
 }
@@ -79,6 +82,7 @@ impl Site {
             root,
             resident,
             requests,
+            lists: Err("no list was made".to_owned()),
             paths,
         })
     }
@@ -96,6 +100,11 @@ impl Site {
             arms.push(base.clone());
             if changes {
                 arms.extend(CHANGES.iter().map(|change| change.apply(&base)));
+                arms.extend(
+                    STRATEGIES
+                        .iter()
+                        .map(|strategy| self.preloaded(&base, strategy)),
+                );
             }
         }
         arms
@@ -126,6 +135,21 @@ impl Site {
                 arm.impossible = Some("say which script returns the handler: --resident SCRIPT (hearth check says whether it does)".to_owned());
             }
             _ => arm.impossible = Some("a site of one's own has to be written for it".to_owned()),
+        }
+        arm
+    }
+
+    /// The same with a preload list.
+    fn preloaded(&self, base: &Arm, strategy: &str) -> Arm {
+        let mut arm = base.clone();
+        arm.variant = preload_variant(strategy);
+        arm.loads.truncate(1);
+        match &self.lists {
+            Ok(lists) => {
+                let file = lists.join(format!("{strategy}.php")).display().to_string();
+                arm.ini.push(("opcache.preload".to_owned(), file));
+            }
+            Err(why) => arm.impossible = Some(why.clone()),
         }
         arm
     }
@@ -184,6 +208,16 @@ impl Site {
                     measured(runtime, change.variant),
                 );
             }
+            for strategy in STRATEGIES {
+                add(
+                    &format!("Preload, list {strategy} ({runtime})"),
+                    &format!(
+                        "opcache.preload: hearth preload record, then hearth preload build --strategy {strategy}"
+                    ),
+                    measured(runtime, ""),
+                    measured(runtime, &preload_variant(strategy)),
+                );
+            }
             add(
                 &format!("Let clients keep their connections ({runtime})"),
                 "keep-alive on, in the server and any proxy before it",
@@ -193,6 +227,10 @@ impl Site {
         }
         all
     }
+}
+
+fn preload_variant(strategy: &str) -> String {
+    format!("preload {strategy}")
 }
 
 const CLOSED: &str = "no keep-alive";
@@ -293,20 +331,23 @@ fn paths_of(requests: &Requests) -> Result<Vec<String>> {
     let mut paths: Vec<String> = Vec::new();
     let text = match requests {
         Requests::Mix(file) | Requests::AccessLog(file) => read(file)?,
+        Requests::Lines(lines) => lines.to_string(),
     };
     for line in text.lines() {
         let path = match requests {
             Requests::AccessLog(_) => line
                 .split_once("\"GET ")
                 .and_then(|(_, rest)| rest.split(' ').next()),
-            Requests::Mix(_)
+            Requests::Mix(_) | Requests::Lines(_)
                 if ["POST", "PUT", "PATCH", "DELETE"]
                     .iter()
                     .any(|method| line.contains(method)) =>
             {
                 None
             }
-            Requests::Mix(_) => line.split_whitespace().find(|word| word.starts_with('/')),
+            Requests::Mix(_) | Requests::Lines(_) => {
+                line.split_whitespace().find(|word| word.starts_with('/'))
+            }
         };
         if let Some(path) = path.filter(|path| !paths.iter().any(|known| known == path)) {
             paths.push(path.to_owned());

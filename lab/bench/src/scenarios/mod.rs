@@ -3,11 +3,17 @@
 /// The code of a scenario's app.
 macro_rules! code {
     ($name:literal) => {
-        include_str!(concat!("../../../../bench/scenarios/", $name, ".php"))
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../bench/scenarios/",
+            $name,
+            ".php"
+        ))
     };
 }
 
 pub(crate) mod app;
+mod http_arena;
 pub(crate) mod pool;
 mod preload;
 mod swoole_tests;
@@ -15,10 +21,13 @@ mod techempower;
 mod webman_guide;
 
 use crate::apps::Content;
+use crate::database::Kind;
 use crate::load::Amount;
+use crate::problem::Result;
 use crate::runtimes::{Manner, Runtime, Tuning};
 use report::Column;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The variant that is the same once more: what it differs by is noise.
 pub(crate) const AGAIN: &str = "again";
@@ -44,7 +53,11 @@ pub(crate) struct Scenario {
     pub(crate) seed: Option<&'static str>,
     /// What `x` of its cells counts, if it is a sweep.
     pub(crate) axis: Option<&'static str>,
-    pub(crate) needs_database: bool,
+    pub(crate) database: Option<Kind>,
+    /// Its app has paths of its own and decides them itself; requests come from a list.
+    pub(crate) has_paths: bool,
+    /// What else a server has to answer rightly, asked at `http://127.0.0.1:PORT`.
+    pub(crate) rules: Option<fn(&str) -> Result<()>>,
     /// The body that every runtime has to send, where it is known before.
     pub(crate) body: Option<&'static str>,
     /// What is added to the URL that is checked, so that all servers send the same.
@@ -64,7 +77,9 @@ impl Scenario {
         shows: "",
         seed: None,
         axis: None,
-        needs_database: false,
+        database: None,
+        has_paths: false,
+        rules: None,
         body: None,
         check: "",
         query: "",
@@ -117,11 +132,13 @@ pub(crate) struct Arm {
     pub(crate) loads: Vec<Shape>,
 }
 
-/// A file of requests.
+/// A list of requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Requests {
-    /// Lines of `[WEIGHT] [METHOD] PATH [BODY|@FILE]`.
+    /// A file of lines of `[WEIGHT] [METHOD] PATH [BODY|@FILE|chunked:BODY]`.
     Mix(PathBuf),
+    /// The same lines.
+    Lines(Arc<str>),
     /// An access log, by frequency.
     AccessLog(PathBuf),
 }
@@ -138,7 +155,14 @@ pub(crate) struct Shape {
     pub(crate) amount: Option<Amount>,
     /// As ab speaks.
     pub(crate) http_1_0: bool,
-    /// Requests from a file instead of the scenario's one.
+    /// Connections are closed after so many requests.
+    pub(crate) per_connection: Option<u32>,
+    /// So many requests are sent at once on each connection.
+    pub(crate) pipeline: Option<u32>,
+    pub(crate) headers: Vec<String>,
+    /// Lengths of files in `{directory}` of the lines, each named by its length.
+    pub(crate) bodies: Vec<usize>,
+    /// Requests from a list instead of the scenario's one.
     pub(crate) requests: Option<Requests>,
 }
 
@@ -152,6 +176,10 @@ impl Shape {
             keep_alive: true,
             amount: None,
             http_1_0: false,
+            per_connection: None,
+            pipeline: None,
+            headers: Vec::new(),
+            bodies: Vec::new(),
             requests: None,
         }
     }
@@ -259,6 +287,7 @@ pub(crate) fn all() -> Vec<&'static Scenario> {
         preload::ALL,
         webman_guide::ALL,
         techempower::ALL,
+        http_arena::ALL,
     ]
     .into_iter()
     .flatten()

@@ -2,6 +2,7 @@
 
 use super::{Arm, Around, Scenario, Shape, Work};
 use crate::apps::Content;
+use crate::database::Kind;
 use crate::runtimes::Manner;
 
 const APP: &str = include_str!("../../../../bench/apps/pool/app.php");
@@ -12,7 +13,7 @@ pub(super) const ALL: &[Scenario] = &[Scenario {
     title: "Connection pool",
     shows: "the pool off and on: ten queries at once (1), a query beside computing (2), slow connecting (3)",
     seed: Some("connection-pool-benchmarks.txt"),
-    needs_database: true,
+    database: Some(Kind::MariaDb),
     body: Some("ok\n"),
     check: "test",
     query: "test",

@@ -1,43 +1,66 @@
-//! Preloading: nothing, everything, or what is used.
+//! Preloading: nothing, everything, what one page uses, or what the traffic uses.
 
 use super::webman_guide::without_one_at_a_time;
-use super::{Arm, Around, Scenario, Work, fair_arms};
+use super::{Arm, Around, Requests, Scenario, Work, fair_arms};
 use crate::apps::Content;
 use crate::runtimes::Form;
+use std::ops::RangeInclusive;
 
-/// Classes that there are, and that a request uses.
+/// Classes that there are.
 const CLASSES: u32 = 400;
-const USED: u32 = 100;
+/// Those that each page uses: six of eleven requests are for the first, three for the second, two for the third.
+const PAGES: [RangeInclusive<u32>; 3] = [1..=100, 51..=150, 201..=240];
+const REQUESTS: &str = "6 /?page=1\n3 /?page=2\n2 /?page=3";
 
 pub(super) const ALL: &[Scenario] = &[Scenario {
     name: "preload",
     title: "Preloading",
-    shows: "opcache.preload with no list, with all 400 classes, and with the 100 that a request uses",
+    shows: "opcache.preload with no list, with all 400 classes, with the 100 of one page, with the 190 of the traffic of three pages",
     seed: Some("php74-preloading.txt"),
     body: Some("ok"),
+    has_paths: true,
+    check: "/?page=1",
     arms,
     ..Scenario::NEW
 }];
 
+/// Each strategy and the classes on its list.
+fn lists() -> [(&'static str, Vec<u32>); 4] {
+    let mut of_traffic: Vec<u32> = PAGES.into_iter().flatten().collect();
+    of_traffic.sort_unstable();
+    of_traffic.dedup();
+    [
+        ("none", Vec::new()),
+        ("naive", (1..=CLASSES).collect()),
+        ("optimised", PAGES[0].clone().collect()),
+        ("traffic", of_traffic),
+    ]
+}
+
 fn arms(around: &Around<'_>) -> Vec<Arm> {
     let mut arms = Vec::new();
-    for (variant, listed) in [("none", 0), ("naive", CLASSES), ("optimised", USED)] {
+    for (variant, listed) in lists() {
         let content = Content {
             scenario: "preload".to_owned(),
             code: code!("preload"),
+            takes_request: true,
             classes: CLASSES,
-            more: vec![("preload-list.php".to_owned(), list(listed).into_bytes())],
+            more: vec![("preload-list.php".to_owned(), list(&listed).into_bytes())],
             ..Content::default()
         };
         let serious = without_one_at_a_time(fair_arms(around, Work::Computes, &content))
             .into_iter()
             .filter(|arm| arm.runtime.form() != Form::Gin);
         arms.extend(serious.map(|mut arm| {
-            if listed > 0 {
+            if !listed.is_empty() {
                 arm.ini.push((
                     "opcache.preload".to_owned(),
                     "{app}/preload-list.php".to_owned(),
                 ));
+            }
+            arm.front_controller = true;
+            for load in &mut arm.loads {
+                load.requests = Some(Requests::Lines(REQUESTS.into()));
             }
             Arm {
                 variant: variant.to_owned(),
@@ -48,10 +71,29 @@ fn arms(around: &Around<'_>) -> Vec<Arm> {
     arms
 }
 
-fn list(listed: u32) -> String {
+fn list(listed: &[u32]) -> String {
     let mut text = String::from("<?php\n\n");
-    for number in 1..=listed {
+    for number in listed {
         text += &format!("require_once __DIR__ . '/classes/C{number:03}.php';\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_as_long_as_their_title_says() {
+        let lengths = lists().map(|(name, list)| (name, list.len()));
+        assert_eq!(
+            lengths,
+            [
+                ("none", 0),
+                ("naive", 400),
+                ("optimised", 100),
+                ("traffic", 190)
+            ]
+        );
+    }
 }

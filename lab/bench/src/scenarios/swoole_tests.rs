@@ -3,6 +3,7 @@
 use super::techempower::no_go;
 use super::{AGAIN, Arm, Around, Scenario, Shape, Work, fair_arms};
 use crate::apps::Content;
+use crate::database::Kind;
 use crate::load::Amount;
 use report::Column;
 
@@ -81,7 +82,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "A query on a connection of its own",
         shows: "what connecting to the database costs, with each request",
         seed: Some(CACHED_QUERY),
-        needs_database: true,
+        database: Some(Kind::MariaDb),
         arms: |around| {
             fair_arms(
                 around,
@@ -96,7 +97,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "A query on a kept connection",
         shows: "the same query on a connection of a pool, or a persistent one",
         seed: Some(CACHED_QUERY),
-        needs_database: true,
+        database: Some(Kind::MariaDb),
         arms: |around| {
             fair_arms(
                 around,
@@ -111,7 +112,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "Cached rows",
         shows: "reading the rows from memory of the process, or from APCu",
         seed: Some(CACHED_QUERY),
-        needs_database: true,
+        database: Some(Kind::MariaDb),
         arms: |around| {
             let content = content(
                 "basic_query_with_pool_and_caching",
@@ -205,7 +206,7 @@ const fn real_app(
         title,
         shows,
         seed: Some(CACHED_QUERY),
-        needs_database: true,
+        database: Some(Kind::MariaDb),
         arms,
         ..Scenario::NEW
     }

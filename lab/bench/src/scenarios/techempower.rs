@@ -2,6 +2,7 @@
 
 use super::{Arm, Around, Scenario, Work, fair_arms};
 use crate::apps::Content;
+use crate::database::Kind;
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
@@ -60,7 +61,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "fortunes",
         title: "TechEmpower fortunes",
         shows: "12 rows, sorted, escaped, as a page",
-        needs_database: true,
+        database: Some(Kind::MariaDb),
         arms: |around| {
             no_go(fair_arms(
                 around,
@@ -85,7 +86,7 @@ const fn world(
         name,
         title,
         shows,
-        needs_database: true,
+        database: Some(Kind::MariaDb),
         check,
         query,
         varies: true,

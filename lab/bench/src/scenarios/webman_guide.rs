@@ -3,6 +3,7 @@
 use super::techempower::no_go;
 use super::{Arm, Around, Proxy, Scenario, Shape, Work, fair_arms};
 use crate::apps::{Content, quoted};
+use crate::database::Kind;
 use crate::load::Amount;
 use crate::runtimes::Manner;
 use report::Column;
@@ -29,7 +30,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "Keep-alive on and off, with a query",
         shows: "the same where each request makes a query",
         seed: GUIDE,
-        needs_database: true,
+        database: Some(Kind::MariaDb),
         arms: |around| {
             no_go(on_and_off(fair_arms(
                 around,
@@ -45,7 +46,7 @@ pub(super) const ALL: &[Scenario] = &[
         shows: "the rate by number of processes, for requests that compute and for requests that wait 5 ms in the database",
         seed: GUIDE,
         axis: Some("workers"),
-        needs_database: true,
+        database: Some(Kind::MariaDb),
         body: Some("ok"),
         arms: worker_sweep,
         ..Scenario::NEW
@@ -55,7 +56,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "PDO, query builder, Eloquent",
         shows: "what the layers of illuminate/database cost, on a random one of 100,000 rows",
         seed: GUIDE,
-        needs_database: true,
+        database: Some(Kind::MariaDb),
         check: "?id=4711",
         varies: true,
         arms: orm,

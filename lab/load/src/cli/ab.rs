@@ -241,6 +241,7 @@ impl Args {
             method,
             headers,
             body,
+            chunked: false,
             weight: 1.0,
         })
     }

@@ -109,6 +109,10 @@ impl Args {
         if http == Http::V2 && self.cookie_jar {
             return Err("--cookie-jar works with HTTP/1 only".into());
         }
+        if http != Http::V1_1 && self.pipeline.is_some() {
+            return Err("--pipeline works with HTTP/1.1 only; HTTP/2 has --streams".into());
+        }
+        let pipelined = self.pipeline.unwrap_or(1) as usize;
         let mut expect = Expect::default();
         self.expect.iter().try_for_each(|one| expect.add(one))?;
         let length = self
@@ -121,7 +125,12 @@ impl Args {
             .or(self.requests.is_none().then_some(Duration::from_secs(10)));
         let place = target.place;
         Ok(Plan {
-            requests: Arc::new(self.requests(url, http)?),
+            requests: Arc::new(
+                self.requests(url, http)?
+                    .into_iter()
+                    .map(|request| request.pipelined(pipelined))
+                    .collect(),
+            ),
             order: match self.order {
                 OrderArg::Weighted => Order::Weighted,
                 OrderArg::Listed => Order::Listed,
@@ -131,7 +140,7 @@ impl Args {
             streams: if http == Http::V2 {
                 self.streams as usize
             } else {
-                1
+                pipelined
             },
             threads: self
                 .threads
@@ -208,6 +217,7 @@ impl Args {
             method: self.method.clone(),
             headers,
             body,
+            chunked: false,
             weight: 1.0,
         })
     }

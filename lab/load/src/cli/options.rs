@@ -52,6 +52,9 @@ pub(crate) struct Args {
     /// Close each connection after this number of requests
     #[arg(long, value_name = "N", value_parser = units::count)]
     pub(crate) requests_per_connection: Option<u64>,
+    /// Send this number of requests at once on each connection, before their answers (HTTP/1.1 pipelining: no browser does)
+    #[arg(long, value_name = "N", value_parser = units::count, conflicts_with_all = ["requests", "rate", "stages", "cookie_jar"])]
+    pub(crate) pipeline: Option<u64>,
     /// Raise -c until the rate no longer rises
     #[arg(long, conflicts_with_all = ["rate", "stages"])]
     pub(crate) find_max: bool,
@@ -80,7 +83,7 @@ pub(crate) struct Args {
     /// Keep the cookies that the server sets, for each connection by itself
     #[arg(long)]
     pub(crate) cookie_jar: bool,
-    /// Requests from a file: `[WEIGHT] [METHOD] PATH [BODY|@FILE]` on each line
+    /// Requests from a file: `[WEIGHT] [METHOD] PATH [BODY|@FILE|chunked:BODY]` on each line
     #[arg(long, value_name = "FILE", conflicts_with = "access_log")]
     pub(crate) mix: Option<PathBuf>,
     /// Requests as frequent as in an access log (GET and HEAD)

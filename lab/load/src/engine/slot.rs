@@ -46,6 +46,8 @@ pub(crate) struct Slot {
     pub(crate) transport: Option<Transport>,
     pub(crate) reader: Reader,
     pub(crate) request: usize,
+    /// Answers that are still to come: more than one where requests are pipelined.
+    pub(crate) awaited: usize,
     /// Bytes of the request already written.
     pub(crate) written: usize,
     pub(crate) times: Times,

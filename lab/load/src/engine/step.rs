@@ -32,12 +32,13 @@ impl Worker<'_> {
             end: 0,
         };
         slot.reader.reset();
+        slot.awaited = self.plan.streams;
+        self.in_flight += slot.awaited;
+        self.recorder.tally.started += slot.awaited as u64;
         if self.plan.cookie_jar {
             let cookies = slot.cookies();
             self.plan.requests[request].with_cookies(&cookies, &mut slot.own_bytes);
         }
-        self.in_flight += 1;
-        self.recorder.tally.started += 1;
         if slot.state == State::Idle {
             slot.reused = slot.served > 0;
             self.send(index);
@@ -205,6 +206,16 @@ impl Worker<'_> {
                 Err(error) => return self.on_read_error(index, &error),
             };
             let now = self.control.clock.now();
+            if !self.take(index, &buffer[..n], now, read_closed) || drained {
+                return;
+            }
+        }
+    }
+
+    /// Takes bytes of one answer, or of several that were pipelined; false if the request is over.
+    fn take(&mut self, index: usize, mut bytes: &[u8], now: Nanos, read_closed: bool) -> bool {
+        while !bytes.is_empty() {
+            let slot = &mut self.slots[index];
             if slot.times.first == 0 {
                 slot.times.first = now;
             }
@@ -213,22 +224,32 @@ impl Worker<'_> {
                 head: self.keep.head || !self.seen_head,
                 ..self.keep
             };
-            match slot
-                .reader
-                .feed(&buffer[..n], bodiless, keep, &mut self.cache)
-            {
-                Ok(Progress::Done(used)) if used == n => {
-                    return self.complete(index, now, read_closed);
+            match slot.reader.feed(bytes, bodiless, keep, &mut self.cache) {
+                Ok(Progress::Done(used)) if slot.awaited > 1 => {
+                    self.count(index, now);
+                    let slot = &mut self.slots[index];
+                    slot.reader.reset();
+                    slot.times.first = 0;
+                    bytes = &bytes[used..];
+                }
+                Ok(Progress::Done(used)) if used == bytes.len() => {
+                    self.complete(index, now, read_closed);
+                    return false;
                 }
                 Ok(Progress::Done(used)) => {
-                    let text = format!("{} bytes after the end of the response", n - used);
-                    return self.fail(index, ErrorClass::BadFraming, &text, now);
+                    let over = bytes.len() - used;
+                    let text = format!("{over} bytes after the end of the response");
+                    self.fail(index, ErrorClass::BadFraming, &text, now);
+                    return false;
                 }
-                Ok(Progress::More) if drained => return,
-                Ok(Progress::More) => {}
-                Err(bad) => return self.fail(index, ErrorClass::BadFraming, &bad.0, now),
+                Ok(Progress::More) => return true,
+                Err(bad) => {
+                    self.fail(index, ErrorClass::BadFraming, &bad.0, now);
+                    return false;
+                }
             }
         }
+        true
     }
 
     fn on_eof(&mut self, index: usize) {
@@ -269,11 +290,12 @@ impl Worker<'_> {
         }
     }
 
-    /// The answer is complete.
-    fn complete(&mut self, index: usize, now: Nanos, closing: bool) {
+    /// An answer is complete: it is judged and counted.
+    fn count(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         slot.times.end = now;
         slot.served += 1;
+        slot.awaited -= 1;
         self.in_flight -= 1;
         let answer = Answer {
             status: slot.reader.status,
@@ -303,6 +325,12 @@ impl Worker<'_> {
             self.seen_head = true;
             self.recorder.tally.server_header = slot.header("server");
         }
+    }
+
+    /// The last answer that was awaited is complete.
+    fn complete(&mut self, index: usize, now: Nanos, closing: bool) {
+        self.count(index, now);
+        let slot = &mut self.slots[index];
         let limit = match self.plan.keep_alive {
             KeepAlive::On => u64::MAX,
             KeepAlive::Off => 1,
@@ -322,10 +350,13 @@ impl Worker<'_> {
     pub(super) fn fail(&mut self, index: usize, class: ErrorClass, text: &str, now: Nanos) {
         let slot = &mut self.slots[index];
         slot.times.end = now;
-        self.in_flight -= 1;
+        let lost = std::mem::take(&mut slot.awaited);
+        self.in_flight -= lost;
         if slot.times.started >= self.began {
             slot.longest = slot.longest.max(now - slot.times.started);
-            self.recorder.lost(class, slot.times, slot.reused, text);
+            for _ in 0..lost {
+                self.recorder.lost(class, slot.times, slot.reused, text);
+            }
             self.recorder
                 .partial_bytes(slot.reader.head_bytes, slot.reader.body_bytes);
         }
@@ -375,8 +406,10 @@ impl Worker<'_> {
         let slot = &mut self.slots[index];
         if slot.state.is_busy() && slot.times.started >= self.began && self.phase != Phase::Warm {
             slot.longest = slot.longest.max(now.saturating_sub(slot.times.started));
-            self.recorder
-                .unfinished(slot.times.planned, slot.times.started, now);
+            for _ in 0..slot.awaited {
+                self.recorder
+                    .unfinished(slot.times.planned, slot.times.started, now);
+            }
         }
     }
 }

@@ -71,7 +71,12 @@ fn target(out: &mut String, run: &Run) {
 fn how(out: &mut String, run: &Run) {
     let setup = &run.setup;
     let streams = if setup.streams > 1 {
-        format!(" × {} streams", setup.streams)
+        let kind = if setup.http == "2" {
+            "streams"
+        } else {
+            "pipelined"
+        };
+        format!(" × {} {kind}", setup.streams)
     } else {
         String::new()
     };

@@ -433,3 +433,74 @@ fn http_2_carries_many_streams_on_few_connections() {
         assert_eq!((capped.counts.good, capped.connections.opened), (20, 4));
     }
 }
+
+/// Answers a batch only when all of it is there, so that a client which waits for each answer gets none.
+fn batches_of(size: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            std::thread::spawn(move || {
+                let (mut bytes, mut buffer) = (Vec::new(), [0; 65536]);
+                while let Ok(n @ 1..) = stream.read(&mut buffer) {
+                    bytes.extend_from_slice(&buffer[..n]);
+                    let text = String::from_utf8_lossy(&bytes).into_owned();
+                    if text.matches("\r\n\r\n").count() == size {
+                        bytes.clear();
+                        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".repeat(size);
+                        // In two parts, neither of which ends with an answer.
+                        let (first, rest) = answer.split_at(answer.len() / 2 + 7);
+                        let written = stream.write_all(first.as_bytes());
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                        if written
+                            .and_then(|()| stream.write_all(rest.as_bytes()))
+                            .is_err()
+                        {
+                            return;
+                        }
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn pipelined_requests_are_sent_at_once() {
+    let url = format!("http://{}/", batches_of(16));
+    let result = run(&[
+        "-c",
+        "3",
+        "-d",
+        "400ms",
+        "--pipeline",
+        "16",
+        "--expect",
+        "length=2",
+        &url,
+    ]);
+    assert!(result.counts.good >= 48, "{:?}", result.counts);
+    assert_eq!(result.counts.failed, 0, "{:?}", result.error_samples);
+    assert_eq!(result.setup.streams, 16);
+    // What was never answered is counted by the request, not by the batch.
+    let lonely = format!("http://{}/", batches_of(99));
+    let result = run(&[
+        "-c",
+        "2",
+        "-d",
+        "300ms",
+        "--drain",
+        "0s",
+        "--pipeline",
+        "16",
+        &lonely,
+    ]);
+    assert_eq!(
+        (result.counts.good, result.counts.unfinished),
+        (0, 32),
+        "{:?}",
+        result.counts
+    );
+}

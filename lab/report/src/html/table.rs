@@ -3,7 +3,7 @@
 use super::{bars, colour};
 use crate::cell::Metric;
 use crate::words::{cell_name, ends, percentile, runtime_name, times, verdict};
-use crate::{Cell, Role, Run, Scenario, Status, seeds};
+use crate::{Cell, Run, Scenario, Status, seeds};
 use maud::{Markup, html};
 use measure::text::{bytes, count, duration, rate, three};
 
@@ -68,7 +68,7 @@ fn row(run: &Run, scenario: &Scenario, cell: &Cell, seeded: bool) -> Markup {
 fn figures(run: &Run, scenario: &Scenario, cell: &Cell, seeded: bool) -> Markup {
     let latency = cell.latency();
     let (failed, all) = cell.failures();
-    let used = |what: fn(&crate::Use) -> f64| cell.used(Role::Server, what);
+    let used = |what: fn(&crate::Use) -> f64| cell.serving(what);
     html! {
         td.main { @if let Some(found) = cell.figure(&Metric::Goodput) { b { (rate(found.value)) } @if found.low < found.high { small { (ends(&Metric::Goodput, &found)) } } } (marks(cell)) }
         td.against { (against(run, scenario, cell)) }

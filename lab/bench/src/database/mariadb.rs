@@ -1,22 +1,20 @@
 //! A private MariaDB with the tables of all scenarios.
 
+use super::{Database, PASSWORD, USER};
 use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::process::Process;
 use crate::runtimes::{Found, Tools, setting, version_of};
-use report::Setting;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-pub(crate) const USER: &str = "bench";
-pub(crate) const PASSWORD: &str = "bench";
 const START: Duration = Duration::from_secs(60);
 /// What one block of scenarios may open at most.
 const CONNECTIONS: u32 = 4000;
 
 /// Found or not.
-pub(crate) fn find(tools: &Tools) -> Found {
+pub(super) fn find(tools: &Tools) -> Found {
     let how =
         "apt install mariadb-server-core mariadb-client-core (the service need not run)".to_owned();
     let missing = |what: &str| Found::Missing {
@@ -37,91 +35,94 @@ pub(crate) fn find(tools: &Tools) -> Found {
     }
 }
 
-/// The server of a run; ended when dropped.
+/// Asks the server what clients have sent.
 #[derive(Debug)]
-pub(crate) struct MariaDb {
-    pub(crate) process: Process,
+pub(super) struct Counter {
     socket: PathBuf,
     client: PathBuf,
 }
 
-impl MariaDb {
-    /// Makes a data directory and starts a server on it that listens on a Unix socket only.
-    pub(crate) fn start(tools: &Tools, place: &Place) -> Result<Self> {
-        let Found::Here { path, .. } = find(tools) else {
-            return Err(Problem::failed("MariaDB is not installed"));
-        };
-        let tool = |name: &str| {
-            tools
-                .program(name, &[name])
-                .ok_or_else(|| Problem::failed(format!("no {name}")))
-        };
-        let own = place.fresh("mariadb")?;
-        let directories = [
-            format!("--datadir={}/data", own.display()),
-            format!("--tmpdir={}", own.display()),
-        ];
-        let mut install = place.command(&tool("mariadb-install-db")?);
-        install
-            .args([
-                "--no-defaults",
-                "--auth-root-authentication-method=normal",
-                "--skip-test-db",
-            ])
-            .args(&directories);
-        let output = install.output().map_err(Problem::failed)?;
-        if !output.status.success() {
-            return Err(Problem::failed(format!(
-                "mariadb-install-db: {}",
-                String::from_utf8_lossy(&output.stderr).trim()
-            )));
-        }
-        let (socket, sql) = (own.join("socket"), own.join("init.sql"));
-        place.write(&sql, &tables())?;
-        let mut command = place.command(&path);
-        command.arg("--no-defaults").args(&directories).args([
-            "--skip-networking",
-            "--skip-name-resolve",
-            "--innodb-flush-log-at-trx-commit=0",
-        ]);
-        command.args([
-            format!("--max-connections={CONNECTIONS}"),
-            "--thread-cache-size=512".to_owned(),
-            "--back-log=4096".to_owned(),
-        ]);
-        command.args([
-            format!("--socket={}", socket.display()),
-            format!("--init-file={}", sql.display()),
-        ]);
-        let mut process = Process::start("MariaDB", command, &own.join("log"), &place.guard)?;
-        process.until(START, |process| {
-            process
-                .log()
-                .contains("ready for connections")
-                .then_some(())
-        })?;
-        Ok(Self {
-            process,
+/// Makes a data directory and starts a server on it that listens on a Unix socket only.
+pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
+    let Found::Here { path, .. } = find(tools) else {
+        return Err(Problem::failed(
+            "MariaDB is not installed (hearth bench doctor)",
+        ));
+    };
+    let own = place.fresh("mariadb")?;
+    let directories = [
+        format!("--datadir={}/data", own.display()),
+        format!("--tmpdir={}", own.display()),
+    ];
+    install(tools, place, &directories)?;
+    let (socket, sql) = (own.join("socket"), own.join("init.sql"));
+    place.write(&sql, &tables())?;
+    let mut command = place.command(&path);
+    command.arg("--no-defaults").args(&directories).args([
+        "--skip-networking",
+        "--skip-name-resolve",
+        "--innodb-flush-log-at-trx-commit=0",
+    ]);
+    command.args([
+        format!("--max-connections={CONNECTIONS}"),
+        "--thread-cache-size=512".to_owned(),
+        "--back-log=4096".to_owned(),
+    ]);
+    command.args([
+        format!("--socket={}", socket.display()),
+        format!("--init-file={}", sql.display()),
+    ]);
+    let mut process = Process::start("MariaDB", command, &own.join("log"), &place.guard)?;
+    process.until(START, |process| {
+        process
+            .log()
+            .contains("ready for connections")
+            .then_some(())
+    })?;
+    let place = socket.display();
+    Ok(Database {
+        process,
+        dsn: format!("mysql:unix_socket={place};dbname=bench;charset=utf8mb4"),
+        go_dsn: Some(format!("{USER}:{PASSWORD}@unix({place})/bench")),
+        settings: vec![
+            setting("max_connections", CONNECTIONS),
+            setting("innodb_flush_log_at_trx_commit", 0),
+            setting("database connected by", "Unix socket"),
+        ],
+        counter: Some(Counter {
+            client: tool(tools, "mariadb")?,
             socket,
-            client: tool("mariadb")?,
-        })
-    }
+        }),
+    })
+}
 
-    /// For PDO.
-    pub(crate) fn dsn(&self) -> String {
-        format!(
-            "mysql:unix_socket={};dbname=bench;charset=utf8mb4",
-            self.socket.display()
-        )
-    }
+fn tool(tools: &Tools, name: &str) -> Result<PathBuf> {
+    tools
+        .program(name, &[name])
+        .ok_or_else(|| Problem::failed(format!("no {name}")))
+}
 
-    /// For Go's driver.
-    pub(crate) fn go_dsn(&self) -> String {
-        format!("{USER}:{PASSWORD}@unix({})/bench", self.socket.display())
+fn install(tools: &Tools, place: &Place, directories: &[String]) -> Result<()> {
+    let mut install = place.command(&tool(tools, "mariadb-install-db")?);
+    install
+        .args([
+            "--no-defaults",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+        ])
+        .args(directories);
+    let output = install.output().map_err(Problem::failed)?;
+    if output.status.success() {
+        return Ok(());
     }
+    Err(Problem::failed(format!(
+        "mariadb-install-db: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    )))
+}
 
-    /// Statements that clients have sent so far.
-    pub(crate) fn questions(&self) -> Option<u64> {
+impl Counter {
+    pub(super) fn read(&self) -> Option<u64> {
         let output = Command::new(&self.client)
             .args([
                 "--no-defaults",
@@ -141,14 +142,6 @@ impl MariaDb {
             .lines()
             .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
         Some(numbers.sum())
-    }
-
-    pub(crate) fn settings() -> Vec<Setting> {
-        vec![
-            setting("max_connections", CONNECTIONS),
-            setting("innodb_flush_log_at_trx_commit", 0),
-            setting("database connected by", "Unix socket"),
-        ]
     }
 }
 

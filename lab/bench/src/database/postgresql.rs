@@ -1,0 +1,131 @@
+//! A private PostgreSQL with the table of HttpArena's profiles.
+
+use super::{Database, USER};
+use crate::place::Place;
+use crate::problem::{Problem, Result};
+use crate::process::Process;
+use crate::runtimes::{Found, Tools, setting, version_of};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const START: Duration = Duration::from_secs(60);
+/// As HttpArena's runner has it.
+const CONNECTIONS: u32 = 256;
+
+/// Found or not.
+pub(super) fn find(tools: &Tools) -> Found {
+    let given = tools.given.get("postgresql").cloned();
+    let Some(path) = given
+        .or_else(newest)
+        .or_else(|| tools.program("postgresql", &["postgres"]))
+    else {
+        return Found::Missing {
+            why: "no postgres".to_owned(),
+            how: "apt install postgresql (the service need not run)".to_owned(),
+        };
+    };
+    Found::Here {
+        version: version_of(&path, &["--version"]).unwrap_or_default(),
+        path,
+    }
+}
+
+/// Debian keeps each version's programs in a directory of its own.
+fn newest() -> Option<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path().join("bin/postgres")))
+        .filter(|path| path.is_file())
+        .collect();
+    found.sort();
+    found.pop()
+}
+
+/// Makes a data directory and starts a server on it that listens on a Unix socket only.
+pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
+    let path = match find(tools) {
+        Found::Here { path, .. } => path,
+        Found::Missing { why, .. } => return Err(Problem::Failed(why)),
+    };
+    let own = place.fresh("postgresql")?;
+    let data = own.join("data");
+    let mut install = place.command(&path.with_file_name("initdb"));
+    install.args([
+        "--auth=trust",
+        "--no-sync",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--no-instructions",
+    ]);
+    install.arg(format!("--username={USER}")).arg(&data);
+    done("initdb", &mut install)?;
+    let mut command = place.command(&path);
+    command.arg("-D").arg(&data);
+    for value in [
+        "listen_addresses=".to_owned(),
+        format!("unix_socket_directories={}", own.display()),
+        format!("max_connections={CONNECTIONS}"),
+        "fsync=off".to_owned(),
+        "synchronous_commit=off".to_owned(),
+    ] {
+        command.args(["-c", &value]);
+    }
+    let mut process = Process::start("PostgreSQL", command, &own.join("log"), &place.guard)?
+        .ended_by(rustix::process::Signal::INT);
+    process.until(START, |process| {
+        process
+            .log()
+            .contains("ready to accept connections")
+            .then_some(())
+    })?;
+    fill(&path, &own)?;
+    Ok(Database {
+        process,
+        dsn: format!("pgsql:host={};dbname=bench", own.display()),
+        go_dsn: None,
+        settings: vec![
+            setting("max_connections", CONNECTIONS),
+            setting("fsync", "off"),
+            setting("database connected by", "Unix socket"),
+        ],
+        counter: None,
+    })
+}
+
+fn fill(server: &Path, socket: &Path) -> Result<()> {
+    let psql = |database: &str, sql: &str| {
+        let mut command = Command::new(server.with_file_name("psql"));
+        command
+            .args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"])
+            .arg(format!("--host={}", socket.display()))
+            .args([
+                format!("--username={USER}"),
+                format!("--dbname={database}"),
+                format!("--command={sql}"),
+            ]);
+        done("psql", &mut command)
+    };
+    psql("postgres", "CREATE DATABASE bench")?;
+    psql("bench", ITEMS)
+}
+
+fn done(name: &str, command: &mut Command) -> Result<()> {
+    let output = command
+        .output()
+        .map_err(|e| Problem::failed(format!("{name}: {e}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Problem::failed(format!("{name}: {words}")))
+}
+
+/// 100,000 rows in the columns that HttpArena prescribes; no index on the price, so that a range of it is a scan.
+const ITEMS: &str = "\
+CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL, category TEXT NOT NULL, price INTEGER NOT NULL, quantity INTEGER NOT NULL, \
+active BOOLEAN NOT NULL, tags JSONB NOT NULL, rating_score INTEGER NOT NULL, rating_count INTEGER NOT NULL);
+INSERT INTO items SELECT i, 'Item number ' || i, (ARRAY['electronics', 'office', 'garden', 'sports', 'books', 'toys', 'kitchen', 'music'])[i % 8 + 1], \
+i * 7919 % 500 + 1, i * 31 % 1000 + 1, i % 3 <> 0, jsonb_build_array('tag-' || i % 7, 'tag-' || i % 11), i % 50 + 1, i * 53 % 500 + 1 \
+FROM generate_series(1, 100000) AS i;
+ANALYZE items;";

@@ -1,0 +1,110 @@
+//! Preload lists for the user's own site: its requests are recorded under one of the servers, and `hearth preload` makes the lists.
+
+use crate::load::{Amount, Generator, Load};
+use crate::place::Place;
+use crate::problem::{Problem, Result};
+use crate::runtimes::{Form, Found, Launch, Tools, Tuning};
+use crate::scenarios::Around;
+use crate::scenarios::app::Site;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+/// Strategies of `hearth preload build` that are compared with no list.
+pub(crate) const STRATEGIES: [&str; 3] = ["naive", "optimised", "traffic"];
+/// How long the site's requests are recorded.
+const RECORDED_S: f64 = 2.0;
+
+/// Records the site and makes a list by each strategy; returns the folder with `STRATEGY.php`.
+pub(crate) fn make(
+    site: &Site,
+    around: &Around<'_>,
+    tools: &Tools,
+    place: &Place,
+    stop: &AtomicBool,
+) -> Result<PathBuf> {
+    let own = place.fresh("lists")?;
+    let recording = own.join("recording");
+    let mut record = place.command(&tools.hearth);
+    record
+        .args(["preload", "record"])
+        .arg(&recording)
+        .args(["--every", "0"]);
+    done("hearth preload record", &mut record)?;
+    serve_recorded(site, around, tools, place, &recording, stop)?;
+    for strategy in STRATEGIES {
+        let mut build = place.command(&tools.hearth);
+        build
+            .args(["preload", "build"])
+            .arg(&recording)
+            .args(["--strategy", strategy, "-o"]);
+        build.arg(own.join(format!("{strategy}.php")));
+        done("hearth preload build", &mut build)?;
+    }
+    Ok(own)
+}
+
+/// The site under the first server that runs it as it is, with the recorder before each request.
+fn serve_recorded(
+    site: &Site,
+    around: &Around<'_>,
+    tools: &Tools,
+    place: &Place,
+    recording: &Path,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let mut classic = around
+        .runtimes
+        .iter()
+        .filter(|one| one.form() == Form::Classic);
+    let found = classic.find_map(|one| match tools.find(*one) {
+        Found::Here { path, .. } if !one.is_for_development() => Some((*one, path)),
+        _ => None,
+    });
+    let (runtime, program) =
+        found.ok_or_else(|| Problem::failed("no server runs the site as it is"))?;
+    let launch = Launch {
+        app: site.root.clone(),
+        script: None,
+        workers: 2,
+        connections: 4,
+        tuning: Tuning::Fair,
+        front_controller: true,
+        tls: None,
+        compress: false,
+        ini: vec![(
+            "auto_prepend_file".to_owned(),
+            recording.join("recorder.php").display().to_string(),
+        )],
+        environment: Vec::new(),
+        name: "recorded".to_owned(),
+    };
+    let server = runtime.start(&program, tools, &launch, place)?;
+    let load = Load {
+        amount: Amount::Seconds(RECORDED_S),
+        requests: site.requests.clone(),
+        ..Load::closed(format!("{}/", server.base), 2, RECORDED_S)
+    };
+    let generator = Generator {
+        program: tools.hearth.clone(),
+        processors: place.processors.clone(),
+    };
+    generator
+        .run(&load, &[], &place.path().join("load.json"), stop)
+        .map(|_| ())
+}
+
+fn done(name: &str, command: &mut Command) -> Result<()> {
+    let output = command
+        .output()
+        .map_err(|e| Problem::failed(format!("{name}: {e}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&said).trim().to_owned();
+    Err(Problem::Failed(format!(
+        "{name}: {}",
+        text.lines().next_back().unwrap_or("it said nothing")
+    )))
+}

@@ -1,0 +1,252 @@
+//! The whole of a run: scenarios one after the other, in each the servers in turn, round after round.
+
+mod going;
+mod start;
+
+use crate::check::{self, Reference};
+use crate::database::{Database, Databases};
+use crate::live::Live;
+use crate::load::Generator;
+use crate::place::Place;
+use crate::problem::{Problem, Result};
+use crate::runtimes::Tools;
+use crate::scenarios::{Arm, Scenario};
+use crate::trial::{Trials, Turn};
+use going::{Going, once_each};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How thoroughly a run measures.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Effort {
+    pub(crate) kind: report::Effort,
+    pub(crate) rounds: u32,
+    pub(crate) seconds: f64,
+    pub(crate) warmup: f64,
+    /// No measurement begins after this.
+    pub(crate) budget: Option<Duration>,
+    pub(crate) seed: u64,
+}
+
+/// Until when measurements may begin; without a time there is no end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Deadline {
+    /// The first round of a scenario: each server is measured once before any is measured twice.
+    pub(crate) first_round: Option<Instant>,
+    /// Its further rounds.
+    pub(crate) further: Option<Instant>,
+}
+
+/// What a run works with.
+pub(crate) struct Matrix<'a> {
+    pub(crate) tools: &'a Tools,
+    pub(crate) place: &'a Place,
+    pub(crate) databases: &'a Databases,
+    pub(crate) effort: Effort,
+    pub(crate) stop: &'a AtomicBool,
+    /// Pages of the user's own site that are compared.
+    pub(crate) paths: Vec<String>,
+    /// Scenarios in which a server did not start, by its name: each attempt costs 20 seconds.
+    pub(crate) failed_starts: RefCell<BTreeMap<&'static str, Vec<&'static str>>>,
+}
+
+/// So many scenarios in a row without a start, and a server is not tried again.
+const GIVEN_UP_AFTER: usize = 2;
+
+impl Matrix<'_> {
+    fn trials(&self) -> Trials<'_> {
+        Trials {
+            generator: Generator {
+                program: self.tools.hearth.clone(),
+                processors: self.place.processors.clone(),
+            },
+            directory: self.place.path().to_owned(),
+            seconds: self.effort.seconds,
+            warmup: self.effort.warmup,
+            stop: self.stop,
+        }
+    }
+
+    /// Interrupted, or no time for another measurement.
+    fn is_over(&self, block: u32, deadline: Deadline) -> bool {
+        let until = if block == 0 {
+            deadline.first_round
+        } else {
+            deadline.further
+        };
+        self.stop.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Runs one scenario on all its servers.
+    pub(crate) fn scenario(
+        &self,
+        scenario: &'static Scenario,
+        arms: Vec<Arm>,
+        deadline: Deadline,
+        live: &mut Live,
+    ) -> report::Scenario {
+        let mut going: Vec<Going> =
+            once_each(arms.into_iter().map(|arm| self.prepare(arm)).collect());
+        let database = scenario.database.map(|kind| self.databases.get(kind));
+        if let Some(Err(why)) = &database {
+            going.iter_mut().for_each(|one| one.refuse(why));
+        }
+        let database = database.and_then(std::result::Result::ok);
+        let mut reference = Reference::of_body(scenario.body);
+        let mut random = SmallRng::seed_from_u64(self.effort.seed);
+        for block in 0..self.effort.rounds {
+            let mut order: Vec<usize> = (0..going.len())
+                .filter(|at| going[*at].program.is_ok())
+                .collect();
+            order.shuffle(&mut random);
+            for (turn, at) in order.into_iter().enumerate() {
+                if self.is_over(block, deadline) {
+                    break;
+                }
+                let turn = Turn {
+                    block,
+                    order: u32::try_from(turn).unwrap_or(0),
+                };
+                let one = &mut going[at];
+                live.step(
+                    scenario.name,
+                    one.arm.runtime.name(),
+                    block + 1,
+                    self.effort.rounds,
+                );
+                if let Err(problem) = self.turn(scenario, one, database, &mut reference, turn) {
+                    one.end(&problem);
+                }
+            }
+        }
+        self.finish(scenario, going, reference)
+    }
+
+    fn prepare(&self, arm: Arm) -> Going {
+        let mut going = Going::of(arm, self.tools);
+        let starts = self.failed_starts.borrow();
+        if let Some(failed) = starts.get(going.arm.runtime.id())
+            && failed.len() >= GIVEN_UP_AFTER
+        {
+            going.refuse(&format!(
+                "not tried: it did not start in {}",
+                failed.join(" and ")
+            ));
+        }
+        going
+    }
+
+    /// A fresh server, checked, warmed up and measured under each of the arm's loads.
+    fn turn(
+        &self,
+        scenario: &'static Scenario,
+        one: &mut Going,
+        database: Option<&Database>,
+        reference: &mut Reference,
+        turn: Turn,
+    ) -> Result<()> {
+        let Ok(program) = one.program.clone() else {
+            return Ok(());
+        };
+        let started = self.start(&program, one, database);
+        self.note_start(one.arm.runtime.id(), scenario.name, started.is_ok());
+        let mut server = started?;
+        let entry = format!("{}{}", server.base, entry(scenario, &one.arm));
+        let trials = self.trials();
+        let check = check::Check {
+            scenario,
+            arm: &one.arm,
+            base: &server.base,
+            entry: &entry,
+            paths: &self.paths,
+        };
+        check.run(&trials, reference)?;
+        let url = format!("{entry}{}", scenario.query);
+        let length = (!scenario.varies && !one.arm.compress).then_some(reference.length);
+        let mut is_warm = false;
+        for (shape, cell) in one.arm.loads.iter().zip(&mut one.cells) {
+            let mut load = trials.load(shape, &url, length, turn)?;
+            if one.arm.compress {
+                load.headers.push("Accept-Encoding: gzip".to_owned());
+            }
+            if !is_warm && (shape.amount.is_none() || one.arm.column == report::Column::Fair) {
+                trials.warm(&load)?;
+                is_warm = true;
+            }
+            let before = database.and_then(Database::questions);
+            match trials.measure(&load, &mut server, database, turn) {
+                Ok(repeat) => {
+                    let after = database.and_then(Database::questions);
+                    going::note_queries(cell, before, after, repeat.load.finished());
+                    cell.repeats.push(repeat);
+                }
+                Err(Problem::Interrupted) => return Err(Problem::Interrupted),
+                Err(problem) => {
+                    cell.status = report::Status::Failed {
+                        why: problem.to_string(),
+                    };
+                    return Err(problem);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note_start(&self, runtime: &'static str, scenario: &'static str, started: bool) {
+        let mut all = self.failed_starts.borrow_mut();
+        if started {
+            all.remove(runtime);
+            return;
+        }
+        let failed = all.entry(runtime).or_default();
+        if !failed.contains(&scenario) {
+            failed.push(scenario);
+        }
+    }
+
+    fn finish(
+        &self,
+        scenario: &Scenario,
+        going: Vec<Going>,
+        reference: Reference,
+    ) -> report::Scenario {
+        let why = if self.stop.load(Ordering::Relaxed) {
+            "interrupted"
+        } else {
+            "the time was over"
+        };
+        let processors = self.place.processors.servers.len();
+        let cells = going
+            .into_iter()
+            .flat_map(|one| one.finish(self.effort.rounds as usize, why, processors));
+        report::Scenario {
+            name: scenario.name.to_owned(),
+            title: scenario.title.to_owned(),
+            shows: scenario.shows.to_owned(),
+            seed: scenario.seed.map(str::to_owned),
+            axis: scenario.axis.map(str::to_owned),
+            body_sha256: reference.sha256,
+            body_bytes: reference.length,
+            requests: vec![format!("GET /{}", scenario.query)],
+            loops: "closed".to_owned(),
+            cells: cells.collect(),
+            ..report::Scenario::default()
+        }
+    }
+}
+
+/// Where requests begin: an app with paths of its own, and a site, have the whole server.
+fn entry(scenario: &Scenario, arm: &Arm) -> &'static str {
+    if scenario.has_paths {
+        ""
+    } else if arm.site.is_some() {
+        "/"
+    } else {
+        arm.runtime.entry()
+    }
+}

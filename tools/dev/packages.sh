@@ -47,7 +47,7 @@ packages_of() {
             echo 'apache2-utils wrk procps util-linux openssl shellcheck logrotate'
             ;;
         bench)
-            echo "mariadb-server-core mariadb-client-core nginx-light wrk apache2-utils curl procps php$v-cli php$v-mysql"
+            echo "mariadb-server-core mariadb-client-core postgresql nginx-light wrk apache2-utils curl procps php$v-cli php$v-mysql php$v-pgsql"
             echo "apache2 libapache2-mod-php$v php$v-fpm php$v-apcu php$v-opcache php-illuminate-database util-linux"
             ;;
         deb) echo 'dpkg-dev binutils' ;;

@@ -178,7 +178,7 @@ fn nginx_configuration(own: &Path, launch: &Launch, port: u16, processes: usize)
          http {{\naccess_log off; keepalive_requests 1000000000; client_max_body_size 64m; client_body_temp_path {place}/body;\n\
          fastcgi_temp_path {place}/fastcgi; proxy_temp_path {place}/proxy; uwsgi_temp_path {place}/uwsgi; scgi_temp_path {place}/scgi;\n\
          include /etc/nginx/mime.types; {gzip}\n\
-         server {{\nlisten 127.0.0.1:{port}{listen} backlog=4096; {tls} root {root}; index index.php index.html;\n\
+         server {{\nlisten 127.0.0.1:{port}{listen} backlog=4096; {tls} root {root}; index index.php index.html app.php;\n\
          location / {{ try_files $uri $uri/ {missing}; }}\n\
          location ~ \\.php$ {{ include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;\n\
          fastcgi_param HTTP_HOST $http_host; fastcgi_buffers 64 16k; fastcgi_buffer_size 32k; fastcgi_pass unix:{place}/fpm.sock; }}\n}}\n}}\n"

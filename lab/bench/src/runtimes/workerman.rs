@@ -180,7 +180,7 @@ fn webman_project(
 /// webman's configuration with another address and number of processes, `'listen' => …,` and `'count' => …,` of its first entry, and
 /// without the process that looks for changed files, as `start -d` has it.
 fn listen_on(text: &str, port: u16, workers: u32) -> String {
-    let mut seen = [false; 3];
+    let mut seen = [false; 4];
     let keys = [
         (
             "'listen'",
@@ -190,6 +190,10 @@ fn listen_on(text: &str, port: u16, workers: u32) -> String {
         (
             "'enable_file_monitor'",
             "'enable_file_monitor' => false,".to_owned(),
+        ),
+        (
+            "'max_package_size'",
+            "'max_package_size' => 64 * 1024 * 1024,".to_owned(),
         ),
     ];
     let mut lines = Vec::new();

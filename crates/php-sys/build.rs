@@ -2,20 +2,11 @@
 //!
 //! `PHP_CONFIG` names another php-config; the default is the newest of those Debian installs.
 
-#[allow(
-    dead_code,
-    non_camel_case_types,
-    unreachable_pub,
-    reason = "declarations for the crate; here only their layouts count"
-)]
-#[path = "src/contract.rs"]
-mod contract;
 #[path = "build/generate.rs"]
 mod generate;
 #[path = "build/state_table.rs"]
 mod state_table;
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -82,31 +73,6 @@ fn check_with(build: &mut cc::Build) {
     }
 }
 
-/// `contract_layout.h` in the output folder: what the C compiler must find to be so.
-fn generate_contract(out: &str) {
-    let mut text = String::new();
-    let mut holds = |condition: String| {
-        let _ = writeln!(
-            text,
-            "_Static_assert({condition}, \"csrc/hearth.h and src/contract.rs differ\");"
-        );
-    };
-    for layout in contract::LAYOUTS {
-        let name = layout.name;
-        holds(format!("sizeof({name}) == {}", layout.size));
-        holds(format!("_Alignof({name}) == {}", layout.align));
-        for field in layout.fields {
-            let place = format!("offsetof({name}, {}) == {}", field.name, field.offset);
-            let size = format!("sizeof((({name} *)0)->{}) == {}", field.name, field.size);
-            holds(format!("{place} && {size}"));
-        }
-    }
-    for (name, value) in contract::CONSTANTS {
-        holds(format!("{name} == {value}"));
-    }
-    std::fs::write(Path::new(out).join("contract_layout.h"), text).expect("OUT_DIR can be written");
-}
-
 /// `state_table.h` in the output folder, from `state/`.
 fn generate_state_table() -> String {
     let out = std::env::var("OUT_DIR").expect("OUT_DIR");
@@ -126,7 +92,6 @@ fn main() {
     let short: String = version.split('.').take(2).collect::<Vec<_>>().join(".");
     let mut build = cc::Build::new();
     let out = generate_state_table();
-    generate_contract(&out);
     build.include(out);
     build.include("csrc");
     for source in sources() {
@@ -153,6 +118,5 @@ fn main() {
     println!("cargo:rerun-if-changed=csrc");
     println!("cargo:rerun-if-changed=state");
     println!("cargo:rerun-if-changed=build");
-    println!("cargo:rerun-if-changed=src/contract.rs");
     println!("cargo:rerun-if-env-changed=PHP_CONFIG");
 }

@@ -42,8 +42,8 @@ packages_of() {
             echo 'php-psr-cache php-psr-simple-cache php-cache-integration-tests mariadb-server-core mariadb-client-core postgresql redis-server nginx-light haproxy caddy'
             echo "apache2 libapache2-mod-php$v php$v-fpm chromium chromium-driver"
             echo "php$v-gd wordpress $(wordpress_theme) phpmyadmin dokuwiki adminer"
-            # What PHP 8.2's generator of arginfo headers needs; PHPUnit brings it too.
-            [ "$v" != 8.2 ] || echo php-parser
+            # For `xtask gen`: what PHP 8.2's generator of arginfo headers needs (PHPUnit brings it too), and bindgen of that release.
+            [ "$v" != 8.2 ] || echo php-parser bindgen libclang1-14
             echo 'apache2-utils wrk procps util-linux openssl shellcheck logrotate'
             ;;
         bench)

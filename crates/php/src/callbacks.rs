@@ -31,6 +31,7 @@ use crate::{cache, session};
 macro_rules! callbacks {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
         $(#[$doc])*
+        const _: php_sys::called_by_c::$name = $name;
         #[unsafe(no_mangle)]
         extern "C" fn $name($($arg: $type),*) $(-> $result)? {
             let run = AssertUnwindSafe(move || { let _busy = HookBypass::enter(); $body });
@@ -42,6 +43,7 @@ macro_rules! callbacks {
 /// For those that only read or count: nothing in them can reach a hook.
 macro_rules! quick_callbacks {
     ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
+        const _: php_sys::called_by_c::$name = $name;
         #[unsafe(no_mangle)]
         extern "C" fn $name($($arg: $type),*) $(-> $result)? {
             catch_unwind(AssertUnwindSafe(move || $body)).unwrap_or_else(|_| std::process::abort())

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{Problems, arginfo, state_page};
+use crate::{Problems, arginfo, bindings, state_page};
 
 /// (path, content) of every generated file.
 fn pages(checkout: &Path) -> Result<Vec<(String, String)>, String> {
@@ -15,6 +15,7 @@ fn pages(checkout: &Path) -> Result<Vec<(String, String)>, String> {
         ),
     ];
     pages.extend(arginfo::pages(checkout)?);
+    pages.extend(bindings::page(checkout)?);
     Ok(pages)
 }
 

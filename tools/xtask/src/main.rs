@@ -4,6 +4,7 @@
 
 mod arginfo;
 mod arrows;
+mod bindings;
 mod fences;
 mod generate;
 mod names;

@@ -1,5 +1,6 @@
 /* The class Hearth\CacheLock: a lock over all workers, with a number that grows from holder to holder. */
 #include "cache/cache.h"
+#include "task/no_suspend.h"
 #include "cache/lock_arginfo.h"
 
 #include <unistd.h>

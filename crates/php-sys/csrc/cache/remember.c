@@ -1,5 +1,7 @@
 /* Hearth\Cache::remember(): a value is computed once at a time, over all tasks and workers. */
 #include "cache/cache.h"
+#include "task/call.h"
+#include "task/no_suspend.h"
 
 #include <unistd.h>
 

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "mode/mode.h"
 #include "request/request.h"
+#include "task/entry.h"
 
 static zval app_handler;
 

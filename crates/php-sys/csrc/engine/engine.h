@@ -78,5 +78,6 @@ void hearth_overrides_begin(void);
 void hearth_log(hearth_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern const zend_function_entry *const hearth_cli_functions;
 extern sapi_module_struct hearth_sapi;
+void hearth_bail_out_of_memory(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* Errors: the log, uncaught exceptions, fatal errors, and errors that Rust raises in PHP. */
 #include "engine/engine.h"
 #include "request/request.h"
+#include "task/no_suspend.h"
 
 static smart_str boot_error;
 

@@ -5,6 +5,7 @@
  */
 #include "engine/engine.h"
 #include "request/request.h"
+#include "task/no_suspend.h"
 
 #include <fcntl.h>
 

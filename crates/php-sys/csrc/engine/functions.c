@@ -1,5 +1,7 @@
 /* The native functions of namespace Hearth. The rest of the library is PHP: php/src. */
 #include "engine/engine.h"
+#include "task/call.h"
+#include "task/no_suspend.h"
 
 #include <pthread.h>
 #include <time.h>

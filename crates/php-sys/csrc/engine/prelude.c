@@ -9,6 +9,7 @@
 #include "cache/cache.h"
 #include "pool/entry.h"
 #include "pool/pool.h"
+#include "request/request.h"
 
 /* ---- strings ---- */
 

@@ -3,6 +3,7 @@
  * is compiled where one of them is called first.
  */
 #include "engine/engine.h"
+#include "task/call.h"
 
 #define CLASS "Hearth\\Internal\\Functions"
 

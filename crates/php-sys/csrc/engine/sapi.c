@@ -8,6 +8,9 @@
 #include "request/request.h"
 #include "session/session.h"
 #include "state/check.h"
+#include "task/no_suspend.h"
+#include "task/task_object.h"
+#include "task/interrupted.h"
 #include "engine/functions_arginfo.h"
 
 #include <signal.h>

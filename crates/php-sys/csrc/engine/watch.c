@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/process_facts.h"
 #include "engine/soap.h"
+#include "task/no_suspend.h"
 
 static HashTable watches;
 static int slot = -1;

@@ -13,6 +13,7 @@
 #include "mode/mode.h"
 #include "request/headers.h"
 #include "request/request.h"
+#include "task/no_suspend.h"
 #include "mode/classic_arginfo.h"
 
 /* The stack of a php-fpm child is 8 MiB; only what is touched takes memory. */

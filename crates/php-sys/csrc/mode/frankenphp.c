@@ -5,6 +5,8 @@
  */
 #include "mode/mode.h"
 #include "request/request.h"
+#include "task/no_suspend.h"
+#include "task/entry.h"
 #include "mode/frankenphp_arginfo.h"
 
 #include <ext/spl/spl_exceptions.h>

@@ -9,6 +9,7 @@
 #include "pool/entry.h"
 #include "pool/pool.h"
 #include "task/interrupted.h"
+#include "task/call.h"
 #include "pool/lease_table_arginfo.h"
 
 typedef struct {

@@ -6,6 +6,7 @@
  */
 #include "engine/engine.h"
 #include "pool/pool.h"
+#include "task/no_suspend.h"
 #include "pool/wait_queue_arginfo.h"
 
 struct hearth_queue {

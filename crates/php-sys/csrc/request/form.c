@@ -4,6 +4,7 @@
  */
 #include "mode/mode.h"
 #include "request/request.h"
+#include "task/no_suspend.h"
 
 /* ---- one reader at a time ---- */
 

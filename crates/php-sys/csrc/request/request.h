@@ -4,6 +4,15 @@
 
 #include "task/task.h"
 
+/* The PHP object Hearth\Request. */
+typedef struct {
+	void *request;
+	zval query, cookies, attributes;
+	zend_object std;
+} hearth_request_object;
+
+extern zend_class_entry *hearth_request_ce, *hearth_response_ce;
+
 extern zend_fcall_info hearth_handler;
 extern zend_fcall_info_cache hearth_handler_cache;
 void hearth_request_run(hearth_task *task);
@@ -56,5 +65,7 @@ bool hearth_form_is_readable(hearth_request_state *state, bool wanted);
 bool hearth_form_prepare(hearth_request_state *state);
 void hearth_form_parsed(hearth_request_state *state);
 int hearth_user_ini_activate(void);
+/* The tasks that wait until another has read the body of this request. */
+void hearth_task_unpark_readers(const hearth_request_state *request);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "engine/engine.h"
 #include "request/request.h"
+#include "task/call.h"
 
 /*
  * The engine goes through them as through a list, and then reads wrong memory if one of them registers a function under a name, as

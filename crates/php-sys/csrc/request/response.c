@@ -3,6 +3,7 @@
 #include "mode/mode.h"
 #include "request/headers.h"
 #include "request/request.h"
+#include "task/entry.h"
 
 /* Echoed text is kept back up to here, so that header() still works after echo; beyond it the head is sent. */
 #define HEARTH_ECHO_KEPT (64 * 1024)

@@ -2,6 +2,7 @@
 #include "mode/mode.h"
 #include "request/headers.h"
 #include "request/request.h"
+#include "task/entry.h"
 
 /* $_SERVER as it was at the end of boot: the environment, and what the entry script (dotenv, say) put there. */
 static zval boot_server;

@@ -3,6 +3,7 @@
  * it leaves open is closed at its end, however it ends, and what a process leaves the cache sees to.
  */
 #include "session/session.h"
+#include "task/no_suspend.h"
 
 #include <unistd.h>
 

@@ -3,6 +3,8 @@
 #include "pool/pool.h"
 #include "request/request.h"
 #include "task/task.h"
+#include "task/task_object.h"
+#include "task/call.h"
 
 static void finish_call(hearth_task *task, zval *result)
 {

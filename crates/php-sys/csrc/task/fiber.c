@@ -7,6 +7,7 @@
  * is ended early may be one.
  */
 #include "task/task.h"
+#include "task/no_suspend.h"
 
 static zend_object *(*create_fiber)(zend_class_entry *);
 static void (*destroy_fiber)(zend_object *);

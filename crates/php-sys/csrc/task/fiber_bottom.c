@@ -6,6 +6,7 @@
  * runs nothing else.
  */
 #include "task/task.h"
+#include "task/no_suspend.h"
 
 static void name_bottom(INTERNAL_FUNCTION_PARAMETERS)
 {

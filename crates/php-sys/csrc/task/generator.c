@@ -8,6 +8,7 @@
  */
 #include "engine/engine.h"
 #include "task/task.h"
+#include "task/no_suspend.h"
 
 static zend_object *(*create_generator)(zend_class_entry *);
 static void (*destroy_generator)(zend_object *);

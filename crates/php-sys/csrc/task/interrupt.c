@@ -7,6 +7,8 @@
  * is made that call's; under `php` a handler of pcntl_async_signals() that throws meets the same.
  */
 #include "task/task.h"
+#include "task/no_suspend.h"
+#include "task/interrupted.h"
 
 static void (*interrupt)(zend_execute_data *);
 

@@ -12,4 +12,6 @@ bool hearth_is_interrupted(zval *connection, uint64_t task);
 /* Is the call refused? Then an exception is under way. */
 bool hearth_interrupted_refuses(zend_execute_data *call);
 
+void hearth_watch_interrupts(void);
+
 #endif

@@ -1,6 +1,7 @@
 /* Where a task must not be left, and what asks whether it may be. */
 #include "engine/engine.h"
 #include "task/task.h"
+#include "task/no_suspend.h"
 
 #include <dlfcn.h>
 

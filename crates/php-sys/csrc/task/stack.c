@@ -17,6 +17,7 @@
  * One protection covers the guard and what has not grown, so that a stack takes two mappings (vm.max_map_count) as before.
  */
 #include "task/task.h"
+#include "task/no_suspend.h"
 
 #include <link.h>
 #include <signal.h>

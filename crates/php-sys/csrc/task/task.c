@@ -3,6 +3,10 @@
 #include "mode/mode.h"
 #include "request/request.h"
 #include "task/task.h"
+#include "task/no_suspend.h"
+#include "task/task_object.h"
+#include "task/call.h"
+#include "task/entry.h"
 
 /* VM stack page of a task, as large as that of a Fiber. */
 #define HEARTH_VM_STACK (1024 * sizeof(zval))

@@ -1,6 +1,9 @@
 /* The class Hearth\Task, and the functions that make one: async(), background(). */
 #include "engine/engine.h"
 #include "task/task.h"
+#include "task/task_object.h"
+#include "task/call.h"
+#include "task/no_suspend.h"
 #include "task/task_object_arginfo.h"
 
 zend_class_entry *hearth_task_ce;

@@ -1,0 +1,17 @@
+/* Tasks that call a function, and what is called at the end of a task. */
+#ifndef HEARTH_CALL_H
+#define HEARTH_CALL_H
+
+#include "task/task.h"
+
+void hearth_call_run(hearth_task *task);
+void hearth_task_run_on_end(hearth_task *task);
+bool hearth_is_callable(zval *callable, uint32_t argument);
+void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
+/* Is there something to do at its end? */
+static inline bool hearth_task_has_end(const hearth_task *task)
+{
+	return Z_TYPE(task->on_end) != IS_UNDEF || task->leases != NULL;
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* Sections of C code in whose middle a task must not be left: see task/no_suspend.c. */
+#ifndef HEARTH_NO_SUSPEND_H
+#define HEARTH_NO_SUSPEND_H
+
+#include "task/task.h"
+
+void hearth_no_suspend_in_engine(void);
+void hearth_no_suspend_in_sqlite(void);
+void hearth_no_suspend_in_fibers(void);
+void hearth_fibers_name_bottom(void);
+void hearth_no_suspend_in_generators(void);
+/* A section of C code in whose middle a task must not be left: see task/no_suspend.c. */
+typedef struct hearth_section hearth_section;
+/* `frame` is the caller's own. */
+hearth_section *hearth_section_enter(const void *frame);
+void hearth_section_leave(const hearth_section *section);
+void hearth_sections_forget(const zend_fiber_context *context);
+void hearth_sections_forget_all(void);
+bool hearth_in_section(void);
+/* What resumed the stack of `context`; NULL for the process's own. */
+const zend_fiber_context *hearth_context_below(const zend_fiber_context *context);
+/* A fatal error left the task that runs, from wherever it was. */
+void hearth_no_suspend_forget(const hearth_task *task);
+/* There may be a task that a fatal error has met where it could not be left: see hearth_throw. */
+extern bool hearth_has_doomed;
+void hearth_bail_out_if_doomed(void);
+
+#endif

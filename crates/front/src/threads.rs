@@ -57,6 +57,10 @@ impl Threads {
         let (ours, theirs) = Channel::pair()?;
         let (start, is_over) = (start(theirs), Arc::clone(&self.is_over));
         let name = format!("hearth-front {}", start.thread.index());
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "it ends all threads, from one of them"
+        )]
         let handle = Builder::new().name(name).spawn(move || {
             let ended = process::run(start);
             if let Err(message) = &ended {

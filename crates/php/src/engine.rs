@@ -131,7 +131,7 @@ fn cli_folder() -> Option<OsString> {
 }
 
 /// libphp looks for extensions' settings where the embed package has them; the php command has its own folder.
-#[allow(clippy::disallowed_methods)]
+#[expect(clippy::disallowed_methods, reason = "no other thread runs yet")]
 fn read_cli_settings() -> bool {
     let Some(folder) = cli_folder().filter(|_| std::env::var_os(SCAN_DIR).is_none()) else {
         return false;
@@ -142,7 +142,7 @@ fn read_cli_settings() -> bool {
 }
 
 /// The script must see the environment as it was.
-#[allow(clippy::disallowed_methods)]
+#[expect(clippy::disallowed_methods, reason = "no other thread runs yet")]
 fn forget_cli_settings() {
     // SAFETY: as above: the engine is up, but no script and no thread runs yet.
     unsafe { std::env::remove_var(SCAN_DIR) };

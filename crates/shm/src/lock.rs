@@ -68,20 +68,16 @@ pub fn create_lock(mapping: &Mapping, at: usize) -> io::Result<()> {
         0 => Ok(()),
         number => Err(io::Error::from_raw_os_error(number)),
     };
-    // SAFETY: the attributes are initialized by the first call and live through the others; the words are ours alone yet.
-    unsafe {
-        made(libc::pthread_mutexattr_init(attributes))?;
-        made(libc::pthread_mutexattr_setpshared(
-            attributes,
-            libc::PTHREAD_PROCESS_SHARED,
-        ))?;
-        made(libc::pthread_mutexattr_setrobust(
-            attributes,
-            libc::PTHREAD_MUTEX_ROBUST,
-        ))?;
-        made(libc::pthread_mutex_init(pointer(mapping, at), attributes))?;
-        made(libc::pthread_mutexattr_destroy(attributes))
-    }
+    // SAFETY: memory for attributes, which this call initializes.
+    made(unsafe { libc::pthread_mutexattr_init(attributes) })?;
+    // SAFETY: they are initialized.
+    made(unsafe { libc::pthread_mutexattr_setpshared(attributes, libc::PTHREAD_PROCESS_SHARED) })?;
+    // SAFETY: as above.
+    made(unsafe { libc::pthread_mutexattr_setrobust(attributes, libc::PTHREAD_MUTEX_ROBUST) })?;
+    // SAFETY: as above; the words are mapped, as many as a mutex has, and no other process has them yet.
+    made(unsafe { libc::pthread_mutex_init(pointer(mapping, at), attributes) })?;
+    // SAFETY: initialized, and not used after this.
+    made(unsafe { libc::pthread_mutexattr_destroy(attributes) })
 }
 
 /// Takes the lock for as long as this thread lives. False: another thread has it.

@@ -6,6 +6,7 @@ use std::io;
 use rustix::process::Pid;
 
 /// `Some` in the parent, `None` in the child. Refused when this process has more than one thread.
+#[expect(clippy::disallowed_methods, reason = "the one fork there is")]
 pub(crate) fn fork() -> io::Result<Option<Pid>> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();
     if threads != 1 {

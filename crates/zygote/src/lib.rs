@@ -256,6 +256,7 @@ fn settle_concurrency(boot: &mut Boot) -> Result<u32, BootFailure> {
 }
 
 /// The working directory is the app's.
+#[expect(clippy::disallowed_methods, reason = "one thread, before any work")]
 fn enter_folder(boot: &Boot) -> Result<(), BootFailure> {
     let folder = match boot.settings.app.is_dir() {
         true => &boot.settings.app,

@@ -5,6 +5,7 @@
 mod arginfo;
 mod arrows;
 mod bindings;
+mod dependencies;
 mod fences;
 mod generate;
 mod names;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
             let checkout = checkout();
             [
                 arrows::check(),
+                dependencies::check(),
                 fences::check(checkout),
                 names::check(checkout),
             ]

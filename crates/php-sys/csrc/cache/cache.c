@@ -1,5 +1,6 @@
 /* What the methods of Hearth\Cache have in common: keys, tags, times, reading. */
 #include "cache/cache.h"
+#include "task/no_suspend.h"
 
 bool hearth_cache_done(int outcome, size_t size)
 {

@@ -307,6 +307,10 @@ impl Waiter for TokioWaiter {
         php::wait(unless_interrupted(sleep)).is_ok_and(|slept| slept.is_some())
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "calls of libraries that no event loop can wait for; their callers wait to the end"
+    )]
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool {
         php::wait(tokio::task::spawn_blocking(work)).is_ok_and(|joined| joined.is_ok())
     }

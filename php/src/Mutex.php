@@ -67,7 +67,7 @@ final class Mutex
     {
         $task = Internal\taskId();
         if ($this->owner !== $task) {
-            $holder = $this->owner === null ? 'nobody does' : "task $this->owner does";
+            $holder = $this->owner === null ? 'no task does' : "task $this->owner does";
             throw new \LogicException("task $task does not hold the mutex, $holder");
         }
         $this->handOn();

@@ -89,7 +89,7 @@ pub enum Refused {
     Stuck,
     /// What is there is no whole number.
     NotInt,
-    /// The sum is none that PHP's int can hold.
+    /// PHP's int cannot hold the sum.
     Overflow,
     /// The key is empty or too long, or there are too many tags.
     Key,

@@ -41,7 +41,7 @@ impl Owner {
         }
     }
 
-    /// Whoever knows this name: no process, so it never ends.
+    /// A name, which any process may know: so it never ends.
     pub fn named(name: &[u8]) -> Owner {
         let hash = hash(Space::Lock, name);
         Owner {

@@ -1,7 +1,7 @@
 //! Every option of Hearth, once.
 //!
 //! [`OPTIONS`] is one table; flags, TOML keys, environment names, `--help`, `hearth config` and the reference page are
-//! made from it. Reading goes in two steps: [`Raw`] is what was said, and by whom; [`Settings`] is what holds. All
+//! made from it. Reading goes in two steps: [`Raw`] is what each source specifies; [`Settings`] is what holds. All
 //! mistakes are found before anything is started, and reported together.
 #![forbid(unsafe_code)]
 

@@ -91,7 +91,7 @@ pub(crate) fn socket_path(text: &str, base: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// A number written as such in TOML (`0o660`) arrives in decimal digits, and is none that leaves its owner the right to write.
+/// A number written as such in TOML (`0o660`) arrives in decimal digits: read as octal, it would take the right to write from its owner.
 pub(crate) fn mode_bits(text: &str) -> Result<u32, String> {
     const OWNER_WRITES: u32 = 0o200;
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

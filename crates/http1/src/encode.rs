@@ -14,7 +14,7 @@ use crate::parse::ParseError;
 /// How the body of a response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// It has none, or none that is sent.
+    /// No body, or one that is not sent.
     None,
     /// This number of bytes.
     Length(u64),

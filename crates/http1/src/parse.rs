@@ -40,7 +40,7 @@ pub enum ParseError {
     NoRequest,
     /// It begins as a header of the PROXY protocol does, and is none.
     NoProxyHeader,
-    /// What it asks for is none that there can be.
+    /// Invalid request target.
     NoTarget,
     /// A line of its head is no field.
     NoField,

@@ -4,11 +4,10 @@
 //! the end of the other process is an end of file. Messages are JSON: they are rare (start, stop, a death), and a
 //! person can read them in `strace`.
 //!
-//! Who speaks to whom: the supervisor to the zygote ([`ToZygote`], [`FromZygote`]) and to each worker ([`ToWorker`],
+//! The supervisor talks to the zygote ([`ToZygote`], [`FromZygote`]) and to each worker ([`ToWorker`],
 //! [`FromWorker`]); in balanced dispatch also to the front ([`ToFront`], [`FromFront`]), and the front to each worker
 //! ([`FrontToWorker`]); in direct dispatch workers to each other ([`HandOff`]). Requests and answers go through shared memory (the
-//! crate `relay`), as bytes that [`frame`] knows. Counters do not travel here; they live in the scoreboard, which workers
-//! write without a call.
+//! crate `relay`). Counters do not travel here; they live in the scoreboard, which workers write without a call.
 #![forbid(unsafe_code)]
 
 mod cache_memory;

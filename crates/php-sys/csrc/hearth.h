@@ -88,7 +88,7 @@ typedef struct {
 
 /* One at a time: the next only after the one before has ended. */
 hearth_task *hearth_task_classic(void *owner, void *request, const hearth_script *script);
-/* A task in which a loop is told to end, and ends; NULL if there is none that waits. */
+/* A task in which a loop is told to end, and ends; NULL if none waits. */
 hearth_task *hearth_loop_stop(void *owner);
 hearth_step hearth_task_resume(hearth_task *task);
 void hearth_task_suspend(void);
@@ -106,7 +106,7 @@ bool hearth_hooks_may_wait(void);
 bool hearth_must_stay(void);
 /* The same, but Rust may run on the task's stack: it is Rust that asks. */
 bool hearth_may_suspend(void);
-/* For who must wait where it may not: raise what says so. */
+/* Throws the error that a wait is impossible here. */
 void hearth_refuse_wait(void);
 bool hearth_busy(bool busy);
 void hearth_interrupt(void);

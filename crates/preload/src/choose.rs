@@ -29,7 +29,7 @@ pub struct Limits {
     pub memory: Option<u64>,
 }
 
-/// Of the curve: with so many files and bytes a request is spared so much time of loading.
+/// A point of the curve: files and bytes of a list, and the time of loading that it saves per request.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub files: usize,

@@ -22,7 +22,7 @@ pub(crate) struct Content {
     /// The folder `static` of the app is sent as files.
     pub(crate) sends_files: bool,
     pub(crate) content_type: Option<&'static str>,
-    /// Files with so many classes, and an autoloader for them.
+    /// Files with this number of classes, and an autoloader for them.
     pub(crate) classes: u32,
     /// Further constants, as PHP values.
     pub(crate) constants: Vec<(&'static str, String)>,

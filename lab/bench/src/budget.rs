@@ -1,4 +1,4 @@
-//! How the time of a run is divided: so many rounds, so long, and until when each scenario may begin another measurement.
+//! How the time of a run is divided: the number and length of rounds, and until when each scenario may begin another measurement.
 
 use crate::load::Amount;
 use crate::scenarios::Arm;

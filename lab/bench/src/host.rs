@@ -65,7 +65,7 @@ pub(crate) fn noise(watched: Duration) -> Noise {
     noise
 }
 
-/// Which processors whom, in words.
+/// Which processors each program has, in words.
 pub(crate) fn pinned(place: &Place) -> Option<String> {
     let Processors { load, servers } = &place.processors;
     place.processors.are_divided().then(|| {

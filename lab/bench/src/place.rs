@@ -1,4 +1,4 @@
-//! Where a run keeps its files, and as whom and on which processors its servers run.
+//! Where a run keeps its files, and the user and processors of its servers.
 
 use crate::guard::Guard;
 use crate::problem::{Problem, Result};

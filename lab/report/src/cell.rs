@@ -199,7 +199,7 @@ impl Cell {
         })
     }
 
-    /// True if so many requests failed that the rate is that of a failing server.
+    /// Whether the rate is that of a failing server, because too many requests failed.
     #[must_use]
     pub fn failing(&self) -> bool {
         let (failed, all) = self.failures();

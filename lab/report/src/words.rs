@@ -30,7 +30,7 @@ pub fn interval(metric: &Metric, found: &Estimate) -> String {
     format!("{own} [{}]", ends(metric, found))
 }
 
-/// An interval whose ends are so many times apart says nothing but that there are too few repeats.
+/// An interval whose ends differ by this factor says nothing but that there are too few repeats.
 const USELESS: f64 = 20.0;
 
 /// Both ends of an interval without the unit's repetition.

@@ -240,7 +240,7 @@ fn what_nobody_awaited_is_logged_as_what_nobody_caught() {
             assert!(line.contains(part), "{path}: no {part:?} in {line}");
         }
         assert_eq!(
-            line.contains(r"\n  thrown in a task that nobody awaited"),
+            line.contains(r"\n  thrown in a task that was never awaited"),
             path != "/timer",
             "{path}: {line}"
         );

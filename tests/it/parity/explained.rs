@@ -7,7 +7,7 @@ use regex::Regex;
 /// A difference that is meant.
 #[derive(Debug)]
 pub(super) struct Explained {
-    /// Who is like whom.
+    /// Which servers agree.
     is: Is,
     /// Which nginx stands before php-fpm.
     nginx: Nginx,
@@ -23,7 +23,7 @@ pub(super) struct Explained {
     why: &'static str,
 }
 
-/// Who is like whom.
+/// Which servers agree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Is {
     /// Hearth does as php-fpm does; Apache differs.

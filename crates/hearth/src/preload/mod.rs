@@ -94,7 +94,7 @@ fn record() -> Command {
                 .long("every")
                 .value_name("SECONDS")
                 .value_parser(value_parser!(f64))
-                .help("Record one request in so many seconds; 0: each; default 1"),
+                .help("Record at most one request per this number of seconds; 0: every request; default 1"),
         )
         .arg(
             Arg::new("queries")

@@ -128,7 +128,7 @@ void hearth_exception_take_back(const hearth_pending *pending)
  */
 void hearth_report_unseen(zend_object *exception, void *owner)
 {
-	static const char where[] = "\n  thrown in a task that nobody awaited";
+	static const char where[] = "\n  thrown in a task that was never awaited";
 	zend_string *text, *line;
 	hearth_section *section;
 	hearth_pending pending;

@@ -8,10 +8,11 @@ use crate::Problems;
 use crate::arrows::{cargo, text};
 
 /// Licences that the package may be distributed under, beside its own.
-const LICENCES: [&str; 10] = [
+const LICENCES: [&str; 11] = [
     "0BSD",
     "Apache-2.0",
     "BSD-3-Clause",
+    "BSL-1.0",
     "CC0-1.0",
     "ISC",
     "MIT",

@@ -1,5 +1,6 @@
 //! `hearth check`: what the app's code shows, and which options fit it; what it recommends has been booted.
 
+mod preloading;
 mod recommend;
 mod scan;
 mod trial;
@@ -42,7 +43,7 @@ fn check_script(settings: &Settings, evidence: &Scan) -> ExitCode {
         Ok(booted) => {
             let what = booted.described().unwrap_or_default();
             let advice = recommend::of_script(&settings.app, &booted.handler, what, evidence);
-            content(&settings.app.display(), &booted, &advice)
+            content(&settings.app.display(), &booted, &advice, evidence)
         }
         Err(e) => {
             let code = fail(e.exit_code(), &e);
@@ -65,12 +66,12 @@ fn check_site(settings: &Settings, evidence: &Scan) -> ExitCode {
     match tried {
         Ok(Booted::Site(booted)) => {
             let exposure = Exposure::of(&settings.app, &settings.site);
-            match content(&settings.app.display(), &booted, &advice) {
+            match content(&settings.app.display(), &booted, &advice, evidence) {
                 ExitCode::SUCCESS if !exposure.is_empty() => print(&exposure.to_string()),
                 code => code,
             }
         }
-        Ok(Booted::Script(booted)) => content(&advice.app.display(), &booted, &advice),
+        Ok(Booted::Script(booted)) => content(&advice.app.display(), &booted, &advice, evidence),
         Err(Failed { code, why }) => {
             let code = fail(
                 code,
@@ -82,7 +83,12 @@ fn check_site(settings: &Settings, evidence: &Scan) -> ExitCode {
     }
 }
 
-fn content(what: &dyn Display, booted: &supervisor::Booted, advice: &Advice) -> ExitCode {
+fn content(
+    what: &dyn Display,
+    booted: &supervisor::Booted,
+    advice: &Advice,
+    evidence: &Scan,
+) -> ExitCode {
     let cold = booted.cold.as_ref().map_or(String::new(), |why| {
         format!("; each worker boots it for itself: {why}")
     });
@@ -91,8 +97,9 @@ fn content(what: &dyn Display, booted: &supervisor::Booted, advice: &Advice) -> 
         false => "; none of its scripts was run",
     };
     print(&format!(
-        "ok: {what} boots on PHP {}{cold}{ran}\n{advice}",
-        booted.php
+        "ok: {what} boots on PHP {}{cold}{ran}\n{advice}{}",
+        booted.php,
+        preloading::preloading(advice.way, evidence)
     ))
 }
 

@@ -51,6 +51,7 @@ fn check_recommends_a_mode_and_says_why() {
             content
                 && text.starts_with("ok: ")
                 && text.contains("recommended: resident, one request at a time\n    hearth serve ")
+                && text.contains("requests no faster")
                 && text.contains(reason),
             "{}: {text}",
             path.display()

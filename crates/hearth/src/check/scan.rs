@@ -50,6 +50,8 @@ pub(crate) struct Scan {
     /// The file that named them, relative to the root.
     pub(crate) named_in: &'static str,
     pub(crate) code: BTreeMap<CodeSmell, Found>,
+    /// Scripts of its own.
+    pub(crate) files: usize,
     /// A script with a loop on frankenphp_handle_request(), relative to the root.
     pub(crate) worker_script: Option<PathBuf>,
 }
@@ -67,6 +69,7 @@ impl Scan {
             true => required(app),
             false => below(&evidence.root),
         };
+        evidence.files = files.len();
         for file in &files {
             evidence.read_code(file);
         }

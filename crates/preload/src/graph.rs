@@ -99,6 +99,18 @@ impl Graph {
         &self.needs[number]
     }
 
+    /// A file turns out to need a class, whose file is found here. Whether that is new.
+    pub fn require(&mut self, file: &str, class: &str) -> bool {
+        let place = |fits: &dyn Fn(&Candidate) -> bool| self.candidates.iter().position(fits);
+        let number = place(&|one| one.file() == file);
+        let wanted = (true, class.to_ascii_lowercase());
+        let other = place(&|one| one.facts.names().any(|name| name == wanted));
+        match (number, other) {
+            (Some(number), Some(other)) => self.needs[number].insert(other),
+            _ => false,
+        }
+    }
+
     /// The file with all that it needs, and what its constant expressions name where that can be had.
     pub fn closure(&self, number: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
@@ -317,6 +329,23 @@ pub(crate) mod tests {
             candidate("a.php", "A", &[], 1),
         ]);
         assert!(graph.left.is_empty());
+    }
+
+    #[test]
+    fn what_turns_out_to_be_needed_is_in_the_closure() {
+        let mut graph = Graph::new(vec![
+            candidate("a.php", "A", &[], 1),
+            candidate("b.php", "B", &[], 0),
+        ]);
+        assert!(graph.require("a.php", "b") && !graph.require("a.php", "B"));
+        assert!(!graph.require("a.php", "Gone"));
+        assert_eq!(graph.closure(0).len(), 2);
+        // In a circle too.
+        assert!(graph.require("b.php", "A"));
+        let all = [0, 1].into();
+        assert_eq!(graph.ordered(&all).len(), 2);
+        let entries = crate::List::entries_of(&graph, &all);
+        assert_eq!((entries[0].needs.len(), entries[1].needs.len()), (0, 1));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use candidate::{Candidate, Load};
 pub use choose::{Limits, Point, Strategy, choose};
 pub use facts::{Class, Facts, Treatment};
 pub use graph::{Graph, Left};
-pub use list::{Entry, Gain, List, Stale, beside};
+pub use list::{Cold, Entry, Gain, List, Stale, beside};
 pub use profile::{Profile, Replay, Seen};
 pub use recording::{Malformed, Recording, Settings};
 pub use render::render;

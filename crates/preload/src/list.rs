@@ -46,12 +46,20 @@ pub struct Gain {
     pub high: f64,
     pub requests: u64,
     pub paths: usize,
-    /// The first request of a fresh server, in ms.
-    pub first_without: f64,
-    pub first_with: f64,
+    /// The requests of a fresh server.
+    pub cold_without: Cold,
+    pub cold_with: Cold,
     /// Start of the server, in ms.
     pub boot_without: f64,
     pub boot_with: f64,
+}
+
+/// How long the first request of a fresh server took, and of the first hundred the median and the slowest but one, in ms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cold {
+    pub first: f64,
+    pub p50: f64,
+    pub p99: f64,
 }
 
 impl Gain {
@@ -83,6 +91,9 @@ pub struct List {
     pub replays: Vec<Replay>,
     /// What opcache says that the list takes, in bytes.
     pub memory: u64,
+    /// What its interned strings take of their buffer, with those of PHP itself.
+    #[serde(default)]
+    pub strings: u64,
     pub gain: Option<Gain>,
 }
 
@@ -145,10 +156,12 @@ impl List {
                 size: candidate.facts.size,
                 hash: candidate.facts.hash.clone(),
                 require: candidate.treatment == Treatment::Require,
+                // Classes that name each other in their types can need each other: the later one says so.
                 needs: graph
                     .needs(*number)
                     .iter()
                     .map(|other| place[other])
+                    .filter(|other| *other < place[number])
                     .collect(),
                 classes: candidate
                     .facts
@@ -264,6 +277,7 @@ pub(crate) mod tests {
             curve,
             replays: Vec::new(),
             memory: 1 << 20,
+            strings: 1 << 20,
             gain: None,
         }
     }

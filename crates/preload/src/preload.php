@@ -16,7 +16,10 @@
     $files = [
         'FILES',
     ];
-    if ((int) ini_get('opcache.memory_consumption') << 20 < 0 /* MEMORY */) {
+    // Strings for which their buffer has no room are kept beside the code. PHP does not start where not all fits.
+    $strings = (int) ini_get('opcache.interned_strings_buffer') << 20;
+    $room = ((int) ini_get('opcache.memory_consumption') << 20) - $strings - 100 * (int) ini_get('opcache.max_accelerated_files') - (1 << 19);
+    if ($room < 0 /* MEMORY */ + max(0, 0 /* STRINGS */ - $strings)) {
         $say('nothing is preloaded, because opcache.memory_consumption is too small for the list');
         return;
     }
@@ -45,8 +48,13 @@
         $files[$place][4] || opcache_compile_file($path);
     }
     foreach ($kept as $place => $path) {
-        if ($files[$place][4]) {
+        if (!$files[$place][4]) {
+            continue;
+        }
+        try {
             require_once $path;
+        } catch (Throwable $thrown) {
+            $left[] = "{$files[$place][0]}, because its code does not run: {$thrown->getMessage()}";
         }
     }
     if ($left) {

@@ -24,6 +24,7 @@ pub fn render(list: &List, folder: &Path) -> String {
             "0 /* MEMORY */",
             &(list.memory + list.memory / 5).to_string(),
         )
+        .replace("0 /* STRINGS */", &list.strings.to_string())
         .replace("        'FILES',\n", &files)
 }
 
@@ -82,14 +83,18 @@ fn header(list: &List) -> String {
     lines.push(match &list.gain {
         None => "Not checked yet: `hearth preload check` measures whether it pays.".into(),
         Some(gain) => format!(
-            "Checked: {:.0} µs of processor time per request instead of {:.0}, {:.1} % less (95 % interval {:.1} to {:.1} %), {} requests to {}.",
+            "Checked: {:.0} µs of processor time per request instead of {:.0}, {:.1} % less (95 % interval {:.1} to {:.1} %), {} requests to {}; the first 100 requests: p50 {:.1} ms instead of {:.1}, p99 {:.1} ms instead of {:.1}.",
             gain.with,
             gain.without,
             gain.share * 100.0,
             gain.low * 100.0,
             gain.high * 100.0,
             gain.requests,
-            counted(gain.paths, "path")
+            counted(gain.paths, "path"),
+            gain.cold_with.p50,
+            gain.cold_without.p50,
+            gain.cold_with.p99,
+            gain.cold_without.p99
         ),
     });
     lines.join("\n * ").replace("*/", "* /")
@@ -120,7 +125,7 @@ mod tests {
         let place = |name: &str| script.find(name).unwrap();
         assert!(place("parent.php") < place("child.php"));
         assert!(
-            !["HEADER", "ROOT", "FILES", "MEMORY"]
+            !["HEADER", "ROOT", "FILES", "MEMORY", "STRINGS"]
                 .iter()
                 .any(|left| script.contains(left)),
             "{script}"

@@ -48,8 +48,7 @@ fn preloaded(fpm: &Fpm) -> String {
     ok(&Client::connect(&fpm.address()).get("/status.php"))
 }
 
-const STATUS: &str = "<?php $all = opcache_get_status(false)['preload_statistics'] ?? ['classes' => []];
-    echo count($all['classes']), ' ', class_exists('Illuminate\\Routing\\Router', false) ? 'router' : 'none';";
+const STATUS: &str = "<?php echo count(opcache_get_status(false)['preload_statistics']['classes'] ?? []), ' ', class_exists('Illuminate\\Routing\\Router', false) ? 'router' : 'none';";
 
 fn visit(fpm: &Fpm, times: usize) {
     for _ in 0..times {
@@ -143,4 +142,77 @@ fn three_commands_make_a_list_that_helps_php_fpm() {
     assert!(!fpm.said().contains("arning"), "{}", fpm.said());
     assert!(preloaded(&fpm).ends_with("router"), "{}", preloaded(&fpm));
     visit(&fpm, 1);
+    drop(fpm);
+    starts_without_room(&public, &list);
+}
+
+/// PHP ends where what is preloaded does not fit, so the script looks first.
+fn starts_without_room(public: &Path, list: &str) {
+    for (memory, strings) in [("12", "8"), ("24", "20")] {
+        let settings = [
+            ("opcache.preload", list),
+            ("opcache.memory_consumption", memory),
+            ("opcache.interned_strings_buffer", strings),
+        ];
+        let fpm = Fpm::start_with(public, &[], &settings, "");
+        let said = fpm.said();
+        assert!(
+            said.contains("opcache.memory_consumption is too small for the list"),
+            "{said}"
+        );
+        assert_eq!(preloaded(&fpm), "0 none");
+    }
+}
+
+/// Debian's way to keep sites apart: a pool and a user each, `open_basedir`, code that no pool can write to.
+#[test]
+fn pools_of_two_users_record_and_preload() {
+    let root = project(&[
+        (
+            "site/public/index.php",
+            "<?php require __DIR__ . '/../src/Page.php'; echo (new Page)->text();",
+        ),
+        (
+            "site/src/Page.php",
+            "<?php final class Page { function text() { return 'page'; } }",
+        ),
+    ]);
+    let site = root.path().join("site");
+    let written = Command::new("chmod")
+        .args(["-R", "a-w"])
+        .arg(&site)
+        .status();
+    assert!(written.expect("chmod starts").success());
+    let public = site.join("public");
+    for user in ["www-data", "daemon"] {
+        let folder = text(&root.path().join(format!("recording-{user}")));
+        // Only root can give folders away.
+        let root_only = ["--user", user];
+        let more = if rustix::process::geteuid().is_root() {
+            &root_only[..]
+        } else {
+            &[]
+        };
+        done(
+            root.path(),
+            &[&["record", &folder, "--every", "0"], more].concat(),
+        );
+        let recorder = format!("{folder}/recorder.php");
+        let basedir = format!("{}:{folder}", site.display());
+        let ini = [
+            ("auto_prepend_file", &*recorder),
+            ("open_basedir", &*basedir),
+        ];
+        let fpm = Fpm::start_as(user, &public, &ini);
+        assert_eq!(ok(&Client::connect(&fpm.address()).get("/")), "page");
+        assert!(!fpm.said().contains("PHP "), "{}", fpm.said());
+    }
+    let said = done(
+        root.path(),
+        &["build", "recording-www-data", "recording-daemon"],
+    );
+    assert!(
+        said.contains("Traffic: 1 file preloaded, from 2 recorded requests of 1 route"),
+        "{said}"
+    );
 }

@@ -167,6 +167,29 @@ fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
     }
     starts_under_fpm(root.path());
     explained(root.path());
+    excluded(root.path());
+}
+
+fn excluded(root: &std::path::Path) {
+    let words = ["build", "--strategy", "naive", "--root", "."];
+    done(
+        root,
+        &[
+            &words[..],
+            &["--exclude", "Counting", "--exclude", "hints.php"],
+        ]
+        .concat(),
+    );
+    let list = list(root);
+    assert_eq!(list["left"]["hints.php"], "is left out by --exclude");
+    assert_eq!(list["left"]["counting.php"], "is left out by --exclude");
+    let child = &list["left"]["a_child.php"];
+    assert!(
+        child
+            .as_str()
+            .is_some_and(|why| why.contains("needs Counting")),
+        "{child}"
+    );
 }
 
 /// The real php-fpm says nothing about it, and its requests have what is preloaded.

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use ::preload::{Candidate, Class, Graph, Limits, List, Profile, Recording, Seen, Strategy};
+use ::preload::{
+    Candidate, Class, Graph, Limits, List, Profile, Recording, Seen, Strategy, Treatment,
+};
 use clap::ArgMatches;
 
 use super::check::same;
@@ -28,7 +30,21 @@ struct Plan<'a> {
     /// Names of the files of the one route, for [`Strategy::Optimised`].
     route: BTreeSet<String>,
     root: String,
+    /// Files, folders and classes that are not to be preloaded.
+    excluded: Vec<&'a String>,
     output: &'a Path,
+}
+
+impl Plan<'_> {
+    fn excludes(&self, one: &Candidate) -> bool {
+        let path = files::absolute(&self.root, one.file());
+        self.excluded.iter().any(|excluded| {
+            let mut classes = one.facts.classes.iter();
+            let class = excluded.trim_start_matches('\\');
+            path.starts_with(files::absolute(&self.root, excluded))
+                || classes.any(|one| one.name.eq_ignore_ascii_case(class))
+        })
+    }
 }
 
 pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
@@ -111,6 +127,7 @@ fn plan(given: &ArgMatches) -> Result<(Plan<'_>, Vec<String>), Failed> {
             limits: Limits { coverage, memory },
             route,
             root,
+            excluded: given.get_many("exclude").into_iter().flatten().collect(),
             output,
         },
         broken,
@@ -198,45 +215,56 @@ fn make(php: &Php, plan: &Plan<'_>) -> Result<List, Failed> {
     if matches!(plan.strategy, Strategy::Optimised | Strategy::Traffic) {
         cost::measure(php, &plan.root, &mut graph)?;
     }
+    let mut list = choose(php, plan, &mut graph);
+    while closes(php, &mut graph, &list)? {
+        list = choose(php, plan, &mut graph);
+    }
+    list.left.append(&mut left);
+    Ok(list)
+}
+
+/// Whether files of the list turn out to need others.
+fn closes(php: &Php, graph: &mut Graph, list: &List) -> Result<bool, Failed> {
+    let mut is_new = false;
+    for (file, class) in trial::compared(php, list)? {
+        is_new |= graph.require(&file, &class);
+    }
+    Ok(is_new)
+}
+
+fn choose(php: &Php, plan: &Plan<'_>, graph: &mut Graph) -> List {
     graph.raise_probabilities();
-    let (chosen, curve) = ::preload::choose(&graph, plan.strategy, &plan.route, plan.limits);
+    let (chosen, curve) = ::preload::choose(graph, plan.strategy, &plan.route, plan.limits);
     let spare = (0..graph.candidates.len()).filter(|number| !chosen.contains(number));
-    let spare = spare
-        .map(|number| graph.candidates[number].file().to_owned())
-        .collect();
+    let spare = spare.map(|number| graph.candidates[number].file().to_owned());
     let latest = plan.profile.latest();
-    left.append(&mut graph.left);
+    let of = |text: fn(&Recording) -> &String| latest.map(text).cloned().unwrap_or_default();
     let mut settings = latest
         .map(|recording| recording.settings.clone())
         .unwrap_or_default();
     settings.php.clone_from(&php.release);
-    Ok(List {
+    List {
         format: 1,
         strategy: plan.strategy,
         made: SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .map_or(0, |since| since.as_secs()),
         root: plan.root.clone(),
-        lock: latest
-            .map(|recording| recording.lock.clone())
-            .unwrap_or_default(),
-        document_root: latest
-            .map(|recording| recording.document_root.clone())
-            .unwrap_or_default(),
-        script: latest
-            .map(|recording| recording.script.clone())
-            .unwrap_or_default(),
+        lock: of(|recording| &recording.lock),
+        document_root: of(|recording| &recording.document_root),
+        script: of(|recording| &recording.script),
         settings,
         requests: plan.profile.requests(),
         routes: plan.profile.routes(),
-        entries: List::entries_of(&graph, &chosen),
-        left,
-        spare,
+        entries: List::entries_of(graph, &chosen),
+        left: graph.left.clone(),
+        spare: spare.collect(),
         curve,
         replays: plan.profile.replays(MOST_REPLAYS),
         memory: 0,
+        strings: 0,
         gain: None,
-    })
+    }
 }
 
 /// The files that come into question.
@@ -336,6 +364,9 @@ fn candidates(
                 let mut candidate =
                     Candidate::new(facts, seen.get(&name).copied().unwrap_or_default());
                 candidate.known = before.get(&name).copied();
+                if plan.excludes(&candidate) {
+                    candidate.treatment = Treatment::Leave("is left out by --exclude".into());
+                }
                 candidates.push(candidate);
             }
         }

@@ -91,8 +91,16 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
         booted.scripts,
         text::bytes(booted.memory as f64)
     );
-    for warning in &booted.warnings {
+    // What an app that is out of date has PHP say whenever it compiles a file.
+    let (deprecated, warnings): (Vec<&String>, Vec<&String>) = booted
+        .warnings
+        .iter()
+        .partition(|warning| warning.contains("Deprecated: "));
+    for warning in &warnings {
         let _ = writeln!(text, "  {warning}");
+    }
+    if let Some(first) = deprecated.first() {
+        let _ = writeln!(text, "  {} deprecations, first {first}", deprecated.len());
     }
     for name in booted.missing() {
         let _ = writeln!(text, "  {name} is not there");
@@ -106,7 +114,7 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
         );
     }
     let _ = write!(text, "{}", advice(list, &booted));
-    Ok(booted.warnings.is_empty() && booted.missing().is_empty() && stale.is_empty())
+    Ok(warnings.is_empty() && booted.missing().is_empty() && stale.is_empty())
 }
 
 /// What opcache's sizes should be, and what root has to set.
@@ -167,9 +175,9 @@ fn pays(
     };
     let without = serve(php, "without", &app, None, config)?;
     let with = serve(php, "with", &app, Some(script), config)?;
-    let firsts = [
-        timing::first(&without, &list.replays)?,
-        timing::first(&with, &list.replays)?,
+    let cold = [
+        timing::cold(&without, &list.replays)?,
+        timing::cold(&with, &list.replays)?,
     ];
     let expected = Expected::of(&without, &list.replays)?;
     let compared = expected.compare(&with)?;
@@ -177,7 +185,7 @@ fn pays(
     if !compared.differences.is_empty() {
         return Ok(false);
     }
-    let gain = timing::gain(&without, &with, &list.replays, time, firsts)?;
+    let gain = timing::gain(&without, &with, &list.replays, time, cold)?;
     let _ = write!(
         text,
         "{}",
@@ -237,14 +245,19 @@ fn verdict(gain: &Gain, memory_without: u64, memory_with: u64) -> String {
     format!(
         "processor time per request  {:.0} µs without, {:.0} µs with: {interval} ({} requests to {} paths, in turn)\n\
          first request               {:.1} ms without, {:.1} ms with\n\
+         first 100 requests          p50 {:.1} ms, p99 {:.1} ms without; p50 {:.1} ms, p99 {:.1} ms with\n\
          start of the server         {:.0} ms without, {:.0} ms with\n\
          memory of a worker          {} without, {} with\n{advice}\n",
         gain.without,
         gain.with,
         gain.requests,
         gain.paths,
-        gain.first_without,
-        gain.first_with,
+        gain.cold_without.first,
+        gain.cold_with.first,
+        gain.cold_without.p50,
+        gain.cold_without.p99,
+        gain.cold_with.p50,
+        gain.cold_with.p99,
         gain.boot_without,
         gain.boot_with,
         text::bytes(memory_without as f64),

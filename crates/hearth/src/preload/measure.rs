@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ::preload::{Gain, Replay};
+use ::preload::{Cold, Gain, Replay};
 use measure::stats::{block_resample, bootstrap, mean, median};
 
 use super::Failed;
@@ -12,6 +12,8 @@ use super::site::Site;
 const BLOCK: Duration = Duration::from_millis(150);
 const FEWEST_BLOCKS: usize = 8;
 const DRAWS: usize = 2000;
+/// Of a fresh server.
+const FIRST: usize = 100;
 
 /// Requests in the proportions that were recorded, each path at least once.
 fn mix(replays: &[Replay], most: usize) -> Vec<&Replay> {
@@ -35,23 +37,31 @@ fn block(site: &Site, mix: &[&Replay]) -> Result<f64, Failed> {
     Ok((site.processor_time() - before) as f64 / 1000.0 / mix.len() as f64)
 }
 
-/// The first request that a fresh server answers, in ms.
-pub(super) fn first(site: &Site, replays: &[Replay]) -> Result<f64, Failed> {
-    let Some(replay) = replays.first() else {
-        return Ok(0.0);
-    };
-    let began = Instant::now();
-    site.get(&replay.host, &replay.uri)?;
-    Ok(began.elapsed().as_secs_f64() * 1000.0)
+/// The first hundred requests of a fresh server.
+pub(super) fn cold(site: &Site, replays: &[Replay]) -> Result<Cold, Failed> {
+    let mut times = Vec::with_capacity(FIRST);
+    for replay in mix(replays, FIRST).into_iter().take(FIRST) {
+        let began = Instant::now();
+        site.get(&replay.host, &replay.uri)?;
+        times.push(began.elapsed().as_secs_f64() * 1000.0);
+    }
+    let first = times.first().copied().unwrap_or_default();
+    times.sort_by(f64::total_cmp);
+    let at = |place: usize| times.get(place).copied().unwrap_or_default();
+    Ok(Cold {
+        first,
+        p50: at(times.len() / 2),
+        p99: at(times.len().saturating_sub(2)),
+    })
 }
 
-/// Both have answered each path before. `firsts` are the first requests, without and with.
+/// Both have answered each path before. `cold` are the first requests, without and with.
 pub(super) fn gain(
     without: &Site,
     with: &Site,
     replays: &[Replay],
     time: Duration,
-    firsts: [f64; 2],
+    cold: [Cold; 2],
 ) -> Result<Gain, Failed> {
     let began = Instant::now();
     block(without, &mix(replays, replays.len()))?;
@@ -91,8 +101,8 @@ pub(super) fn gain(
         high: interval.high,
         requests: (pairs.len() * mix.len() * 2) as u64,
         paths: replays.len(),
-        first_without: firsts[0],
-        first_with: firsts[1],
+        cold_without: cold[0],
+        cold_with: cold[1],
         boot_without: without.boot,
         boot_with: with.boot,
     })

@@ -128,6 +128,13 @@ fn build() -> Command {
         .arg(Arg::new("memory").long("memory").value_name("BYTES").help("Traffic: most memory of opcache that the files may take, such as 32M"))
         .arg(Arg::new("route").long("route").value_name("ROUTE").help("Optimised: this one, such as \"GET /\"; default: the most frequent"))
         .arg(path("root", "FOLDER").long("root").help("The project; default: the one that was recorded last"))
+        .arg(
+            Arg::new("exclude")
+                .long("exclude")
+                .value_name("NAME")
+                .action(ArgAction::Append)
+                .help("Leave out a file, a folder of the project, or a class, with all that needs it; may be given again"),
+        )
         .arg(path("output", "FILE").short('o').long("output").default_value("preload.php").help("What opcache.preload names; FILE with .json in place of .php is written too"))
         .arg(no_replay("Only start PHP with it: ask for no path"))
         .arg(server_config())

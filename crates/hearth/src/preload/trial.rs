@@ -100,6 +100,7 @@ pub(super) fn mend(php: &Php, list: &mut List) -> Result<Booted, Failed> {
                 let broken = unfit(list, &booted);
                 if broken.is_empty() {
                     list.memory = booted.memory;
+                    list.strings = booted.strings_used;
                     return Ok(booted);
                 }
                 broken
@@ -108,26 +109,43 @@ pub(super) fn mend(php: &Php, list: &mut List) -> Result<Booted, Failed> {
         };
         list.leave(&broken);
     }
-    Err(format!("more than {MOST_BROKEN} times a file broke the start of PHP; name the folders to leave out, or record on this machine").into())
+    Err(format!("more than {MOST_BROKEN} times a file broke the start of PHP; leave their folders out with --exclude, or record on this machine").into())
+}
+
+/// Classes that cannot be linked: each with its file and why.
+fn unlinked(list: &List, booted: &Booted) -> Vec<(String, String)> {
+    let warnings = booted.warnings.iter();
+    let of = |warning: &String| {
+        let (_, rest) = warning.split_once("Can't preload unlinked class ")?;
+        let (rest, place) = rest.rsplit_once(" in ")?;
+        let (file, _) = place.rsplit_once(" on line ")?;
+        let why = rest.split_once(": ").map_or(rest, |(_, why)| why);
+        let file = files::relative(&list.root, std::path::Path::new(file));
+        Some((file, why.to_owned()))
+    };
+    warnings.filter_map(of).collect()
+}
+
+/// Files that need a class only because a type of a method is compared with one of its parent's, and that class.
+pub(super) fn compared(php: &Php, list: &List) -> Result<Vec<(String, String)>, Failed> {
+    let Ok(booted) = boot_list(php, list)? else {
+        return Ok(Vec::new());
+    };
+    let of = |(file, why): (String, String)| {
+        let (_, rest) = why.rsplit_once("because class ")?;
+        let class = rest.strip_suffix(" is not available")?;
+        Some((file, class.to_owned()))
+    };
+    let unlinked = unlinked(list, &booted).into_iter();
+    Ok(unlinked.filter_map(of).collect())
 }
 
 /// Files whose classes are not there after all, and why.
 fn unfit(list: &List, booted: &Booted) -> BTreeMap<String, String> {
-    let mut broken = BTreeMap::new();
-    for warning in &booted.warnings {
-        let Some((_, rest)) = warning.split_once("Can't preload unlinked class ") else {
-            continue;
-        };
-        let file = rest
-            .rsplit_once(" in ")
-            .and_then(|(_, place)| place.rsplit_once(" on line "))
-            .map_or("", |(file, _)| file);
-        let file = files::relative(&list.root, std::path::Path::new(file));
-        let why = rest.split_once(": ").map_or(rest, |(_, why)| {
-            why.rsplit_once(" in ").map_or(why, |(why, _)| why)
-        });
-        broken.insert(file, format!("cannot be linked: {why}"));
-    }
+    let unlinked = unlinked(list, booted).into_iter();
+    let mut broken: BTreeMap<String, String> = unlinked
+        .map(|(file, why)| (file, format!("cannot be linked: {why}")))
+        .collect();
     let missing: BTreeSet<&String> = booted
         .missing
         .iter()

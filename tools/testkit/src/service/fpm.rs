@@ -31,7 +31,25 @@ impl Fpm {
         process: &[(&str, &str)],
         more: &str,
     ) -> Self {
-        let place = directory("fpm", WEB);
+        Self::launch(WEB, root, ini, process, more)
+    }
+
+    /// As another user than `www-data`, if this is root.
+    ///
+    /// # Panics
+    /// With the log of the one that does not start.
+    pub fn start_as(user: &str, root: &Path, ini: &[(&str, &str)]) -> Self {
+        Self::launch(Some(user), root, ini, &[], "")
+    }
+
+    fn launch(
+        user: Option<&str>,
+        root: &Path,
+        ini: &[(&str, &str)],
+        process: &[(&str, &str)],
+        more: &str,
+    ) -> Self {
+        let place = directory("fpm", user);
         let socket = place.join("socket");
         let ini: String = ini
             .iter()
@@ -44,7 +62,7 @@ impl Fpm {
             socket.display()
         );
         std::fs::write(place.join("fpm.conf"), configuration).expect("a file can be written");
-        let mut server = program(fpm(), WEB);
+        let mut server = program(fpm(), user);
         server
             .args(["--nodaemonize", "--force-stderr", "--fpm-config"])
             .arg(place.join("fpm.conf"));

@@ -22,6 +22,36 @@ fn direct(code: &str) -> ServerBuilder {
 }
 
 #[test]
+fn a_body_that_cannot_be_stored_is_not_cut() {
+    let server = direct(
+        "return fn ($r) => (function () use ($r) {
+            $said = [];
+            foreach ([1, 2] as $time) {
+                try { $said[] = strlen($r->body()); } catch (Error $e) { $said[] = $e->getMessage(); }
+            }
+            return implode(' ', $said);
+        })();",
+    )
+    .env("TMPDIR", "/nonexistent")
+    .start();
+    let ask = |length: usize| {
+        let body = "x".repeat(length);
+        let mut client = server.connect();
+        client.send(format!(
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}"
+        ));
+        ok(&client.response())
+    };
+    assert_eq!(ask(5000), "5000 5000", "a small one needs no file");
+    let said = ask(500_000);
+    assert!(
+        said.starts_with("The body of the request cannot be stored whole"),
+        "{said}"
+    );
+    assert!(!said.contains("8192"), "{said}");
+}
+
+#[test]
 fn all_tasks_of_a_request_see_the_whole_body() {
     let server = direct(
         r#"return function ($r) {

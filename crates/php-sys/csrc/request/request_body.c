@@ -19,8 +19,20 @@ bool hearth_request_is_running(void *request)
 	return false;
 }
 
+/* php://input keeps what it has read in a temporary file. Where that cannot be written it ends early, with no more than a warning. */
+static void refuse_part_of_body(hearth_request_state *state)
+{
+	static const char text[] = "The body of the request cannot be stored whole: PHP's directory for temporary files cannot be written to or is full";
+
+	/* A later read of php://input asks for the body again, and is told. */
+	state->body_broken = true;
+	SG(read_post_bytes) = INT64_MIN / 2;
+	hearth_throw(HEARTH_THROW_ERROR, (hearth_str){text, sizeof text - 1});
+}
+
 static zend_string *read_body(zval *object)
 {
+	int64_t before = SG(read_post_bytes);
 	php_stream *input;
 	zend_string *text;
 
@@ -33,7 +45,13 @@ static zend_string *read_body(zval *object)
 	}
 	text = php_stream_copy_to_mem(input, PHP_STREAM_COPY_ALL, 0);
 	php_stream_close(input);
-	return text ? text : ZSTR_EMPTY_ALLOC();
+	text = text ? text : ZSTR_EMPTY_ALLOC();
+	if (UNEXPECTED(!EG(exception) && SG(read_post_bytes) - before > (int64_t) ZSTR_LEN(text))) {
+		zend_string_release(text);
+		refuse_part_of_body(hearth_current_request());
+		return NULL;
+	}
+	return text;
 }
 
 ZEND_METHOD(Hearth_Request, body)

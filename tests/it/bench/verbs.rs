@@ -91,7 +91,7 @@ fn a_real_result_is_shown_compared_and_put_into_a_readme() {
     assert!(readme.status.success(), "{}", text(&readme.stderr));
     let readme = std::fs::read_to_string(file("README.md")).expect("the file");
     assert!(
-        readme.contains("**Hello world** (`basic`)") && readme.ends_with("\n\nEnd\n"),
+        readme.contains("| Hello world (`basic`) |") && readme.ends_with("\n\nEnd\n"),
         "{readme}"
     );
 

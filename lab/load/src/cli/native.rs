@@ -99,8 +99,8 @@ impl Args {
         }
     }
 
-    fn base(&self, url: &Url, target: Target) -> Result<Plan, String> {
-        let http = self.http();
+    /// Options that one version of HTTP does not have.
+    fn fits(&self, http: Http) -> Result<(), String> {
         if http == Http::V2 && self.no_keepalive {
             return Err(
                 "--no-keepalive is not possible with HTTP/2; use --requests-per-connection".into(),
@@ -112,6 +112,12 @@ impl Args {
         if http != Http::V1_1 && self.pipeline.is_some() {
             return Err("--pipeline works with HTTP/1.1 only; HTTP/2 has --streams".into());
         }
+        Ok(())
+    }
+
+    fn base(&self, url: &Url, target: Target) -> Result<Plan, String> {
+        let http = self.http();
+        self.fits(http)?;
         let pipelined = self.pipeline.unwrap_or(1) as usize;
         let mut expect = Expect::default();
         self.expect.iter().try_for_each(|one| expect.add(one))?;

@@ -268,6 +268,7 @@ fn every_metric_is_explained() {
     let server = Server::app(".")
         .file("index.php", "<?php")
         .args(["--admin", "127.0.0.1:0", "--workers-min", "1"])
+        .args(["--cache-redis", "redis://127.0.0.1:1"])
         .start();
     let metrics = ok(&admin(&server, "/metrics"));
     let types = metrics

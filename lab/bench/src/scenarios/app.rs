@@ -156,77 +156,96 @@ impl Site {
 
     /// What was learned: pairs of cells that both have figures.
     pub(crate) fn advice(&self, cells: &[Cell]) -> Vec<Advice> {
-        let measured = |runtime: &str, variant: &str| {
+        let measured = |(runtime, variant): &(&str, String)| {
             cells.iter().find(|cell| {
-                cell.runtime == runtime && cell.variant == variant && !cell.repeats.is_empty()
+                cell.runtime == *runtime && cell.variant == *variant && !cell.repeats.is_empty()
             })
         };
-        let mut all = Vec::new();
-        let mut add = |title: &str, change: &str, base: Option<&Cell>, with: Option<&Cell>| {
-            if let (Some(base), Some(with)) = (base, with) {
-                let (title, change) = (title.to_owned(), change.to_owned());
-                all.push(Advice {
-                    scenario: NAME.to_owned(),
-                    title,
-                    change,
-                    base: key(base),
-                    with: key(with),
-                });
-            }
+        let changes = self.modes().into_iter().chain(
+            ["hearth-classic", "fpm", "apache"]
+                .into_iter()
+                .flat_map(settings),
+        );
+        let learned = |step: Step| {
+            Some(Advice {
+                scenario: NAME.to_owned(),
+                base: key(measured(&step.base)?),
+                with: key(measured(&step.with)?),
+                title: step.title,
+                change: step.change,
+            })
         };
+        changes.filter_map(learned).collect()
+    }
+
+    /// Other servers and modes.
+    fn modes(&self) -> Vec<Step> {
         let root = self.root.display();
-        for other in ["fpm", "apache"] {
-            add(
-                &format!("Serve it with Hearth instead of {other}"),
-                &format!("hearth serve {root}"),
-                measured(other, ""),
-                measured("hearth-classic", ""),
-            );
-        }
-        if let Some(script) = &self.resident {
-            let change = format!("hearth serve {} --concurrency 1", script.display());
-            add(
-                "Keep it in memory, one request at a time",
-                &change,
-                measured("hearth-classic", ""),
-                measured("hearth-one", ""),
-            );
-            let change = format!("hearth serve {}", script.display());
-            add(
-                "Keep it in memory, requests at the same time",
-                &change,
-                measured("hearth-one", ""),
-                measured("hearth", ""),
-            );
-        }
-        for runtime in ["hearth-classic", "fpm", "apache"] {
-            for change in CHANGES {
-                add(
-                    &format!("{} ({runtime})", change.title),
-                    change.line,
-                    measured(runtime, ""),
-                    measured(runtime, change.variant),
-                );
-            }
-            for strategy in STRATEGIES {
-                add(
-                    &format!("Preload, list {strategy} ({runtime})"),
-                    &format!(
-                        "opcache.preload: hearth preload record, then hearth preload build --strategy {strategy}"
-                    ),
-                    measured(runtime, ""),
-                    measured(runtime, &preload_variant(strategy)),
-                );
-            }
-            add(
-                &format!("Let clients keep their connections ({runtime})"),
-                "keep-alive on, in the server and any proxy before it",
-                measured(runtime, CLOSED),
-                measured(runtime, ""),
-            );
-        }
+        let mut all: Vec<Step> = ["fpm", "apache"]
+            .map(|other| Step {
+                title: format!("Serve it with Hearth instead of {other}"),
+                change: format!("hearth serve {root}"),
+                base: (other, String::new()),
+                with: ("hearth-classic", String::new()),
+            })
+            .into();
+        let Some(script) = &self.resident else {
+            return all;
+        };
+        let script = script.display();
+        all.push(Step {
+            title: "Keep it in memory, one request at a time".into(),
+            change: format!("hearth serve {script} --concurrency 1"),
+            base: ("hearth-classic", String::new()),
+            with: ("hearth-one", String::new()),
+        });
+        all.push(Step {
+            title: "Keep it in memory, requests at the same time".into(),
+            change: format!("hearth serve {script}"),
+            base: ("hearth-one", String::new()),
+            with: ("hearth", String::new()),
+        });
         all
     }
+}
+
+/// One step from a cell to another, each by runtime and variant.
+struct Step {
+    title: String,
+    change: String,
+    base: (&'static str, String),
+    with: (&'static str, String),
+}
+
+/// What can be changed under one server.
+fn settings(runtime: &'static str) -> Vec<Step> {
+    let step = |title: String, change: String, base: &str, with: String| Step {
+        title: format!("{title} ({runtime})"),
+        change,
+        base: (runtime, base.to_owned()),
+        with: (runtime, with),
+    };
+    let mut all: Vec<Step> = CHANGES
+        .iter()
+        .map(|one| step(one.title.into(), one.line.into(), "", one.variant.into()))
+        .collect();
+    all.extend(STRATEGIES.iter().map(|strategy| {
+        step(
+            format!("Preload, list {strategy}"),
+            format!(
+                "opcache.preload: hearth preload record, then hearth preload build --strategy {strategy}"
+            ),
+            "",
+            preload_variant(strategy),
+        )
+    }));
+    all.push(step(
+        "Let clients keep their connections".into(),
+        "keep-alive on, in the server and any proxy before it".into(),
+        CLOSED,
+        String::new(),
+    ));
+    all
 }
 
 fn preload_variant(strategy: &str) -> String {

@@ -48,7 +48,7 @@ pub(super) fn dataset() -> String {
             "category": CATEGORIES[number % CATEGORIES.len()],
             "price": number * 73 % 400 + 5,
             "quantity": number * 31 % 20 + 1,
-            "active": number % 3 != 0,
+            "active": !number.is_multiple_of(3),
             "tags": tags,
             "rating": { "score": number * 47 % 50 + 1, "count": number * 53 % 500 + 10 },
         })

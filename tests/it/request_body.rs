@@ -32,7 +32,7 @@ fn a_body_that_cannot_be_stored_is_not_cut() {
             return implode(' ', $said);
         })();",
     )
-    .env("TMPDIR", "/nonexistent")
+    .args(["--ini=sys_temp_dir=/nonexistent"])
     .start();
     let ask = |length: usize| {
         let body = "x".repeat(length);

@@ -17,6 +17,12 @@ pub trait Body {
     /// The client takes no more for now: what is left can be kept elsewhere.
     fn stalled(&mut self) {}
 
+    /// Whether other connections have their turn while much of it is sent. Not where it is memory of PHP: their responses would be
+    /// added to it, and all of them together have one `memory_limit`.
+    fn leaves_turns(&self) -> bool {
+        true
+    }
+
     /// As much of it was taken as the message announces. Dropped before that, it is of no use to anybody any more.
     fn was_sent(&mut self) {}
 }

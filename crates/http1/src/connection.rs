@@ -289,7 +289,9 @@ impl<B: Body> Sending<B> {
         {
             let piece = ready!(body.poll_piece(context)).transpose();
             if let Ok(Some(piece)) = &piece {
-                self.taken += piece.len();
+                if body.leaves_turns() {
+                    self.taken += piece.len();
+                }
                 io.sends(self.framing.room().min(piece.len() as u64));
             }
             let is_last =

@@ -108,6 +108,10 @@ impl Body for ResponseBody {
         }
     }
 
+    fn leaves_turns(&self) -> bool {
+        !matches!(self, ResponseBody::Large(_))
+    }
+
     fn was_sent(&mut self) {
         if let ResponseBody::Stream(hanging) = self {
             hanging.pipe.discard();

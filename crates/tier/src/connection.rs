@@ -33,15 +33,21 @@ const ELSEWHERE: [&str; 7] = [
     "TRYAGAIN",
 ];
 
+/// Whether it has one of these codes, or a command of its transaction has.
+pub(crate) fn has_code(error: &RedisError, codes: &[&str]) -> bool {
+    let is_one = |code: &str| codes.contains(&code);
+    let of_commands = || error.clone().into_server_errors();
+    error.code().is_some_and(is_one)
+        || of_commands().is_some_and(|all| all.iter().any(|(_, one)| is_one(one.code())))
+}
+
 /// It answers, and will again: only this operation is not done.
 pub(crate) fn is_refusal(error: &RedisError) -> bool {
     let is_answer = matches!(
         error.kind(),
         ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::UnexpectedReturnType
     );
-    // Of a transaction, the reason is in the text.
-    let text = error.to_string();
-    is_answer && !ELSEWHERE.iter().any(|code| text.contains(code))
+    is_answer && !has_code(error, &ELSEWHERE)
 }
 
 /// Which connection it was, so that what it still has under way cannot be done after what its successor does.

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::call::Call;
 use crate::claims::RemoteClaims;
-use crate::connection::is_refusal;
+use crate::connection::{has_code, is_refusal};
 use crate::marks::Marks;
 use crate::options::Options;
 use crate::order::{Order, Ticket};
@@ -228,9 +228,9 @@ impl Tier {
     }
 }
 
-/// No room, or something that an operator has to look at. A transaction says it in its text.
+/// No room, or something that an operator has to look at.
 fn why(error: &RedisError) -> Refused {
-    if error.code() == Some("OOM") || error.to_string().contains("\"OOM\"") {
+    if has_code(error, &["OOM"]) {
         Refused::Full
     } else {
         Refused::Denied

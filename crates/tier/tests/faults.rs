@@ -188,7 +188,8 @@ fn a_full_redis_refuses_writes_or_evicts_and_no_copy_outlives_its_value() {
     for n in 0..300 {
         let key = format!("more {n}");
         let is_there = redis.cli(&["EXISTS", &format!("test:v:{key}")]) == "1";
-        assert_eq!(b.bytes(&key).is_some(), is_there, "{key}");
+        // Where Redis has evicted the version of all tags, no value is left, though its key is there.
+        assert!(is_there || b.bytes(&key).is_none(), "{key}");
         assert!(is_there || !a.has_here(&key), "{key}");
     }
 }
@@ -205,7 +206,7 @@ fn a_replica_is_no_cache_until_it_is_promoted() {
     assert_eq!(a.get("k"), Some(2));
     until("it is told", || {
         let error = first.tier.status().error;
-        error.is_some_and(|error| error.contains("READONLY"))
+        error.is_some_and(|error| error.contains("read only replica"))
     });
     redis.cli(&["REPLICAOF", "NO", "ONE"]);
     first.until_there();

@@ -366,7 +366,7 @@ impl Future for Task {
 pub(crate) fn current() -> Option<Rc<TaskCell>> {
     // SAFETY: reads a pointer of this thread.
     let owner = unsafe { sys::hearth_current_owner() }.cast::<TaskCell>();
-    // SAFETY: the task runs now.
+    // SAFETY: it is the owner of the task that runs on this thread, so that task has not ended.
     (!owner.is_null()).then(|| unsafe { cell_of(owner) })
 }
 
@@ -387,10 +387,10 @@ const MOST_BELOW: usize = 64;
 /// The tasks of the same request in whose midst the running one was begun, and still runs.
 pub(crate) fn below() -> Vec<Rc<TaskCell>> {
     let mut owners = [std::ptr::null_mut(); MOST_BELOW];
-    // SAFETY: there is room for so many.
+    // SAFETY: C writes at most `owners.len()` pointers to `owners`, and returns how many.
     let count = unsafe { sys::hearth_owners_below(owners.as_mut_ptr(), owners.len()) };
     let owners = owners.into_iter().take(count);
-    // SAFETY: they are in the middle of the call in which the running task was begun.
+    // SAFETY: each is the cell of a task that has not ended: the call in which the running task was begun is still on its stack.
     owners
         .map(|owner| unsafe { cell_of(owner.cast()) })
         .collect()

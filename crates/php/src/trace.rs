@@ -52,7 +52,8 @@ pub fn running_trace() -> Option<String> {
 /// kernel does not let it be read.
 pub fn outside_trace() -> Option<String> {
     let mut text = vec![0; LENGTH];
-    // SAFETY: the engine's memory is read through the kernel, which refuses what is none; as many bytes may be written as there are.
+    // SAFETY: C reads the engine's memory by process_vm_readv() only, which fails where nothing is mapped, and writes at most
+    // `text.len()` bytes to `text`.
     let length = unsafe { sys::hearth_outside_trace(text.as_mut_ptr().cast(), text.len()) };
     text.truncate(length);
     (length > 0).then(|| String::from_utf8_lossy(&text).into_owned())

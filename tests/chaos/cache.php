@@ -28,13 +28,13 @@ function cache(int $i = 0): Hearth\Cache
     return $caches[$i] ??= [new Hearth\Cache(), new Hearth\Cache('chaos'), (new Hearth\Cache('chaos'))->namespace('inner'), new Hearth\Cache()][$i % 4];
 }
 
-/** A value that is the same for all who read it: whoever changes what was read changes a copy. */
+/** A value that all requests read alike. A request that changes what it has read changes a copy. */
 function common(int $i): array
 {
     return ['n' => $i, 'list' => range(0, 20 + $i), 'map' => ['a' => str_repeat('a', 50 + $i), 'b' => ['c' => [1.5, true, null, 'x']]], 'long' => str_repeat("$i", 300)];
 }
 
-/** One's own changes of a value stay, and are no one else's. */
+/** What a request changes of a value stays changed for this request, and no other request sees it. */
 function changed(Context $c, mixed $value, int $i, Closure $fn): void
 {
     if (!is_array($value)) {

@@ -109,7 +109,7 @@ pub struct Forking {
 
 static FORKING: AtomicPtr<Forking> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Whom to ask in a new copy of this process. First thing in `main`.
+/// Sets what a new copy of this process asks. The first call in `main`.
 pub fn when_forked(forking: &'static Forking) {
     FORKING.store(std::ptr::from_ref(forking).cast_mut(), Release);
 }

@@ -1,7 +1,7 @@
 //! Heads and fields as bytes on their way to another process of ours, which need not parse them again: the index with its
 //! buffer.
 //!
-//! Whoever reads them trusts what they say, and only that: of what is no head nothing worse comes than a wrong head.
+//! The reader checks that each place lies in the buffer, and nothing else: other bytes make a wrong head, never an access beyond it.
 //!
 //! All numbers are little-endian words of 4 bytes. Fields: how many, bytes of the buffer, the places of each name and value, the buffer.
 //! A head: flags, the places of method, target and the target's parts, fields.

@@ -1,7 +1,7 @@
 //! Runners poll the tasks that tasks start: futures of the host's, used again and again.
 //!
-//! A task runs up to its first wait on top of the one that starts it, and whatever it waits for must know there and then
-//! whom to wake. A runner that has been polled before knows; with a new one for each task, the host would have to poll it
+//! A task runs up to its first wait on top of the one that starts it, and what it waits for must know at that moment which future
+//! to wake. A runner that has been polled before knows; with a new one for each task, the host would have to poll it
 //! once more only to tell, and to allocate and free it: more than the task's own switches cost.
 
 use std::cell::{OnceCell, RefCell};

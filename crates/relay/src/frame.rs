@@ -273,7 +273,7 @@ mod tests {
         }
 
         #[test]
-        fn nonsense_is_refused(bytes: Vec<u8>) {
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
             let _ = (RequestFrame::parse(&bytes), ResponseFrame::parse(&bytes));
         }
     }

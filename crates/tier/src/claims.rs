@@ -121,7 +121,7 @@ impl Tier {
         answers::said(self.cache.give_back(Space::Computation, key, token))
     }
 
-    /// For so many milliseconds from now, none to give it back. False: it is not this server's any more.
+    /// Sets its time limit to `time` milliseconds from now; 0 gives it back. False: another server has it now.
     async fn keep_claim(&self, key: &[u8], claim: &RemoteClaim, time: u64) -> bool {
         let mut keep = Call::script(&self.scripts.keep, &[self.key("c:", key)]);
         keep.arg(&claim.token).arg(time);

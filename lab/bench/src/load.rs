@@ -22,7 +22,7 @@ pub(crate) struct Load {
     pub(crate) keep_alive: bool,
     /// Connections are closed after this number of requests.
     pub(crate) per_connection: Option<u32>,
-    /// So many requests are sent at once on each connection.
+    /// How many requests are sent at once on each connection.
     pub(crate) pipeline: Option<u32>,
     pub(crate) amount: Amount,
     /// Requests per second, whatever the server does.

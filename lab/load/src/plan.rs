@@ -87,7 +87,7 @@ pub struct Tls {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Whom to ask.
+    /// The server that is asked.
     pub target: Target,
     /// What to ask, with weights.
     pub requests: Arc<Vec<Request>>,

@@ -1,4 +1,4 @@
-//! Whom to load: URL, addresses, and whether that is this machine.
+//! The server under load: URL, addresses, and whether that is this machine.
 //!
 //! The path is sent exactly as typed: a load test must not tidy up what it was told to ask for.
 

@@ -11,7 +11,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use std::path::Path;
 use std::sync::Arc;
 
-/// Whom to trust.
+/// Which certificates are trusted.
 #[derive(Clone, Debug)]
 pub(crate) enum Trust {
     /// Anyone.

@@ -6,8 +6,6 @@
 zend_class_entry *hearth_request_ce;
 static zend_object_handlers handlers;
 
-/* request/request_body.c */
-
 enum { REQUEST_METHOD, REQUEST_TARGET, REQUEST_PATH, REQUEST_QUERY, REQUEST_PROTOCOL };
 
 typedef hearth_request_object request_object;

@@ -10,7 +10,7 @@ use crate::runtimes::{Found, Tools};
 use report::Setting;
 use std::collections::BTreeMap;
 
-/// Whom an app logs in as.
+/// The user and the password with which apps log in.
 pub(crate) const USER: &str = "bench";
 pub(crate) const PASSWORD: &str = "bench";
 

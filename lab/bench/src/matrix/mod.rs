@@ -55,7 +55,7 @@ pub(crate) struct Matrix<'a> {
     pub(crate) failed_starts: RefCell<BTreeMap<&'static str, Vec<&'static str>>>,
 }
 
-/// So many scenarios in a row without a start, and a server is not tried again.
+/// After how many scenarios in a row in which it did not start a server is not tried again.
 const GIVEN_UP_AFTER: usize = 2;
 
 impl Matrix<'_> {

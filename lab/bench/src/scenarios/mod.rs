@@ -155,9 +155,9 @@ pub(crate) struct Shape {
     pub(crate) amount: Option<Amount>,
     /// As ab speaks.
     pub(crate) http_1_0: bool,
-    /// Connections are closed after so many requests.
+    /// After how many requests a connection is closed.
     pub(crate) per_connection: Option<u32>,
-    /// So many requests are sent at once on each connection.
+    /// How many requests are sent at once on each connection.
     pub(crate) pipeline: Option<u32>,
     pub(crate) headers: Vec<String>,
     /// Lengths of files in `{directory}` of the lines, each named by its length.

@@ -127,7 +127,7 @@ pub(super) fn pipelined(base: &str) -> Result<()> {
     )
 }
 
-/// So many items, each with price × quantity × m; other counts than those that are measured.
+/// The answer has as many items as the path asks for, each with its total. The counts are not those that are measured.
 pub(super) fn json(base: &str) -> Result<()> {
     for (count, multiplier) in [(12, 1), (22, 3), (31, 5), (50, 7)] {
         let answer = get(&format!("{base}/json/{count}?m={multiplier}"))?;
@@ -197,7 +197,7 @@ fn is_item(item: &Value) -> bool {
     item["rating"]["score"].is_i64() && item["tags"].is_array() && item["active"].is_boolean()
 }
 
-/// So many rows as were asked for, in their shape; none where there are none.
+/// The answer has as many rows as were asked for, in their shape, and none where none fits.
 pub(super) fn async_db(base: &str) -> Result<()> {
     for (min, max, limit) in [(5, 80, 7), (20, 150, 18), (100, 400, 33), (10, 50, 50)] {
         let answer = get(&format!(

@@ -3,11 +3,11 @@
 use crate::load::{Amount, Generator, Load};
 use crate::place::Place;
 use crate::problem::{Problem, Result};
+use crate::process::complete;
 use crate::runtimes::{Form, Found, Launch, Tools, Tuning};
 use crate::scenarios::Around;
 use crate::scenarios::app::Site;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 /// Strategies of `hearth preload build` that are compared with no list.
@@ -30,7 +30,7 @@ pub(crate) fn make(
         .args(["preload", "record"])
         .arg(&recording)
         .args(["--every", "0"]);
-    done("hearth preload record", &mut record)?;
+    complete("hearth preload record", &mut record)?;
     serve_recorded(site, around, tools, place, &recording, stop)?;
     for strategy in STRATEGIES {
         let mut build = place.command(&tools.hearth);
@@ -39,7 +39,7 @@ pub(crate) fn make(
             .arg(&recording)
             .args(["--strategy", strategy, "-o"]);
         build.arg(own.join(format!("{strategy}.php")));
-        done("hearth preload build", &mut build)?;
+        complete("hearth preload build", &mut build)?;
     }
     Ok(own)
 }
@@ -92,19 +92,4 @@ fn serve_recorded(
     generator
         .run(&load, &[], &place.path().join("load.json"), stop)
         .map(|_| ())
-}
-
-fn done(name: &str, command: &mut Command) -> Result<()> {
-    let output = command
-        .output()
-        .map_err(|e| Problem::failed(format!("{name}: {e}")))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&said).trim().to_owned();
-    Err(Problem::Failed(format!(
-        "{name}: {}",
-        text.lines().next_back().unwrap_or("it said nothing")
-    )))
 }

@@ -22,6 +22,23 @@ fn says_something(line: &str) -> bool {
     !line.is_empty() && !is_frame && line != "Stack trace:"
 }
 
+/// Runs a command to its end. Where it fails, the problem has its name and its errors, or what else it printed.
+pub(crate) fn complete(name: &str, command: &mut Command) -> Result<()> {
+    let output = command
+        .output()
+        .map_err(|e| Problem::failed(format!("{name}: {e}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stderr, output.stdout].map(|bytes| {
+        let text = String::from_utf8_lossy(&bytes);
+        text.trim().to_owned()
+    });
+    let text = said.into_iter().find(|text| !text.is_empty());
+    let text = text.unwrap_or_else(|| output.status.to_string());
+    Err(Problem::failed(format!("{name}: {text}")))
+}
+
 /// A running program; ended when dropped.
 #[derive(Debug)]
 pub(crate) struct Process {

@@ -3,7 +3,7 @@
 use super::{Database, PASSWORD, USER};
 use crate::place::Place;
 use crate::problem::{Problem, Result};
-use crate::process::Process;
+use crate::process::{Process, complete};
 use crate::runtimes::{Found, Tools, setting, version_of};
 use std::path::PathBuf;
 use std::process::Command;
@@ -111,14 +111,7 @@ fn install(tools: &Tools, place: &Place, directories: &[String]) -> Result<()> {
             "--skip-test-db",
         ])
         .args(directories);
-    let output = install.output().map_err(Problem::failed)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(Problem::failed(format!(
-        "mariadb-install-db: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    )))
+    complete("mariadb-install-db", &mut install)
 }
 
 impl Counter {

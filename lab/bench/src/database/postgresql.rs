@@ -3,7 +3,7 @@
 use super::{Database, USER};
 use crate::place::Place;
 use crate::problem::{Problem, Result};
-use crate::process::Process;
+use crate::process::{Process, complete};
 use crate::runtimes::{Found, Tools, setting, version_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,7 +59,7 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
         "--no-instructions",
     ]);
     install.arg(format!("--username={USER}")).arg(&data);
-    done("initdb", &mut install)?;
+    complete("initdb", &mut install)?;
     let mut command = place.command(&path);
     command.arg("-D").arg(&data);
     for value in [
@@ -104,21 +104,10 @@ fn fill(server: &Path, socket: &Path) -> Result<()> {
                 format!("--dbname={database}"),
                 format!("--command={sql}"),
             ]);
-        done("psql", &mut command)
+        complete("psql", &mut command)
     };
     psql("postgres", "CREATE DATABASE bench")?;
     psql("bench", ITEMS)
-}
-
-fn done(name: &str, command: &mut Command) -> Result<()> {
-    let output = command
-        .output()
-        .map_err(|e| Problem::failed(format!("{name}: {e}")))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Problem::failed(format!("{name}: {words}")))
 }
 
 /// 100,000 rows in the columns that HttpArena prescribes; no index on the price, so that a range of it is a scan.

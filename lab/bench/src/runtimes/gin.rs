@@ -3,7 +3,7 @@
 use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
-use crate::process::Process;
+use crate::process::{Process, complete};
 use report::Role;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -114,18 +114,9 @@ pub(crate) fn build(tools: &Tools) -> Result<PathBuf> {
         .and_then(|()| write("go.mod", MODULE))
         .map_err(|e| Problem::failed(format!("{}: {e}", source.display())))?;
     for words in [&["mod", "tidy"][..], &["build", "-o", "../gin", "."][..]] {
-        let output = Command::new(&go)
-            .args(words)
-            .current_dir(&source)
-            .output()
-            .map_err(Problem::failed)?;
-        if !output.status.success() {
-            return Err(Problem::failed(format!(
-                "go {}: {}",
-                words.join(" "),
-                String::from_utf8_lossy(&output.stderr).trim()
-            )));
-        }
+        let mut build = Command::new(&go);
+        build.args(words).current_dir(&source);
+        complete(&format!("go {}", words.join(" ")), &mut build)?;
     }
     Ok(cache().join("gin"))
 }

@@ -20,7 +20,9 @@ impl Options {
     /// What is wrong with the address; a password is not in it.
     pub fn connection(&self) -> Result<ConnectionInfo, String> {
         let info = self.url.as_str().into_connection_info();
-        let info = info.map_err(|error| format!("this is no address of a Redis: {error}"))?;
+        let info = info.map_err(|error| {
+            format!("this is no URL of a Redis, as redis://HOST:6379/0 is: {error}")
+        })?;
         let settings = info.redis_settings().clone();
         let settings = settings
             .set_protocol(ProtocolVersion::RESP3)

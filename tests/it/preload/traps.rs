@@ -175,14 +175,14 @@ fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
 
 fn excluded(root: &std::path::Path) {
     let words = ["build", "--strategy", "naive", "--root", "."];
-    done(
-        root,
-        &[
-            &words[..],
-            &["--exclude", "Counting", "--exclude", "hints.php"],
-        ]
-        .concat(),
+    let excluded = ["Counting", "hints.php", "Nowhere"];
+    let excluded = excluded.iter().flat_map(|name| ["--exclude", name]);
+    let said = done(root, &words.into_iter().chain(excluded).collect::<Vec<_>>());
+    assert!(
+        said.contains("--exclude Nowhere: no file, folder or class"),
+        "{said}"
     );
+    assert!(!said.contains("--exclude Counting:"), "{said}");
     let list = list(root);
     assert_eq!(list["left"]["hints.php"], "is left out by --exclude");
     assert_eq!(list["left"]["counting.php"], "is left out by --exclude");

@@ -37,13 +37,24 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     fn excludes(&self, one: &Candidate) -> bool {
+        let mut excluded = self.excluded.iter();
+        excluded.any(|excluded| self.is_called(one, excluded))
+    }
+
+    /// Whether a file is `name`, lies in the folder of that name, or declares the class.
+    fn is_called(&self, one: &Candidate, name: &str) -> bool {
         let path = files::absolute(&self.root, one.file());
-        self.excluded.iter().any(|excluded| {
-            let mut classes = one.facts.classes.iter();
-            let class = excluded.trim_start_matches('\\');
-            path.starts_with(files::absolute(&self.root, excluded))
-                || classes.any(|one| one.name.eq_ignore_ascii_case(class))
-        })
+        let mut classes = one.facts.classes.iter();
+        let class = name.trim_start_matches('\\');
+        path.starts_with(files::absolute(&self.root, name))
+            || classes.any(|one| one.name.eq_ignore_ascii_case(class))
+    }
+
+    /// What `--exclude` names and no file is called.
+    fn unknown(&self, candidates: &[Candidate]) -> Vec<String> {
+        let is_known = |name: &str| candidates.iter().any(|one| self.is_called(one, name));
+        let unknown = self.excluded.iter().filter(|name| !is_known(name));
+        unknown.map(|name| format!("--exclude {name}: no file, folder or class that could be preloaded is called so\n")).collect()
     }
 }
 
@@ -51,7 +62,7 @@ pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
     let (plan, broken) = plan(given)?;
     let settings = plan.profile.latest().map(|recording| &recording.settings);
     let php = Php::new(given.get_one::<String>("php").map(String::as_str), settings)?;
-    let mut list = make(&php, &plan)?;
+    let (mut list, unknown) = make(&php, &plan)?;
     let mut booted = trial::mend(&php, &mut list)?;
     let mut rehearsed = None;
     if !given.get_flag("no-replay") {
@@ -65,6 +76,7 @@ pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
     let mut text = broken
         .iter()
         .map(|one| format!("left out: {one}\n"))
+        .chain(unknown)
         .collect::<String>();
     text.push_str(&::preload::report(&list));
     text.push_str(&format!(
@@ -202,7 +214,8 @@ fn root(given: Option<&Path>, recorded: Option<&Recording>) -> Result<String, Fa
     Ok(real.display().to_string())
 }
 
-fn make(php: &Php, plan: &Plan<'_>) -> Result<List, Failed> {
+/// The list, and what `--exclude` names in vain.
+fn make(php: &Php, plan: &Plan<'_>) -> Result<(List, Vec<String>), Failed> {
     let seen = plan.profile.files();
     let names = universe(plan, &seen);
     let mut inspected = classify::inspect(php, &plan.root, &names)?;
@@ -210,6 +223,7 @@ fn make(php: &Php, plan: &Plan<'_>) -> Result<List, Failed> {
         find_missing(php, plan, &mut inspected)?;
     }
     let (mut candidates, mut left) = candidates(plan, inspected, &seen);
+    let unknown = plan.unknown(&candidates);
     classify::attempt(php, &plan.root, &mut candidates)?;
     let mut graph = Graph::new(candidates);
     if matches!(plan.strategy, Strategy::Optimised | Strategy::Traffic) {
@@ -220,7 +234,7 @@ fn make(php: &Php, plan: &Plan<'_>) -> Result<List, Failed> {
         list = choose(php, plan, &mut graph);
     }
     list.left.append(&mut left);
-    Ok(list)
+    Ok((list, unknown))
 }
 
 /// Whether files of the list turn out to need others.

@@ -157,8 +157,17 @@ impl Place {
 
     /// A server's command line: in a session of its own, as the servers' user, on the servers' processors.
     pub(crate) fn command(&self, program: &Path) -> Command {
+        self.command_as(self.user.as_ref(), program)
+    }
+
+    /// The same as the user that this program runs as.
+    pub(crate) fn own_command(&self, program: &Path) -> Command {
+        self.command_as(None, program)
+    }
+
+    fn command_as(&self, user: Option<&User>, program: &Path) -> Command {
         let mut command = Command::new("setsid");
-        if let Some(user) = &self.user {
+        if let Some(user) = user {
             command.args([
                 "setpriv",
                 "--reuid",

@@ -21,6 +21,9 @@ pub(super) const RESIDENT: Hearth = Hearth(Mode::Resident);
 pub(super) const ONE_AT_A_TIME: Hearth = Hearth(Mode::OneAtATime);
 pub(super) const CLASSIC: Hearth = Hearth(Mode::Classic);
 
+/// What PHP and Hearth want where they run as root.
+const AS_ROOT: [&str; 3] = ["--allow-root", "--ini", "opcache.preload_user=root"];
+
 impl Runtime for Hearth {
     fn id(&self) -> &'static str {
         match self.0 {
@@ -70,13 +73,15 @@ impl Runtime for Hearth {
 
     fn start(&self, program: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
         let own = place.fresh(&launch.name)?;
-        let mut command = launch.command(program, place)?;
-        let words = self.words(launch, &own);
+        let mut words = self.words(launch, &own);
+        let mut command = if place.may_run(program) {
+            launch.command(program, place)?
+        } else {
+            // In a home directory that the web user may not enter there is no other way.
+            words.extend(AS_ROOT.map(str::to_owned));
+            launch.own_command(program, place)?
+        };
         command.args(&words);
-        // In a home directory that the web user may not enter there is no other way.
-        if !place.may_run(program) {
-            command = launch.as_root(program, place, &words)?;
-        }
         let mut process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
         let base = process.until(START, |process| listening(&process.log()))?;
         let shown = words.iter().skip(2).cloned().collect::<Vec<_>>().join(" ");
@@ -119,35 +124,6 @@ impl Hearth {
             own.join("control").display().to_string(),
         ]);
         words
-    }
-}
-
-impl Launch {
-    /// As root, for a program that the servers' user may not run.
-    fn as_root(
-        &self,
-        program: &Path,
-        place: &Place,
-        words: &[String],
-    ) -> Result<std::process::Command> {
-        let ini = self.ini_directory(place)?;
-        let mut command = std::process::Command::new("setsid");
-        if place.processors.are_divided() {
-            command.args([
-                "taskset",
-                "-c",
-                &crate::place::Processors::list(&place.processors.servers),
-            ]);
-        }
-        command
-            .arg(program)
-            .args(words)
-            .arg("--allow-root")
-            .env("TMPDIR", place.temporary())
-            .current_dir(place.path());
-        command.env("PHP_INI_SCAN_DIR", format!(":{}", ini.display()));
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        Ok(command)
     }
 }
 

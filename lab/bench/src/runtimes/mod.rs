@@ -174,8 +174,20 @@ impl Launch {
 
     /// The command that starts `program`, with the app's environment.
     fn command(&self, program: &Path, place: &Place) -> Result<std::process::Command> {
+        self.configured(place.command(program), place)
+    }
+
+    /// As the user that this program runs as.
+    fn own_command(&self, program: &Path, place: &Place) -> Result<std::process::Command> {
+        self.configured(place.own_command(program), place)
+    }
+
+    fn configured(
+        &self,
+        mut command: std::process::Command,
+        place: &Place,
+    ) -> Result<std::process::Command> {
         let ini = self.ini_directory(place)?;
-        let mut command = place.command(program);
         command.env("PHP_INI_SCAN_DIR", format!(":{}", ini.display()));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         Ok(command)

@@ -6,7 +6,7 @@ use config::Settings;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 12;
+pub const PROTOCOL: u32 = 13;
 
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = config::CONCURRENT;
@@ -69,6 +69,8 @@ pub enum FromZygote {
         handler: String,
         /// `post_max_size` in bytes, where more is refused; 0 is no limit.
         post_limit: u64,
+        /// PHP looks whether scripts have changed: a classic site with `opcache.validate_timestamps`.
+        revalidates: bool,
         /// The app's path without symbolic links: what this generation serves, whatever the links say later.
         app: PathBuf,
         /// That of the folder whose files are sent, for a resident app that has one.

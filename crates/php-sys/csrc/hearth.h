@@ -57,6 +57,8 @@ void hearth_after_fork(void);
 /* SIGTERM, SIGINT, SIGHUP and SIGUSR1 are the supervisor's: this process leaves when it is told so. */
 void hearth_pass_over_signals(void);
 uint64_t hearth_post_max_size(void);
+/* opcache looks whether a script has changed since it was compiled. */
+bool hearth_validates_timestamps(void);
 /* What the app is: a word of Hearth\Internal\Adapter::entryKind(), or "frankenphp". */
 hearth_str hearth_handler_kind(void);
 bool hearth_has_extension(hearth_str name);

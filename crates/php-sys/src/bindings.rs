@@ -190,6 +190,7 @@ unsafe extern "C" {
     pub fn hearth_after_fork();
     pub fn hearth_pass_over_signals();
     pub fn hearth_post_max_size() -> u64;
+    pub fn hearth_validates_timestamps() -> bool;
     pub fn hearth_handler_kind() -> hearth_str;
     pub fn hearth_has_extension(name: hearth_str) -> bool;
     pub fn hearth_has_setting(name: hearth_str) -> bool;

@@ -362,3 +362,9 @@ pub fn post_max_size() -> u64 {
     // SAFETY: reads one number of the engine.
     unsafe { sys::hearth_post_max_size() }
 }
+
+/// Does PHP look whether a script has changed since it was compiled (`opcache.validate_timestamps`)? False without opcache.
+pub fn validates_timestamps() -> bool {
+    // SAFETY: reads one setting of the engine.
+    unsafe { sys::hearth_validates_timestamps() }
+}

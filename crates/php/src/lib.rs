@@ -38,7 +38,7 @@ pub use cli::{Cli, Run, info};
 pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, can_wait, forks_for_itself, handed_on,
     handler_kind, has_setting, heap_is_full, pass_over_signals, post_max_size, refuse_persistent,
-    remove_temporary_files, run_entry, seal, series, version,
+    remove_temporary_files, run_entry, seal, series, validates_timestamps, version,
 };
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::BodySource;

@@ -29,6 +29,8 @@ pub struct Booted {
     pub handler: String,
     /// `post_max_size` in bytes, where more is refused; 0 is no limit.
     pub post_limit: u64,
+    /// PHP looks whether scripts have changed.
+    pub revalidates: bool,
     /// Its path without symbolic links.
     pub app: PathBuf,
     /// That of the folder whose files are sent, for a resident app that has one.
@@ -77,6 +79,7 @@ pub(crate) fn handshake(
             concurrency,
             handler,
             post_limit,
+            revalidates,
             app,
             root,
         } => {
@@ -94,6 +97,7 @@ pub(crate) fn handshake(
                 concurrency,
                 handler,
                 post_limit,
+                revalidates,
                 app,
                 root,
             })

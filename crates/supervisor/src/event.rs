@@ -69,6 +69,8 @@ pub(crate) enum Timer {
     Front,
     /// A front that is still there by now is killed.
     KillFront(u32),
+    /// Look whether a file that this generation has preloaded has changed.
+    PreloadedFiles(u32),
     /// Boot the app again after a zygote was lost.
     Reboot,
     /// Workers that have not said by now how their pools are, in this round of asking, are not waited for.

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::backoff::Backoff;
 use crate::boot::Booted;
 use crate::link::Link;
-use crate::preload::PreloadStatus;
+use crate::preload::{PreloadStatus, PreloadedFiles};
 use crate::program::Program;
 use crate::worker::WorkerId;
 
@@ -23,6 +23,7 @@ pub(crate) struct Generation {
     pub(crate) zygote: Option<Zygote>,
     pub(crate) booted: Option<Booted>,
     pub(crate) preload: Option<PreloadStatus>,
+    pub(crate) preloaded_files: PreloadedFiles,
     pub(crate) slots: Vec<Slot>,
     /// Workers asked for and not yet forked, in order.
     pub(crate) forking: VecDeque<WorkerId>,

@@ -1,7 +1,8 @@
 //! The preload list of a generation: what PHP is told, which files it leaves out, and what is said of that.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use config::Settings;
 use preload::{List, beside};
@@ -89,6 +90,66 @@ impl fmt::Display for PreloadStatus {
     }
 }
 
+/// The files of a generation's list, as they were when it was started.
+#[derive(Debug, Default)]
+pub(crate) struct PreloadedFiles {
+    files: Vec<(PathBuf, Written)>,
+    /// What the last look found, for as long as no reload has been asked for because of it.
+    found: Vec<(usize, Written)>,
+}
+
+/// Size, and time of the last change; `None`: it is not there.
+type Written = Option<(u64, SystemTime)>;
+
+impl PreloadedFiles {
+    /// No file where there is no list of `hearth preload build`.
+    pub(crate) fn of(settings: &Settings) -> PreloadedFiles {
+        let Some(list) = settings.preload.as_deref().and_then(list) else {
+            return PreloadedFiles::default();
+        };
+        let root = Path::new(&list.root);
+        let paths = list.entries.iter().map(|entry| root.join(&entry.file));
+        let files = paths.map(|path| (written(&path), path));
+        PreloadedFiles {
+            files: files.map(|(written, path)| (path, written)).collect(),
+            found: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The first file that has changed, when two looks in turn have found the same: a release is not copied in an instant.
+    /// What was returned once counts as seen, so that a reload that fails is not tried again for the same change.
+    pub(crate) fn settled_change(&mut self) -> Option<&Path> {
+        let found = self.changed();
+        if found != self.found {
+            self.found = found;
+            return None;
+        }
+        let first = self.found.first()?.0;
+        for (place, now) in std::mem::take(&mut self.found) {
+            self.files[place].1 = now;
+        }
+        Some(&self.files[first].0)
+    }
+
+    fn changed(&self) -> Vec<(usize, Written)> {
+        let now = self
+            .files
+            .iter()
+            .map(|(path, before)| (written(path), before));
+        let changed = now.enumerate().filter(|(_, (now, before))| now != *before);
+        changed.map(|(place, (now, _))| (place, now)).collect()
+    }
+}
+
+fn written(path: &Path) -> Written {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
+}
+
 fn list(script: &Path) -> Option<List> {
     List::parse(&std::fs::read(beside(script)).ok()?).ok()
 }
@@ -113,4 +174,31 @@ pub(crate) fn applied(settings: &Settings) -> Settings {
             .push(("opcache.preload_user".into(), "root".into()));
     }
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_told_once_and_when_it_has_settled() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a.php", "b.php"].map(|name| folder.path().join(name));
+        std::fs::write(&paths[0], "1").unwrap();
+        let files = paths.iter().map(|path| (path.clone(), written(path)));
+        let mut files = PreloadedFiles {
+            files: files.collect(),
+            found: Vec::new(),
+        };
+        assert_eq!(files.settled_change(), None);
+        std::fs::write(&paths[1], "12").unwrap();
+        assert_eq!(files.settled_change(), None, "it may go on");
+        std::fs::write(&paths[1], "123").unwrap();
+        assert_eq!(files.settled_change(), None, "it has gone on");
+        assert_eq!(files.settled_change(), Some(paths[1].as_path()));
+        assert_eq!(files.settled_change(), None, "it was told");
+        std::fs::remove_file(&paths[0]).unwrap();
+        assert_eq!(files.settled_change(), None);
+        assert_eq!(files.settled_change(), Some(paths[0].as_path()));
+    }
 }

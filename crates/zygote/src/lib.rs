@@ -125,6 +125,7 @@ fn serve(
         } else {
             php::post_max_size()
         },
+        revalidates: boot.settings.mode == Mode::Classic && php::validates_timestamps(),
         app: boot.settings.app.clone(),
         root: boot.settings.site.root.clone(),
     };

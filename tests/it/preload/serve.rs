@@ -118,6 +118,25 @@ fn what_has_changed_is_left_out_and_said() {
     server.stop();
 }
 
+/// Without a list, PHP would see that the file has changed.
+#[test]
+fn php_is_started_anew_where_a_preloaded_file_changes() {
+    let root = site();
+    let server = preloading(root.path()).start();
+    assert_eq!(ok(&server.get("/")), "preloaded base");
+    std::fs::write(
+        root.path().join("src/Base.php"),
+        "<?php class Base { public function text() { return 'changed'; } }",
+    )
+    .expect("a file");
+    eventually("the new file is served", || {
+        ok(&server.get("/")) == "not changed"
+    });
+    server.expect_log("a preloaded file has changed, and PHP is started anew");
+    assert!(status(&server).contains("first Base.php: it has changed"));
+    server.stop();
+}
+
 #[test]
 fn a_list_that_breaks_keeps_no_server_from_starting() {
     let root = site();

@@ -7,7 +7,7 @@ use testkit::service::Fpm;
 use super::{done, project, refused};
 use crate::support::ok;
 
-const TRAPS: [(&str, &str); 24] = [
+const TRAPS: [(&str, &str); 27] = [
     (
         "a_child.php",
         "<?php class Child extends Parents implements Named { use Counting; public $e = Suit::Hearts; }",
@@ -77,6 +77,19 @@ const TRAPS: [(&str, &str); 24] = [
         "hints_alias.php",
         "<?php namespace N; class_exists(\\OldName::class); class Aliased {}",
     ),
+    // What a method returns decides whether its class can be linked.
+    (
+        "factory.php",
+        "<?php class Factory { public function make(): ?Parents { return null; } }",
+    ),
+    (
+        "a_factory.php",
+        "<?php class ChildFactory extends Factory { public function make(): ?Child { return null; } }",
+    ),
+    (
+        "orphan_factory.php",
+        "<?php class OrphanFactory extends Factory { public function make(): ?Orphan { return null; } }",
+    ),
     (
         "incompatible.php",
         "<?php class Incompatible extends Parents { public function x(int $more) { return 1; } }",
@@ -99,12 +112,16 @@ fn files(list: &Value) -> Vec<&str> {
 }
 
 /// Why a file is not preloaded.
-const LEFT: [(&str, &str); 15] = [
+const LEFT: [(&str, &str); 16] = [
     (
         "orphan.php",
         "needs NowhereToBeFound, which no preloaded file declares",
     ),
     ("orphans_child.php", "needs orphan.php, which is left out"),
+    (
+        "orphan_factory.php",
+        "cannot be linked: Could not check compatibility between OrphanFactory::make(): ?Orphan",
+    ),
     ("syntax.php", "does not compile: Parse error"),
     (
         "functions.php",
@@ -145,13 +162,15 @@ fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
         root.path(),
         &["build", "--strategy", "naive", "--root", "."],
     );
-    assert!(said.contains("Naive: 9 files preloaded"), "{said}");
+    assert!(said.contains("Naive: 11 files preloaded"), "{said}");
     let list = list(root.path());
     let good = [
         "a_child.php",
+        "a_factory.php",
         "again.php",
         "conditional.php",
         "counting.php",
+        "factory.php",
         "guarded.php",
         "hints.php",
         "named.php",

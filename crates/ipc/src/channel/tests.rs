@@ -68,6 +68,7 @@ fn from_zygote() -> impl Strategy<Value = FromZygote> {
                     cold,
                     concurrency,
                     post_limit: u64::from(protocol) << 20,
+                    revalidates: protocol % 3 == 0,
                     app: format!("/{handler}").into(),
                     root: (protocol % 2 == 0).then(|| format!("/{handler}").into()),
                     handler,

@@ -320,3 +320,9 @@ uint64_t hearth_post_max_size(void)
 {
 	return SG(post_max_size) > 0 ? (uint64_t) SG(post_max_size) : 0;
 }
+
+bool hearth_validates_timestamps(void)
+{
+	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("opcache.validate_timestamps"));
+	return entry && entry->value && zend_ini_parse_bool(entry->value);
+}

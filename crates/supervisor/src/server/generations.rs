@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::event::{Event, Timer};
 use crate::generation::{Generation, Slot, Zygote};
 use crate::link::{Link, Received};
-use crate::preload::PreloadStatus;
+use crate::preload::{PreloadStatus, PreloadedFiles};
 use crate::program::Program;
 use crate::signal::describe;
 use crate::worker::{State, WorkerId};
@@ -90,6 +90,7 @@ impl Server {
     pub(super) fn start_generation(&mut self, settings: Arc<Settings>) -> Result<(), Error> {
         let program = Program::find(settings.php.as_deref())?;
         let preload = PreloadStatus::of(&settings);
+        let preloaded_files = PreloadedFiles::of(&settings);
         let (child, channel) = program.start_zygote(true, Stdio::inherit(), &settings.env)?;
         self.generations.last += 1;
         let number = self.generations.last;
@@ -121,6 +122,7 @@ impl Server {
             }),
             booted: None,
             preload,
+            preloaded_files,
             slots: vec![Slot::default(); self.restarts.len()],
             forking: VecDeque::new(),
         };
@@ -217,6 +219,7 @@ impl Server {
             self.retire_others(number);
             self.tell_serving();
         }
+        self.watch_preloaded_files(number);
         self.reloaded(&Ok(format!(
             "generation {number} serves, booted in {took} ms"
         )));

@@ -8,6 +8,7 @@ mod front;
 mod generations;
 pub(crate) mod main_loop;
 mod pools;
+mod preloaded_files;
 mod reloads;
 mod saturation;
 mod shared;
@@ -214,6 +215,7 @@ impl Server {
             Timer::Saturation => self.look_at_saturation(),
             Timer::Front => self.start_front(),
             Timer::KillFront(pid) => self.kill_front(pid),
+            Timer::PreloadedFiles(generation) => self.look_at_preloaded_files(generation),
             Timer::Reboot => self.reboot(),
             Timer::Pools(round) => self.pools_late(round),
             Timer::StopDeadline => self.stop_deadline(),

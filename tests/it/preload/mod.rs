@@ -3,6 +3,7 @@
 mod fpm;
 mod recorder;
 mod serve;
+mod sites;
 mod traps;
 
 use std::path::Path;

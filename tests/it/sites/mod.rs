@@ -20,7 +20,7 @@ use testkit::Server;
 use testkit::service::MariaDb;
 
 /// A copy of the package's files, links resolved, as unpacked from the authors' own archive; the web server's to write.
-fn unpacked(packages: &[(&str, &str)], without: &[&str]) -> tempfile::TempDir {
+pub(crate) fn unpacked(packages: &[(&str, &str)], without: &[&str]) -> tempfile::TempDir {
     let root = testkit::document_root();
     for (from, to) in packages {
         let to = root.path().join(to);

@@ -21,8 +21,27 @@ impl Apache {
     /// # Panics
     /// With its log, when it does not listen.
     pub fn start(root: &Path, ini: &[(&str, &str)], more: &str) -> Self {
+        Self::start_with(root, ini, &[], more)
+    }
+
+    /// With settings of the process, such as `opcache.preload`, which the server's configuration cannot have.
+    ///
+    /// # Panics
+    /// With its log, when it does not listen.
+    pub fn start_with(
+        root: &Path,
+        ini: &[(&str, &str)],
+        process: &[(&str, &str)],
+        more: &str,
+    ) -> Self {
         let place = directory("apache", WEB);
         let port = free_port();
+        let process = process
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{value}\"\n"));
+        std::fs::create_dir(place.join("php.d")).expect("a directory can be made");
+        std::fs::write(place.join("php.d/test.ini"), process.collect::<String>())
+            .expect("a file can be written");
         std::fs::write(
             place.join("apache.conf"),
             configuration(&place, root, port, ini, more),
@@ -31,7 +50,11 @@ impl Apache {
         let mut server = program("/usr/sbin/apache2", WEB);
         server
             .args(["-D", "FOREGROUND", "-f"])
-            .arg(place.join("apache.conf"));
+            .arg(place.join("apache.conf"))
+            .env(
+                "PHP_INI_SCAN_DIR",
+                format!(":{}", place.join("php.d").display()),
+            );
         let daemon = Daemon::spawn(&mut server, &place);
         let up = until(START, || TcpStream::connect(("127.0.0.1", port)).ok());
         assert!(

@@ -155,6 +155,20 @@ typedef struct {
 /* zend_compile_string's parameters, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
 
+/*
+ * Since 8.4 some internal functions are also called without a frame: one line holds the call. In a namespace both forms are compiled, the
+ * one without a frame behind the other, with a jump over each.
+ */
+#if PHP_VERSION_ID < 80400
+# define HEARTH_IS_FRAMELESS_CALL(opcode) ((void) (opcode), false)
+# define HEARTH_IS_FRAMELESS_JUMP(opcode) ((void) (opcode), false)
+# define HEARTH_FRAMELESS_NAME(line) ((void) (line), "?")
+#else
+# define HEARTH_IS_FRAMELESS_CALL(opcode) ZEND_OP_IS_FRAMELESS_ICALL(opcode)
+# define HEARTH_IS_FRAMELESS_JUMP(opcode) ((opcode) == ZEND_JMP_FRAMELESS)
+# define HEARTH_FRAMELESS_NAME(line) ZSTR_VAL(ZEND_FLF_FUNC(line)->common.function_name)
+#endif
+
 /* Since 8.4 exit() is a function, and this is a call. */
 static inline bool hearth_is_exit(uint8_t opcode)
 {

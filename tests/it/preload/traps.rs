@@ -7,7 +7,7 @@ use testkit::service::Fpm;
 use super::{done, project, refused};
 use crate::support::ok;
 
-const TRAPS: [(&str, &str); 27] = [
+const TRAPS: [(&str, &str); 28] = [
     (
         "a_child.php",
         "<?php class Child extends Parents implements Named { use Counting; public $e = Suit::Hearts; }",
@@ -72,6 +72,10 @@ const TRAPS: [(&str, &str); 27] = [
     (
         "hints.php",
         "<?php namespace N; class_exists(\\Parents::class); class Hinting {}",
+    ),
+    (
+        "hints_global.php",
+        "<?php class_exists(Parents::class); class HintingWithoutNamespace {}",
     ),
     (
         "hints_alias.php",
@@ -162,7 +166,6 @@ fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
         root.path(),
         &["build", "--strategy", "naive", "--root", "."],
     );
-    assert!(said.contains("Naive: 11 files preloaded"), "{said}");
     let list = list(root.path());
     let good = [
         "a_child.php",
@@ -173,11 +176,13 @@ fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
         "factory.php",
         "guarded.php",
         "hints.php",
+        "hints_global.php",
         "named.php",
         "parents.php",
         "suit.php",
     ];
-    assert_eq!(files(&list), good, "{said}");
+    assert_eq!(files(&list), good, "{}", list["left"]);
+    assert!(said.contains("Naive: 12 files preloaded"), "{said}");
     let why = |file: &str| {
         list["left"][file]
             .as_str()

@@ -157,37 +157,60 @@ static bool is_call(zend_uchar opcode)
 	return opcode == ZEND_DO_FCALL || opcode == ZEND_DO_ICALL || opcode == ZEND_DO_FCALL_BY_NAME;
 }
 
-/* The class of `class_exists(Some\Class::class);`, whose result is not looked at: such a line is there to load it. */
-static const char *loaded_by(const zend_op *line)
+/* A jump over the other form of the call before it. */
+static bool is_over_frameless(const zend_op *line)
 {
-	const zend_op *value = line + 1, *call = line + 2, *result = line + 3;
-	const char *function = without_namespace(operand(line));
+	return line->opcode == ZEND_JMP && HEARTH_IS_FRAMELESS_CALL(line[1].opcode);
+}
 
-	if (line->extended_value != 1 || (strcasecmp(function, "class_exists") && strcasecmp(function, "interface_exists"))) {
+static bool is_result_unused(const zend_op *call)
+{
+	const zend_op *next = is_over_frameless(call + 1) ? call + 3 : call + 1;
+
+	return call->result_type == IS_UNUSED || (next->opcode == ZEND_FREE && next->op1.var == call->result.var);
+}
+
+/* The class of `class_exists(Some\Class::class);`, whose result is not looked at: such a line is there to load it. */
+static const char *loaded_by(const char *function, const zend_op *value, const zend_op *call)
+{
+	if ((strcasecmp(function, "class_exists") && strcasecmp(function, "interface_exists")) || !is_result_unused(call)) {
 		return NULL;
 	}
-	if ((value->opcode != ZEND_SEND_VAL && value->opcode != ZEND_SEND_VAL_EX) || value->op1_type != IS_CONST || !is_call(call->opcode)) {
+	if (value->op1_type != IS_CONST || Z_TYPE_P(RT_CONSTANT(value, value->op1)) != IS_STRING) {
 		return NULL;
 	}
-	if (call->result_type != IS_UNUSED && (result->opcode != ZEND_FREE || result->op1.var != call->result.var)) {
-		return NULL;
-	}
-	return Z_TYPE_P(RT_CONSTANT(value, value->op1)) == IS_STRING ? Z_STRVAL_P(RT_CONSTANT(value, value->op1)) : NULL;
+	return Z_STRVAL_P(RT_CONSTANT(value, value->op1));
+}
+
+static void add_call(zval *set, const char *function, const char *class)
+{
+	add_text(set, class ? "loads:" : "call:", class ? class : function);
 }
 
 static void describe_call(zval *set, const zend_op *line)
 {
-	const char *class = loaded_by(line);
+	const char *function = line->opcode == ZEND_INIT_NS_FCALL_BY_NAME ? without_namespace(operand(line)) : operand(line);
+	const zend_op *value = line + 1, *call = line + 2;
+	bool has_value = line->extended_value == 1 && (value->opcode == ZEND_SEND_VAL || value->opcode == ZEND_SEND_VAL_EX);
 
-	if (class) {
-		add_text(set, "loads:", class);
-	} else {
-		add_text(set, "call:", line->opcode == ZEND_INIT_NS_FCALL_BY_NAME ? without_namespace(operand(line)) : operand(line));
-	}
+	add_call(set, function, has_value && is_call(call->opcode) ? loaded_by(function, value, call) : NULL);
+}
+
+static void describe_frameless_call(zval *set, const zend_op *line)
+{
+	const char *function = HEARTH_FRAMELESS_NAME(line);
+
+	add_call(set, function, line->op2_type == IS_UNUSED ? loaded_by(function, line, line) : NULL);
 }
 
 static void describe_line(zval *set, const zend_op *line)
 {
+	if (HEARTH_IS_FRAMELESS_JUMP(line->opcode) || is_over_frameless(line)) {
+		return;
+	}
+	if (HEARTH_IS_FRAMELESS_CALL(line->opcode)) {
+		return describe_frameless_call(set, line);
+	}
 	switch (line->opcode) {
 		case ZEND_NOP: case ZEND_RETURN: case ZEND_EXT_STMT: case ZEND_EXT_NOP: case ZEND_EXT_FCALL_BEGIN: case ZEND_EXT_FCALL_END:
 		case ZEND_DECLARE_CLASS: case ZEND_DECLARE_CLASS_DELAYED: case ZEND_DECLARE_ANON_CLASS: case ZEND_DECLARE_FUNCTION: case ZEND_TICKS:

@@ -208,3 +208,82 @@ fn a_url_that_is_none_is_told_and_a_password_is_not_shown() {
         "{told}"
     );
 }
+
+/// How often Redis is asked while this code runs: scripts by themselves, and transactions.
+fn asked(redis: &Redis, server: &Server, code: &str, expected: &str) -> (u64, u64) {
+    redis.cli(&["CONFIG", "RESETSTAT"]);
+    assert_eq!(run(server, code), expected, "{code}");
+    let text = redis.cli(&["INFO", "commandstats"]);
+    let calls = |command: &str| {
+        let begin = format!("cmdstat_{command}:calls=");
+        let line = text.lines().find_map(|line| line.strip_prefix(&begin));
+        line.map_or(0, |line| {
+            line.split(',')
+                .next()
+                .expect("a number")
+                .parse()
+                .expect("a number")
+        })
+    };
+    (calls("evalsha"), calls("exec"))
+}
+
+/// Keys of a batch are asked for in one round trip, by the class and by each adapter.
+#[test]
+fn a_batch_is_one_round_trip() {
+    let redis = Redis::start();
+    let [a, b] = [(); 2].map(|()| with(&redis, "1").start().takes_connections());
+    until_redis(&a, "there");
+    until_redis(&b, "there");
+    let names = "$names = array_map(fn ($n) => \"k$n\", range(1, 50)); $values = array_combine($names, range(1, 50));";
+    let psr = "foreach (['SimpleCache', 'Cache'] as $psr) require_once \"/usr/share/php/Psr/$psr/autoload.php\";";
+    let laravel = "require_once '/usr/share/php/Illuminate/Cache/autoload.php';";
+    let simple = format!("{psr} {names} $cache = new Hearth\\Cache\\SimpleCache();");
+    let pool = format!("{psr} {names} $pool = new Hearth\\Cache\\Pool();");
+    let store = format!("{laravel} {names} $store = new Hearth\\Cache\\LaravelStore();");
+    for (begin, write, read) in [
+        (names, "return $cache->setMultiple($values);", "return array_sum($cache->getMultiple($names));"),
+        (&simple, "return $cache->setMultiple($values, 60);", "return array_sum($cache->getMultiple($names));"),
+        (
+            &pool,
+            "foreach ($values as $key => $value) { $pool->saveDeferred($pool->getItem($key)->set($value)->expiresAfter(60)); }
+                return $pool->commit();",
+            "return array_sum(array_map(fn ($item) => $item->get(), $pool->getItems($names)));",
+        ),
+        (&store, "return $store->putMany($values, 60);", "return array_sum($store->many($names));"),
+    ] {
+        let (write, read) = (format!("{begin} {write}"), format!("{begin} {read}"));
+        let (_, transactions) = asked(&redis, &a, &write, "true");
+        assert_eq!(transactions, 1, "{write}");
+        assert_eq!(asked(&redis, &b, &read, "1275"), (1, 0), "{read}");
+        assert_eq!(asked(&redis, &b, &read, "1275"), (0, 0), "{read}");
+    }
+    let delete = format!("{names} return $cache->deleteMultiple($names);");
+    assert_eq!(asked(&redis, &a, &delete, "50"), (1, 0));
+    let delete = format!("{pool} return $pool->deleteItems($names);");
+    assert_eq!(asked(&redis, &a, &delete, "true"), (1, 0));
+    comes(
+        &b,
+        &format!("{names} return array_filter($cache->getMultiple($names));"),
+        "[]",
+    );
+}
+
+/// A miss is asked for once, whichever worker it was, until another server writes the key.
+#[test]
+fn a_miss_is_remembered_until_another_server_writes() {
+    let redis = Redis::start();
+    let [a, b] = [(); 2].map(|()| started(&redis));
+    let miss = "for ($i = 0; $i < 20; $i++) { $value = $cache->get('none'); } return $value;";
+    assert_eq!(asked(&redis, &a, miss, "null"), (1, 0));
+    for _ in 0..4 {
+        assert_eq!(asked(&redis, &a, miss, "null"), (0, 0));
+    }
+    run(&b, "$cache->set('none', 'now');");
+    comes(&a, "return $cache->get('none');", "\"now\"");
+    run(&b, "$cache->delete('none');");
+    comes(&a, "return $cache->get('none');", "null");
+    run(&a, "$cache->remember('none', 60, fn () => 'computed');");
+    assert_eq!(run(&a, "return $cache->get('none');"), "\"computed\"");
+    comes(&b, "return $cache->get('none');", "\"computed\"");
+}

@@ -6,11 +6,13 @@
 //! no path, no permission, and a copy of a process that was forked makes its own.
 #![forbid(unsafe_code)]
 
+mod batch;
 mod client;
 mod intake;
 mod messages;
 mod tiered;
 
+pub use batch::Placed;
 pub use client::{Client, Waiting};
 pub use intake::{intake, receive};
 pub use messages::{Answer, Question, Wanted, decode, encode};

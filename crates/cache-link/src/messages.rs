@@ -12,9 +12,14 @@ pub enum Question<'a> {
         key: &'a [u8],
         bytes: bool,
     },
+    /// As it, of several keys.
+    ReadMany(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
     Write(#[serde(borrow)] Wanted<'a>),
+    /// Of which none is the end of a computation.
+    WriteMany(#[serde(borrow)] Vec<Wanted<'a>>),
     Increment(#[serde(borrow)] Wanted<'a>),
     Delete(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
+    DeleteMany(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
     DeleteTag(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
     Clear,
     Tags(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
@@ -79,6 +84,8 @@ pub enum Answer<'a> {
     Number(u64),
     Held((u32, u32, u64)),
     Refused(u8),
+    /// Of each, in the order of the question.
+    Many(#[serde(borrow)] Vec<Answer<'a>>),
 }
 
 /// As [`Write`].
@@ -190,6 +197,11 @@ impl<'a> Wanted<'a> {
             Wish::Claimed(token) => Some(token),
             _ => None,
         }
+    }
+
+    /// It has the tags of a computation, or is the end of one.
+    pub fn is_computed(&self) -> bool {
+        !self.marks.is_empty() || self.claim().is_some()
     }
 
     /// What it was made of, given to `f`.

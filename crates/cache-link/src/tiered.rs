@@ -1,6 +1,6 @@
 //! The operations of the cache, each done in the memory or, where there is a second tier, by way of it.
 
-use cache::{Cache, Claim, Found, Mark, Owner, Refused, Space, Stored, Tier, Write};
+use cache::{Cache, Claim, Found, Known, Mark, Owner, Refused, Space, Stored, Tier, Write};
 
 use crate::client::Client;
 use crate::messages::{Answer, Question, Wanted, form, mark, of_owner, owner};
@@ -15,7 +15,7 @@ pub struct Tiered<'c> {
     client: Option<&'c Client>,
 }
 
-fn said(answer: &Answer<'_>) -> Result<bool, Refused> {
+pub(crate) fn said(answer: &Answer<'_>) -> Result<bool, Refused> {
     match answer {
         Answer::Yes => Ok(true),
         Answer::No => Ok(false),
@@ -36,16 +36,26 @@ impl<'c> Tiered<'c> {
         self.cache
     }
 
+    /// Whom to ask what the memory does not know.
+    pub(crate) fn there(self) -> Option<&'c Client> {
+        let is_there = self.cache.tier() == Tier::There;
+        self.client.filter(|_| is_there)
+    }
+
+    pub(crate) fn client(self) -> Option<&'c Client> {
+        self.client
+    }
+
     fn yes(self, client: &Client, question: &Question<'_>) -> Result<bool, Refused> {
         said(&client.ask(question, &mut Vec::new())?)
     }
 
     /// A value that is here is not asked for: it is gone here before it is known elsewhere that it has changed.
     pub fn read(self, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Found>, Refused> {
-        let found = self.cache.read(key, into)?;
-        let client = match self.client {
-            Some(client) if found.is_none() && self.cache.tier() == Tier::There => client,
-            _ => return Ok(found),
+        let client = match (self.cache.read_known(key, into)?, self.there()) {
+            (Known::Value(found, _), _) => return Ok(Some(found)),
+            (Known::Unknown, Some(client)) => client,
+            (Known::Absent | Known::Unknown, _) => return Ok(None),
         };
         let mut buffer = Vec::new();
         for bytes in [false, true] {

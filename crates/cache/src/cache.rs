@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::batch::Known;
 use crate::counters::Counter;
 use crate::entry::{Fields, Form, Head, MAX_TAGS, Queue, Space, cells_for};
 use crate::geometry::{AT_EPOCH, AT_LOCK, AT_SERVED, CELL};
@@ -184,27 +185,32 @@ impl Cache {
         true
     }
 
+    /// It was read.
+    pub(crate) fn touch(&self, head: Head<'_>) {
+        let (stamp, cell) = (head.stamp(), u64::from(head.cell));
+        self.is_marked(&Mark { stamp, cell });
+    }
+
     /// Reads and writes that went without the lock.
     pub fn count(&self, counter: Counter, by: u64) {
         self.memory.count(counter, by);
     }
 
     pub fn read(&self, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Found>, Refused> {
-        let _held = self.held()?;
-        let found = self.alive(Space::Value, key);
-        let Some(head) = found else {
-            self.memory.count(Counter::Misses, 1);
-            return Ok(None);
-        };
-        self.memory.count(Counter::Hits, 1);
-        into.clear();
-        if head.form() != Form::Int {
-            self.memory.value(head, into);
+        match self.read_known(key, into)? {
+            Known::Value(found, _) => Ok(Some(found)),
+            Known::Absent | Known::Unknown => Ok(None),
         }
-        Ok(Some(self.found(head)))
     }
 
-    fn found(&self, head: Head<'_>) -> Found {
+    /// The same, and whether the second tier has to be asked. `into` is emptied first.
+    pub fn read_known(&self, key: &[u8], into: &mut Vec<u8>) -> Result<Known, Refused> {
+        into.clear();
+        let _held = self.held()?;
+        Ok(self.look(key, into))
+    }
+
+    pub(crate) fn found(&self, head: Head<'_>) -> Found {
         let marks: Vec<Mark> = std::iter::once((head.cell, head.stamp()))
             .chain(head.marks())
             .map(|(cell, stamp)| Mark {
@@ -275,13 +281,23 @@ impl Cache {
 
     /// With tags of these versions; none: as the tags are.
     pub fn write_versions(&self, write: &Write<'_>, versions: &[i64]) -> Result<Stored, Refused> {
-        let needed = self.check(write)?;
+        let cells = self.check(write)?;
         let _held = self.held()?;
+        self.write_held(write, versions, cells)
+    }
+
+    /// Held by the lock, and checked.
+    pub(crate) fn write_held(
+        &self,
+        write: &Write<'_>,
+        versions: &[i64],
+        cells: usize,
+    ) -> Result<Stored, Refused> {
         if !self.holds(write) {
             return Ok(Stored::No);
         }
         self.memory.count(Counter::Writes, 1);
-        let marks = self.prepare(write.tags, versions, needed)?;
+        let marks = self.prepare(write.tags, versions, cells)?;
         let marks = if write.marks.is_empty() {
             &marks
         } else {
@@ -422,6 +438,9 @@ impl Cache {
         if let Some(old) = old {
             memory.remove(old);
         }
+        if space == Space::Value {
+            self.forget_absence(write.key);
+        }
         memory.link(head);
         memory.enqueue(head, queue);
         Ok(Mark {
@@ -487,6 +506,11 @@ impl Cache {
 
     fn remove(&self, space: Space, key: &[u8]) -> Result<bool, Refused> {
         let _held = self.held()?;
+        Ok(self.remove_held(space, key))
+    }
+
+    /// Held by the lock.
+    pub(crate) fn remove_held(&self, space: Space, key: &[u8]) -> bool {
         self.memory.count(Counter::Deletes, 1);
         if space == Space::Value {
             let computation = self.alive(Space::Computation, key);
@@ -494,7 +518,7 @@ impl Cache {
         }
         let found = self.alive(space, key);
         found.inspect(|head| self.memory.remove(*head));
-        Ok(found.is_some())
+        found.is_some()
     }
 
     /// All values and tags are gone, at one moment, and what is being computed is not written; locks stay.

@@ -25,12 +25,14 @@ pub enum Space {
     Session = 5,
     /// Says which process has a session open.
     SessionLock = 6,
+    /// The second tier has no value of this key.
+    Absence = 7,
 }
 
 impl Space {
     pub(crate) fn of(number: u64) -> Option<Space> {
-        use Space::{Computation, Lock, Session, SessionLock, Tag, Value};
-        [Value, Tag, Lock, Computation, Session, SessionLock]
+        use Space::{Absence, Computation, Lock, Session, SessionLock, Tag, Value};
+        [Value, Tag, Lock, Computation, Session, SessionLock, Absence]
             .into_iter()
             .find(|space| *space as u64 == number)
     }

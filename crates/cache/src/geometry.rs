@@ -9,7 +9,7 @@ pub const MIN_SIZE: u64 = 256 * 1024;
 /// Four billion cells are more than any memory.
 const MAX_CELLS: usize = u32::MAX as usize - 2;
 
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x03\x00");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x04\x00");
 
 pub(crate) const AT_CELLS: usize = 1;
 /// The stamp given last.

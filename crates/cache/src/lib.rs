@@ -9,6 +9,7 @@
 //! process died while it held the lock. So a process killed at any moment leaves the old value or the new one.
 #![forbid(unsafe_code)]
 
+mod batch;
 mod cache;
 mod claims;
 mod counters;
@@ -26,6 +27,7 @@ mod sessions;
 mod tier;
 mod value;
 
+pub use batch::Known;
 pub use cache::{Cache, Condition, Found, Mark, Refused, Stored, Write};
 pub use claims::Claim;
 pub use counters::Counter;

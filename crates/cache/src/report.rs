@@ -13,7 +13,7 @@ pub struct Stats {
     /// Bytes for entries.
     pub size: u64,
     pub used: u64,
-    /// Values, tags, locks and computations.
+    /// Values, tags, locks, computations, and what a second tier is known not to have.
     pub entries: u64,
     pub hits: u64,
     pub misses: u64,

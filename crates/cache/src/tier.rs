@@ -2,10 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::cache::{Cache, Mark};
+use crate::cache::{Cache, Condition, Mark, Refused, Write};
 use crate::counters::Counter;
-use crate::entry::Space;
+use crate::entry::{Form, Space, cells_for};
 use crate::geometry::{AT_EPOCH, AT_TIER};
+use crate::index::hash;
+use crate::recovery::is_key;
 
 /// The second tier, which several machines share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +60,49 @@ impl Cache {
         };
         if let Some(head) = self.alive(space, key) {
             self.memory.count(Counter::Invalidated, 1);
+            self.memory.remove(head);
+        }
+        if space == Space::Value {
+            self.forget_absence(key);
+        }
+    }
+
+    /// The second tier has no value of this key: [`Known::Absent`](crate::Known) until it is written or forgotten here. An entry like
+    /// others, so many keys that do not exist push out nothing that is read.
+    pub fn note_absent(&self, key: &[u8]) -> Result<(), Refused> {
+        if !is_key(Space::Absence, key) {
+            return Err(Refused::Key);
+        }
+        let _held = self.held()?;
+        if !self
+            .memory
+            .make_room(cells_for(0, key.len(), 0), self.now())
+        {
+            return Err(Refused::Full);
+        }
+        let write = Write {
+            key,
+            form: Form::Int,
+            int: 0,
+            bytes: &[],
+            ttl: 0,
+            fresh: 0,
+            tags: &[],
+            marks: &[],
+            condition: Condition::Always,
+        };
+        self.insert(Space::Absence, &write, &[]).map(|_| ())
+    }
+
+    /// Held by the lock.
+    pub(crate) fn forget_absence(&self, key: &[u8]) {
+        if self.tier() == Tier::None {
+            return;
+        }
+        if let Some(head) = self
+            .memory
+            .find(Space::Absence, hash(Space::Absence, key), key)
+        {
             self.memory.remove(head);
         }
     }

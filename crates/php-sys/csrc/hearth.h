@@ -232,7 +232,8 @@ void hearth_on_report(hearth_str text);
 /* An entry or a tag as it was read. */
 typedef struct { uint64_t stamp, cell; } hearth_cache_mark;
 
-typedef enum { HEARTH_CACHE_INT = 0, HEARTH_CACHE_PLAIN = 1, HEARTH_CACHE_SERIALIZED = 2 } hearth_cache_form;
+/* NOTHING: of one of several keys that were read, that it has no value. */
+typedef enum { HEARTH_CACHE_NOTHING = -1, HEARTH_CACHE_INT = 0, HEARTH_CACHE_PLAIN = 1, HEARTH_CACHE_SERIALIZED = 2 } hearth_cache_form;
 typedef enum { HEARTH_CACHE_LOCK = 3, HEARTH_CACHE_COMPUTATION = 4 } hearth_cache_space;
 typedef enum { HEARTH_CACHE_ALWAYS = 0, HEARTH_CACHE_IF_ABSENT = 1, HEARTH_CACHE_IF_EQUAL = 2, HEARTH_CACHE_IF_CLAIMED = 3 } hearth_cache_condition;
 typedef enum { HEARTH_CACHE_COMPUTED = 0, HEARTH_CACHE_SPARED = 1 } hearth_cache_event;
@@ -274,10 +275,16 @@ typedef struct { hearth_str key; uint64_t size, reads, left; } hearth_cache_entr
 
 bool hearth_on_cache_is_current(const hearth_cache_mark *marks, size_t count, uint64_t expires);
 int hearth_on_cache_read(hearth_str key, hearth_cache_found *out);
+/* Each of these keys. */
+int hearth_on_cache_read_many(const hearth_str *keys, size_t count, hearth_cache_found *out);
 int hearth_on_cache_write(const hearth_cache_write *write);
+/* What became of each. If one of them can never be written, none is. */
+void hearth_on_cache_write_many(const hearth_cache_write *writes, size_t count, int *outcomes);
 /* `number` is added, or written where there is none. */
 int hearth_on_cache_increment(const hearth_cache_write *write, int64_t *sum);
 int hearth_on_cache_delete(hearth_str key);
+/* `deleted`: how many there were. */
+int hearth_on_cache_delete_many(const hearth_str *keys, size_t count, size_t *deleted);
 int hearth_on_cache_delete_tag(hearth_str tag);
 int hearth_on_cache_clear(void);
 int hearth_on_cache_tags(const hearth_str *tags, size_t count, hearth_cache_mark *out);

@@ -106,6 +106,7 @@ pub struct hearth_cache_mark {
     pub stamp: u64,
     pub cell: u64,
 }
+pub const HEARTH_CACHE_NOTHING: hearth_cache_form = -1;
 pub const HEARTH_CACHE_INT: hearth_cache_form = 0;
 pub const HEARTH_CACHE_PLAIN: hearth_cache_form = 1;
 pub const HEARTH_CACHE_SERIALIZED: hearth_cache_form = 2;
@@ -346,11 +347,26 @@ pub mod called_by_c {
         unsafe extern "C" fn(marks: *const hearth_cache_mark, count: usize, expires: u64) -> bool;
     pub type hearth_on_cache_read =
         unsafe extern "C" fn(key: hearth_str, out: *mut hearth_cache_found) -> std::ffi::c_int;
+    pub type hearth_on_cache_read_many = unsafe extern "C" fn(
+        keys: *const hearth_str,
+        count: usize,
+        out: *mut hearth_cache_found,
+    ) -> std::ffi::c_int;
     pub type hearth_on_cache_write =
         unsafe extern "C" fn(write: *const hearth_cache_write) -> std::ffi::c_int;
+    pub type hearth_on_cache_write_many = unsafe extern "C" fn(
+        writes: *const hearth_cache_write,
+        count: usize,
+        outcomes: *mut std::ffi::c_int,
+    );
     pub type hearth_on_cache_increment =
         unsafe extern "C" fn(write: *const hearth_cache_write, sum: *mut i64) -> std::ffi::c_int;
     pub type hearth_on_cache_delete = unsafe extern "C" fn(key: hearth_str) -> std::ffi::c_int;
+    pub type hearth_on_cache_delete_many = unsafe extern "C" fn(
+        keys: *const hearth_str,
+        count: usize,
+        deleted: *mut usize,
+    ) -> std::ffi::c_int;
     pub type hearth_on_cache_delete_tag = unsafe extern "C" fn(tag: hearth_str) -> std::ffi::c_int;
     pub type hearth_on_cache_clear = unsafe extern "C" fn() -> std::ffi::c_int;
     pub type hearth_on_cache_tags = unsafe extern "C" fn(

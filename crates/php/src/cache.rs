@@ -19,7 +19,7 @@ const OWN_SIZE: u64 = 64 * 1024 * 1024;
 /// How often a script without a server looks whether there is one now, in microseconds.
 const LOOK_AGAIN: u64 = 1_000_000;
 /// What was read last may be larger than that; its memory is then given back by the next read.
-const KEPT_BUFFER: usize = 1 << 20;
+pub(crate) const KEPT_BUFFER: usize = 1 << 20;
 /// Hits are counted in the process first; this number of them is one addition in shared memory.
 const HITS: u64 = 64;
 
@@ -192,7 +192,7 @@ pub(crate) fn with(f: impl FnOnce(&Cache) -> Result<bool, Refused>) -> i32 {
 }
 
 /// An operation that may ask the second tier, and then wait.
-fn with_tiers(f: impl FnOnce(Tiered<'_>) -> Result<bool, Refused>) -> i32 {
+pub(crate) fn with_tiers(f: impl FnOnce(Tiered<'_>) -> Result<bool, Refused>) -> i32 {
     store().map_or(sys::HEARTH_CACHE_NONE, |store| {
         count_hits(&store.cache);
         UNDER_WAY.set(UNDER_WAY.get() + 1);
@@ -209,7 +209,7 @@ fn mark(mark: &hearth_cache_mark) -> Mark {
     }
 }
 
-fn mark_for_c(mark: &Mark) -> hearth_cache_mark {
+pub(crate) fn mark_for_c(mark: &Mark) -> hearth_cache_mark {
     hearth_cache_mark {
         stamp: mark.stamp,
         cell: mark.cell,
@@ -277,17 +277,25 @@ fn form(number: i32) -> Form {
     }
 }
 
+/// Tags and marks of a write, as Rust has them.
+pub(crate) type Lists<'a> = (Vec<&'a [u8]>, Vec<Mark>);
+
 /// # Safety
-/// Pointers and lengths in `write` must be valid during the call.
-unsafe fn with_write<T>(write: &hearth_cache_write, f: impl FnOnce(&Write<'_>) -> T) -> T {
-    // SAFETY: the caller vouches for them; an absent list has no length.
+/// Pointers and lengths of both lists must be valid for `'a`; an absent list has no length.
+pub(crate) unsafe fn lists_of<'a>(write: &hearth_cache_write) -> Lists<'a> {
+    // SAFETY: the caller vouches for them.
     let (tags, marks) = unsafe {
         (
             names(write.tags, write.tag_count),
             items(write.marks, write.mark_count),
         )
     };
-    let marks: Vec<Mark> = marks.iter().map(mark).collect();
+    (tags, marks.iter().map(mark).collect())
+}
+
+/// # Safety
+/// The bytes of key, value and what is expected must be valid for `'a`.
+pub(crate) unsafe fn write_of<'a>(write: &hearth_cache_write, lists: &'a Lists<'a>) -> Write<'a> {
     // SAFETY: the caller vouches for the bytes of each.
     let (key, bytes, expected) = unsafe {
         (
@@ -304,17 +312,27 @@ unsafe fn with_write<T>(write: &hearth_cache_write, f: impl FnOnce(&Write<'_>) -
         sys::HEARTH_CACHE_IF_CLAIMED => Condition::Claimed(write.token),
         _ => Condition::Always,
     };
-    f(&Write {
+    Write {
         key,
         form: form(write.form),
         int: write.number,
         bytes,
         ttl: write.ttl,
         fresh: write.fresh,
-        tags: &tags,
-        marks: &marks,
+        tags: &lists.0,
+        marks: &lists.1,
         condition,
-    })
+    }
+}
+
+/// # Safety
+/// Pointers and lengths in `write` must be valid during the call.
+unsafe fn with_write<T>(write: &hearth_cache_write, f: impl FnOnce(&Write<'_>) -> T) -> T {
+    // SAFETY: the caller's promise is that of both.
+    unsafe {
+        let lists = lists_of(write);
+        f(&write_of(write, &lists))
+    }
 }
 
 /// # Safety

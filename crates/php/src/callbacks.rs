@@ -26,7 +26,7 @@ use crate::runner;
 use crate::task::{self, TaskCell};
 use crate::task_ref::{self, TaskRef};
 use crate::wait::{self, Cancel, HookBypass};
-use crate::{cache, session};
+use crate::{cache, cache_many, session};
 
 macro_rules! callbacks {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
@@ -275,6 +275,23 @@ quick_callbacks! {
             unsafe { out.write(found) };
         }
         outcome
+    }
+
+    fn hearth_on_cache_read_many(keys: *const hearth_str, count: usize, out: *mut hearth_cache_found) -> c_int {
+        // SAFETY: C passes `count` keys whose bytes live during the call, and as many initialised places.
+        let (keys, out) = unsafe { (cache::names(keys, count), std::slice::from_raw_parts_mut(out, count)) };
+        cache_many::read(&keys, out)
+    }
+
+    fn hearth_on_cache_write_many(writes: *const hearth_cache_write, count: usize, outcomes: *mut c_int) {
+        // SAFETY: C passes `count` writes whose pointers live during the call, and as many initialised numbers.
+        unsafe { cache_many::write(std::slice::from_raw_parts(writes, count), std::slice::from_raw_parts_mut(outcomes, count)) }
+    }
+
+    fn hearth_on_cache_delete_many(keys: *const hearth_str, count: usize, deleted: *mut usize) -> c_int {
+        // SAFETY: C passes `count` keys whose bytes live during the call, and an initialised number.
+        let (keys, deleted) = unsafe { (cache::names(keys, count), &mut *deleted) };
+        cache_many::delete(&keys, deleted)
     }
 
     fn hearth_on_cache_write(write: *const hearth_cache_write) -> c_int {

@@ -12,6 +12,7 @@
 
 mod budget;
 mod cache;
+mod cache_many;
 mod callbacks;
 mod children;
 mod cli;

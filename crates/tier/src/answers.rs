@@ -32,8 +32,12 @@ pub(crate) fn said(result: Result<bool, Refused>) -> Sent {
     or_refused(result.map(yes))
 }
 
-pub(crate) fn stored(result: Result<Stored, Refused>) -> Sent {
-    said(result.map(|stored| stored == Stored::Yes))
+pub(crate) fn stored(result: Result<Stored, Refused>) -> Answer<'static> {
+    match result {
+        Ok(Stored::Yes) => Answer::Yes,
+        Ok(Stored::No) => Answer::No,
+        Err(why) => Answer::refused(why),
+    }
 }
 
 pub(crate) fn marks(result: Result<Vec<Mark>, Refused>) -> Sent {
@@ -60,18 +64,18 @@ pub(crate) fn held_elsewhere() -> Sent {
 }
 
 /// The value itself: it is not in the memory.
-pub(crate) fn value(cache: &Cache, entry: &Entry) -> Sent {
+pub(crate) fn value<'e>(cache: &Cache, entry: &'e Entry) -> Answer<'e> {
     let after = |time: u64| match time {
         0 => 0,
         time => cache.now().saturating_add(time),
     };
-    sent(&Answer::Value {
+    Answer::Value {
         form: entry.form as u8,
         int: entry.int,
         bytes: &entry.bytes,
         expires: after(entry.ttl),
         stale: after(entry.fresh),
-    })
+    }
 }
 
 pub(crate) fn found(found: &Found, bytes: &[u8]) -> Sent {

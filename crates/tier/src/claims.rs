@@ -81,7 +81,7 @@ impl Tier {
         claim.arg(self.key("t:", b"")).arg(&token).arg(CLAIMED);
         let give_back = || self.cache.give_back(Space::Computation, key, local).is_ok();
         self.through(
-            None,
+            [],
             &self.making(&[], claim),
             |_| sent(&Answer::Number(local)),
             |state, _, epoch: Option<Vec<u8>>| match epoch.and_then(|epoch| number(&epoch)) {
@@ -126,7 +126,7 @@ impl Tier {
         let mut keep = Call::script(&self.scripts.keep, &[self.key("c:", key)]);
         keep.arg(&claim.token).arg(time);
         self.through(
-            None,
+            [],
             &Call::One(keep),
             |_| true,
             |_, _, is_kept: i64| is_kept == 1,
@@ -140,7 +140,7 @@ impl Tier {
         let mut lock = Call::script(&self.scripts.lock, &keys);
         lock.arg(self.name_of(owner)).arg(milliseconds(ttl));
         self.through(
-            None,
+            [],
             &Call::One(lock),
             |_| refused(Refused::Away),
             |_, _, token: Option<Vec<u8>>| match token {
@@ -164,7 +164,7 @@ impl Tier {
         let time = ttl.map_or(-1, |ttl| milliseconds(ttl).cast_signed());
         hold.arg(token / SCALE).arg(time);
         self.through(
-            None,
+            [],
             &Call::One(hold),
             |_| refused(Refused::Away),
             |_, _, is_held: i64| yes(is_held == 1),
@@ -178,7 +178,7 @@ impl Tier {
         let owner = owner.map(|owner| self.name_of(owner));
         holder.arg(owner.unwrap_or_default());
         self.through(
-            None,
+            [],
             &Call::One(holder),
             |_| refused(Refused::Away),
             |_, _, token: Option<Vec<u8>>| match token {

@@ -12,8 +12,8 @@ use tokio::net::{UnixDatagram, UnixStream};
 
 use crate::state::Tier;
 
-/// More than that around a value is no question.
-const AROUND: usize = 256 * 1024;
+/// More than that around a value, or than that of several, is no question.
+const AROUND: usize = 2 << 20;
 /// Memory that a connection keeps between two questions.
 const KEPT: usize = 64 * 1024;
 /// After one that could not be received, for want of descriptors for example.

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod batch;
 mod call;
 mod claims;
 mod connection;

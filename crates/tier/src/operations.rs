@@ -6,17 +6,19 @@ use std::time::Duration;
 use cache::{Condition, Form, Mark, Refused, Space, Stored, Write};
 use cache_link::{Answer, Question, Wanted};
 use redis::Cmd;
+use serde_bytes::Bytes;
 
 use crate::answers::{self, Sent, denied, refused, said, sent, yes};
 use crate::call::Call;
+use crate::claims::RemoteClaim;
 use crate::entry::{Entry, Reply, before_end, condition, milliseconds, number, value};
 use crate::order::Ticket;
-use crate::scripts::{NO_NUMBER, TOO_LARGE};
+use crate::scripts::{NO_KEY, NO_NUMBER, TOO_LARGE};
 use crate::state::{State, Tier};
 use crate::status::count;
 
 /// A key as [`Order`](crate::order::Order) knows it.
-fn of_value(key: &[u8]) -> Vec<u8> {
+pub(crate) fn of_value(key: &[u8]) -> Vec<u8> {
     [b"v:", key].concat()
 }
 
@@ -24,19 +26,23 @@ fn of_tag(tag: &[u8]) -> Vec<u8> {
     [b"t:", tag].concat()
 }
 
+fn plain<'a>(names: &[&'a Bytes]) -> Vec<&'a [u8]> {
+    names.iter().map(|name| &***name).collect()
+}
+
 impl Tier {
     pub(crate) async fn answer(self: &Arc<Tier>, question: Question<'_>) -> Sent {
         match question {
             Question::Read { key, bytes } => self.read(key, bytes).await,
+            Question::ReadMany(keys) => self.read_many(&plain(&keys)).await,
             Question::Write(wanted) => self.write(&wanted).await,
+            Question::WriteMany(wanted) => self.write_many(&wanted).await,
             Question::Increment(wanted) => self.increment(&wanted).await,
             Question::Delete(key) => self.delete(key).await,
+            Question::DeleteMany(keys) => self.delete_many(&plain(&keys)).await,
             Question::DeleteTag(tag) => self.delete_tag(tag).await,
             Question::Clear => self.clear().await,
-            Question::Tags(names) => {
-                let names: Vec<&[u8]> = names.iter().map(|name| &***name).collect();
-                self.tags(&names).await
-            }
+            Question::Tags(names) => self.tags(&plain(&names)).await,
             Question::Claim {
                 lock: true,
                 name,
@@ -64,23 +70,39 @@ impl Tier {
         let mut get = Call::script(&self.scripts.get, &[self.key("v:", key)]);
         get.arg(self.key("t:", b""));
         self.through(
-            None,
+            [],
             &Call::One(get),
             |_| self.read_here(key),
-            |state, ticket, reply: Reply| {
-                let Some(entry) = Entry::of(reply) else {
-                    return sent(&Answer::No);
-                };
-                count(&self.counters.hits);
-                if self.keep(state, ticket, key, &entry) && !bytes {
-                    sent(&Answer::Here)
-                } else {
-                    answers::value(self.cache, &entry)
-                }
+            |state, ticket, reply: Reply| match self.found(state, ticket, key, reply) {
+                Some((_, true)) if !bytes => sent(&Answer::Here),
+                Some((entry, _)) => sent(&answers::value(self.cache, &entry)),
+                None => sent(&Answer::No),
             },
             |_, _| sent(&Answer::No),
         )
         .await
+    }
+
+    /// What Redis has of this key, and whether the memory has it now too. Where it has none, the memory notes that.
+    pub(crate) fn found(
+        &self,
+        state: &mut State,
+        ticket: &Ticket,
+        key: &[u8],
+        reply: Reply,
+    ) -> Option<(Entry, bool)> {
+        let is_none = reply.0 == NO_KEY;
+        let Some(entry) = Entry::of(reply) else {
+            if is_none && state.order.is_still(ticket, &of_value(key)) {
+                // Without room the next read asks again.
+                let _ = self.cache.note_absent(key);
+                state.order.moves(&of_value(key));
+            }
+            return None;
+        };
+        count(&self.counters.hits);
+        let is_here = self.keep(state, ticket, key, &entry);
+        Some((entry, is_here))
     }
 
     fn read_here(&self, key: &[u8]) -> Sent {
@@ -129,30 +151,12 @@ impl Tier {
             // A tag was deleted since the computation began: its value is of what was before.
             return self.delete(key).await;
         };
-        let entry = self.key("v:", key);
-        let keys = [entry.clone(), self.key("c:", key)];
-        let mut set = Call::script(&self.scripts.write, &keys);
-        wanted.with(|write| {
-            let token = claim.as_ref().map(|claim| claim.token.as_str());
-            let (name, first, second) = condition(&write.condition, token);
-            set.arg(self.key("t:", b""))
-                .arg(name)
-                .arg(first)
-                .arg(second);
-            set.arg(milliseconds(write.ttl)).arg(write.form as u8);
-            set.arg(before_end(write));
-            set.arg(value(write.form, write.int, write.bytes));
-        });
-        let epoch = claim.as_ref().map(|claim| claim.epoch.to_string());
-        set.arg("").arg(epoch.unwrap_or_default());
-        for (name, version) in names.iter().zip(&versions) {
-            set.arg(name).arg(version);
-        }
-        let call = self.making(&names, set).signed(&entry);
+        let set = self.set(wanted, claim.as_ref(), &names, &versions);
+        let call = self.making(&names, set).signed(&self.key("v:", key));
         self.through(
-            Some(of_value(key)),
+            [of_value(key)],
             &call,
-            |state| self.write_here(state, wanted),
+            |state| sent(&self.write_here(state, wanted)),
             |state, ticket, versions: Option<Vec<Vec<u8>>>| match versions {
                 None => sent(&Answer::No),
                 Some(versions) => {
@@ -168,8 +172,37 @@ impl Tier {
         .await
     }
 
+    /// What is sent for a write.
+    pub(crate) fn set(
+        &self,
+        wanted: &Wanted<'_>,
+        claim: Option<&RemoteClaim>,
+        names: &[Vec<u8>],
+        versions: &[String],
+    ) -> Cmd {
+        let keys = [self.key("v:", wanted.key), self.key("c:", wanted.key)];
+        let mut set = Call::script(&self.scripts.write, &keys);
+        wanted.with(|write| {
+            let token = claim.map(|claim| claim.token.as_str());
+            let (name, first, second) = condition(&write.condition, token);
+            set.arg(self.key("t:", b""))
+                .arg(name)
+                .arg(first)
+                .arg(second);
+            set.arg(milliseconds(write.ttl)).arg(write.form as u8);
+            set.arg(before_end(write));
+            set.arg(value(write.form, write.int, write.bytes));
+        });
+        let epoch = claim.map(|claim| claim.epoch.to_string());
+        set.arg("").arg(epoch.unwrap_or_default());
+        for (name, version) in names.iter().zip(versions) {
+            set.arg(name).arg(version);
+        }
+        set
+    }
+
     /// Names and versions of the tags that it is to have, of which those of a computation are fixed; `None`: one is no more.
-    fn tags_of(&self, wanted: &Wanted<'_>) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
+    pub(crate) fn tags_of(&self, wanted: &Wanted<'_>) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
         if wanted.marks.is_empty() {
             let names: Vec<_> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
             let any = vec![String::new(); names.len()];
@@ -189,7 +222,7 @@ impl Tier {
     }
 
     /// Redis has it. The memory has it too, or nothing.
-    fn written(
+    pub(crate) fn written(
         &self,
         state: &State,
         ticket: &Ticket,
@@ -227,7 +260,7 @@ impl Tier {
         }
     }
 
-    fn write_here(&self, state: &mut State, wanted: &Wanted<'_>) -> Sent {
+    pub(crate) fn write_here(&self, state: &mut State, wanted: &Wanted<'_>) -> Answer<'static> {
         let stored = wanted.with(|write| self.cache.write(write));
         if stored != Ok(Stored::No) {
             state.marks.written(wanted.key);
@@ -246,7 +279,7 @@ impl Tier {
         add.arg(&names);
         let call = self.making(&names, add).signed(&entry);
         self.through(
-            Some(of_value(key)),
+            [of_value(key)],
             &call,
             |state| self.increment_here(state, wanted),
             |state, ticket, reply: Reply| match reply.0 {
@@ -286,7 +319,7 @@ impl Tier {
         let mut delete = Call::script(&self.scripts.delete, &keys);
         delete.arg(self.key("t:", b""));
         self.through(
-            Some(of_value(key)),
+            [of_value(key)],
             &Call::One(delete),
             |state| {
                 state.marks.written(key);
@@ -309,7 +342,7 @@ impl Tier {
         let mut unlink = redis::cmd("UNLINK");
         unlink.arg(self.key("t:", tag));
         self.through(
-            Some(of_tag(tag)),
+            [of_tag(tag)],
             &Call::One(unlink),
             |state| {
                 state.marks.tag(tag);
@@ -331,7 +364,7 @@ impl Tier {
         let mut unlink = redis::cmd("UNLINK");
         unlink.arg(self.key("t:", b""));
         self.through(
-            Some(of_tag(b"")),
+            [of_tag(b"")],
             &Call::One(unlink),
             |state| {
                 state.marks.clear();
@@ -355,7 +388,7 @@ impl Tier {
         }
         let owned: Vec<Vec<u8>> = names.iter().map(|name| name.to_vec()).collect();
         self.through(
-            None,
+            [],
             &self.making(&owned, get),
             |_| answers::marks(self.cache.tags(names)),
             |state, ticket, versions: Vec<Vec<u8>>| {
@@ -396,10 +429,14 @@ impl Tier {
 
     /// With versions of these tags and of the whole cache.
     pub(crate) fn making(&self, tags: &[Vec<u8>], command: Cmd) -> Call {
+        Call::making(&self.made(tags), self.random(), command)
+    }
+
+    /// Keys of these tags and of the whole cache.
+    pub(crate) fn made<'t>(&self, tags: impl IntoIterator<Item = &'t Vec<u8>>) -> Vec<Vec<u8>> {
         let whole = self.key("t:", b"");
-        let tags = tags.iter().map(|tag| self.key("t:", tag));
-        let tags: Vec<_> = std::iter::once(whole).chain(tags).collect();
-        Call::making(&tags, self.random(), command)
+        let tags = tags.into_iter().map(|tag| self.key("t:", tag));
+        std::iter::once(whole).chain(tags).collect()
     }
 
     /// Is the computation of this key still the caller's, here?

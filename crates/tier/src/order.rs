@@ -23,8 +23,8 @@ pub(crate) struct Order {
 #[derive(Debug)]
 pub(crate) struct Ticket {
     began: u64,
-    /// What it changes, if anything.
-    changes: Option<Vec<u8>>,
+    /// What it changes, each once.
+    changes: BTreeSet<Vec<u8>>,
 }
 
 impl Order {
@@ -33,10 +33,11 @@ impl Order {
         self.now
     }
 
-    pub(crate) fn begin(&mut self, changes: Option<Vec<u8>>) -> Ticket {
+    pub(crate) fn begin(&mut self, changes: impl IntoIterator<Item = Vec<u8>>) -> Ticket {
+        let changes: BTreeSet<_> = changes.into_iter().collect();
         let began = self.next();
         self.under_way.insert(began);
-        if let Some(key) = &changes {
+        for key in &changes {
             self.moved.insert(key.clone(), began);
             *self.changing.entry(key.clone()).or_default() += 1;
         }
@@ -45,7 +46,7 @@ impl Order {
 
     pub(crate) fn end(&mut self, ticket: Ticket) {
         self.under_way.remove(&ticket.began);
-        if let Some(key) = ticket.changes {
+        for key in ticket.changes {
             match self.changing.get_mut(&key) {
                 Some(count) if *count > 1 => *count -= 1,
                 _ => drop(self.changing.remove(&key)),
@@ -73,7 +74,7 @@ impl Order {
 
     /// No other has changed this key since the operation began, and none is about to.
     pub(crate) fn is_still(&self, ticket: &Ticket, key: &[u8]) -> bool {
-        let own = usize::from(ticket.changes.as_deref() == Some(key));
+        let own = usize::from(ticket.changes.contains(key));
         let others = self.changing.get(key).is_some_and(|count| *count > own);
         let moved = self.moved.get(key).copied().unwrap_or_default();
         !others && moved.max(self.all_moved) <= ticket.began

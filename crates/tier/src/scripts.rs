@@ -37,6 +37,19 @@ local e = read(KEYS[1], ARGV[1])
 return {redis.call('PTTL', KEYS[1]), e}
 ";
 
+/// KEYS: entries. ARGV: prefix of tags. Gives what [`GET`] gives of each; of what is none of ours an empty one.
+const GET_MANY: &str = "
+local all = {}
+for i = 1, #KEYS do
+  local fine, e = pcall(read, KEYS[i], ARGV[1])
+  all[i] = {redis.call('PTTL', KEYS[i]), fine and e or {}}
+end
+return all
+";
+
+/// What [`GET`] gives in place of a time where there is no such key.
+pub(crate) const NO_KEY: i64 = -2;
+
 /// KEYS: entry, computation. ARGV: prefix of tags, condition, what it needs (two), ttl, form, `s`, value, then names of tags and the
 /// versions that they must have, empty for any. Gives the versions, or nothing if the condition does not hold.
 const WRITE: &str = "
@@ -95,6 +108,17 @@ redis.call('UNLINK', KEYS[1], KEYS[2])
 return #e > 0
 ";
 
+/// KEYS: entry, computation, and so on. ARGV: prefix of tags. Gives how many there were.
+const DELETE_MANY: &str = "
+local deleted = 0
+for i = 1, #KEYS, 2 do
+  local fine, e = pcall(read, KEYS[i], ARGV[1])
+  redis.call('UNLINK', KEYS[i], KEYS[i + 1])
+  if not fine or #e > 0 then deleted = deleted + 1 end
+end
+return deleted
+";
+
 /// KEYS: computation. ARGV: prefix of tags, token, time. Gives the version of the whole cache.
 const CLAIM: &str = "
 if not redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[3]) then return false end
@@ -140,9 +164,11 @@ return lock[2]
 #[derive(Debug)]
 pub(crate) struct Scripts {
     pub(crate) get: Script,
+    pub(crate) get_many: Script,
     pub(crate) write: Script,
     pub(crate) add: Script,
     pub(crate) delete: Script,
+    pub(crate) delete_many: Script,
     pub(crate) claim: Script,
     pub(crate) keep: Script,
     pub(crate) lock: Script,
@@ -155,9 +181,11 @@ impl Scripts {
         let script = |code: &str| Script::new(&format!("{READ}{code}"));
         Scripts {
             get: script(GET),
+            get_many: script(GET_MANY),
             write: script(WRITE),
             add: script(ADD),
             delete: script(DELETE),
+            delete_many: script(DELETE_MANY),
             claim: script(CLAIM),
             keep: Script::new(KEEP),
             lock: Script::new(LOCK),
@@ -166,12 +194,14 @@ impl Scripts {
         }
     }
 
-    pub(crate) fn all(&self) -> [&Script; 9] {
+    pub(crate) fn all(&self) -> [&Script; 11] {
         [
             &self.get,
+            &self.get_many,
             &self.write,
             &self.add,
             &self.delete,
+            &self.delete_many,
             &self.claim,
             &self.keep,
             &self.lock,

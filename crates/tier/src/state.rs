@@ -126,11 +126,11 @@ impl Tier {
         (number >> 1).max(1).cast_signed()
     }
 
-    /// `call` in Redis, then `done` with its answer; or `away`, which is done in the memory alone. `changes` is the key that it
-    /// changes, as [`Order`] knows it. Where Redis refuses, `denied` is the answer.
+    /// `call` in Redis, then `done` with its answer; or `away`, which is done in the memory alone. `changes` are the keys
+    /// that it changes, as [`Order`] knows them. Where Redis refuses, `denied` is the answer.
     pub(crate) async fn through<T: FromRedisValue, R>(
         &self,
-        changes: Option<Vec<u8>>,
+        changes: impl IntoIterator<Item = Vec<u8>>,
         call: &Call,
         away: impl Fn(&mut State) -> R,
         done: impl FnOnce(&mut State, &Ticket, T) -> R,

@@ -42,6 +42,10 @@ pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
+pub(crate) fn add(counter: &AtomicU64, count: usize) {
+    counter.fetch_add(count as u64, Ordering::Relaxed);
+}
+
 pub(crate) fn counted(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }

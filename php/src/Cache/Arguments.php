@@ -12,6 +12,8 @@ namespace Hearth\Cache;
 final class Arguments
 {
     private const RESERVED = '{}()/\@:';
+    /** Bytes of a key: whatever the namespace is, there is room for as many. */
+    private const LONGEST = 512;
 
     /** @param class-string<\Exception> $exception what a mistake is told with */
     public static function key(mixed $key, string $exception): string
@@ -21,6 +23,9 @@ final class Arguments
         }
         if ($key === '') {
             throw new $exception('A cache key must not be empty');
+        }
+        if (\strlen($key) > self::LONGEST) {
+            throw new $exception('A cache key must not be longer than ' . self::LONGEST . ' bytes, one of ' . \strlen($key) . ' given');
         }
         if (\strpbrk($key, self::RESERVED . "\0") !== false) {
             throw new $exception("The cache key \"$key\" has one of " . self::RESERVED . ', which the PSRs reserve');
@@ -37,6 +42,21 @@ final class Arguments
             $ttl instanceof \DateInterval => self::until((new \DateTimeImmutable())->add($ttl)),
             default => throw new $exception('A time to live must be an int, a DateInterval or null, ' . \get_debug_type($ttl) . ' given'),
         };
+    }
+
+    /**
+     * Whether it was written. A value that cannot be kept, because of what it is or because its own code throws, is not.
+     *
+     * @param callable(): bool $write
+     */
+    public static function isKept(callable $write): bool
+    {
+        try {
+            return $write();
+        } catch (\ValueError | \Exception $error) {
+            \error_log('Hearth\Cache did not keep a value: ' . $error->getMessage());
+            return false;
+        }
     }
 
     public static function until(\DateTimeInterface $time): float

@@ -44,6 +44,8 @@ class Pool implements CacheItemPoolInterface
     }
 
     /**
+     * All of them in one step.
+     *
      * @param array<string> $keys
      * @return array<string, Item>
      */
@@ -51,7 +53,12 @@ class Pool implements CacheItemPoolInterface
     {
         $items = [];
         foreach ($keys as $key) {
-            $items[self::key($key)] = $this->getItem($key);
+            $items[$key = self::key($key)] = $this->waiting($key);
+        }
+        $none = new \stdClass();
+        $asked = \array_map(\strval(...), \array_keys(\array_filter($items, \is_null(...))));
+        foreach ($this->cache->getMultiple($asked, $none) as $key => $value) {
+            $items[$key] = $value === $none ? $this->item((string) $key, null, false) : $this->item((string) $key, $value, true);
         }
         return $items;
     }
@@ -78,10 +85,10 @@ class Pool implements CacheItemPoolInterface
 
     public function deleteItems(array $keys): bool
     {
-        \array_map(self::key(...), $keys);
-        foreach ($keys as $key) {
-            $this->deleteItem($key);
+        foreach ($keys = \array_map(self::key(...), $keys) as $key) {
+            unset($this->deferred[$key]);
         }
+        $this->cache->deleteMultiple($keys);
         return true;
     }
 
@@ -91,12 +98,7 @@ class Pool implements CacheItemPoolInterface
             return false;
         }
         unset($this->deferred[$item->getKey()]);
-        try {
-            return $this->cache->set($item->getKey(), $item->value(), $item->left(), $item->tags());
-        } catch (\ValueError) {
-            // It cannot be kept.
-            return false;
-        }
+        return Arguments::isKept(fn (): bool => $this->cache->set($item->getKey(), $item->value(), $item->left(), $item->tags()));
     }
 
     public function saveDeferred(CacheItemInterface $item): bool
@@ -110,11 +112,55 @@ class Pool implements CacheItemPoolInterface
 
     public function commit(): bool
     {
+        $items = $this->deferred;
+        $this->deferred = [];
         $all = true;
-        foreach ($this->deferred as $item) {
-            $all = $this->save($item) && $all;
+        foreach (self::groups($items) as [$seconds, $group]) {
+            $all = $this->saveAll($group, $seconds) && $all;
         }
         return $all;
+    }
+
+    /**
+     * Items with the same tags whose times end together, within a hundredth: as of items that were told the same time one after the other.
+     *
+     * @param array<string, Item> $items
+     * @return list<array{?float, non-empty-list<Item>}> seconds of the first that ends, and the items
+     */
+    private static function groups(array $items): array
+    {
+        $left = \array_map(static fn (Item $item): float => $item->left() ?? \INF, $items);
+        \asort($left);
+        $groups = $begun = [];
+        foreach ($left as $key => $seconds) {
+            $tags = \implode("\0", $items[$key]->tags());
+            $at = $begun[$tags] ?? null;
+            if ($at === null || $seconds > ($groups[$at][0] ?? \INF) * 1.01) {
+                $at = $begun[$tags] = \count($groups);
+                $groups[] = [$seconds === \INF ? null : $seconds, []];
+            }
+            $groups[$at][1][] = $items[$key];
+        }
+        return $groups;
+    }
+
+    /**
+     * In one step.
+     *
+     * @param non-empty-list<Item> $items
+     */
+    private function saveAll(array $items, ?float $seconds): bool
+    {
+        $values = [];
+        foreach ($items as $item) {
+            $values[$item->getKey()] = $item->value();
+        }
+        if (Arguments::isKept(fn (): bool => $this->cache->setMultiple($values, $seconds, $items[0]->tags()))) {
+            return true;
+        }
+        // One that cannot be kept is no reason to lose the others.
+        $saved = \array_map($this->save(...), $items);
+        return !\in_array(false, $saved, true);
     }
 
     /** As it is to be saved; null where nothing is. */

@@ -74,12 +74,8 @@ final class SimpleCache implements CacheInterface
     /** @param array<string, mixed> $values */
     private function write(array $values, mixed $ttl): bool
     {
-        try {
-            return $this->cache->setMultiple($values, Arguments::seconds($ttl, SimpleCacheMistake::class));
-        } catch (\ValueError) {
-            // It cannot be kept.
-            return false;
-        }
+        $seconds = Arguments::seconds($ttl, SimpleCacheMistake::class);
+        return Arguments::isKept(fn (): bool => $this->cache->setMultiple($values, $seconds));
     }
 
     private static function key(mixed $key): string

@@ -57,6 +57,10 @@ hearth_cache_object *hearth_cache_object_of(zend_object *object);
 bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out);
 /* False where there is none; an exception may be under way. */
 bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale);
+/* As it, of several keys: `out` has what is there, and UNDEF where there is none. False: an exception is under way, and `out` is empty. */
+bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
+/* What can no longer be read is gone, so that it is made again. Always false; an exception may be under way. */
+bool hearth_cache_forget(hearth_str key);
 /* Microseconds, 0 for ever; false: an exception is under way. What is over already is -1. */
 bool hearth_cache_time(double seconds, bool none, uint32_t argument, int64_t *out);
 /* Names of tags as the store has them, those of the namespaces too; false: an exception is under way. */

@@ -103,49 +103,6 @@ ZEND_METHOD(Hearth_Cache, has)
 	RETURN_TRUE;
 }
 
-/* Of an array of keys, or of the keys of an array; numbers are keys too, as PHP makes them of what looks like one. */
-static zend_string *key_in(zval *value, uint32_t argument)
-{
-	ZVAL_DEREF(value);
-	if (Z_TYPE_P(value) == IS_STRING) {
-		return zend_string_copy(Z_STR_P(value));
-	}
-	if (Z_TYPE_P(value) == IS_LONG) {
-		return zend_long_to_str(Z_LVAL_P(value));
-	}
-	zend_argument_type_error(argument, "must be an array of strings, %s given in it", zend_zval_type_name(value));
-	return NULL;
-}
-
-ZEND_METHOD(Hearth_Cache, getMultiple)
-{
-	zval *otherwise = NULL, *name, value;
-	HashTable *keys;
-	zend_string *key;
-	uint64_t stale;
-
-	ZEND_PARSE_PARAMETERS_START(1, 2)
-		Z_PARAM_ARRAY_HT(keys)
-		Z_PARAM_OPTIONAL
-		Z_PARAM_ZVAL(otherwise)
-	ZEND_PARSE_PARAMETERS_END();
-	array_init_size(return_value, zend_hash_num_elements(keys));
-	ZEND_HASH_FOREACH_VAL(keys, name) {
-		if (!(key = key_in(name, 1))) {
-			return;
-		}
-		ZVAL_NULL(&value);
-		if (!hearth_cache_fetch(SELF, key, &value, &stale) && otherwise) {
-			ZVAL_COPY_DEREF(&value, otherwise);
-		}
-		zend_symtable_update(Z_ARRVAL_P(return_value), key, &value);
-		zend_string_release(key);
-		if (EG(exception)) {
-			return;
-		}
-	} ZEND_HASH_FOREACH_END();
-}
-
 /* ---- writing ---- */
 
 bool hearth_cache_terms_of(const hearth_cache_object *self, double ttl, bool forever, uint32_t argument, HashTable *tags,
@@ -228,38 +185,6 @@ ZEND_METHOD(Hearth_Cache, set)
 ZEND_METHOD(Hearth_Cache, add)
 {
 	write_one(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_IF_ABSENT);
-}
-
-ZEND_METHOD(Hearth_Cache, setMultiple)
-{
-	HashTable *values, *tags = NULL;
-	zend_string *key;
-	zend_ulong number;
-	zval *value;
-	double ttl = 0;
-	bool forever = true, all = true;
-	hearth_cache_terms terms;
-
-	ZEND_PARSE_PARAMETERS_START(1, 3)
-		Z_PARAM_ARRAY_HT(values)
-		Z_PARAM_OPTIONAL
-		Z_PARAM_DOUBLE_OR_NULL(ttl, forever)
-		Z_PARAM_ARRAY_HT(tags)
-	ZEND_PARSE_PARAMETERS_END();
-	if (!hearth_cache_terms_of(SELF, ttl, forever, 2, tags, &terms)) {
-		return;
-	}
-	ZEND_HASH_FOREACH_KEY_VAL(values, number, key, value) {
-		zend_string *name = key ? zend_string_copy(key) : zend_long_to_str((zend_long) number);
-
-		all &= hearth_cache_write_value(SELF, name, value, &terms, HEARTH_CACHE_ALWAYS);
-		zend_string_release(name);
-		if (EG(exception)) {
-			break;
-		}
-	} ZEND_HASH_FOREACH_END();
-	hearth_cache_terms_free(&terms);
-	RETURN_BOOL(all);
 }
 
 ZEND_METHOD(Hearth_Cache, compareAndSwap)
@@ -359,33 +284,6 @@ ZEND_METHOD(Hearth_Cache, delete)
 	if (hearth_cache_key_of(SELF, key, 1, &full)) {
 		RETURN_BOOL(hearth_cache_done(hearth_on_cache_delete((hearth_str){full.ptr, full.len}), 0));
 	}
-}
-
-ZEND_METHOD(Hearth_Cache, deleteMultiple)
-{
-	HashTable *keys;
-	zend_long deleted = 0;
-	zend_string *key;
-	zval *name;
-
-	ZEND_PARSE_PARAMETERS_START(1, 1)
-		Z_PARAM_ARRAY_HT(keys)
-	ZEND_PARSE_PARAMETERS_END();
-	ZEND_HASH_FOREACH_VAL(keys, name) {
-		hearth_cache_key full;
-
-		if (!(key = key_in(name, 1))) {
-			return;
-		}
-		if (hearth_cache_key_of(SELF, key, 1, &full)) {
-			deleted += hearth_cache_done(hearth_on_cache_delete((hearth_str){full.ptr, full.len}), 0);
-		}
-		zend_string_release(key);
-		if (EG(exception)) {
-			return;
-		}
-	} ZEND_HASH_FOREACH_END();
-	RETURN_LONG(deleted);
 }
 
 ZEND_METHOD(Hearth_Cache, deleteTag)

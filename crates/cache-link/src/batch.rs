@@ -1,0 +1,188 @@
+//! Operations on several keys: the memory's lock is taken once, and the second tier is asked one question for all.
+
+use std::ops::Range;
+
+use cache::{Found, Known, Refused, Stored, Write};
+use serde_bytes::Bytes;
+
+use crate::client::Client;
+use crate::messages::{Answer, Question, Wanted, form};
+use crate::tiered::{Tiered, said};
+
+/// The most keys of one question: Redis does nothing else while it answers.
+const KEYS: usize = 512;
+/// Bytes of keys and values from which a question has no more of them.
+const BYTES: usize = 1 << 20;
+
+/// A value that was read, and where its bytes stand.
+pub type Placed = (Found, Range<usize>);
+
+impl Tiered<'_> {
+    /// Each of these, `None` where there is none. `into` is emptied first, and then has the bytes of all values.
+    pub fn read_many(
+        self,
+        keys: &[&[u8]],
+        into: &mut Vec<u8>,
+    ) -> Result<Vec<Option<Placed>>, Refused> {
+        into.clear();
+        let known = self.memory().read_many(keys, into)?;
+        let mut unknown = Vec::new();
+        let mut found: Vec<_> = (0..keys.len()).map(|_| None).collect();
+        for (at, known) in known.into_iter().enumerate() {
+            match known {
+                Known::Value(value, range) => found[at] = Some((value, range)),
+                Known::Absent => {}
+                Known::Unknown => unknown.push(at),
+            }
+        }
+        if let Some(client) = self.there() {
+            for places in unknown.chunks(KEYS) {
+                self.ask_for(client, keys, places, into, &mut found)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The keys at these places.
+    fn ask_for(
+        self,
+        client: &Client,
+        keys: &[&[u8]],
+        places: &[usize],
+        into: &mut Vec<u8>,
+        found: &mut [Option<Placed>],
+    ) -> Result<(), Refused> {
+        let mut buffer = Vec::new();
+        let wanted = places.iter().map(|at| Bytes::new(keys[*at])).collect();
+        let answers = many(client.ask(&Question::ReadMany(wanted), &mut buffer)?)?;
+        let mut here = Vec::new();
+        for (at, answer) in places.iter().zip(answers) {
+            match answer {
+                Answer::Here => here.push(*at),
+                answer => found[*at] = place(&answer, into),
+            }
+        }
+        let here_keys: Vec<&[u8]> = here.iter().map(|at| keys[*at]).collect();
+        let known = self.memory().read_many(&here_keys, into)?;
+        for (at, known) in here.into_iter().zip(known) {
+            found[at] = match known {
+                Known::Value(value, range) => Some((value, range)),
+                // It has left again meanwhile.
+                Known::Absent | Known::Unknown => self.read_after(keys[at], into)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// One more, behind those that were read.
+    fn read_after(self, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Placed>, Refused> {
+        let mut bytes = Vec::new();
+        let found = self.read(key, &mut bytes)?;
+        Ok(found.map(|found| (found, append(&bytes, into))))
+    }
+
+    /// Each for itself, none of which is the end of a computation: what became of each.
+    pub fn write_many(self, writes: &[Write<'_>]) -> Vec<Result<Stored, Refused>> {
+        let Some(client) = self.client() else {
+            return self.memory().write_many(writes);
+        };
+        let mut done: Vec<_> = writes
+            .iter()
+            .map(|write| self.memory().check(write).map(|_| Stored::No))
+            .collect();
+        let checked: Vec<usize> = (0..writes.len()).filter(|at| done[*at].is_ok()).collect();
+        let mut rest = &checked[..];
+        while !rest.is_empty() {
+            let (places, others) = rest.split_at(fitting(writes, rest));
+            rest = others;
+            let results = ask_to_write(client, writes, places);
+            for (at, result) in places.iter().zip(results) {
+                done[*at] = result;
+            }
+        }
+        done
+    }
+
+    /// How many there were.
+    pub fn delete_many(self, keys: &[&[u8]]) -> Result<usize, Refused> {
+        let Some(client) = self.client() else {
+            return self.memory().delete_many(keys);
+        };
+        let mut deleted = 0;
+        for keys in keys.chunks(KEYS) {
+            let keys = keys.iter().copied().map(Bytes::new).collect();
+            match client.ask(&Question::DeleteMany(keys), &mut Vec::new())? {
+                Answer::Sum(sum) => deleted += usize::try_from(sum).unwrap_or_default(),
+                _ => return Err(Refused::Denied),
+            }
+        }
+        Ok(deleted)
+    }
+}
+
+fn many(answer: Answer<'_>) -> Result<Vec<Answer<'_>>, Refused> {
+    match answer {
+        Answer::Many(answers) => Ok(answers),
+        _ => Err(Refused::Denied),
+    }
+}
+
+fn append(bytes: &[u8], into: &mut Vec<u8>) -> Range<usize> {
+    let start = into.len();
+    into.extend_from_slice(bytes);
+    start..into.len()
+}
+
+/// A value that the memory does not have; anything else is none.
+fn place(answer: &Answer<'_>, into: &mut Vec<u8>) -> Option<Placed> {
+    let &Answer::Value {
+        form: number,
+        int,
+        bytes,
+        expires,
+        stale,
+    } = answer
+    else {
+        return None;
+    };
+    let found = Found {
+        marks: Vec::new(),
+        form: form(number),
+        int,
+        expires,
+        stale,
+    };
+    Some((found, append(bytes, into)))
+}
+
+/// How many of the writes at these places one question takes, one at least.
+fn fitting(writes: &[Write<'_>], places: &[usize]) -> usize {
+    let mut bytes = 0;
+    let most = places.len().min(KEYS);
+    let fit = places[..most].iter().position(|at| {
+        bytes += writes[*at].key.len() + writes[*at].bytes.len();
+        bytes > BYTES
+    });
+    fit.unwrap_or(most).max(1)
+}
+
+fn ask_to_write(
+    client: &Client,
+    writes: &[Write<'_>],
+    places: &[usize],
+) -> Vec<Result<Stored, Refused>> {
+    let wanted = places.iter().map(|at| Wanted::of(&writes[*at])).collect();
+    let mut buffer = Vec::new();
+    let answers = client.ask(&Question::WriteMany(wanted), &mut buffer);
+    match answers.and_then(many) {
+        Ok(answers) => answers.iter().map(stored).collect(),
+        Err(why) => places.iter().map(|_| Err(why)).collect(),
+    }
+}
+
+fn stored(answer: &Answer<'_>) -> Result<Stored, Refused> {
+    match answer {
+        Answer::Refused(why) => Err(Answer::why(*why)),
+        answer => said(answer).map(|is_done| if is_done { Stored::Yes } else { Stored::No }),
+    }
+}

@@ -287,3 +287,61 @@ fn a_miss_is_remembered_until_another_server_writes() {
     assert_eq!(run(&a, "return $cache->get('none');"), "\"computed\"");
     comes(&b, "return $cache->get('none');", "\"computed\"");
 }
+
+/// The files of TLS are options of the server, and what is wrong with them is told when it starts.
+#[test]
+fn what_is_wrong_with_tls_is_told() {
+    for (args, told) in [
+        (
+            [
+                "--cache-redis",
+                "rediss://127.0.0.1:1",
+                "--cache-redis-ca",
+                "none.pem",
+            ],
+            "cannot read cache.redis_ca",
+        ),
+        (
+            [
+                "--cache-redis",
+                "rediss://127.0.0.1:1",
+                "--cache-redis-cert",
+                "none.pem",
+            ],
+            "needs its cache.redis_key",
+        ),
+        (
+            [
+                "--cache-redis",
+                "redis://127.0.0.1:1",
+                "--cache-redis-ca",
+                "app.php",
+            ],
+            "no PEM file",
+        ),
+        (
+            [
+                "--cache-redis",
+                "rediss://127.0.0.1/#insecure",
+                "--cache-redis-prefix",
+                "x:",
+            ],
+            "cache.redis_ca",
+        ),
+        (
+            [
+                "--cache-redis",
+                "redis://127.0.0.1/one",
+                "--cache-redis-prefix",
+                "x:",
+            ],
+            "database number",
+        ),
+    ] {
+        let refused = Server::script(RUN)
+            .args(args)
+            .try_start()
+            .expect_err("it is refused");
+        assert!(refused.log.contains(told), "{told}: {}", refused.log);
+    }
+}

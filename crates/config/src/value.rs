@@ -346,9 +346,14 @@ pub(crate) fn redis(text: &str) -> Result<String, String> {
 
 /// As a URL is shown: no password.
 pub(crate) fn without_password(url: &str) -> String {
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme + 3 <= at => {
+    match (url.find("://"), url.rfind('@'), url.split_once("pass=")) {
+        (Some(scheme), Some(at), _) if scheme + 3 <= at => {
             format!("{}://…{}", &url[..scheme], &url[at..])
+        }
+        // Of a Unix socket.
+        (_, _, Some((before, password))) => {
+            let after = password.find('&').map_or("", |end| &password[end..]);
+            format!("{before}pass=…{after}")
         }
         _ => url.to_owned(),
     }
@@ -361,5 +366,26 @@ pub(crate) fn prefix(text: &str) -> Result<String, String> {
         false => Err(format!(
             "{text:?} is not one or more printable ASCII characters"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_its_password() {
+        for (url, shown) in [
+            ("redis://shop:secret@host:1/2", "redis://…@host:1/2"),
+            ("redis://host", "redis://host"),
+            ("unix:/run/redis.sock?db=3", "unix:/run/redis.sock?db=3"),
+            (
+                "unix:///x?user=shop&pass=secret&db=3",
+                "unix:///x?user=shop&pass=…&db=3",
+            ),
+            ("unix:/x?pass=secret", "unix:/x?pass=…"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
     }
 }

@@ -1,12 +1,11 @@
 //! The one connection to Redis: made, watched, and made again.
 
+use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{
-    AsyncConnectionConfig, Client, ErrorKind, PushInfo, PushKind, RedisError, RedisResult, Value,
-};
+use redis::{AsyncConnectionConfig, ErrorKind, PushInfo, PushKind, RedisError, RedisResult, Value};
 use tokio::time::sleep;
 
 use crate::call::Call;
@@ -73,7 +72,10 @@ pub(crate) async fn keep(tier: Arc<Tier>) {
                 watch(&tier, generation).await;
             }
             Err(error) => {
-                let error = error.to_string();
+                let error = match before {
+                    None => tier.options.explained(&error.to_string()),
+                    Some(_) => error.to_string(),
+                };
                 if told != error {
                     let redis = tier.options.shown();
                     logging::warning!("cannot use redis for the cache redis={redis} error={error}");
@@ -96,8 +98,7 @@ async fn idle(tier: &Tier) {
 }
 
 async fn connect(tier: &Arc<Tier>, before: Option<&Identity>) -> RedisResult<(u64, Identity)> {
-    let info = tier.options.connection();
-    let info = info.map_err(|what| RedisError::from((ErrorKind::InvalidClientConfig, "", what)))?;
+    let client = tier.options.client().map_err(io::Error::other)?;
     let generation = {
         let mut state = tier.state();
         state.generation += 1;
@@ -108,7 +109,7 @@ async fn connect(tier: &Arc<Tier>, before: Option<&Identity>) -> RedisResult<(u6
         .set_connection_timeout(Some(tier.options.timeout.max(Duration::from_secs(1))))
         .set_response_timeout(Some(tier.options.timeout))
         .set_push_sender(move |push| pushed(&weak, generation, &push));
-    let mut connection = Client::open(info)?
+    let mut connection = client
         .get_multiplexed_async_connection_with_config(&config)
         .await?;
     let identity = identity(&mut connection).await?;

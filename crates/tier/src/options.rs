@@ -1,8 +1,12 @@
 //! Where Redis is, and how it is used.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
+use redis::{
+    Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion,
+    TlsCertificates,
+};
 
 /// As the settings have them.
 #[derive(Debug, Clone)]
@@ -13,9 +17,38 @@ pub struct Options {
     pub prefix: String,
     /// How long Redis may take to answer; it is away then.
     pub timeout: Duration,
+    pub files: Files,
+}
+
+/// Of TLS, each as PEM; they are read at each connection.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    /// What Redis is trusted by; `None`: what the system trusts.
+    pub ca: Option<PathBuf>,
+    /// What is shown to Redis, and the key of that.
+    pub certificate: Option<PathBuf>,
+    pub key: Option<PathBuf>,
 }
 
 impl Options {
+    /// # Errors
+    /// What is wrong with the address or the files; a password is not in it.
+    pub fn client(&self) -> Result<Client, String> {
+        let info = self.connection()?;
+        let is_tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
+        let client = match self.files.certificates()? {
+            None => Client::open(info),
+            Some(_) if !is_tls => {
+                return Err(
+                    "redis_ca, redis_cert and redis_key are of a rediss:// URL, and this is none"
+                        .into(),
+                );
+            }
+            Some(certificates) => Client::build_with_tls(info, certificates),
+        };
+        client.map_err(|error| error.to_string())
+    }
+
     /// # Errors
     /// What is wrong with the address; a password is not in it.
     pub fn connection(&self) -> Result<ConnectionInfo, String> {
@@ -23,7 +56,13 @@ impl Options {
         let info = info.map_err(|error| {
             format!("this is no URL of a Redis, as redis://HOST:6379/0 is: {error}")
         })?;
+        if let ConnectionAddr::TcpTls { insecure: true, .. } = info.addr() {
+            return Err("#insecure is not supported: name the authority in cache.redis_ca".into());
+        }
         let settings = info.redis_settings().clone();
+        if settings.db() < 0 {
+            return Err(format!("there is no database {}", settings.db()));
+        }
         let settings = settings
             .set_protocol(ProtocolVersion::RESP3)
             .set_lib_name("hearth", env!("CARGO_PKG_VERSION"));
@@ -35,14 +74,177 @@ impl Options {
         let Ok(info) = self.connection() else {
             return "?".into();
         };
-        let db = match info.redis_settings().db() {
+        let db = info.redis_settings().db();
+        let after = |before: &str| match db {
             0 => String::new(),
-            db => format!("/{db}"),
+            db => format!("{before}{db}"),
         };
         match info.addr() {
-            ConnectionAddr::TcpTls { host, port, .. } => format!("rediss://{host}:{port}{db}"),
-            ConnectionAddr::Tcp(host, port) => format!("redis://{host}:{port}{db}"),
-            other => format!("{other}{db}"),
+            ConnectionAddr::TcpTls { host, port, .. } | ConnectionAddr::Tcp(host, port) => {
+                let scheme = self.url.split(':').next().unwrap_or_default();
+                let host = match host.contains(':') {
+                    true => format!("[{host}]"),
+                    false => host.clone(),
+                };
+                format!("{scheme}://{host}:{port}{}", after("/"))
+            }
+            other => format!("unix:{other}{}", after("?db=")),
         }
+    }
+
+    /// An error of the first connection, with what it most likely comes from.
+    pub(crate) fn explained(&self, error: &str) -> String {
+        let hint = HINTS.iter().find(|(part, scheme, _)| {
+            error.contains(part) && (scheme.is_empty() || self.url.starts_with(scheme))
+        });
+        match hint {
+            Some((_, _, hint)) => format!("{error} ({hint})"),
+            None => error.to_owned(),
+        }
+    }
+}
+
+/// What an error contains, how the URL begins, and what it then means.
+const HINTS: [(&str, &str, &str); 8] = [
+    (
+        "BadSignature",
+        "",
+        "the authority that signed its certificate: cache.redis_ca",
+    ),
+    ("timed out", "rediss:", "a port without TLS takes redis://"),
+    (
+        "UnknownIssuer",
+        "",
+        "the authority that signed its certificate: cache.redis_ca",
+    ),
+    (
+        "CertificateRequired",
+        "",
+        "it wants a certificate of this server: cache.redis_cert and cache.redis_key",
+    ),
+    (
+        "InvalidContentType",
+        "rediss:",
+        "a port without TLS takes redis://",
+    ),
+    ("reset by peer", "redis:", "a port for TLS takes rediss://"),
+    ("broken pipe", "redis:", "a port for TLS takes rediss://"),
+    (
+        "NoPerm",
+        "",
+        "the rights that its user needs are in the guide",
+    ),
+];
+
+impl Files {
+    fn certificates(&self) -> Result<Option<TlsCertificates>, String> {
+        let client_tls = match (&self.certificate, &self.key) {
+            (None, None) => None,
+            (Some(certificate), Some(key)) => Some(ClientTlsConfig {
+                client_cert: read("cache.redis_cert", certificate)?,
+                client_key: read("cache.redis_key", key)?,
+            }),
+            (Some(_), None) => return Err("cache.redis_cert needs its cache.redis_key".into()),
+            (None, Some(_)) => return Err("cache.redis_key needs its cache.redis_cert".into()),
+        };
+        let ca = self.ca.as_ref();
+        let root_cert = ca.map(|ca| read("cache.redis_ca", ca)).transpose()?;
+        let is_any = client_tls.is_some() || root_cert.is_some();
+        Ok(is_any.then_some(TlsCertificates {
+            client_tls,
+            root_cert,
+        }))
+    }
+}
+
+fn read(option: &str, path: &Path) -> Result<Vec<u8>, String> {
+    let bytes = std::fs::read(path);
+    let bytes =
+        bytes.map_err(|error| format!("cannot read {option} {}: {error}", path.display()))?;
+    let is_pem = bytes.windows(10).any(|part| part == b"-----BEGIN");
+    match is_pem {
+        true => Ok(bytes),
+        false => Err(format!("{option} {} is no PEM file", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(url: &str) -> Options {
+        Options {
+            url: url.into(),
+            prefix: "test:".into(),
+            timeout: Duration::from_secs(1),
+            files: Files::default(),
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_without_user_and_password() {
+        for (url, shown) in [
+            ("redis://u:secret@host", "redis://host:6379"),
+            ("rediss://host:1/3", "rediss://host:1/3"),
+            ("valkey://[::1]:2", "valkey://[::1]:2"),
+            ("unix:/run/redis.sock", "unix:/run/redis.sock"),
+            ("unix:///run/x?pass=secret&db=2", "unix:/run/x?db=2"),
+            ("redis+unix:///run/x", "unix:/run/x"),
+        ] {
+            assert_eq!(options(url).shown(), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_told_without_the_password() {
+        for (url, told) in [
+            ("redis://:secret@", "no URL of a Redis"),
+            ("redis://:secret@host/x", "database number"),
+            ("redis://host/-1", "no database -1"),
+            ("unix:run/redis.sock", "no URL of a Redis"),
+            ("unix:/x?db=one&pass=secret", "database number"),
+            ("rediss://host/#insecure", "cache.redis_ca"),
+            ("redis+sentinel://host", "no URL of a Redis"),
+        ] {
+            let error = options(url).client().expect_err(url);
+            assert!(error.contains(told) && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_of_tls_are_checked_first() {
+        let folder = std::env::temp_dir();
+        let with = |url: &str, files| Options {
+            files,
+            ..options(url)
+        };
+        let ca = |path: &Path| Files {
+            ca: Some(path.into()),
+            ..Files::default()
+        };
+        let missing = folder.join("there is none.pem");
+        let alone = Files {
+            key: Some(missing.clone()),
+            ..Files::default()
+        };
+        for (options, told) in [
+            (
+                with("rediss://host", ca(&missing)),
+                "cannot read cache.redis_ca",
+            ),
+            (with("rediss://host", alone), "needs its cache.redis_cert"),
+            (
+                with(
+                    "redis://host",
+                    ca(Path::new("/etc/ssl/certs/ca-certificates.crt")),
+                ),
+                "rediss://",
+            ),
+        ] {
+            let error = options.client().expect_err(told);
+            assert!(error.contains(told), "{error}");
+        }
+        let error = read("cache.redis_ca", Path::new("/etc/hostname"));
+        assert!(error.expect_err("text").contains("no PEM file"));
     }
 }

@@ -79,9 +79,9 @@ impl Tier {
         options: Options,
         intake: OwnedFd,
     ) -> io::Result<Arc<Tier>> {
-        options.connection().map_err(io::Error::other)?;
         // Another part of the program may have chosen one.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        options.client().map_err(io::Error::other)?;
         let tier = Arc::new(Tier {
             cache,
             options,

@@ -97,7 +97,7 @@ impl Server {
             ("app", new.app != old.app),
             ("cache.size", new.cache.size != old.cache.size),
             (
-                "cache.redis, redis_prefix or redis_timeout",
+                "cache.redis or one of cache.redis_…",
                 new.cache.redis != old.cache.redis,
             ),
         ];

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cache::{Cache, Condition, Form, Refused, Stored, Write};
 use cache_link::{Client, Tiered, Waiting, intake};
 use testkit::service::Redis;
-use tier::{Options, Tier};
+use tier::{Files, Options, Tier};
 
 pub struct Server {
     pub cache: &'static Cache,
@@ -21,6 +21,7 @@ pub fn options(url: String) -> Options {
         url,
         prefix: "test:".into(),
         timeout: Duration::from_millis(300),
+        files: Files::default(),
     }
 }
 
@@ -50,6 +51,14 @@ impl Server {
 
     pub fn until_there(&self) {
         until("redis is there", || self.tier.status().is_there);
+    }
+
+    pub fn until_told(&self, part: &str) {
+        let mut last = None;
+        until(part, || {
+            last = self.tier.status().error;
+            last.as_ref().is_some_and(|error| error.contains(part))
+        });
     }
 
     pub fn until_away(&self) {

@@ -1,5 +1,6 @@
 //! A private Redis.
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -12,6 +13,7 @@ use super::{Daemon, directory, free_port, program};
 pub struct Redis {
     /// Its port on 127.0.0.1.
     pub port: u16,
+    program: &'static str,
     options: Vec<String>,
     daemon: Option<Daemon>,
 }
@@ -39,15 +41,39 @@ impl Redis {
     pub fn later(options: &[&str]) -> Self {
         Self {
             port: free_port(),
+            program: "redis-server",
             options: options.iter().map(|option| (*option).to_owned()).collect(),
             daemon: None,
         }
     }
 
+    /// A Valkey in its place, where this release of Debian has one.
+    pub fn valkey() -> Option<Self> {
+        const PROGRAM: &str = "valkey-server";
+        let is_there = Command::new(PROGRAM).arg("--version").output().is_ok();
+        is_there.then(|| {
+            let mut valkey = Self::later(&[]);
+            valkey.program = PROGRAM;
+            valkey.revive();
+            valkey
+        })
+    }
+
+    /// With TLS too, at the port that is returned: certificate, its key, and what clients are trusted by.
+    pub fn with_tls([certificate, key, clients]: [&Path; 3], options: &[&str]) -> (Self, u16) {
+        let port = free_port();
+        let text = |path: &Path| path.display().to_string();
+        let port_text = port.to_string();
+        let files = [text(certificate), text(key), text(clients)];
+        let tls = ["--tls-port", &port_text, "--tls-cert-file", &files[0]];
+        let more = ["--tls-key-file", &files[1], "--tls-ca-cert-file", &files[2]];
+        (Self::with(&[&tls[..], &more, options].concat()), port)
+    }
+
     /// Starts it, at the same port, with nothing in it.
     pub fn revive(&mut self) {
         let place = directory("redis", None);
-        let mut server = program("redis-server", None);
+        let mut server = program(self.program, None);
         server.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
         server.args(["--port", &self.port.to_string()]);
         server.args(&self.options).arg("--dir").arg(&place);

@@ -1,6 +1,8 @@
 //! Servers that share a Redis: each with a memory of its own, and clients as workers are.
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 
+pub mod relay;
+
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -42,6 +42,7 @@ packages_of() {
             echo 'php-psr-cache php-psr-simple-cache php-cache-integration-tests mariadb-server-core mariadb-client-core postgresql redis-server nginx-light haproxy caddy'
             echo "apache2 libapache2-mod-php$v php$v-fpm chromium chromium-driver"
             echo "php$v-gd wordpress $(wordpress_theme) phpmyadmin dokuwiki adminer"
+            [ "$v" = 8.2 ] || echo valkey-server
             # For `xtask gen`: what PHP 8.2's generator of arginfo headers needs (PHPUnit brings it too), and bindgen of that release.
             [ "$v" != 8.2 ] || echo php-parser bindgen libclang1-14
             echo 'apache2-utils wrk procps util-linux openssl shellcheck logrotate'

@@ -2,12 +2,13 @@
 
 declare(strict_types=1);
 
-// The same apps on Swoole, in its fastest mode unless told otherwise. usage: php -d extension=SWOOLE_SO swoole.php hello|plain|mysql|wait10ms|mixed WORKERS [process]
+// The same apps on Swoole, in its fastest mode unless told otherwise. usage: php -d extension=SWOOLE_SO swoole.php hello|plain|rows|mysql|wait10ms|mixed WORKERS [process]
 // `plain` is `hello` without a coroutine per request. The pool of connections is as Swoole's own library has it.
 
 [, $app, $workers] = $argv;
 $mode = ($argv[3] ?? 'base') === 'process' ? SWOOLE_PROCESS : SWOOLE_BASE;
 require __DIR__ . '/../apps/burn.php';
+require __DIR__ . '/../apps/rows_of.php';
 
 /** At most $size connections, made when they are needed first; who needs one more waits. */
 final class Pool
@@ -46,11 +47,13 @@ $server->set([
     'max_conn' => 20_000,
 ]);
 $pool = null;
+$rows = rows();
 $server->on('workerStart', static function () use (&$pool, $app): void {
     $pool = new Pool($app === 'mysql' ? 64 : 100);
 });
 $server->on('request', match ($app) {
     'hello', 'plain' => static fn ($request, $response) => $response->end('ok'),
+    'rows' => static fn ($request, $response) => $response->end(print_r($rows, true)),
     'mixed' => static function ($request, $response): void {
         if (isset($request->get['burn'])) {
             burn(30_000);

@@ -327,6 +327,16 @@ fn locks_hold_over_workers() {
 fn mistakes_are_told() {
     let server = one_worker(RUN).args(["--cache-size", "1M"]).start();
     for (code, told) in [
+        ("$cache->setMultiple(['' => 1])", "must not be empty"),
+        ("$cache->getMultiple(['k', 1.5])", "float given"),
+        (
+            "$cache->setMultiple(['k' => fopen('php://memory', 'r')])",
+            "has a resource",
+        ),
+        (
+            "$cache->setMultiple(['a' => 1, 'k' => str_repeat('x', 1 << 20)])",
+            "half of cache.size",
+        ),
         ("$cache->set('', 1)", "must not be empty"),
         ("$cache->get(str_repeat('k', 1025))", "1025 bytes"),
         ("$cache->set(\"a\\0b\", 1)", "NUL byte"),
@@ -416,18 +426,96 @@ fn objects_go_by_igbinary_where_it_is() {
     }
 }
 
-/// A release may have removed the class of a value.
+/// A release may have removed the class of a value or of a part of it, or changed it so that PHP refuses the value.
 #[test]
-fn a_value_whose_class_is_gone_is_none() {
+fn a_value_whose_class_is_gone_or_has_changed_is_none() {
     let server = one_worker(RUN).start();
     run(
         &server,
-        "eval('class Gone { public $x = 1; }'); $cache->set('k', new Gone);",
+        "eval('class Gone { public $x = 1; } class Changed { public int $x = 1; }');
+        $cache->setMultiple(['gone' => new Gone, 'part' => ['a' => [new Gone]], 'changed' => new Changed, 'whole' => new ArrayObject([7])]);",
     );
     assert!(hearth(&server, &["reload", "app.php"]).status.success());
-    assert_eq!(run(&server, "return $cache->get('k', 'none');"), "\"none\"");
-    server.expect_log("a value of the cache cannot be read any more and was deleted");
+    let read = "eval('class Changed { public array $x = []; }');
+        $values = $cache->getMultiple(['gone', 'part', 'changed'], 'none');
+        return [...array_values($values), $cache->get('whole')[0]];";
+    assert_eq!(run(&server, read), r#"["none","none","none",7]"#);
+    for key in ["gone", "part", "changed"] {
+        server.expect_log(&format!(
+            "a value of the cache cannot be read any more and was deleted: its class is gone or has changed key={key}"
+        ));
+    }
+    let again = "return [$cache->get('part', 'none'), $cache->remember('gone', 60, fn () => 'made again')];";
+    assert_eq!(run(&server, again), r#"["none","made again"]"#);
     server.stop();
+}
+
+/// What the code of a value throws is its caller's, and what was under the key stays.
+#[test]
+fn a_value_whose_own_code_throws_is_not_kept() {
+    let begin = "if (!class_exists('Throws')) {
+            eval('class Throws { public $then = false;
+                public function __serialize(): array { return $this->then ? [] : throw new DomainException(\"no\"); }
+                public function __unserialize(array $data): void { throw new DomainException(\"not again\"); } }');
+            foreach (['SimpleCache', 'Cache'] as $psr) require_once \"/usr/share/php/Psr/$psr/autoload.php\";
+        }
+        $told = fn ($call) => (function () use ($call) { try { return $call(); } catch (DomainException $e) { return $e->getMessage(); } })();
+        $value = new Throws;";
+    let server = one_worker(RUN).args(["--cache-size", "1M"]).start();
+    for (code, expected) in [
+        (
+            "$cache->set('k', 'before'); return [$told(fn () => $cache->set('k', $value)), $told(fn () => $cache->add('new', [$value])),
+                $told(fn () => $cache->setMultiple(['first' => 1, 'k' => $value])), $told(fn () => $cache->compareAndSwap('k', 'before', $value)),
+                $cache->get('k'), $cache->get('new'), $cache->get('first')];",
+            r#"["no","no","no","no","before",null,null]"#,
+        ),
+        (
+            "$simple = new Hearth\\Cache\\SimpleCache; return [$simple->set('k', $value), $simple->set('k', fn () => 1),
+                $simple->setMultiple(['a' => 1, 'k' => $value]), $simple->get('a'), $simple->set('k', str_repeat('x', 1 << 20))];",
+            "[false,false,false,null,false]",
+        ),
+        (
+            "$pool = new Hearth\\Cache\\Pool; foreach (['a' => 1, 'k' => $value, 'b' => 2] as $key => $one) { $pool->saveDeferred($pool->getItem($key)->set($one)); }
+                return [$pool->commit(), $pool->save($pool->getItem('k')->set($value)), $pool->getItem('a')->get(), $pool->getItem('k')->isHit(), $pool->getItem('b')->get()];",
+            "[false,false,1,false,2]",
+        ),
+        (
+            "$value->then = true; $cache->set('later', $value); $cache->set('whole', 1);
+                return [$told(fn () => $cache->get('later')), $told(fn () => $cache->getMultiple(['whole', 'later'])), $cache->get('whole')];",
+            r#"["not again",{"whole":1,"later":null},1]"#,
+        ),
+        (
+            "return [$told(fn () => $cache->remember('r', 60, fn () => $value)), strlen($cache->remember('large', 60, fn () => str_repeat('x', 1 << 20))),
+                $cache->get('large')];",
+            r#"["no",1048576,null]"#,
+        ),
+    ] {
+        assert_eq!(run(&server, &format!("{begin} {code}")), expected, "{code}");
+    }
+    server.expect_log("Hearth\\Cache did not keep a value: no");
+    server.stop();
+}
+
+/// A cache belongs to a server, whatever its name is.
+#[test]
+fn two_servers_of_one_app_have_caches_of_their_own() {
+    let folder = testkit::temporary();
+    std::fs::write(folder.path().join("app.php"), format!("<?php {RUN}")).expect("written");
+    let [a, b] = ["a.sock", "b.sock"].map(|control| {
+        let control = folder.path().join(control);
+        let control = control.to_str().expect("text").to_owned();
+        Server::app(folder.path().join("app.php"))
+            .args(["--control", &control])
+            .start()
+    });
+    run(&a, "$cache->set('k', 'a');");
+    assert_eq!(run(&b, "return $cache->get('k');"), "null");
+    run(&b, "$cache->set('k', 'b'); $cache->clear();");
+    assert_eq!(run(&a, "return $cache->get('k');"), "\"a\"");
+    a.stop();
+    run(&b, "$cache->set('k', 'b');");
+    assert_eq!(run(&b, "return $cache->get('k');"), "\"b\"");
+    b.stop();
 }
 
 /// A script that runs where the server's app is.

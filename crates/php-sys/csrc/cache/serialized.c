@@ -7,6 +7,22 @@
 /* How what igbinary has serialized begins: no text of serialize() does. */
 static const char IGBINARY[] = {0, 0, 0, 2};
 
+/* How many objects were made in place of ones whose class is gone, at any depth of what was unserialized. */
+static uint64_t made_incomplete;
+static zend_object *(*create_incomplete_before)(zend_class_entry *ce);
+
+static zend_object *create_incomplete(zend_class_entry *ce)
+{
+	made_incomplete++;
+	return create_incomplete_before(ce);
+}
+
+void hearth_count_incomplete_objects(void)
+{
+	create_incomplete_before = php_ce_incomplete_class->create_object;
+	php_ce_incomplete_class->create_object = create_incomplete;
+}
+
 static zend_function *igbinary(const char *name)
 {
 	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
@@ -38,6 +54,7 @@ bool hearth_cache_igbinary(zval *value, smart_str *out)
 static bool by_igbinary(zend_string *bytes, zval *out)
 {
 	zend_function *function = igbinary("igbinary_unserialize");
+	uint64_t before = made_incomplete;
 	zval argument;
 
 	ZVAL_NULL(out);
@@ -45,7 +62,7 @@ static bool by_igbinary(zend_string *bytes, zval *out)
 		ZVAL_STR(&argument, bytes);
 		zend_call_known_function(function, NULL, NULL, out, 1, &argument, NULL);
 	}
-	if (!EG(exception) && (Z_TYPE_P(out) == IS_ARRAY || (Z_TYPE_P(out) == IS_OBJECT && Z_OBJCE_P(out) != php_ce_incomplete_class))) {
+	if (!EG(exception) && made_incomplete == before && (Z_TYPE_P(out) == IS_ARRAY || Z_TYPE_P(out) == IS_OBJECT)) {
 		return true;
 	}
 	zval_ptr_dtor(out);
@@ -54,11 +71,12 @@ static bool by_igbinary(zend_string *bytes, zval *out)
 
 /*
  * It loads classes and runs their code, which may wait and use the cache, so `bytes` are the caller's own. A release may have
- * removed the class: what cannot be made again is no value any more.
+ * removed the class, of a part too: what cannot be made again is no value any more.
  */
 bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 {
 	const unsigned char *at = (const unsigned char *) ZSTR_VAL(bytes), *end = at + ZSTR_LEN(bytes);
+	uint64_t before = made_incomplete;
 	php_unserialize_data_t data;
 	zval value;
 	bool whole;
@@ -75,7 +93,7 @@ bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 	/* Here the objects' own code runs. */
 	PHP_VAR_UNSERIALIZE_DESTROY(data);
 	zval_ptr_dtor(&value);
-	if (whole && !EG(exception) && (Z_TYPE_P(out) != IS_OBJECT || Z_OBJCE_P(out) != php_ce_incomplete_class)) {
+	if (whole && !EG(exception) && made_incomplete == before) {
 		return true;
 	}
 	if (whole) {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use cache::{Cache, Refused};
 use redis::aio::MultiplexedConnection;
-use redis::{FromRedisValue, RedisError};
+use redis::{ErrorKind, FromRedisValue, RedisError};
 use tokio::sync::Notify;
 
 use crate::call::Call;
@@ -229,8 +229,13 @@ impl Tier {
 }
 
 /// No room, or something that an operator has to look at.
+///
+/// Redis may take the commands of a transaction and refuse its EXEC, when what it has queued is more than `maxmemory` leaves. Of that
+/// the crate says only that it is no list of answers.
 fn why(error: &RedisError) -> Refused {
-    if has_code(error, &["OOM"]) {
+    let is_refused_exec = error.kind() == ErrorKind::UnexpectedReturnType
+        && error.to_string().contains("multi response");
+    if is_refused_exec || has_code(error, &["OOM"]) {
         Refused::Full
     } else {
         Refused::Denied

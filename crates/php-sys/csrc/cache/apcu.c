@@ -98,13 +98,40 @@ static void each_key(zval *keys, zval *return_value, const char *mistake, void (
 #define FETCH_MISTAKE "apc_fetch() expects a string or array of strings."
 #define EXISTS_MISTAKE "apc_exists() expects a string or array of strings."
 
-static void fetch_into(zval *key, zval *return_value)
+/* In one step. Error handlers may write to the variables that keys are references to. */
+static void fetch_all(HashTable *keys, zval *return_value)
 {
-	zval value;
+	size_t count = 0, most = zend_hash_num_elements(keys);
+	zend_string **names = safe_emalloc(most, 2 * sizeof *names, 1), **full = names + most;
+	zval *values = safe_emalloc(most, sizeof *values, 1), *variable;
 
-	if (Z_TYPE_P(key) == IS_STRING && fetch(Z_STR_P(key), &value)) {
-		zend_symtable_update(Z_ARRVAL_P(return_value), Z_STR_P(key), &value);
+	array_init(return_value);
+	ZEND_HASH_FOREACH_VAL(keys, variable) {
+		ZVAL_DEREF(variable);
+		if (Z_TYPE_P(variable) == IS_STRING) {
+			names[count] = zend_string_copy(Z_STR_P(variable));
+			full[count] = key_of(names[count]);
+			count++;
+		} else {
+			php_error_docref(NULL, E_WARNING, FETCH_MISTAKE);
+		}
+		if (EG(exception)) {
+			break;
+		}
+	} ZEND_HASH_FOREACH_END();
+	if (!EG(exception) && hearth_cache_fetch_many(&apcu, full, count, values)) {
+		for (size_t i = 0; i < count; i++) {
+			if (Z_TYPE(values[i]) != IS_UNDEF) {
+				zend_symtable_update(Z_ARRVAL_P(return_value), names[i], &values[i]);
+			}
+		}
 	}
+	for (size_t i = 0; i < count; i++) {
+		zend_string_release(names[i]);
+		zend_string_release(full[i]);
+	}
+	efree(names);
+	efree(values);
 }
 
 ZEND_FUNCTION(hearth_apcu_fetch)
@@ -118,7 +145,7 @@ ZEND_FUNCTION(hearth_apcu_fetch)
 		Z_PARAM_ZVAL(success)
 	ZEND_PARSE_PARAMETERS_END();
 	if (Z_TYPE_P(key) == IS_ARRAY) {
-		each_key(key, return_value, FETCH_MISTAKE, fetch_into);
+		fetch_all(Z_ARRVAL_P(key), return_value);
 		is_there = true;
 	} else if (Z_TYPE_P(key) != IS_STRING && !try_convert_to_string(key)) {
 		return;

@@ -16,6 +16,9 @@ pub(crate) type Cell = u32;
 pub(crate) struct Memory {
     pub(crate) mapping: Mapping,
     pub(crate) geometry: Geometry,
+    /// As the geometry says.
+    at_stamps: usize,
+    at_cells: usize,
 }
 
 /// Nanoseconds since 1970: more than the stamps that were given until now, of which each took longer than one.
@@ -52,7 +55,12 @@ impl Memory {
             .map(Geometry::of_cells)
             .filter(|geometry| geometry.words() == mapping.len())
             .ok_or_else(|| refuse("the cache says another size than it has"))?;
-        Ok(Memory { mapping, geometry })
+        Ok(Memory {
+            mapping,
+            geometry,
+            at_stamps: geometry.at_stamps(),
+            at_cells: geometry.at_cells(),
+        })
     }
 
     pub(crate) fn word(&self, at: usize) -> &AtomicU64 {
@@ -79,17 +87,18 @@ impl Memory {
 
     #[inline]
     pub(crate) fn stamp(&self, cell: Cell) -> &AtomicU64 {
-        &self.mapping[self.geometry.at_stamps() + 2 * cell as usize]
+        &self.mapping[self.at_stamps + 2 * cell as usize]
     }
 
     /// How often it was read since it was last considered for eviction, up to 3.
     #[inline]
     pub(crate) fn mark(&self, cell: Cell) -> &AtomicU64 {
-        &self.mapping[self.geometry.at_stamps() + 2 * cell as usize + 1]
+        &self.mapping[self.at_stamps + 2 * cell as usize + 1]
     }
 
+    #[inline]
     pub(crate) fn cell(&self, cell: Cell) -> &[AtomicU64] {
-        let at = self.geometry.at_cells() + cell as usize * CELL;
+        let at = self.at_cells + cell as usize * CELL;
         &self.mapping[at..at + CELL]
     }
 

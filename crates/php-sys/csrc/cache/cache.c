@@ -135,7 +135,8 @@ bool hearth_cache_tags_of(const hearth_cache_object *self, HashTable *names, uin
 {
 	size_t starts[HEARTH_CACHE_MAX_TAGS];
 
-	memset(out, 0, sizeof *out);
+	out->count = 0;
+	out->text = (smart_str){0};
 	if (!add_namespaces(self, out, starts, argument) || (names && !add_names(self, names, out, starts, argument))) {
 		smart_str_free(&out->text);
 		return false;

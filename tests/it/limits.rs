@@ -150,9 +150,9 @@ fn a_front_is_no_worker_with_a_limit() {
 
 #[test]
 fn one_address_has_so_many_connections_and_no_more() {
-    for dispatch in ["direct", "balanced"] {
+    for (dispatch, workers) in [("direct", "1"), ("direct", "3"), ("balanced", "1")] {
         let server = Server::script("return fn () => 'ok';")
-            .args(["--workers=1", "--max-connections-per-address=2"])
+            .args(["--workers", workers, "--max-connections-per-address=2"])
             .args(["--dispatch", dispatch])
             .start();
         let mut two = [server.connect(), server.connect()];
@@ -244,6 +244,8 @@ fn what_clients_do_not_read_is_not_held_in_phps_memory() {
         assert!(rest.iter().all(|byte| *byte == b'x'));
     }
     assert_eq!(server.workers(), worker, "it lives");
+    // A drain waits for their answers.
+    drop(slow);
     server.stop();
 }
 

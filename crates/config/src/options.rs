@@ -806,7 +806,7 @@ pub const OPTIONS: &[Opt] = &[
         default: "0",
         group: Group::Limits,
         short: "Most open connections from one address; 0: no limit",
-        long: "One more is answered 503. Counted in the front, or with direct dispatch in each worker. Connections of \
+        long: "One more is answered 503. Counted over all workers; of IPv6 a network of 64 bits is one address. Connections of \
                http.trusted_proxies are not counted: they stand for many clients.",
     },
     Opt {

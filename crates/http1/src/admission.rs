@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Resource, getrlimit};
@@ -44,6 +44,12 @@ impl Admission {
     /// With one more there are `in_all` in all processes and `here` in this one.
     pub(crate) fn is_full(&self, in_all: u64, here: u64) -> bool {
         in_all > self.in_all || here > self.here
+    }
+
+    /// How many connections an address has matters.
+    #[must_use]
+    pub fn has_address_limit(&self) -> bool {
+        self.per_address != u64::MAX
     }
 
     pub(crate) fn is_full_of(&self, from_address: u64) -> bool {
@@ -89,14 +95,6 @@ struct Open {
     addresses: HashMap<IpAddr, u64>,
 }
 
-/// Of IPv6 a client has a network of 64 bits, of which it takes any address.
-fn client_of(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-    }
-}
-
 impl OpenConnections {
     fn open(&self) -> MutexGuard<'_, Open> {
         // Each change is whole before anything can panic.
@@ -108,7 +106,7 @@ impl OpenConnections {
     }
 
     pub(crate) fn of(&self, address: Option<IpAddr>) -> u64 {
-        let counted = |address| self.open().addresses.get(&client_of(address)).copied();
+        let counted = |address| self.open().addresses.get(&address).copied();
         address.and_then(counted).unwrap_or(0)
     }
 
@@ -116,14 +114,14 @@ impl OpenConnections {
         let mut open = self.open();
         open.connections += 1;
         if let Some(address) = address {
-            *open.addresses.entry(client_of(address)).or_default() += 1;
+            *open.addresses.entry(address).or_default() += 1;
         }
     }
 
     pub(crate) fn closed(&self, address: Option<IpAddr>) {
         let mut open = self.open();
         open.connections -= 1;
-        if let Some(address) = address.map(client_of)
+        if let Some(address) = address
             && let Some(count) = open.addresses.get_mut(&address)
         {
             *count -= 1;

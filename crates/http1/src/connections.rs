@@ -109,7 +109,8 @@ impl Connections {
         self.free.borrow_mut().push(key);
     }
 
-    /// Whether one more may be opened, with which there are `in_all` in all processes.
+    /// Whether one more may be opened, with which there are `in_all` in all processes. Of its address other processes have
+    /// `elsewhere`.
     ///
     /// # Errors
     /// If not.
@@ -117,9 +118,9 @@ impl Connections {
         &self,
         admission: &Admission,
         in_all: u64,
-        address: Option<IpAddr>,
+        (address, elsewhere): (Option<IpAddr>, u64),
     ) -> Result<(), NotAdmitted> {
-        if admission.is_full_of(self.in_process.of(address) + 1) {
+        if admission.is_full_of(self.in_process.of(address) + elsewhere + 1) {
             return Err(NotAdmitted::FullOfAddress);
         }
         let here = self.in_process.count() + 1;
@@ -219,8 +220,8 @@ mod tests {
         let admission = Admission::new(&settings);
         let connections = Connections::default();
         let [one, two, three] = [1, 2, 3].map(|n| Some(IpAddr::from([192, 0, 2, n])));
-        let admit =
-            |address| connections.admit(&admission, connections.count() as u64 + 1, address);
+        let in_all = || connections.count() as u64 + 1;
+        let admit = |address| connections.admit(&admission, in_all(), (address, 0));
         let open = |address, phase| {
             assert_eq!(admit(address), Ok(()));
             let state = Rc::new(ConnectionState::default());
@@ -229,7 +230,9 @@ mod tests {
             (connections.opened(&state, address), state)
         };
         let (busy, idle) = (open(one, Phase::Busy), open(one, Phase::Idle));
-        assert_eq!(admit(one), Err(NotAdmitted::FullOfAddress));
+        let full = Err(NotAdmitted::FullOfAddress);
+        assert_eq!(admit(one), full);
+        assert_eq!(connections.admit(&admission, in_all(), (two, 2)), full);
         let other = open(two, Phase::Header);
         assert_eq!(admit(three), Ok(()), "an idle one ends");
         assert!(idle.1.is_ending() && !busy.1.is_ending() && !other.1.is_ending());

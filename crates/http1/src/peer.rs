@@ -1,7 +1,7 @@
 //! The other end of a connection: a client, or a proxy that speaks for clients.
 
 use std::cell::Cell;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::rc::Rc;
 
 use crate::endpoints::Endpoints;
@@ -46,7 +46,7 @@ impl Peer {
     #[must_use]
     pub fn counted_address(&self) -> Option<IpAddr> {
         let client = self.endpoints.get().client.filter(|_| !self.is_proxy());
-        client.map(|client| client.ip())
+        client.map(|client| network_of(client.ip()))
     }
 
     /// It has said whose connection this is. What comes on it from here on is that one's word.
@@ -93,6 +93,14 @@ impl Peer {
 
 fn is_proxy(endpoints: &Endpoints, trusted: &TrustedProxies) -> bool {
     trusted.trusts(endpoints.client.map(|client| client.ip()))
+}
+
+/// Of IPv6 a client has a network of 64 bits, of which it takes any address.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+    }
 }
 
 fn is_near(endpoints: &Endpoints) -> bool {

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
@@ -43,6 +43,17 @@ pub trait Handler: Sized + 'static {
 
     /// Connections in all processes, with one that was just accepted.
     fn connections_in_all(&self) -> u64;
+
+    /// Connections that other processes have of this address.
+    fn connections_elsewhere(&self, _: IpAddr) -> u64 {
+        0
+    }
+
+    /// One of this address was opened, which other processes are to know.
+    fn opened(&self, _: IpAddr) {}
+
+    /// It was closed.
+    fn closed(&self, _: IpAddr) {}
 
     /// There are as many connections as there may be.
     fn is_full(&self) {}
@@ -193,8 +204,16 @@ pub(crate) fn open<H: Handler>(
 ) {
     let http = handler.http();
     let peer = Peer::new(endpoints, http.trusted_proxies());
-    let (in_all, address) = (handler.connections_in_all(), peer.counted_address());
-    if let Err(full) = http.connections.admit(&http.admission(), in_all, address) {
+    let admission = http.admission();
+    let address = peer
+        .counted_address()
+        .filter(|_| admission.has_address_limit());
+    let elsewhere = address.map_or(0, |address| handler.connections_elsewhere(address));
+    let in_all = handler.connections_in_all();
+    if let Err(full) = http
+        .connections
+        .admit(&admission, in_all, (address, elsewhere))
+    {
         if full == NotAdmitted::Full {
             handler.is_full();
         }
@@ -217,13 +236,21 @@ pub fn serve<H: Handler>(
         http.clock.notify_one();
     }
     let state = Rc::new(ConnectionState::default());
-    let key = http.connections.opened(&state, peer.counted_address());
+    let address = peer.counted_address();
+    let key = http.connections.opened(&state, address);
+    let counted = address.filter(|_| http.admission().has_address_limit());
+    if let Some(address) = counted {
+        handler.opened(address);
+    }
     http.board.count(Counter::ConnectionsOpened, 1);
     async move {
         let options = handler.http().options(&peer);
         let connection = Connection::new(Rc::clone(&handler), peer);
         http1::serve(stream, state, &connection, options).await;
         handler.http().closed(key);
+        if let Some(address) = counted {
+            handler.closed(address);
+        }
         drop(guard);
     }
 }

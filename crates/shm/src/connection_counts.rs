@@ -4,14 +4,27 @@
 //! One word per slot: the process that serves there, and its open connections. A word is changed for its process only,
 //! so that whatever comes late from or for a predecessor changes nothing of the successor's.
 
+mod addresses;
+
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::mapping::{self, Mapping};
 
-const MAGIC: u64 = u64::from_le_bytes(*b"HLOADS\x01\x00");
+use self::addresses::SKETCH;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"HLOADS\x02\x00");
 const AT_SLOTS: usize = 1;
+/// Which addresses share a count is not for clients to know.
+const AT_SECRET: usize = 2;
+/// The word of each slot; behind them what [`addresses`] has of each.
+const AT_COUNTS: usize = 3;
+
+fn words(slots: usize) -> usize {
+    AT_COUNTS + slots * (1 + SKETCH)
+}
 
 /// The shared table.
 #[derive(Debug)]
@@ -51,8 +64,9 @@ impl SlotCount {
 impl ConnectionCounts {
     /// Memory for `slots` slots; [`ConnectionCounts::map`] it in every process.
     pub fn create(slots: u32) -> io::Result<OwnedFd> {
-        let fd = mapping::create_file(c"hearth-connectionss", 1 + AT_SLOTS + slots as usize)?;
+        let fd = mapping::create_file(c"hearth-connections", words(slots as usize))?;
         let mapping = Mapping::of(&fd)?;
+        mapping[AT_SECRET].store(RandomState::new().hash_one(slots), Ordering::Relaxed);
         mapping[AT_SLOTS].store(u64::from(slots), Ordering::Relaxed);
         mapping[0].store(MAGIC, Ordering::Release);
         Ok(fd)
@@ -60,9 +74,9 @@ impl ConnectionCounts {
 
     pub fn map(fd: &OwnedFd) -> io::Result<ConnectionCounts> {
         let mapping = Mapping::of(fd)?;
-        let fits = mapping.len() > AT_SLOTS
+        let fits = mapping.len() > AT_COUNTS
             && mapping[0].load(Ordering::Acquire) == MAGIC
-            && mapping[AT_SLOTS].load(Ordering::Relaxed) as usize == mapping.len() - 1 - AT_SLOTS;
+            && words(mapping[AT_SLOTS].load(Ordering::Relaxed) as usize) == mapping.len();
         if !fits {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
@@ -73,11 +87,11 @@ impl ConnectionCounts {
     }
 
     pub fn slots(&self) -> u32 {
-        (self.mapping.len() - 1 - AT_SLOTS) as u32
+        ((self.mapping.len() - AT_COUNTS) / (1 + SKETCH)) as u32
     }
 
     fn word(&self, slot: u32) -> &AtomicU64 {
-        &self.mapping[1 + AT_SLOTS + slot as usize]
+        &self.mapping[AT_COUNTS + slot as usize]
     }
 
     /// Change the slot's word, if it is this process's; what it is now.

@@ -9,6 +9,7 @@
 //! costs those that live long nothing.
 
 use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -129,6 +130,20 @@ impl Balancer {
     /// Connections of all workers.
     pub(crate) fn total(&self) -> u64 {
         self.table.total()
+    }
+
+    /// Connections that all other workers have of this address.
+    pub(crate) fn elsewhere_of(&self, address: IpAddr) -> u64 {
+        self.table.elsewhere_of(self.slot, address)
+    }
+
+    /// A connection of this address was opened here.
+    pub(crate) fn opened(&self, address: IpAddr) {
+        self.table.add_of(self.slot, self.pid, address);
+    }
+
+    pub(crate) fn closed(&self, address: IpAddr) {
+        self.table.take_of(self.slot, self.pid, address);
     }
 
     /// Count one more of ours; how many that makes, if anybody counts.

@@ -1,7 +1,7 @@
 //! A worker as the server of its clients: what they ask goes to PHP.
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -65,6 +65,23 @@ impl Handler for Worker {
             // This one is among them.
             Some(spread) => spread.total(),
             None => self.http.connections.count() as u64 + 1,
+        }
+    }
+
+    fn connections_elsewhere(&self, address: IpAddr) -> u64 {
+        let balancer = self.balancer.as_ref();
+        balancer.map_or(0, |balancer| balancer.elsewhere_of(address))
+    }
+
+    fn opened(&self, address: IpAddr) {
+        if let Some(balancer) = &self.balancer {
+            balancer.opened(address);
+        }
+    }
+
+    fn closed(&self, address: IpAddr) {
+        if let Some(balancer) = &self.balancer {
+            balancer.closed(address);
         }
     }
 

@@ -46,8 +46,12 @@ pub enum ParseError {
     NoField,
     /// Two lengths, or one that is none, or a length and chunks.
     Lengths,
+    /// Another major version of HTTP.
+    Version,
     /// Its transfer coding is not supported.
     Coding,
+    /// Chunks where they cannot be: in HTTP/1.0, or twice.
+    Chunks,
     TargetTooLong,
     /// The head has too many bytes.
     TooLarge,
@@ -64,10 +68,12 @@ impl ParseError {
             | ParseError::NoTarget
             | ParseError::NoField
             | ParseError::Lengths
-            | ParseError::Coding => 400,
+            | ParseError::Chunks => 400,
             ParseError::TargetTooLong => 414,
             ParseError::TooLarge | ParseError::TooManyFields => 431,
             ParseError::BodyTooLarge => 413,
+            ParseError::Coding => 501,
+            ParseError::Version => 505,
         }
     }
 }
@@ -79,6 +85,8 @@ impl fmt::Display for ParseError {
             414 => "The request target is too long.",
             431 => "The request head is too large.",
             413 => "The request body is too large (http.max_body).",
+            501 => "The transfer coding of the request is not supported: there is chunked.",
+            505 => "This server speaks HTTP/1.1.",
             _ => "The request is malformed.",
         })
     }
@@ -195,7 +203,7 @@ fn version(bytes: &[u8]) -> Result<Option<(Version, usize)>, ParseError> {
     const NAME: &[u8] = b"HTTP/1.";
     let begun = bytes.len().min(NAME.len());
     if bytes[..begun] != NAME[..begun] {
-        return Err(ParseError::NoRequest);
+        return Err(other_version(bytes));
     }
     let version = match bytes.get(NAME.len()) {
         None => return Ok(None),
@@ -207,6 +215,18 @@ fn version(bytes: &[u8]) -> Result<Option<(Version, usize)>, ParseError> {
         [] | [b'\r'] => Ok(None),
         [b'\r', b'\n', ..] => Ok(Some((version, NAME.len() + 3))),
         _ => Err(ParseError::NoRequest),
+    }
+}
+
+/// One that this server does not speak, or none.
+fn other_version(bytes: &[u8]) -> ParseError {
+    match bytes {
+        [b'H', b'T', b'T', b'P', b'/', major, b'.', minor, b'\r', ..]
+            if major.is_ascii_digit() && minor.is_ascii_digit() && *major > b'1' =>
+        {
+            ParseError::Version
+        }
+        _ => ParseError::NoRequest,
     }
 }
 

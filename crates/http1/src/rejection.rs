@@ -95,11 +95,12 @@ fn why(error: ParseError, options: &Options, request: &[u8]) -> Cow<'static, str
                 .into()
         }
         ParseError::NoProxyHeader => "malformed header of the PROXY protocol".into(),
-        ParseError::NoRequest => "not an HTTP/1.1 request".into(),
+        ParseError::NoRequest | ParseError::Version => "not an HTTP/1.1 request".into(),
         ParseError::NoTarget => "invalid request target".into(),
         ParseError::NoField => "malformed header field".into(),
         ParseError::Lengths => "invalid or duplicate Content-Length".into(),
         ParseError::Coding => "unsupported Transfer-Encoding".into(),
+        ParseError::Chunks => "Transfer-Encoding twice, or in HTTP/1.0".into(),
         ParseError::TargetTooLong => {
             format!("its target is longer than {} bytes", limits.target).into()
         }

@@ -36,7 +36,7 @@ fn a_refused_request_is_logged_with_its_client_and_the_reason() {
             ),
             (
                 "GET / HTTP/9.9\r\n\r\n",
-                ["an HTTP/1.1", "status=400", "request=\"GET / HTTP/9.9\""],
+                ["an HTTP/1.1", "status=505", "request=\"GET / HTTP/9.9\""],
             ),
             (
                 "GET /a\"b HTTP/1.1\r\nno colon\r\n\r\n",
@@ -94,7 +94,7 @@ fn a_body_that_is_refused_for_its_head_is_logged_too() {
             ),
             (
                 "Transfer-Encoding: gzip\r\n\r\n".to_owned(),
-                ["Transfer-Encoding", "status=400", "request=\"POST /a\""],
+                ["Transfer-Encoding", "status=501", "request=\"POST /a\""],
             ),
             (
                 "Content-Length: 1001\r\n\r\n".to_owned(),

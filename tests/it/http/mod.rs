@@ -1,6 +1,7 @@
 //! HTTP as clients speak it, well and badly.
 
 mod answers;
+mod beside_nginx;
 mod bodies;
 mod connection;
 mod hosts;

@@ -65,6 +65,8 @@ pub(crate) struct Workers {
     pending_requests: RefCell<Vec<Option<Rc<PendingRequest>>>>,
     /// Posted and not claimed.
     unclaimed: Cell<usize>,
+    /// Those of them that are not counted as waiting: a worker was idle.
+    uncounted: Cell<usize>,
     /// The requests that wait for a slot.
     slots: Rc<WaitQueue<Reserved>>,
     queue: Queue,
@@ -106,6 +108,7 @@ impl Workers {
             consumers: RefCell::default(),
             pending_requests: RefCell::default(),
             unclaimed: Cell::new(0),
+            uncounted: Cell::new(0),
             slots: WaitQueue::new([]),
             queue: Queue::new(thread.clone()),
             shortage: Shortage::default(),
@@ -172,8 +175,9 @@ impl Workers {
         let pending = Rc::new(PendingRequest::new(key, waits, files.to_vec()));
         self.unclaimed.set(self.unclaimed.get() + 1);
         self.queue.enter(pending.posted, self.unclaimed.get());
-        if waits {
-            self.board.count(Counter::Queued, 1);
+        match waits {
+            true => self.board.count(Counter::Queued, 1),
+            false => self.uncounted.set(self.uncounted.get() + 1),
         }
         self.publish_waiting();
         self.enter(Rc::clone(&pending));
@@ -249,8 +253,9 @@ impl Workers {
     fn claimed(&self, pending: &PendingRequest) {
         if pending.claim() {
             self.unclaimed.set(self.unclaimed.get() - 1);
-            if let Some(time) = pending.waited() {
-                count_wait(&self.board, time);
+            match pending.waited() {
+                Some(time) => count_wait(&self.board, time),
+                None => self.uncounted.set(self.uncounted.get() - 1),
             }
         }
     }

@@ -22,8 +22,8 @@ pub(crate) struct PendingRequest {
     /// What its worker may ask for.
     pub(crate) files: Vec<Rc<Spool>>,
     pub(crate) posted: Instant,
-    /// No worker was idle when it was posted.
-    waits: bool,
+    /// It is counted as waiting: no worker was idle when it was posted, or another thread's request took that worker.
+    waits: Cell<bool>,
     claimed: Cell<bool>,
     /// Its worker has done with it.
     pub(crate) has_ended: Cell<bool>,
@@ -58,7 +58,7 @@ impl PendingRequest {
             key,
             files,
             posted: Instant::now(),
-            waits,
+            waits: Cell::new(waits),
             claimed: Cell::new(false),
             has_ended: Cell::new(false),
             spent: Cell::default(),
@@ -73,14 +73,19 @@ impl PendingRequest {
         !self.claimed.replace(true)
     }
 
-    /// No worker was idle when it was posted.
+    /// It has to wait for a worker, or had to.
     pub(crate) fn waits(&self) -> bool {
-        self.waits
+        self.waits.get()
+    }
+
+    /// The worker that it was posted for has taken something else; true the first time.
+    pub(crate) fn is_overlooked(&self, time: Duration) -> bool {
+        !self.waits.get() && self.waits_for(time) && !self.waits.replace(true)
     }
 
     /// How long it had to wait, if it had to.
     pub(crate) fn waited(&self) -> Option<Duration> {
-        self.waits.then(|| self.posted.elapsed())
+        self.waits.get().then(|| self.posted.elapsed())
     }
 
     /// Nothing has come yet.

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::Barrier;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -173,12 +174,8 @@ fn clients_that_leave_end_their_requests_and_a_drain_ends_all_threads() {
     drop(leaves);
     until_made(&server, "ended");
     let mut clients: Vec<Client> = (0..6).map(|_| server.connect()).collect();
-    // Two that threads post at the same moment can both count on the idle worker, and then neither is counted as waiting.
-    for (sent, client) in (1..).zip(&mut clients) {
+    for client in &mut clients {
         client.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
-        if sent == 1 {
-            until_handled(&server, 1);
-        }
     }
     eventually("all but one wait", || {
         metric(&server, "hearth_queue_length") == 5
@@ -190,6 +187,34 @@ fn clients_that_leave_end_their_requests_and_a_drain_ends_all_threads() {
         ok(&client.response());
     }
     assert!(server.wait_exit(Duration::from_secs(20)).is_some());
+    server.stop();
+}
+
+/// Both threads count on the worker that is idle, and only one of them gets it.
+#[test]
+fn requests_that_come_to_two_threads_at_one_moment_are_counted_as_waiting() {
+    let server = threads(balanced(1), "2").start();
+    for _ in 0..20 {
+        let mut clients: Vec<Client> = (0..4).map(|_| server.connect()).collect();
+        let together = Barrier::new(clients.len());
+        std::thread::scope(|scope| {
+            for client in &mut clients {
+                scope.spawn(|| {
+                    together.wait();
+                    client.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");
+                });
+            }
+        });
+        eventually("all but one wait", || {
+            metric(&server, "hearth_queue_length") == 3
+        });
+        let_go(&server);
+        for client in &mut clients {
+            ok(&client.response());
+        }
+        assert_eq!(metric(&server, "hearth_queue_length"), 0);
+        std::fs::remove_file(server.directory().join("go")).expect("it was made");
+    }
     server.stop();
 }
 

@@ -6,9 +6,12 @@ use std::time::{Duration, Instant};
 
 use relay::Reserved;
 use server::queue::{QueueLimits, Refused, Waits};
+use shm::Counter;
 use tokio::sync::Notify;
 
 use super::Workers;
+use super::wakeup::WAKE_DELAY;
+use crate::pending::PendingRequest;
 use crate::shared::Thread;
 
 /// How often the oldest are looked at, while there are any: ten times in the shortest limit, within these.
@@ -87,15 +90,30 @@ impl Workers {
         slot.await.map_err(|_| Refused::Expired)
     }
 
+    fn pending_requests(&self, which: impl Fn(&PendingRequest) -> bool) -> Vec<Rc<PendingRequest>> {
+        let pending_requests = self.pending_requests.borrow();
+        let pending_requests = pending_requests.iter().flatten();
+        pending_requests
+            .filter(|pending| which(pending))
+            .cloned()
+            .collect()
+    }
+
+    /// Two threads that post at one moment count on the same idle worker, and only one of their requests gets it.
+    pub(super) fn count_overlooked(&self) {
+        let may_be = self.uncounted.get() > 0 && self.thread.number() > 1;
+        if !may_be || self.dispatcher.idle_capacity() > 0 {
+            return;
+        }
+        let overlooked = self
+            .pending_requests(|pending| pending.is_overlooked(WAKE_DELAY))
+            .len();
+        self.uncounted.set(self.uncounted.get() - overlooked);
+        self.board.count(Counter::Queued, overlooked as u64);
+    }
+
     fn expire(&self, limit: Duration) {
-        let late: Vec<_> = {
-            let pending_requests = self.pending_requests.borrow();
-            let late = pending_requests.iter().flatten();
-            late.filter(|pending| pending.waits_for(limit))
-                .cloned()
-                .collect()
-        };
-        for pending in late {
+        for pending in self.pending_requests(|pending| pending.waits_for(limit)) {
             if self.dispatcher.try_withdraw(pending.key) {
                 self.claimed(&pending);
                 self.forget(&pending);

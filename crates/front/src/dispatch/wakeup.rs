@@ -10,7 +10,7 @@ use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 use super::Workers;
 
 /// For so long a worker that does not sleep is expected to claim the next request soon.
-const WAKE_DELAY: Duration = Duration::from_micros(200);
+pub(super) const WAKE_DELAY: Duration = Duration::from_micros(200);
 
 /// How often all is looked at while no worker sleeps and more than the workers' answers depends on it.
 const SHORT: Duration = Duration::from_millis(2);
@@ -54,6 +54,7 @@ impl Workers {
             self.shortage.over();
             return;
         }
+        self.count_overlooked();
         let within = u64::try_from(WAKE_DELAY.as_nanos()).unwrap_or(u64::MAX);
         let (active, asleep) = self.dispatcher.active(within);
         self.look_at_shortage(unclaimed, asleep);

@@ -52,7 +52,8 @@ pub(crate) struct Workers {
     eventfd: AsyncFd<OwnedFd>,
     /// The same, for when workers that were woken are slow.
     timer: AsyncFd<OwnedFd>,
-    timed: Cell<Option<Instant>>,
+    /// When it was set, and for how long.
+    timed: Cell<Option<(Instant, Duration)>>,
     /// How often in a row the timer has fired in vain.
     escalation: Cell<u32>,
     /// Requests that run at the same time.

@@ -177,8 +177,9 @@ pub enum FromFront {
     Ready,
     /// It cannot start.
     Failed { message: String },
-    /// Requests wait, no worker can take one, and processors have nothing to do. With as many workers as this they would wait less.
-    Short { workers: u32 },
+    /// No worker can take a request, and processors have nothing to do. With as many workers as this requests wait less, or if none
+    /// does, the next need not wait.
+    Short { workers: u32, waiting: bool },
 }
 
 /// Front → worker, through its front channel. End of file means that nothing more will come: finish and leave.

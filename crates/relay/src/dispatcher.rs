@@ -341,6 +341,15 @@ impl Dispatcher {
         word.load(SeqCst) & bit != 0
     }
 
+    /// Whether a worker has nothing to do, or room for more.
+    pub fn has_idle(&self) -> bool {
+        let consumers = 0..self.consumers.borrow().len();
+        consumers.step_by(64).any(|consumer| {
+            let (word, _) = self.memory.sleeping(consumer as u16);
+            word.load(SeqCst) != 0
+        })
+    }
+
     /// How many requests can be begun at once: the room of workers that sleep, and of those that were woken and have not
     /// claimed yet.
     pub fn idle_capacity(&self) -> usize {

@@ -75,6 +75,30 @@ fn workers_come_when_requests_wait_and_leave_when_they_have_nothing_to_do() {
     server.stop();
 }
 
+#[test]
+fn a_worker_is_there_before_a_request_needs_it() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return;
+    }
+    let words = ["--workers-min=1", "--workers-max=4", "--idle-timeout=0.5"];
+    let server = server(words).start();
+    let mut clients = Vec::new();
+    for busy in 1..4 {
+        clients.push(asking(&server, "/wait"));
+        until_handled(&server, busy as u64);
+        assert_eq!(metric(&server, "hearth_queue_length"), 0);
+        eventually("one more is there", || server.workers().len() == busy + 1);
+    }
+    clients.push(asking(&server, "/wait"));
+    until_handled(&server, 4);
+    let_go(&server);
+    for client in &mut clients {
+        ok(&client.response());
+    }
+    eventually("one is left", || server.workers().len() == 1);
+    server.stop();
+}
+
 /// Twice as many as there are at a time, and when those have come, again.
 #[test]
 fn many_requests_at_once_have_their_workers_within_moments() {

@@ -1,4 +1,6 @@
-//! When more workers would help: requests wait, no worker can take one, and processors have nothing to do.
+//! When more workers would help: no worker can take a request, and processors have nothing to do. Requests wait then, or the next
+//! one would, for as long as it takes to fork a worker; so one more than are in use is there in advance, as php-fpm has with
+//! `pm.min_spare_servers`.
 //!
 //! More workers that compute than there are processors would only slow each other down, so while all processors are busy
 //! requests wait instead. The supervisor decides whether there may be more.
@@ -28,6 +30,8 @@ pub(super) struct Shortage {
     next: Cell<Option<(Instant, Duration)>>,
     /// How many are asked for in all: those that come meanwhile are among them.
     workers: Cell<u32>,
+    /// Requests wait already.
+    waiting: Cell<bool>,
     told: Notify,
 }
 
@@ -45,17 +49,26 @@ impl Shortage {
         self.next.set(None);
     }
 
-    /// With as many workers as this requests would wait less.
-    fn short(&self, workers: usize, now: Instant) {
-        let Some((next, pause)) = self.next.get() else {
-            self.next.set(Some((now + DELAY, AGAIN)));
-            return;
+    /// When to look again.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.next.get().map(|(next, _)| next)
+    }
+
+    /// With as many workers as this requests would wait less, or the next one would.
+    fn short(&self, workers: usize, waiting: bool, now: Instant) {
+        let has_waited = self.waiting.replace(waiting);
+        let (next, pause) = match self.next.get() {
+            None => return self.next.set(Some((now + DELAY, AGAIN))),
+            // What waits does not wait for what was only in advance.
+            Some((next, _)) if waiting && !has_waited => (next.min(now + DELAY), AGAIN),
+            Some(known) => known,
         };
-        if now >= next {
-            self.next.set(Some((now + pause, (pause * 2).min(SELDOM))));
-            self.workers.set(u32::try_from(workers).unwrap_or(u32::MAX));
-            self.told.notify_one();
+        if now < next {
+            return self.next.set(Some((next, pause)));
         }
+        self.next.set(Some((now + pause, (pause * 2).min(SELDOM))));
+        self.workers.set(u32::try_from(workers).unwrap_or(u32::MAX));
+        self.told.notify_one();
     }
 }
 
@@ -71,8 +84,25 @@ impl Workers {
             self.shortage.over();
         } else if staff.computing < self.parallel {
             let more = waiting.min(helpful(&staff, self.parallel));
-            self.shortage.short(staff.workers + more, Instant::now());
+            self.shortage
+                .short(staff.workers + more, true, Instant::now());
         }
+    }
+
+    /// No request waits: whether the next one would.
+    pub(super) fn look_at_spare(&self) {
+        if !self.shortage.is_elastic() {
+            return;
+        }
+        if self.dispatcher.has_idle() {
+            return self.shortage.over();
+        }
+        let staff = self.dispatcher.staff();
+        if staff.claiming > 0 || staff.computing >= self.parallel {
+            return self.shortage.over();
+        }
+        self.shortage
+            .short(staff.workers + 1, false, Instant::now());
     }
 }
 
@@ -89,8 +119,8 @@ pub(crate) async fn ask_for_more(front: Rc<Front>) {
     let shortage = &front.workers.shortage;
     loop {
         shortage.told.notified().await;
-        let workers = shortage.workers.get();
-        front.say(&FromFront::Short { workers });
+        let (workers, waiting) = (shortage.workers.get(), shortage.waiting.get());
+        front.say(&FromFront::Short { workers, waiting });
     }
 }
 
@@ -126,7 +156,7 @@ mod tests {
         let mut asked = Vec::new();
         for millisecond in 0..400 {
             shortage.workers.set(0);
-            shortage.short(2, began + Duration::from_millis(millisecond));
+            shortage.short(2, true, began + Duration::from_millis(millisecond));
             if shortage.workers.get() == 2 {
                 asked.push(millisecond);
             }
@@ -134,11 +164,25 @@ mod tests {
         assert_eq!(asked, [1, 6, 16, 36, 76, 156, 256, 356]);
         shortage.over();
         shortage.workers.set(0);
-        shortage.short(2, began + Duration::from_secs(1));
+        shortage.short(2, true, began + Duration::from_secs(1));
         assert_eq!(
             shortage.workers.get(),
             0,
             "a new shortage begins with its delay"
         );
+        shortage.over();
+        let mut asked = Vec::new();
+        for millisecond in 0..60 {
+            shortage.workers.set(0);
+            let waits = millisecond >= 50;
+            let now = began + Duration::from_millis(2000 + millisecond);
+            shortage.short(2, waits, now);
+            if shortage.workers.get() == 2 {
+                asked.push((millisecond, shortage.waiting.get()));
+            }
+        }
+        let in_advance = [1, 6, 16, 36].map(|at| (at, false));
+        assert_eq!(asked[..4], in_advance);
+        assert_eq!(asked[4..], [(51, true), (56, true)], "requests wait now");
     }
 }

@@ -51,7 +51,7 @@ impl Workers {
         let unclaimed = self.unclaimed.get();
         if unclaimed == 0 {
             self.escalation.set(0);
-            self.shortage.over();
+            self.look_at_spare();
             return;
         }
         self.count_overlooked();
@@ -78,6 +78,8 @@ impl Workers {
                     false if self.is_watched() => self.set_timer(SHORT),
                     false => {}
                 }
+            } else if let Some(next) = self.shortage.next() {
+                self.set_timer(next.saturating_duration_since(Instant::now()).max(SHORT));
             }
             if self.dispatcher.sleep() {
                 return;
@@ -95,12 +97,12 @@ impl Workers {
         self.busy.set(None);
     }
 
-    /// Sets the timer, if it is not set.
+    /// Sets the timer, if it does not fire before.
     fn set_timer(&self, delay: Duration) {
-        if self.timed.get().is_some() {
+        if self.timed.get().is_some_and(|(_, set)| set <= delay) {
             return;
         }
-        self.timed.set(Some(Instant::now()));
+        self.timed.set(Some((Instant::now(), delay)));
         let nothing = Timespec::default();
         let timer = Itimerspec {
             it_interval: nothing,
@@ -110,11 +112,8 @@ impl Workers {
     }
 
     fn look_at_timer(&self) {
-        if self
-            .timed
-            .get()
-            .is_some_and(|set| set.elapsed() >= WAKE_DELAY)
-        {
+        let timed = self.timed.get();
+        if timed.is_some_and(|(set, delay)| set.elapsed() >= delay) {
             self.timed.set(None);
             self.escalation.set(self.escalation.get() + 1);
         }

@@ -1,7 +1,6 @@
 //! As many workers as are needed, between `workers.min` and `workers.max`.
 //!
-//! The front says when more would help; a worker that has had nothing to do for a while leaves. A slot is forked into in
-//! milliseconds, so nothing is forked in advance.
+//! The front says when more would help; a worker that has had nothing to do for a while leaves.
 
 use std::time::{Duration, Instant};
 
@@ -72,8 +71,8 @@ impl Elastic {
 }
 
 impl Server {
-    /// Requests wait and processors have nothing to do: as many workers as `wanted` would help.
-    pub(super) fn grow(&mut self, wanted: u32) {
+    /// No worker is idle, and processors are: as many workers as `wanted` would help. `waiting`: requests wait already.
+    pub(super) fn grow(&mut self, wanted: u32, waiting: bool) {
         let Some(number) = self
             .generations
             .current
@@ -86,7 +85,7 @@ impl Server {
         }
         while (self.slots.len() as u32) < wanted {
             if let Some(why) = self.why_no_more() {
-                if let Some(elastic) = &mut self.elastic {
+                if let Some(elastic) = self.elastic.as_mut().filter(|_| waiting) {
                     elastic.say(&why);
                 }
                 return;

@@ -98,7 +98,9 @@ impl Server {
         };
         match said {
             Received::Message(FromFront::Ready, _) => front.is_ready = true,
-            Received::Message(FromFront::Short { workers }, _) => self.grow(workers),
+            Received::Message(FromFront::Short { workers, waiting }, _) => {
+                self.grow(workers, waiting);
+            }
             Received::Message(FromFront::Failed { message }, _) => {
                 logging::error!("the front cannot start: {message} pid={pid}")
             }

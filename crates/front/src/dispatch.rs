@@ -14,6 +14,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
+use bytes::{Bytes, BytesMut};
 use config::Settings;
 use http1::Spool;
 use ipc::{Channel, FrontToWorker};
@@ -30,6 +31,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::task::{AbortHandle, spawn_local};
 
+use crate::buffers::Buffer;
 use crate::pending::PendingRequest;
 use crate::response_spool::Broken;
 use crate::shared::Thread;
@@ -41,7 +43,10 @@ use self::shortage::Shortage;
 pub(crate) use self::shortage::ask_for_more;
 
 /// Requests are posted, and answers left where they are, so often at most before both are looked at.
-const IN_A_ROW: u32 = 32;
+const IN_A_ROW: u32 = 16;
+
+/// Bytes of memory that answers share. A response that is not read at once is copied out of it.
+const ANSWERS: usize = 32 << 10;
 
 /// All of them.
 pub(crate) struct Workers {
@@ -64,6 +69,8 @@ pub(crate) struct Workers {
     known: RefCell<HashMap<u64, Rc<Worker>>>,
     consumers: RefCell<Vec<Option<Rc<Worker>>>>,
     pending_requests: RefCell<Vec<Option<Rc<PendingRequest>>>>,
+    /// Where answers lie until they are sent; used again when all in it are.
+    answers: RefCell<BytesMut>,
     /// Posted and not claimed.
     unclaimed: Cell<usize>,
     /// Those of them that are not counted as waiting: a worker was idle.
@@ -108,6 +115,7 @@ impl Workers {
             known: RefCell::default(),
             consumers: RefCell::default(),
             pending_requests: RefCell::default(),
+            answers: RefCell::new(BytesMut::with_capacity(ANSWERS)),
             unclaimed: Cell::new(0),
             uncounted: Cell::new(0),
             slots: WaitQueue::new([]),
@@ -183,7 +191,7 @@ impl Workers {
         self.publish_waiting();
         self.enter(Rc::clone(&pending));
         self.posted.set(self.posted.get() + 1);
-        if self.posted.get() >= IN_A_ROW || self.is_late(pending.posted) {
+        if self.posted.get() >= IN_A_ROW {
             self.poll_completions();
         }
         pending
@@ -302,14 +310,21 @@ impl Workers {
         self.taken(&pending);
         self.note_spent(&pending);
         if completion.answered && pending.is_open() {
-            let mut bytes = Vec::new();
-            self.dispatcher.read(completion.key, &mut bytes);
-            pending.answered(bytes);
+            pending.answered(self.read(completion.key));
         }
         if completion.ended {
             pending.has_ended.set(true);
             self.finish(&pending, after);
         }
+    }
+
+    /// Its answer, in a part of memory that it shares with others.
+    fn read(&self, key: RequestKey) -> Bytes {
+        let mut bytes = Buffer::new();
+        self.dispatcher.read(key, &mut bytes);
+        let mut answers = self.answers.borrow_mut();
+        answers.extend_from_slice(&bytes);
+        answers.split().freeze()
     }
 
     /// Where its time went, as far as its worker has said.

@@ -8,6 +8,7 @@
 //! thread runs everything, or each of several (`front.threads`). The way of a request: [`connection`] → [`proxy`] → [`dispatch`] → [`pending`] → [`response`].
 #![forbid(unsafe_code)]
 
+mod buffers;
 mod connection;
 mod dispatch;
 mod files;

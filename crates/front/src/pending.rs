@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
-use http1::Spool;
+use http1::{Spool, turn_time};
 use relay::RequestKey;
 use relay::frame::{ResponseFrame, ResponsePayload};
 use server::access::Spent;
@@ -57,7 +57,7 @@ impl PendingRequest {
         PendingRequest {
             key,
             files,
-            posted: Instant::now(),
+            posted: turn_time(),
             waits: Cell::new(waits),
             claimed: Cell::new(false),
             has_ended: Cell::new(false),
@@ -101,7 +101,7 @@ impl PendingRequest {
     }
 
     /// This stands in the slot.
-    pub(crate) fn answered(&self, bytes: Vec<u8>) {
+    pub(crate) fn answered(&self, bytes: Bytes) {
         match ResponseFrame::parse(&bytes) {
             Some(ResponseFrame::Long(length)) => {
                 self.state
@@ -113,7 +113,7 @@ impl PendingRequest {
                     self.spool.replace(Some(Rc::default()));
                 }
                 let spool = self.spool.borrow().clone();
-                self.settle(Outcome::Answer(bytes.into(), spool));
+                self.settle(Outcome::Answer(bytes, spool));
             }
             None => self.settle(Outcome::Lost(Duration::MAX)),
         }
@@ -163,7 +163,7 @@ impl PendingRequest {
             if *missing == 0 {
                 let head = std::mem::take(head);
                 drop(state);
-                self.answered(head);
+                self.answered(head.into());
             }
         }
         if let Some(spool) = &*self.spool.borrow()

@@ -10,6 +10,7 @@ use server::Request;
 use server::queue::{self, Refused};
 use shm::Counter;
 
+use crate::buffers::Buffer;
 use crate::connection::Client;
 use crate::hangup::Hangup;
 use crate::headers;
@@ -97,14 +98,9 @@ fn announced(head: &RequestHead) -> u64 {
 
 /// A request as workers get it.
 struct Frame {
-    bytes: Vec<u8>,
+    bytes: Buffer,
     /// What of it did not fit.
     files: Vec<Rc<Spool>>,
-}
-
-thread_local! {
-    /// For the head that is packed.
-    static PACKED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 impl Frame {
@@ -114,8 +110,7 @@ impl Frame {
         head: &RequestHead,
         upload: &Upload,
     ) -> Result<Frame, upload::Failed> {
-        let mut packed = PACKED.take();
-        packed.clear();
+        let mut packed = Buffer::new();
         head.pack(&mut packed);
         let mut files = Vec::new();
         let head_part = if packed.len() + FRAME <= relay::SLOT_CAPACITY {
@@ -146,9 +141,9 @@ impl Frame {
             head: head_part,
             body,
         };
-        let mut bytes = Vec::with_capacity(used + 64);
+        let mut bytes = Buffer::new();
+        bytes.reserve(used + 64);
         asked.write_to(&mut bytes);
-        PACKED.set(packed);
         Ok(Frame { bytes, files })
     }
 }

@@ -1,6 +1,8 @@
 //! A request with its answer, once both are over: for who counts and logs them.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use crate::turn::turn_time;
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +22,18 @@ pub struct Exchange {
 impl Exchange {
     pub(crate) fn begin() -> Exchange {
         Exchange {
-            began: Instant::now(),
+            began: turn_time(),
             status: None,
             received: 0,
             sent: 0,
             is_complete: false,
         }
+    }
+
+    /// How long it took so far.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        turn_time().saturating_duration_since(self.began)
     }
 
     /// The status for a log: 499, as nginx has it, where the client has left before the answer.

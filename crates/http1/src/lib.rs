@@ -53,6 +53,8 @@ mod rejection;
 mod spool;
 #[cfg(feature = "server")]
 mod stream;
+#[cfg(feature = "server")]
+mod turn;
 
 pub use body::{Body, BodyError};
 pub use endpoints::Endpoints;
@@ -79,4 +81,5 @@ pub use {
     rejection::{LineLimit, Rejection, RejectionLog},
     spool::{Spool, set_spool_limit},
     stream::Stream,
+    turn::{begin_turn, turn_time},
 };

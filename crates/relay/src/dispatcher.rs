@@ -34,6 +34,8 @@ pub struct Dispatcher {
     /// Up to where each ring was looked at by [`Dispatcher::drain_dequeued`].
     seen: [Cell<u64>; RINGS],
     consumers: RefCell<Vec<Place>>,
+    /// Memory for [`Dispatcher::drain_completions`].
+    completed: RefCell<Vec<u16>>,
 }
 
 /// A consumer, as known here.
@@ -108,6 +110,7 @@ impl Dispatcher {
             next: Cell::new(0),
             seen: Default::default(),
             consumers: RefCell::default(),
+            completed: RefCell::default(),
         };
         Ok((dispatcher, fd))
     }
@@ -227,7 +230,7 @@ impl Dispatcher {
         if last != 0 {
             last = self.memory.word(AT_COMPLETIONS).swap(0, SeqCst);
         }
-        let mut found = Vec::new();
+        let mut found = self.completed.take();
         while let Some(slot) = last
             .checked_sub(1)
             .and_then(|slot| u16::try_from(slot).ok())
@@ -237,13 +240,14 @@ impl Dispatcher {
             last = self.memory.slot(slot)[SLOT_NEXT].load(SeqCst);
         }
         // The list begins with the last.
-        for slot in found.into_iter().rev() {
+        for slot in found.drain(..).rev() {
             let state = &self.memory.slot(slot)[crate::layout::SLOT_STATE];
             let before = state.fetch_and(!LISTED, SeqCst);
             if before & LISTED != 0 {
                 look(Completion::of(slot, before));
             }
         }
+        self.completed.replace(found);
     }
 
     /// The requests that this consumer had claimed when its worker died. Drain the completions first.

@@ -108,12 +108,13 @@ impl Memory {
         let words = self.slot(slot);
         let length = usize::try_from(words[SLOT_LENGTH].load(Relaxed)).unwrap_or(0);
         let length = length.min(SLOT_CAPACITY);
-        let end = to.len() + length;
-        to.reserve(length + 8);
-        for word in &words[SLOT_HEADER..SLOT_HEADER + length.div_ceil(8)] {
-            to.extend_from_slice(&word.load(Relaxed).to_le_bytes());
+        let begin = to.len();
+        to.resize(begin + length.next_multiple_of(8), 0);
+        let (eights, _) = to[begin..].as_chunks_mut::<8>();
+        for (eight, word) in eights.iter_mut().zip(&words[SLOT_HEADER..]) {
+            *eight = word.load(Relaxed).to_le_bytes();
         }
-        to.truncate(end);
+        to.truncate(begin + length);
     }
 }
 

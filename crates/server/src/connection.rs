@@ -171,7 +171,7 @@ impl<H: Handler> http1::Service for Connection<H> {
     fn ended(&self, exchange: &Exchange) {
         let http = self.handler.http();
         http.count_bytes(exchange.received, exchange.sent);
-        let time = exchange.began.elapsed();
+        let time = exchange.time();
         http.board.took(self.route.get(), exchange.status, time);
         if let Some(logged) = self.logged.take() {
             let served = Served {

@@ -22,20 +22,14 @@ impl Workers {
     /// In the middle of what may go on for long: a transfer that never has to wait never lets this thread sleep, and only
     /// before that all is looked at. Whether it did.
     pub(crate) fn poll_if_due(&self) -> bool {
-        let is_late = self.is_late(Instant::now());
-        if is_late {
-            self.poll_completions();
-        }
-        is_late
-    }
-
-    /// True at most once in so long.
-    pub(super) fn is_late(&self, now: Instant) -> bool {
         let since = self.busy.get();
-        if since.is_some_and(|since| now.saturating_duration_since(since) < LATE) {
+        if since.is_some_and(|since| since.elapsed() < LATE) {
             return false;
         }
-        self.busy.set(Some(now));
+        self.busy.set(Some(Instant::now()));
+        if since.is_some() {
+            self.poll_completions();
+        }
         since.is_some()
     }
 
@@ -93,6 +87,7 @@ impl Workers {
     }
 
     pub(crate) fn unpark(&self) {
+        http1::begin_turn();
         self.dispatcher.mark_awake();
         self.busy.set(None);
     }

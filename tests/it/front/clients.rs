@@ -339,41 +339,48 @@ fn what_does_not_fit_in_a_slot_arrives_all_the_same() {
     server.stop();
 }
 
+/// Both at once: each takes as long as its limits.
 #[test]
 fn who_stops_sending_or_reading_is_cut_off_and_who_is_slow_is_not() {
-    for dispatch in ["balanced", "direct"] {
-        let server = balanced(1)
-            .args([
-                "--dispatch",
-                dispatch,
-                "--body-timeout=3",
-                "--send-timeout=3",
-            ])
-            .start();
-        let mut stalled = server.connect();
-        stalled.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
-        let mut unread = server.connect();
-        unread.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
-        unread.head().expect("a head");
-        let mut slow = server.connect();
-        slow.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n");
-        // In all longer than the limit, and more than a look at it after that.
-        for _ in 0..10 {
-            std::thread::sleep(Duration::from_millis(450));
-            slow.send("x");
+    std::thread::scope(|scope| {
+        for dispatch in ["balanced", "direct"] {
+            scope.spawn(move || stops_or_is_slow(dispatch));
         }
-        assert_eq!(ok(&slow.response()), "10", "{dispatch}");
-        assert_eq!(stalled.response().status, 408, "{dispatch}");
-        assert!(stalled.is_closed_by_server(), "{dispatch}");
-        let mut read = 0;
-        while let Ok(chunk) = unread.chunk()
-            && !chunk.is_empty()
-        {
-            read += chunk.len();
-        }
-        assert!(read < 320 * 65536, "{dispatch}: all of {read} bytes came");
-        server.stop();
+    });
+}
+
+fn stops_or_is_slow(dispatch: &str) {
+    let server = balanced(1)
+        .args([
+            "--dispatch",
+            dispatch,
+            "--body-timeout=3",
+            "--send-timeout=3",
+        ])
+        .start();
+    let mut stalled = server.connect();
+    stalled.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
+    let mut unread = server.connect();
+    unread.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    unread.head().expect("a head");
+    let mut slow = server.connect();
+    slow.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n");
+    // In all longer than the limit, and more than a look at it after that.
+    for _ in 0..10 {
+        std::thread::sleep(Duration::from_millis(450));
+        slow.send("x");
     }
+    assert_eq!(ok(&slow.response()), "10", "{dispatch}");
+    assert_eq!(stalled.response().status, 408, "{dispatch}");
+    assert!(stalled.is_closed_by_server(), "{dispatch}");
+    let mut read = 0;
+    while let Ok(chunk) = unread.chunk()
+        && !chunk.is_empty()
+    {
+        read += chunk.len();
+    }
+    assert!(read < 320 * 65536, "{dispatch}: all of {read} bytes came");
+    server.stop();
 }
 
 #[test]

@@ -130,6 +130,14 @@ check() {
     esac
 }
 
+# compile_tests_beside CHECK...: in the background. Much of the programs' build is the work of one processor (their optimisation as a
+# whole). What does not compile is told by the check itself.
+compile_tests_beside() {
+    case " $* " in
+        *' rust '*) cargo test ${CI:+--locked} --workspace --no-run >/dev/null 2>&1 & ;;
+    esac
+}
+
 # run_checks [CHECK...]; a word with :: is part of the name of black-box tests, and these are the check.
 run_checks() {
     # shellcheck disable=SC2086 # a list of words
@@ -146,10 +154,13 @@ run_checks() {
     else
         packages_install build serve test
     fi
+    compile_tests_beside "$@"
     if ! build; then
+        wait
         printf '0 passed, 1 failed\n'
         exit 1
     fi
+    wait
     for step in "$@"; do
         check "$step"
     done

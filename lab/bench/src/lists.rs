@@ -25,7 +25,7 @@ pub(crate) fn make(
 ) -> Result<PathBuf> {
     let own = place.fresh("lists")?;
     let recording = own.join("recording");
-    let mut record = place.command(&tools.hearth);
+    let mut record = place.command_of(&tools.hearth);
     record
         .args(["preload", "record"])
         .arg(&recording)
@@ -33,7 +33,7 @@ pub(crate) fn make(
     complete("hearth preload record", &mut record)?;
     serve_recorded(site, around, tools, place, &recording, stop)?;
     for strategy in STRATEGIES {
-        let mut build = place.command(&tools.hearth);
+        let mut build = place.command_of(&tools.hearth);
         build
             .args(["preload", "build"])
             .arg(&recording)

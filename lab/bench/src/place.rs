@@ -165,6 +165,14 @@ impl Place {
         self.command_as(None, program)
     }
 
+    /// The same as the servers' user where that one may run the program, else as this one.
+    pub(crate) fn command_of(&self, program: &Path) -> Command {
+        match self.may_run(program) {
+            true => self.command(program),
+            false => self.own_command(program),
+        }
+    }
+
     fn command_as(&self, user: Option<&User>, program: &Path) -> Command {
         let mut command = Command::new("setsid");
         if let Some(user) = user {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::classify::last_message;
 use super::php::Php;
-use super::site::Site;
+use super::site::{Answer, Site};
 use super::{Failed, files, on};
 
 const MEASURE: &str = include_str!("php/measure.php");
@@ -93,9 +93,21 @@ fn round(site: &Site, folder: &Path) -> Result<Result<Round, String>, Failed> {
         Ok(round) if answer.status == 200 => Ok(Ok(round)),
         _ => match std::fs::read_to_string(folder.join("current")) {
             Ok(current) if !current.is_empty() => Ok(Err(current)),
-            _ => Err(format!("cannot measure: {}", last_message(&site.said())).into()),
+            _ => Err(cannot_measure(&answer, &site.said()).into()),
         },
     }
+}
+
+/// What was answered instead of figures, and the last that the server said.
+fn cannot_measure(answer: &Answer, said: &str) -> String {
+    let body = String::from_utf8_lossy(&answer.body);
+    let first = body.lines().find(|line| !line.trim().is_empty());
+    let first: String = first.unwrap_or("an empty body").chars().take(200).collect();
+    format!(
+        "cannot measure what files cost: the private server answered {} with {first:?}; its log ends with: {}",
+        answer.status,
+        last_message(said)
+    )
 }
 
 fn load(rounds: &[Round], path: &str) -> Load {
@@ -108,5 +120,24 @@ fn load(rounds: &[Round], path: &str) -> Load {
             false => measure::stats::median(&nanos),
         },
         bytes: bytes.copied().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_figures_is_quoted() {
+        let answer = Answer {
+            status: 503,
+            body: b"\nno worker\nmore".to_vec(),
+        };
+        let said = cannot_measure(&answer, "listening on unix:measure.sock\n");
+        assert!(
+            said.contains("answered 503 with \"no worker\"")
+                && said.ends_with("listening on unix:measure.sock"),
+            "{said}"
+        );
     }
 }

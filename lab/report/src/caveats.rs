@@ -13,6 +13,7 @@ const STOLEN: f64 = 0.01;
 #[must_use]
 pub fn method(run: &Run) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
+    let ((fewest, _), _) = run.repeats();
     let mut rows = vec![
         (
             "Command",
@@ -25,8 +26,10 @@ pub fn method(run: &Run) -> Vec<(&'static str, String)> {
         (
             "Repeats",
             format!(
-                "{} of each cell, {} s each after {} s of warm-up; cells take turns in a random order (seed {}), each repeat with a server started for it",
-                plan.rounds, plan.seconds, plan.warmup_s, plan.seed
+                "{} after {} s of warm-up; cells take turns in a random order (seed {}), each repeat with a server started for it",
+                repeats_words(run),
+                plan.warmup_s,
+                plan.seed
             ),
         ),
         (
@@ -35,7 +38,7 @@ pub fn method(run: &Run) -> Vec<(&'static str, String)> {
                 .clone()
                 .unwrap_or_else(|| "load and servers share all of them".to_owned()),
         ),
-        ("Figures", figures(plan.rounds)),
+        ("Figures", figures(fewest)),
     ];
     if let Some(floor) = run.noise.aa_floor {
         rows.push((
@@ -53,6 +56,31 @@ pub fn method(run: &Run) -> Vec<(&'static str, String)> {
         ));
     }
     rows
+}
+
+/// `2 to 3 repeats of each cell, as many as fitted into the time, of 0.5 to 0.8 s each`.
+#[must_use]
+pub fn repeats_words(run: &Run) -> String {
+    let ((fewest, most), (shortest, longest)) = run.repeats();
+    let span = |low: String, high: String| match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    };
+    let rounds = span(fewest.to_string(), most.to_string());
+    let seconds = span(short(shortest), short(longest));
+    let fitted = if fewest == most {
+        ""
+    } else {
+        ", as many as fitted into the time"
+    };
+    let plural = if most == 1 { "" } else { "s" };
+    format!("{rounds} repeat{plural} of each cell{fitted}, of {seconds} s each")
+}
+
+/// Seconds without more digits than they deserve.
+fn short(seconds: f64) -> String {
+    let rounded = (seconds * 10.0).round() / 10.0;
+    rounded.to_string()
 }
 
 /// System and PHP in one line.
@@ -104,15 +132,16 @@ pub fn cautions(run: &Run) -> Vec<String> {
         StoppedBy::Interrupt => out.push("The run was interrupted: some cells have fewer repeats, or none.".to_owned()),
         StoppedBy::Budget => out.push("The time was over before everything was measured: some cells have fewer repeats, or none.".to_owned()),
     }
-    let rounds = run.plan.rounds as usize;
+    let ((rounds, _), _) = run.repeats();
     if run.effort == Effort::Quick {
         out.push(
             "A quick run: it shows that things work and roughly how fast; quote no figure of it."
                 .to_owned(),
         );
-    } else if rounds < ENOUGH {
+    } else if (rounds as usize) < ENOUGH {
         out.push(format!(
-            "{rounds} repeats are indicative; a distribution-free interval needs {ENOUGH} (--full)."
+            "{} are indicative; a distribution-free interval needs {ENOUGH} (--full). A cell with one repeat has no interval, and no ratio of it counts as a difference.",
+            repeats_words(run)
         ));
     }
     out.extend(noise(run));

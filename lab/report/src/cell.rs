@@ -253,6 +253,12 @@ impl Cell {
             .count()
     }
 
+    /// True if requests came at a rate of their own, however long answers took.
+    fn is_open(&self) -> bool {
+        let mut loads = self.repeats.iter().map(|repeat| &repeat.load);
+        loads.any(|load| load.setup.model == measure::LoopModel::Open)
+    }
+
     /// Why a rate of this cell may not stand beside one of `base`; none if it may.
     #[must_use]
     pub fn unlike(&self, base: &Self) -> Option<String> {
@@ -265,6 +271,11 @@ impl Cell {
         }
         if self.keep_alive != base.keep_alive && !deliberate {
             return Some("one keeps connections, the other does not".to_owned());
+        }
+        if self.is_open() != base.is_open() {
+            return Some(
+                "one has requests come at a rate of their own, the other as answers do".to_owned(),
+            );
         }
         if self.column != base.column {
             return Some("one is configured as in the write-up, the other as advised".to_owned());

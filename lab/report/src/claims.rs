@@ -127,10 +127,30 @@ static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
     )
 });
 
+/// True if a claim is held against that scenario's figures.
+#[must_use]
+pub fn rest_on(scenario: &str) -> bool {
+    CLAIMS
+        .iter()
+        .flat_map(Claim::selectors)
+        .any(|selector| selector.scenarios.iter().any(|name| name == scenario))
+}
+
 /// Holds every claim against the run.
 #[must_use]
 pub fn lines(run: &Run) -> Vec<Line> {
     CLAIMS.iter().map(|claim| line(run, claim)).collect()
+}
+
+impl Claim {
+    /// The cells that it looks at.
+    fn selectors(&self) -> impl Iterator<Item = &Selector> {
+        let compared = self.compare.iter().flat_map(|one| [&one.base, &one.with]);
+        compared
+            .chain(self.figure.iter().map(|one| &one.of))
+            .chain(self.sweep.iter().map(|one| &one.of))
+            .chain(self.limit.iter().map(|one| &one.of))
+    }
 }
 
 fn line(run: &Run, claim: &'static Claim) -> Line {

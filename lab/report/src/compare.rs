@@ -195,6 +195,12 @@ fn rows(name: &str, a: &Cell, b: &Cell, floor: f64) -> Vec<Row> {
         .collect()
 }
 
+/// The fewest repeats of a run, and the length of the shortest.
+fn pace(run: &Run) -> (u32, f64) {
+    let ((rounds, _), (seconds, _)) = run.repeats();
+    (rounds, seconds)
+}
+
 fn cautions(a: &Run, b: &Run, rows: usize) -> Vec<String> {
     let mut out = Vec::new();
     if a.host.php != b.host.php {
@@ -206,15 +212,13 @@ fn cautions(a: &Run, b: &Run, rows: usize) -> Vec<String> {
             a.host.kernel, b.host.kernel
         ));
     }
-    if (a.plan.seconds - b.plan.seconds).abs() > 0.5 {
-        out.push(format!(
-            "repeats of {} s and of {} s",
-            a.plan.seconds, b.plan.seconds
-        ));
+    let ((fewer, of_a), (fewer_after, of_b)) = (pace(a), pace(b));
+    if (of_a - of_b).abs() > 0.5 {
+        out.push(format!("repeats of {of_a:.1} s and of {of_b:.1} s"));
     }
-    for (side, run) in [("first", a), ("second", b)] {
-        if run.plan.rounds < 4 {
-            out.push(format!("the {side} run has {} repeats: indicative, 4 or more allow intervals without assumptions", run.plan.rounds));
+    for (side, rounds) in [("first", fewer), ("second", fewer_after)] {
+        if rounds < 4 {
+            out.push(format!("the {side} run has {rounds} repeats: indicative, 4 or more allow intervals without assumptions"));
         }
     }
     if rows > 20 {

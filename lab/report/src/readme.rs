@@ -1,8 +1,9 @@
 //! The performance section of README.md, made from a run: nothing in it is written by hand.
 
 use crate::cell::Metric;
-use crate::claims::{Answer, lines};
+use crate::claims::{Answer, Line, lines};
 use crate::markdown::escape;
+use crate::seeds::WRITE_UPS;
 use crate::words::{runtime_name, verdict};
 use crate::{Cell, Column, Run, Scenario, caveats};
 use measure::text::duration;
@@ -13,31 +14,55 @@ pub const BEGIN: &str = "<!-- bench: made by `hearth bench readme`, do not edit 
 /// The other one.
 pub const END: &str = "<!-- /bench -->";
 
-/// The section: how it was taken, each server under the same work in one table, and what the ways of doing something are worth.
+/// The section: how it was taken, each server under the same work in one table, what the ways of doing something are worth, and the
+/// claims of the write-ups.
 #[must_use]
 pub fn section(run: &Run) -> String {
     let mut out = format!(
-        "On {}, {}: ",
+        "On {}: {}, {}. {}, taken in turn. Of each server and work: good responses per second, and the server's processor time per request.\n",
         caveats::began(run),
-        escape(&caveats::machine(run))
+        escape(&caveats::machine(run)),
+        escape(&caveats::system(run)),
+        caveats::repeats_words(run)
     );
-    let _ = writeln!(
-        out,
-        "{} repeats of {} s for each figure, taken in turn; medians of the good responses per second and of the server's CPU time per request.",
-        run.plan.rounds, run.plan.seconds
-    );
-    let _ = writeln!(
-        out,
-        "\n```\nhearth bench {}\n```",
-        plain(&run.command.join(" "))
-    );
+    let _ = writeln!(out, "\n```\n{}\n```", plain(&command(run)));
+    let _ = writeln!(out, "\n{}", versions(run));
     out += &servers(run);
-    out += &techniques(run);
+    out += &folded("What ways of doing something are worth", &techniques(run));
     out.push('\n');
     for caution in caveats::cautions(run) {
-        let _ = writeln!(out, "- {}", escape(&caution));
+        let _ = writeln!(out, "- {}", escape(&without_paths(&caution)));
     }
     out + &claims(run)
+}
+
+/// What was typed.
+fn command(run: &Run) -> String {
+    without_paths(&format!("hearth bench {}", run.command.join(" ")))
+        .trim()
+        .to_owned()
+}
+
+/// Names and versions of the servers that have figures.
+fn versions(run: &Run) -> String {
+    let measured = |id: &str| {
+        let mut cells = run.scenarios.iter().flat_map(|one| &one.cells);
+        cells.any(|cell| cell.runtime == id && cell.has_figures())
+    };
+    let one = |runtime: &crate::Runtime| {
+        let version = runtime.version.as_deref().unwrap_or("no version");
+        format!("{}: {}", runtime.name, without_paths(version))
+    };
+    let all = run.runtimes.iter().filter(|one| measured(&one.id)).map(one);
+    format!("Measured: {}.", escape(&all.collect::<Vec<_>>().join("; ")))
+}
+
+/// A table that a reader opens.
+fn folded(title: &str, table: &str) -> String {
+    if table.is_empty() {
+        return String::new();
+    }
+    format!("\n<details><summary>{title}</summary>\n{table}\n</details>\n")
 }
 
 /// Fairly configured cells with figures; sweeps and the user's own site are no part of it.
@@ -160,17 +185,58 @@ fn against(run: &Run, scenario: &Scenario, cell: &Cell) -> String {
         .map_or_else(String::new, |ratio| verdict(&ratio, floor))
 }
 
+/// How many claims hold here, and each with what was seen then and now.
 fn claims(run: &Run) -> String {
     let lines = lines(run);
     let of = |answer: Answer| lines.iter().filter(|line| line.answer == answer).count();
-    format!(
-        "\nOf {} claims of the five write-ups that the project began with, this run agrees with {}, differs from {}, leaves {} open and does not measure {}.\n",
+    let mut out = format!(
+        "\nOf {} claims of the five write-ups that the project began with, this run agrees with {}, differs from {}, leaves {} open and does not measure {}:\n",
         lines.len(),
         of(Answer::Agrees),
         of(Answer::Differs),
         of(Answer::NotShown),
         of(Answer::NotMeasured)
-    )
+    );
+    for (file, title) in WRITE_UPS {
+        let mut table = String::from("\n| claim | they saw | here | |\n|---|---|---|---|\n");
+        let own: Vec<&Line> = lines.iter().filter(|one| one.claim.seed == file).collect();
+        for line in &own {
+            let texts = [&line.claim.said, &line.claim.saw, &line.here, &line.why];
+            let [said, saw, here, why] = texts.map(|text| escape(&without_paths(text)));
+            let answer = line.answer.words();
+            let _ = writeln!(table, "| {said} | {saw} | {here} | **{answer}** {why} |");
+        }
+        let agree = own.iter().filter(|one| one.answer == Answer::Agrees);
+        let title = format!("{title}: {} of {} claims agree", agree.count(), own.len());
+        out += &folded(&title, &table);
+    }
+    out
+}
+
+/// Of a path of the machine that measured only the file's name.
+fn without_paths(text: &str) -> String {
+    let begins =
+        |before: Option<char>| before.is_none_or(|c| c.is_whitespace() || "=(\"'`:,".contains(c));
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('/') {
+        let end = rest[at..].find(|c: char| c.is_whitespace() || "()\"'`,;".contains(c));
+        let end = end.map_or(rest.len(), |end| at + end);
+        let path = &rest[at..end];
+        out += &rest[..at];
+        let is_path =
+            begins(out.chars().next_back()) && path[1..].contains('/') && !path.starts_with("//");
+        out += match is_path {
+            true => path
+                .trim_end_matches('/')
+                .rsplit('/')
+                .next()
+                .unwrap_or_default(),
+            false => path,
+        };
+        rest = &rest[end..];
+    }
+    out + rest
 }
 
 /// Text that ends no code span or fence, and is no tag.
@@ -203,6 +269,27 @@ pub fn replace(text: &str, section: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_of_the_machine_are_left_out() {
+        for (text, shown) in [
+            (
+                "--with swoole=/home/ada/swoole.so x",
+                "--with swoole=swoole.so x",
+            ),
+            (
+                "GET http://127.0.0.1:80/a/b, 5/s",
+                "GET http://127.0.0.1:80/a/b, 5/s",
+            ),
+            (
+                "no such file (/tmp/x/conf): 3 req/s",
+                "no such file (conf): 3 req/s",
+            ),
+            ("+3 % req/s and/or /", "+3 % req/s and/or /"),
+        ] {
+            assert_eq!(without_paths(text), shown);
+        }
+    }
 
     #[test]
     fn only_what_is_between_the_markers_is_replaced() {

@@ -68,9 +68,9 @@ pub enum Effort {
 /// How cells were measured.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// Repeats of each cell, interleaved with those of the others.
+    /// Repeats of each cell, interleaved with those of the others: as planned for the first scenario. Each has its own.
     pub rounds: u32,
-    /// Length of one repeat, seconds.
+    /// Length of one repeat, seconds: as planned for the first scenario.
     pub seconds: f64,
     /// Load before it that is left out, seconds.
     pub warmup_s: f64,
@@ -204,6 +204,12 @@ pub struct Scenario {
     /// How load was made, in words.
     #[serde(default)]
     pub loops: String,
+    /// Repeats of each cell that were planned: how many fitted into the time.
+    #[serde(default)]
+    pub rounds: u32,
+    /// Length of each, seconds, unless a cell's load has its own.
+    #[serde(default)]
+    pub seconds: f64,
     /// True for the user's own app.
     #[serde(default)]
     pub app: bool,
@@ -444,6 +450,25 @@ impl Run {
     #[must_use]
     pub fn scenario(&self, name: &str) -> Option<&Scenario> {
         self.scenarios.iter().find(|scenario| scenario.name == name)
+    }
+}
+
+impl Run {
+    /// The fewest and the most repeats that scenarios were given, and the shortest and the longest of them.
+    #[must_use]
+    pub fn repeats(&self) -> ((u32, u32), (f64, f64)) {
+        let planned = self.scenarios.iter().filter(|one| one.rounds > 0);
+        let mut paces = planned.map(|one| (one.rounds, one.seconds));
+        let first = paces
+            .next()
+            .unwrap_or((self.plan.rounds, self.plan.seconds));
+        let wider = |(rounds, seconds): ((u32, u32), (f64, f64)), (n, s): (u32, f64)| {
+            (
+                (rounds.0.min(n), rounds.1.max(n)),
+                (f64::min(seconds.0, s), f64::max(seconds.1, s)),
+            )
+        };
+        paces.fold(((first.0, first.0), (first.1, first.1)), wider)
     }
 }
 

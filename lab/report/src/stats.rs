@@ -101,6 +101,9 @@ pub fn estimate(samples: &[f64]) -> Option<Estimate> {
     let (low, high, basis) = match samples.len() {
         0 => return None,
         1 => (value, value, Basis::Single),
+        n if n < ENOUGH && samples.iter().all(|one| *one == value) => {
+            (value, value, Basis::Student)
+        }
         n if n >= ENOUGH => {
             let sorted = sorted(samples);
             let rank = rank_of_low_end(n);

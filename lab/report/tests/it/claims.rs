@@ -28,7 +28,10 @@ fn every_write_up_has_its_claims_and_every_claim_a_check() {
         .filter(|line| line.here == "not measured by this program")
         .map(|line| line.claim.id.as_str())
         .collect();
-    assert_eq!(unchecked, ["S3-30", "S3-31", "S3-11"]);
+    assert_eq!(
+        unchecked,
+        ["S3-21", "S3-22c", "S3-28", "S3-30", "S3-31", "S3-11"]
+    );
 }
 
 #[test]

@@ -4,25 +4,7 @@ declare(strict_types=1);
 
 // The app of the pool experiment: /test makes queries and computes, as its parameters say. See run.php for the parameters.
 
-require __DIR__ . '/parameters.php';
-
-$parameters = Parameters::fromJson((string) getenv('POOL_EXPERIMENT'));
-
-/** A number of seconds between two bounds, in whole milliseconds, as the write-up's own runner draws it. */
-$between = static fn (float $min, float $max): float => mt_rand((int) ($min * 1000), (int) ($max * 1000)) / 1000;
-
-$slow = static function (PDO $pdo) use ($parameters, $between): void {
-    $delay = $between($parameters->get('connection.min_delay_sec'), $parameters->get('connection.max_delay_sec'));
-    if ($delay > 0) {
-        $pdo->query("SELECT SLEEP($delay)")->fetchAll();
-    }
-};
-$database = [
-    $parameters->get('connection.dsn'),
-    $parameters->get('connection.username'),
-    $parameters->get('connection.password'),
-    [PDO::ATTR_TIMEOUT => 1],
-];
+require __DIR__ . '/work.php';
 
 if ($parameters->get('pool.enabled')) {
     $pdo = new Hearth\Pool\Pdo(
@@ -40,28 +22,10 @@ if ($parameters->get('pool.enabled')) {
     );
     $connection = static fn (): PDO => $pdo;
 } else {
-    $connection = static function () use ($database, $slow): PDO {
-        $pdo = new PDO(...$database);
-        $slow($pdo);
-
-        return $pdo;
-    };
+    $connection = $connect;
 }
 
-$query = static function () use ($parameters, $between, $connection): void {
-    $duration = $between($parameters->get('connection.min_query_duration_sec'), $parameters->get('connection.max_query_duration_sec'));
-    $connection()->query("SELECT SLEEP($duration)")->fetchAll();
-};
-
-$compute = static function () use ($parameters, $between): void {
-    $seconds = $between($parameters->get('scenario.cpu_load_per_request_min_sec'), $parameters->get('scenario.cpu_load_per_request_max_sec'));
-    $bytes = random_bytes(1024);
-    for ($until = hrtime(true) + $seconds * 1e9; hrtime(true) < $until;) {
-        mb_strlen($bytes);
-    }
-};
-
-$work = array_fill(0, $parameters->get('scenario.query_per_request'), $query);
+$work = array_fill(0, $parameters->get('scenario.query_per_request'), static fn () => $query($connection()));
 if ($parameters->get('scenario.cpu_load_per_request_max_sec') > 0) {
     $work[] = $compute;
 }

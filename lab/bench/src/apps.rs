@@ -41,7 +41,7 @@ const SETTINGS: &str = "settings.json";
 
 fn template(form: Form) -> &'static str {
     match form {
-        Form::Classic | Form::Gin => include_str!("../../../bench/runtimes/classic.php"),
+        Form::Classic | Form::Native => include_str!("../../../bench/runtimes/classic.php"),
         Form::Hearth => include_str!("../../../bench/runtimes/hearth.php"),
         Form::Swoole => include_str!("../../../bench/runtimes/swoole.php"),
         Form::Workerman => include_str!("../../../bench/runtimes/workerman.php"),
@@ -91,7 +91,7 @@ pub(crate) fn write(content: &Content, form: Form, name: &str, place: &Place) ->
 /// How PHP is configured there: asked for over HTTP, or as the app wrote it when it was loaded.
 pub(crate) fn settings(form: Form, app: &Path, base: &str) -> Vec<(String, String)> {
     let text = match form {
-        Form::Gin => return Vec::new(),
+        Form::Native => return Vec::new(),
         Form::Classic => crate::probe::get(&format!("{base}/settings.php"))
             .map(|answer| answer.body)
             .unwrap_or_default(),

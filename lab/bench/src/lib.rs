@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod apps;
-mod budget;
 mod check;
 mod cli;
 mod database;
@@ -24,6 +23,7 @@ mod procfs;
 mod proxy;
 mod runtimes;
 mod scenarios;
+mod schedule;
 mod session;
 mod trial;
 mod verbs;

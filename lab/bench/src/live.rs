@@ -11,28 +11,25 @@ pub(crate) struct Live {
     is_terminal: bool,
     began: Instant,
     done: u32,
-    total: u32,
 }
 
 impl Live {
-    pub(crate) fn new(total: u32, quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         Self {
             is_terminal: !quiet && std::io::stderr().is_terminal(),
             began: Instant::now(),
             done: 0,
-            total,
         }
     }
 
-    /// The next server is started and measured.
-    pub(crate) fn step(&mut self, scenario: &str, runtime: &str, round: u32, rounds: u32) {
-        let doing = format!("{scenario} {runtime}, round {round} of {rounds}");
+    /// The next server is started and measured; with it so many are still to come, which takes so many seconds.
+    pub(crate) fn step(&mut self, doing: &str, to_come: u32, left_s: f64) {
         let progress = Progress {
-            done: self.done.min(self.total),
-            total: self.total,
+            done: self.done,
+            total: self.done + to_come,
             elapsed_s: self.began.elapsed().as_secs_f64(),
-            left_s: None,
-            doing: &doing,
+            left_s: Some(left_s),
+            doing,
         };
         self.done += 1;
         if self.is_terminal {

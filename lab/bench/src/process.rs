@@ -153,10 +153,15 @@ impl Process {
         }
     }
 
-    /// Asks it to end, waits, and kills what is left of its session.
+    /// Asks it to end, waits, and kills what is left of its session. A server that is ended by SIGKILL has nothing to tidy up beside its own
+    /// folder, and takes a second or two when it is asked.
     pub(crate) fn stop(&mut self) {
         let session = self.session();
-        if self.exit().is_none() {
+        if self.signal == Signal::KILL {
+            procfs::session(session)
+                .into_iter()
+                .for_each(|pid| procfs::signal(pid, Signal::KILL));
+        } else if self.exit().is_none() {
             procfs::signal(session, self.signal);
         }
         for (timeout, signal) in [

@@ -1,6 +1,5 @@
 //! One run of the command: what is measured, in which time, and where its result goes.
 
-use crate::budget::{self, Cost};
 use crate::cli::{Args, say};
 use crate::database::Databases;
 use crate::doctor;
@@ -8,12 +7,13 @@ use crate::guard::Guard;
 use crate::host;
 use crate::lists;
 use crate::live::Live;
-use crate::matrix::{Deadline, Effort, Matrix};
+use crate::matrix::Matrix;
 use crate::place::{Place, Processors, allowed_processors};
 use crate::problem::{Problem, Result};
 use crate::runtimes::{self, Runtime, Tools};
 use crate::scenarios::app::Site;
 use crate::scenarios::{self, AGAIN, Arm, Around, Scenario};
+use crate::schedule::{Cost, Schedule, Wanted};
 use measure::stats::median;
 use report::terminal::{self, Style};
 use report::{Run, StoppedBy};
@@ -69,7 +69,8 @@ pub(crate) fn measure(
         connections: args.connections,
     };
     // Wrong usage ends the command before anything is started.
-    jobs(args, &around, site.as_ref(), &parameters)?;
+    jobs(args, &around, tools, site.as_ref(), &parameters)?;
+    let began = Instant::now();
     let stop = stop_by_signal()?;
     crate::procfs::adopt_orphans();
     let guard = Guard::start(&tools.hearth)
@@ -79,30 +80,33 @@ pub(crate) fn measure(
         site.lists = lists::make(site, &around, tools, &place, &stop)
             .map_err(|problem| format!("no preload list: {problem}"));
     }
-    let jobs = jobs(args, &around, site.as_ref(), &parameters)?;
-    let steps = steps(&jobs, tools);
-    let effort = effort(args, &jobs, tools);
-    let mut run = begin(&effort, &place, tools, words);
-    let began = Instant::now();
+    let jobs = jobs(args, &around, tools, site.as_ref(), &parameters)?;
+    let costs = jobs
+        .iter()
+        .map(|job| Cost::of(job.scenario, present(&job.arms, tools)));
+    let mut schedule = Schedule::new(wanted(args), began, costs.collect());
+    let warmup = warmup(args);
+    let mut run = begin(&schedule, args, &place, tools, words);
     let databases = start_databases(&jobs, tools, &place, &mut run);
-    let mut live = Live::new(steps * effort.rounds, args.quiet);
+    say(&planned(&schedule));
+    let mut live = Live::new(args.quiet);
     let paths = site
         .as_ref()
         .map(|site| site.paths.clone())
         .unwrap_or_default();
-    let deadlines = deadlines(&jobs, &effort, tools, began);
     let matrix = Matrix {
         tools,
         place: &place,
         databases: &databases,
-        effort,
+        warmup,
+        seed: args.seed,
         stop: &stop,
         paths,
         failed_starts: RefCell::default(),
     };
     let style = Style::detect();
-    for (job, deadline) in jobs.into_iter().zip(deadlines) {
-        let mut done = matrix.scenario(job.scenario, job.arms, deadline, &mut live);
+    for (at, job) in jobs.into_iter().enumerate() {
+        let mut done = matrix.scenario(job.scenario, job.arms, at, &mut schedule, &mut live);
         live.clear();
         if let Some(site) = &site {
             done.app = true;
@@ -120,6 +124,7 @@ pub(crate) fn measure(
 fn jobs(
     args: &Args,
     around: &Around<'_>,
+    tools: &Tools,
     site: Option<&Site>,
     parameters: &[String],
 ) -> Result<Vec<Job>> {
@@ -137,11 +142,17 @@ fn jobs(
             parameters.join(" ")
         )));
     }
+    let is_here = |id: &str| {
+        runtimes::by_id(id)
+            .is_some_and(|one| matches!(tools.find(one), runtimes::Found::Here { .. }))
+    };
     let arms = |scenario: &Scenario| {
-        if parameters.is_empty() {
-            (scenario.arms)(around)
-        } else {
+        if !parameters.is_empty() {
             scenarios::pool::given(around, parameters)
+        } else if scenario.one_of_each && args.against.is_empty() {
+            scenarios::without_twins((scenario.arms)(around), is_here)
+        } else {
+            (scenario.arms)(around)
         }
     };
     Ok(chosen
@@ -167,7 +178,14 @@ fn stop_by_signal() -> Result<Arc<AtomicBool>> {
 }
 
 /// What the run is, before anything is measured.
-fn begin(effort: &Effort, place: &Place, tools: &Tools, words: Vec<String>) -> Run {
+fn begin(
+    schedule: &Schedule,
+    args: &Args,
+    place: &Place,
+    tools: &Tools,
+    words: Vec<String>,
+) -> Run {
+    let pace = schedule.pace(0, Instant::now());
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -176,12 +194,12 @@ fn begin(effort: &Effort, place: &Place, tools: &Tools, words: Vec<String>) -> R
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_s: now.as_secs_f64(),
         command: words,
-        effort: effort.kind,
+        effort: effort(args),
         plan: report::Plan {
-            rounds: effort.rounds,
-            seconds: effort.seconds,
-            warmup_s: effort.warmup,
-            seed: effort.seed,
+            rounds: pace.rounds,
+            seconds: pace.seconds,
+            warmup_s: warmup(args),
+            seed: args.seed,
             pinned: host::pinned(place),
         },
         host: host::host(tools),
@@ -292,64 +310,45 @@ fn present<'a>(arms: &'a [Arm], tools: &'a Tools) -> impl Iterator<Item = &'a Ar
     })
 }
 
-/// Servers that are started in one round.
-fn steps(jobs: &[Job], tools: &Tools) -> u32 {
-    let all = jobs
-        .iter()
-        .map(|job| present(&job.arms, tools).count())
-        .sum::<usize>();
-    u32::try_from(all).unwrap_or(u32::MAX).max(1)
+/// What is going to be done, and how long that takes.
+fn planned(schedule: &Schedule) -> String {
+    let now = Instant::now();
+    let minutes = schedule.left_of_all(now) / 60.0;
+    format!(
+        "{} servers are started one after the other, about {minutes:.0} minutes; rounds and their length are fitted to the time that is left\n\n",
+        schedule.turns(0, now)
+    )
 }
 
 const MINUTES: f64 = 15.0;
 
-fn effort(args: &Args, jobs: &[Job], tools: &Tools) -> Effort {
-    let (kind, warmup) = match (args.quick, args.full) {
-        (true, _) => (report::Effort::Quick, 0.2),
-        (_, true) => (report::Effort::Full, 3.0),
-        _ => (report::Effort::Standard, 0.3),
-    };
-    let minutes = args
-        .budget
-        .or((kind != report::Effort::Full).then_some(MINUTES));
-    let budget =
-        minutes.map(|minutes| Duration::try_from_secs_f64(minutes * 60.0).unwrap_or(Duration::MAX));
-    let cost = Cost::of(
-        jobs.iter().flat_map(|job| present(&job.arms, tools)),
-        warmup,
-    );
-    let (rounds, seconds) = match kind {
-        report::Effort::Quick => (3, 0.5),
-        report::Effort::Full => (6, 10.0),
-        report::Effort::Standard => cost.fitting(budget.unwrap_or(Duration::MAX).as_secs_f64()),
-    };
-    let (rounds, seconds) = (
-        args.rounds.unwrap_or(rounds),
-        args.seconds.unwrap_or(seconds),
-    );
-    Effort {
-        kind,
-        rounds,
-        seconds,
-        warmup,
-        budget,
-        seed: args.seed,
+fn effort(args: &Args) -> report::Effort {
+    match (args.quick, args.full) {
+        (true, _) => report::Effort::Quick,
+        (_, true) => report::Effort::Full,
+        _ => report::Effort::Standard,
     }
 }
 
-/// Until when each job may measure.
-fn deadlines(jobs: &[Job], effort: &Effort, tools: &Tools, began: Instant) -> Vec<Deadline> {
-    let Some(budget) = effort.budget else {
-        return vec![Deadline::default(); jobs.len()];
-    };
-    let cost =
-        |job: &Job| Cost::of(present(&job.arms, tools), effort.warmup).seconds(effort.seconds);
-    let costs: Vec<f64> = jobs.iter().map(cost).collect();
-    budget::deadlines(&costs, budget)
-        .into_iter()
-        .map(|after| Deadline {
-            first_round: began.checked_add(budget),
-            further: began.checked_add(after),
-        })
-        .collect()
+/// Seconds of load before each server is measured.
+fn warmup(args: &Args) -> f64 {
+    match effort(args) {
+        report::Effort::Quick => 0.2,
+        report::Effort::Standard => 0.2,
+        report::Effort::Full => 3.0,
+    }
+}
+
+fn wanted(args: &Args) -> Wanted {
+    let effort = effort(args);
+    let minutes = args
+        .budget
+        .or((effort != report::Effort::Full).then_some(MINUTES));
+    Wanted {
+        effort,
+        rounds: args.rounds,
+        seconds: args.seconds,
+        budget: minutes
+            .map(|minutes| Duration::try_from_secs_f64(minutes * 60.0).unwrap_or(Duration::MAX)),
+    }
 }

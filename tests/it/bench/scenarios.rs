@@ -10,7 +10,7 @@ fn hello_world_on_all_servers_that_are_here() {
     let done = Bench::short(&["basic"]).run();
     assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
     done.measured(HERE);
-    done.measured(&["php-s"]);
+    done.measured(&["php-s", "epoll"]);
     let scenario = &done.result["scenarios"][0];
     assert_eq!(
         (scenario["name"].as_str(), scenario["body_bytes"].as_u64()),
@@ -29,26 +29,10 @@ fn hello_world_on_all_servers_that_are_here() {
             .is_some_and(|how| how.contains("--with roadrunner="))
     );
     assert!(done.out.contains("RoadRunner"), "{}", done.out);
-    // As the seed ran it: Apache as it comes, beside one with a process for each connection.
-    let seed: Vec<_> = done
-        .cells()
-        .into_iter()
-        .filter(|cell| cell["runtime"] == "apache" && cell["column"] == "as-seed")
-        .collect();
-    let setting = |cell: &serde_json::Value, name: &str| {
-        let all = cell["config"].as_array().expect("a list");
-        all.iter()
-            .find(|one| one["name"] == name)
-            .map(|one| one["value"].as_str().unwrap_or_default().to_owned())
-    };
-    assert!(seed.len() >= 2, "{seed:?}");
-    assert_eq!(
-        setting(seed[0], "MaxRequestWorkers").as_deref(),
-        Some("150")
-    );
     assert_eq!(
         setting(done.of("apache")[0], "MaxRequestWorkers").as_deref(),
-        Some("16")
+        Some("16"),
+        "a process for each connection"
     );
     for runtime in HERE {
         assert_eq!(
@@ -58,6 +42,13 @@ fn hello_world_on_all_servers_that_are_here() {
             done.of(runtime)[0]["config"]
         );
     }
+}
+
+fn setting(cell: &serde_json::Value, name: &str) -> Option<String> {
+    let all = cell["config"].as_array().expect("a list");
+    all.iter()
+        .find(|one| one["name"] == name)
+        .map(|one| one["value"].as_str().unwrap_or_default().to_owned())
 }
 
 #[test]
@@ -132,6 +123,32 @@ fn classes_and_a_real_application() {
     assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
     done.measured(&["hearth", "apache"]);
     assert_eq!(done.result["scenarios"].as_array().map(Vec::len), Some(4));
+    // As the write-up ran it: Apache as it comes, on 100, 500 and 1,000 connections.
+    let of_seed = |runtime: &str| -> Vec<_> {
+        let mut cells = done.cells();
+        cells.retain(|cell| cell["runtime"] == runtime && cell["column"] == "as-seed");
+        cells
+    };
+    let connections = |cells: &[&serde_json::Value]| -> Vec<Option<u64>> {
+        cells
+            .iter()
+            .map(|cell| cell["connections"].as_u64())
+            .collect()
+    };
+    let apache = of_seed("apache");
+    assert_eq!(connections(&apache), [Some(100), Some(500), Some(1000)]);
+    assert_eq!(connections(&of_seed("hearth")), connections(&apache));
+    assert_eq!(
+        setting(apache[0], "MaxRequestWorkers").as_deref(),
+        Some("150")
+    );
+    assert!(
+        apache[2]["limit"]
+            .as_str()
+            .is_some_and(|why| why.contains("connections waited for a process")),
+        "{}",
+        apache[2]["limit"]
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::runtimes::Tools;
 use crate::scenarios::{Arm, Scenario};
+use crate::schedule::{Deadline, Pace, Schedule};
 use crate::trial::{Trials, Turn};
 use going::{Going, once_each};
 use rand::SeedableRng;
@@ -19,35 +20,17 @@ use rand::seq::SliceRandom;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// How thoroughly a run measures.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Effort {
-    pub(crate) kind: report::Effort,
-    pub(crate) rounds: u32,
-    pub(crate) seconds: f64,
-    pub(crate) warmup: f64,
-    /// No measurement begins after this.
-    pub(crate) budget: Option<Duration>,
-    pub(crate) seed: u64,
-}
-
-/// Until when measurements may begin; without a time there is no end.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Deadline {
-    /// The first round of a scenario: each server is measured once before any is measured twice.
-    pub(crate) first_round: Option<Instant>,
-    /// Its further rounds.
-    pub(crate) further: Option<Instant>,
-}
+use std::time::Instant;
 
 /// What a run works with.
 pub(crate) struct Matrix<'a> {
     pub(crate) tools: &'a Tools,
     pub(crate) place: &'a Place,
     pub(crate) databases: &'a Databases,
-    pub(crate) effort: Effort,
+    /// Seconds of load before each server is measured.
+    pub(crate) warmup: f64,
+    /// Of the order in which servers take turns.
+    pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
     /// Pages of the user's own site that are compared.
     pub(crate) paths: Vec<String>,
@@ -59,15 +42,15 @@ pub(crate) struct Matrix<'a> {
 const GIVEN_UP_AFTER: usize = 2;
 
 impl Matrix<'_> {
-    fn trials(&self) -> Trials<'_> {
+    fn trials(&self, seconds: f64) -> Trials<'_> {
         Trials {
             generator: Generator {
                 program: self.tools.hearth.clone(),
                 processors: self.place.processors.clone(),
             },
             directory: self.place.path().to_owned(),
-            seconds: self.effort.seconds,
-            warmup: self.effort.warmup,
+            seconds,
+            warmup: self.warmup,
             stop: self.stop,
         }
     }
@@ -82,14 +65,17 @@ impl Matrix<'_> {
         self.stop.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Runs one scenario on all its servers.
+    /// Runs the scenario of that place in the schedule on all its servers.
     pub(crate) fn scenario(
         &self,
         scenario: &'static Scenario,
         arms: Vec<Arm>,
-        deadline: Deadline,
+        at: usize,
+        schedule: &mut Schedule,
         live: &mut Live,
     ) -> report::Scenario {
+        let now = Instant::now();
+        let (pace, deadline) = (schedule.pace(at, now), schedule.deadline(at, now));
         let mut going: Vec<Going> =
             once_each(arms.into_iter().map(|arm| self.prepare(arm)).collect());
         let database = scenario.database.map(|kind| self.databases.get(kind));
@@ -98,33 +84,42 @@ impl Matrix<'_> {
         }
         let database = database.and_then(std::result::Result::ok);
         let mut reference = Reference::of_body(scenario.body);
-        let mut random = SmallRng::seed_from_u64(self.effort.seed);
-        for block in 0..self.effort.rounds {
+        let mut random = SmallRng::seed_from_u64(self.seed);
+        for block in 0..pace.rounds {
             let mut order: Vec<usize> = (0..going.len())
                 .filter(|at| going[*at].program.is_ok())
                 .collect();
             order.shuffle(&mut random);
-            for (turn, at) in order.into_iter().enumerate() {
+            let later = (pace.rounds - block - 1) * order.len() as u32;
+            let turns = order.len() as u32;
+            for (turn, index) in (0..turns).zip(order) {
+                let began = Instant::now();
                 if self.is_over(block, deadline) {
                     break;
                 }
-                let turn = Turn {
-                    block,
-                    order: u32::try_from(turn).unwrap_or(0),
-                };
-                let one = &mut going[at];
-                live.step(
+                let one = &mut going[index];
+                let name = one.arm.runtime.name();
+                let doing = format!(
+                    "{} {name}, round {} of {}",
                     scenario.name,
-                    one.arm.runtime.name(),
                     block + 1,
-                    self.effort.rounds,
+                    pace.rounds
                 );
-                if let Err(problem) = self.turn(scenario, one, database, &mut reference, turn) {
-                    one.end(&problem);
+                let to_come = turns - turn + later;
+                live.step(
+                    &doing,
+                    to_come + schedule.turns(at + 1, began),
+                    schedule.left(at, to_come, pace, began),
+                );
+                let turn = Turn { block, order: turn };
+                let measured = self.turn(scenario, one, database, &mut reference, pace, turn);
+                match measured {
+                    Ok(seconds) => schedule.learn(began.elapsed(), seconds),
+                    Err(problem) => one.end(&problem),
                 }
             }
         }
-        self.finish(scenario, going, reference)
+        self.finish(scenario, going, reference, pace)
     }
 
     fn prepare(&self, arm: Arm) -> Going {
@@ -141,23 +136,24 @@ impl Matrix<'_> {
         going
     }
 
-    /// A fresh server, checked, warmed up and measured under each of the arm's loads.
+    /// A fresh server, checked, warmed up and measured under each of the arm's loads: for how many seconds in all.
     fn turn(
         &self,
         scenario: &'static Scenario,
         one: &mut Going,
         database: Option<&Database>,
         reference: &mut Reference,
+        pace: Pace,
         turn: Turn,
-    ) -> Result<()> {
+    ) -> Result<f64> {
         let Ok(program) = one.program.clone() else {
-            return Ok(());
+            return Ok(0.0);
         };
         let started = self.start(&program, one, database);
         self.note_start(one.arm.runtime.id(), scenario.name, started.is_ok());
         let mut server = started?;
         let entry = format!("{}{}", server.base, entry(scenario, &one.arm));
-        let trials = self.trials();
+        let trials = self.trials(pace.seconds.max(scenario.least_seconds));
         let check = check::Check {
             scenario,
             arm: &one.arm,
@@ -168,12 +164,16 @@ impl Matrix<'_> {
         check.run(&trials, reference)?;
         let url = format!("{entry}{}", scenario.query);
         let length = (!scenario.varies && !one.arm.compress).then_some(reference.length);
-        let mut is_warm = false;
+        let (mut is_warm, mut measured, mut highest) = (false, 0.0, None);
         for (shape, cell) in one.arm.loads.iter().zip(&mut one.cells) {
             let mut load = trials.load(shape, &url, length, turn)?;
             if one.arm.compress {
                 load.headers.push("Accept-Encoding: gzip".to_owned());
             }
+            load.rate = shape
+                .share_of_highest
+                .zip(highest)
+                .map(|(share, highest): (f64, f64)| (share * highest).max(1.0));
             if !is_warm && (shape.amount.is_none() || one.arm.column == report::Column::Fair) {
                 trials.warm(&load)?;
                 is_warm = true;
@@ -182,6 +182,8 @@ impl Matrix<'_> {
             match trials.measure(&load, &mut server, database, turn) {
                 Ok(repeat) => {
                     let after = database.and_then(Database::questions);
+                    measured += repeat.load.elapsed_s;
+                    highest = highest.or(Some(repeat.load.rates.goodput));
                     going::note_queries(cell, before, after, repeat.load.finished());
                     cell.repeats.push(repeat);
                 }
@@ -194,7 +196,7 @@ impl Matrix<'_> {
                 }
             }
         }
-        Ok(())
+        Ok(measured)
     }
 
     fn note_start(&self, runtime: &'static str, scenario: &'static str, started: bool) {
@@ -214,6 +216,7 @@ impl Matrix<'_> {
         scenario: &Scenario,
         going: Vec<Going>,
         reference: Reference,
+        pace: Pace,
     ) -> report::Scenario {
         let why = if self.stop.load(Ordering::Relaxed) {
             "interrupted"
@@ -221,9 +224,14 @@ impl Matrix<'_> {
             "the time was over"
         };
         let processors = self.place.processors.servers.len();
+        let mut shapes = going.iter().flat_map(|one| &one.arm.loads);
+        let loops = match shapes.any(|shape| shape.share_of_highest.is_some()) {
+            true => "closed for the highest rate, then open at shares of it",
+            false => "closed",
+        };
         let cells = going
             .into_iter()
-            .flat_map(|one| one.finish(self.effort.rounds as usize, why, processors));
+            .flat_map(|one| one.finish(pace.rounds as usize, why, processors));
         report::Scenario {
             name: scenario.name.to_owned(),
             title: scenario.title.to_owned(),
@@ -233,7 +241,9 @@ impl Matrix<'_> {
             body_sha256: reference.sha256,
             body_bytes: reference.length,
             requests: vec![format!("GET /{}", scenario.query)],
-            loops: "closed".to_owned(),
+            loops: loops.to_owned(),
+            rounds: pace.rounds,
+            seconds: pace.seconds.max(scenario.least_seconds),
             cells: cells.collect(),
             ..report::Scenario::default()
         }

@@ -5,6 +5,7 @@ use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
 use report::{Role, Setting};
+use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +63,8 @@ impl Runtime for Apache {
         command
             .args(["-D", "FOREGROUND", "-f"])
             .arg(own.join("apache.conf"));
-        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
+        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?
+            .ended_by(Signal::KILL);
         let mut server = Server {
             base: format!("{}://127.0.0.1:{port}", scheme(launch)),
             processes: vec![(Role::Server, process)],

@@ -25,7 +25,7 @@ impl Runtime for Gin {
     }
 
     fn form(&self) -> Form {
-        Form::Gin
+        Form::Native
     }
 
     fn manner(&self) -> Manner {

@@ -1,6 +1,7 @@
 //! The servers that a scenario runs on: how each is found, started privately, asked how it is, and ended.
 
 mod apache;
+mod epoll;
 mod fpm;
 mod frankenphp;
 pub(crate) mod gin;
@@ -40,8 +41,8 @@ pub(crate) enum Form {
     RoadRunner,
     /// A loop on `frankenphp_handle_request`.
     FrankenPhp,
-    /// Gin's handlers, in Go.
-    Gin,
+    /// No PHP: a program of its own.
+    Native,
 }
 
 /// How many requests a runtime's process serves at a time, which decides how many processes are fair.
@@ -273,6 +274,7 @@ pub(crate) const ALL: &[&dyn Runtime] = &[
     &frankenphp::WORKER,
     &frankenphp::CLASSIC,
     &gin::Gin,
+    &epoll::Epoll,
 ];
 
 /// The kind of that name.

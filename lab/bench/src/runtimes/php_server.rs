@@ -5,6 +5,7 @@ use crate::place::{Place, free_port};
 use crate::problem::Result;
 use crate::process::Process;
 use report::Role;
+use rustix::process::Signal;
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +60,8 @@ impl Runtime for PhpServer {
         if launch.front_controller {
             command.arg(launch.app.join(launch.front_script()));
         }
-        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
+        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?
+            .ended_by(Signal::KILL);
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],

@@ -117,7 +117,7 @@ impl Runtime for Workerman {
             .env("BENCH_PORT", port.to_string())
             .env("BENCH_WORKERS", launch.workers.to_string());
         let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?
-            .ended_by(Signal::INT);
+            .ended_by(Signal::KILL);
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],

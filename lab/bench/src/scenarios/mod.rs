@@ -66,6 +66,10 @@ pub(crate) struct Scenario {
     pub(crate) query: &'static str,
     /// Answers differ from each other in length.
     pub(crate) varies: bool,
+    /// It compares ways of running a server: of two kinds that differ in nothing it looks at, one is enough.
+    pub(crate) one_of_each: bool,
+    /// The shortest measurement that says something about it.
+    pub(crate) least_seconds: f64,
     pub(crate) arms: fn(&Around) -> Vec<Arm>,
 }
 
@@ -84,8 +88,26 @@ impl Scenario {
         check: "",
         query: "",
         varies: false,
+        one_of_each: false,
+        least_seconds: 0.2,
         arms: |_| Vec::new(),
     };
+}
+
+/// Kinds of servers that such an experiment leaves out, each where the other is here.
+const TWINS: [(&str, &str); 3] = [
+    ("hearth-one", "hearth"),
+    ("swoole-process", "swoole-base"),
+    ("workerman", "webman"),
+];
+
+/// Leaves out what differs from another server that is here in nothing that the experiment looks at.
+pub(crate) fn without_twins(arms: Vec<Arm>, is_here: impl Fn(&str) -> bool) -> Vec<Arm> {
+    let is_twin = |arm: &Arm| {
+        let mut twins = TWINS.iter();
+        twins.any(|(id, other)| arm.runtime.id() == *id && is_here(other))
+    };
+    arms.into_iter().filter(|arm| !is_twin(arm)).collect()
 }
 
 /// nginx between load and server.
@@ -164,6 +186,8 @@ pub(crate) struct Shape {
     pub(crate) bodies: Vec<usize>,
     /// Requests from a list instead of the scenario's one.
     pub(crate) requests: Option<Requests>,
+    /// Requests come at this share of what the arm's first load reached, however long answers take.
+    pub(crate) share_of_highest: Option<f64>,
 }
 
 impl Shape {
@@ -181,6 +205,7 @@ impl Shape {
             headers: Vec::new(),
             bodies: Vec::new(),
             requests: None,
+            share_of_highest: None,
         }
     }
 }

@@ -3,9 +3,11 @@
 use super::{Arm, Around, Scenario, Shape, Work};
 use crate::apps::Content;
 use crate::database::Kind;
-use crate::runtimes::Manner;
+use crate::runtimes::{Form, Manner, Runtime};
 
 const APP: &str = include_str!("../../../../bench/apps/pool/app.php");
+const SWOOLE: &str = include_str!("../../../../bench/apps/pool/swoole.php");
+const WORK: &str = include_str!("../../../../bench/apps/pool/work.php");
 const PARAMETERS: &str = include_str!("../../../../bench/apps/pool/parameters.php");
 
 pub(super) const ALL: &[Scenario] = &[Scenario {
@@ -14,6 +16,7 @@ pub(super) const ALL: &[Scenario] = &[Scenario {
     shows: "the pool off and on: ten queries at once (1), a query beside computing (2), slow connecting (3)",
     seed: Some("connection-pool-benchmarks.txt"),
     database: Some(Kind::MariaDb),
+    least_seconds: 1.0,
     body: Some("ok\n"),
     check: "test",
     query: "test",
@@ -77,13 +80,6 @@ pub(crate) fn given(around: &Around<'_>, words: &[String]) -> Vec<Arm> {
 }
 
 fn arms(around: &Around<'_>, groups: Vec<Group>) -> Vec<Arm> {
-    let content = Content {
-        scenario: "pool".to_owned(),
-        code: APP,
-        is_whole: true,
-        more: vec![("parameters.php".to_owned(), PARAMETERS.as_bytes().to_vec())],
-        ..Content::default()
-    };
     let mut arms = Vec::new();
     for (variant, connections, pool) in groups {
         for runtime in around
@@ -91,21 +87,16 @@ fn arms(around: &Around<'_>, groups: Vec<Group>) -> Vec<Arm> {
             .iter()
             .filter(|one| !one.is_for_development())
         {
-            let impossible = match (runtime.id(), runtime.manner()) {
-                ("hearth", _) => None,
-                (_, Manner::OneAtATime) => Some(
-                    "each process serves one request: there is no connection to share".to_owned(),
-                ),
-                _ => Some(
-                    "its pool is the write-up's own: bench/apps/pool/experiment runs that"
-                        .to_owned(),
-                ),
-            };
-            let base = Arm::fair(*runtime, Work::Waits, around, content.clone());
+            let content = content(if runtime.form() == Form::Swoole {
+                SWOOLE
+            } else {
+                APP
+            });
+            let base = Arm::fair(*runtime, Work::Waits, around, content);
             let loads = vec![Shape::kept(connections)];
             arms.push(Arm {
                 variant: variant.clone(),
-                impossible,
+                impossible: impossible(*runtime),
                 pool: pool.clone(),
                 loads,
                 ..base
@@ -113,4 +104,27 @@ fn arms(around: &Around<'_>, groups: Vec<Group>) -> Vec<Arm> {
         }
     }
     arms
+}
+
+fn content(code: &'static str) -> Content {
+    let file = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
+    Content {
+        scenario: "pool".to_owned(),
+        code,
+        is_whole: true,
+        more: vec![file("work.php", WORK), file("parameters.php", PARAMETERS)],
+        ..Content::default()
+    }
+}
+
+/// Why there is no pool to be measured on it.
+fn impossible(runtime: &dyn Runtime) -> Option<String> {
+    let why = match (runtime.id(), runtime.manner()) {
+        ("hearth" | "swoole-base" | "swoole-process", _) => return None,
+        (_, Manner::OneAtATime) => {
+            "each process serves one request: there is no connection to share"
+        }
+        _ => "bench/runtimes/gin has no such handler",
+    };
+    Some(why.to_owned())
 }

@@ -1,6 +1,5 @@
 //! Preloading: nothing, everything, what one page uses, or what the traffic uses.
 
-use super::webman_guide::without_one_at_a_time;
 use super::{Arm, Around, Requests, Scenario, Work, fair_arms};
 use crate::apps::Content;
 use crate::runtimes::Form;
@@ -19,6 +18,7 @@ pub(super) const ALL: &[Scenario] = &[Scenario {
     seed: Some("php74-preloading.txt"),
     body: Some("ok"),
     has_paths: true,
+    one_of_each: true,
     check: "/?page=1",
     arms,
     ..Scenario::NEW
@@ -48,9 +48,9 @@ fn arms(around: &Around<'_>) -> Vec<Arm> {
             more: vec![("preload-list.php".to_owned(), list(&listed).into_bytes())],
             ..Content::default()
         };
-        let serious = without_one_at_a_time(fair_arms(around, Work::Computes, &content))
+        let serious = fair_arms(around, Work::Computes, &content)
             .into_iter()
-            .filter(|arm| arm.runtime.form() != Form::Gin);
+            .filter(|arm| arm.runtime.form() != Form::Native);
         arms.extend(serious.map(|mut arm| {
             if !listed.is_empty() {
                 arm.ini.push((

@@ -26,7 +26,7 @@ pub(super) const ALL: &[Scenario] = &[
             let development: Vec<Arm> = development
                 .map(|runtime| Arm::fair(*runtime, Work::Computes, around, content.clone()))
                 .collect();
-            let mut arms = with_seed(fair_arms(around, Work::Computes, &content), &[500]);
+            let mut arms = fair_arms(around, Work::Computes, &content);
             arms.extend(development);
             let same = arms
                 .iter()
@@ -53,7 +53,7 @@ pub(super) const ALL: &[Scenario] = &[
                     Work::Computes,
                     &content("basic_class_load", code!("basic_class_load"), 400),
                 )),
-                &[],
+                &[100, 500, 1000],
             )
         },
         ..Scenario::NEW
@@ -99,11 +99,10 @@ pub(super) const ALL: &[Scenario] = &[
         seed: Some(CACHED_QUERY),
         database: Some(Kind::MariaDb),
         arms: |around| {
-            fair_arms(
-                around,
-                Work::Queries,
-                &content("basic_query_with_pool", code!("basic_query_with_pool"), 0),
-            )
+            let content = content("basic_query_with_pool", code!("basic_query_with_pool"), 0);
+            let mut arms = fair_arms(around, Work::Queries, &content);
+            arms.iter_mut().for_each(also_on_one_connection);
+            arms
         },
         ..Scenario::NEW
     },
@@ -119,7 +118,7 @@ pub(super) const ALL: &[Scenario] = &[
                 code!("basic_query_with_pool_and_caching"),
                 0,
             );
-            with_seed(fair_arms(around, Work::Computes, &content), &[])
+            with_seed(fair_arms(around, Work::Computes, &content), &[1000])
         },
         ..Scenario::NEW
     },
@@ -239,29 +238,41 @@ fn real_app_arms(
     no_go(fair_arms(around, work, &content))
 }
 
-/// Beside the fair ones, Apache and php-fpm as they come, under the write-up's own load: ab, 10,000 requests on 100 connections and `more`.
-fn with_seed(mut arms: Vec<Arm>, more: &[u32]) -> Vec<Arm> {
-    let as_seed: Vec<Arm> = arms
+/// Those whose rate on one connection shows what waiting for each other costs.
+const ONE_CONNECTION: [&str; 3] = ["hearth", "workerman", "webman"];
+
+fn also_on_one_connection(arm: &mut Arm) {
+    if ONE_CONNECTION.contains(&arm.runtime.id()) {
+        arm.loads.push(Shape {
+            variant: "one connection".to_owned(),
+            ..Shape::kept(1)
+        });
+    }
+}
+
+/// The servers of the write-ups, and Hearth.
+const OF_SEED: [&str; 3] = ["hearth", "apache", "swoole-process"];
+
+/// Beside the fair ones, the write-up's servers under its own load, ab with 10,000 requests on so many connections, Apache as it comes.
+fn with_seed(mut arms: Vec<Arm>, connections: &[u32]) -> Vec<Arm> {
+    let of_seed = arms
         .iter()
-        .filter(|arm| arm.runtime.id() == "apache")
-        .map(|arm| {
-            let mut arm = arm.clone();
-            arm.column = Column::AsSeed;
-            arm.loads = std::iter::once(&100)
-                .chain(more)
-                .map(|connections| as_ab(*connections))
-                .collect();
-            arm
+        .filter(|arm| OF_SEED.contains(&arm.runtime.id()));
+    let as_seed: Vec<Arm> = of_seed
+        .map(|arm| Arm {
+            column: Column::AsSeed,
+            loads: connections.iter().copied().map(as_ab).collect(),
+            ..arm.clone()
         })
         .collect();
     arms.extend(as_seed);
     arms
 }
 
-/// `ab -k -n 10000 -c C`, ended after 15 seconds where starvation makes it last.
+/// `ab -k -n 10000 -c C`, ended after 8 seconds where starvation makes it last.
 fn as_ab(connections: u32) -> Shape {
     Shape {
-        amount: Some(Amount::Requests(10_000, 15.0)),
+        amount: Some(Amount::Requests(10_000, 8.0)),
         http_1_0: true,
         ..Shape::kept(connections)
     }

@@ -21,6 +21,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "Keep-alive on and off",
         shows: "what a connection for each request costs, and what happens with more connections than processes",
         seed: GUIDE,
+        one_of_each: true,
         body: Some("ok"),
         arms: keepalive,
         ..Scenario::NEW
@@ -30,6 +31,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "Keep-alive on and off, with a query",
         shows: "the same where each request makes a query",
         seed: GUIDE,
+        one_of_each: true,
         database: Some(Kind::MariaDb),
         arms: |around| {
             no_go(on_and_off(fair_arms(
@@ -41,11 +43,21 @@ pub(super) const ALL: &[Scenario] = &[
         ..Scenario::NEW
     },
     Scenario {
+        name: "latency",
+        title: "Latency below the limit",
+        shows: "how long requests take at 50, 70 and 90 % of each server's own highest rate, counted from when they were due",
+        body: Some("ok"),
+        arms: latency,
+        ..Scenario::NEW
+    },
+    Scenario {
         name: "worker_sweep",
         title: "How many workers",
         shows: "the rate by number of processes, for requests that compute and for requests that wait 5 ms in the database",
         seed: GUIDE,
+        one_of_each: true,
         axis: Some("workers"),
+        least_seconds: 0.4,
         database: Some(Kind::MariaDb),
         body: Some("ok"),
         arms: worker_sweep,
@@ -56,6 +68,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "PDO, query builder, Eloquent",
         shows: "what the layers of illuminate/database cost, on a random one of 100,000 rows",
         seed: GUIDE,
+        one_of_each: true,
         database: Some(Kind::MariaDb),
         check: "?id=4711",
         varies: true,
@@ -67,6 +80,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "nginx in front",
         shows: "what a proxy costs, with and without its access log and its kept connections",
         seed: GUIDE,
+        one_of_each: true,
         body: Some("ok"),
         arms: nginx_proxy,
         ..Scenario::NEW
@@ -76,6 +90,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "TLS",
         shows: "what encryption costs, with kept connections and with a handshake for each request",
         seed: GUIDE,
+        one_of_each: true,
         body: Some("ok"),
         arms: tls,
         ..Scenario::NEW
@@ -85,6 +100,7 @@ pub(super) const ALL: &[Scenario] = &[
         title: "Compression",
         shows: "what compressing 20 kB of JSON costs, and how many bytes it saves",
         seed: GUIDE,
+        one_of_each: true,
         arms: gzip,
         ..Scenario::NEW
     },
@@ -134,7 +150,7 @@ fn keepalive(around: &Around<'_>) -> Vec<Arm> {
     ] {
         let shape = Shape {
             variant: variant.to_owned(),
-            amount: Some(Amount::Requests(10_000, 12.0)),
+            amount: Some(Amount::Requests(10_000, 8.0)),
             http_1_0: true,
             ..Shape::kept(STARVING)
         };
@@ -143,6 +159,21 @@ fn keepalive(around: &Around<'_>) -> Vec<Arm> {
             loads: vec![shape],
             ..arm
         }));
+    }
+    arms
+}
+
+/// Each server as fast as it can, and then at shares of that rate: where all connections are busy, latency only says how many there are.
+fn latency(around: &Around<'_>) -> Vec<Arm> {
+    let mut arms = fair_arms(around, Work::Computes, &content("basic", code!("basic")));
+    for arm in &mut arms {
+        let shares = [0.5, 0.7, 0.9].map(|share| Shape {
+            variant: format!("at {:.0} %", share * 100.0),
+            share_of_highest: Some(share),
+            ..arm.loads[0].clone()
+        });
+        arm.loads[0].variant = "highest".to_owned();
+        arm.loads.extend(shares);
     }
     arms
 }
@@ -159,7 +190,8 @@ fn worker_sweep(around: &Around<'_>) -> Vec<Arm> {
     ];
     let mut arms = Vec::new();
     for (variant, work, content, counts) in kinds {
-        for arm in fair_arms(around, work, &content).into_iter().filter(|arm| {
+        let all = fair_arms(around, work, &content);
+        for arm in all.into_iter().filter(|arm| {
             arm.runtime.manner() == Manner::OneAtATime && arm.runtime.id() != "apache"
         }) {
             arms.extend(counts.map(|workers| Arm {
@@ -226,11 +258,7 @@ fn nginx_proxy(around: &Around<'_>) -> Vec<Arm> {
         ),
     ];
     let mut arms = Vec::new();
-    for arm in without_one_at_a_time(fair_arms(
-        around,
-        Work::Computes,
-        &content("basic", code!("basic")),
-    )) {
+    for arm in fair_arms(around, Work::Computes, &content("basic", code!("basic"))) {
         for (variant, proxy) in proxies {
             let impossible = (arm.runtime.id() == "fpm" && variant != "direct")
                 .then(|| "nginx is in front of it already".to_owned());
@@ -242,12 +270,6 @@ fn nginx_proxy(around: &Around<'_>) -> Vec<Arm> {
             });
         }
     }
-    arms
-}
-
-/// Hearth's resident modes differ in nothing that these experiments look at: one of them is enough.
-pub(super) fn without_one_at_a_time(mut arms: Vec<Arm>) -> Vec<Arm> {
-    arms.retain(|arm| arm.runtime.id() != "hearth-one");
     arms
 }
 
@@ -285,7 +307,7 @@ fn gzip(around: &Around<'_>) -> Vec<Arm> {
         ..content("gzip", code!("gzip"))
     };
     let mut arms = Vec::new();
-    for arm in without_one_at_a_time(no_go(fair_arms(around, Work::Computes, &content))) {
+    for arm in no_go(fair_arms(around, Work::Computes, &content)) {
         for (variant, compress) in [("off", false), ("on", true)] {
             let cannot = compress && !TLS.contains(&arm.runtime.id());
             let impossible = arm

@@ -189,7 +189,7 @@ fn with_database(mut arms: Vec<Arm>) -> Vec<Arm> {
             arm.content.pool = (200 / arm.workers.max(1)).min(64);
         }
         arm.impossible = match arm.runtime.form() {
-            Form::Gin => Some("bench/runtimes/gin has no driver for PostgreSQL".to_owned()),
+            Form::Native => Some("bench/runtimes/gin has no driver for PostgreSQL".to_owned()),
             Form::RoadRunner => Some("its processes share no cache without Redis".to_owned()),
             _ => None,
         };

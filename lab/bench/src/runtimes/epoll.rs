@@ -1,0 +1,68 @@
+//! A bare epoll loop in C that sends the same bytes: the least that a request can cost, beside which the servers are seen once.
+
+use super::{Form, Found, Launch, Manner, Runtime, START, Server, Tools, setting, version_of};
+use crate::place::Place;
+use crate::problem::Result;
+use crate::process::{Process, complete};
+use report::Role;
+use std::path::Path;
+use std::process::Command;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Epoll;
+
+const SOURCE: &str = include_str!("../../../../bench/epoll.c");
+
+impl Runtime for Epoll {
+    fn id(&self) -> &'static str {
+        "epoll"
+    }
+
+    fn name(&self) -> &'static str {
+        "epoll loop in C"
+    }
+
+    fn form(&self) -> Form {
+        Form::Native
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::Concurrent
+    }
+
+    fn is_for_development(&self) -> bool {
+        true
+    }
+
+    fn find(&self, tools: &Tools) -> Found {
+        let compiler = tools.program("cc", &["cc"]);
+        match compiler.and_then(|path| Some((version_of(&path, &["--version"])?, path))) {
+            Some((version, path)) => Found::Here { version, path },
+            None => Found::Missing {
+                why: "no cc".to_owned(),
+                how: "apt install gcc libc6-dev".to_owned(),
+            },
+        }
+    }
+
+    fn start(&self, compiler: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
+        let own = place.fresh(&launch.name)?;
+        let program = place.path().join("epoll");
+        if !program.exists() {
+            let source = own.join("epoll.c");
+            place.write(&source, SOURCE)?;
+            let mut compile = Command::new(compiler);
+            complete("cc", compile.args(["-O2", "-o"]).arg(&program).arg(&source))?;
+        }
+        let command = launch.command(&program, place)?;
+        let mut process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
+        let port: u16 = process.until(START, |process| process.log().trim_end().parse().ok())?;
+        let mut server = Server {
+            base: format!("http://127.0.0.1:{port}"),
+            processes: vec![(Role::Server, process)],
+            settings: vec![setting("compiled with", "cc -O2")],
+        };
+        server.await_answer(self.entry())?;
+        Ok(server)
+    }
+}

@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# The servers of bench/classic: each serves one document root, $site, at a port of its own.
+# Servers of sites, for bench/tail and bench/preload: each serves one document root, $site, at a port of its own.
 
-here=${here:?set by bench/classic}
-place=${place:?set by bench/classic}
+here=${here:?set by its caller}
+place=${place:?set by its caller}
 target=${target:?set by bench/lib.sh}
 
 free_port() {
@@ -129,37 +129,11 @@ http {
 TEXT
 }
 
-# One directory per run: the small scripts, their classes and where their database is.
+# One directory per run: the small scripts and their classes.
 make_site() {
     site=$place/site
     mkdir -p "$site"
     cp "$here"/apps/classic/*.php "$site"
-    cp "$site/hello.php" "$site/index.php"
     make_classes "$site/classes"
     chmod -R a+rX "$place"
-}
-
-# WordPress as Debian packages it, with one post of its own; it asks no other server while it is measured.
-make_wordpress() {
-    wordpress=$place/wordpress
-    cp -rL /usr/share/wordpress "$wordpress"
-    cat >"$wordpress/wp-config.php" <<PHP
-<?php
-define('DB_NAME', 'wordpress');
-define('DB_USER', 'hearth');
-define('DB_PASSWORD', 'hearth');
-define('DB_HOST', 'localhost:$place/mariadb.sock');
-define('WP_HOME', 'http://' . (\$_SERVER['HTTP_HOST'] ?? 'localhost'));
-define('WP_SITEURL', WP_HOME);
-define('DISABLE_WP_CRON', true);
-define('WP_HTTP_BLOCK_EXTERNAL', true);
-\$table_prefix = 'wp_';
-define('ABSPATH', __DIR__ . '/');
-require_once ABSPATH . 'wp-settings.php';
-PHP
-    mariadb --no-defaults --user=root --socket="$place/mariadb.sock" \
-        --execute="CREATE DATABASE IF NOT EXISTS wordpress; GRANT ALL ON wordpress.* TO hearth@'%'"
-    (cd "$wordpress" && php -d error_reporting=E_ERROR -r 'define("WP_INSTALLING", true); require "wp-load.php"; require "wp-admin/includes/upgrade.php";
-        wp_install("Bench", "admin", "admin@example.test", true, "", "secret");') >"$place/wordpress.log" 2>&1 || die "$(cat "$place/wordpress.log")"
-    chmod -R a+rwX "$wordpress"
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Starting, measuring and ending the servers of bench/run, bench/classic and bench/load.
+# Starting, measuring and ending servers, for the commands of this folder.
 
 here=${here:?set by its caller}
 place=${place:?set by its caller}
@@ -51,11 +51,8 @@ start() {
 # launch SERVER APP WORKERS: leaves $port and $pid.
 launch() {
     case $1 in
-        hearth | direct)
-            dispatch=''
-            [ "$1" = hearth ] || dispatch=--dispatch=direct
-            # shellcheck disable=SC2086 # no option where there is none
-            start "$1-$2" "$target/release/hearth" serve "$here/apps/$2.php" --listen 127.0.0.1:0 --workers "$3" --control "$place/$1-$2.sock" $dispatch
+        hearth)
+            start "$1-$2" "$target/release/hearth" serve "$here/apps/$2.php" --listen 127.0.0.1:0 --workers "$3" --control "$place/$1-$2.sock"
             await "$out" 'listening on http' "$pid"
             port=$(sed -n 's|.*listening on http://127.0.0.1:\([0-9]*\).*|\1|p' "$out" | head -n 1)
             ;;

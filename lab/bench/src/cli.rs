@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Rounds, instead of what the two above say
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: Option<u32>,
-    /// Measured seconds of each load in each round
+    /// Measured seconds of each load in each round; loads of a number of requests take no longer
     #[arg(long, value_name = "SECONDS")]
     pub(crate) seconds: Option<f64>,
     /// Connections of a load, unless the scenario has its own

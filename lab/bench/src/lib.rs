@@ -21,6 +21,7 @@ mod problem;
 mod process;
 mod procfs;
 mod proxy;
+mod quiet;
 mod runtimes;
 mod scenarios;
 mod schedule;

@@ -25,6 +25,8 @@ pub(crate) struct Load {
     /// How many requests are sent at once on each connection.
     pub(crate) pipeline: Option<u32>,
     pub(crate) amount: Amount,
+    /// Before the amount is counted the rate becomes steady.
+    pub(crate) until_steady: bool,
     /// Requests per second, whatever the server does.
     pub(crate) rate: Option<f64>,
     /// Length that a good body has.
@@ -46,6 +48,16 @@ pub(crate) enum Amount {
     Requests(u64, f64),
 }
 
+impl Amount {
+    /// Not longer than so many seconds.
+    pub(crate) fn within(self, longest: f64) -> Self {
+        match self {
+            Self::Seconds(seconds) => Self::Seconds(seconds.min(longest)),
+            Self::Requests(requests, seconds) => Self::Requests(requests, seconds.min(longest)),
+        }
+    }
+}
+
 impl Load {
     /// A closed loop over kept connections.
     pub(crate) fn closed(url: impl Into<String>, connections: u32, seconds: f64) -> Self {
@@ -57,6 +69,7 @@ impl Load {
             per_connection: None,
             pipeline: None,
             amount: Amount::Seconds(seconds),
+            until_steady: false,
             rate: None,
             length: None,
             sha256: None,
@@ -77,6 +90,9 @@ impl Load {
                 add("-n", requests.to_string());
                 add("-d", format!("{}ms", (seconds * 1e3).round()));
             }
+        }
+        if self.until_steady {
+            add("--warmup", "auto".to_owned());
         }
         if let Some(rate) = self.rate {
             add("--rate", format!("{rate:.0}"));

@@ -4,7 +4,8 @@ use rustix::process::{Pid, Signal};
 use std::collections::BTreeMap;
 use std::fs;
 
-fn read(path: &str) -> String {
+/// The text of a file, or nothing.
+pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 

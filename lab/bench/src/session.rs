@@ -99,6 +99,8 @@ pub(crate) fn measure(
         place: &place,
         databases: &databases,
         warmup,
+        is_thorough: args.full,
+        longest: args.seconds.unwrap_or(f64::INFINITY),
         seed: args.seed,
         stop: &stop,
         paths,
@@ -196,7 +198,7 @@ fn begin(
         command: words,
         effort: effort(args),
         plan: report::Plan {
-            rounds: pace.rounds,
+            rounds: pace.most(),
             seconds: pace.seconds,
             warmup_s: warmup(args),
             seed: args.seed,

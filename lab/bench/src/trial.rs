@@ -21,6 +21,10 @@ pub(crate) struct Trials<'a> {
     pub(crate) directory: PathBuf,
     pub(crate) seconds: f64,
     pub(crate) warmup: f64,
+    /// The load before a measurement goes on until its rate is steady.
+    pub(crate) until_steady: bool,
+    /// No load takes longer, whatever amount it has of its own.
+    pub(crate) longest: f64,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -54,7 +58,7 @@ impl Trials<'_> {
             .transpose()?;
         load.seed = u64::from(turn.block) + 1;
         if let Some(amount) = shape.amount {
-            load.amount = amount;
+            load.amount = amount.within(self.longest);
         }
         Ok(load)
     }
@@ -88,6 +92,7 @@ impl Trials<'_> {
     pub(crate) fn warm(&self, load: &Load) -> Result<()> {
         let load = Load {
             amount: Amount::Seconds(self.warmup),
+            until_steady: self.until_steady,
             ..load.clone()
         };
         self.run(&load, &[]).map(|_| ())

@@ -254,7 +254,8 @@ impl Cell {
     }
 
     /// True if requests came at a rate of their own, however long answers took.
-    fn is_open(&self) -> bool {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
         let mut loads = self.repeats.iter().map(|repeat| &repeat.load);
         loads.any(|load| load.setup.model == measure::LoopModel::Open)
     }
@@ -300,11 +301,8 @@ impl Scenario {
     /// variants.
     #[must_use]
     pub fn compares_variants(&self) -> bool {
-        let runtimes: BTreeSet<&str> = self
-            .cells
-            .iter()
-            .map(|cell| cell.runtime.as_str())
-            .collect();
+        let tried = self.cells.iter().filter(|cell| cell.status.was_tried());
+        let runtimes: BTreeSet<&str> = tried.map(|cell| cell.runtime.as_str()).collect();
         let varied = runtimes.iter().filter(|runtime| {
             let mut own = self.cells.iter().filter(|cell| cell.runtime == **runtime);
             own.clone()
@@ -331,7 +329,11 @@ impl Scenario {
                 .filter(|other| own(other) && other.variant == cell.variant)
                 .min_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)))
         } else if variants {
-            figures.find(|other| own(other) && other.x == cell.x)
+            let wanted = |other: &Cell| {
+                let against = cell.against.as_ref();
+                against.is_none_or(|variant| *variant == other.variant)
+            };
+            figures.find(|other| own(other) && other.x == cell.x && wanted(other))
         } else {
             // The same server a second time stands beside its first.
             let first = figures.clone().find(|other| beside(other));
@@ -422,5 +424,21 @@ mod tests {
         ]);
         let of = |name: &str| Some(name.to_owned());
         assert_eq!(found, [None, of("hearth pdo"), None, of("fpm pdo"), None]);
+    }
+
+    #[test]
+    fn a_variant_may_name_the_one_that_it_is_compared_with() {
+        let mut cells = ["1 off", "1 on", "2 off", "2 on"].map(|variant| cell("hearth", variant));
+        cells[2].against = Some("2 off".to_owned());
+        cells[3].against = Some("2 off".to_owned());
+        let scenario = Scenario {
+            cells: cells.to_vec(),
+            ..Scenario::default()
+        };
+        let bases = scenario.cells.iter().map(|cell| scenario.base_of(cell));
+        let names: Vec<_> = bases
+            .map(|base| base.map(|base| base.variant.as_str()))
+            .collect();
+        assert_eq!(names, [None, Some("1 off"), None, Some("2 off")]);
     }
 }

@@ -127,13 +127,14 @@ static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
     )
 });
 
-/// True if a claim is held against that scenario's figures.
+/// True if a claim is held against that server's figures in that scenario.
 #[must_use]
-pub fn rest_on(scenario: &str) -> bool {
+pub fn rest_on(scenario: &str, runtime: &str) -> bool {
+    let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
     CLAIMS
         .iter()
         .flat_map(Claim::selectors)
-        .any(|selector| selector.scenarios.iter().any(|name| name == scenario))
+        .any(|one| has(&one.scenarios, scenario) && has(&one.runtimes, runtime))
 }
 
 /// Holds every claim against the run.

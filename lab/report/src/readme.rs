@@ -4,7 +4,7 @@ use crate::cell::Metric;
 use crate::claims::{Answer, Line, lines};
 use crate::markdown::escape;
 use crate::seeds::WRITE_UPS;
-use crate::words::{runtime_name, verdict};
+use crate::words::{percentile, runtime_name, verdict};
 use crate::{Cell, Column, Run, Scenario, caveats};
 use measure::text::duration;
 use std::fmt::Write as _;
@@ -43,18 +43,39 @@ fn command(run: &Run) -> String {
         .to_owned()
 }
 
-/// Names and versions of the servers that have figures.
+/// Versions of the servers that have figures.
 fn versions(run: &Run) -> String {
     let measured = |id: &str| {
         let mut cells = run.scenarios.iter().flat_map(|one| &one.cells);
         cells.any(|cell| cell.runtime == id && cell.has_figures())
     };
-    let one = |runtime: &crate::Runtime| {
-        let version = runtime.version.as_deref().unwrap_or("no version");
-        format!("{}: {}", runtime.name, without_paths(version))
-    };
-    let all = run.runtimes.iter().filter(|one| measured(&one.id)).map(one);
-    format!("Measured: {}.", escape(&all.collect::<Vec<_>>().join("; ")))
+    let mut all: Vec<String> = Vec::new();
+    for one in run.runtimes.iter().filter(|one| measured(&one.id)) {
+        let version = short_version(one.version.as_deref().unwrap_or(&one.name));
+        if !all.contains(&version) {
+            all.push(version);
+        }
+    }
+    format!("Measured: {}.", escape(&all.join("; ")))
+}
+
+/// `nginx/1.22.1` of `nginx version: nginx/1.22.1 (Debian)`.
+fn short_version(version: &str) -> String {
+    let (mut out, mut depth) = (String::new(), 0_u32);
+    for letter in version.chars() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => out.push(letter),
+            _ => {}
+        }
+    }
+    let words: Vec<&str> = out.split_whitespace().collect();
+    let text = words.join(" ").replace(" ,", ",");
+    let begins = text
+        .rfind("version: ")
+        .map_or(0, |at| at + "version: ".len());
+    without_paths(&text[begins..])
 }
 
 /// A table that a reader opens.
@@ -84,44 +105,64 @@ fn servers(run: &Run) -> String {
         .iter()
         .filter(|one| !one.compares_variants())
         .map(|one| (one, cells(one)))
-        .filter(|(_, cells)| !cells.is_empty())
+        .filter(|(_, cells)| cells.iter().any(|cell| cell.variant.is_empty()))
         .collect();
+    // A server that is in one scenario only has no column of its own.
     let is_there = |id: &str| {
-        let mut all = scenarios.iter().flat_map(|(_, cells)| cells);
-        all.any(|cell| cell.runtime == id && cell.variant.is_empty())
+        let has = |cells: &[&Cell]| cells.iter().any(|one| is_plain(one, id));
+        let count = scenarios.iter().filter(|(_, cells)| has(cells)).count();
+        count > 1 || count == scenarios.len()
     };
-    let columns: Vec<&str> = run
+    let columns_of: Vec<&str> = run
         .runtimes
         .iter()
         .map(|one| one.id.as_str())
         .filter(|id| is_there(id))
         .collect();
-    if columns.is_empty() {
+    if columns_of.is_empty() {
         return String::new();
     }
-    let names: String = columns
+    let names: String = columns_of
         .iter()
         .map(|id| format!(" {} |", escape(runtime_name(run, id))))
         .collect();
     let mut out = format!(
         "\n| the same work |{names}\n|---|{}\n",
-        "---|".repeat(columns.len())
+        "---|".repeat(columns_of.len())
     );
-    for (scenario, cells) in scenarios {
+    let mut notes: Vec<String> = Vec::new();
+    for (scenario, cells) in &scenarios {
         let of = |id: &&str| {
-            let mut own = cells.iter().filter(|cell| cell.runtime == **id);
-            own.find(|cell| cell.variant.is_empty())
-                .map_or_else(|| " – |".to_owned(), |cell| format!(" {} |", figures(cell)))
+            let own = cells.iter().find(|cell| is_plain(cell, id));
+            own.map_or_else(|| " – |".to_owned(), |cell| format!(" {} |", figures(cell)))
         };
-        let columns: String = columns.iter().map(of).collect();
+        let columns: String = columns_of.iter().map(of).collect();
         let _ = writeln!(
             out,
             "| {} (`{}`) |{columns}",
             escape(&scenario.title),
             plain(&scenario.name)
         );
+        let beside = cells.iter().filter(|cell| cell.variant.is_empty());
+        let beside = beside.filter(|cell| !columns_of.contains(&cell.runtime.as_str()));
+        for cell in beside {
+            let name = escape(runtime_name(run, &cell.runtime));
+            notes.push(format!(
+                "{name} (`{}`): {}",
+                plain(&scenario.name),
+                figures(cell)
+            ));
+        }
+    }
+    if !notes.is_empty() {
+        let _ = writeln!(out, "\nBeside them {}.", notes.join("; "));
     }
     out
+}
+
+/// The server's own cell, without anything special.
+fn is_plain(cell: &Cell, runtime: &str) -> bool {
+    cell.runtime == runtime && cell.variant.is_empty()
 }
 
 fn figures(cell: &Cell) -> String {
@@ -144,8 +185,12 @@ fn techniques(run: &Run) -> String {
     let mut out = String::new();
     for scenario in run.scenarios.iter().filter(|one| one.compares_variants()) {
         let cells = cells(scenario);
-        let mut runtimes: Vec<&str> = cells.iter().map(|cell| cell.runtime.as_str()).collect();
-        runtimes.dedup();
+        let mut runtimes: Vec<&str> = Vec::new();
+        for cell in &cells {
+            if !runtimes.contains(&cell.runtime.as_str()) {
+                runtimes.push(&cell.runtime);
+            }
+        }
         for runtime in runtimes {
             let own = cells.iter().filter(|cell| cell.runtime == runtime);
             let words: Vec<String> = own.map(|cell| technique(run, scenario, cell)).collect();
@@ -168,7 +213,11 @@ fn techniques(run: &Run) -> String {
 /// A variant by its figures if it is the first, else by what it is worth.
 fn technique(run: &Run, scenario: &Scenario, cell: &Cell) -> String {
     let against = against(run, scenario, cell);
-    let worth = if against.is_empty() {
+    let worth = if cell.is_open() {
+        let latency = cell.latency();
+        let [half, most] = [50.0, 99.0].map(|percent| percentile(&latency, percent));
+        format!("half within {half}, 99 % within {most}")
+    } else if against.is_empty() {
         figures(cell)
     } else {
         against

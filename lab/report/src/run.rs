@@ -68,7 +68,7 @@ pub enum Effort {
 /// How cells were measured.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// Repeats of each cell, interleaved with those of the others: as planned for the first scenario. Each has its own.
+    /// Most repeats of a cell, interleaved with those of the others: as planned for the first scenario.
     pub rounds: u32,
     /// Length of one repeat, seconds: as planned for the first scenario.
     pub seconds: f64,
@@ -204,10 +204,7 @@ pub struct Scenario {
     /// How load was made, in words.
     #[serde(default)]
     pub loops: String,
-    /// Repeats of each cell that were planned: how many fitted into the time.
-    #[serde(default)]
-    pub rounds: u32,
-    /// Length of each, seconds, unless a cell's load has its own.
+    /// Length of a repeat, seconds, unless a cell's load has its own: what fitted into the time.
     #[serde(default)]
     pub seconds: f64,
     /// True for the user's own app.
@@ -231,6 +228,9 @@ pub struct Cell {
     /// How the server is configured.
     #[serde(default)]
     pub column: Column,
+    /// The variant that it is compared with, if that is not the first.
+    #[serde(default)]
+    pub against: Option<String>,
     /// Place on the axis of a sweep.
     #[serde(default)]
     pub x: Option<f64>,
@@ -454,21 +454,23 @@ impl Run {
 }
 
 impl Run {
-    /// The fewest and the most repeats that scenarios were given, and the shortest and the longest of them.
+    /// The fewest and the most repeats of a cell that was measured to its end, and the shortest and the longest of them; as planned where
+    /// there is none.
     #[must_use]
     pub fn repeats(&self) -> ((u32, u32), (f64, f64)) {
-        let planned = self.scenarios.iter().filter(|one| one.rounds > 0);
-        let mut paces = planned.map(|one| (one.rounds, one.seconds));
-        let first = paces
-            .next()
-            .unwrap_or((self.plan.rounds, self.plan.seconds));
-        let wider = |(rounds, seconds): ((u32, u32), (f64, f64)), (n, s): (u32, f64)| {
-            (
-                (rounds.0.min(n), rounds.1.max(n)),
-                (f64::min(seconds.0, s), f64::max(seconds.1, s)),
-            )
-        };
-        paces.fold(((first.0, first.0), (first.1, first.1)), wider)
+        let cells = self.scenarios.iter().flat_map(|one| &one.cells);
+        let measured = cells.filter(|cell| cell.status == Status::Measured);
+        let counts = measured.map(|cell| u32::try_from(cell.repeats.len()).unwrap_or(u32::MAX));
+        let rounds = counts.clone().min().zip(counts.max());
+        let lengths = self.scenarios.iter().map(|one| one.seconds);
+        let lengths = lengths.filter(|seconds| *seconds > 0.0);
+        let shortest = lengths.clone().reduce(f64::min);
+        (
+            rounds.unwrap_or((self.plan.rounds, self.plan.rounds)),
+            shortest
+                .zip(lengths.reduce(f64::max))
+                .unwrap_or((self.plan.seconds, self.plan.seconds)),
+        )
     }
 }
 

@@ -90,13 +90,14 @@ fn of_techempower_and_preloading() {
         "updates",
         "fortunes",
         "preload",
+        "latency",
         "--against",
-        "hearth,hearth-classic,fpm",
+        "hearth,fpm",
     ])
     .run();
     assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
-    done.measured(&["hearth", "hearth-classic", "fpm"]);
-    assert_eq!(done.result["scenarios"].as_array().map(Vec::len), Some(7));
+    done.measured(&["hearth", "fpm"]);
+    assert_eq!(done.result["scenarios"].as_array().map(Vec::len), Some(8));
     let setting = |variant: &str| {
         let cell = done
             .of("fpm")
@@ -115,11 +116,37 @@ fn of_techempower_and_preloading() {
         "{:?}",
         setting("naive")
     );
-    assert!(
-        setting("optimised").is_some_and(|text| text.starts_with("100 classes")),
-        "{:?}",
-        setting("optimised")
-    );
+    for (variant, classes) in [("optimised", "100 classes"), ("traffic", "190 classes")] {
+        let preloaded = setting(variant);
+        assert!(
+            preloaded
+                .as_ref()
+                .is_some_and(|text| text.starts_with(classes)),
+            "{variant}: {preloaded:?}"
+        );
+    }
+    latency_is_below_the_limit(&done);
+}
+
+/// Requests come at shares of what the server reached as fast as it could.
+fn latency_is_below_the_limit(done: &super::Done) {
+    let of = |variant: &str| {
+        let cells = done.of("hearth");
+        let cell = cells.iter().find(|cell| cell["variant"] == variant);
+        cell.expect("a cell")["repeats"][0]["load"].clone()
+    };
+    let highest = of("highest");
+    assert_eq!(highest["setup"]["loop"], "closed");
+    let reached = highest["rates"]["goodput"].as_f64().expect("a rate");
+    for (variant, share) in [("at 50 %", 0.5), ("at 70 %", 0.7), ("at 90 %", 0.9)] {
+        let load = of(variant);
+        assert_eq!(load["setup"]["loop"], "open");
+        let rate = load["setup"]["rate"].as_f64().expect("a rate");
+        assert!(
+            (rate / reached - share).abs() < 0.01,
+            "{variant}: {rate} of {reached}"
+        );
+    }
 }
 
 #[test]
@@ -286,6 +313,17 @@ fn of_ones_own_site() {
             "{runtime}: {statuses}"
         );
     }
+    for runtime in ["hearth-classic", "apache", "fpm"] {
+        for strategy in ["naive", "optimised", "traffic"] {
+            let variant = format!("preload {strategy}");
+            let cells = done.of(runtime);
+            let cell = cells
+                .iter()
+                .find(|cell| cell["variant"] == variant.as_str());
+            let status = &cell.expect("a cell")["status"];
+            assert_eq!(status["is"], "measured", "{runtime}, {variant}: {status}");
+        }
+    }
     let titles: Vec<&str> = done.result["advice"]
         .as_array()
         .expect("a list")
@@ -296,6 +334,8 @@ fn of_ones_own_site() {
         "Serve it with Hearth instead of fpm",
         "Keep it in memory, requests at the same time",
         "Do not look whether PHP files have changed (apache)",
+        "Keep sessions in the cache that all workers share (hearth-classic)",
+        "Preload, list traffic (fpm)",
     ] {
         assert!(titles.contains(&title), "{title}: {titles:?}");
     }

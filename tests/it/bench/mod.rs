@@ -1,6 +1,7 @@
 //! `hearth bench` as a user runs it, with Apache, nginx, php-fpm and MariaDB really started: what it measures, what it says of what it
 //! cannot, and that it leaves nothing behind, however it ends.
 
+mod arena;
 mod ends;
 mod experiments;
 mod scenarios;

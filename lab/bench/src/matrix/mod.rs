@@ -9,6 +9,7 @@ use crate::live::Live;
 use crate::load::Generator;
 use crate::place::Place;
 use crate::problem::{Problem, Result};
+use crate::quiet;
 use crate::runtimes::Tools;
 use crate::scenarios::{Arm, Scenario};
 use crate::schedule::{Deadline, Pace, Schedule};
@@ -29,6 +30,10 @@ pub(crate) struct Matrix<'a> {
     pub(crate) databases: &'a Databases,
     /// Seconds of load before each server is measured.
     pub(crate) warmup: f64,
+    /// Each server is measured on a quiet machine, and when its rate is steady.
+    pub(crate) is_thorough: bool,
+    /// The longest that a load may take.
+    pub(crate) longest: f64,
     /// Of the order in which servers take turns.
     pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
@@ -51,6 +56,8 @@ impl Matrix<'_> {
             directory: self.place.path().to_owned(),
             seconds,
             warmup: self.warmup,
+            until_steady: self.is_thorough,
+            longest: self.longest,
             stop: self.stop,
         }
     }
@@ -85,32 +92,31 @@ impl Matrix<'_> {
         let database = database.and_then(std::result::Result::ok);
         let mut reference = Reference::of_body(scenario.body);
         let mut random = SmallRng::seed_from_u64(self.seed);
-        for block in 0..pace.rounds {
+        let rounds = |one: &Going| pace.rounds(scenario, &one.arm);
+        for block in 0..pace.most() {
+            let takes_part = |one: &Going, block| one.program.is_ok() && block < rounds(one);
             let mut order: Vec<usize> = (0..going.len())
-                .filter(|at| going[*at].program.is_ok())
+                .filter(|at| takes_part(&going[*at], block))
                 .collect();
             order.shuffle(&mut random);
-            let later = (pace.rounds - block - 1) * order.len() as u32;
-            let turns = order.len() as u32;
-            for (turn, index) in (0..turns).zip(order) {
+            let further = (block + 1..pace.most())
+                .map(|block| going.iter().filter(|one| takes_part(one, block)).count());
+            let mut to_come = order.len() + further.sum::<usize>();
+            for (turn, index) in (0..).zip(order) {
                 let began = Instant::now();
                 if self.is_over(block, deadline) {
                     break;
                 }
                 let one = &mut going[index];
-                let name = one.arm.runtime.name();
-                let doing = format!(
-                    "{} {name}, round {} of {}",
-                    scenario.name,
-                    block + 1,
-                    pace.rounds
-                );
-                let to_come = turns - turn + later;
+                let (name, of) = (one.arm.runtime.name(), rounds(one));
+                let doing = format!("{} {name}, round {} of {of}", scenario.name, block + 1);
+                let own = u32::try_from(to_come).unwrap_or(u32::MAX);
                 live.step(
                     &doing,
-                    to_come + schedule.turns(at + 1, began),
-                    schedule.left(at, to_come, pace, began),
+                    own + schedule.turns(at + 1, began),
+                    schedule.left(at, own, pace, began),
                 );
+                to_come -= 1;
                 let turn = Turn { block, order: turn };
                 let measured = self.turn(scenario, one, database, &mut reference, pace, turn);
                 match measured {
@@ -149,6 +155,10 @@ impl Matrix<'_> {
         let Ok(program) = one.program.clone() else {
             return Ok(0.0);
         };
+        quiet::until_ports_are_free(self.stop);
+        if self.is_thorough {
+            quiet::until_quiet(self.stop);
+        }
         let started = self.start(&program, one, database);
         self.note_start(one.arm.runtime.id(), scenario.name, started.is_ok());
         let mut server = started?;
@@ -229,9 +239,10 @@ impl Matrix<'_> {
             true => "closed for the highest rate, then open at shares of it",
             false => "closed",
         };
-        let cells = going
-            .into_iter()
-            .flat_map(|one| one.finish(pace.rounds as usize, why, processors));
+        let cells = going.into_iter().flat_map(|one| {
+            let rounds = pace.rounds(scenario, &one.arm);
+            one.finish(rounds as usize, why, processors)
+        });
         report::Scenario {
             name: scenario.name.to_owned(),
             title: scenario.title.to_owned(),
@@ -242,7 +253,6 @@ impl Matrix<'_> {
             body_bytes: reference.length,
             requests: vec![format!("GET /{}", scenario.query)],
             loops: loops.to_owned(),
-            rounds: pace.rounds,
             seconds: pace.seconds.max(scenario.least_seconds),
             cells: cells.collect(),
             ..report::Scenario::default()

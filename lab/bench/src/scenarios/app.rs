@@ -99,7 +99,8 @@ impl Site {
             let changes = base.impossible.is_none() && runtime.form() == Form::Classic;
             arms.push(base.clone());
             if changes {
-                arms.extend(CHANGES.iter().map(|change| change.apply(&base)));
+                let possible = changes_of(runtime.id());
+                arms.extend(possible.map(|change| change.apply(&base)));
                 arms.extend(
                     STRATEGIES
                         .iter()
@@ -225,8 +226,7 @@ fn settings(runtime: &'static str) -> Vec<Step> {
         base: (runtime, base.to_owned()),
         with: (runtime, with),
     };
-    let mut all: Vec<Step> = CHANGES
-        .iter()
+    let mut all: Vec<Step> = changes_of(runtime)
         .map(|one| step(one.title.into(), one.line.into(), "", one.variant.into()))
         .collect();
     all.extend(STRATEGIES.iter().map(|strategy| {
@@ -261,6 +261,8 @@ struct Change {
     line: &'static str,
     /// PHP's settings; none: twice the processes.
     ini: &'static [(&'static str, &'static str)],
+    /// The one server that can do that; none: all.
+    only: Option<&'static str>,
 }
 
 const CHANGES: &[Change] = &[
@@ -269,6 +271,7 @@ const CHANGES: &[Change] = &[
         title: "Do not look whether PHP files have changed",
         line: "opcache.validate_timestamps = 0 (and restart to deploy)",
         ini: &[("opcache.validate_timestamps", "0")],
+        only: None,
     },
     Change {
         variant: "JIT",
@@ -278,14 +281,30 @@ const CHANGES: &[Change] = &[
             ("opcache.jit", "tracing"),
             ("opcache.jit_buffer_size", "64M"),
         ],
+        only: None,
     },
     Change {
         variant: "twice the workers",
         title: "Run twice as many processes",
         line: "workers.count, pm.max_children",
         ini: &[],
+        only: None,
+    },
+    Change {
+        variant: "sessions in the cache",
+        title: "Keep sessions in the cache that all workers share",
+        line: "session.save_handler = hearth",
+        ini: &[("session.save_handler", "hearth")],
+        only: Some("hearth-classic"),
     },
 ];
+
+/// What that server can do.
+fn changes_of(runtime: &str) -> impl Iterator<Item = &'static Change> {
+    CHANGES
+        .iter()
+        .filter(move |change| change.only.is_none_or(|only| only == runtime))
+}
 
 impl Change {
     fn apply(&self, base: &Arm) -> Arm {

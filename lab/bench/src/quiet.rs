@@ -1,0 +1,65 @@
+//! Whether the machine is fit for the next measurement: nothing else needs the processors, and ports are free.
+
+use crate::procfs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long is waited at most; then it is measured, and marked.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the processors are watched.
+const WATCHED: Duration = Duration::from_secs(2);
+/// Others may use this share of them.
+const BUSY: f64 = 0.05;
+/// Connections that may still be in TIME_WAIT.
+const WAITING: u64 = 5_000;
+
+/// Waits until the processors are quiet.
+pub(crate) fn until_quiet(stop: &AtomicBool) {
+    wait(stop, || crate::host::noise(WATCHED).others_before <= BUSY);
+}
+
+/// Waits until ports are free again, where the kernel does not take those in TIME_WAIT for loopback.
+pub(crate) fn until_ports_are_free(stop: &AtomicBool) {
+    let reuse = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_tw_reuse").unwrap_or_default();
+    if reuse.trim() == "0" {
+        wait(stop, || {
+            let free = waiting(&procfs::read("/proc/net/sockstat")) < WAITING;
+            if !free {
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            free
+        });
+    }
+}
+
+fn wait(stop: &AtomicBool, mut is_ready: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !stop.load(Ordering::Relaxed) && !is_ready() && Instant::now() < until {}
+}
+
+/// TCP connections in TIME_WAIT, of `/proc/net/sockstat`.
+fn waiting(sockstat: &str) -> u64 {
+    let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"));
+    let mut words = line.unwrap_or_default().split_whitespace();
+    words.find(|word| *word == "tw");
+    words.next().and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_that_wait_are_read() {
+        let text =
+            "sockets: used 283\nTCP: inuse 9 orphan 0 tw 5120 alloc 12 mem 3\nUDP: inuse 1 mem 0\n";
+        assert_eq!((waiting(text), waiting("")), (5120, 0));
+    }
+
+    #[test]
+    fn a_run_that_is_to_end_does_not_wait() {
+        let began = Instant::now();
+        wait(&AtomicBool::new(true), || false);
+        assert!(began.elapsed() < Duration::from_secs(1));
+    }
+}

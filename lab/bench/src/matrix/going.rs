@@ -95,6 +95,7 @@ fn cell(arm: &Arm, load: &Shape, status: Status) -> Cell {
             .filter(|variant| !variant.is_empty())
             .collect::<Vec<_>>()
             .join(", "),
+        against: arm.against.clone(),
         column: arm.column,
         x: load.x.or(arm.x),
         connections: load.connections,

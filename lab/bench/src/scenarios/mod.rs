@@ -133,6 +133,8 @@ pub(crate) struct Around<'a> {
 pub(crate) struct Arm {
     pub(crate) runtime: &'static dyn Runtime,
     pub(crate) variant: String,
+    /// The variant that it is compared with, if that is not the first.
+    pub(crate) against: Option<String>,
     pub(crate) column: Column,
     pub(crate) x: Option<f64>,
     pub(crate) workers: u32,
@@ -225,6 +227,7 @@ impl Arm {
         Self {
             runtime,
             variant: String::new(),
+            against: None,
             column: Column::Fair,
             x: None,
             workers,

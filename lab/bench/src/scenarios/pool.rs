@@ -96,6 +96,9 @@ fn arms(around: &Around<'_>, groups: Vec<Group>) -> Vec<Arm> {
             let loads = vec![Shape::kept(connections)];
             arms.push(Arm {
                 variant: variant.clone(),
+                against: variant
+                    .rsplit_once(' ')
+                    .map(|(group, _)| format!("{group} off")),
                 impossible: impossible(*runtime),
                 pool: pool.clone(),
                 loads,

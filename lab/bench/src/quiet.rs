@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long is waited at most; then it is measured, and marked.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the processors are watched.
 const WATCHED: Duration = Duration::from_secs(2);
 /// Others may use this share of them.
@@ -33,7 +33,7 @@ pub(crate) fn until_ports_are_free(stop: &AtomicBool) {
 }
 
 fn wait(stop: &AtomicBool, mut is_ready: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     while !stop.load(Ordering::Relaxed) && !is_ready() && Instant::now() < until {}
 }
 

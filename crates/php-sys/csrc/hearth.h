@@ -99,6 +99,8 @@ void hearth_task_free(hearth_task *task);
 uint64_t hearth_task_id_for_others(const hearth_task *task);
 void *hearth_current_owner(void);
 size_t hearth_owners_below(void **owners, size_t room);
+/* Of the task that the request of the running one began with; NULL if that has ended. */
+void *hearth_owner_of_request(void);
 uint64_t hearth_current_task_id(void);
 /* Does the internal function with this name run, on top of everything else? */
 bool hearth_calls(hearth_str function);
@@ -213,6 +215,8 @@ void hearth_timer_forget(uint64_t callback);
 hearth_task *hearth_call_pools(const char *method, double argument, void *owner);
 /* The pending cancellation of the current task, if any: throw it. */
 void hearth_on_interrupt(void);
+/* Is an exception with that message what the task that runs was to be told? Then it is told. */
+bool hearth_on_told(hearth_str message);
 /* Throws: the task that runs calls `function` on what that other one is using. */
 void hearth_on_two_tasks(void *owner, uint64_t task, hearth_str function);
 /* Does another task wait on that descriptor? Then it threw. */

@@ -225,6 +225,7 @@ unsafe extern "C" {
     pub fn hearth_task_id_for_others(task: *const hearth_task) -> u64;
     pub fn hearth_current_owner() -> *mut std::ffi::c_void;
     pub fn hearth_owners_below(owners: *mut *mut std::ffi::c_void, room: usize) -> usize;
+    pub fn hearth_owner_of_request() -> *mut std::ffi::c_void;
     pub fn hearth_current_task_id() -> u64;
     pub fn hearth_calls(function: hearth_str) -> bool;
     pub fn hearth_handed_on(index: u32) -> i64;
@@ -334,6 +335,7 @@ pub mod called_by_c {
     pub type hearth_on_timer = unsafe extern "C" fn(seconds: f64, repeat: bool, callback: u64);
     pub type hearth_on_timer_stop = unsafe extern "C" fn(timer: u64) -> bool;
     pub type hearth_on_interrupt = unsafe extern "C" fn();
+    pub type hearth_on_told = unsafe extern "C" fn(message: hearth_str) -> bool;
     pub type hearth_on_two_tasks =
         unsafe extern "C" fn(owner: *mut std::ffi::c_void, task: u64, function: hearth_str);
     pub type hearth_on_refuses = unsafe extern "C" fn(fd: std::ffi::c_int) -> bool;

@@ -576,6 +576,11 @@ callbacks! {
         wait::on_interrupt();
     }
 
+    fn hearth_on_told(message: hearth_str) -> bool {
+        // SAFETY: the bytes live during the call.
+        wait::on_told(unsafe { message.bytes() })
+    }
+
     fn hearth_on_budget(name: hearth_str, total: i64) -> i64 {
         // SAFETY: the bytes live during the call.
         budget::open(unsafe { name.bytes() }, total)

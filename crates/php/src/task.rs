@@ -396,6 +396,14 @@ pub(crate) fn below() -> Vec<Rc<TaskCell>> {
         .collect()
 }
 
+/// The task that the request of the running one began with, unless it has ended.
+pub(crate) fn first_of_request() -> Option<Rc<TaskCell>> {
+    // SAFETY: reads the list of tasks, on the engine's thread.
+    let owner = unsafe { sys::hearth_owner_of_request() }.cast::<TaskCell>();
+    // SAFETY: C gives the owner of a task that has not ended, or null.
+    (!owner.is_null()).then(|| unsafe { cell_of(owner) })
+}
+
 /// How many times tasks of this thread have run, from a start or a wait to the next wait or the end.
 pub fn times_resumed() -> u64 {
     RESUMED.get()

@@ -214,10 +214,27 @@ fn note_overdue(cell: &TaskCell) {
     }
 }
 
-/// Those below too: else a loop that begins tasks which nothing awaits would go on, and only one of these would end.
+/// Those below too, and the one that the request began with: else a loop that begins tasks which nothing awaits would go on, and
+/// only one of these would end.
 fn tell_overdue(cell: &TaskCell, why: Cancel) {
     cell.cancel.set(Some(why));
     for outer in crate::task::below() {
         outer.cancel.set(Some(why));
     }
+    if let Some(first) = crate::task::first_of_request() {
+        first.cancel(why);
+    }
+}
+
+/// An exception with that message leaves the running task's call. True if it is what the task was to be told: then it is told.
+pub(crate) fn on_told(message: &[u8]) -> bool {
+    let Some(cell) = current() else { return false };
+    let is_told = cell
+        .cancel
+        .get()
+        .is_some_and(|why| why.message().as_bytes() == message);
+    if is_told {
+        cell.cancel.set(None);
+    }
+    is_told
 }

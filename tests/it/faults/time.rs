@@ -153,6 +153,115 @@ fn a_request_over_its_time_ends_whatever_it_catches() {
     server.stop();
 }
 
+/// Each of these loops begins what is short, and mostly that runs when the time is over.
+const LOOPS: &str = r#"
+    use function Hearth\{async, defer, parallel, race, timeout};
+    final class Loops { public function __destruct() { for (;;) { async(fn () => usleep(3000)); } } }
+    function compute() { for ($n = 0; $n < 100000; $n++) { strlen('x'); } }
+    function catches() { try { compute(); } catch (Throwable) {} }
+    function begins() { for (;;) { yield async(compute(...)); } }
+    $channel = new Hearth\Channel(1);
+    $permits = new Hearth\Semaphore(1);
+    $mutex = new Hearth\Mutex();
+    return function ($request) use ($channel, $permits, $mutex) {
+        $lasts = fn () => usleep(200) ?? compute();
+        match ($request->path) {
+            '/' => 0,
+            '/destructor' => (function () { new Loops(); })(),
+            '/computing' => (function () { for (;;) { async(compute(...)); } })(),
+            '/awaited' => (function () { for (;;) { async(compute(...))->await(); } })(),
+            '/native' => (function () { for (;;) { async(strlen(...), 'x'); } })(),
+            '/parallel' => (function () { for (;;) { parallel([compute(...), compute(...)]); } })(),
+            '/nothing' => (function () { for (;;) { parallel([]); } })(),
+            '/race' => (function () { for (;;) { race([compute(...), compute(...)]); } })(),
+            '/timeout' => (function () { for (;;) { timeout(30, compute(...)); } })(),
+            '/beside' => (function () use ($lasts) { for (;;) { async($lasts); usleep(1000); } })(),
+            '/nested' => (function () { for (;;) { async(fn () => async(fn () => async(compute(...))->await())->await()); } })(),
+            '/generator' => (function () { foreach (begins() as $ignored); })(),
+            '/caught' => (function () { for (;;) { async(catches(...)); } })(),
+            '/parallel-caught' => (function () { for (;;) { parallel([catches(...), catches(...)]); } })(),
+            '/race-caught' => (function () { for (;;) { race([catches(...), catches(...)]); } })(),
+            '/timeout-caught' => (function () { for (;;) { timeout(30, catches(...)); } })(),
+            '/sleeps' => (function () { for (;;) { sleep(0); usleep(0); } })(),
+            '/channel' => (function () use ($channel) { for (;;) { $channel->send(1); $channel->receive(); } })(),
+            '/semaphore' => (function () use ($permits) { for (;;) { $permits->acquire(); $permits->release(); } })(),
+            '/mutex' => (function () use ($mutex) { for (;;) { $mutex->with(fn () => 1); } })(),
+            '/defer' => (function () { for (;;) { defer(fn () => 1); if (memory_get_usage() > 50e6) { for (;;) { async(compute(...)); } } } })(),
+        };
+        return (string) getmypid();
+    };"#;
+
+/// Children run on top of the loop that begins them, up to their first wait or, in a destructor, to their ends.
+#[test]
+fn a_loop_of_what_is_short_ends_with_its_time() {
+    let paths = [
+        "/destructor",
+        "/computing",
+        "/awaited",
+        "/native",
+        "/parallel",
+        "/nothing",
+        "/race",
+        "/timeout",
+        "/nested",
+        "/generator",
+        "/caught",
+        "/parallel-caught",
+        "/race-caught",
+        "/timeout-caught",
+        "/sleeps",
+        "/channel",
+        "/semaphore",
+        "/mutex",
+        "/defer",
+        "/beside",
+        "/beside",
+        "/beside",
+        "/beside",
+    ];
+    let server = one_worker(LOOPS)
+        .args(["--request-timeout", "0.3", "--request-grace", "5"])
+        .start();
+    let pid = ok(&server.get("/"));
+    for path in paths {
+        let begun = Instant::now();
+        assert_eq!(server.get(path).status, 500, "{path}");
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(4), "{path}: {took:?}");
+    }
+    assert_eq!(ok(&server.get("/")), pid);
+    server.stop();
+}
+
+/// The error that comes out of the children's call is the request's own: code that catches it is not told again.
+#[test]
+fn a_request_over_its_time_is_told_once() {
+    let server = one_worker(
+        r#"function compute() { for (;;) { strlen('x'); } }
+        return function ($request) {
+            $told = 0;
+            try {
+                match ($request->path) {
+                    '/parallel' => Hearth\parallel([compute(...), compute(...)]),
+                    '/race' => Hearth\race([compute(...), compute(...)]),
+                    '/timeout' => Hearth\timeout(30, compute(...)),
+                    '/async' => Hearth\async(compute(...))->await(),
+                };
+            } catch (Hearth\TimeoutError) { $told++; }
+            try {
+                for ($n = 0; $n < 100; $n++) { usleep(1000); strlen('x'); }
+            } catch (Hearth\TimeoutError) { $told++; }
+            return "told $told";
+        };"#,
+    )
+    .args(["--request-timeout", "0.3", "--request-grace", "5"])
+    .start();
+    for path in ["/parallel", "/race", "/timeout", "/async"] {
+        assert_eq!(ok(&server.get(path)), "told 1", "{path}");
+    }
+    server.stop();
+}
+
 /// Whatever it is told, it begins something else.
 const NEVER_ENDS: &str = r#"
     class Again { public function __destruct() { begin(); } }

@@ -10,6 +10,7 @@
 #include "pool/entry.h"
 #include "pool/pool.h"
 #include "request/request.h"
+#include "task/interrupted.h"
 
 /* ---- strings ---- */
 
@@ -297,6 +298,7 @@ void hearth_prelude_call(zend_function **method, const char *class, const char *
 	}
 	if (EXPECTED(*method)) {
 		zend_call_known_function(*method, NULL, (*method)->common.scope, result, argc, args, NULL);
+		hearth_interrupt_library_left();
 	}
 }
 

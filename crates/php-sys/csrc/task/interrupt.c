@@ -6,6 +6,7 @@
  * is freed that is no value. Nor does the engine free the result of the call before, which the opcode was to take. So the exception
  * is made that call's; under `php` a handler of pcntl_async_signals() that throws meets the same.
  */
+#include "engine/engine.h"
 #include "task/task.h"
 #include "task/no_suspend.h"
 #include "task/interrupted.h"
@@ -72,10 +73,13 @@ static bool is_library(const zend_execute_data *frame)
 		&& zend_string_starts_with_literal(code->scope->name, "Hearth\\");
 }
 
+/* The library's code ran at an interrupt. */
+static bool put_off;
+
 /*
  * The library hands connections and places in queues from one list to another: an exception between two of its lines would lose
- * what is on the way. The watchdog asks again in a moment; to ask at once would be for ever, because the VM looks again as soon as
- * an interrupt has returned.
+ * what is on the way. The app's code is asked where it goes on, or by the watchdog in a moment; to ask at once would be for ever,
+ * because the VM looks again as soon as an interrupt has returned.
  */
 static void ask(const zend_execute_data *frame)
 {
@@ -83,10 +87,34 @@ static void ask(const zend_execute_data *frame)
 	if (hearth_current && !hearth_current->busy) {
 		hearth_bail_out_if_doomed();
 		if (hearth_current->request && is_library(frame)) {
+			put_off = true;
 			return;
 		}
 		hearth_on_interrupt();
 		hearth_bail_out_if_doomed();
+	}
+}
+
+/* Does a child of the task that runs pass on what the task itself is to be told? */
+static bool is_told(void)
+{
+	zval *message, space;
+
+	if (!EG(exception) || !hearth_is_cut_off(EG(exception)) || zend_is_unwind_exit(EG(exception))) {
+		return false;
+	}
+	message = zend_read_property_ex(zend_ce_error, EG(exception), ZSTR_KNOWN(ZEND_STR_MESSAGE), true, &space);
+	return Z_TYPE_P(message) == IS_STRING && hearth_on_told((hearth_str){Z_STRVAL_P(message), Z_STRLEN_P(message)});
+}
+
+/* Code of the library has returned to what called it. */
+void hearth_interrupt_library_left(void)
+{
+	if (UNEXPECTED(put_off)) {
+		put_off = false;
+		if (!is_told()) {
+			hearth_interrupt();
+		}
 	}
 }
 

@@ -13,5 +13,7 @@ bool hearth_is_interrupted(zval *connection, uint64_t task);
 bool hearth_interrupted_refuses(zend_execute_data *call);
 
 void hearth_watch_interrupts(void);
+/* Code of the library has returned to what called it: that is asked what the library was not. */
+void hearth_interrupt_library_left(void);
 
 #endif

@@ -439,6 +439,20 @@ size_t hearth_owners_below(void **owners, size_t room)
 	return count;
 }
 
+void *hearth_owner_of_request(void)
+{
+	const hearth_request_state *request = hearth_current_request();
+
+	for (uint32_t i = 0; request && i < task_count; i++) {
+		const hearth_task *task = tasks[i];
+
+		if (task->request == request && (task->job == HEARTH_JOB_REQUEST || task->job == HEARTH_JOB_ENTRY) && !task->done) {
+			return task->owner;
+		}
+	}
+	return NULL;
+}
+
 uint64_t hearth_current_task_id(void)
 {
 	return hearth_current ? hearth_task_id(hearth_current) : 0;

@@ -7,7 +7,10 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use testkit::{Server, ServerBuilder, kill};
 
-use crate::support::{admin, at_once, eventually, example, hearth, ok, one_worker, same};
+use crate::support::{
+    UNTIL_GO, admin, at_once, eventually, example, hearth, let_go, ok, one_worker, same,
+    until_handled,
+};
 
 /// Runs the code that is in the query, with `$cache`.
 const RUN: &str = r"return function ($request) { $cache = new Hearth\Cache(); return json_encode(eval($request->query('code'))); };";
@@ -321,6 +324,85 @@ fn locks_hold_over_workers() {
         "return [$cache->heldLock('named', 'job 7')->release(), $cache->heldLock('named')];";
     assert_eq!(run(&server, release), "[true,null]");
     server.stop();
+}
+
+/// By its object, or, where a fatal error ended what had that, without.
+#[test]
+fn a_lock_and_a_computation_end_with_their_request_however_that_ends() {
+    let app = r#"final class Breaks {
+        public array $own = [1];
+        public function __unserialize(array $own): void { static $times = 0; if (++$times === 2 && @mkdir('broken')) { trigger_error('own', E_USER_ERROR); } }
+    }
+    function ends(string $how): void {
+        match ($how) {
+            'fatal' => trigger_error('own', E_USER_ERROR),
+            'memory' => str_repeat('x', 1 << 30),
+            'exit' => exit,
+            'exception' => throw new RuntimeException('own'),
+            'time' => usleep(10_000_000),
+            'computes' => (function () { for (;;) { strlen('x'); } })(),
+            'child' => Hearth\async(fn () => trigger_error('own', E_USER_ERROR))->await(),
+            'cancelled' => (function () { $task = Hearth\async(fn () => usleep(10_000_000)); $task->cancel(); $task->await(); })(),
+            'leaves' => Hearth\parallel([fn () => usleep(10_000_000), fn () => throw new RuntimeException('own')]),
+        };
+    }
+    return function ($request) {
+        $cache = new Hearth\Cache();
+        [, $what, $how] = explode('/', $request->path);
+        // Another request keeps the worker from leaving.
+        if ($what === 'waits') { UNTIL_GO return 'waited'; }
+        if ($what === 'free') {
+            return json_encode([$cache->lock('l', 60, 0.5) !== null, $cache->lock('child', 60, 0.5) !== null, $cache->remember('k', 60, fn () => 'new')]);
+        }
+        if ($what === 'lock') { $lock = $cache->lock('l', 60) ?? throw new LogicException('held'); ends($how); }
+        if ($what === 'childlock') { Hearth\async(function () use ($cache, $how) { $lock = $cache->lock('child', 60); ends($how); })->await(); }
+        if ($what === 'computation') { $cache->remember('k', 60, fn () => ends($how)); }
+        if ($what === 'decoded') {
+            // One that is old is decoded before the claim and after it.
+            $cache->remember('k', 0.001, fn () => new Breaks(), 60);
+            usleep(5000);
+            $cache->remember('k', 60, fn () => 'computed', 60);
+        }
+        return 'not ended';
+    };"#;
+    let app = app.replace("UNTIL_GO", UNTIL_GO);
+    let ways = [
+        "fatal",
+        "memory",
+        "exit",
+        "exception",
+        "time",
+        "computes",
+        "child",
+        "cancelled",
+        "leaves",
+    ];
+    for what in ["lock", "childlock", "computation", "decoded"] {
+        for how in if what == "decoded" {
+            &ways[..1]
+        } else {
+            &ways[..]
+        } {
+            let server = one_worker(&app)
+                .args(["--request-timeout", "0.3", "--ini", "memory_limit=64M"])
+                .start();
+            let mut waits = server.connect();
+            waits.send("GET /waits/ HTTP/1.1\r\nHost: x\r\n\r\n");
+            until_handled(&server, 1);
+            let answer = server.get(&format!("/{what}/{how}"));
+            // exit() ends a child, and no more.
+            let goes_on = (what, how) == ("childlock", &"exit");
+            assert_eq!(answer.text() == "not ended", goes_on, "{what} {how}");
+            assert_eq!(
+                ok(&server.get("/free/")),
+                r#"[true,true,"new"]"#,
+                "{what} {how}"
+            );
+            let_go(&server);
+            waits.response();
+            server.stop();
+        }
+    }
 }
 
 #[test]

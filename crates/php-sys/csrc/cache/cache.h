@@ -99,5 +99,7 @@ void hearth_register_apcu(int module_number);
 bool hearth_has_apcu(void);
 /* cache/lock.c */
 void hearth_register_cache_lock(void);
+/* A fatal error ended that task: what it holds is given back. */
+void hearth_cache_locks_end(const hearth_task *broken);
 
 #endif

@@ -16,6 +16,21 @@ typedef struct {
 	zend_object std;
 } lock_object;
 
+/*
+ * What the tasks of this process hold by an object. A fatal error leaves its task's objects without an end; what they held ends all
+ * the same. In memory of the process: of a script that is all that is left.
+ */
+typedef struct held_lock {
+	struct held_lock *next;
+	const hearth_request_state *request;
+	uint64_t task, token;
+	zend_long process;
+	size_t length;
+	char name[];
+} held_lock;
+
+static held_lock *held;
+
 static zend_class_entry *lock_ce;
 static zend_object_handlers handlers;
 
@@ -36,12 +51,66 @@ static hearth_str name_of(const lock_object *self)
 	return (hearth_str){ZSTR_VAL(self->name), ZSTR_LEN(self->name)};
 }
 
+static void note_held(const lock_object *self)
+{
+	size_t length = ZSTR_LEN(self->name);
+	held_lock *lock = pemalloc(sizeof *lock + length, 1);
+
+	*lock = (held_lock){
+		.next = held, .request = hearth_current_request(), .task = hearth_current_task_id(), .token = self->token,
+		.process = self->process, .length = length,
+	};
+	memcpy(lock->name, ZSTR_VAL(self->name), length);
+	held = lock;
+}
+
+static void forget_held(const lock_object *self)
+{
+	for (held_lock **at = &held; *at; at = &(*at)->next) {
+		held_lock *lock = *at;
+
+		if (lock->token == self->token && lock->length == ZSTR_LEN(self->name)
+				&& memcmp(lock->name, ZSTR_VAL(self->name), lock->length) == 0) {
+			*at = lock->next;
+			pefree(lock, 1);
+			return;
+		}
+	}
+}
+
+/* Those of other tasks of its request go with these. */
+static bool ends_with(const held_lock *lock, const hearth_task *broken)
+{
+	return lock->task == hearth_task_id(broken)
+		|| (broken->request && lock->request == broken->request && !hearth_task_by_id(lock->task));
+}
+
+void hearth_cache_locks_end(const hearth_task *broken)
+{
+	for (held_lock **at = &held; *at;) {
+		held_lock *lock = *at;
+
+		if (!ends_with(lock, broken)) {
+			at = &lock->next;
+			continue;
+		}
+		*at = lock->next;
+		if (lock->process == hearth_process_id()) {
+			hearth_on_cache_give_back(HEARTH_CACHE_LOCK, (hearth_str){lock->name, lock->length}, lock->token);
+		}
+		pefree(lock, 1);
+		/* Another task may have had a turn. */
+		at = &held;
+	}
+}
+
 /* True if it was still the caller's. */
 static bool give_back(lock_object *self)
 {
 	bool was_held = self->name && hearth_on_cache_give_back(HEARTH_CACHE_LOCK, name_of(self), self->token) == HEARTH_CACHE_YES;
 
 	if (self->name) {
+		forget_held(self);
 		zend_string_release(self->name);
 		self->name = NULL;
 	}
@@ -55,6 +124,7 @@ static void free_lock(zend_object *object)
 	if (!self->outlives_object && self->process == hearth_process_id()) {
 		give_back(self);
 	} else if (self->name) {
+		forget_held(self);
 		zend_string_release(self->name);
 	}
 	zend_object_std_dtor(object);
@@ -105,6 +175,9 @@ static void make_lock(zval *out, const hearth_cache_key *key, uint64_t token, bo
 	lock->token = token;
 	lock->process = hearth_process_id();
 	lock->outlives_object = outlives_object;
+	if (!outlives_object) {
+		note_held(lock);
+	}
 }
 
 /* No name is that of no owner. */

@@ -120,27 +120,18 @@ static bool take_terms(computation *of, zval *result)
 
 static void compute(computation *of, zval *callable, zval *result)
 {
-	volatile bool broken = false;
 	bool is_kept = mark_tags(of);
 	uint64_t begin = hearth_on_cache_now();
 	zval argument;
 
 	hearth_on_cache_count(HEARTH_CACHE_COMPUTED);
-	zend_try {
-		if (of->argument) {
-			ZVAL_STR(&argument, of->argument);
-		}
-		hearth_call(callable, result, of->argument ? 1 : 0, &argument);
-		of->took = (int64_t) (hearth_on_cache_now() - begin);
-		if (!EG(exception) && take_terms(of, result) && is_kept && !EG(exception)) {
-			store(of, result);
-		}
-	} zend_catch {
-		broken = true;
-	} zend_end_try();
-	give_back(of);
-	if (broken) {
-		zend_bailout();
+	if (of->argument) {
+		ZVAL_STR(&argument, of->argument);
+	}
+	hearth_call(callable, result, of->argument ? 1 : 0, &argument);
+	of->took = (int64_t) (hearth_on_cache_now() - begin);
+	if (!EG(exception) && take_terms(of, result) && is_kept && !EG(exception)) {
+		store(of, result);
 	}
 }
 
@@ -242,6 +233,7 @@ typedef struct {
 static zend_never_inline void remember(const wish *wish, zval *callable, zval *out)
 {
 	computation of = { .self = wish->self, .name = wish->name, .argument = wish->argument };
+	volatile bool broken = false;
 
 	if (!hearth_cache_key_of(of.self, of.name, 1, &of.key) || !hearth_cache_time(wish->ttl, wish->forever, 2, &of.ttl)
 			|| !hearth_cache_time(wish->stale_for, wish->no_stale, 4, &of.stale_for)
@@ -249,10 +241,18 @@ static zend_never_inline void remember(const wish *wish, zval *callable, zval *o
 		return;
 	}
 	of.stale_for = MAX(of.stale_for, 0);
-	if (!wait_for_turn(&of, out) && !EG(exception)) {
-		compute(&of, callable, out);
-	}
+	/* A fatal error may come in the computation, and where a value is decoded while the claim is held already. */
+	zend_try {
+		if (!wait_for_turn(&of, out) && !EG(exception)) {
+			compute(&of, callable, out);
+		}
+	} zend_catch {
+		broken = true;
+	} zend_end_try();
 	give_back(&of);
+	if (broken) {
+		zend_bailout();
+	}
 	smart_str_free(&of.tags.text);
 }
 

@@ -4,6 +4,7 @@
  * in the middle of what the error was.
  */
 #include "engine/engine.h"
+#include "cache/cache.h"
 #include "request/request.h"
 #include "task/no_suspend.h"
 
@@ -74,6 +75,12 @@ static void end_session(hearth_request_state *state)
 static void end_session_locks(hearth_request_state *state)
 {
 	hearth_session_locks_end(state);
+}
+
+static void end_cache_locks(hearth_request_state *state)
+{
+	(void) state;
+	hearth_cache_locks_end(hearth_current);
 }
 
 static void remove_uploads(hearth_request_state *state)
@@ -160,11 +167,12 @@ static bool is_request(const hearth_task *task)
 void hearth_task_end_broken(hearth_task *task)
 {
 	static const step steps[] = {
-		set_status, call_shutdown_functions, flush_output, end_session, end_session_locks, remove_uploads, remove_body_file,
-		respond,
+		set_status, call_shutdown_functions, flush_output, end_session, end_session_locks, end_cache_locks, remove_uploads,
+		remove_body_file, respond,
 	};
 
 	if (!is_request(task) || !task->owner) {
+		attempt(task, end_cache_locks);
 		return;
 	}
 	/* Its children do not go on meanwhile, and its connections are closed. */

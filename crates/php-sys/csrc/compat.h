@@ -77,6 +77,17 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_FIBER_INIT(context, kind, function, size) zend_fiber_init_context(context, kind, function, size)
 #endif
 
+/* The guard of an object's properties; from 8.4 on the marks against recursion of an object with such methods are there too. */
+#if defined(ZEND_GUARD_PROPERTY_MASK)
+# define HEARTH_GUARD_P(place) Z_GUARD_P(place)
+# define HEARTH_GUARD_PROPERTY_MASK ZEND_GUARD_PROPERTY_MASK
+# define HEARTH_GUARD_RECURSION_MASK (ZEND_GUARD_RECURSION_DEBUG | ZEND_GUARD_RECURSION_EXPORT | ZEND_GUARD_RECURSION_JSON)
+#else
+# define HEARTH_GUARD_P(place) Z_PROPERTY_GUARD_P(place)
+# define HEARTH_GUARD_PROPERTY_MASK 0xfu
+# define HEARTH_GUARD_RECURSION_MASK 0u
+#endif
+
 /* session_set_save_handler()'s functions: 8.2 has a union with an array for them, 8.4 the fields alone. */
 #define HEARTH_SAVE_HANDLERS(session) ((zval *) &(session).mod_user_names)
 #define HEARTH_SAVE_HANDLER_COUNT (sizeof ((php_ps_globals *) NULL)->mod_user_names / sizeof(zval))

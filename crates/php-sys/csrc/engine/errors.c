@@ -1,6 +1,7 @@
 /* Errors: the log, uncaught exceptions, fatal errors, and errors that Rust raises in PHP. */
 #include "engine/engine.h"
 #include "request/request.h"
+#include "task/marks.h"
 #include "task/no_suspend.h"
 
 static smart_str boot_error;
@@ -201,6 +202,9 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 	zend_set_memory_limit(PG(memory_limit));
 	if (CG(in_compilation)) {
 		reset_compiler();
+	}
+	if (hearth_current && hearth_current->request) {
+		hearth_marks_forget();
 	}
 	zend_bailout();
 }

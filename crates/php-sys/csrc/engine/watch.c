@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/process_facts.h"
 #include "engine/soap.h"
+#include "task/marks.h"
 #include "task/no_suspend.h"
 
 static HashTable watches;
@@ -124,6 +125,7 @@ void hearth_watch_install(void)
 	hearth_watch_sharing();
 	hearth_watch_use();
 	hearth_watch_no_suspend();
+	hearth_watch_marks();
 	hearth_watch_process();
 	hearth_watch_soap();
 	replace(CG(function_table));

@@ -5,6 +5,7 @@
 #include "engine/watch.h"
 #include "pool/entry.h"
 #include "task/interrupted.h"
+#include "task/marks.h"
 #include "task/task.h"
 
 #define BUCKETS 256
@@ -123,15 +124,11 @@ static void add_arrays(hearth_use_list *list, zend_execute_data *call, const hea
 	}
 }
 
-static void add_call(hearth_use_list *list, zend_execute_data *call)
+static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth_watch *watch)
 {
-	const hearth_watch *watch = call->func ? hearth_watch_known(call->func) : NULL;
 	const void *what[HEARTH_MOST_USED];
 	uint32_t count;
 
-	if (EXPECTED(!watch) || !watch->use) {
-		return;
-	}
 	count = collect(call, what);
 	for (uint32_t i = 0; i < count; i++) {
 		add(list, what[i], watch);
@@ -141,30 +138,52 @@ static void add_call(hearth_use_list *list, zend_execute_data *call)
 	}
 }
 
+/* True if the engine may have marked something for it: see task/marks.c. */
+static bool add_call(hearth_use_list *list, zend_execute_data *call)
+{
+	const hearth_watch *watch = call->func ? hearth_watch_known(call->func) : NULL;
+
+	if (EXPECTED(!watch)) {
+		return call->func && hearth_is_guarded(call->func);
+	}
+	if (watch->use) {
+		add_use(list, call, watch);
+	}
+	return watch->marks;
+}
+
 /*
  * The calls from the one that runs down to `bottom`, which it was called from: the call that waits, and those in which PHP code
  * runs that called it, whether as a callback, a constructor, an error handler or a stream's wrapper.
  */
-static void add_calls(hearth_use_list *list, const zend_execute_data *bottom)
+static void add_calls(hearth_use_list *list, hearth_marks *marks, const zend_execute_data *bottom)
 {
+	bool is_marked = false;
+
 	for (zend_execute_data *call = EG(current_execute_data); call; call = call->prev_execute_data) {
-		add_call(list, call);
+		is_marked |= add_call(list, call);
 		if (call == bottom) {
 			break;
 		}
 	}
 	enter_all(list);
+	if (UNEXPECTED(is_marked)) {
+		hearth_marks_put_away(marks, bottom);
+	}
 }
 
 void hearth_use_begins(hearth_task *task)
 {
-	add_calls(&task->uses, NULL);
+	add_calls(&task->uses, &task->marks, NULL);
 }
 
 void hearth_use_ends(hearth_task *task)
 {
 	if (task->uses.count) {
 		leave_all(&task->uses);
+	}
+	if (UNEXPECTED(task->marks.list)) {
+		hearth_marks_put_back(&task->marks);
 	}
 }
 
@@ -208,20 +227,24 @@ void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, cons
 {
 	const zend_fiber_context *context = EG(current_fiber_context);
 	hearth_use_list uses = {0};
+	hearth_marks marks = {0};
 	fiber_uses *fiber;
 
 	if (EG(active_fiber)) {
-		add_calls(&uses, EG(active_fiber)->stack_bottom);
+		add_calls(&uses, &marks, EG(active_fiber)->stack_bottom);
 	}
-	if (EXPECTED(!uses.count)) {
-		watch->original(call, return_value);
-		return;
+	if (UNEXPECTED(uses.count)) {
+		fiber = pemalloc(sizeof *fiber, 1);
+		*fiber = (fiber_uses){.uses = uses, .context = context, .next = fibers};
+		fibers = fiber;
 	}
-	fiber = pemalloc(sizeof *fiber, 1);
-	*fiber = (fiber_uses){.uses = uses, .context = context, .next = fibers};
-	fibers = fiber;
 	watch->original(call, return_value);
-	hearth_use_forget_stack(context);
+	if (UNEXPECTED(uses.count)) {
+		hearth_use_forget_stack(context);
+	}
+	if (UNEXPECTED(marks.list)) {
+		hearth_marks_put_back(&marks);
+	}
 }
 
 /* ---- calls ---- */

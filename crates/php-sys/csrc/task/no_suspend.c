@@ -1,5 +1,6 @@
 /* Where a task must not be left, and what asks whether it may be. */
 #include "engine/engine.h"
+#include "task/marks.h"
 #include "task/task.h"
 #include "task/no_suspend.h"
 
@@ -239,6 +240,7 @@ void hearth_bail_out_if_doomed(void)
 {
 	if (UNEXPECTED(hearth_current && hearth_current->doomed)) {
 		hearth_current->doomed = false;
+		hearth_marks_forget();
 		zend_bailout();
 	}
 }

@@ -6,6 +6,7 @@
 #include "state/task_state.h"
 #include "task/in_use.h"
 #include "task/job.h"
+#include "task/marks.h"
 #include "task/stack.h"
 #include "task/ticks.h"
 
@@ -37,6 +38,7 @@ struct hearth_task {
 	HashTable *more_on_end;          /* those that came after it */
 	hearth_wait_node place;
 	hearth_use_list uses;            /* by the calls that it waits in */
+	hearth_marks marks;              /* of these calls, while it waits */
 	struct hearth_lease *leases;       /* what it has of connection pools: see pool/lease_table.c */
 	uint64_t starter;                /* the task that started it; 0 = none */
 	uint64_t acts_for;               /* the task that it runs a function for, which waits meanwhile; 0 = none */

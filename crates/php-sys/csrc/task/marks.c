@@ -1,0 +1,296 @@
+/*
+ * Marks against recursion. var_dump(), json_encode() and others mark the arrays and objects that they are in, and the engine marks
+ * a property of an object while its __get() runs. The mark is in the array or object itself: where requests share that, another
+ * one's call would take it for recursion of its own, and print "*RECURSION*" or go past __get(). So a task that waits in such a
+ * call takes its marks along.
+ *
+ * They are found from the values that the calls have, from mark to mark. What a method has returned (jsonSerialize(), __debugInfo())
+ * need not be in what is marked: where an object is marked, everything is looked at that is reached from it, up to a limit.
+ */
+#include "engine/watch.h"
+#include "task/marks.h"
+
+/*
+ * Functions that mark what they are called with, and may run code of the app or wait for the client meanwhile. Not array_walk(): what
+ * it marks is in a variable that it changes.
+ */
+static const char *const functions[] = {
+	"var_dump", "debug_zval_dump", "var_export", "print_r", "json_encode", "compact", "filter_var", "filter_var_array",
+};
+
+/* Arrays and objects that are looked at in search of marks. */
+#define MOST_REACHED 10000
+
+void hearth_watch_marks(void)
+{
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
+
+		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
+			hearth_watch_of(function)->marks = true;
+		}
+	}
+}
+
+/* ---- the list ---- */
+
+static void add(hearth_marks *marks, void *what, uint32_t *guard, uint32_t bits)
+{
+	if (marks->count == marks->room) {
+		marks->room = marks->room ? 2 * marks->room : 16;
+		marks->list = perealloc(marks->list, marks->room * sizeof *marks->list, 1);
+	}
+	marks->list[marks->count++] = (hearth_mark){ .what = what, .guard = guard, .bits = bits };
+	GC_ADDREF((zend_refcounted *) what);
+}
+
+static void take(hearth_marks *marks, void *what)
+{
+	if (!(GC_FLAGS((zend_refcounted *) what) & GC_IMMUTABLE) && GC_IS_RECURSIVE((zend_refcounted *) what)) {
+		GC_UNPROTECT_RECURSION((zend_refcounted *) what);
+		add(marks, what, NULL, 0);
+	}
+}
+
+static void take_bits(hearth_marks *marks, zend_object *object, uint32_t *guard, uint32_t mask)
+{
+	uint32_t bits = *guard & mask;
+
+	if (bits) {
+		*guard &= ~bits;
+		add(marks, object, guard, bits);
+	}
+}
+
+static zval *guard_place(zend_object *object)
+{
+	return object->ce->ce_flags & ZEND_ACC_USE_GUARDS ? object->properties_table + object->ce->default_properties_count : NULL;
+}
+
+/* ---- recursion ---- */
+
+/* What it shows is a table of its own, as an ArrayObject's: that is marked in its place. */
+static bool has_own_table(const zend_object *object)
+{
+	return object->handlers->get_properties != zend_std_get_properties || object->handlers->get_properties_for;
+}
+
+static void take_object(hearth_marks *marks, zend_object *object)
+{
+	zval *place = guard_place(object);
+	uint32_t before = marks->count;
+
+	take(marks, object);
+	if (object->properties) {
+		take(marks, object->properties);
+	}
+	if (place && HEARTH_GUARD_RECURSION_MASK) {
+		take_bits(marks, object, &HEARTH_GUARD_P(place), HEARTH_GUARD_RECURSION_MASK);
+	}
+	marks->in_object |= marks->count > before || has_own_table(object);
+}
+
+/* All that has been reached is looked at, once. */
+static void reach(hearth_marks *marks, zval *value)
+{
+	zend_refcounted *what = Z_COUNTED_P(value);
+
+	if ((Z_TYPE_P(value) != IS_ARRAY && Z_TYPE_P(value) != IS_OBJECT) || !Z_REFCOUNTED_P(value)
+			|| zend_hash_num_elements(marks->reached) == MOST_REACHED) {
+		return;
+	}
+	zend_hash_index_add_ptr(marks->reached, (zend_ulong) (uintptr_t) what, what);
+}
+
+static void take_value(hearth_marks *marks, zval *value)
+{
+	if (Z_TYPE_P(value) == IS_INDIRECT) {
+		value = Z_INDIRECT_P(value);
+	}
+	ZVAL_DEREF(value);
+	if (Z_TYPE_P(value) == IS_ARRAY) {
+		take(marks, Z_ARRVAL_P(value));
+	} else if (Z_TYPE_P(value) == IS_OBJECT) {
+		take_object(marks, Z_OBJ_P(value));
+	}
+	if (marks->reached) {
+		reach(marks, value);
+	}
+}
+
+static void take_elements(hearth_marks *marks, HashTable *table)
+{
+	zval *element;
+
+	ZEND_HASH_FOREACH_VAL(table, element) {
+		take_value(marks, element);
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void take_parts(hearth_marks *marks, zend_object *object)
+{
+	int count;
+	zval *parts;
+	HashTable *table = object->handlers->get_gc(object, &parts, &count);
+
+	for (int i = 0; i < count; i++) {
+		take_value(marks, &parts[i]);
+	}
+	if (table) {
+		take_elements(marks, table);
+	}
+}
+
+static void take_inside(hearth_marks *marks, zend_refcounted *what)
+{
+	if (GC_TYPE(what) == IS_ARRAY) {
+		take_elements(marks, (HashTable *) what);
+	} else {
+		take_parts(marks, (zend_object *) what);
+	}
+}
+
+/* What is in those from `first` on, and in what they have in them, and so on. */
+static void take_all_inside(hearth_marks *marks, uint32_t first)
+{
+	for (uint32_t i = first; i < marks->count; i++) {
+		take_inside(marks, marks->list[i].what);
+	}
+}
+
+static void take_argument(hearth_marks *marks, zval *value)
+{
+	uint32_t first = marks->count;
+
+	take_value(marks, value);
+	take_all_inside(marks, first);
+}
+
+static void take_arguments(hearth_marks *marks, zend_execute_data *call)
+{
+	for (uint32_t i = 1; i <= ZEND_CALL_NUM_ARGS(call); i++) {
+		take_argument(marks, ZEND_CALL_ARG(call, i));
+	}
+}
+
+/* ---- properties ---- */
+
+/*
+ * The engine keeps a pointer to the guard of the property whose method runs. With one property the object's own guard is used for
+ * whichever is asked for; with a second one there is a table, in which each keeps its guard for good.
+ */
+static void separate_guards(zend_object *object, const zval *place)
+{
+	zend_string *other = zend_string_equals(Z_STR_P(place), ZSTR_EMPTY_ALLOC()) ? ZSTR_CHAR('x') : ZSTR_EMPTY_ALLOC();
+
+	if (HEARTH_GUARD_P(place) & HEARTH_GUARD_PROPERTY_MASK) {
+		zend_get_property_guard(object, other);
+	}
+}
+
+static void take_guards(hearth_marks *marks, zend_object *object)
+{
+	zval *place = guard_place(object);
+	void *guard;
+
+	if (place && Z_TYPE_P(place) == IS_STRING) {
+		separate_guards(object, place);
+	}
+	if (!place || Z_TYPE_P(place) != IS_ARRAY) {
+		return;
+	}
+	ZEND_HASH_FOREACH_PTR(Z_ARRVAL_P(place), guard) {
+		/* The lowest bit says that it is the object's own. */
+		take_bits(marks, object, (uint32_t *) ((uintptr_t) guard & ~(uintptr_t) 1), HEARTH_GUARD_PROPERTY_MASK);
+	} ZEND_HASH_FOREACH_END();
+}
+
+/* ---- tasks ---- */
+
+static void take_call(hearth_marks *marks, zend_execute_data *call)
+{
+	const hearth_watch *watch = hearth_watch_known(call->func);
+
+	if (watch) {
+		if (watch->marks) {
+			take_arguments(marks, call);
+		}
+	} else if (ZEND_USER_CODE(call->func->type) && Z_TYPE(call->This) == IS_OBJECT) {
+		take_argument(marks, &call->This);
+		if (hearth_is_guarded(call->func)) {
+			take_guards(marks, Z_OBJ(call->This));
+		}
+	}
+}
+
+static void take_calls(hearth_marks *marks, const zend_execute_data *bottom)
+{
+	for (zend_execute_data *call = EG(current_execute_data); call; call = call->prev_execute_data) {
+		if (call->func) {
+			take_call(marks, call);
+		}
+		if (call == bottom) {
+			break;
+		}
+	}
+}
+
+static void take_all_reached(hearth_marks *marks, const zend_execute_data *bottom)
+{
+	HashTable reached;
+
+	zend_hash_init(&reached, 64, NULL, NULL, 1);
+	marks->reached = &reached;
+	take_calls(marks, bottom);
+	take_all_inside(marks, 0);
+	for (uint32_t i = 0; i < reached.nNumUsed; i++) {
+		take_inside(marks, Z_PTR(reached.arData[i].val));
+	}
+	marks->reached = NULL;
+	zend_hash_destroy(&reached);
+}
+
+void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom)
+{
+	take_calls(marks, bottom);
+	if (marks->in_object) {
+		take_all_reached(marks, bottom);
+	}
+}
+
+void hearth_marks_put_back(hearth_marks *marks)
+{
+	for (uint32_t i = 0; i < marks->count; i++) {
+		hearth_mark *mark = &marks->list[i];
+
+		if (mark->guard) {
+			*mark->guard |= mark->bits;
+		} else {
+			GC_PROTECT_RECURSION(mark->what);
+		}
+		/* Other code took it out of what it was in: the function that is in it still goes through it, so it stays. */
+		if (GC_REFCOUNT(mark->what) > 1) {
+			GC_DELREF(mark->what);
+		}
+	}
+	pefree(marks->list, 1);
+	*marks = (hearth_marks){0};
+}
+
+void hearth_marks_forget(void)
+{
+	hearth_marks marks = {0};
+
+	take_calls(&marks, NULL);
+	/* That asks for memory. */
+	if (!zend_alloc_in_memory_limit_error_reporting() && marks.in_object) {
+		take_all_reached(&marks, NULL);
+	}
+	for (uint32_t i = 0; i < marks.count; i++) {
+		/* As above. What the task has of it is not freed. */
+		GC_DELREF(marks.list[i].what);
+	}
+	if (marks.list) {
+		pefree(marks.list, 1);
+	}
+}

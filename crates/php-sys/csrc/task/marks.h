@@ -1,0 +1,36 @@
+/* Marks against recursion, taken away while a task waits: see task/marks.c. */
+#ifndef HEARTH_MARKS_H
+#define HEARTH_MARKS_H
+
+#include "compat.h"
+
+typedef struct {
+	zend_refcounted *what;           /* with one owner more */
+	uint32_t *guard;                 /* of the object; NULL: `what` itself is marked */
+	uint32_t bits;
+} hearth_mark;
+
+typedef struct {
+	hearth_mark *list;
+	uint32_t count, room;
+	bool in_object;                  /* an object has one of them */
+	HashTable *reached;              /* NULL: what is not marked is not looked into */
+} hearth_marks;
+
+/* Does code of the app run that the engine marks an object for? A method such as __get(). */
+static inline bool hearth_is_guarded(const zend_function *function)
+{
+	const zend_class_entry *scope = function->common.scope;
+
+	return scope && UNEXPECTED(scope->ce_flags & ZEND_ACC_USE_GUARDS)
+		&& (function == scope->__get || function == scope->__set || function == scope->__isset || function == scope->__unset);
+}
+
+void hearth_watch_marks(void);
+/* Those of the calls from the one that runs down to `bottom`. */
+void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom);
+void hearth_marks_put_back(hearth_marks *marks);
+/* A fatal error leaves all calls of the task that runs. */
+void hearth_marks_forget(void);
+
+#endif

@@ -170,3 +170,29 @@ fn probes_of_all_kinds_of_state_leave_nothing_and_see_nothing() {
     assert!(probes.len() > 40, "{probes:?}");
     assert!(found.is_empty(), "{found:#?}");
 }
+
+/// The worker goes on with its other requests until the last has ended.
+#[test]
+fn a_fatal_error_and_a_time_limit_leave_nothing_to_the_others_of_the_worker() {
+    let directory = testkit::temporary();
+    let file = directory.path().join("script.php");
+    let changes = "<?php ini_set('precision', '5'); ini_set('user_agent', 'probe'); libxml_use_internal_errors(true); mb_internal_encoding('ISO-8859-1');
+        error_reporting(0); set_error_handler(fn () => true); set_exception_handler(fn () => 1); ob_start(); echo 'text'; header('X-Own: 1');
+        $_ENV['own'] = $_SERVER['own'] = 1; json_decode('{'); preg_match('/(?:\\D+|<\\d+>)*[!?]/', 'foobar foobar foobar'); mt_srand(5);
+        spl_autoload_register(fn () => null); assert_options(ASSERT_WARNING, 0); umask(0); setlocale(LC_ALL, 'C.UTF-8'); tmpfile();";
+    std::fs::write(&file, changes).expect("a script can be written");
+    let findings = checker()
+        .check_endings(&Script::of(&file))
+        .unwrap_or_else(|why| panic!("{}", why.0));
+    assert_eq!(findings, []);
+    let leaves = "<?php FFI::cdef('extern int php_optidx;')->php_optidx = 42;";
+    std::fs::write(&file, leaves).expect("a script can be written");
+    let findings = checker()
+        .check_endings(&Script::of(&file))
+        .unwrap_or_else(|why| panic!("{}", why.0));
+    assert_eq!(
+        seen(&findings, "libphp.so symbol php_optidx"),
+        [Moment::Broken, Moment::TimedOut],
+        "{findings:#?}"
+    );
+}

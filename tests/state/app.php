@@ -8,6 +8,7 @@
 // /settled          answers when that request waits or has ended, or that it runs still
 // /changes?name=N   what differs from the snapshot, as JSON
 // /release          lets that request go on
+// /finish?name=N&until=F  lets it go on to the end that /run?end= named (fatal, time); what differs once file F is there
 
 declare(strict_types=1);
 
@@ -24,6 +25,8 @@ return new class {
     private int $waiting = 0;
     private bool $ended = false;
     private int $watcher = 0;
+    /** How the request ends that has run its script, if not by itself. */
+    private string $end = '';
     /** One request runs at a time: none would let go another that waits. */
     private bool $alone = false;
 
@@ -33,8 +36,9 @@ return new class {
             '/process' => (string) getmypid(),
             '/take' => $this->take((string) $request->query('name')),
             '/changes' => self::json(stateChanges((string) $request->query('name'))),
-            '/run' => $this->run((bool) $request->query('alone'), (string) $request->query('file'), (array) $request->query('ini', [])),
+            '/run' => $this->run((bool) $request->query('alone'), (string) $request->query('end'), (string) $request->query('file'), (array) $request->query('ini', [])),
             '/settled' => $this->settled(),
+            '/finish' => $this->finish((string) $request->query('name'), (string) $request->query('until')),
             '/release' => $this->waiting !== 0 && unpark($this->waiting) ? 'released' : 'none waits',
             default => throw new RuntimeException("no such page: {$request->path}"),
         };
@@ -49,9 +53,9 @@ return new class {
     }
 
     /** @param array<string, string> $settings */
-    private function run(bool $alone, string $file, array $settings): string
+    private function run(bool $alone, string $end, string $file, array $settings): string
     {
-        $this->alone = $alone;
+        [$this->alone, $this->end] = [$alone, $end];
         $report = ['end' => 'exit', 'changes' => null];
         // What the script prints goes nowhere. One that calls exit() waits in the shutdown functions.
         ob_start(static fn (): string => '');
@@ -73,8 +77,34 @@ return new class {
             $report['end'] = $thrown::class;
         }
         $report['changes'] = $this->wait();
+        $this->end();
 
         return self::line($report);
+    }
+
+    /** Nothing that the script has set keeps this from being the end. */
+    private function end(): void
+    {
+        if ($this->end === 'fatal') {
+            str_repeat('x', 1 << 45);
+        }
+        if ($this->end === 'time') {
+            set_time_limit(1);
+            for (;;) {
+                strlen('x');
+            }
+        }
+    }
+
+    private function finish(string $name, string $until): string
+    {
+        unpark($this->waiting);
+        while (!file_exists($until)) {
+            usleep(1000);
+            clearstatcache();
+        }
+
+        return self::json(stateChanges($name));
     }
 
     /** @return list<array<string, mixed>> what others changed of this request's own state while it waited */

@@ -1,5 +1,6 @@
-//! `state [--jobs N] [--known FILE] [--ini NAME=VALUE]... PATH...`: what scripts and `.phpt` files leave in the engine's memory.
+//! `state [--jobs N] [--known FILE] [--ini NAME=VALUE]... [--endings] PATH...`: what scripts and `.phpt` files leave in the engine's memory.
 //!
+//! With `--endings` also where a fatal error ends them, and where their time limit does.
 //! A path is a PHP file, a `.phpt` or a folder of them. Closes with the line that cargo's test binaries close with, so that
 //! one counter reads them all.
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ struct Report {
 struct Arguments {
     jobs: usize,
     serve: Vec<String>,
+    endings: bool,
     known: Vec<Known>,
     files: Vec<PathBuf>,
 }
@@ -74,7 +76,7 @@ impl Known {
 }
 
 fn arguments() -> Option<Arguments> {
-    let mut jobs = 2;
+    let (mut jobs, mut endings) = (2, false);
     let mut serve = Vec::new();
     let mut known = Vec::new();
     let mut files = Vec::new();
@@ -82,6 +84,7 @@ fn arguments() -> Option<Arguments> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--jobs" => jobs = words.next()?.parse().ok()?,
+            "--endings" => endings = true,
             "--known" => known = Known::read_all(&words.next()?)?,
             "--ini" => serve.extend(["--ini".to_owned(), words.next()?]),
             path => gather(Path::new(path), &mut files),
@@ -91,6 +94,7 @@ fn arguments() -> Option<Arguments> {
     (!files.is_empty()).then_some(Arguments {
         jobs,
         serve,
+        endings,
         known,
         files,
     })
@@ -116,11 +120,14 @@ fn main() -> ExitCode {
     let Some(Arguments {
         jobs,
         serve,
+        endings,
         known,
         files,
     }) = arguments()
     else {
-        eprintln!("usage: state [--jobs N] [--known FILE] [--ini NAME=VALUE]... PATH...");
+        eprintln!(
+            "usage: state [--jobs N] [--known FILE] [--ini NAME=VALUE]... [--endings] PATH..."
+        );
         return ExitCode::from(2);
     };
     let next = AtomicUsize::new(0);
@@ -130,7 +137,7 @@ fn main() -> ExitCode {
             scope.spawn(|| {
                 let mut checker = Checker::new(serve.clone());
                 while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    run(&mut checker, file, &known, &report);
+                    run(&mut checker, (file, endings), &known, &report);
                 }
             });
         }
@@ -142,7 +149,12 @@ fn main() -> ExitCode {
     )
 }
 
-fn run(checker: &mut Checker, file: &Path, known: &[Known], report: &Mutex<Report>) {
+fn run(
+    checker: &mut Checker,
+    (file, endings): (&Path, bool),
+    known: &[Known],
+    report: &Mutex<Report>,
+) {
     let script = if file
         .extension()
         .is_some_and(|extension| extension == "phpt")
@@ -153,7 +165,15 @@ fn run(checker: &mut Checker, file: &Path, known: &[Known], report: &Mutex<Repor
             .map(Script::of)
             .map_err(|error| error.to_string())
     };
-    let outcome = script.and_then(|script| checker.check(&script).map_err(|why| why.0));
+    let check = |script: Script| {
+        let mut findings = checker.check(&script)?;
+        if endings {
+            findings.extend(checker.check_endings(&script)?);
+        }
+        Ok(findings)
+    };
+    let outcome =
+        script.and_then(|script| check(script).map_err(|why: testkit::state::Unchecked| why.0));
     let mut report = report
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -58,6 +58,18 @@ impl Checker {
     }
 }
 
+impl Checker {
+    /// What a script's request leaves that a fatal error ends, and one that its time limit ends, to the others of its worker.
+    ///
+    /// # Errors
+    /// As [`Checker::check`].
+    pub fn check_endings(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
+        let mut findings = self.together.check(script, Looker::look_after_fatal)?;
+        findings.extend(self.together.check(script, Looker::look_after_time_limit)?);
+        Ok(findings)
+    }
+}
+
 type Findings = Result<Vec<Finding>, Unchecked>;
 
 impl Looker {
@@ -113,6 +125,34 @@ impl Looker {
         findings.extend(Finding::read_all(&ended, Moment::Ended));
         findings.extend(Finding::read_all(&report["changes"], Moment::Resumed));
         Ok(findings)
+    }
+
+    fn look_after_fatal(&mut self, script: &Script) -> Findings {
+        self.look_after(script, "fatal", Moment::Broken)
+    }
+
+    fn look_after_time_limit(&mut self, script: &Script) -> Findings {
+        self.look_after(script, "time", Moment::TimedOut)
+    }
+
+    /// The request that looks is there before the end: after a fatal error the worker takes no other.
+    fn look_after(&mut self, script: &Script, end: &str, moment: Moment) -> Findings {
+        let (mut watch, mut own) = self.connections()?;
+        let server = self.server.as_ref().expect("it was connected to");
+        let ended = server.directory().join(format!("ended-{}", self.process));
+        get(&mut watch, "/take?name=before")?;
+        own.send(request(script, &format!("&end={end}")));
+        settle(&mut watch, &own)?;
+        let until = ended.display();
+        watch.send(format!(
+            "GET /finish?name=before&until={until} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        ));
+        // Its end, whatever it is.
+        let _ = own.try_response(false);
+        std::fs::write(&ended, "").expect("a file can be written");
+        let changes = json(&self::answer(&mut watch)?)?;
+        use_up(&mut watch);
+        Ok(Finding::read_all(&changes, moment))
     }
 
     fn restart(&mut self) {

@@ -23,6 +23,10 @@ pub enum Moment {
     Resumed,
     /// By the next request, where one runs at a time.
     Next,
+    /// By another request of the same worker, after the script's was ended by a fatal error.
+    Broken,
+    /// By another request, after the script's was ended by its time limit.
+    TimedOut,
 }
 
 impl Moment {
@@ -33,6 +37,8 @@ impl Moment {
             Self::Ended => "after its end",
             Self::Resumed => "to itself",
             Self::Next => "by the next, one at a time",
+            Self::Broken => "after a fatal error",
+            Self::TimedOut => "after its time limit",
         }
     }
 }
@@ -57,8 +63,18 @@ impl Finding {
                 ("reset", Moment::Resumed)
                     | ("open", Moment::Waiting | Moment::Resumed)
                     | ("persistent", Moment::Next)
-                    | ("shared", Moment::Waiting | Moment::Ended | Moment::Resumed)
+                    | (
+                        "shared",
+                        Moment::Waiting
+                            | Moment::Ended
+                            | Moment::Resumed
+                            | Moment::Broken
+                            | Moment::TimedOut
+                    )
             )
+            // Nothing is freed after a fatal error: the worker leaves.
+            || (text("kind") == "table" && moment == Moment::Broken)
+            || (text("name").starts_with("descriptor") && moment == Moment::Broken)
             // Where a request's own pointer leads may have been freed long since.
             || (text("kind") == "content" && moment == Moment::Resumed);
         if accepted {

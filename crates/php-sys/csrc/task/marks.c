@@ -34,21 +34,37 @@ void hearth_watch_marks(void)
 
 /* ---- the list ---- */
 
-static void add(hearth_marks *marks, void *what, uint32_t *guard, uint32_t bits)
+static void add(hearth_marks *marks, hearth_mark mark)
 {
 	if (marks->count == marks->room) {
 		marks->room = marks->room ? 2 * marks->room : 16;
 		marks->list = perealloc(marks->list, marks->room * sizeof *marks->list, 1);
 	}
-	marks->list[marks->count++] = (hearth_mark){ .what = what, .guard = guard, .bits = bits };
-	GC_ADDREF((zend_refcounted *) what);
+	marks->list[marks->count++] = mark;
+	GC_ADDREF(mark.what);
 }
 
-static void take(hearth_marks *marks, void *what)
+/* True if it was marked. */
+static bool unmark(zend_refcounted *what)
 {
-	if (!(GC_FLAGS((zend_refcounted *) what) & GC_IMMUTABLE) && GC_IS_RECURSIVE((zend_refcounted *) what)) {
-		GC_UNPROTECT_RECURSION((zend_refcounted *) what);
-		add(marks, what, NULL, 0);
+	if ((GC_FLAGS(what) & GC_IMMUTABLE) || !GC_IS_RECURSIVE(what)) {
+		return false;
+	}
+	GC_UNPROTECT_RECURSION(what);
+	return true;
+}
+
+static void take(hearth_marks *marks, zend_refcounted *what)
+{
+	if (unmark(what)) {
+		add(marks, (hearth_mark){ .what = what });
+	}
+}
+
+static void take_properties(hearth_marks *marks, zend_object *object)
+{
+	if (object->properties && unmark((zend_refcounted *) object->properties)) {
+		add(marks, (hearth_mark){ .what = (zend_refcounted *) object, .properties = object->properties });
 	}
 }
 
@@ -58,7 +74,7 @@ static void take_bits(hearth_marks *marks, zend_object *object, uint32_t *guard,
 
 	if (bits) {
 		*guard &= ~bits;
-		add(marks, object, guard, bits);
+		add(marks, (hearth_mark){ .what = (zend_refcounted *) object, .guard = guard, .bits = bits });
 	}
 }
 
@@ -80,10 +96,8 @@ static void take_object(hearth_marks *marks, zend_object *object)
 	zval *place = guard_place(object);
 	uint32_t before = marks->count;
 
-	take(marks, object);
-	if (object->properties) {
-		take(marks, object->properties);
-	}
+	take(marks, (zend_refcounted *) object);
+	take_properties(marks, object);
 	if (place && HEARTH_GUARD_RECURSION_MASK) {
 		take_bits(marks, object, &HEARTH_GUARD_P(place), HEARTH_GUARD_RECURSION_MASK);
 	}
@@ -109,7 +123,7 @@ static void take_value(hearth_marks *marks, zval *value)
 	}
 	ZVAL_DEREF(value);
 	if (Z_TYPE_P(value) == IS_ARRAY) {
-		take(marks, Z_ARRVAL_P(value));
+		take(marks, Z_COUNTED_P(value));
 	} else if (Z_TYPE_P(value) == IS_OBJECT) {
 		take_object(marks, Z_OBJ_P(value));
 	}
@@ -258,16 +272,23 @@ void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom)
 	}
 }
 
+static void put_back(const hearth_mark *mark)
+{
+	if (mark->guard) {
+		*mark->guard |= mark->bits;
+	} else if (!mark->properties) {
+		GC_PROTECT_RECURSION(mark->what);
+	} else if (((zend_object *) mark->what)->properties == mark->properties) {
+		GC_PROTECT_RECURSION(mark->properties);
+	}
+}
+
 void hearth_marks_put_back(hearth_marks *marks)
 {
 	for (uint32_t i = 0; i < marks->count; i++) {
-		hearth_mark *mark = &marks->list[i];
+		const hearth_mark *mark = &marks->list[i];
 
-		if (mark->guard) {
-			*mark->guard |= mark->bits;
-		} else {
-			GC_PROTECT_RECURSION(mark->what);
-		}
+		put_back(mark);
 		/* Other code took it out of what it was in: the function that is in it still goes through it, so it stays. */
 		if (GC_REFCOUNT(mark->what) > 1) {
 			GC_DELREF(mark->what);

@@ -5,8 +5,9 @@
 #include "compat.h"
 
 typedef struct {
-	zend_refcounted *what;           /* with one owner more */
-	uint32_t *guard;                 /* of the object; NULL: `what` itself is marked */
+	zend_refcounted *what;           /* with one owner more; it is marked itself, unless one of the next is given */
+	HashTable *properties;           /* of the object: one owner more, and the next write would part it from the object */
+	uint32_t *guard;                 /* of the object */
 	uint32_t bits;
 } hearth_mark;
 

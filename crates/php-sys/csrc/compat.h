@@ -104,7 +104,7 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
  */
 #if defined(ZEND_HAS_OOM)
 # define HEARTH_IS_OUT_OF_MEMORY() ZEND_HAS_OOM()
-# define HEARTH_FORGET_OUT_OF_MEMORY() (EG(delayed_oom).state = ZEND_OOM_STATE_NONE)
+# define HEARTH_FORGET_OUT_OF_MEMORY() (EG(delayed_oom).lineno = 0, EG(delayed_oom).state = ZEND_OOM_STATE_NONE)
 #else
 # define HEARTH_IS_OUT_OF_MEMORY() false
 # define HEARTH_FORGET_OUT_OF_MEMORY() ((void) 0)

@@ -326,10 +326,8 @@ fn locks_hold_over_workers() {
     server.stop();
 }
 
-/// By its object, or, where a fatal error ended what had that, without.
-#[test]
-fn a_lock_and_a_computation_end_with_their_request_however_that_ends() {
-    let app = r#"final class Breaks {
+/// Takes what its path names, and ends in the way that it names.
+const ENDS: &str = r#"final class Breaks {
         public array $own = [1];
         public function __unserialize(array $own): void { static $times = 0; if (++$times === 2 && @mkdir('broken')) { trigger_error('own', E_USER_ERROR); } }
     }
@@ -365,7 +363,11 @@ fn a_lock_and_a_computation_end_with_their_request_however_that_ends() {
         }
         return 'not ended';
     };"#;
-    let app = app.replace("UNTIL_GO", UNTIL_GO);
+
+/// By its object, or, where a fatal error ended what had that, without.
+#[test]
+fn a_lock_and_a_computation_end_with_their_request_however_that_ends() {
+    let app = ENDS.replace("UNTIL_GO", UNTIL_GO);
     let ways = [
         "fatal",
         "memory",

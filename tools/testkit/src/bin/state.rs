@@ -165,7 +165,7 @@ fn run(
             .map(Script::of)
             .map_err(|error| error.to_string())
     };
-    let check = |script: Script| {
+    let mut check = |script: Script| {
         let mut findings = checker.check(&script)?;
         if endings {
             findings.extend(checker.check_endings(&script)?);

@@ -143,40 +143,46 @@ fn the_progress_of_an_upload_is_seen_while_it_comes() {
 
 #[test]
 fn an_upload_whose_client_leaves_leaves_nothing() {
-    for (dispatch, progress) in [("direct", true), ("direct", false), ("balanced", true)] {
-        let mut server = one_worker(&format!(
-            "mkdir(__DIR__ . '/tmp'); $handle = (function () {{ {ECHO} }})(); return fn ($r) => $r->path === '/memory' ? (string) memory_get_usage() : $handle($r);"
-        ))
-        .args(["--dispatch", dispatch, "--ini", "upload_tmp_dir=tmp"]);
-        if progress {
-            server = server.args(PROGRESS);
+    std::thread::scope(|scope| {
+        for (dispatch, progress) in [("direct", true), ("direct", false), ("balanced", true)] {
+            scope.spawn(move || leaves_nothing(dispatch, progress));
         }
-        let server = server.start();
-        let (body, worker) = (form("one", &"y".repeat(500_000)), server.workers());
-        let says = expected("one", &"y".repeat(500_000));
-        let mut memory = Vec::new();
-        for round in 0..12 {
-            let (client, _) = half_sent(&server, "/", "mine", &body);
-            if dispatch == "direct" {
-                until_handled(&server, 1);
-            }
-            drop(client);
-            eventually("it has ended", || in_flight(&server) == 0);
-            let temporary = server.directory().join("tmp");
-            eventually("no file stays", || {
-                std::fs::read_dir(&temporary).expect("a directory").count() == 0
-            });
-            let mut whole = server.connect();
-            whole.send(head("/", "mine", body.len()) + &body);
-            assert_eq!(ok(&whole.response()), says);
-            if round > 3 {
-                memory.push(ok(&server.get("/memory")).parse::<i64>().expect("a number"));
-            }
-        }
-        assert!(memory[memory.len() - 1] - memory[0] < 10_000, "{memory:?}");
-        assert_eq!(server.workers(), worker, "it lives");
-        server.stop();
+    });
+}
+
+fn leaves_nothing(dispatch: &str, progress: bool) {
+    let mut server = one_worker(&format!(
+        "mkdir(__DIR__ . '/tmp'); $handle = (function () {{ {ECHO} }})(); return fn ($r) => $r->path === '/memory' ? (string) memory_get_usage() : $handle($r);"
+    ))
+    .args(["--dispatch", dispatch, "--ini", "upload_tmp_dir=tmp"]);
+    if progress {
+        server = server.args(PROGRESS);
     }
+    let server = server.start();
+    let (body, worker) = (form("one", &"y".repeat(500_000)), server.workers());
+    let says = expected("one", &"y".repeat(500_000));
+    let mut memory = Vec::new();
+    for round in 0..12 {
+        let (client, _) = half_sent(&server, "/", "mine", &body);
+        if dispatch == "direct" {
+            until_handled(&server, 1);
+        }
+        drop(client);
+        eventually("it has ended", || in_flight(&server) == 0);
+        let temporary = server.directory().join("tmp");
+        eventually("no file stays", || {
+            std::fs::read_dir(&temporary).expect("a directory").count() == 0
+        });
+        let mut whole = server.connect();
+        whole.send(head("/", "mine", body.len()) + &body);
+        assert_eq!(ok(&whole.response()), says);
+        if round > 3 {
+            memory.push(ok(&server.get("/memory")).parse::<i64>().expect("a number"));
+        }
+    }
+    assert!(memory[memory.len() - 1] - memory[0] < 10_000, "{memory:?}");
+    assert_eq!(server.workers(), worker, "it lives");
+    server.stop();
 }
 
 /// Its progress is taken out of a session that has other things in it.

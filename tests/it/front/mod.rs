@@ -49,16 +49,21 @@ fn balanced(workers: u32) -> ServerBuilder {
         .args(["--ini", "post_max_size=0", "--admin", "127.0.0.1:0"])
 }
 
-/// The same app under both dispatches, with these words to `hearth serve`.
-fn under_both<const N: usize>(code: &str, words: [&str; N], test: impl Fn(Server, &str)) {
-    for dispatch in ["direct", "balanced"] {
+/// The same app under both dispatches at once, with these words to `hearth serve`: most of what is tested so takes its time.
+fn under_both<const N: usize>(code: &str, words: [&str; N], test: impl Fn(Server, &str) + Sync) {
+    let run = &|dispatch| {
         let server = Server::script(code)
             .args(["--concurrency", "1", "--workers", "1"])
             .args(["--dispatch", dispatch])
             .args(words)
             .start();
         test(server, dispatch);
-    }
+    };
+    std::thread::scope(|scope| {
+        for dispatch in ["direct", "balanced"] {
+            scope.spawn(move || run(dispatch));
+        }
+    });
 }
 
 /// A number from the admin server's metrics.

@@ -9,41 +9,47 @@ const APP: &str = "return function () { while (!file_exists('go')) { usleep(5000
 
 #[test]
 fn requests_that_wait_for_long_are_a_warning_with_advice() {
-    for dispatch in BOTH {
-        let server = Server::script(APP)
-            .args([
-                "--concurrency",
-                "1",
-                "--workers",
-                "1",
-                "--dispatch",
-                dispatch,
-            ])
-            .start();
-        let mut clients = [server.connect(), server.connect()];
-        for client in &mut clients {
-            client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-            until_handled(&server, 1);
+    std::thread::scope(|scope| {
+        for dispatch in BOTH {
+            scope.spawn(move || are_a_warning_with_advice(dispatch));
         }
-        let line = server.expect_log("and requests wait");
-        for part in [
-            " WARN supervisor: the only worker is busy for ",
-            " waiting=1",
-            " processors_idle=",
-        ] {
-            assert!(line.contains(part), "no {part:?} in {line}");
-        }
-        let advice = [
-            "; raise workers.count, or set workers.max ",
-            "more workers would not help",
-        ];
-        assert!(advice.iter().any(|advice| line.contains(advice)), "{line}");
-        let_go(&server);
-        clients
-            .iter_mut()
-            .for_each(|client| drop(ok(&client.response())));
-        server.stop();
+    });
+}
+
+fn are_a_warning_with_advice(dispatch: &str) {
+    let server = Server::script(APP)
+        .args([
+            "--concurrency",
+            "1",
+            "--workers",
+            "1",
+            "--dispatch",
+            dispatch,
+        ])
+        .start();
+    let mut clients = [server.connect(), server.connect()];
+    for client in &mut clients {
+        client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        until_handled(&server, 1);
     }
+    let line = server.expect_log("and requests wait");
+    for part in [
+        " WARN supervisor: the only worker is busy for ",
+        " waiting=1",
+        " processors_idle=",
+    ] {
+        assert!(line.contains(part), "no {part:?} in {line}");
+    }
+    let advice = [
+        "; raise workers.count, or set workers.max ",
+        "more workers would not help",
+    ];
+    assert!(advice.iter().any(|advice| line.contains(advice)), "{line}");
+    let_go(&server);
+    clients
+        .iter_mut()
+        .for_each(|client| drop(ok(&client.response())));
+    server.stop();
 }
 
 #[test]

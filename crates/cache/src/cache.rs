@@ -297,6 +297,9 @@ impl Cache {
             return Ok(Stored::No);
         }
         self.memory.count(Counter::Writes, 1);
+        if self.replaces_number(write) {
+            return Ok(Stored::Yes);
+        }
         let marks = self.prepare(write.tags, versions, cells)?;
         let marks = if write.marks.is_empty() {
             &marks
@@ -325,7 +328,7 @@ impl Cache {
     }
 
     /// Makes room, then sees to the tags, so that none is evicted before the entry that has it is written.
-    fn prepare(
+    pub(crate) fn prepare(
         &self,
         tags: &[&[u8]],
         versions: &[i64],
@@ -457,41 +460,6 @@ impl Cache {
         }
         words.put_bytes(key);
         words.put_bytes(value);
-    }
-
-    /// Adds to a number; where there is none, `write` says what else is written with it.
-    pub fn increment(&self, by: i64, write: &Write<'_>) -> Result<i64, Refused> {
-        if !is_key(Space::Value, write.key) || write.tags.len() > MAX_TAGS {
-            return Err(Refused::Key);
-        }
-        let _held = self.held()?;
-        self.memory.count(Counter::Writes, 1);
-        let Some(head) = self.alive(Space::Value, write.key) else {
-            let cells = cells_for(write.tags.len(), write.key.len(), 0) + write.tags.len();
-            let marks = self.prepare(write.tags, &[], cells)?;
-            let write = Write {
-                int: by,
-                form: Form::Int,
-                bytes: &[],
-                ..*write
-            };
-            self.insert(Space::Value, &write, &marks)?;
-            return Ok(by);
-        };
-        if head.form() != Form::Int {
-            return Err(Refused::NotInt);
-        }
-        let sum = head
-            .int()
-            .cast_signed()
-            .checked_add(by)
-            .ok_or(Refused::Overflow)?;
-        // The stamp first: a copy of the number before is none from here on, whenever this process dies.
-        self.memory
-            .stamp(head.cell)
-            .swap(self.memory.next_stamp(), Ordering::AcqRel);
-        head.set_int(sum.cast_unsigned());
-        Ok(sum)
     }
 
     /// True if there was a value. One that is being computed is not written any more: it may be of what was before.

@@ -19,6 +19,7 @@ mod geometry;
 mod index;
 mod lists;
 mod memory;
+mod numbers;
 mod owner;
 mod payload;
 mod recovery;

@@ -1,0 +1,62 @@
+//! Numbers, which change in place.
+
+use std::sync::atomic::Ordering;
+
+use crate::cache::{Cache, Refused, Write};
+use crate::counters::Counter;
+use crate::entry::{Form, Head, MAX_TAGS, Space, cells_for};
+use crate::recovery::is_key;
+
+impl Cache {
+    /// Adds to a number; where there is none, `write` says what else is written with it.
+    pub fn increment(&self, by: i64, write: &Write<'_>) -> Result<i64, Refused> {
+        if !is_key(Space::Value, write.key) || write.tags.len() > MAX_TAGS {
+            return Err(Refused::Key);
+        }
+        let _held = self.held()?;
+        self.memory.count(Counter::Writes, 1);
+        let Some(head) = self.alive(Space::Value, write.key) else {
+            let cells = cells_for(write.tags.len(), write.key.len(), 0) + write.tags.len();
+            let marks = self.prepare(write.tags, &[], cells)?;
+            let write = Write {
+                int: by,
+                form: Form::Int,
+                bytes: &[],
+                ..*write
+            };
+            self.insert(Space::Value, &write, &marks)?;
+            return Ok(by);
+        };
+        if head.form() != Form::Int {
+            return Err(Refused::NotInt);
+        }
+        let sum = head
+            .int()
+            .cast_signed()
+            .checked_add(by)
+            .ok_or(Refused::Overflow)?;
+        self.change(head, sum);
+        Ok(sum)
+    }
+
+    fn change(&self, head: Head<'_>, number: i64) {
+        // The stamp first: a copy of the number before is none from here on, whenever this process dies.
+        self.memory
+            .stamp(head.cell)
+            .swap(self.memory.next_stamp(), Ordering::AcqRel);
+        head.set_int(number.cast_unsigned());
+    }
+
+    /// Held by the lock. Writes a number over a number, where nothing else of the entry changes.
+    pub(crate) fn replaces_number(&self, write: &Write<'_>) -> bool {
+        let is_plain = write.form == Form::Int
+            && (write.ttl, write.fresh) == (0, 0)
+            && write.tags.is_empty()
+            && write.marks.is_empty();
+        let old = is_plain.then(|| self.alive(Space::Value, write.key));
+        let old = old.flatten().filter(|head| {
+            head.form() == Form::Int && (head.expires(), head.stale()) == (0, 0) && head.tags() == 0
+        });
+        old.inspect(|head| self.change(*head, write.int)).is_some()
+    }
+}

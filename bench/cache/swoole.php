@@ -6,9 +6,9 @@ declare(strict_types=1);
 
 require __DIR__ . '/measure.php';
 
-$table = new Swoole\Table(1024);
+$table = new Swoole\Table(16);
 $table->column('n', Swoole\Table::TYPE_INT);
-$table->column('text', Swoole\Table::TYPE_STRING, 65_536);
+$table->column('text', Swoole\Table::TYPE_STRING, 262_144);
 $table->create();
 $cases = [];
 foreach (values() as $name => $value) {

@@ -288,60 +288,24 @@ fn a_miss_is_remembered_until_another_server_writes() {
     comes(&b, "return $cache->get('none');", "\"computed\"");
 }
 
-/// The files of TLS are options of the server, and what is wrong with them is told when it starts.
+/// What is wrong with the URL is told when the server starts.
 #[test]
-fn what_is_wrong_with_tls_is_told() {
-    for (args, told) in [
+fn what_is_wrong_with_the_url_is_told() {
+    for (url, told) in [
         (
-            [
-                "--cache-redis",
-                "rediss://127.0.0.1:1",
-                "--cache-redis-ca",
-                "none.pem",
-            ],
-            "cannot read cache.redis_ca",
+            "rediss://127.0.0.1:1?cacert=/none.pem",
+            "cannot read cacert /none.pem",
         ),
+        ("rediss://127.0.0.1:1?cert=/none.pem", "needs its key"),
         (
-            [
-                "--cache-redis",
-                "rediss://127.0.0.1:1",
-                "--cache-redis-cert",
-                "none.pem",
-            ],
-            "needs its cache.redis_key",
+            "redis://127.0.0.1:1?cacert=/etc/ssl/certs/ca-certificates.crt",
+            "rediss://",
         ),
-        (
-            [
-                "--cache-redis",
-                "redis://127.0.0.1:1",
-                "--cache-redis-ca",
-                "app.php",
-            ],
-            "no PEM file",
-        ),
-        (
-            [
-                "--cache-redis",
-                "rediss://127.0.0.1/#insecure",
-                "--cache-redis-prefix",
-                "x:",
-            ],
-            "cache.redis_ca",
-        ),
-        (
-            [
-                "--cache-redis",
-                "redis://127.0.0.1/one",
-                "--cache-redis-prefix",
-                "x:",
-            ],
-            "database number",
-        ),
+        ("rediss://127.0.0.1/#insecure", "?cacert=FILE"),
+        ("redis://127.0.0.1/one", "database number"),
     ] {
-        let refused = Server::script(RUN)
-            .args(args)
-            .try_start()
-            .expect_err("it is refused");
+        let server = Server::script(RUN).args(["--cache-redis", url]);
+        let refused = server.try_start().expect_err("it is refused");
         assert!(refused.log.contains(told), "{told}: {}", refused.log);
     }
 }

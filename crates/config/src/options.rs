@@ -497,7 +497,7 @@ pub const OPTIONS: &[Opt] = &[
         default: "",
         group: Group::Php,
         short: "A Redis or Valkey that the caches of several machines share",
-        long: "`redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://…` with TLS, or `unix:PATH[?db=DB]`; Redis 6 or later. `Hearth\\Cache` is \
+        long: "`redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://…[?cacert=FILE&cert=FILE&key=FILE]` with TLS, or `unix:PATH[?db=DB]`; Redis 6 or later. `Hearth\\Cache` is \
                then one cache for all servers that name it, and cache.size the memory of each for copies. Write a password into the \
                environment (HEARTH_CACHE_REDIS) or into a file that only the server reads.",
     },
@@ -520,37 +520,6 @@ pub const OPTIONS: &[Opt] = &[
         group: Group::Php,
         short: "How long Redis may take to answer; it is away then",
         long: "The operation that was under way is done in the memory of the server, as all that follow until Redis is back.",
-    },
-    Opt {
-        key: "cache.redis_ca",
-        flag: Some("cache-redis-ca"),
-        value: "FILE",
-        kind: Kind::Path,
-        default: "",
-        group: Group::Php,
-        short: "Certificates (PEM) of the authorities that a rediss:// server is trusted by",
-        long: "By default those that the system trusts. The name in the URL must be one of the certificate's. It is read at each connection, \
-               so a new one takes no restart.",
-    },
-    Opt {
-        key: "cache.redis_cert",
-        flag: Some("cache-redis-cert"),
-        value: "FILE",
-        kind: Kind::Path,
-        default: "",
-        group: Group::Php,
-        short: "The certificate (PEM) that the server shows to a rediss:// server",
-        long: "Redis asks for one unless it has `tls-auth-clients no`. Certificates between it and the authority follow it in the file.",
-    },
-    Opt {
-        key: "cache.redis_key",
-        flag: Some("cache-redis-key"),
-        value: "FILE",
-        kind: Kind::Path,
-        default: "",
-        group: Group::Php,
-        short: "The key (PEM) of `cache.redis_cert`",
-        long: "Only the server's supervisor reads it, with its rights.",
     },
     Opt {
         key: "php.version",

@@ -160,9 +160,6 @@ impl Resolver<'_> {
                 .one("cache.redis_prefix", value::prefix)
                 .unwrap_or_default(),
             timeout: self.seconds("cache.redis_timeout"),
-            ca: self.file("cache.redis_ca"),
-            certificate: self.file("cache.redis_cert"),
-            key: self.file("cache.redis_key"),
         };
         CacheSettings {
             size: self.cache_size(),

@@ -176,11 +176,6 @@ pub struct RedisSettings {
     pub prefix: String,
     /// How long it may take to answer.
     pub timeout: Duration,
-    /// What it is trusted by; `None`: what the system trusts.
-    pub ca: Option<PathBuf>,
-    /// What the server shows to it, and the key of that.
-    pub certificate: Option<PathBuf>,
-    pub key: Option<PathBuf>,
 }
 
 /// Everything the server needs to know, as it is sent to each of its processes. What 0 means says the table of options.

@@ -27,6 +27,6 @@ mod scripts;
 mod state;
 mod status;
 
-pub use options::{Files, Options};
+pub use options::Options;
 pub use state::Tier;
 pub use status::Status;

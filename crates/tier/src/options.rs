@@ -11,23 +11,22 @@ use redis::{
 /// As the settings have them.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// `redis://`, `rediss://` (TLS) or `unix:`, with user, password and number of the database if needed.
+    /// `redis://`, `rediss://` (TLS) or `unix:`, with user, password and number of the database if needed. Of TLS, `cacert`, `cert` and
+    /// `key` in its query are files (PEM), by the names that redis-cli has for them.
     pub url: String,
     /// Before each key. What has the same prefix in the same database is one cache.
     pub prefix: String,
     /// How long Redis may take to answer; it is away then.
     pub timeout: Duration,
-    pub files: Files,
 }
 
-/// Of TLS, each as PEM; they are read at each connection.
-#[derive(Debug, Clone, Default)]
-pub struct Files {
+/// Of TLS.
+struct Files {
     /// What Redis is trusted by; `None`: what the system trusts.
-    pub ca: Option<PathBuf>,
+    ca: Option<PathBuf>,
     /// What is shown to Redis, and the key of that.
-    pub certificate: Option<PathBuf>,
-    pub key: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
 }
 
 impl Options {
@@ -36,13 +35,10 @@ impl Options {
     pub fn client(&self) -> Result<Client, String> {
         let info = self.connection()?;
         let is_tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
-        let client = match self.files.certificates()? {
+        let client = match self.files().certificates()? {
             None => Client::open(info),
             Some(_) if !is_tls => {
-                return Err(
-                    "redis_ca, redis_cert and redis_key are of a rediss:// URL, and this is none"
-                        .into(),
-                );
+                return Err("cacert, cert and key are of a rediss:// URL, and this is none".into());
             }
             Some(certificates) => Client::build_with_tls(info, certificates),
         };
@@ -57,7 +53,7 @@ impl Options {
             format!("this is no URL of a Redis, as redis://HOST:6379/0 is: {error}")
         })?;
         if let ConnectionAddr::TcpTls { insecure: true, .. } = info.addr() {
-            return Err("#insecure is not supported: name the authority in cache.redis_ca".into());
+            return Err("#insecure is not supported: name the authority, ?cacert=FILE".into());
         }
         let settings = info.redis_settings().clone();
         if settings.db() < 0 {
@@ -67,6 +63,20 @@ impl Options {
             .set_protocol(ProtocolVersion::RESP3)
             .set_lib_name("hearth", env!("CARGO_PKG_VERSION"));
         Ok(info.set_redis_settings(settings))
+    }
+
+    fn files(&self) -> Files {
+        let url = redis::parse_redis_url(&self.url);
+        let file = |name: &str| {
+            let mut pairs = url.as_ref()?.query_pairs();
+            let value = pairs.find_map(|(key, value)| (key == name).then_some(value))?;
+            Some(PathBuf::from(value.into_owned()))
+        };
+        Files {
+            ca: file("cacert"),
+            certificate: file("cert"),
+            key: file("key"),
+        }
     }
 
     /// For people: without user and password.
@@ -109,18 +119,18 @@ const HINTS: [(&str, &str, &str); 8] = [
     (
         "BadSignature",
         "",
-        "the authority that signed its certificate: cache.redis_ca",
+        "name the authority that signed its certificate: ?cacert=FILE",
     ),
     ("timed out", "rediss:", "a port without TLS takes redis://"),
     (
         "UnknownIssuer",
         "",
-        "the authority that signed its certificate: cache.redis_ca",
+        "name the authority that signed its certificate: ?cacert=FILE",
     ),
     (
         "CertificateRequired",
         "",
-        "it wants a certificate of this server: cache.redis_cert and cache.redis_key",
+        "it wants a certificate of this server: ?cert=FILE&key=FILE",
     ),
     (
         "InvalidContentType",
@@ -141,14 +151,14 @@ impl Files {
         let client_tls = match (&self.certificate, &self.key) {
             (None, None) => None,
             (Some(certificate), Some(key)) => Some(ClientTlsConfig {
-                client_cert: read("cache.redis_cert", certificate)?,
-                client_key: read("cache.redis_key", key)?,
+                client_cert: read("cert", certificate)?,
+                client_key: read("key", key)?,
             }),
-            (Some(_), None) => return Err("cache.redis_cert needs its cache.redis_key".into()),
-            (None, Some(_)) => return Err("cache.redis_key needs its cache.redis_cert".into()),
+            (Some(_), None) => return Err("cert in the URL needs its key".into()),
+            (None, Some(_)) => return Err("key in the URL needs its cert".into()),
         };
         let ca = self.ca.as_ref();
-        let root_cert = ca.map(|ca| read("cache.redis_ca", ca)).transpose()?;
+        let root_cert = ca.map(|ca| read("cacert", ca)).transpose()?;
         let is_any = client_tls.is_some() || root_cert.is_some();
         Ok(is_any.then_some(TlsCertificates {
             client_tls,
@@ -157,14 +167,13 @@ impl Files {
     }
 }
 
-fn read(option: &str, path: &Path) -> Result<Vec<u8>, String> {
+fn read(name: &str, path: &Path) -> Result<Vec<u8>, String> {
     let bytes = std::fs::read(path);
-    let bytes =
-        bytes.map_err(|error| format!("cannot read {option} {}: {error}", path.display()))?;
+    let bytes = bytes.map_err(|error| format!("cannot read {name} {}: {error}", path.display()))?;
     let is_pem = bytes.windows(10).any(|part| part == b"-----BEGIN");
     match is_pem {
         true => Ok(bytes),
-        false => Err(format!("{option} {} is no PEM file", path.display())),
+        false => Err(format!("{name} {} is no PEM file", path.display())),
     }
 }
 
@@ -177,7 +186,6 @@ mod tests {
             url: url.into(),
             prefix: "test:".into(),
             timeout: Duration::from_secs(1),
-            files: Files::default(),
         }
     }
 
@@ -203,7 +211,7 @@ mod tests {
             ("redis://host/-1", "no database -1"),
             ("unix:run/redis.sock", "no URL of a Redis"),
             ("unix:/x?db=one&pass=secret", "database number"),
-            ("rediss://host/#insecure", "cache.redis_ca"),
+            ("rediss://host/#insecure", "?cacert=FILE"),
             ("redis+sentinel://host", "no URL of a Redis"),
         ] {
             let error = options(url).client().expect_err(url);
@@ -213,38 +221,21 @@ mod tests {
 
     #[test]
     fn files_of_tls_are_checked_first() {
-        let folder = std::env::temp_dir();
-        let with = |url: &str, files| Options {
-            files,
-            ..options(url)
-        };
-        let ca = |path: &Path| Files {
-            ca: Some(path.into()),
-            ..Files::default()
-        };
-        let missing = folder.join("there is none.pem");
-        let alone = Files {
-            key: Some(missing.clone()),
-            ..Files::default()
-        };
-        for (options, told) in [
+        for (url, told) in [
             (
-                with("rediss://host", ca(&missing)),
-                "cannot read cache.redis_ca",
+                "rediss://host?cacert=/none.pem",
+                "cannot read cacert /none.pem",
             ),
-            (with("rediss://host", alone), "needs its cache.redis_cert"),
+            ("rediss://host?cacert=/etc/hostname", "is no PEM file"),
+            ("rediss://host?key=/none.pem", "needs its cert"),
+            ("rediss://host?cert=/none.pem", "needs its key"),
             (
-                with(
-                    "redis://host",
-                    ca(Path::new("/etc/ssl/certs/ca-certificates.crt")),
-                ),
+                "redis://host?cacert=/etc/ssl/certs/ca-certificates.crt",
                 "rediss://",
             ),
         ] {
-            let error = options.client().expect_err(told);
+            let error = options(url).client().expect_err(told);
             assert!(error.contains(told), "{error}");
         }
-        let error = read("cache.redis_ca", Path::new("/etc/hostname"));
-        assert!(error.expect_err("text").contains("no PEM file"));
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use support::{Server, options};
 use testkit::service::Redis;
-use tier::{Files, Options};
+use tier::Options;
 
 /// A certificate of 127.0.0.1, which is its own authority, and its key.
 struct Certificate {
@@ -31,23 +31,13 @@ impl Certificate {
         }
     }
 
+    /// A URL that trusts it.
+    fn trusted(&self, url: &str) -> String {
+        format!("{url}?cacert={}", self.certificate.display())
+    }
+
     fn redis(&self, clients: &Path, options: &[&str]) -> (Redis, u16) {
         Redis::with_tls([&self.certificate, &self.key, clients], options)
-    }
-}
-
-fn with(url: String, files: Files) -> Server {
-    let options = Options {
-        files,
-        ..options(url)
-    };
-    Server::with(options, 1 << 20)
-}
-
-fn trusting(ca: &Path) -> Files {
-    Files {
-        ca: Some(ca.into()),
-        ..Files::default()
     }
 }
 
@@ -68,28 +58,22 @@ fn tls_with_an_authority_of_ones_own() {
     let own = Certificate::new("127.0.0.1");
     let (redis, port) = own.redis(&own.certificate, &["--tls-auth-clients", "no"]);
     let url = format!("rediss://127.0.0.1:{port}/2");
-    let server = with(url.clone(), trusting(&own.certificate));
+    let server = Server::at(&own.trusted(&url));
     let plain = Server::at(&format!("redis://127.0.0.1:{}/2", redis.port));
     works(&server, &plain);
     assert_eq!(server.tier.status().address, url);
-    let unknown = with(url, Files::default());
-    unknown.until_told("cache.redis_ca");
+    let unknown = Server::at(&url);
+    unknown.until_told("?cacert=FILE");
     let other = Certificate::new("127.0.0.1");
-    let wrong = with(
-        format!("rediss://127.0.0.1:{port}"),
-        trusting(&other.certificate),
-    );
-    wrong.until_told("cache.redis_ca");
+    let wrong = Server::at(&other.trusted(&url));
+    wrong.until_told("?cacert=FILE");
 }
 
 #[test]
 fn tls_with_a_name_that_is_not_the_servers() {
     let own = Certificate::new("cache.internal");
     let (_redis, port) = own.redis(&own.certificate, &["--tls-auth-clients", "no"]);
-    let server = with(
-        format!("rediss://127.0.0.1:{port}"),
-        trusting(&own.certificate),
-    );
+    let server = Server::at(&own.trusted(&format!("rediss://127.0.0.1:{port}")));
     server.until_told("cache.internal");
 }
 
@@ -99,15 +83,14 @@ fn tls_with_a_certificate_of_the_client() {
     let (own, client) = (Certificate::new("127.0.0.1"), Certificate::new("shop"));
     let (redis, port) = own.redis(&client.certificate, &[]);
     let url = format!("rediss://127.0.0.1:{port}");
-    let files = Files {
-        certificate: Some(client.certificate.clone()),
-        key: Some(client.key.clone()),
-        ..trusting(&own.certificate)
-    };
-    let server = with(url.clone(), files);
+    let [certificate, key] = [&client.certificate, &client.key].map(|path| path.display());
+    let server = Server::at(&format!(
+        "{}&cert={certificate}&key={key}",
+        own.trusted(&url)
+    ));
     works(&server, &Server::of(&redis));
-    let without = with(url, trusting(&own.certificate));
-    without.until_told("cache.redis_cert");
+    let without = Server::at(&own.trusted(&url));
+    without.until_told("?cert=FILE");
 }
 
 #[test]
@@ -116,10 +99,7 @@ fn tls_on_one_side_only() {
     let (redis, port) = own.redis(&own.certificate, &["--tls-auth-clients", "no"]);
     let plain = Server::at(&format!("redis://127.0.0.1:{port}"));
     plain.until_told("rediss://");
-    let tls = with(
-        format!("rediss://127.0.0.1:{}", redis.port),
-        trusting(&own.certificate),
-    );
+    let tls = Server::at(&own.trusted(&format!("rediss://127.0.0.1:{}", redis.port)));
     tls.until_told("redis://");
 }
 

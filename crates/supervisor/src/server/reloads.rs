@@ -97,7 +97,7 @@ impl Server {
             ("app", new.app != old.app),
             ("cache.size", new.cache.size != old.cache.size),
             (
-                "cache.redis or one of cache.redis_…",
+                "cache.redis, redis_prefix or redis_timeout",
                 new.cache.redis != old.cache.redis,
             ),
         ];

@@ -100,11 +100,6 @@ fn second_tier(cache: &'static Cache, redis: &RedisSettings) -> io::Result<Secon
         url: redis.url.clone(),
         prefix: redis.prefix.clone(),
         timeout: redis.timeout,
-        files: tier::Files {
-            ca: redis.ca.clone(),
-            certificate: redis.certificate.clone(),
-            key: redis.key.clone(),
-        },
     };
     let tier = Tier::start(cache, options, inside)
         .map_err(|error| io::Error::other(format!("cache.redis: {error}")))?;

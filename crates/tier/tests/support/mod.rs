@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use cache::{Cache, Condition, Form, Refused, Stored, Write};
 use cache_link::{Client, Tiered, Waiting, intake};
 use testkit::service::Redis;
-use tier::{Files, Options, Tier};
+use tier::{Options, Tier};
 
 pub struct Server {
     pub cache: &'static Cache,
@@ -23,7 +23,6 @@ pub fn options(url: String) -> Options {
         url,
         prefix: "test:".into(),
         timeout: Duration::from_millis(300),
-        files: Files::default(),
     }
 }
 

@@ -93,10 +93,11 @@ impl Tier {
     ) -> Option<(Entry, bool)> {
         let is_none = reply.0 == NO_KEY;
         let Some(entry) = Entry::of(reply) else {
-            if is_none && state.order.is_still(ticket, &of_value(key)) {
+            let is_still = state.order.is_still(ticket, &of_value(key));
+            state.order.moves(&of_value(key));
+            if is_none && is_still {
                 // Without room the next read asks again.
                 let _ = self.cache.note_absent(key);
-                state.order.moves(&of_value(key));
             }
             return None;
         };
@@ -114,12 +115,14 @@ impl Tier {
         }
     }
 
-    /// What was read is put into the memory, if it is still true and there is room. Then no other that was under way is: it may have
-    /// been read before.
+    /// What was read is put into the memory, if it is still true and there is room. Kept or not, its caller sees it; so no other answer
+    /// that is under way is kept then, which may be of a time before.
     fn keep(&self, state: &mut State, ticket: &Ticket, key: &[u8], entry: &Entry) -> bool {
         let names = entry.tags.iter().map(|(name, _)| of_tag(name));
         let mut keys = names.chain([of_value(key)]);
-        if !keys.all(|key| state.order.is_still(ticket, &key)) {
+        let is_still = keys.all(|key| state.order.is_still(ticket, &key));
+        state.order.moves(&of_value(key));
+        if !is_still {
             return false;
         }
         let tags: Vec<&[u8]> = entry.named_tags().map(|(name, _)| &name[..]).collect();
@@ -135,9 +138,7 @@ impl Tier {
             marks: &[],
             condition: Condition::Always,
         };
-        let stored = self.cache.write_versions(&write, &versions);
-        state.order.moves(&of_value(key));
-        stored == Ok(Stored::Yes)
+        self.cache.write_versions(&write, &versions) == Ok(Stored::Yes)
     }
 
     async fn write(&self, wanted: &Wanted<'_>) -> Sent {
@@ -158,7 +159,11 @@ impl Tier {
             &call,
             |state| sent(&self.write_here(state, wanted)),
             |state, ticket, versions: Option<Vec<Vec<u8>>>| match versions {
-                None => sent(&Answer::No),
+                None => {
+                    // Something else is there than the caller read, perhaps here.
+                    self.cache.forget(key);
+                    sent(&Answer::No)
+                }
                 Some(versions) => {
                     self.written(state, ticket, wanted, &names, &versions);
                     sent(&Answer::Yes)

@@ -2,7 +2,8 @@
 //!
 //! Operations on one key may be answered in another order than they were done, and invalidations may be handled before answers that
 //! Redis sent first. So an operation may leave a value in the memory only if, from its begin to its end, no other operation of this
-//! server that changes one of its keys was under way, and no invalidation of one arrived.
+//! server that changes one of its keys was under way, no invalidation of one arrived, and no answer about one went to a caller: Redis says what
+//! has changed only after the answers of the same moment, so that one may be newer.
 
 use std::collections::{BTreeSet, HashMap};
 

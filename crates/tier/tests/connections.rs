@@ -5,7 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use support::{Server, options};
+use support::Server;
 use testkit::service::Redis;
 use tier::Options;
 

@@ -1,5 +1,7 @@
 //! `set_error_handler()` and the tasks of a request: the engine hides a handler while it runs, and it may wait.
 
+use testkit::Server;
+
 use crate::support::{ok, one_worker};
 
 /// While the handler waits, a sibling's error is for it too.
@@ -85,4 +87,24 @@ fn an_error_of_a_task_that_the_error_handler_began_does_not_come_back_to_it() {
         assert_eq!(ok(&server.get("/")), r#"["one","two","three"]"#);
     }
     server.stop();
+}
+
+/// `disable_functions` may name what Hearth's own functions stand before.
+#[test]
+fn functions_that_are_disabled_keep_no_server_from_starting() {
+    let names = "set_error_handler,restore_error_handler,chdir,chroot,session_start,filter_input,phpinfo,mb_detect_order,textdomain,\
+                 putenv,umask,setlocale,flock,proc_open,popen,exec,system,pcntl_fork,pcntl_signal,sleep,stream_select,curl_multi_exec";
+    let setting = format!("disable_functions={names}");
+    let code = "$names = explode(',', ini_get('disable_functions')); return (string) count(array_filter($names, 'function_exists'));";
+    for server in [
+        one_worker(&format!("return function () {{ {code} }};")),
+        Server::app("site").file(
+            "site/index.php",
+            format!("<?php echo (function () {{ {code} }})();"),
+        ),
+    ] {
+        let server = server.args(["--ini", &setting]).start();
+        assert_eq!(ok(&server.get("/")), "0");
+        server.stop();
+    }
 }

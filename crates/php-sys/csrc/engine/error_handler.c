@@ -3,6 +3,7 @@
  * come back to it; a request's other tasks, which run meanwhile, still have it, but for those that the handler began.
  */
 #include "engine/engine.h"
+#include "engine/replace.h"
 
 static zif_handler set_handler, restore_handler;
 
@@ -82,17 +83,8 @@ static void on_restore(INTERNAL_FUNCTION_PARAMETERS)
 	on_change(restore_handler, INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-static zif_handler replace(const char *name, zif_handler by)
-{
-	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
-	zif_handler before = function->internal_function.handler;
-
-	function->internal_function.handler = by;
-	return before;
-}
-
 void hearth_error_handler_watch(void)
 {
-	set_handler = replace("set_error_handler", on_set);
-	restore_handler = replace("restore_error_handler", on_restore);
+	hearth_replace_function("set_error_handler", &set_handler, on_set);
+	hearth_replace_function("restore_error_handler", &restore_handler, on_restore);
 }

@@ -5,6 +5,7 @@
  */
 #include "engine/engine.h"
 #include "engine/process_facts.h"
+#include "engine/replace.h"
 #include "engine/soap.h"
 #include "task/marks.h"
 #include "task/no_suspend.h"
@@ -96,6 +97,7 @@ hearth_watch *hearth_watch_of(zend_function *function)
 static void replace(HashTable *functions)
 {
 	zend_function *function;
+	zif_handler original;
 	hearth_watch *watch;
 
 	ZEND_HASH_FOREACH_PTR(functions, function) {
@@ -105,7 +107,7 @@ static void replace(HashTable *functions)
 		watch = zend_hash_index_find_ptr(&watches, key_of(function->internal_function.handler));
 		if (watch) {
 			function->internal_function.reserved[slot] = watch;
-			function->internal_function.handler = on_watched;
+			hearth_replace_handler(function, &original, on_watched);
 		}
 	} ZEND_HASH_FOREACH_END();
 }

@@ -10,6 +10,7 @@
  */
 #include "cache/cache.h"
 #include "engine/engine.h"
+#include "engine/replace.h"
 #include "mode/mode.h"
 #include "request/headers.h"
 #include "request/request.h"
@@ -256,16 +257,6 @@ static void on_chroot(INTERNAL_FUNCTION_PARAMETERS)
 	chroot_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-static void watch(const char *name, zif_handler *original, zif_handler ours)
-{
-	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
-
-	if (function) {
-		*original = function->internal_function.handler;
-		function->internal_function.handler = ours;
-	}
-}
-
 /*
  * A script runs in its own directory. php_execute_script goes there and back each time, which is three system calls;
  * mostly we are there already.
@@ -382,8 +373,8 @@ static bool make_stack(void)
 bool hearth_classic_begin(void)
 {
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
-	watch("chdir", &chdir_function, on_chdir);
-	watch("chroot", &chroot_function, on_chroot);
+	hearth_replace_function("chdir", &chdir_function, on_chdir);
+	hearth_replace_function("chroot", &chroot_function, on_chroot);
 	hearth_overrides_begin();
 	hearth_prelude_in_requests();
 	return make_stack();

@@ -5,6 +5,7 @@
  * handlers: a handler that never names a superglobal pays nothing, one that does gets them filled by PHP's own parsers
  * at that moment.
  */
+#include "engine/replace.h"
 #include "mode/mode.h"
 #include "request/request.h"
 
@@ -366,13 +367,7 @@ static void hook_opcodes(void)
 static void hook_functions(void)
 {
 	for (int i = 0; i < READERS; i++) {
-		zend_function *function = zend_hash_str_find_ptr(CG(function_table), readers[i], strlen(readers[i]));
-
-		if (function) {
-			reader_functions[i] = function;
-			reader_handlers[i] = function->internal_function.handler;
-			function->internal_function.handler = on_reader;
-		}
+		reader_functions[i] = hearth_replace_function(readers[i], &reader_handlers[i], on_reader);
 	}
 }
 

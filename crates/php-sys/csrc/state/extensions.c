@@ -2,6 +2,7 @@
  * Extensions of which only some fields are a request's, with headers that say where these are; and what frees the state of a
  * request where the extension's own end of a request does more than that.
  */
+#include "engine/replace.h"
 #include "hearth.h"
 #include "state/extensions.h"
 #include "state/ranges.h"
@@ -325,16 +326,6 @@ static void on_detect_order(INTERNAL_FUNCTION_PARAMETERS)
 	detect_order_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-static void watch_detect_order(void)
-{
-	zend_function *function = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("mb_detect_order"));
-
-	if (function && function->internal_function.handler != on_detect_order) {
-		detect_order_function = function->internal_function.handler;
-		function->internal_function.handler = on_detect_order;
-	}
-}
-
 static void add_mbstring_search(void)
 {
 	regex_globals *regex = (regex_globals *) mbstring->mb_regex_globals;
@@ -360,7 +351,7 @@ static void add_mbstring(void *globals)
 		mbstring->last_used_encoding_name = NULL;
 	}
 	boot_detect_order = mbstring->current_detect_order_list;
-	watch_detect_order();
+	hearth_replace_function("mb_detect_order", &detect_order_function, on_detect_order);
 	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mbstring->current_internal_encoding);
 	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mbstring->current_http_output_encoding);
 	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->http_input_identify, mbstring->http_input_identify_string);

@@ -1,4 +1,5 @@
 /* State that libphp keeps in variables without a name of their own: how they are found, and what stands for them. */
+#include "engine/replace.h"
 #include "hearth.h"
 #include "state/hidden.h"
 #include "state/ranges.h"
@@ -225,11 +226,7 @@ static void on_textdomain(INTERNAL_FUNCTION_PARAMETERS)
 /* Boot is over: its domain is every request's. */
 void hearth_text_domain_seal(void)
 {
-	zend_function *function = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("textdomain"));
-
-	if (function && function->internal_function.handler != on_textdomain) {
-		textdomain_function = function->internal_function.handler;
-		function->internal_function.handler = on_textdomain;
+	if (hearth_replace_function("textdomain", &textdomain_function, on_textdomain)) {
 		boot_domain = strdup(textdomain(NULL));
 	}
 }

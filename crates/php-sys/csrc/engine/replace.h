@@ -1,0 +1,12 @@
+/* Functions of PHP and its extensions that run code of ours. */
+#ifndef HEARTH_REPLACE_H
+#define HEARTH_REPLACE_H
+
+#include "compat.h"
+
+/* Makes `ours` the handler of an internal function; `before` gets the one that it calls. False: `ours` is it already. */
+bool hearth_replace_handler(zend_function *function, zif_handler *before, zif_handler ours);
+/* The same by name. NULL where there is no such function: its extension is missing, or `disable_functions` names it. */
+zend_function *hearth_replace_function(const char *name, zif_handler *before, zif_handler ours);
+
+#endif

@@ -4,6 +4,7 @@
  * Names give the direction: hearth_* is C called by Rust, hearth_on_* is Rust called by C.
  * Every hearth_* function that may run PHP code holds its own zend_try, so no longjmp ever leaves it; hearth_throw, which
  * Rust calls with its frames on the stack, puts a fatal error off until they have returned.
+ * What a pointer leads to, and the bytes of a text, are valid during the call, unless said otherwise.
  * hearth_on_* functions are called on a task's stack, and a few that only log, count or let go also where no task runs.
  * While one runs that does more than that, libc hooks let calls pass (see hearth_hooks_may_wait).
  */
@@ -153,16 +154,20 @@ typedef struct {
 	const hearth_header *headers;
 	size_t header_count;
 	bool more;                 /* the task goes on after this response (defer, shutdown functions) */
-	/* What stands behind the status, if the script said; else what is usual there. */
-	hearth_str reason;
+	/* Of a classic script: a field `Status: 404 Gone` is the status, and `status_line` what header("HTTP/1.1 404 Gone") was given. */
+	bool cgi;
+	hearth_str status_line;
 } hearth_response;
+
+/* Both ends of the connection; a port is 0 where the address is not known, or is a path. */
+typedef struct { hearth_str address, local; int port, local_port; bool secure; } hearth_client;
 
 void hearth_on_head(void *request, hearth_request_head *out);
 /* Of the body: its length is -1 when it is unknown. */
 void hearth_on_content(void *request, hearth_str *type, int64_t *length);
 bool hearth_on_header(void *request, hearth_str name, hearth_str *out);
 size_t hearth_on_headers(void *request, hearth_header *out, size_t capacity);
-void hearth_on_client(void *request, hearth_str *address, int *port, hearth_str *local, int *local_port, bool *secure);
+hearth_client hearth_on_client(void *request);
 void hearth_on_request_id(void *request, char buffer[16]);
 /* Bytes of the body, 0 at its end, -1 when the client is gone, -2 when it is larger than the limit. Waits. */
 ptrdiff_t hearth_on_body_read(void *request, char *buffer, size_t length);

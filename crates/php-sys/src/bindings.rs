@@ -91,7 +91,17 @@ pub struct hearth_response {
     pub headers: *const hearth_header,
     pub header_count: usize,
     pub more: bool,
-    pub reason: hearth_str,
+    pub cgi: bool,
+    pub status_line: hearth_str,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct hearth_client {
+    pub address: hearth_str,
+    pub local: hearth_str,
+    pub port: std::ffi::c_int,
+    pub local_port: std::ffi::c_int,
+    pub secure: bool,
 }
 
 pub const HEARTH_LOG_DEBUG: hearth_log_level = 0;
@@ -281,14 +291,8 @@ pub mod called_by_c {
         out: *mut hearth_header,
         capacity: usize,
     ) -> usize;
-    pub type hearth_on_client = unsafe extern "C" fn(
-        request: *mut std::ffi::c_void,
-        address: *mut hearth_str,
-        port: *mut std::ffi::c_int,
-        local: *mut hearth_str,
-        local_port: *mut std::ffi::c_int,
-        secure: *mut bool,
-    );
+    pub type hearth_on_client =
+        unsafe extern "C" fn(request: *mut std::ffi::c_void) -> hearth_client;
     pub type hearth_on_request_id =
         unsafe extern "C" fn(request: *mut std::ffi::c_void, buffer: *mut std::ffi::c_char);
     pub type hearth_on_body_read = unsafe extern "C" fn(

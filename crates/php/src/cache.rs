@@ -284,12 +284,9 @@ pub(crate) type Lists<'a> = (Vec<&'a [u8]>, Vec<Mark>);
 /// Pointers and lengths of both lists must be valid for `'a`; an absent list has no length.
 pub(crate) unsafe fn lists_of<'a>(write: &hearth_cache_write) -> Lists<'a> {
     // SAFETY: the caller vouches for them.
-    let (tags, marks) = unsafe {
-        (
-            names(write.tags, write.tag_count),
-            items(write.marks, write.mark_count),
-        )
-    };
+    let tags = unsafe { names(write.tags, write.tag_count) };
+    // SAFETY: as above.
+    let marks = unsafe { items(write.marks, write.mark_count) };
     (tags, marks.iter().map(mark).collect())
 }
 
@@ -297,13 +294,8 @@ pub(crate) unsafe fn lists_of<'a>(write: &hearth_cache_write) -> Lists<'a> {
 /// The bytes of key, value and what is expected must be valid for `'a`.
 pub(crate) unsafe fn write_of<'a>(write: &hearth_cache_write, lists: &'a Lists<'a>) -> Write<'a> {
     // SAFETY: the caller vouches for the bytes of each.
-    let (key, bytes, expected) = unsafe {
-        (
-            write.key.bytes(),
-            write.bytes.bytes(),
-            write.expected.bytes(),
-        )
-    };
+    let bytes_of = |text: hearth_str| unsafe { text.bytes() };
+    let expected = bytes_of(write.expected);
     let condition = match write.condition {
         sys::HEARTH_CACHE_IF_ABSENT => Condition::Absent,
         sys::HEARTH_CACHE_IF_EQUAL => {
@@ -313,10 +305,10 @@ pub(crate) unsafe fn write_of<'a>(write: &hearth_cache_write, lists: &'a Lists<'
         _ => Condition::Always,
     };
     Write {
-        key,
+        key: bytes_of(write.key),
         form: form(write.form),
         int: write.number,
-        bytes,
+        bytes: bytes_of(write.bytes),
         ttl: write.ttl,
         fresh: write.fresh,
         tags: &lists.0,
@@ -329,10 +321,9 @@ pub(crate) unsafe fn write_of<'a>(write: &hearth_cache_write, lists: &'a Lists<'
 /// Pointers and lengths in `write` must be valid during the call.
 unsafe fn with_write<T>(write: &hearth_cache_write, f: impl FnOnce(&Write<'_>) -> T) -> T {
     // SAFETY: the caller's promise is that of both.
-    unsafe {
-        let lists = lists_of(write);
-        f(&write_of(write, &lists))
-    }
+    let lists = unsafe { lists_of(write) };
+    // SAFETY: as above.
+    f(&unsafe { write_of(write, &lists) })
 }
 
 /// # Safety
@@ -348,13 +339,10 @@ unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
 /// # Safety
 /// As [`items`], and the bytes of each too.
 pub(crate) unsafe fn names<'a>(first: *const hearth_str, count: usize) -> Vec<&'a [u8]> {
-    // SAFETY: the caller's promise is that of `items`, and the bytes of each are valid for `'a`.
-    unsafe {
-        items(first, count)
-            .iter()
-            .map(|name| name.bytes())
-            .collect()
-    }
+    // SAFETY: the caller's promise is that of `items`.
+    let names = unsafe { items(first, count) };
+    // SAFETY: the bytes of each are valid for `'a`, as the caller promises.
+    names.iter().map(|name| unsafe { name.bytes() }).collect()
 }
 
 /// # Safety

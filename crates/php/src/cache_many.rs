@@ -99,15 +99,14 @@ fn mistake(cache: &Cache, writes: &[Write<'_>]) -> Option<(usize, Refused)> {
 /// As `lists_of` and `write_of`, of each.
 unsafe fn with_all<T>(writes: &[hearth_cache_write], f: impl FnOnce(&[Write<'_>]) -> T) -> T {
     // SAFETY: the caller's promise is that of both.
-    unsafe {
-        let lists: Vec<_> = writes.iter().map(|write| lists_of(write)).collect();
-        let writes: Vec<_> = writes
-            .iter()
-            .zip(&lists)
-            .map(|(write, lists)| write_of(write, lists))
-            .collect();
-        f(&writes)
-    }
+    let lists_of = |write| unsafe { lists_of(write) };
+    let lists: Vec<_> = writes.iter().map(lists_of).collect();
+    let both = writes.iter().zip(&lists);
+    // SAFETY: as above.
+    let writes: Vec<_> = both
+        .map(|(write, lists)| unsafe { write_of(write, lists) })
+        .collect();
+    f(&writes)
 }
 
 pub(crate) fn delete(keys: &[&[u8]], deleted: &mut usize) -> i32 {

@@ -96,10 +96,17 @@ pub enum Level {
     Error,
 }
 
+/// A copy of what a function of C has just returned.
+fn owned(text: sys::hearth_str) -> String {
+    // SAFETY: the callers are in this file: the text is a constant or a buffer of the C side's, which only this thread changes, by
+    // another call.
+    String::from_utf8_lossy(unsafe { text.bytes() }).into_owned()
+}
+
 /// The full version of the engine, such as `8.2.36`.
 pub fn version() -> String {
-    // SAFETY: the text is a constant that lives as long as the process.
-    String::from_utf8_lossy(unsafe { sys::hearth_php_version().bytes() }).into_owned()
+    // SAFETY: it returns a constant.
+    owned(unsafe { sys::hearth_php_version() })
 }
 
 /// The release series that this binary was built for, such as `8.2`.
@@ -221,8 +228,8 @@ fn register_library(mode: Mode) {
 }
 
 fn reported() -> String {
-    // SAFETY: the text stays until the next report, and it is copied here.
-    String::from_utf8_lossy(unsafe { sys::hearth_boot_error().bytes() }).into_owned()
+    // SAFETY: it returns a buffer of the C side's.
+    owned(unsafe { sys::hearth_boot_error() })
 }
 
 /// Run the entry script and keep the handler it returns.
@@ -262,12 +269,12 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
 
 /// An exception that the app shows on a page, and exits.
 fn thrown_before() -> String {
-    // SAFETY: the text is of the process, and changed by this thread only; it is copied here.
-    let thrown = unsafe { sys::hearth_last_thrown().bytes() };
-    match String::from_utf8_lossy(thrown) {
-        none if none.is_empty() => String::new(),
-        thrown => format!("\nThe last exception before that: {thrown}"),
+    // SAFETY: it returns a buffer of the C side's.
+    let thrown = owned(unsafe { sys::hearth_last_thrown() });
+    if thrown.is_empty() {
+        return thrown;
     }
+    format!("\nThe last exception before that: {thrown}")
 }
 
 fn has_extension(name: &str) -> bool {
@@ -289,8 +296,8 @@ pub fn has_setting(name: &str) -> bool {
 /// once; `laravel`, `symfony`, `slim`, `psr-15` and `frankenphp` were not.
 pub fn handler_kind() -> String {
     engine_thread::require();
-    // SAFETY: the text is a buffer of the C side, and it is copied here.
-    String::from_utf8_lossy(unsafe { sys::hearth_handler_kind().bytes() }).into_owned()
+    // SAFETY: it returns a buffer of the C side's.
+    owned(unsafe { sys::hearth_handler_kind() })
 }
 
 /// Has PHP code just forked for itself, to go on in the copy?

@@ -5,15 +5,12 @@
 //! a blocking call. That is the whole scheduler; who polls is the host's business ([`Host`]), so this crate knows no
 //! runtime.
 #![allow(unsafe_code)]
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "C hands over structs of pointers: one fact, that the call is under way, holds for all that is read of one"
-)]
 
 mod budget;
 mod cache;
 mod cache_many;
 mod callbacks;
+mod cgi;
 mod children;
 mod cli;
 mod engine;

@@ -226,7 +226,7 @@ impl TaskCell {
     }
 }
 
-/// Have the connections closed that task `id` had, before anybody goes on who shares them.
+/// Have the connections closed that task `id` had, before a task goes on that shares them.
 fn tell_library(id: u64) {
     // What tells may meet a fatal error too, and there would be no end of it.
     if id == 0 || TELLING.replace(true) {
@@ -371,14 +371,13 @@ pub(crate) fn current() -> Option<Rc<TaskCell>> {
 }
 
 /// # Safety
-/// It must be the owner of a task that has not ended.
-unsafe fn cell_of(owner: *const TaskCell) -> Rc<TaskCell> {
+/// It must be the owner of a task that has not ended, or to which there is a reference.
+pub(crate) unsafe fn cell_of(owner: *const TaskCell) -> Rc<TaskCell> {
     // SAFETY: an owner is the address of the cell in an `Rc` that the poller of the task holds until it has ended, which it has
-    // not, as the caller promises; the count is raised for the one made here.
-    unsafe {
-        Rc::increment_strong_count(owner);
-        Rc::from_raw(owner)
-    }
+    // not, as the caller promises.
+    unsafe { Rc::increment_strong_count(owner) };
+    // SAFETY: as above; the count was raised for this one.
+    unsafe { Rc::from_raw(owner) }
 }
 
 /// More tasks than begin each other without a wait.

@@ -12,15 +12,12 @@
 #include "engine/engine.h"
 #include "engine/replace.h"
 #include "mode/mode.h"
-#include "request/headers.h"
 #include "request/request.h"
 #include "task/no_suspend.h"
 #include "mode/classic_arginfo.h"
 
 /* The stack of a php-fpm child is 8 MiB; only what is touched takes memory. */
 #define CLASSIC_STACK (16 * 1024 * 1024)
-/* Output is kept back up to here, so that a page of usual size leaves with its length known. */
-#define OUTPUT_KEPT (64 * 1024)
 
 static hearth_task task = { .job = HEARTH_JOB_CLASSIC };
 /* Of the process's own stack, between requests. */
@@ -30,9 +27,9 @@ static char classic_kind;
 /* The request that runs. */
 static void *request;
 static hearth_script script;
-static smart_str output;
-/* The head is out and the body is a stream; the client has all it will get; the client is gone; the engine is going down. */
-static bool streaming, finished, gone, ending;
+static hearth_output output;
+/* The engine is going down. */
+static bool ending;
 bool hearth_classic_body_failed;
 
 /* NULL in the other modes. */
@@ -61,108 +58,55 @@ void hearth_classic_keep_status_line(const char *line)
 	status_line = estrdup(line);
 }
 
-/* What stands behind the code in "HTTP/1.1 404 Not Found" or "404 Not Found". */
-static hearth_str reason_in(const char *line)
-{
-	size_t protocol = strncmp(line, "HTTP/", 5) == 0 ? strcspn(line, " ") : 0;
-
-	line += protocol;
-	line += strspn(line, " ");
-	line += strspn(line, "0123456789");
-	line += strspn(line, " ");
-	return (hearth_str){line, strlen(line)};
-}
-
-/* `Status: 404 Not Found` is how CGI programs set the status. */
-static int status_of(hearth_header_list *headers, hearth_str *reason)
-{
-	int status = SG(sapi_headers).http_response_code;
-	size_t kept = 0;
-
-	if (status_line) {
-		*reason = reason_in(status_line);
-	}
-
-	for (size_t i = 0; i < headers->count; i++) {
-		hearth_header header = headers->list[i];
-
-		if (header.name.len == 6 && strncasecmp(header.name.ptr, "Status", 6) == 0) {
-			int named = atoi(header.value.ptr);
-
-			status = named >= 100 && named <= 599 ? named : status;
-			*reason = named == status ? reason_in(header.value.ptr) : *reason;
-			continue;
-		}
-		headers->list[kept++] = header;
-	}
-	headers->count = kept;
-	return status ? status : 200;
-}
-
 static void respond(hearth_response *response)
 {
-	hearth_header_list headers;
-
-	hearth_headers_init(&headers);
-	hearth_headers_add_sapi(&headers, NULL);
-	response->status = status_of(&headers, &response->reason);
-	response->headers = headers.list;
-	response->header_count = headers.count;
-	hearth_on_respond(SG(server_context), response);
-	hearth_headers_free(&headers);
-}
-
-static void send_kept(void)
-{
-	if (output.s && !gone) {
-		gone = !hearth_on_write(SG(server_context), (hearth_str){ZSTR_VAL(output.s), ZSTR_LEN(output.s)});
+	response->cgi = true;
+	response->status = hearth_output_status();
+	if (status_line) {
+		response->status_line = (hearth_str){status_line, strlen(status_line)};
 	}
-	smart_str_free(&output);
+	hearth_output_head(SG(server_context), response, NULL);
 }
 
 static void stream(void)
 {
 	hearth_response response = { .kind = HEARTH_BODY_STREAM, .more = true };
 
-	if (!streaming) {
-		streaming = true;
+	if (!output.streaming) {
+		output.streaming = true;
 		respond(&response);
 	}
-	send_kept();
+	hearth_output_send(&output, SG(server_context));
 }
 
 /* The client gets the rest, and no more will come. */
 static void finish(void)
 {
-	hearth_response response = { .kind = HEARTH_BODY_FULL };
+	hearth_response response = { .kind = HEARTH_BODY_FULL, .body = hearth_output_kept(&output) };
 
-	if (finished) {
+	if (output.finished) {
 		return;
 	}
-	finished = true;
-	if (output.s) {
-		response.body = (hearth_str){ZSTR_VAL(output.s), ZSTR_LEN(output.s)};
-	}
-	if (streaming) {
+	output.finished = true;
+	if (output.streaming) {
 		hearth_on_finish(SG(server_context), response.body);
 	} else {
 		respond(&response);
 	}
-	smart_str_free(&output);
+	smart_str_free(&output.kept);
 }
 
 /* ---- the server API ---- */
 
 static size_t write_output(const char *text, size_t length)
 {
-	if (finished) {
+	if (output.finished) {
 		return length;
 	}
-	smart_str_appendl(&output, text, length);
-	if (ZSTR_LEN(output.s) >= OUTPUT_KEPT) {
+	if (hearth_output_keep(&output, text, length)) {
 		stream();
 	}
-	if (gone) {
+	if (output.gone) {
 		php_handle_aborted_connection();
 	}
 	return length;
@@ -171,10 +115,10 @@ static size_t write_output(const char *text, size_t length)
 static void flush_output(void *context)
 {
 	(void) context;
-	if (!finished && !ending && SG(headers_sent)) {
+	if (!output.finished && !ending && SG(headers_sent)) {
 		stream();
 		hearth_let_send();
-		if (gone) {
+		if (output.gone) {
 			php_handle_aborted_connection();
 		}
 	}
@@ -207,7 +151,7 @@ static size_t read_body(char *buffer, size_t length)
 ZEND_FUNCTION(Hearth_fastcgi_finish_request)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
-	if (finished) {
+	if (output.finished) {
 		RETURN_FALSE;
 	}
 	php_output_end_all();
@@ -289,9 +233,10 @@ static void begin(void)
 	memset(&SG(request_info), 0, sizeof SG(request_info));
 	SG(server_context) = request;
 	SG(sapi_headers).http_response_code = 200;
-	streaming = finished = gone = ending = hearth_classic_body_failed = false;
-	output.s = NULL;
-	status_line = NULL; /* the engine's memory of the last request is gone */
+	ending = hearth_classic_body_failed = false;
+	/* The engine's memory of the last request is gone. */
+	output = (hearth_output){0};
+	status_line = NULL;
 	hearth_request_info_need();
 	SG(request_info).path_translated = (char *) script.filename;
 }

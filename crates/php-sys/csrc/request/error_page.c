@@ -140,7 +140,7 @@ zend_string *hearth_exception_page(hearth_request_state *state, zend_object *exc
 	begin_page(&page, title, ZSTR_VAL(message), ZSTR_LEN(message), ZSTR_VAL(file), line);
 	efree(title);
 	append_trace(&page, exception);
-	append_echoed(&page, state ? state->out.s : NULL);
+	append_echoed(&page, state ? state->output.kept.s : NULL);
 	append_request(&page, state);
 	zend_string_release(message);
 	zend_string_release(file);
@@ -166,7 +166,7 @@ zend_string *hearth_fatal_page(hearth_request_state *state)
 {
 	smart_str page = {0};
 	zend_string *message = hearth_fatal_error();
-	bool is_shown = PG(display_errors) && ZSTR_LEN(message) > 0 && !hearth_heap_is_full() && is_own_text(state->out.s);
+	bool is_shown = PG(display_errors) && ZSTR_LEN(message) > 0 && !hearth_heap_is_full() && is_own_text(state->output.kept.s);
 
 	if (is_shown) {
 		zend_string *file = PG(last_error_file);

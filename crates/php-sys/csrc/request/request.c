@@ -267,24 +267,17 @@ ZEND_METHOD(Hearth_Request, files)
 
 ZEND_METHOD(Hearth_Request, client)
 {
-	hearth_str address, local;
-	int port, local_port;
-	bool secure;
+	hearth_str address;
 
 	ZEND_PARSE_PARAMETERS_NONE();
-	hearth_on_client(self_of(Z_OBJ_P(ZEND_THIS))->request, &address, &port, &local, &local_port, &secure);
+	address = hearth_on_client(self_of(Z_OBJ_P(ZEND_THIS))->request).address;
 	RETURN_STRINGL(address.ptr, address.len);
 }
 
 ZEND_METHOD(Hearth_Request, isSecure)
 {
-	hearth_str address, local;
-	int port, local_port;
-	bool secure;
-
 	ZEND_PARSE_PARAMETERS_NONE();
-	hearth_on_client(self_of(Z_OBJ_P(ZEND_THIS))->request, &address, &port, &local, &local_port, &secure);
-	RETURN_BOOL(secure);
+	RETURN_BOOL(hearth_on_client(self_of(Z_OBJ_P(ZEND_THIS))->request).secure);
 }
 
 ZEND_METHOD(Hearth_Request, attribute)

@@ -31,7 +31,17 @@ void hearth_run_shutdown_functions(void);
 void hearth_shutdown_functions_ready(void);
 /* What `defer()` was given. */
 void hearth_run_deferred(hearth_request_state *state);
-void hearth_commit_head(hearth_request_state *state);
+/* request/response.c: as the handler ended. `value`: what it returned; null is what it echoed. */
+void hearth_respond_value(hearth_request_state *state, zval *value);
+void hearth_respond_echoed(hearth_request_state *state);
+void hearth_respond_exception(hearth_request_state *state);
+/* Does the handler's result go out in pieces? */
+bool hearth_response_is_stream(const zval *result);
+/* request/echo.c */
+void hearth_run_header_callback(void);
+void hearth_send_head(hearth_request_state *state, hearth_response *response, zend_array *own);
+/* How much of a text of this number of bytes the log shows: there need be no end behind them. */
+#define HEARTH_SHOWN(length) ((int) MIN(length, 80))
 size_t hearth_echo(const char *text, size_t length);
 /* What the engine does with its own buffers when memory is exhausted. */
 void hearth_discard_echoed(void);

@@ -49,7 +49,7 @@ void hearth_run_shutdown_functions(void)
 /* Once the wait for them was ended, by the time limit or a client that left, the children are not wanted any more. */
 static void join_children(hearth_request_state *state)
 {
-	bool cancel = state->failed || state->gone;
+	bool cancel = state->failed || state->output.gone;
 
 	while (state->tasks > 1 && !hearth_on_join_children(cancel) && hearth_may_suspend()) {
 		hearth_report_exception();

@@ -235,10 +235,9 @@ void hearth_register_server_variables(zval *server)
 {
 	void *request = SG(server_context);
 	hearth_request_head head;
-	hearth_str address, local, host, type;
+	hearth_client client;
+	hearth_str host, type;
 	int64_t length;
-	int port, local_port;
-	bool secure;
 
 	if (Z_TYPE(boot_server) == IS_ARRAY) {
 		zend_hash_copy(Z_ARRVAL_P(server), Z_ARRVAL(boot_server), zval_add_ref);
@@ -249,22 +248,22 @@ void hearth_register_server_variables(zval *server)
 		return;
 	}
 	hearth_on_head(request, &head);
-	hearth_on_client(request, &address, &port, &local, &local_port, &secure);
+	client = hearth_on_client(request);
 	set_str(server, "REQUEST_METHOD", head.method);
 	set_str(server, "REQUEST_URI", head.target);
 	set_str(server, "QUERY_STRING", hearth_query_string(&head));
 	set_str(server, "SERVER_PROTOCOL", head.protocol);
 	set_str(server, "GATEWAY_INTERFACE", (hearth_str){"CGI/1.1", 7});
 	set_str(server, "SERVER_SOFTWARE", (hearth_str){software, sizeof software - 1});
-	set_str(server, "REQUEST_SCHEME", secure ? (hearth_str){"https", 5} : (hearth_str){"http", 4});
-	if (secure) {
+	set_str(server, "REQUEST_SCHEME", client.secure ? (hearth_str){"https", 5} : (hearth_str){"http", 4});
+	if (client.secure) {
 		set_str(server, "HTTPS", (hearth_str){"on", 2});
 	}
-	set_str(server, "REMOTE_ADDR", address);
-	set_port(server, "REMOTE_PORT", port);
-	set_str(server, "SERVER_ADDR", local);
-	set_port(server, "SERVER_PORT", local_port);
-	register_server_name(request, server, local);
+	set_str(server, "REMOTE_ADDR", client.address);
+	set_port(server, "REMOTE_PORT", client.port);
+	set_str(server, "SERVER_ADDR", client.local);
+	set_port(server, "SERVER_PORT", client.local_port);
+	register_server_name(request, server, client.local);
 	register_script(server, head.path);
 	hearth_on_content(request, &type, &length);
 	if (type.len) {

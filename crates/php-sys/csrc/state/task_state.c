@@ -193,7 +193,7 @@ void hearth_request_state_free(hearth_request_state *state)
 	if (state->session) { pefree(state->session, 1); }
 	if (state->ranges) { hearth_ranges_free(state->ranges); }
 	if (state->request) { hearth_on_request_release(state->request); }
-	smart_str_free(&state->out);
+	smart_str_free(&state->output.kept);
 	state->ranges = NULL;
 	state->request = NULL;
 	state->session = NULL;
@@ -201,8 +201,9 @@ void hearth_request_state_free(hearth_request_state *state)
 	state->request_object = NULL;
 	state->deferred = NULL;
 	ZVAL_UNDEF(&state->locals);
-	state->superglobals_live = state->committed = state->responded = state->gone = state->failed = false;
-	state->continues = state->finished = state->orphans = state->body_due = state->ignores_client = false;
+	state->output = (hearth_output){0};
+	state->superglobals_live = state->responded = state->failed = false;
+	state->continues = state->orphans = state->body_due = state->ignores_client = false;
 	state->changes_process = false;
 	state->body_failed = 0;
 	state->body_broken = false;

@@ -7,6 +7,7 @@
 
 #include "compat.h"
 #include "hearth.h"
+#include "request/output.h"
 #include "state/ranges.h"
 #include "state_table.h"
 
@@ -60,12 +61,9 @@ typedef struct hearth_request_state {
 	/* The active session, when there is one. */
 	php_ps_globals *session;
 
-	smart_str out;                   /* what was echoed and not sent yet */
-	bool committed;                  /* the head was sent; `out` goes straight to the client */
-	bool responded;
+	hearth_output output;
+	bool responded;                  /* a head was sent */
 	bool continues;                  /* a loop: the script goes on after the response */
-	bool finished;                   /* the script said that this was all of it; what is echoed now goes nowhere */
-	bool gone;                       /* the client hung up */
 	bool ignores_client;             /* ignore_user_abort(), as of the last wait */
 	bool failed;                     /* the handler threw: its children are not wanted any more */
 	bool orphans;                    /* it has children that cannot be waited for, as in a process that PHP code forked */

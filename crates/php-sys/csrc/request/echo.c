@@ -1,0 +1,102 @@
+/* From echo to the client: a resident handler prints as a script does. */
+#include "engine/engine.h"
+#include "mode/mode.h"
+#include "request/request.h"
+
+/* It may echo, set the status, and wait while other tasks of the request echo: what is sent is looked at afterwards. */
+void hearth_run_header_callback(void)
+{
+	zval callback, result;
+
+	if (Z_TYPE(SG(callback_func)) == IS_UNDEF) {
+		return;
+	}
+	ZVAL_COPY_VALUE(&callback, &SG(callback_func));
+	ZVAL_UNDEF(&SG(callback_func));
+	if (call_user_function(NULL, NULL, &callback, &result, 0, NULL) == SUCCESS) {
+		zval_ptr_dtor(&result);
+	}
+	zval_ptr_dtor(&callback);
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+void hearth_send_head(hearth_request_state *state, hearth_response *response, zend_array *own)
+{
+	hearth_run_header_callback();
+	state->responded = true;
+	SG(headers_sent) = 1;
+	SG(request_info).no_headers = false;
+	hearth_output_head(state->request, response, own);
+}
+
+/* Send the head now and go on streaming: what flush() and a lot of output do. */
+static void commit_head(hearth_request_state *state)
+{
+	hearth_response response = { .kind = HEARTH_BODY_STREAM, .more = true };
+
+	if (state->responded || !state->request) {
+		return;
+	}
+	hearth_run_header_callback();
+	if (state->responded) {
+		return;
+	}
+	response.status = hearth_output_status();
+	hearth_send_head(state, &response, NULL);
+	state->output.streaming = true;
+}
+
+size_t hearth_echo(const char *text, size_t length)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	if (!state || !state->request) {
+		return hearth_cli_echo(text, length);
+	}
+	if (state->output.finished) {
+		return length;
+	}
+	if (state->responded && !state->output.streaming) {
+		hearth_log(HEARTH_LOG_WARNING, "%zu bytes echoed after the response was sent are lost: %.*s", length,
+			HEARTH_SHOWN(length), text);
+		return length;
+	}
+	if (hearth_output_keep(&state->output, text, length)) {
+		commit_head(state);
+		hearth_output_send(&state->output, state->request);
+	}
+	return length;
+}
+
+void hearth_discard_echoed(void)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	/* After the error none is left: what shutdown functions print goes out. */
+	if (state && state->request && !state->failed) {
+		smart_str_free(&state->output.kept);
+	}
+}
+
+/* What was handed over leaves when this thread turns to it: now, as the code after a flush may compute for long. */
+void hearth_let_send(void)
+{
+	if (hearth_hooks_may_wait()) {
+		hearth_on_yield();
+	}
+}
+
+/* Our sapi_module.flush. */
+void hearth_flush(void *context)
+{
+	hearth_request_state *state = hearth_current_request();
+
+	(void) context;
+	if (state && state->request && !state->output.finished && (!state->responded || state->output.streaming)) {
+		commit_head(state);
+		hearth_output_send(&state->output, state->request);
+		hearth_let_send();
+	}
+}

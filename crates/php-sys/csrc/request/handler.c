@@ -1,0 +1,189 @@
+/* Calls the handler with a request, and sees to it that there is one response, however it ends. */
+#include "engine/engine.h"
+#include "request/request.h"
+#include "task/entry.h"
+
+zend_fcall_info hearth_handler;
+zend_fcall_info_cache hearth_handler_cache;
+
+/*
+ * The handler has a response of its own. What stands in output buffers is not sent beside it, so their callbacks are told that it
+ * goes: a compressor, say, would set the fields of the response for what it has compressed.
+ */
+static void drop_buffers(hearth_request_state *state)
+{
+	php_output_handler **handlers = zend_stack_base(&OG(handlers));
+
+	for (int i = 0; i < php_output_get_level(); i++) {
+		if (handlers[i]->buffer.used) {
+			smart_str_appendl(&state->output.kept, handlers[i]->buffer.data, handlers[i]->buffer.used);
+		}
+	}
+	php_output_discard_all();
+}
+
+static void end_buffers(hearth_request_state *state, const zval *result)
+{
+	bool is_echoed = Z_TYPE_P(result) == IS_NULL || Z_TYPE_P(result) == IS_UNDEF;
+
+	if (is_echoed || (state->responded && !state->output.streaming)) {
+		php_output_end_all();
+	} else if (!state->output.streaming) {
+		drop_buffers(state);
+	}
+}
+
+static void settle(hearth_request_state *state, zval *result)
+{
+	if (EG(exception) && zend_is_unwind_exit(EG(exception))) {
+		zend_clear_exception();
+	}
+	/* A streamed body must not wait for children that feed it; they are waited for afterwards. */
+	if (state->tasks > 1 && !EG(exception) && !hearth_response_is_stream(result)) {
+		hearth_on_join_children(false);
+	}
+	if (!EG(exception)) {
+		if (UNEXPECTED(BG(user_shutdown_function_names))) {
+			hearth_run_shutdown_functions();
+		}
+		end_buffers(state, result);
+	}
+	if (!EG(exception)) {
+		hearth_respond_value(state, result);
+	}
+	if (EG(exception) && zend_is_unwind_exit(EG(exception))) {
+		zend_clear_exception();
+		hearth_respond_echoed(state);
+	}
+	if (EG(exception)) {
+		state->failed = true;
+		php_output_discard_all();
+		hearth_respond_exception(state);
+		hearth_run_shutdown_functions();
+	}
+}
+
+static void end_stream(hearth_request_state *state)
+{
+	if (state->output.streaming) {
+		php_output_end_all();
+		hearth_output_send(&state->output, state->request);
+		hearth_on_finish(state->request, (hearth_str){NULL, 0});
+	}
+}
+
+/* A loop's callback has ended: answer with what it echoed, or threw, and let that go out before the script goes on. */
+void hearth_request_answer(hearth_request_state *state)
+{
+	zval nothing;
+
+	ZVAL_NULL(&nothing);
+	state->continues = true;
+	settle(state, &nothing);
+	end_stream(state);
+	state->output.finished = true;
+	if (hearth_hooks_may_wait()) {
+		hearth_on_yield();
+	}
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
+/*
+ * After a fatal error the client gets what was echoed, as under php-fpm: error pages come from shutdown functions. Where nothing
+ * was, it gets the page of an exception.
+ */
+void hearth_request_answer_broken(hearth_request_state *state)
+{
+	if (state->output.finished || state->output.gone) {
+		return;
+	}
+	state->continues = false;
+	state->deferred = NULL;
+	if (state->output.streaming) {
+		hearth_output_send(&state->output, state->request);
+	} else if (!state->responded) {
+		zend_string *page = SG(sapi_headers).http_response_code == 500 ? hearth_fatal_page(state) : NULL;
+
+		if (page) {
+			smart_str_free(&state->output.kept);
+			zend_llist_clean(&SG(sapi_headers).headers);
+			smart_str_append(&state->output.kept, page);
+			zend_string_release(page);
+		} else if (!state->output.kept.s && SG(sapi_headers).http_response_code == 500) {
+			zend_llist_clean(&SG(sapi_headers).headers);
+			smart_str_appends(&state->output.kept, "Internal Server Error\n");
+		}
+		hearth_respond_echoed(state);
+	}
+}
+
+/* The response is complete, the code goes on. */
+bool hearth_request_finish(hearth_request_state *state)
+{
+	if (state->output.finished) {
+		return false;
+	}
+	state->continues = true;
+	php_output_end_all();
+	hearth_respond_echoed(state);
+	end_stream(state);
+	state->output.finished = true;
+	if (hearth_hooks_may_wait()) {
+		hearth_on_yield();
+	}
+	return true;
+}
+
+/* A loop whose script has ended: a request that came too late for it. Its worker is about to be replaced. */
+static bool is_too_late(hearth_request_state *state)
+{
+	static const char retry_after[] = "Retry-After: 1", last[] = "Connection: close";
+
+	if (!hearth_loop) {
+		return false;
+	}
+	sapi_add_header(retry_after, sizeof retry_after - 1, true);
+	sapi_add_header(last, sizeof last - 1, true);
+	SG(sapi_headers).http_response_code = 503;
+	smart_str_appends(&state->output.kept, "Service Unavailable\n");
+	hearth_respond_echoed(state);
+	return true;
+}
+
+void hearth_request_run(hearth_task *task)
+{
+	hearth_request_state *state = task->request;
+	zend_fcall_info fci = hearth_handler;
+	zval result, argument;
+
+	if (UNEXPECTED(is_too_late(state))) {
+		hearth_request_end(task);
+		php_output_deactivate();
+		return;
+	}
+	hearth_boot_settings_apply();
+	ZVAL_UNDEF(&result);
+	ZVAL_OBJ(&argument, hearth_request_object_new(state->request));
+	state->request_object = Z_OBJ(argument);
+	fci.retval = &result;
+	fci.params = &argument;
+	fci.param_count = 1;
+	zend_call_function(&fci, &hearth_handler_cache);
+	hearth_bail_out_of_memory();
+	settle(state, &result);
+	zval_ptr_dtor(&result);
+	if (state->output.streaming) {
+		php_output_end_all();
+		hearth_output_send(&state->output, state->request);
+	}
+	hearth_request_end(task);
+	php_output_deactivate();
+}
+
+/* A string that a response kept: its bytes were sent. */
+void hearth_release(void *retained)
+{
+	zend_string_release((zend_string *) retained);
+}

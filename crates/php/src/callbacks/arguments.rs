@@ -1,0 +1,127 @@
+//! What C passes to a callback, as Rust takes it.
+
+use std::borrow::Cow;
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::MaybeUninit;
+
+use php_sys::{
+    self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_mark, hearth_cache_write, hearth_header,
+    hearth_response, hearth_str,
+};
+
+use crate::request::Request;
+use crate::task::TaskCell;
+
+/// The type of a callback's argument, made of what C passes for it.
+pub(super) trait FromC {
+    type Raw;
+
+    /// # Safety
+    /// What a pointer leads to must be there, and nothing else may write to it, for as long as the result is used: `hearth.h`
+    /// promises that for the time of the call.
+    unsafe fn from_c(raw: Self::Raw) -> Self;
+}
+
+macro_rules! as_they_are {
+    ($($type:ty),* $(,)?) => {$(
+        impl FromC for $type {
+            type Raw = $type;
+
+            unsafe fn from_c(raw: $type) -> $type {
+                raw
+            }
+        }
+    )*};
+}
+
+as_they_are! {
+    bool, c_int, i64, u64, usize, f64, *mut c_char, *mut c_void, *const hearth_str, *const hearth_cache_mark, *const hearth_cache_write, *mut c_int, *mut hearth_cache_found,
+    *mut hearth_cache_figure, *mut hearth_cache_mark, *mut hearth_header, *mut sys::hearth_task,
+}
+
+macro_rules! references {
+    ($($type:ty),* $(,)?) => {$(
+        impl FromC for &$type {
+            type Raw = *const $type;
+
+            unsafe fn from_c(raw: *const $type) -> Self {
+                // SAFETY: the caller vouches for it.
+                unsafe { &*raw }
+            }
+        }
+    )*};
+}
+
+references! { hearth_response, hearth_cache_write }
+
+macro_rules! places {
+    ($($type:ty),* $(,)?) => {$(
+        impl FromC for &mut $type {
+            type Raw = *mut $type;
+
+            unsafe fn from_c(raw: *mut $type) -> Self {
+                // SAFETY: the caller vouches for it; C initialises these.
+                unsafe { &mut *raw }
+            }
+        }
+    )*};
+}
+
+places! { i64, u64, usize, hearth_str }
+
+impl<T> FromC for &mut MaybeUninit<T> {
+    type Raw = *mut T;
+
+    unsafe fn from_c(raw: *mut T) -> Self {
+        // SAFETY: the caller vouches for it; nothing is said of what it holds.
+        unsafe { &mut *raw.cast() }
+    }
+}
+
+/// One that `Task::request` or `Task::classic` gave to C, not yet released.
+impl FromC for &Request {
+    type Raw = *mut c_void;
+
+    unsafe fn from_c(raw: *mut c_void) -> Self {
+        // SAFETY: C holds a reference for as long as it uses the pointer.
+        unsafe { &*raw.cast::<Request>() }
+    }
+}
+
+/// The owner of a task: of one that has not ended, or of one whose object in PHP holds a reference.
+impl FromC for &TaskCell {
+    type Raw = *mut c_void;
+
+    unsafe fn from_c(raw: *mut c_void) -> Self {
+        // SAFETY: the poller of a task, or its object, keeps the cell.
+        unsafe { &*raw.cast::<TaskCell>() }
+    }
+}
+
+/// The same where there may be none.
+impl FromC for Option<&TaskCell> {
+    type Raw = *mut c_void;
+
+    unsafe fn from_c(raw: *mut c_void) -> Self {
+        // SAFETY: as above.
+        unsafe { raw.cast::<TaskCell>().as_ref() }
+    }
+}
+
+impl FromC for &[u8] {
+    type Raw = hearth_str;
+
+    unsafe fn from_c(raw: hearth_str) -> Self {
+        // SAFETY: the caller vouches for the bytes.
+        unsafe { raw.bytes() }
+    }
+}
+
+impl FromC for Cow<'_, str> {
+    type Raw = hearth_str;
+
+    unsafe fn from_c(raw: hearth_str) -> Self {
+        // SAFETY: the caller vouches for the bytes.
+        String::from_utf8_lossy(unsafe { raw.bytes() })
+    }
+}

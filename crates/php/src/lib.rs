@@ -13,12 +13,14 @@ mod callbacks;
 mod cgi;
 mod children;
 mod cli;
+mod client;
 mod engine;
 mod engine_thread;
 mod hint;
 mod host;
 mod incoming;
 mod ini;
+mod pipe;
 mod request;
 mod runner;
 mod session;
@@ -33,6 +35,7 @@ mod wait;
 pub use budget::set_budgets;
 pub use cache::{FindCache, find_cache_with, limit_cache_copies, set_cache};
 pub use cli::{Cli, Run, info};
+pub use client::Client;
 pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, can_wait, forks_for_itself, handed_on,
     handler_kind, has_setting, heap_is_full, pass_over_signals, post_max_size, refuse_persistent,
@@ -41,7 +44,8 @@ pub use engine::{
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::BodySource;
 pub use ini::{ini_mistake, ini_setting};
-pub use request::{Body, Client, Pipe, Request, Response, Script};
+pub use pipe::Pipe;
+pub use request::{Body, Request, Response, Script};
 pub use task::{
     Task, call_pools, current_request_id, current_task_id, loop_stop_task, timer_forget,
     timer_task, times_resumed,

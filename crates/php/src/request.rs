@@ -1,70 +1,24 @@
 //! One HTTP request as PHP sees it, and the response that comes back.
 
+mod time;
+
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::VecDeque;
 use std::ffi::CString;
 use std::fmt;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http1::{BodyError, Endpoints, RequestHead, ResponseHead};
+use http1::{BodyError, RequestHead, ResponseHead};
 use php_sys::hearth_str;
 
+use crate::client::Client;
 use crate::incoming::{BodySource, Incoming};
+use crate::pipe::Pipe;
 use crate::timings::Timings;
 use crate::wait::{Cancel, may_leave, wait};
-
-/// The client's address, and the local one it connected to.
-#[derive(Debug, Clone, Default)]
-pub struct Client {
-    endpoints: Endpoints,
-    /// Both as text, made when code first asks for one.
-    texts: OnceCell<[String; 2]>,
-}
-
-impl Client {
-    #[must_use]
-    pub fn new(endpoints: &Endpoints) -> Client {
-        Client {
-            endpoints: *endpoints,
-            texts: OnceCell::new(),
-        }
-    }
-
-    #[must_use]
-    pub fn endpoints(&self) -> &Endpoints {
-        &self.endpoints
-    }
-
-    /// Its address and port, if they are known.
-    #[must_use]
-    pub fn socket(&self) -> Option<SocketAddr> {
-        self.endpoints.client
-    }
-
-    /// Its address as text; empty if it is not known.
-    #[must_use]
-    pub fn address_text(&self) -> &str {
-        &self.texts()[0]
-    }
-
-    /// The same of the local one.
-    #[must_use]
-    pub fn local_text(&self) -> &str {
-        &self.texts()[1]
-    }
-
-    fn texts(&self) -> &[String; 2] {
-        let Endpoints { client, local, .. } = self.endpoints;
-        let text = |address: Option<SocketAddr>| {
-            address.map_or(String::new(), |address| address.ip().to_string())
-        };
-        self.texts.get_or_init(|| [client, local].map(text))
-    }
-}
+use time::Computing;
 
 /// What a request of a classic site runs.
 #[derive(Debug)]
@@ -109,21 +63,6 @@ pub struct Request {
     slow_at: Cell<u64>,
     /// If they are wanted.
     timings: OnceCell<Rc<Timings>>,
-}
-
-/// Milliseconds of the host's clock.
-#[derive(Debug, Clone, Copy)]
-struct Computing {
-    limit: u64,
-    used: u64,
-    since: Option<u64>,
-}
-
-impl Computing {
-    fn used_at(self, now: u64) -> u64 {
-        let running = self.since.map_or(0, |since| now.saturating_sub(since));
-        self.used.saturating_add(running)
-    }
 }
 
 impl fmt::Debug for Request {
@@ -193,15 +132,6 @@ impl Request {
         })
     }
 
-    /// When it is slow, in the host's milliseconds; `u64::MAX` is never.
-    pub fn slow_at(&self) -> u64 {
-        self.slow_at.get()
-    }
-
-    pub fn set_slow_at(&self, time: u64) {
-        self.slow_at.set(time);
-    }
-
     /// Note there where its time goes.
     pub fn measure(&self, timings: Rc<Timings>) {
         let _ = self.timings.set(timings);
@@ -213,88 +143,6 @@ impl Request {
 
     pub fn id(&self) -> u64 {
         self.id
-    }
-
-    /// When its time is over, in the host's milliseconds; `u64::MAX` is never.
-    pub fn deadline(&self) -> u64 {
-        self.deadline.get()
-    }
-
-    pub fn set_deadline(&self, deadline: u64) {
-        self.deadline.set(deadline);
-    }
-
-    /// How often a request is told in vain that its time is over, before its worker is replaced.
-    pub const TOLD_IN_VAIN: u32 = 3;
-
-    /// Its time is over. How often it was told so, with this time.
-    pub fn tell_overdue(&self, why: Cancel) -> u32 {
-        self.overdue.set(Some(why));
-        self.told.set(self.told.get().saturating_add(1));
-        self.told.get()
-    }
-
-    /// It was told in vain too often: no worker waits for its end.
-    pub fn is_given_up(&self) -> bool {
-        self.told.get() > Request::TOLD_IN_VAIN
-    }
-
-    /// Why its time is over, if it was told so.
-    pub fn overdue(&self) -> Option<Cancel> {
-        self.overdue.get()
-    }
-
-    /// When its time is over if its code runs on from now on: by the deadline, or by what it may compute.
-    pub fn ends(&self, now: u64) -> u64 {
-        let left = |computing: Computing| computing.limit.saturating_sub(computing.used_at(now));
-        let computing = self.computing.get().map(left);
-        self.deadline()
-            .min(computing.map_or(u64::MAX, |left| now.saturating_add(left)))
-    }
-
-    /// How long its code may run from here on, `limit` of milliseconds; `None` is for ever. Called while it runs.
-    pub fn limit_computing(&self, limit: Option<u64>, now: u64) {
-        let limited = |limit| Computing {
-            limit,
-            used: 0,
-            since: Some(now),
-        };
-        self.computing.set(limit.map(limited));
-    }
-
-    /// Its code runs from here on: until when it may, at the latest.
-    #[inline]
-    pub fn resumes_computing(&self, now: impl FnOnce() -> u64) -> u64 {
-        let Some(computing) = self.computing.get() else {
-            return self.deadline();
-        };
-        let now = now();
-        let since = Some(now);
-        self.computing.set(Some(Computing { since, ..computing }));
-        let left = computing.limit.saturating_sub(computing.used);
-        self.deadline().min(now.saturating_add(left))
-    }
-
-    /// Until here.
-    #[inline]
-    pub fn pauses_computing(&self, now: impl FnOnce() -> u64) {
-        if let Some(computing) = self.computing.get() {
-            let used = computing.used_at(now());
-            let since = None;
-            let paused = Computing {
-                used,
-                since,
-                ..computing
-            };
-            self.computing.set(Some(paused));
-        }
-    }
-
-    /// The limit, while it runs and has used that up.
-    pub fn computed_too_long(&self, now: u64) -> Option<u64> {
-        let computing = self.computing.get()?;
-        let is_over = computing.since.is_some() && computing.used_at(now) >= computing.limit;
-        is_over.then_some(computing.limit)
     }
 
     /// What it runs; kept for as long as the request.
@@ -490,138 +338,3 @@ impl Request {
         })
     }
 }
-
-/// How many bytes of a streamed body may wait for the client.
-const PIPE_CAPACITY: usize = 256 * 1024;
-
-#[derive(Default)]
-struct PipeState {
-    pieces: VecDeque<Bytes>,
-    queued: usize,
-    closed: bool,
-    failed: bool,
-    gone: bool,
-    discarded: bool,
-    reader: Option<Waker>,
-    writer: Option<Waker>,
-}
-
-impl PipeState {
-    /// The pipe has no reader any more.
-    fn empty(&mut self) {
-        self.pieces.clear();
-        self.queued = 0;
-        if let Some(writer) = self.writer.take() {
-            writer.wake();
-        }
-    }
-}
-
-/// A streamed body on its way from a task to its client.
-#[derive(Default)]
-pub struct Pipe(RefCell<PipeState>);
-
-impl fmt::Debug for Pipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pipe({} bytes queued)", self.0.borrow().queued)
-    }
-}
-
-impl Pipe {
-    fn is_gone(&self) -> bool {
-        self.0.borrow().gone
-    }
-
-    fn is_full(&self) -> bool {
-        let state = self.0.borrow();
-        state.queued >= PIPE_CAPACITY && !state.gone
-    }
-
-    fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.0.borrow_mut();
-        if state.queued < PIPE_CAPACITY || state.gone {
-            return Poll::Ready(());
-        }
-        state.writer = Some(context.waker().clone());
-        Poll::Pending
-    }
-
-    fn push(&self, piece: Bytes) -> bool {
-        let mut state = self.0.borrow_mut();
-        if state.gone || state.discarded {
-            return !state.gone;
-        }
-        state.queued += piece.len();
-        state.pieces.push_back(piece);
-        if let Some(reader) = state.reader.take() {
-            reader.wake();
-        }
-        true
-    }
-
-    fn finish(&self, failed: bool) {
-        let mut state = self.0.borrow_mut();
-        state.closed = true;
-        state.failed |= failed;
-        if let Some(reader) = state.reader.take() {
-            reader.wake();
-        }
-    }
-
-    fn close(&self) {
-        self.finish(false);
-    }
-
-    fn fail(&self) {
-        self.finish(true);
-    }
-
-    /// The next piece for the client; an error when the stream broke off.
-    pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenOff>>> {
-        let mut state = self.0.borrow_mut();
-        if let Some(piece) = state.pieces.pop_front() {
-            state.queued -= piece.len();
-            if let Some(writer) = state.writer.take() {
-                writer.wake();
-            }
-            return Poll::Ready(Some(Ok(piece)));
-        }
-        if state.closed {
-            return Poll::Ready(if state.failed {
-                Some(Err(BrokenOff))
-            } else {
-                None
-            });
-        }
-        state.reader = Some(context.waker().clone());
-        Poll::Pending
-    }
-
-    /// The client is gone: a task that writes is told. True if a task would have written more.
-    pub fn hang_up(&self) -> bool {
-        let mut state = self.0.borrow_mut();
-        state.gone |= !state.discarded;
-        state.empty();
-        state.gone && !state.closed
-    }
-
-    /// The client has all that the message announced: what is written beyond that goes nowhere, and a task that writes need not
-    /// know.
-    pub fn discard(&self) {
-        let mut state = self.0.borrow_mut();
-        state.discarded = true;
-        state.empty();
-    }
-}
-
-/// A streamed response ended in an error after its head was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BrokenOff;
-
-impl fmt::Display for BrokenOff {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the handler failed while its response was being streamed")
-    }
-}
-
-impl std::error::Error for BrokenOff {}

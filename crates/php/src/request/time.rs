@@ -1,0 +1,112 @@
+//! How long a request may take: in all, and computing.
+
+use super::Request;
+use crate::wait::Cancel;
+
+/// Milliseconds of the host's clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Computing {
+    limit: u64,
+    used: u64,
+    since: Option<u64>,
+}
+
+impl Computing {
+    fn used_at(self, now: u64) -> u64 {
+        let running = self.since.map_or(0, |since| now.saturating_sub(since));
+        self.used.saturating_add(running)
+    }
+}
+
+impl Request {
+    /// When it is slow, in the host's milliseconds; `u64::MAX` is never.
+    pub fn slow_at(&self) -> u64 {
+        self.slow_at.get()
+    }
+
+    pub fn set_slow_at(&self, time: u64) {
+        self.slow_at.set(time);
+    }
+
+    /// When its time is over, in the host's milliseconds; `u64::MAX` is never.
+    pub fn deadline(&self) -> u64 {
+        self.deadline.get()
+    }
+
+    pub fn set_deadline(&self, deadline: u64) {
+        self.deadline.set(deadline);
+    }
+
+    /// How often a request is told in vain that its time is over, before its worker is replaced.
+    pub const TOLD_IN_VAIN: u32 = 3;
+
+    /// Its time is over. How often it was told so, with this time.
+    pub fn tell_overdue(&self, why: Cancel) -> u32 {
+        self.overdue.set(Some(why));
+        self.told.set(self.told.get().saturating_add(1));
+        self.told.get()
+    }
+
+    /// It was told in vain too often: no worker waits for its end.
+    pub fn is_given_up(&self) -> bool {
+        self.told.get() > Request::TOLD_IN_VAIN
+    }
+
+    /// Why its time is over, if it was told so.
+    pub fn overdue(&self) -> Option<Cancel> {
+        self.overdue.get()
+    }
+
+    /// When its time is over if its code runs on from now on: by the deadline, or by what it may compute.
+    pub fn ends(&self, now: u64) -> u64 {
+        let left = |computing: Computing| computing.limit.saturating_sub(computing.used_at(now));
+        let computing = self.computing.get().map(left);
+        self.deadline()
+            .min(computing.map_or(u64::MAX, |left| now.saturating_add(left)))
+    }
+
+    /// How long its code may run from here on, `limit` of milliseconds; `None` is for ever. Called while it runs.
+    pub fn limit_computing(&self, limit: Option<u64>, now: u64) {
+        let limited = |limit| Computing {
+            limit,
+            used: 0,
+            since: Some(now),
+        };
+        self.computing.set(limit.map(limited));
+    }
+
+    /// Its code runs from here on: until when it may, at the latest.
+    #[inline]
+    pub fn resumes_computing(&self, now: impl FnOnce() -> u64) -> u64 {
+        let Some(computing) = self.computing.get() else {
+            return self.deadline();
+        };
+        let now = now();
+        let since = Some(now);
+        self.computing.set(Some(Computing { since, ..computing }));
+        let left = computing.limit.saturating_sub(computing.used);
+        self.deadline().min(now.saturating_add(left))
+    }
+
+    /// Until here.
+    #[inline]
+    pub fn pauses_computing(&self, now: impl FnOnce() -> u64) {
+        if let Some(computing) = self.computing.get() {
+            let used = computing.used_at(now());
+            let since = None;
+            let paused = Computing {
+                used,
+                since,
+                ..computing
+            };
+            self.computing.set(Some(paused));
+        }
+    }
+
+    /// The limit, while it runs and has used that up.
+    pub fn computed_too_long(&self, now: u64) -> Option<u64> {
+        let computing = self.computing.get()?;
+        let is_over = computing.since.is_some() && computing.used_at(now) >= computing.limit;
+        is_over.then_some(computing.limit)
+    }
+}

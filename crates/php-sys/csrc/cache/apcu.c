@@ -2,20 +2,18 @@
  * The functions of APCu on this cache, for code that knows no other: where `hearth.apcu` is on and APCu is not loaded. Its entries
  * are those of the namespace `apcu`. What they return, warn and refuse is as APCu 5.1 does it; tests/it/apcu.rs holds both side by side.
  */
-#include "cache/cache.h"
+#include "cache/apcu.h"
 #include "cache/apcu_arginfo.h"
 
 #include <ext/standard/md5.h>
 #include <ext/standard/sha1.h>
 #include <main/php_ini.h>
 
-#define PREFIX "apcu\0"
-#define PREFIX_LENGTH (sizeof PREFIX - 1)
 /* Longer keys, and those that the cache does not know, go by their hash. */
 #define LONGEST_KEY 900
 
 static bool is_on;
-static hearth_cache_object apcu;
+hearth_cache_object hearth_apcu;
 
 bool hearth_has_apcu(void)
 {
@@ -24,7 +22,7 @@ bool hearth_has_apcu(void)
 
 /* ---- keys ---- */
 
-static zend_string *key_of(zend_string *key)
+zend_string *hearth_apcu_key(zend_string *key)
 {
 	unsigned char digest[20];
 	char hex[41] = "";
@@ -42,9 +40,9 @@ static zend_string *key_of(zend_string *key)
 
 static bool fetch(zend_string *name, zval *out)
 {
-	zend_string *key = key_of(name);
+	zend_string *key = hearth_apcu_key(name);
 	uint64_t stale;
-	bool is_there = hearth_cache_fetch(&apcu, key, out, &stale);
+	bool is_there = hearth_cache_fetch(&hearth_apcu, key, out, &stale);
 
 	zend_string_release(key);
 	return is_there;
@@ -63,9 +61,9 @@ static bool exists(zend_string *name)
 
 static bool delete(zend_string *name)
 {
-	zend_string *key = key_of(name);
+	zend_string *key = hearth_apcu_key(name);
 	hearth_cache_key full;
-	bool done = hearth_cache_key_of(&apcu, key, 1, &full) && hearth_on_cache_delete((hearth_str){full.ptr, full.len}) == HEARTH_CACHE_YES;
+	bool done = hearth_cache_key_of(&hearth_apcu, key, 1, &full) && hearth_on_cache_delete((hearth_str){full.ptr, full.len}) == HEARTH_CACHE_YES;
 
 	zend_string_release(key);
 	return done;
@@ -110,7 +108,7 @@ static void fetch_all(HashTable *keys, zval *return_value)
 		ZVAL_DEREF(variable);
 		if (Z_TYPE_P(variable) == IS_STRING) {
 			names[count] = zend_string_copy(Z_STR_P(variable));
-			full[count] = key_of(names[count]);
+			full[count] = hearth_apcu_key(names[count]);
 			count++;
 		} else {
 			php_error_docref(NULL, E_WARNING, FETCH_MISTAKE);
@@ -119,7 +117,7 @@ static void fetch_all(HashTable *keys, zval *return_value)
 			break;
 		}
 	} ZEND_HASH_FOREACH_END();
-	if (!EG(exception) && hearth_cache_fetch_many(&apcu, full, count, values)) {
+	if (!EG(exception) && hearth_cache_fetch_many(&hearth_apcu, full, count, values)) {
 		for (size_t i = 0; i < count; i++) {
 			if (Z_TYPE(values[i]) != IS_UNDEF) {
 				zend_symtable_update(Z_ARRVAL_P(return_value), names[i], &values[i]);
@@ -200,11 +198,11 @@ static bool store(zend_string *name, zval *value, zend_long ttl, int condition)
 		php_error_docref(NULL, E_WARNING, "Cannot store resources in apcu cache");
 		return false;
 	}
-	if (!hearth_cache_terms_of(&apcu, (double) ttl, ttl == 0, 3, NULL, &terms)) {
+	if (!hearth_cache_terms_of(&hearth_apcu, (double) ttl, ttl == 0, 3, NULL, &terms)) {
 		return false;
 	}
-	key = key_of(name);
-	done = hearth_cache_write_value(&apcu, key, value, &terms, condition);
+	key = hearth_apcu_key(name);
+	done = hearth_cache_write_value(&hearth_apcu, key, value, &terms, condition);
 	zend_string_release(key);
 	hearth_cache_terms_free(&terms);
 	if (EG(exception) && EG(exception)->ce == zend_ce_value_error) {
@@ -276,8 +274,8 @@ static void step(INTERNAL_FUNCTION_PARAMETERS, bool down)
 		Z_PARAM_ZVAL(success)
 		Z_PARAM_LONG(ttl)
 	ZEND_PARSE_PARAMETERS_END();
-	key = key_of(name);
-	if (hearth_cache_key_of(&apcu, key, 1, &full) && hearth_cache_terms_of(&apcu, (double) ttl, ttl == 0, 4, NULL, &terms)) {
+	key = hearth_apcu_key(name);
+	if (hearth_cache_key_of(&hearth_apcu, key, 1, &full) && hearth_cache_terms_of(&hearth_apcu, (double) ttl, ttl == 0, 4, NULL, &terms)) {
 		write = hearth_cache_write_of(&full, &terms);
 		write.ttl = (uint64_t) MAX(terms.ttl, 0);
 		write.number = down ? (int64_t) (0 - (uint64_t) by) : by;
@@ -323,8 +321,8 @@ ZEND_FUNCTION(hearth_apcu_cas)
 		Z_PARAM_LONG(before)
 		Z_PARAM_LONG(after)
 	ZEND_PARSE_PARAMETERS_END();
-	key = key_of(name);
-	if (hearth_cache_key_of(&apcu, key, 1, &full) && hearth_cache_terms_of(&apcu, 0, true, 2, NULL, &terms)) {
+	key = hearth_apcu_key(name);
+	if (hearth_cache_key_of(&hearth_apcu, key, 1, &full) && hearth_cache_terms_of(&hearth_apcu, 0, true, 2, NULL, &terms)) {
 		write = hearth_cache_write_of(&full, &terms);
 		write.ttl = time_left(write.key);
 		write.form = write.expected_form = HEARTH_CACHE_INT;
@@ -351,8 +349,8 @@ ZEND_FUNCTION(hearth_apcu_entry)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_LONG(ttl)
 	ZEND_PARSE_PARAMETERS_END();
-	key = key_of(name);
-	hearth_cache_remember(&apcu, key, (double) ttl, ttl == 0, &fci.function_name, name, return_value);
+	key = hearth_apcu_key(name);
+	hearth_cache_remember(&hearth_apcu, key, (double) ttl, ttl == 0, &fci.function_name, name, return_value);
 	zend_string_release(key);
 }
 
@@ -392,151 +390,7 @@ ZEND_FUNCTION(hearth_apcu_delete)
 ZEND_FUNCTION(hearth_apcu_clear_cache)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
-	hearth_on_cache_delete_tag((hearth_str){ZSTR_VAL(apcu.prefix), ZSTR_LEN(apcu.prefix)});
-	RETURN_TRUE;
-}
-
-/* ---- what there is ---- */
-
-static uint64_t figure(const char *name)
-{
-	hearth_cache_figure figures[32] = {0};
-	size_t count = hearth_on_cache_stats(figures, sizeof figures / sizeof *figures);
-
-	for (size_t i = 0; i < count; i++) {
-		if (figures[i].name.len == strlen(name) && memcmp(figures[i].name.ptr, name, figures[i].name.len) == 0) {
-			return figures[i].value;
-		}
-	}
-	return 0;
-}
-
-static void add_long(zval *array, const char *name, uint64_t value)
-{
-	add_assoc_long(array, name, (zend_long) value);
-}
-
-/* Of times the cache keeps only when a value ends. */
-static void add_times(zval *array, const char *access)
-{
-	add_long(array, "mtime", 0);
-	add_long(array, "creation_time", 0);
-	add_long(array, "deletion_time", 0);
-	add_long(array, access, 0);
-}
-
-static uint64_t seconds(uint64_t left)
-{
-	return (left + 999999) / 1000000;
-}
-
-static void add_entry(zval *list, const hearth_cache_entry *entry)
-{
-	zval row;
-
-	array_init(&row);
-	add_assoc_stringl(&row, "info", entry->key.ptr + PREFIX_LENGTH, entry->key.len - PREFIX_LENGTH);
-	add_long(&row, "ttl", seconds(entry->left));
-	add_long(&row, "num_hits", entry->reads);
-	add_times(&row, "access_time");
-	add_long(&row, "ref_count", 0);
-	add_long(&row, "mem_size", entry->size);
-	add_next_index_zval(list, &row);
-}
-
-ZEND_FUNCTION(hearth_apcu_cache_info)
-{
-	bool limited = false;
-	uint64_t size = 0;
-	size_t count;
-	zval list, empty;
-
-	ZEND_PARSE_PARAMETERS_START(0, 1)
-		Z_PARAM_OPTIONAL
-		Z_PARAM_BOOL(limited)
-	ZEND_PARSE_PARAMETERS_END();
-	count = hearth_on_cache_list((hearth_str){PREFIX, PREFIX_LENGTH});
-	array_init(&list);
-	for (size_t i = 0; i < count; i++) {
-		hearth_cache_entry entry = hearth_on_cache_listed(i);
-
-		size += entry.size;
-		add_entry(&list, &entry);
-	}
-	array_init(return_value);
-	add_long(return_value, "num_slots", figure("size") / 256);
-	add_long(return_value, "ttl", 0);
-	add_long(return_value, "num_hits", figure("hits"));
-	add_long(return_value, "num_misses", figure("misses"));
-	add_long(return_value, "num_inserts", figure("writes"));
-	add_long(return_value, "num_entries", count);
-	add_long(return_value, "expunges", 0);
-	add_long(return_value, "start_time", 0);
-	add_long(return_value, "mem_size", size);
-	add_assoc_string(return_value, "memory_type", "mmap");
-	if (limited) {
-		zval_ptr_dtor(&list);
-		return;
-	}
-	add_assoc_zval(return_value, "cache_list", &list);
-	ZVAL_EMPTY_ARRAY(&empty);
-	add_assoc_zval(return_value, "deleted_list", &empty);
-	add_assoc_zval(return_value, "slot_distribution", &empty);
-}
-
-ZEND_FUNCTION(hearth_apcu_key_info)
-{
-	zend_string *name, *key;
-	hearth_cache_key full;
-	size_t count;
-
-	ZEND_PARSE_PARAMETERS_START(1, 1)
-		Z_PARAM_STR(name)
-	ZEND_PARSE_PARAMETERS_END();
-	key = key_of(name);
-	count = hearth_cache_key_of(&apcu, key, 1, &full) ? hearth_on_cache_list((hearth_str){full.ptr, full.len}) : 0;
-	for (size_t i = 0; i < count; i++) {
-		hearth_cache_entry entry = hearth_on_cache_listed(i);
-
-		if (entry.key.len == full.len) {
-			array_init(return_value);
-			add_long(return_value, "hits", entry.reads);
-			add_long(return_value, "access_time", 0);
-			add_long(return_value, "mtime", 0);
-			add_long(return_value, "creation_time", 0);
-			add_long(return_value, "deletion_time", 0);
-			add_long(return_value, "ttl", seconds(entry.left));
-			add_long(return_value, "refs", 0);
-		}
-	}
-	zend_string_release(key);
-}
-
-ZEND_FUNCTION(hearth_apcu_sma_info)
-{
-	bool limited = false;
-	uint64_t size = figure("size");
-	zval lists, empty;
-
-	ZEND_PARSE_PARAMETERS_START(0, 1)
-		Z_PARAM_OPTIONAL
-		Z_PARAM_BOOL(limited)
-	ZEND_PARSE_PARAMETERS_END();
-	array_init(return_value);
-	add_long(return_value, "num_seg", 1);
-	add_assoc_double(return_value, "seg_size", (double) size);
-	add_assoc_double(return_value, "avail_mem", (double) (size - MIN(size, figure("used"))));
-	if (!limited) {
-		array_init(&lists);
-		ZVAL_EMPTY_ARRAY(&empty);
-		add_next_index_zval(&lists, &empty);
-		add_assoc_zval(return_value, "block_lists", &lists);
-	}
-}
-
-ZEND_FUNCTION(hearth_apcu_enabled)
-{
-	ZEND_PARSE_PARAMETERS_NONE();
+	hearth_on_cache_delete_tag((hearth_str){ZSTR_VAL(hearth_apcu.prefix), ZSTR_LEN(hearth_apcu.prefix)});
 	RETURN_TRUE;
 }
 
@@ -571,7 +425,7 @@ void hearth_register_apcu(int module_number)
 		return;
 	}
 	is_on = true;
-	apcu.prefix = zend_string_init(PREFIX, PREFIX_LENGTH, 1);
+	hearth_apcu.prefix = zend_string_init(HEARTH_APCU_PREFIX, HEARTH_APCU_PREFIX_LENGTH, 1);
 	zend_register_ini_entries(ini_entries, module_number);
 	register_constants(module_number);
 	zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);

@@ -77,7 +77,7 @@ bool hearth_cache_done(int outcome, size_t size);
 
 /* cache/methods.c */
 void hearth_register_cache(void);
-/* How long and with what an entry is kept. */
+/* cache/write.c: how long and with what an entry is kept. */
 typedef struct {
 	int64_t ttl;
 	hearth_cache_tags tags;

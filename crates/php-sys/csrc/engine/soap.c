@@ -1,6 +1,6 @@
 /*
- * SoapServer::handle() and fault() end in a bailout, as a fatal error does, once they have sent a SOAP fault: anybody who sends XML
- * that is no SOAP would end a worker. They leave nothing behind that a request's end does not put away, so it becomes an exit().
+ * SoapServer::handle() and fault() end in a bailout, as a fatal error does, once they have sent a SOAP fault: XML that is no SOAP
+ * would end a worker. They leave nothing behind that a request's end does not put away, so it becomes an exit().
  *
  * The WSDL cache in memory frees a document that a SoapClient of another request uses: while requests run at the same time, the
  * cache on disk takes its place.

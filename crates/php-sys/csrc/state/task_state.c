@@ -1,6 +1,7 @@
 /* Saving, loading, making and ending what is private to a task or a request. The list itself is in state/task_state.h. */
 #include "engine/engine.h"
 #include "state/hidden.h"
+#include "state/ini_settings.h"
 
 /* Debian's libphp has the session extension in it; a build without it leaves this symbol null. */
 extern php_ps_globals ps_globals __attribute__((weak));
@@ -34,29 +35,6 @@ static void load_task_fields(const hearth_task_state *from) { HEARTH_TASK_FIELDS
 static void save_request_fields(hearth_request_state *into) { HEARTH_REQUEST_FIELDS(HEARTH_SAVE) }
 static void load_request_fields(const hearth_request_state *from) { HEARTH_REQUEST_FIELDS(HEARTH_LOAD) }
 
-/*
- * Make what boot did the initial state: its ini_set() values become the values to return to, its error handlers are
- * what each request starts with.
- */
-static void seal_ini(void)
-{
-	zend_ini_entry *entry;
-
-	if (!EG(modified_ini_directives)) {
-		return;
-	}
-	ZEND_HASH_FOREACH_PTR(EG(modified_ini_directives), entry) {
-		if (entry->orig_value && entry->orig_value != entry->value) {
-			zend_string_release(entry->orig_value);
-		}
-		entry->modified = 0;
-		entry->orig_value = NULL;
-	} ZEND_HASH_FOREACH_END();
-	zend_hash_destroy(EG(modified_ini_directives));
-	FREE_HASHTABLE(EG(modified_ini_directives));
-	EG(modified_ini_directives) = NULL;
-}
-
 static void free_header(void *header)
 {
 	efree(((sapi_header_struct *) header)->header);
@@ -76,11 +54,12 @@ static void seal_ranges(void)
 	hearth_ranges_seal();
 }
 
+/* Makes what boot did the state that each request begins with. */
 void hearth_state_seal(bool cli)
 {
 	if (!cli) {
 		seal_timezone();
-		seal_ini();
+		hearth_ini_seal();
 	}
 	if (&ps_globals) {
 		idle_session = ps_globals;
@@ -129,25 +108,6 @@ hearth_request_state *hearth_request_state_new(void *request)
 	return state;
 }
 
-static void free_ini_changes(hearth_request_state *state)
-{
-	if (state->modified_ini) {
-		zend_hash_destroy(state->modified_ini);
-		FREE_HASHTABLE(state->modified_ini);
-		state->modified_ini = NULL;
-	}
-	for (uint32_t i = 0; i < state->ini_change_count; i++) {
-		if (state->ini_changes[i].value) {
-			zend_string_release(state->ini_changes[i].value);
-		}
-	}
-	if (state->ini_changes) {
-		pefree(state->ini_changes, 1);
-	}
-	state->ini_changes = NULL;
-	state->ini_change_count = 0;
-}
-
 static void free_request_info(sapi_request_info *info)
 {
 	HEARTH_FREE(info->content_type_dup)
@@ -186,7 +146,7 @@ static void free_fields(hearth_request_state *state)
 /* Called with the state not live, after hearth_request_end has released everything that could run PHP code; else it is broken. */
 void hearth_request_state_free(hearth_request_state *state)
 {
-	free_ini_changes(state);
+	hearth_ini_free(state);
 	if (!state->fresh && !state->released) {
 		free_fields(state);
 	}
@@ -216,99 +176,6 @@ void hearth_request_state_free(hearth_request_state *state)
 void hearth_task_state_init(hearth_task_state *state)
 {
 	state->fresh = true;
-}
-
-/* ---- ini_set() ---- */
-
-static void ignore_error(int type, zend_string *file, const uint32_t line, zend_string *message)
-{
-	(void) type; (void) file; (void) line; (void) message;
-}
-
-/*
- * In both directions at the stage at which no extension has objections: the value was accepted before. What there was to
- * say about it, such as that the setting is deprecated, was said then.
- */
-static void set_ini_value(zend_ini_entry *entry, zend_string *value)
-{
-	void (*report)(int, zend_string *, const uint32_t, zend_string *) = zend_error_cb;
-	int handled = EG(user_error_handler_error_reporting);
-	bool may_set_handler = false;
-
-	zend_error_cb = ignore_error;
-	EG(user_error_handler_error_reporting) = 0;
-	if (&ps_globals) {
-		/* Only session_set_save_handler() may choose the handler "user": it did. */
-		may_set_handler = ps_globals.set_handler;
-		ps_globals.set_handler = 1;
-	}
-	if (entry->on_modify) {
-		entry->on_modify(entry, value, entry->mh_arg1, entry->mh_arg2, entry->mh_arg3, ZEND_INI_STAGE_DEACTIVATE);
-	}
-	if (&ps_globals) {
-		ps_globals.set_handler = may_set_handler;
-	}
-	EG(user_error_handler_error_reporting) = handled;
-	zend_error_cb = report;
-	entry->value = value;
-}
-
-/* Put the worker's values back and remember this request's. */
-static void save_ini(hearth_request_state *state)
-{
-	zend_ini_entry *entry;
-	uint32_t i = 0;
-
-	state->modified_ini = EG(modified_ini_directives);
-	EG(modified_ini_directives) = NULL;
-	state->ini_change_count = zend_hash_num_elements(state->modified_ini);
-	state->ini_changes = safe_pemalloc(state->ini_change_count, sizeof(hearth_ini_change), 0, 1);
-	ZEND_HASH_FOREACH_PTR(state->modified_ini, entry) {
-		state->ini_changes[i].entry = entry;
-		/* ini_restore(), and a value that was refused, leave the entry in the table with its old value, which may be none. */
-		state->ini_changes[i++].value = entry->value ? zend_string_copy(entry->value) : NULL;
-		if (entry->modified && entry->value != entry->orig_value) {
-			zend_string *changed = entry->value;
-			set_ini_value(entry, entry->orig_value);
-			zend_string_release(changed);
-		}
-		entry->modified = 0;
-		entry->orig_value = NULL;
-	} ZEND_HASH_FOREACH_END();
-}
-
-static void load_ini(hearth_request_state *state)
-{
-	EG(modified_ini_directives) = state->modified_ini;
-	state->modified_ini = NULL;
-	for (uint32_t i = 0; i < state->ini_change_count; i++) {
-		zend_ini_entry *entry = state->ini_changes[i].entry;
-
-		entry->orig_value = entry->value;
-		entry->orig_modifiable = entry->modifiable;
-		entry->modified = 1;
-		if (state->ini_changes[i].value != entry->value) {
-			set_ini_value(entry, state->ini_changes[i].value);
-		} else if (entry->value) {
-			zend_string_release(entry->value);
-		}
-	}
-	if (state->ini_changes) {
-		pefree(state->ini_changes, 1);
-	}
-	state->ini_changes = NULL;
-	state->ini_change_count = 0;
-}
-
-/*
- * A setting's handler may write where a function has written since: mb_internal_encoding() after ini_set(). What is not saved
- * of the ranges has its first content.
- */
-static void undo_ini_in_ranges(void)
-{
-	if (hearth_ranges_changed(HEARTH_SCOPE_REQUEST)) {
-		hearth_ranges_forget(HEARTH_SCOPE_REQUEST);
-	}
 }
 
 /* ---- the session ---- */
@@ -397,8 +264,8 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	}
 	save_session(request);
 	if (UNEXPECTED(EG(modified_ini_directives))) {
-		save_ini(request);
-		undo_ini_in_ranges();
+		hearth_ini_save(request);
+		hearth_ini_undo_in_ranges();
 	}
 	save_request_fields(request);
 	request->fresh = false;
@@ -461,8 +328,8 @@ static void load_kept(hearth_request_state *request)
 	}
 	load_request_fields(request);
 	if (UNEXPECTED(request->modified_ini)) {
-		load_ini(request);
-		undo_ini_in_ranges();
+		hearth_ini_load(request);
+		hearth_ini_undo_in_ranges();
 	}
 	if (UNEXPECTED(request->ranges)) {
 		hearth_ranges_load(HEARTH_SCOPE_REQUEST, request->ranges);

@@ -56,6 +56,8 @@ hearth_task *hearth_task_by_id(uint64_t id);
 bool hearth_task_others_wait(const hearth_task *but);
 void hearth_task_unpark_family(const hearth_task *but);
 hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
+/* One that has ended, for hearth_task_new(). */
+void hearth_task_keep(hearth_task *task);
 void hearth_task_park(hearth_task *task);
 bool hearth_in_task(void);
 

@@ -1,0 +1,14 @@
+/* The functions of APCu, on the namespace `apcu` of the cache. */
+#ifndef HEARTH_APCU_H
+#define HEARTH_APCU_H
+
+#include "cache/cache.h"
+
+#define HEARTH_APCU_PREFIX "apcu\0"
+#define HEARTH_APCU_PREFIX_LENGTH (sizeof HEARTH_APCU_PREFIX - 1)
+
+extern hearth_cache_object hearth_apcu;
+/* As the cache takes it; to be released. */
+zend_string *hearth_apcu_key(zend_string *key);
+
+#endif

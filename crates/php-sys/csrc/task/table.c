@@ -1,0 +1,145 @@
+/* The tasks of this process: their ids, and those that have ended, for the next ones. */
+#include "engine/engine.h"
+#include "request/request.h"
+#include "task/task.h"
+
+static hearth_task *free_tasks;
+static hearth_task **tasks;
+static uint32_t task_count, task_capacity;
+
+/* Slot and generation, so that the id of an ended task never names another. 0 is "no task". */
+uint64_t hearth_task_id(const hearth_task *task)
+{
+	return ((uint64_t) task->generation << 24) | (task->index + 1);
+}
+
+uint64_t hearth_task_id_for_others(const hearth_task *task)
+{
+	return task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC ? 0 : hearth_task_id(task);
+}
+
+hearth_task *hearth_task_by_id(uint64_t id)
+{
+	uint32_t index = (uint32_t) (id & 0xffffff);
+	hearth_task *task;
+
+	if (index == 0 || index > task_count) {
+		return NULL;
+	}
+	task = tasks[index - 1];
+	return task->job != HEARTH_JOB_NONE && hearth_task_id(task) == id ? task : NULL;
+}
+
+/* Is there a task that has begun and not ended, other than this one? */
+bool hearth_task_others_wait(const hearth_task *but)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i] != but && tasks[i]->job != HEARTH_JOB_NONE && !tasks[i]->done) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Tasks of its request that park() wakes whenever they are told to. */
+void hearth_task_unpark_family(const hearth_task *but)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		hearth_task *task = tasks[i];
+
+		if (task != but && task->job != HEARTH_JOB_NONE && task->request == but->request && task->owner && !task->done) {
+			hearth_on_unpark(task->owner);
+		}
+	}
+}
+
+/* Tasks of the request that wait for one that has read its body. */
+void hearth_task_unpark_readers(const hearth_request_state *request)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i]->awaits_body && tasks[i]->request == request) {
+			hearth_on_unpark(tasks[i]->owner);
+		}
+	}
+}
+
+static hearth_task *allocate(void)
+{
+	hearth_task *task = pecalloc(1, sizeof *task, 1);
+
+	if (task_count == task_capacity) {
+		task_capacity = task_capacity ? task_capacity * 2 : 64;
+		tasks = perealloc(tasks, task_capacity * sizeof *tasks, 1);
+	}
+	task->index = task_count;
+	tasks[task_count++] = task;
+	return task;
+}
+
+hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
+{
+	hearth_task *task = free_tasks;
+
+	if (task && job != HEARTH_JOB_SCRIPT) {
+		free_tasks = task->next_free;
+	} else {
+		task = allocate();
+	}
+	task->generation++;
+	task->job = job;
+	task->request = request;
+	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = task->parses_for_itself = false;
+	ZVAL_UNDEF(&task->shown_error_handler);
+	task->leases = NULL;
+	task->acts_for = 0;
+	task->waits_in = NULL;
+	task->starter = job == HEARTH_JOB_CALL && hearth_current ? hearth_task_id(hearth_current) : 0;
+	hearth_task_state_init(&task->saved);
+	return task;
+}
+
+void hearth_task_keep(hearth_task *task)
+{
+	task->next_free = free_tasks;
+	free_tasks = task;
+}
+
+void *hearth_current_owner(void)
+{
+	return hearth_current ? hearth_current->owner : NULL;
+}
+
+/*
+ * A task that is begun runs up to its first wait on top of the one that began it, or to its end where none may be left. The owners of
+ * those below the running one that are of its request.
+ */
+size_t hearth_owners_below(void **owners, size_t room)
+{
+	const hearth_task *task = hearth_current;
+	size_t count = 0;
+
+	while (count < room && task && task->outer && task->outer->request == task->request) {
+		task = task->outer;
+		owners[count++] = task->owner;
+	}
+	return count;
+}
+
+void *hearth_owner_of_request(void)
+{
+	const hearth_request_state *request = hearth_current_request();
+
+	for (uint32_t i = 0; request && i < task_count; i++) {
+		const hearth_task *task = tasks[i];
+
+		if (task->request == request && (task->job == HEARTH_JOB_REQUEST || task->job == HEARTH_JOB_ENTRY) && !task->done) {
+			return task->owner;
+		}
+	}
+	return NULL;
+}
+
+uint64_t hearth_current_task_id(void)
+{
+	return hearth_current ? hearth_task_id(hearth_current) : 0;
+}

@@ -1,0 +1,133 @@
+//! What PHP is told, and which files it has sent.
+
+use super::{Group, Kind, Opt};
+
+pub(super) const TABLE: &[Opt] = &[
+    Opt {
+        key: "cache.size",
+        flag: Some("cache-size"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "64M",
+        group: Group::Php,
+        short: "Memory of Hearth\\Cache, for all workers together; 0: none",
+        long: "At least 256K. Memory is taken as it is written to, and what is in it survives restarts of workers and reloads, not of \
+               the server. When it is full, entries that are not read make room. One value takes half of it at most. With 0 each \
+               use of `Hearth\\Cache` throws.",
+    },
+    Opt {
+        key: "cache.copies",
+        flag: Some("cache-copies"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "16M",
+        group: Group::Php,
+        short: "Memory of a worker for decoded values of Hearth\\Cache; 0: none",
+        long: "A worker keeps the arrays and strings that it has read, so that reading one again costs the same whatever its size. Those \
+               that were read least lately leave. In resident mode this memory counts for `memory_limit`.",
+    },
+    Opt {
+        key: "cache.redis",
+        flag: Some("cache-redis"),
+        value: "URL",
+        kind: Kind::Redis,
+        default: "",
+        group: Group::Php,
+        short: "A Redis or Valkey that the caches of several machines share",
+        long: "`redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://…[?cacert=FILE&cert=FILE&key=FILE]` with TLS, or `unix:PATH[?db=DB]`; Redis 6 or later. `Hearth\\Cache` is \
+               then one cache for all servers that name it, and cache.size the memory of each for copies. Write a password into the \
+               environment (HEARTH_CACHE_REDIS) or into a file that only the server reads.",
+    },
+    Opt {
+        key: "cache.redis_prefix",
+        flag: Some("cache-redis-prefix"),
+        value: "TEXT",
+        kind: Kind::Prefix,
+        default: "hearth:",
+        group: Group::Php,
+        short: "What all keys in Redis begin with: another one for each app",
+        long: "Servers with the same prefix share one cache, and can run code in each other, because values with objects are unserialized.",
+    },
+    Opt {
+        key: "cache.redis_timeout",
+        flag: Some("cache-redis-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds { zero: None },
+        default: "0.5",
+        group: Group::Php,
+        short: "How long Redis may take to answer; it is away then",
+        long: "The operation that was under way is done in the memory of the server, as all that follow until Redis is back.",
+    },
+    Opt {
+        key: "php.version",
+        flag: Some("php"),
+        value: "VERSION",
+        kind: Kind::Version,
+        default: "auto",
+        group: Group::Php,
+        short: "PHP version, such as 8.4; auto: the highest that starts",
+        long: "Each version is a program hearth-php-VERSION beside hearth. `hearth --version` lists those found.",
+    },
+    Opt {
+        key: "php.ini",
+        flag: Some("ini"),
+        value: "KEY=VALUE",
+        kind: Kind::Ini,
+        default: "",
+        group: Group::Php,
+        short: "A PHP ini setting; may be repeated; -d is the same",
+        long: "The value is what stands in a `php.ini`, read as `php -d` reads it: `error_reporting=E_ALL & ~E_NOTICE` is an \
+               expression, and a text with one of `;&|^~!()=` in it needs quotes of its own: `'\"tcp://db?a=1&b=2\"'`. \
+               In TOML a table: `[php.ini]` with `memory_limit = \"256M\"`; in the environment separated by semicolons. \
+               All sources add up; for one key the flag wins over the environment, and that over the file.",
+    },
+    Opt {
+        key: "env",
+        flag: Some("env"),
+        value: "NAME=VALUE",
+        kind: Kind::Env,
+        default: "",
+        group: Group::Php,
+        short: "An environment variable for PHP; may be repeated",
+        long: "PHP has the environment of `hearth`, and this over it: in `getenv()`, in `$_SERVER`, and in `$_ENV` where \
+               `variables_order` has an E, as under php-fpm with `clear_env = no` and `env[NAME]`. In TOML a table: `[env]` \
+               with `APP_ENV = \"prod\"`; in the environment separated by semicolons. All sources add up; for one name the \
+               flag wins over the environment, and that over the file. A reload reads it anew. Names that belong to a request, \
+               such as `HTTPS` and `HTTP_…`, are in `getenv()` only.",
+    },
+    Opt {
+        key: "php.allow_root",
+        flag: Some("allow-root"),
+        value: "",
+        kind: Kind::Switch,
+        default: "false",
+        group: Group::Php,
+        short: "Let PHP run as root, without a warning",
+        long: "PHP runs as the user that starts Hearth. If that is root, a hole in the app opens the whole machine: the server warns, \
+               and does not start under systemd (`NOTIFY_SOCKET` or `INVOCATION_ID` is set), where `User=` in the unit names \
+               another. This is what `-R` is to php-fpm; for containers whose only user is root.",
+    },
+    Opt {
+        key: "php.preload",
+        flag: Some("preload"),
+        value: "FILE",
+        kind: Kind::Path,
+        default: "",
+        group: Group::Php,
+        short: "A preload list of `hearth preload build`, or another script for opcache.preload",
+        long: "PHP loads its classes once, when the app boots. Files that have changed since the list was made are left out. If the app does \
+               not boot with it at all, the server starts without, and says so in its log, `hearth status` and the metrics; a reload to \
+               such a list changes nothing.",
+    },
+    Opt {
+        key: "php.display_errors",
+        flag: Some("display-errors"),
+        value: "",
+        kind: Kind::Switch,
+        default: "",
+        group: Group::Php,
+        short: "Show errors to the client (development only)",
+        long: "Off unless --watch is on. A page for an uncaught exception or a fatal error has the source around it and the request; \
+               PHP's warnings, and what a handler echoes, come before the HTML that it returns. The log has all of them either way.",
+    },
+];

@@ -1,0 +1,143 @@
+//! How many processes there are, and when they are replaced.
+
+use super::{Group, Kind, Opt};
+
+pub(super) const TABLE: &[Opt] = &[
+    Opt {
+        key: "workers.count",
+        flag: Some("workers"),
+        value: "N|auto",
+        kind: Kind::Workers,
+        default: "auto",
+        group: Group::Workers,
+        short: "Worker processes; auto: one per CPU, with concurrency 1 four per CPU",
+        long: "Each worker is one process with one thread. Where it serves many requests at once, more workers than CPUs \
+               seldom help. Where it serves one at a time, it is idle while that one waits for a database, so `auto` \
+               starts four per CPU that this process may use.",
+    },
+    Opt {
+        key: "workers.min",
+        flag: Some("workers-min"),
+        value: "N",
+        kind: Kind::Count { min: 1, max: 1024 },
+        default: "",
+        group: Group::Workers,
+        short: "The least number of workers, instead of a fixed one",
+        long: "One per CPU where only workers.max is given. With either of the two the number of workers follows the load: \
+               another is forked when requests wait, the workers wait too, and a processor has nothing to do. That takes \
+               balanced dispatch.",
+    },
+    Opt {
+        key: "workers.max",
+        flag: Some("workers-max"),
+        value: "N|auto",
+        kind: Kind::Workers,
+        default: "auto",
+        group: Group::Workers,
+        short: "The greatest number of workers; auto: by memory",
+        long: "Holds where workers.min or workers.max is given. `auto`: as long as a tenth of the memory (of the machine, or \
+               of the control group) stays free after another worker, which is taken to cost what one costs now: its \
+               proportional set size. Never more than 1024.",
+    },
+    Opt {
+        key: "workers.idle_timeout",
+        flag: Some("idle-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds { zero: None },
+        default: "30",
+        group: Group::Workers,
+        short: "A worker above workers.min leaves after so long without a request",
+        long: "It finishes what it has, so no request is lost. The front asks the same few workers first while little is \
+               asked, so the others become idle.",
+    },
+    Opt {
+        key: "workers.concurrency",
+        flag: Some("concurrency"),
+        value: "N",
+        kind: Kind::Count { min: 1, max: 65536 },
+        default: "",
+        group: Group::Workers,
+        short: "Requests in flight per worker; 1: one at a time",
+        long: "256 for a handler written for Hearth. 1 for the kernel of a framework and for a FrankenPHP worker script, \
+               because most such apps keep state of the current request in statics or globals; raise it only after \
+               measuring and testing. Classic mode has always 1.",
+    },
+    Opt {
+        key: "workers.dispatch",
+        flag: Some("dispatch"),
+        value: "HOW",
+        kind: Kind::Choice(&["direct", "balanced"]),
+        default: "",
+        group: Group::Workers,
+        short: "direct: workers accept; balanced: a front hands out requests",
+        long: "Balanced: a process in front ends HTTP, and each request is taken by a worker in which nothing runs, so \
+               neither a request that computes nor a slow client delays others. Direct: each worker has connections of \
+               its own, nothing is between client and PHP. By default balanced, but direct for a single worker that \
+               serves many requests at a time.",
+    },
+    Opt {
+        key: "front.threads",
+        flag: Some("front-threads"),
+        value: "N",
+        kind: Kind::Count { min: 1, max: 64 },
+        default: "1",
+        group: Group::Workers,
+        short: "Balanced: threads of the front",
+        long: "More than one helps where the front needs a whole processor while workers are idle: `hearth status` shows the \
+               CPU time of each thread. A thread has connections of its own, each worker takes requests of all threads in \
+               turn, and limits hold for all together.",
+    },
+    Opt {
+        key: "workers.queue",
+        flag: Some("queue"),
+        value: "N",
+        kind: Kind::Count {
+            min: 0,
+            max: 1_000_000,
+        },
+        default: "1024",
+        group: Group::Workers,
+        short: "Requests that may wait for a worker",
+        long: "First come, first served. A request beyond it is answered 503 with Retry-After. With direct dispatch each worker has a \
+               queue of its own.",
+    },
+    Opt {
+        key: "workers.queue_timeout",
+        flag: Some("queue-timeout"),
+        value: "SECONDS",
+        kind: Kind::Seconds {
+            zero: Some("no limit"),
+        },
+        default: "10",
+        group: Group::Workers,
+        short: "Time that a request may wait for a worker",
+        long: "After that it is answered 503 with Retry-After. While the queue has not been empty for that long, a tenth of \
+               the time is the limit: then more comes than the workers can do, and a queue in which each request waits to \
+               the limit serves none of them better than a short one.",
+    },
+    Opt {
+        key: "workers.max_requests",
+        flag: Some("max-requests"),
+        value: "N",
+        kind: Kind::Count {
+            min: 0,
+            max: 1_000_000_000,
+        },
+        default: "0",
+        group: Group::Workers,
+        short: "Replace a worker after this many requests; 0: never",
+        long: "For apps that leak memory. Spread by 10 % so that not all workers go at once; the successor serves before \
+               the old one stops, and no request is cut off.",
+    },
+    Opt {
+        key: "workers.max_memory",
+        flag: Some("max-memory"),
+        value: "BYTES",
+        kind: Kind::Bytes,
+        default: "0",
+        group: Group::Workers,
+        short: "Replace a worker that has grown beyond this; 0: never",
+        long: "Resident memory without what it shares with others, such as 256M, looked at after each request. Otherwise \
+               as workers.max_requests.",
+    },
+];

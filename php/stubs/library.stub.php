@@ -817,7 +817,7 @@ class Statement extends \PDOStatement
 }
 
 /**
- * A `\PDO` whose calls go to the connection that the current task has: a drop-in for code that keeps one PDO for everybody.
+ * A `\PDO` whose calls go to the connection that the current task has: a drop-in for code that keeps one PDO for all.
  *
  * ```php
  * $pdo = new Hearth\Pool\Pdo($dsn, $user, $password, size: 64);   // at boot; the other options are those of Pool

@@ -73,7 +73,7 @@ const PAGES: &str = "<?php if ($_SERVER['REQUEST_URI'] !== '/greedy') { echo 'ok
     ini_set('memory_limit', '256M'); $all = []; while (true) { $all[] = str_repeat('x', 1 << 20); }";
 
 #[test]
-fn fifty_killed_workers_under_load_cost_nobody_else_a_request() {
+fn fifty_killed_workers_under_load_cost_no_other_request() {
     let site = testkit::document_root();
     std::fs::write(site.path().join("index.php"), PAGES).expect("a file can be written");
     let server = Server::app(site.path()).args(["--workers", "12"]).start();
@@ -94,7 +94,7 @@ fn fifty_killed_workers_under_load_cost_nobody_else_a_request() {
             }
         },
     );
-    // Each is sent to another worker once: only who meets two dying ones in a row may see it.
+    // Each is sent to another worker once: only a request that meets two dying workers in a row may fail.
     assert!(failed <= 2, "{failed} of {answered} failed");
     assert!(answered > 500, "{answered}");
     server.stop();
@@ -105,7 +105,7 @@ fn one_of(server: &Server, number: usize) -> u32 {
     workers[number % workers.len()]
 }
 
-/// A crash, a kill, or the end that the kernel has for who takes too much memory.
+/// A crash, a kill, or the end that the kernel has for a process that takes too much memory.
 fn end(server: &Server, victim: u32, number: usize) {
     match number % 3 {
         // The first one may only disarm the handler that Rust has for it.

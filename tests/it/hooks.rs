@@ -118,7 +118,7 @@ rows! {
         r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); $read = [$a]; $none = null;
         return stream_select($read, $none, $none, 0, 400000) === 0 ? 'ok' : 'something';"#);
     stream_socket_accept: row("`stream_socket_accept`", "no peer that connects, until its time is over", Needs::Nothing,
-        r#"$s = stream_socket_server('tcp://127.0.0.1:0'); return @stream_socket_accept($s, 0.4) === false ? 'ok' : 'somebody';"#);
+        r#"$s = stream_socket_server('tcp://127.0.0.1:0'); return @stream_socket_accept($s, 0.4) === false ? 'ok' : 'a client';"#);
     stream_timeout: row("`stream_set_timeout`", "a silent socket, until its time is over", Needs::Nothing,
         r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); stream_set_timeout($a, 0, 400000);
         return fread($a, 10) === '' || stream_get_meta_data($a)['timed_out'] ? 'ok' : 'something';"#);

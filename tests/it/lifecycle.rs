@@ -133,7 +133,7 @@ fn twenty_reloads_under_load_lose_no_request() {
 }
 
 #[test]
-fn a_stop_does_not_wait_for_whom_a_reload_waits_for() {
+fn a_stop_does_not_wait_for_what_a_reload_waits_for() {
     one_of_three(|| {
         let mut server = one_worker("return fn () => (string) getmypid();").start();
         // For a moment an old worker still answers what an idle connection sends.

@@ -135,7 +135,7 @@ fn metrics_show_what_the_pools_do() {
 }
 
 #[test]
-fn a_worker_that_computes_holds_up_nobody() {
+fn a_worker_that_computes_holds_up_no_other() {
     let server = server("1").start();
     ok(&server.get("/query?ms=1"));
     assert_eq!(

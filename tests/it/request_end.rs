@@ -151,7 +151,7 @@ fn background_work_ends_with_what_it_started() {
 
 /// The worker is broken and about to be replaced; what it still does must not get the request's values.
 #[test]
-fn the_state_of_a_request_that_a_fatal_error_ended_is_nobodys() {
+fn the_state_of_a_request_that_a_fatal_error_ended_is_not_used_again() {
     let app = r"$local = new Hearth\Local();
         $mark = fn (string $text) => file_put_contents(__DIR__ . '/mark', $text);
         Hearth\every(0.01, function () use ($local, $mark) {

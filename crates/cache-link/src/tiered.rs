@@ -36,7 +36,7 @@ impl<'c> Tiered<'c> {
         self.cache
     }
 
-    /// Whom to ask what the memory does not know.
+    /// Which process to ask what the memory does not know.
     pub(crate) fn there(self) -> Option<&'c Client> {
         let is_there = self.cache.tier() == Tier::There;
         self.client.filter(|_| is_there)

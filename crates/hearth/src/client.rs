@@ -32,7 +32,7 @@ pub(crate) fn send(matches: &ArgMatches, word: &str, question: &Question) -> Exi
             (paths, Trust::Own)
         }
         (None, None) if is_status => return all(matches),
-        (None, None) => return fail(2, nobody_named(word)),
+        (None, None) => return fail(2, no_server_named(word)),
     };
     let ask = || supervisor::ask(&paths, trust, question);
     let other = || of_another_user(app.as_deref()?);
@@ -41,7 +41,7 @@ pub(crate) fn send(matches: &ArgMatches, word: &str, question: &Question) -> Exi
         (Ok(Some(reply)), _) => answer(reply, matches),
         (Ok(None), true) => match other() {
             Some(found) => show(found, matches),
-            None => fail(1, nobody_there(&paths, app.as_deref())),
+            None => fail(1, no_server_there(&paths, app.as_deref())),
         },
         (Ok(None), false) => fail(1, not_reached(other(), &paths, app.as_deref())),
         (Err(e), _) => fail(1, format_args!("cannot talk to the server: {e}")),
@@ -148,11 +148,11 @@ fn not_reached(other: Option<Found>, paths: &[PathBuf], app: Option<&Path>) -> S
             found.user,
             found.control.display()
         ),
-        None => nobody_there(paths, app),
+        None => no_server_there(paths, app),
     }
 }
 
-fn nobody_there(paths: &[PathBuf], app: Option<&Path>) -> String {
+fn no_server_there(paths: &[PathBuf], app: Option<&Path>) -> String {
     let tried: Vec<String> = paths
         .iter()
         .map(|path| path.display().to_string())
@@ -165,7 +165,7 @@ fn nobody_there(paths: &[PathBuf], app: Option<&Path>) -> String {
 }
 
 /// What there is to choose from, when nothing was named: this user's servers.
-fn nobody_named(word: &str) -> String {
+fn no_server_named(word: &str) -> String {
     let own = rustix::process::geteuid().as_raw();
     let own = servers::all().into_iter().filter(|found| found.user == own);
     let rows = own.map(|found| {

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_beyond_the_array_are_nobodys() {
+    fn descriptors_beyond_the_array_have_no_owner() {
         own(1 << 20, 7);
         assert!(!is_poisoned(1 << 20) && !is_poisoned(-1));
     }

@@ -23,7 +23,7 @@ pub trait Body {
         true
     }
 
-    /// As much of it was taken as the message announces. Dropped before that, it is of no use to anybody any more.
+    /// As much of it was taken as the message announces. Dropped before that, it is of no use any more.
     fn was_sent(&mut self) {}
 }
 

@@ -1,7 +1,7 @@
 //! Rate-limited logging of requests that are rejected before the service sees them.
 //!
-//! Their senders are seldom anybody's users, and can send as many as they like: a process says so much of them that a
-//! mistake is found, and no more, so that no client can fill a disk with what it says. How many there were is counted elsewhere.
+//! Their senders are seldom users, and can send as many as they like: a process logs enough of them to find a
+//! mistake, and no more, so that no client can fill a disk. How many there were is counted elsewhere.
 
 use std::borrow::Cow;
 use std::cell::Cell;

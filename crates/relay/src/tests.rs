@@ -255,7 +255,7 @@ fn the_front_is_woken_once() {
 }
 
 #[test]
-fn one_that_nobody_waits_for_is_cancelled_where_it_is() {
+fn a_request_without_a_client_is_cancelled_where_it_is() {
     let (dispatcher, memory) = Dispatcher::open().unwrap();
     let (number, consumer) = worker(&dispatcher, &memory);
     let key = post(&dispatcher, Priority::Normal, b"");

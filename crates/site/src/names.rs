@@ -45,7 +45,7 @@ const WEB: [&[u8]; 26] = [
     b"mp3", b"mp4", b"webm", b"wasm",
 ];
 
-/// Settings that may lie in a document root and are nobody else's business.
+/// Settings that may lie in a document root and no client may read.
 const SETTINGS: [&[u8]; 2] = [b"hearth.toml", b"php.ini"];
 
 /// Is a part of this clean path hidden?

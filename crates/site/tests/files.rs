@@ -79,7 +79,7 @@ fn types() {
         ("a.json", "application/json"),
         ("a.wasm", "application/wasm"),
         ("a.PNG", "image/png"),
-        ("a.nobody", "application/octet-stream"),
+        ("a.unknown", "application/octet-stream"),
         ("a", "application/octet-stream"),
     ] {
         let (_fixture, path) = Fixture::new(name, b"x");

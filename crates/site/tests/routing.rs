@@ -421,11 +421,11 @@ fn what_cannot_be_read_is_forbidden() {
             .expect("permissions");
     }
     let site = fixture.site();
-    // Root may read everything: look as somebody else, on a thread of its own.
+    // Root may read everything: look as another user, on a thread of its own.
     let shown = std::thread::spawn(move || {
         if rustix::process::geteuid().is_root() {
-            let nobody = rustix::process::Uid::from_raw(65534);
-            rustix::thread::set_thread_res_uid(nobody, nobody, nobody).expect("another user");
+            let other = rustix::process::Uid::from_raw(65534);
+            rustix::thread::set_thread_res_uid(other, other, other).expect("another user");
         }
         [
             "/page.html",

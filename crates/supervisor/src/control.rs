@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_none() {
+    fn a_socket_without_a_server_is_no_connection() {
         assert!(
             ask(
                 &["/nonexistent/a".into(), "/nonexistent/b".into()],

@@ -37,8 +37,8 @@ mod tests {
         }
         let message = |error: Error| error.to_string();
         assert_eq!(
-            user_id("nobody-here").map_err(message),
-            Err("socket.owner: there is no user \"nobody-here\" on this machine".into())
+            user_id("no-such-user").map_err(message),
+            Err("socket.owner: there is no user \"no-such-user\" on this machine".into())
         );
         assert!(group_id("-1").is_err());
     }

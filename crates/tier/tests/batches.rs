@@ -217,7 +217,7 @@ fn a_key_that_does_not_exist_is_asked_for_once() {
         asked(&redis, || assert_eq!(read(&a, &names), vec![None; 40])),
         (0, 0)
     );
-    // Until somebody writes it: another machine,
+    // Until it is written: by another machine,
     for round in 1..50 {
         b.set("none", round);
         a.comes("none", Some(round));

@@ -146,7 +146,7 @@ impl Balancer {
         self.table.take_of(self.slot, self.pid, address);
     }
 
-    /// Count one more of ours; how many that makes, if anybody counts.
+    /// Count one more of ours; how many that makes, if they are counted.
     fn count(self: &Rc<Self>) -> (ConnectionGuard, Option<u32>) {
         self.taken.set(self.taken.get() + 1);
         (

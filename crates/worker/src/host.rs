@@ -276,7 +276,7 @@ impl php::Host for ProcessHost {
     }
 
     fn refuses(&self, fd: i32) -> bool {
-        // One that is of no use to anybody may be closed.
+        // One that is of no use to any task may be closed.
         !hook::is_poisoned(fd) && hook::refuses(fd)
     }
 

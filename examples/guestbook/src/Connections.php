@@ -17,7 +17,7 @@ final class Connections
     /** @var list<PDO> */
     private array $free = [];
 
-    /** @param int $keep most connections kept open while nobody uses them */
+    /** @param int $keep most connections kept open while they are not used */
     public function __construct(
         private readonly string $dsn,
         private readonly ?string $user = null,
@@ -63,7 +63,7 @@ final class Connections
     }
 
     /**
-     * Calls $work with a connection that nobody else uses meanwhile.
+     * Calls $work with a connection that no other task uses meanwhile.
      *
      * @template T
      * @param callable(PDO): T $work

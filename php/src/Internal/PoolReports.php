@@ -35,7 +35,7 @@ final class PoolReports
     /**
      * Closes the connections of a task that a fatal error ended: they may be in the middle of anything, and no other code closes them.
      *
-     * @internal called by the server, in a task, before anybody goes on who shares them
+     * @internal called by the server, in a task, before a task goes on that shares them
      */
     public static function taskBroke(float $task): void
     {

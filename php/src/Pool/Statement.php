@@ -15,7 +15,7 @@ if (!\class_exists(\PDOStatement::class, false)) {
  */
 class Statement extends \PDOStatement
 {
-    /** The loan in which it was made; null until `adopt()`, which is before anybody else sees it. */
+    /** The loan in which it was made; null until `adopt()`, which is before other code sees it. */
     private ?Entry $entry = null;
 
     private int $lease = 0;

@@ -8,7 +8,7 @@ use Hearth\Pool\Pdo;
 
 use function Hearth\async;
 
-/** A connection that comes back while somebody waits for it: in the server that goes past all PHP code, if it is in order. */
+/** A connection that comes back while a task waits for it: in the server that goes past all PHP code, if it is in order. */
 trait HandOver
 {
     /** @return array<string, array{\Closure(Pdo): mixed, bool}> what a task does, and whether its connection can be lent again */

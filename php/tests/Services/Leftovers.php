@@ -68,7 +68,7 @@ trait Leftovers
                 self::assertStringNotContainsString($secret, $shown);
                 $this->thrown(\Exception::class, static fn () => \serialize($object));
             }
-            // A database that is trusted by its socket lets anybody in, but not to any database.
+            // A database that is trusted by its socket lets every user in, but not to every database.
             $error = $this->thrown(\PDOException::class, static fn () => (new \Hearth\Pool\Pdo("$dsn;dbname=nowhere;password=$secret", 'nobody', $secret, minimumIdle: 0, borrowTimeout: 0.2))->query('SELECT 1'));
             for (; $error !== null; $error = $error->getPrevious()) {
                 self::assertStringNotContainsString($secret, $error . \json_encode($error->getTrace(), \JSON_PARTIAL_OUTPUT_ON_ERROR));

@@ -336,7 +336,7 @@ final class MariadbTest extends PdoTestCase
         });
     }
 
-    /** The database goes on with a query although whoever asked has hung up, and counts the connection so long. */
+    /** The database goes on with a query although its client has hung up, and counts the connection so long. */
     public function testCancelledQueriesCountForTheTotalUntilTheDatabaseIsDoneWithThem(): void
     {
         if (!$this->native()) {

@@ -79,7 +79,7 @@ final class PostgresqlTest extends PdoTestCase
         return \Illuminate\Database\PostgresConnection::class;
     }
 
-    /** The end of a statement asks the server something too, and whoever waits for that can be cancelled. */
+    /** The end of a statement asks the server something too, and the task that waits for that can be cancelled. */
     public function testAConnectionInterruptedAtAStatementsEndIsNotLentAgain(): void
     {
         if (!$this->native()) {

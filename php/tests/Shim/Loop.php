@@ -28,7 +28,7 @@ final class Loop
     /** @var array<int, TaskState> */
     private array $tasks = [];
 
-    /** @var list<\Throwable> thrown by tasks and timers that nobody awaits */
+    /** @var list<\Throwable> thrown by tasks and timers that no task awaits */
     public array $unhandled = [];
 
     private int $nextTask = 0;
@@ -153,7 +153,7 @@ final class Loop
         }
         $next = $this->nextDue();
         if ($next === null) {
-            throw new \LogicException('deadlock: every task waits for an unpark that nobody can send');
+            throw new \LogicException('deadlock: every task waits for an unpark that no task can send');
         }
         if ($this->realTime) {
             \usleep((int) \max(0, \ceil(($next - $this->monotonic()) * 1e6)));

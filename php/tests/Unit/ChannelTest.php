@@ -128,7 +128,7 @@ final class ChannelTest extends TestCase
         });
     }
 
-    public function testCloseWakesEverybody(): void
+    public function testCloseWakesAll(): void
     {
         $this->inTask(function (): void {
             $receiving = new Channel();

@@ -366,7 +366,7 @@ final class PoolFaultsTest extends PoolTestCase
         });
     }
 
-    /** Whoever gives a connection back still holds it: the place is free only when their variable is gone. */
+    /** Code that gives a connection back still holds it: the place is free only when its variable is gone. */
     public function testWaitersGetThePlaceOfAConnectionThatWasClosedInItsBorrowersHands(): void
     {
         $this->inTask(function (): void {

@@ -155,7 +155,7 @@ final class PoolUpkeepTest extends PoolTestCase
         });
     }
 
-    public function testClosedConnectionsThatSomebodyHoldsCountUntilTheyAreGone(): void
+    public function testClosedConnectionsThatCodeHoldsCountUntilTheyAreGone(): void
     {
         $this->inTask(function (): void {
             $pool = $this->pool(size: 1, borrowTimeout: 0.02);

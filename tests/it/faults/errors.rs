@@ -225,7 +225,7 @@ fn request_of(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn what_nobody_awaited_is_logged_as_what_nobody_caught() {
+fn an_exception_that_is_not_awaited_is_logged_as_one_that_is_not_caught() {
     for path in ["/async", "/later", "/background", "/timer"] {
         let server = one_worker(UNCAUGHT).start();
         assert_eq!(ok(&server.get(path)), "fine");
@@ -256,7 +256,7 @@ fn what_nobody_awaited_is_logged_as_what_nobody_caught() {
 }
 
 #[test]
-fn what_nobody_awaited_counts_as_an_exception_of_its_own_request() {
+fn an_exception_that_is_not_awaited_counts_for_its_own_request() {
     let server = one_worker(UNCAUGHT)
         .args(["--admin", "127.0.0.1:0"])
         .start();
@@ -271,7 +271,7 @@ fn what_nobody_awaited_counts_as_an_exception_of_its_own_request() {
 }
 
 #[test]
-fn an_exception_that_nobody_awaited_may_describe_itself() {
+fn an_exception_that_is_not_awaited_may_describe_itself() {
     let server = one_worker(UNCAUGHT).start();
     ok(&server.get("/own"));
     server.expect_log(r"Uncaught described by itself\n  thrown in a task");
@@ -287,7 +287,7 @@ fn an_exception_that_nobody_awaited_may_describe_itself() {
 }
 
 #[test]
-fn what_somebody_awaited_or_cancelled_is_not_logged() {
+fn an_exception_of_a_task_that_is_awaited_or_cancelled_is_not_logged() {
     let server = one_worker(UNCAUGHT).start();
     ok(&server.get("/awaited"));
     ok(&server.get("/cancelled"));

@@ -1,5 +1,5 @@
 //! Places at which a task must not be left: an autoloader, the garbage collector, a destructor. A call that must wait there gets
-//! an error, and everybody else goes on.
+//! an error, and all others go on.
 
 use testkit::Server;
 
@@ -189,7 +189,7 @@ fn an_autoloader_may_write_more_than_the_client_reads() {
 
 /// The Fiber is in the autoloader; those who run while it is suspended are not.
 #[test]
-fn a_fiber_that_is_suspended_in_an_autoloader_holds_nobody_up() {
+fn a_fiber_that_is_suspended_in_an_autoloader_holds_up_no_other() {
     for how in ["keep", "drop", "finish", "throw"] {
         let server = app();
         for n in 1..=3 {
@@ -236,14 +236,14 @@ fn the_others_go_on(target: &str, expected: (u16, &str)) {
 }
 
 #[test]
-fn a_fatal_error_in_an_autoloader_holds_nobody_up() {
+fn a_fatal_error_in_an_autoloader_holds_up_no_other() {
     for target in ["/break", "/breaks-in-fiber"] {
         the_others_go_on(target, (500, "Internal Server Error\n"));
     }
 }
 
 #[test]
-fn a_child_that_breaks_in_an_autoloader_or_a_destructor_of_its_parent_holds_nobody_up() {
+fn a_child_that_breaks_in_an_autoloader_or_a_destructor_of_its_parent_holds_up_no_other() {
     // The engine sets the status, for all tasks of the request.
     the_others_go_on("/child-breaks", (500, "loaded"));
     the_others_go_on("/child-breaks-in-destructor", (500, "gone"));

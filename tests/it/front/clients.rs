@@ -62,7 +62,7 @@ fn a_large_upload_stays_out_of_memory() {
 }
 
 #[test]
-fn an_upload_as_fast_as_can_be_holds_up_nobody() {
+fn an_upload_as_fast_as_can_be_holds_up_no_other() {
     let server = balanced(1).args(["--max-body", "0"]).start();
     let mut other = server.connect();
     ok(&other.get("/"));
@@ -251,7 +251,7 @@ fn the_app_may_close_its_clients_connection() {
 }
 
 #[test]
-fn an_upload_that_breaks_off_reaches_nobody() {
+fn an_upload_that_breaks_off_reaches_no_worker() {
     let server = balanced(1).start();
     let mut client = server.connect();
     client.send("POST /sleep HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");

@@ -94,7 +94,7 @@ fn a_front_that_dies_is_replaced_and_its_workers_stay() {
 }
 
 #[test]
-fn what_waits_when_a_front_dies_is_not_run_for_nobody() {
+fn what_waits_when_a_front_dies_is_not_run() {
     let server = balanced(1).start();
     let mut first = server.connect();
     first.send("GET /until HTTP/1.1\r\nHost: x\r\n\r\n");

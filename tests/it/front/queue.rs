@@ -8,7 +8,7 @@ use super::{balanced, busy_worker, metric, until_made};
 use crate::support::{eventually, let_go, ok};
 
 #[test]
-fn one_request_at_a_time_is_balanced_and_a_slow_one_holds_up_nobody() {
+fn one_request_at_a_time_is_balanced_and_a_slow_one_holds_up_no_other() {
     let server = balanced(2).start();
     assert_eq!(server.fronts().len(), 1);
     let maps = std::fs::read_to_string(format!("/proc/{}/maps", server.fronts()[0]));

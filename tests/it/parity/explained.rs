@@ -254,7 +254,7 @@ pub(super) const EXPLAINED: &[Explained] = &[
     own(
         "http 1.0 without host",
         "SERVER_NAME",
-        "nobody named one: our address; Apache has one in its configuration",
+        "the request names none: our address; Apache has one in its configuration",
     ),
     own(
         "host upper case",

@@ -73,7 +73,7 @@ pub(crate) fn hearth(server: &Server, words: &[&str]) -> Output {
         .expect("hearth starts")
 }
 
-/// A user of no other process, for whom limits hold.
+/// A user of no other process, which limits hold for.
 pub(crate) const OTHER_USER: [&str; 6] = [
     "setpriv",
     "--reuid",

@@ -18,7 +18,7 @@ impl UserAgent {
         Self::of_host(address.clone(), &address)
     }
 
-    /// One for whom that name leads to the address.
+    /// One to which that name leads to the address.
     pub(crate) fn of_host(address: impl Into<String>, host: &str) -> Self {
         Self {
             address: address.into(),

@@ -1,5 +1,5 @@
 --TEST--
-exit runs finally blocks of nobody, shutdown functions in order, then destructors
+exit runs no finally block, but shutdown functions in order, then destructors
 --FILE--
 <?php
 $object = new class { public function __destruct() { echo "destructor\n"; } };

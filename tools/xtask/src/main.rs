@@ -9,6 +9,8 @@ mod dependencies;
 mod fences;
 mod generate;
 mod names;
+mod paths;
+mod prose;
 mod state_page;
 
 use std::path::Path;
@@ -30,6 +32,8 @@ fn main() -> ExitCode {
                 dependencies::check(),
                 fences::check(checkout),
                 names::check(checkout),
+                paths::check(checkout),
+                prose::check(checkout),
             ]
             .concat()
         }

@@ -92,7 +92,7 @@ fn retired_in(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> 
 }
 
 /// `aName`, `a_name` and `A_NAME` have the parts `a` and `name`.
-fn parts(name: &str) -> Vec<String> {
+pub(crate) fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut was_lower = false;
     for c in name.chars() {

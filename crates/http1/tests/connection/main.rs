@@ -340,7 +340,7 @@ fn a_100_is_sent_when_the_body_is_read() {
 }
 
 #[test]
-fn a_body_that_nobody_reads_is_read_over() {
+fn a_body_that_is_not_read_is_read_over() {
     run(async {
         let deaf = |_: RequestHead, _: Option<Incoming>| async { whole(200, "hi") };
         let text = format!(

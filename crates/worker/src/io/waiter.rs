@@ -189,7 +189,7 @@ fn throw_poisoned() {
     }
 }
 
-/// Is this the code of a task, whose descriptors other tasks must not touch? Its standard streams are everybody's.
+/// Is this the code of a task, whose descriptors other tasks must not touch? Its standard streams belong to all.
 fn is_guarded(fd: i32) -> bool {
     fd > 2 && php::on_engine_thread() && php::current_task_id() != 0
 }

@@ -95,7 +95,7 @@ fn goodput_leaves_failures_out() {
 }
 
 #[test]
-fn nobody_listens() {
+fn no_server_listens() {
     let free = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

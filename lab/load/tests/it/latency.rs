@@ -90,7 +90,7 @@ fn freeze_with_few_connections() {
     let server = Truth::freezing(Duration::from_millis(1_000), Duration::from_millis(400));
     let result = run(&["-r", "200", "-d", "3s", "-c", "2", &server.url("/delay/2")]);
     let response = result.latency.response.as_ref().unwrap();
-    // Service time sees two slow requests, response time everybody who queued behind them.
+    // Service time sees two slow requests, response time all that queued behind them.
     assert!(
         response.percentile(95.0) > 150_000_000,
         "{}",

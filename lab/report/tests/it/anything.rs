@@ -7,7 +7,7 @@ use report::{Cell, Column, Run, Status};
 
 const HOSTILE: &str = "<script>alert(1)</script>\"'&|`*_\x1b[31m\n<img src=x onerror=alert(1)>";
 
-/// Keys whose values are words of somebody else: a server, a file, the user.
+/// Keys whose values are words from outside: of a server, a file, the user.
 const WORDS: [&str; 30] = [
     "name",
     "title",

@@ -93,7 +93,7 @@ fn what_to_look_at_comes_with_its_place() {
 }
 
 #[test]
-fn a_folder_that_nobody_knows_is_classic() {
+fn a_folder_of_no_known_framework_is_classic() {
     let dir = tempfile::tempdir().unwrap();
     let evidence = Scan::of(dir.path());
     let advice = of_site(dir.path(), &evidence);

@@ -83,21 +83,24 @@ extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
     unsafe { libc::syscall(libc::SYS_dup3, from, to, 0) as c_int }
 }
 
+type CloseFile = unsafe extern "C" fn(*mut FILE) -> c_int;
+
 /// stdio closes its descriptor inside libc, where `close` above does not see it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fclose(file: *mut FILE) -> c_int {
-    // SAFETY: fclose(3) and pclose(3) have this type, and a valid FILE is the caller's promise.
-    unsafe {
-        let fd = libc::fileno(file);
-        let is_waited_on = severed::is_waited_on(fd);
-        closing(fd);
-        let ended = syscall::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"fclose")(file);
-        if is_waited_on {
-            // The number is free since a moment, and nothing of PHP has run.
-            severed::sever(fd);
-        }
-        ended
+    // SAFETY: the type of fclose(3).
+    let real: CloseFile = unsafe { syscall::next(c"fclose") };
+    // SAFETY: a valid FILE is the caller's promise.
+    let fd = unsafe { libc::fileno(file) };
+    let is_waited_on = severed::is_waited_on(fd);
+    closing(fd);
+    // SAFETY: as above; it is closed once.
+    let ended = unsafe { real(file) };
+    if is_waited_on {
+        // The number is free since a moment, and nothing of PHP has run.
+        severed::sever(fd);
     }
+    ended
 }
 
 /// The FILE of a popen'ed process, on its way to the thread that waits for the process.
@@ -107,8 +110,10 @@ unsafe impl Send for Process {}
 
 impl Process {
     fn close(self) -> c_int {
-        // SAFETY: pclose(3) has this type; the FILE was popen'ed and is closed once.
-        unsafe { syscall::next::<unsafe extern "C" fn(*mut FILE) -> c_int>(c"pclose")(self.0) }
+        // SAFETY: the type of pclose(3).
+        let real: CloseFile = unsafe { syscall::next(c"pclose") };
+        // SAFETY: the FILE was popen'ed and is closed once.
+        unsafe { real(self.0) }
     }
 }
 
@@ -138,11 +143,11 @@ unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
 unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
     static LOADER: u8 = 0;
     // What a library does when it is loaded runs under the loader's lock.
-    // SAFETY: dlopen(3) has this type; the name is the caller's promise.
-    crate::locks::holding((&raw const LOADER).cast(), || unsafe {
-        syscall::next::<unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void>(c"dlopen")(
-            name,
-            flags & !libc::RTLD_DEEPBIND,
-        )
+    // SAFETY: the type of dlopen(3).
+    let real: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void =
+        unsafe { syscall::next(c"dlopen") };
+    crate::locks::holding((&raw const LOADER).cast(), || {
+        // SAFETY: the name is the caller's promise.
+        unsafe { real(name, flags & !libc::RTLD_DEEPBIND) }
     })
 }

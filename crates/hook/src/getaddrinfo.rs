@@ -87,9 +87,12 @@ unsafe extern "C" fn getaddrinfo(
         // SAFETY: the caller's own promise.
         return unsafe { real(node, service, hints, result) };
     };
-    // SAFETY: strings or null, says getaddrinfo(3); hints is null or valid, and only its first four numbers count.
-    let (node, service, hints) =
-        unsafe { (copied(node), copied(service), hints.as_ref().copied()) };
+    // SAFETY: a string or null, says getaddrinfo(3).
+    let node = unsafe { copied(node) };
+    // SAFETY: as above.
+    let service = unsafe { copied(service) };
+    // SAFETY: null or valid, and only its first four numbers count.
+    let hints = unsafe { hints.as_ref() }.copied();
     let numbers = hints.map(|hints| {
         (
             hints.ai_flags,
@@ -190,12 +193,11 @@ fn look_up(name: &CStr) -> Option<Box<Host>> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     let Some(waiter) = waiter() else {
-        // SAFETY: the type of gethostbyname(3); the name is the caller's promise.
-        return unsafe {
-            syscall::next::<unsafe extern "C" fn(*const c_char) -> *mut hostent>(c"gethostbyname")(
-                name,
-            )
-        };
+        // SAFETY: the type of gethostbyname(3).
+        let real: unsafe extern "C" fn(*const c_char) -> *mut hostent =
+            unsafe { syscall::next(c"gethostbyname") };
+        // SAFETY: the name is the caller's promise.
+        return unsafe { real(name) };
     };
     // SAFETY: a C string, says gethostbyname(3).
     let Some(name) = (unsafe { copied(name) }) else {
@@ -210,9 +212,10 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
 
 /// IPv4 addresses of `name`, as gethostbyname(3) gives them.
 fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
-    // SAFETY: the type of getaddrinfo(3); all zero is a valid addrinfo.
-    let (real, mut hints): (Getaddrinfo, addrinfo) =
-        unsafe { (syscall::next(c"getaddrinfo"), std::mem::zeroed()) };
+    // SAFETY: the type of getaddrinfo(3).
+    let real: Getaddrinfo = unsafe { syscall::next(c"getaddrinfo") };
+    // SAFETY: all zero is a valid addrinfo.
+    let mut hints: addrinfo = unsafe { std::mem::zeroed() };
     (hints.ai_family, hints.ai_socktype) = (libc::AF_INET, libc::SOCK_STREAM);
     let mut found: *mut addrinfo = std::ptr::null_mut();
     // SAFETY: our own strings and structs, alive during the call.
@@ -233,19 +236,15 @@ fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
     }
     let mut all = Vec::new();
     let mut next = found;
-    // SAFETY: the list that getaddrinfo made, each entry an IPv4 address as asked for; freed once, after the last use.
-    unsafe {
-        while let Some(entry) = next.as_ref() {
-            all.push(
-                (*entry.ai_addr.cast::<libc::sockaddr_in>())
-                    .sin_addr
-                    .s_addr
-                    .to_ne_bytes(),
-            );
-            next = entry.ai_next;
-        }
-        libc::freeaddrinfo(found);
+    // SAFETY: the list that getaddrinfo made, which ends with a null pointer.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        // SAFETY: each entry has an IPv4 address, as asked for.
+        let address = unsafe { entry.ai_addr.cast::<libc::sockaddr_in>().read_unaligned() };
+        all.push(address.sin_addr.s_addr.to_ne_bytes());
+        next = entry.ai_next;
     }
+    // SAFETY: freed once, after the last use.
+    unsafe { libc::freeaddrinfo(found) };
     Ok(all)
 }
 
@@ -270,29 +269,28 @@ unsafe fn lay_out(
     if pad + pointers + addresses.len() * 4 + name.len() > room {
         return false;
     }
-    // SAFETY: all writes stay below the sum just checked; pointers are aligned by `pad`.
-    unsafe {
-        let list = buffer.add(pad).cast::<*mut c_char>();
-        let bytes = buffer.add(pad + pointers);
-        let text = bytes.add(addresses.len() * 4);
-        // The list of aliases is the one null pointer behind the list of addresses and its own null.
-        let aliases = list.add(addresses.len() + 1);
-        aliases.write(std::ptr::null_mut());
-        list.add(addresses.len()).write(std::ptr::null_mut());
-        for (i, address) in addresses.iter().enumerate() {
-            let place = bytes.add(i * 4);
-            std::ptr::copy_nonoverlapping(address.as_ptr().cast(), place, 4);
-            list.add(i).write(place);
-        }
-        std::ptr::copy_nonoverlapping(name.as_ptr().cast(), text, name.len());
-        entry.write(hostent {
-            h_name: text,
-            h_aliases: aliases,
-            h_addrtype: libc::AF_INET,
-            h_length: 4,
-            h_addr_list: list,
-        });
+    let list = buffer.wrapping_add(pad).cast::<*mut c_char>();
+    let bytes = buffer.wrapping_add(pad + pointers);
+    // The addresses, and the name behind them.
+    let text = [addresses.as_flattened(), name].concat();
+    // SAFETY: all of it is below the sum just checked.
+    unsafe { std::ptr::copy_nonoverlapping(text.as_ptr().cast(), bytes, text.len()) };
+    // Where the addresses are, a null pointer, and one more: the list of aliases, which is empty.
+    let places = (0..addresses.len()).map(|i| bytes.wrapping_add(i * 4));
+    let ends = [std::ptr::null_mut(); 2];
+    for (i, place) in places.chain(ends).enumerate() {
+        // SAFETY: as many as `pointers` counts, aligned by `pad`.
+        unsafe { list.wrapping_add(i).write(place) };
     }
+    let result = hostent {
+        h_name: bytes.wrapping_add(addresses.len() * 4),
+        h_aliases: list.wrapping_add(addresses.len() + 1),
+        h_addrtype: libc::AF_INET,
+        h_length: 4,
+        h_addr_list: list,
+    };
+    // SAFETY: the caller vouches for the entry.
+    unsafe { entry.write(result) };
     true
 }
 
@@ -307,24 +305,29 @@ unsafe extern "C" fn gethostbyname_r(
 ) -> c_int {
     // SAFETY: a C string, says gethostbyname_r(3).
     let (Some(waiter), Some(name)) = (waiter(), unsafe { copied(name) }) else {
-        // SAFETY: the type of gethostbyname_r(3); everything else is the caller's promise.
-        return unsafe {
-            syscall::next::<GethostbynameR>(c"gethostbyname_r")(
-                name, entry, buffer, room, result, error,
-            )
-        };
+        // SAFETY: the type of gethostbyname_r(3).
+        let real: GethostbynameR = unsafe { syscall::next(c"gethostbyname_r") };
+        // SAFETY: all arguments are the caller's promise.
+        return unsafe { real(name, entry, buffer, room, result, error) };
     };
     let asked = name.clone();
     let found = elsewhere(waiter, move || addresses(&asked)).unwrap_or(Err(TRY_AGAIN));
-    // SAFETY: the caller gave room for all of these.
-    unsafe {
-        result.write(std::ptr::null_mut());
-        match found {
-            Err(code) => error.write(code),
-            Ok(addresses) if lay_out(&name, &addresses, entry, buffer, room) => result.write(entry),
-            Ok(_) => return libc::ERANGE,
+    // SAFETY: the caller gave room for a pointer.
+    unsafe { result.write(std::ptr::null_mut()) };
+    let addresses = match found {
+        Ok(addresses) => addresses,
+        Err(code) => {
+            // SAFETY: the caller gave room for a number.
+            unsafe { error.write(code) };
+            return 0;
         }
+    };
+    // SAFETY: the caller gave an entry, and that room.
+    if !unsafe { lay_out(&name, &addresses, entry, buffer, room) } {
+        return libc::ERANGE;
     }
+    // SAFETY: as above.
+    unsafe { result.write(entry) };
     0
 }
 
@@ -342,35 +345,24 @@ mod tests {
         let mut found = std::ptr::null_mut();
         let (mut entry, mut buffer, mut error) = ([0xaa_u8; size_of::<hostent>()], [0x55; 512], 0);
         let mut host = std::ptr::null_mut();
-        // SAFETY: room for all results, as the functions ask for.
-        let codes = early(|| unsafe {
-            (
-                res_nsearch(
-                    state.as_mut_ptr().cast(),
-                    c"localhost".as_ptr(),
-                    1,
-                    1,
-                    answer.as_mut_ptr(),
-                    512,
-                ),
-                getaddrinfo(
-                    c"localhost".as_ptr(),
-                    std::ptr::null(),
-                    std::ptr::null(),
-                    &raw mut found,
-                ),
-                gethostbyname_r(
-                    c"localhost".as_ptr(),
-                    entry.as_mut_ptr().cast(),
-                    buffer.as_mut_ptr(),
-                    512,
-                    &raw mut host,
-                    &raw mut error,
-                ),
-                gethostbyname(c"localhost".as_ptr()).is_null(),
-            )
+        let name = c"localhost".as_ptr();
+        let none = std::ptr::null();
+        let (state_at, answer_at) = (state.as_mut_ptr().cast(), answer.as_mut_ptr());
+        let (entry_at, buffer_at) = (entry.as_mut_ptr().cast(), buffer.as_mut_ptr());
+        early(|| {
+            // SAFETY: room for all results, as the function asks for.
+            let code = unsafe { res_nsearch(state_at, name, 1, 1, answer_at, 512) };
+            assert_eq!(code, -1);
+            // SAFETY: as above.
+            let code = unsafe { getaddrinfo(name, none, std::ptr::null(), &raw mut found) };
+            assert_eq!(code, libc::EAI_AGAIN);
+            let (host, error) = (&raw mut host, &raw mut error);
+            // SAFETY: as above.
+            let code = unsafe { gethostbyname_r(name, entry_at, buffer_at, 512, host, error) };
+            assert_eq!(code, 0);
+            // SAFETY: a C string.
+            assert!(unsafe { gethostbyname(name) }.is_null());
         });
-        assert_eq!(codes, (-1, libc::EAI_AGAIN, 0, true));
         assert_eq!(Early::finish(), 4, "all four were looked up elsewhere");
         assert!(answer.iter().all(|byte| *byte == 0xaa));
         assert!(entry.iter().all(|byte| *byte == 0xaa));

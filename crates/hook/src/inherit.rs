@@ -156,20 +156,21 @@ pub(crate) fn handed_on(fd: c_int) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut libc::FILE {
     hand_on_nothing();
-    // SAFETY: the type of popen(3); the strings are the caller's promise.
-    unsafe {
-        syscall::next::<unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE>(
-            c"popen",
-        )(command, mode)
-    }
+    // SAFETY: the type of popen(3).
+    let real: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE =
+        unsafe { syscall::next(c"popen") };
+    // SAFETY: the strings are the caller's promise.
+    unsafe { real(command, mode) }
 }
 
 /// For libraries.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn system(command: *const c_char) -> c_int {
     hand_on_nothing();
-    // SAFETY: the type of system(3); the string is the caller's promise.
-    unsafe { syscall::next::<unsafe extern "C" fn(*const c_char) -> c_int>(c"system")(command) }
+    // SAFETY: the type of system(3).
+    let real: unsafe extern "C" fn(*const c_char) -> c_int = unsafe { syscall::next(c"system") };
+    // SAFETY: the string is the caller's promise.
+    unsafe { real(command) }
 }
 
 type Spawn = unsafe extern "C" fn(
@@ -191,17 +192,10 @@ unsafe extern "C" fn posix_spawn(
     arguments: *const *mut c_char,
     environment: *const *mut c_char,
 ) -> c_int {
-    // SAFETY: the type of posix_spawn(3); all arguments are the caller's promise.
-    spawning(|| unsafe {
-        syscall::next::<Spawn>(c"posix_spawn")(
-            pid,
-            path,
-            actions,
-            attributes,
-            arguments,
-            environment,
-        )
-    })
+    // SAFETY: the type of posix_spawn(3).
+    let real: Spawn = unsafe { syscall::next(c"posix_spawn") };
+    // SAFETY: all arguments are the caller's promise.
+    spawning(|| unsafe { real(pid, path, actions, attributes, arguments, environment) })
 }
 
 #[unsafe(no_mangle)]
@@ -213,17 +207,10 @@ unsafe extern "C" fn posix_spawnp(
     arguments: *const *mut c_char,
     environment: *const *mut c_char,
 ) -> c_int {
+    // SAFETY: the type of posix_spawnp(3).
+    let real: Spawn = unsafe { syscall::next(c"posix_spawnp") };
     // SAFETY: as posix_spawn.
-    spawning(|| unsafe {
-        syscall::next::<Spawn>(c"posix_spawnp")(
-            pid,
-            file,
-            actions,
-            attributes,
-            arguments,
-            environment,
-        )
-    })
+    spawning(|| unsafe { real(pid, file, actions, attributes, arguments, environment) })
 }
 
 #[cfg(test)]
@@ -247,21 +234,22 @@ mod tests {
         let mut arguments: Vec<_> = words.iter().map(|word| word.as_ptr().cast_mut()).collect();
         arguments.push(null_mut());
         let (mut pid, mut status) = (0, -1);
-        // SAFETY: strings and arrays live during the calls; the list of arguments ends with a null pointer.
-        unsafe {
-            let (program, none) = (c"/bin/sh".as_ptr(), null());
-            let environment = [null_mut()];
-            let started = posix_spawn(
+        let (program, none, arguments) = (c"/bin/sh".as_ptr(), null(), arguments.as_ptr());
+        let environment = [null_mut()];
+        // SAFETY: strings and arrays live during the call; the lists end with a null pointer.
+        let started = unsafe {
+            posix_spawn(
                 &mut pid,
                 program,
                 none,
                 none,
-                arguments.as_ptr(),
+                arguments,
                 environment.as_ptr(),
-            );
-            assert_eq!(started, 0);
-            libc::waitpid(pid, &mut status, 0);
-        }
+            )
+        };
+        assert_eq!(started, 0);
+        // SAFETY: room for the status.
+        unsafe { libc::waitpid(pid, &mut status, 0) };
         status == 0
     }
 

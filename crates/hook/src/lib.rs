@@ -8,10 +8,6 @@
 //! allocation, no lock and no initialisation that waits, and `errno` is what the real call left. Only what waits in a task
 //! allocates, and what looks for opcache's lock file, once, while a worker starts.
 #![allow(unsafe_code)]
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "the fact about the arguments of a libc function, that its caller vouches for them, holds for all that is read of them"
-)]
 
 mod files;
 mod getaddrinfo;

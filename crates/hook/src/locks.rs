@@ -126,10 +126,10 @@ macro_rules! takes {
                     Err(_) => panic!(),
                 }
             );
-            // SAFETY: the function's type; the lock is the caller's promise.
-            let result = unsafe {
-                NEXT.get::<unsafe extern "C" fn(*mut c_void $(, $type)*) -> c_int>()(lock $(, $more)*)
-            };
+            // SAFETY: the function's type.
+            let real: unsafe extern "C" fn(*mut c_void $(, $type)*) -> c_int = unsafe { NEXT.get() };
+            // SAFETY: the lock is the caller's promise.
+            let result = unsafe { real(lock $(, $more)*) };
             if is_taken(result) {
                 take(lock);
             }
@@ -149,8 +149,10 @@ macro_rules! gives_back {
                 }
             );
             give_back(lock);
-            // SAFETY: the function's type; the lock is the caller's promise.
-            unsafe { NEXT.get::<unsafe extern "C" fn(*mut c_void) -> c_int>()(lock) }
+            // SAFETY: the function's type.
+            let real: unsafe extern "C" fn(*mut c_void) -> c_int = unsafe { NEXT.get() };
+            // SAFETY: the lock is the caller's promise.
+            unsafe { real(lock) }
         }
     )*};
 }
@@ -186,10 +188,10 @@ gives_back! {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_once(control: *mut c_void, once: extern "C" fn()) -> c_int {
     static NEXT: Next = Next::new(c"pthread_once");
-    // SAFETY: the type of pthread_once(3); both arguments are the caller's promise.
-    holding(control, || unsafe {
-        NEXT.get::<unsafe extern "C" fn(*mut c_void, extern "C" fn()) -> c_int>()(control, once)
-    })
+    // SAFETY: the type of pthread_once(3).
+    let real: unsafe extern "C" fn(*mut c_void, extern "C" fn()) -> c_int = unsafe { NEXT.get() };
+    // SAFETY: both arguments are the caller's promise.
+    holding(control, || unsafe { real(control, once) })
 }
 
 /// `call`, which the caller of must not be left in, as if it held a lock.

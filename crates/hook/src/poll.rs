@@ -64,14 +64,14 @@ unsafe extern "C" fn ppoll(
     mask: *const sigset_t,
 ) -> c_int {
     if !mask.is_null() || waiter().is_none() {
-        // SAFETY: the caller's own promise; the kernel's signal set is 8 bytes.
-        return unsafe {
-            let mut time = timeout.as_ref().copied();
-            let time = time
-                .as_mut()
-                .map_or(std::ptr::null_mut(), std::ptr::from_mut);
-            libc::syscall(libc::SYS_ppoll, fds, count, time, mask, 8 as libc::c_long) as c_int
-        };
+        // SAFETY: null or valid, says ppoll(2).
+        let mut time = unsafe { timeout.as_ref() }.copied();
+        let time = time
+            .as_mut()
+            .map_or(std::ptr::null_mut(), std::ptr::from_mut);
+        let size = 8 as libc::c_long;
+        // SAFETY: the caller's own promise; the kernel's signal set has this size.
+        return unsafe { libc::syscall(libc::SYS_ppoll, fds, count, time, mask, size) as c_int };
     }
     // SAFETY: null or valid, says ppoll(2).
     let timeout =
@@ -181,7 +181,8 @@ impl Sets {
             for set in (0..3).filter(|&set| wanted[set] && entry.revents & RESULTS[set] != 0) {
                 if let Some((word, bit)) = self.place(set, entry.fd) {
                     // SAFETY: a word of the caller's set.
-                    unsafe { word.write(word.read() | bit) };
+                    let word = unsafe { &mut *word };
+                    *word |= bit;
                     bits += 1;
                 }
             }

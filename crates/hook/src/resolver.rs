@@ -16,13 +16,17 @@ unsafe extern "C" {
 
 /// This thread's `h_errno`.
 pub(crate) fn h_errno() -> c_int {
-    // SAFETY: the location is this thread's own.
-    unsafe { *__h_errno_location() }
+    // SAFETY: it only returns where this thread's own is.
+    let place = unsafe { __h_errno_location() };
+    // SAFETY: as above: it is there as long as the thread.
+    unsafe { place.read() }
 }
 
 pub(crate) fn set_h_errno(value: c_int) {
-    // SAFETY: as above.
-    unsafe { *__h_errno_location() = value };
+    // SAFETY: as in `h_errno`.
+    let place = unsafe { __h_errno_location() };
+    // SAFETY: as in `h_errno`.
+    unsafe { place.write(value) };
 }
 
 /// `struct __res_state` of <resolv.h>, whose size differs between systems but never comes near this.
@@ -59,28 +63,23 @@ fn search(
     });
     let mut bytes = vec![0; room];
     let pointer_to_state = (&raw mut *state).cast::<c_void>();
-    // SAFETY: a zeroed state with room to spare, closed below; our own copy of the name, and our own bytes.
-    let length = unsafe {
-        if __res_ninit(pointer_to_state) != 0 {
-            -1
-        } else {
-            state.settings = settings;
-            let room = c_int::try_from(room).unwrap_or(c_int::MAX);
-            let length = real(
-                pointer_to_state,
-                pointer(name),
-                question.0,
-                question.1,
-                bytes.as_mut_ptr(),
-                room,
-            );
-            let (error, h_error) = (syscall::errno(), h_errno());
-            __res_nclose(pointer_to_state);
-            syscall::set_errno(error);
-            set_h_errno(h_error);
-            length
-        }
-    };
+    let mut length = -1;
+    // SAFETY: a zeroed state with room to spare.
+    if unsafe { __res_ninit(pointer_to_state) } == 0 {
+        state.settings = settings;
+        let (name, (class, kind)) = (pointer(name), question);
+        let (to, room) = (
+            bytes.as_mut_ptr(),
+            c_int::try_from(room).unwrap_or(c_int::MAX),
+        );
+        // SAFETY: that state, our own copy of the name, and our own bytes.
+        length = unsafe { real(pointer_to_state, name, class, kind, to, room) };
+        let (error, h_error) = (syscall::errno(), h_errno());
+        // SAFETY: it was opened above.
+        unsafe { __res_nclose(pointer_to_state) };
+        syscall::set_errno(error);
+        set_h_errno(h_error);
+    }
     Answer {
         length,
         error: syscall::errno(),
@@ -101,13 +100,15 @@ pub(crate) unsafe extern "C" fn res_nsearch(
 ) -> c_int {
     let room = usize::try_from(length).unwrap_or(0);
     let Some(waiter) = waiter() else {
-        // SAFETY: the type of res_nsearch(3); everything else is the caller's promise.
-        return unsafe {
-            syscall::next::<ResNsearch>(c"res_nsearch")(state, name, class, kind, answer, length)
-        };
+        // SAFETY: the type of res_nsearch(3).
+        let real: ResNsearch = unsafe { syscall::next(c"res_nsearch") };
+        // SAFETY: all arguments are the caller's promise.
+        return unsafe { real(state, name, class, kind, answer, length) };
     };
-    // SAFETY: a state that the caller has initialised, says res_nsearch(3), and a C string.
-    let (settings, name) = unsafe { (state.cast::<[u64; 2]>().read(), copied(name)) };
+    // SAFETY: a state that the caller has initialised, says res_nsearch(3).
+    let settings = unsafe { state.cast::<[u64; 2]>().read() };
+    // SAFETY: a C string, says res_nsearch(3).
+    let name = unsafe { copied(name) };
     let found = elsewhere(waiter, move || {
         search(name.as_ref(), settings, (class, kind), room)
     });

@@ -13,11 +13,10 @@ const SLICE: u64 = 4_000_000;
 pub fn set_long_slice(yes: bool) {
     let mut attributes = std::mem::MaybeUninit::<libc::sched_attr>::zeroed();
     let size = u32::try_from(size_of::<libc::sched_attr>()).expect("a small structure");
-    // SAFETY: room for `size` bytes of attributes of this thread (0); of any bits in them, zero too, they are made of integers.
-    let mut attributes = unsafe {
-        libc::syscall(libc::SYS_sched_getattr, 0, attributes.as_mut_ptr(), size, 0);
-        attributes.assume_init()
-    };
+    // SAFETY: room for `size` bytes of attributes of this thread (0).
+    unsafe { libc::syscall(libc::SYS_sched_getattr, 0, attributes.as_mut_ptr(), size, 0) };
+    // SAFETY: they are made of integers, for which any bits will do, zero too.
+    let mut attributes = unsafe { attributes.assume_init() };
     if attributes.size == 0 || attributes.sched_policy != libc::SCHED_OTHER.cast_unsigned() {
         return;
     }

@@ -99,12 +99,13 @@ unsafe extern "C" fn recvfrom(
     let waits_for_all = flags & libc::MSG_WAITALL != 0 && waiter().is_some();
     let once = |offset: usize| {
         retry(fd, flags & !libc::MSG_WAITALL, Interest::Read, |flags| {
+            let to = buffer.cast::<u8>().wrapping_add(offset);
             // SAFETY: the caller's own promise; offset < length.
             syscall::size(unsafe {
                 libc::syscall(
                     libc::SYS_recvfrom,
                     fd,
-                    buffer.cast::<u8>().add(offset),
+                    to,
                     length - offset,
                     flags,
                     from,
@@ -200,12 +201,13 @@ unsafe extern "C" fn sendto(
     let mut done: usize = 0;
     loop {
         let sent = retry(fd, flags, Interest::Write, |flags| {
+            let from = buffer.cast::<u8>().wrapping_add(done);
             // SAFETY: the caller's own promise; done <= length.
             syscall::size(unsafe {
                 libc::syscall(
                     libc::SYS_sendto,
                     fd,
-                    buffer.cast::<u8>().add(done),
+                    from,
                     length - done,
                     flags,
                     to,
@@ -247,16 +249,15 @@ unsafe fn real_connect(fd: c_int, address: *const sockaddr, length: socklen_t) -
 }
 
 fn set_nonblocking(fd: c_int, on: bool) {
-    // SAFETY: fcntl with these commands touches no memory of ours.
-    unsafe {
-        let flags = libc::fcntl(fd, libc::F_GETFL);
-        let flags = if on {
-            flags | libc::O_NONBLOCK
-        } else {
-            flags & !libc::O_NONBLOCK
-        };
-        libc::fcntl(fd, libc::F_SETFL, flags);
-    }
+    // SAFETY: F_GETFL touches no memory of ours.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+    let flags = if on {
+        flags | libc::O_NONBLOCK
+    } else {
+        flags & !libc::O_NONBLOCK
+    };
+    // SAFETY: nor does F_SETFL.
+    unsafe { libc::fcntl(fd, libc::F_SETFL, flags) };
 }
 
 fn socket_error(fd: c_int) -> c_int {

@@ -69,13 +69,10 @@ const PIECE: usize = 4096;
 /// writes to it meanwhile; and the reader gets it in one piece, as without us.
 fn piece(fd: c_int) -> usize {
     let mut queued: c_int = 0;
-    // SAFETY: the first asks for a number only; the second has room for one int.
-    let (holds, asked) = unsafe {
-        (
-            libc::fcntl(fd, libc::F_GETPIPE_SZ),
-            libc::ioctl(fd, libc::FIONREAD, &raw mut queued),
-        )
-    };
+    // SAFETY: it asks for a number only.
+    let holds = unsafe { libc::fcntl(fd, libc::F_GETPIPE_SZ) };
+    // SAFETY: room for one int.
+    let asked = unsafe { libc::ioctl(fd, libc::FIONREAD, &raw mut queued) };
     match usize::try_from(holds) {
         Ok(holds) if asked == 0 && queued == 0 => PIECE.max(holds / 2),
         _ => PIECE,
@@ -85,10 +82,9 @@ fn piece(fd: c_int) -> usize {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t {
     let real_write = |from: usize, n: usize| {
+        let from = buffer.cast::<u8>().wrapping_add(from);
         // SAFETY: the caller's own promise; `from + n` stays within `length`.
-        syscall::size(unsafe {
-            libc::syscall(libc::SYS_write, fd, buffer.cast::<u8>().add(from), n)
-        })
+        syscall::size(unsafe { libc::syscall(libc::SYS_write, fd, from, n) })
     };
     if owners::refuses(fd) {
         return -1;

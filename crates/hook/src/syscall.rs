@@ -6,14 +6,18 @@ use libc::{c_int, c_long, c_void, pollfd, ssize_t, timespec};
 
 /// This thread's `errno`.
 pub fn errno() -> c_int {
-    // SAFETY: the location is this thread's own.
-    unsafe { *libc::__errno_location() }
+    // SAFETY: it only returns where this thread's own is.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above: it is there as long as the thread.
+    unsafe { place.read() }
 }
 
 /// Set this thread's `errno`.
 pub fn set_errno(value: c_int) {
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = value };
+    // SAFETY: as in `errno`.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as in `errno`.
+    unsafe { place.write(value) };
 }
 
 pub(crate) fn timespec_of(time: Duration) -> timespec {
@@ -80,8 +84,10 @@ pub fn poll_now(fds: &mut [pollfd]) -> c_int {
 
 fn stat(fd: c_int) -> Option<libc::stat> {
     let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: room for one stat; it is read only when the call succeeded.
-    unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
+    // SAFETY: room for one stat.
+    let done = unsafe { libc::fstat(fd, stat.as_mut_ptr()) } == 0;
+    // SAFETY: the call has filled it.
+    done.then(|| unsafe { stat.assume_init() })
 }
 
 /// What `fd` is, for as long as it is open: device and inode.

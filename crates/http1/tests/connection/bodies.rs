@@ -1,13 +1,15 @@
 //! Bodies: when they are read, and how far.
 
-use super::{GET, read_until, whole_talk};
-use crate::support::{answers, echo, read_all, run, serve, streamed, talk, whole};
-use http1::{Incoming, Phase, RequestHead};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
+
+use http1::{Incoming, Phase, RequestHead};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+
+use super::{GET, read_until, whole_talk};
+use crate::support::{answers, echo, read_all, run, serve, streamed, talk, whole};
 
 #[test]
 fn large_pieces_arrive_whole_however_slowly_they_are_read() {

@@ -1,14 +1,16 @@
 //! How a connection ends, and what is not lost then.
 
-use super::{GET, read_until};
-use crate::support::{Answer, answers, echo, run, serve, streamed, talk, whole};
-use http1::Phase;
 use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::io;
 use std::rc::Rc;
+
+use http1::Phase;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+
+use super::{GET, read_until};
+use crate::support::{Answer, answers, echo, run, serve, streamed, talk, whole};
 
 /// Tells when it is dropped.
 struct Dropped(Rc<Cell<bool>>);

@@ -6,8 +6,6 @@ mod support;
 mod bodies;
 mod ends;
 
-use http1::{Incoming, Options, RequestHead, Response, Stream};
-use hyper::body::Bytes;
 use std::cell::Cell;
 use std::future::ready;
 use std::io;
@@ -17,6 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Wake, Waker};
+
+use http1::{Incoming, Options, RequestHead, Response, Stream};
+use hyper::body::Bytes;
 use support::{By, Pieces, answers, echo, run, serve, streamed, talk, whole};
 use tokio::io::AsyncReadExt;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

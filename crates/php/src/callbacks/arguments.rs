@@ -5,8 +5,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 
 use php_sys::{
-    self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_mark, hearth_cache_write, hearth_header,
-    hearth_response, hearth_str,
+    self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_mark, hearth_cache_write,
+    hearth_header, hearth_response, hearth_str,
 };
 
 use crate::request::Request;

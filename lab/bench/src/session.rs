@@ -315,9 +315,9 @@ fn present<'a>(arms: &'a [Arm], tools: &'a Tools) -> impl Iterator<Item = &'a Ar
 /// What is going to be done, and how long that takes.
 fn planned(schedule: &Schedule) -> String {
     let now = Instant::now();
-    let minutes = schedule.left_of_all(now) / 60.0;
+    let left = report::progress::time(schedule.left_of_all(now));
     format!(
-        "{} servers are started one after the other, about {minutes:.0} minutes; rounds and their length are fitted to the time that is left\n\n",
+        "{} servers are started one after the other, about {left}; rounds and their length are fitted to the time that is left\n\n",
         schedule.turns(0, now)
     )
 }

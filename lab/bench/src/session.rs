@@ -81,29 +81,23 @@ pub(crate) fn measure(
             .map_err(|problem| format!("no preload list: {problem}"));
     }
     let jobs = jobs(args, &around, tools, site.as_ref(), &parameters)?;
-    let costs = jobs
-        .iter()
-        .map(|job| Cost::of(job.scenario, present(&job.arms, tools)));
-    let mut schedule = Schedule::new(wanted(args), began, costs.collect());
-    let warmup = warmup(args);
+    let mut schedule = schedule(args, &jobs, tools, began);
     let mut run = begin(&schedule, args, &place, tools, words);
     let databases = start_databases(&jobs, tools, &place, &mut run);
     say(&planned(&schedule));
     let mut live = Live::new(args.quiet);
-    let paths = site
-        .as_ref()
-        .map(|site| site.paths.clone())
-        .unwrap_or_default();
     let matrix = Matrix {
         tools,
         place: &place,
         databases: &databases,
-        warmup,
+        warmup: warmup(args),
         is_thorough: args.full,
         longest: args.seconds.unwrap_or(f64::INFINITY),
         seed: args.seed,
         stop: &stop,
-        paths,
+        paths: site
+            .as_ref()
+            .map_or_else(Vec::new, |site| site.paths.clone()),
         failed_starts: RefCell::default(),
     };
     let style = Style::detect();
@@ -310,6 +304,13 @@ fn present<'a>(arms: &'a [Arm], tools: &'a Tools) -> impl Iterator<Item = &'a Ar
     arms.iter().filter(|arm| {
         arm.impossible.is_none() && matches!(tools.find(arm.runtime), runtimes::Found::Here { .. })
     })
+}
+
+fn schedule(args: &Args, jobs: &[Job], tools: &Tools, began: Instant) -> Schedule {
+    let costs = jobs
+        .iter()
+        .map(|job| Cost::of(job.scenario, present(&job.arms, tools)));
+    Schedule::new(wanted(args), began, costs.collect())
 }
 
 /// What is going to be done, and how long that takes.

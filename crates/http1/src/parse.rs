@@ -203,7 +203,7 @@ fn version(bytes: &[u8]) -> Result<Option<(Version, usize)>, ParseError> {
     const NAME: &[u8] = b"HTTP/1.";
     let begun = bytes.len().min(NAME.len());
     if bytes[..begun] != NAME[..begun] {
-        return Err(other_version(bytes));
+        return other_version(bytes);
     }
     let version = match bytes.get(NAME.len()) {
         None => return Ok(None),
@@ -218,15 +218,19 @@ fn version(bytes: &[u8]) -> Result<Option<(Version, usize)>, ParseError> {
     }
 }
 
-/// One that this server does not speak, or none.
-fn other_version(bytes: &[u8]) -> ParseError {
-    match bytes {
-        [b'H', b'T', b'T', b'P', b'/', major, b'.', minor, b'\r', ..]
-            if major.is_ascii_digit() && minor.is_ascii_digit() && *major > b'1' =>
-        {
-            ParseError::Version
-        }
-        _ => ParseError::NoRequest,
+/// One that this server does not speak, as far as it is there, or none.
+fn other_version<T>(bytes: &[u8]) -> Result<Option<T>, ParseError> {
+    const FORM: &[u8] = b"HTTP/n.n\r";
+    let fits = |(form, byte): (&u8, &u8)| match form {
+        b'n' => byte.is_ascii_digit(),
+        form => byte == form,
+    };
+    if !FORM.iter().zip(bytes).all(fits) || bytes.get(5).is_some_and(|major| *major < b'2') {
+        return Err(ParseError::NoRequest);
+    }
+    match bytes.len() < FORM.len() {
+        true => Ok(None),
+        false => Err(ParseError::Version),
     }
 }
 

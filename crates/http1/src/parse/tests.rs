@@ -123,6 +123,28 @@ fn what_may_smuggle_is_refused() {
     }
 }
 
+/// A refusal does not depend on how the bytes come.
+#[test]
+fn another_version_is_known_when_all_of_it_is_there() {
+    let line = "GET / HTTP/2.0\r";
+    for end in 6..line.len() {
+        assert!(matches!(parse(&line.as_bytes()[..end]), Ok(None)), "{end}");
+    }
+    assert_eq!(parse(line.as_bytes()).err(), Some(ParseError::Version));
+    for line in [
+        "GET / HTTP/2x",
+        "GET / HTTP/0",
+        "GET / HTTP/2.0 ",
+        "GET / HTTP/22",
+    ] {
+        assert_eq!(
+            parse(line.as_bytes()).err(),
+            Some(ParseError::NoRequest),
+            "{line}"
+        );
+    }
+}
+
 #[test]
 fn limits() {
     let many = |count: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(count));

@@ -534,6 +534,27 @@ fn a_value_whose_class_is_gone_or_has_changed_is_none() {
     server.stop();
 }
 
+/// Objects without a class that are no part of the value: of its own code, and of another task while it waits.
+#[test]
+fn what_others_unserialize_meanwhile_makes_no_value_less() {
+    let server = one_worker(RUN).start();
+    let code = "eval('class Legacy {
+            public $old;
+            public function __serialize(): array { return [serialize(new ArrayObject)]; }
+            public function __unserialize(array $data): void {
+                usleep(20000);
+                $this->old = unserialize($data[0], [\"allowed_classes\" => false]);
+            } }');
+        $cache->set('legacy', [new Legacy]);
+        [$read] = Hearth\\parallel([
+            fn () => $cache->get('legacy'),
+            function () { usleep(5000); unserialize('O:7:\"Nowhere\":0:{}'); },
+        ]);
+        return $read[0]->old::class;";
+    assert_eq!(run(&server, code), "\"__PHP_Incomplete_Class\"");
+    server.stop();
+}
+
 /// What the code of a value throws is its caller's, and what was under the key stays.
 #[test]
 fn a_value_whose_own_code_throws_is_not_kept() {

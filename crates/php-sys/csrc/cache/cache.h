@@ -42,7 +42,7 @@ void hearth_cache_free_shared(zval *value);
 /* cache/serialized.c: false where they are no value any more; an exception may be under way. */
 bool hearth_cache_unserialize(zend_string *bytes, zval *out);
 /* At the start of the process, for the first of the two. */
-void hearth_count_incomplete_objects(void);
+void hearth_watch_incomplete_objects(void);
 /* False where there is no igbinary, or an exception is under way. */
 bool hearth_cache_igbinary(zval *value, smart_str *out);
 

@@ -1,5 +1,6 @@
 /* Values with objects, which PHP serializes: each reader has objects of its own. */
 #include "cache/cache.h"
+#include "state/hidden.h"
 
 #include <ext/standard/php_incomplete_class.h>
 #include <ext/standard/php_var.h>
@@ -7,17 +8,46 @@
 /* How what igbinary has serialized begins: no text of serialize() does. */
 static const char IGBINARY[] = {0, 0, 0, 2};
 
-/* How many objects were made in place of ones whose class is gone, at any depth of what was unserialized. */
-static uint64_t made_incomplete;
+hearth_reading hearth_reading_now;
 static zend_object *(*create_incomplete_before)(zend_class_entry *ce);
+
+/* By the engine or an extension: what the app's own code unserializes meanwhile is its business. */
+static bool is_made_by(const zend_execute_data *reader)
+{
+	const zend_execute_data *frame = EG(current_execute_data);
+
+	while (frame != reader && frame && (!frame->func || !ZEND_USER_CODE(frame->func->type))) {
+		frame = frame->prev_execute_data;
+	}
+	return frame == reader;
+}
 
 static zend_object *create_incomplete(zend_class_entry *ce)
 {
-	made_incomplete++;
+	if (hearth_reading_now.is_under_way && is_made_by(hearth_reading_now.reader)) {
+		hearth_reading_now.is_incomplete = true;
+	}
 	return create_incomplete_before(ce);
 }
 
-void hearth_count_incomplete_objects(void)
+static hearth_reading begin_reading(void)
+{
+	hearth_reading before = hearth_reading_now;
+
+	hearth_reading_now = (hearth_reading) {.reader = EG(current_execute_data), .is_under_way = true};
+	return before;
+}
+
+/* Was each object made? */
+static bool end_reading(hearth_reading before)
+{
+	bool complete = !hearth_reading_now.is_incomplete;
+
+	hearth_reading_now = before;
+	return complete && !EG(exception);
+}
+
+void hearth_watch_incomplete_objects(void)
 {
 	create_incomplete_before = php_ce_incomplete_class->create_object;
 	php_ce_incomplete_class->create_object = create_incomplete;
@@ -54,7 +84,7 @@ bool hearth_cache_igbinary(zval *value, smart_str *out)
 static bool by_igbinary(zend_string *bytes, zval *out)
 {
 	zend_function *function = igbinary("igbinary_unserialize");
-	uint64_t before = made_incomplete;
+	hearth_reading before = begin_reading();
 	zval argument;
 
 	ZVAL_NULL(out);
@@ -62,7 +92,7 @@ static bool by_igbinary(zend_string *bytes, zval *out)
 		ZVAL_STR(&argument, bytes);
 		zend_call_known_function(function, NULL, NULL, out, 1, &argument, NULL);
 	}
-	if (!EG(exception) && made_incomplete == before && (Z_TYPE_P(out) == IS_ARRAY || Z_TYPE_P(out) == IS_OBJECT)) {
+	if (end_reading(before) && (Z_TYPE_P(out) == IS_ARRAY || Z_TYPE_P(out) == IS_OBJECT)) {
 		return true;
 	}
 	zval_ptr_dtor(out);
@@ -76,14 +106,15 @@ static bool by_igbinary(zend_string *bytes, zval *out)
 bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 {
 	const unsigned char *at = (const unsigned char *) ZSTR_VAL(bytes), *end = at + ZSTR_LEN(bytes);
-	uint64_t before = made_incomplete;
 	php_unserialize_data_t data;
+	hearth_reading before;
 	zval value;
 	bool whole;
 
 	if (ZSTR_LEN(bytes) > sizeof IGBINARY && memcmp(ZSTR_VAL(bytes), IGBINARY, sizeof IGBINARY) == 0) {
 		return by_igbinary(bytes, out);
 	}
+	before = begin_reading();
 	ZVAL_UNDEF(&value);
 	PHP_VAR_UNSERIALIZE_INIT(data);
 	whole = php_var_unserialize(&value, &at, end, &data);
@@ -93,7 +124,7 @@ bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 	/* Here the objects' own code runs. */
 	PHP_VAR_UNSERIALIZE_DESTROY(data);
 	zval_ptr_dtor(&value);
-	if (whole && !EG(exception) && made_incomplete == before) {
+	if (end_reading(before) && whole) {
 		return true;
 	}
 	if (whole) {

@@ -1,4 +1,4 @@
-/* State that libphp and the C library keep in variables that no header declares: see state/hidden.c. */
+/* State that no header of the engine declares: of libphp and the C library (state/hidden.c), and our own. */
 #ifndef HEARTH_STATE_HIDDEN_H
 #define HEARTH_STATE_HIDDEN_H
 
@@ -12,5 +12,13 @@ zend_string **hearth_autoload_suffixes(void);
 extern char *hearth_text_domain;
 void hearth_text_domain_seal(void);
 void hearth_assert_callback_seal(void);
+
+/* A value of the cache that is unserialized: the frame that reads it, and whether an object in it has lost its class. */
+typedef struct {
+	const zend_execute_data *reader;
+	bool is_under_way, is_incomplete;
+} hearth_reading;
+/* cache/serialized.c */
+extern hearth_reading hearth_reading_now;
 
 #endif

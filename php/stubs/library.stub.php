@@ -456,6 +456,8 @@ class Pool implements CacheItemPoolInterface
     public function getItem($key): CacheItemInterface {}
 
     /**
+     * All of them in one step.
+     *
      * @param array<string> $keys
      * @return array<string, Item>
      */

@@ -29,6 +29,9 @@ struct Files {
     key: Option<PathBuf>,
 }
 
+/// What the query of a URL may have: of TLS, and of a Unix socket, for which the library reads it.
+const PARAMETERS: [&str; 7] = ["cacert", "cert", "key", "db", "user", "pass", "protocol"];
+
 impl Options {
     /// # Errors
     /// What is wrong with the address or the files; a password is not in it.
@@ -55,6 +58,11 @@ impl Options {
         if let ConnectionAddr::TcpTls { insecure: true, .. } = info.addr() {
             return Err("#insecure is not supported: name the authority, ?cacert=FILE".into());
         }
+        if let Some(name) = self.unknown_parameter() {
+            return Err(format!(
+                "its URL has a parameter {name:?}, and there is none: TLS has cacert, cert and key, a Unix socket db, user and pass"
+            ));
+        }
         let settings = info.redis_settings().clone();
         if settings.db() < 0 {
             return Err(format!("there is no database {}", settings.db()));
@@ -63,6 +71,13 @@ impl Options {
             .set_protocol(ProtocolVersion::RESP3)
             .set_lib_name("hearth", env!("CARGO_PKG_VERSION"));
         Ok(info.set_redis_settings(settings))
+    }
+
+    fn unknown_parameter(&self) -> Option<String> {
+        let url = redis::parse_redis_url(&self.url)?;
+        let mut names = url.query_pairs().map(|(name, _)| name);
+        let unknown = names.find(|name| !PARAMETERS.contains(&&**name))?;
+        Some(unknown.into_owned())
     }
 
     fn files(&self) -> Files {
@@ -213,6 +228,7 @@ mod tests {
             ("unix:/x?db=one&pass=secret", "database number"),
             ("rediss://host/#insecure", "?cacert=FILE"),
             ("redis+sentinel://host", "no URL of a Redis"),
+            ("rediss://u:secret@host?cafile=/x", "a parameter \"cafile\""),
         ] {
             let error = options(url).client().expect_err(url);
             assert!(error.contains(told) && !error.contains("secret"), "{error}");

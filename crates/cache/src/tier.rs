@@ -68,7 +68,7 @@ impl Cache {
     }
 
     /// The second tier has no value of this key: [`Known::Absent`](crate::Known) until it is written or forgotten here. An entry like
-    /// others, so many keys that do not exist push out nothing that is read.
+    /// others, so reads of absent keys, however many, push out nothing that is read.
     pub fn note_absent(&self, key: &[u8]) -> Result<(), Refused> {
         if !is_key(Space::Absence, key) {
             return Err(Refused::Key);

@@ -35,13 +35,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: Option<u32>,
     /// Measured seconds of each load in each round; loads of a number of requests take no longer
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = number)]
     pub(crate) seconds: Option<f64>,
     /// Connections of a load, unless the scenario has its own
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
     /// Begin no measurement after so many minutes [default: 15; with --full none]
-    #[arg(long, value_name = "MINUTES")]
+    #[arg(long, value_name = "MINUTES", value_parser = number)]
     pub(crate) budget: Option<f64>,
     /// Load and servers share all processors
     #[arg(long)]
@@ -225,4 +225,25 @@ fn list(tools: &Tools) -> String {
 pub(crate) fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Of a command line.
+fn number(text: &str) -> std::result::Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number
+        .filter(|number| number.is_finite() && *number >= 0.0)
+        .ok_or_else(|| "not a number from 0, such as 15 or 0.5".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_finite_and_not_negative() {
+        assert_eq!(number("0.5"), Ok(0.5));
+        for wrong in ["x", "-1", "nan", "inf", ""] {
+            assert!(number(wrong).is_err(), "{wrong}");
+        }
+    }
 }

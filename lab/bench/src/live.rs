@@ -22,7 +22,7 @@ impl Live {
         }
     }
 
-    /// The next server is started and measured; with it so many are still to come, which takes so many seconds.
+    /// The next server is started and measured. Shows how many are still to come, and how many seconds they take.
     pub(crate) fn step(&mut self, doing: &str, to_come: u32, left_s: f64) {
         let progress = Progress {
             done: self.done,

@@ -49,7 +49,7 @@ pub(crate) enum Amount {
 }
 
 impl Amount {
-    /// Not longer than so many seconds.
+    /// The longest that it may take, in seconds.
     pub(crate) fn within(self, longest: f64) -> Self {
         match self {
             Self::Seconds(seconds) => Self::Seconds(seconds.min(longest)),

@@ -165,7 +165,7 @@ impl Schedule {
         }
     }
 
-    /// A server was measured for so many seconds, and took that long from before its start until it had stopped.
+    /// A server was measured for some seconds, and took `took` from its start to its end.
     pub(crate) fn learn(&mut self, took: Duration, measured: f64) {
         self.turns += 1.0;
         self.overhead += (took.as_secs_f64() - measured).max(0.0);

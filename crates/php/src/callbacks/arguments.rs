@@ -45,7 +45,7 @@ macro_rules! references {
             type Raw = *const $type;
 
             unsafe fn from_c(raw: *const $type) -> Self {
-                // SAFETY: the caller vouches for it.
+                // SAFETY: C passes the address of a value that it has filled and leaves alone until the callback returns.
                 unsafe { &*raw }
             }
         }
@@ -60,7 +60,8 @@ macro_rules! places {
             type Raw = *mut $type;
 
             unsafe fn from_c(raw: *mut $type) -> Self {
-                // SAFETY: the caller vouches for it; C initialises these.
+                // SAFETY: C passes the address of a variable of its own that has a value and that nothing else uses until the callback
+                // returns.
                 unsafe { &mut *raw }
             }
         }
@@ -73,7 +74,8 @@ impl<T> FromC for &mut MaybeUninit<T> {
     type Raw = *mut T;
 
     unsafe fn from_c(raw: *mut T) -> Self {
-        // SAFETY: the caller vouches for it; nothing is said of what it holds.
+        // SAFETY: C passes the address of a variable of its own that nothing else uses until the callback returns. It may have no
+        // value: so it is MaybeUninit.
         unsafe { &mut *raw.cast() }
     }
 }
@@ -83,7 +85,7 @@ impl FromC for &Request {
     type Raw = *mut c_void;
 
     unsafe fn from_c(raw: *mut c_void) -> Self {
-        // SAFETY: C holds a reference for as long as it uses the pointer.
+        // SAFETY: the pointer is that of an Rc<Request> of which C holds a reference until it calls the release callback.
         unsafe { &*raw.cast::<Request>() }
     }
 }
@@ -93,7 +95,8 @@ impl FromC for &TaskCell {
     type Raw = *mut c_void;
 
     unsafe fn from_c(raw: *mut c_void) -> Self {
-        // SAFETY: the poller of a task, or its object, keeps the cell.
+        // SAFETY: the pointer is that of an Rc<TaskCell>; the poller of a task that has not ended, or its object in PHP, holds a
+        // reference.
         unsafe { &*raw.cast::<TaskCell>() }
     }
 }
@@ -103,7 +106,7 @@ impl FromC for Option<&TaskCell> {
     type Raw = *mut c_void;
 
     unsafe fn from_c(raw: *mut c_void) -> Self {
-        // SAFETY: as above.
+        // SAFETY: null, or as for `&TaskCell`: the poller of the task or its object holds a reference.
         unsafe { raw.cast::<TaskCell>().as_ref() }
     }
 }
@@ -112,7 +115,7 @@ impl FromC for &[u8] {
     type Raw = hearth_str;
 
     unsafe fn from_c(raw: hearth_str) -> Self {
-        // SAFETY: the caller vouches for the bytes.
+        // SAFETY: C passes the bytes of a string that it keeps until the callback returns.
         unsafe { raw.bytes() }
     }
 }
@@ -121,7 +124,7 @@ impl FromC for Cow<'_, str> {
     type Raw = hearth_str;
 
     unsafe fn from_c(raw: hearth_str) -> Self {
-        // SAFETY: the caller vouches for the bytes.
+        // SAFETY: C passes the bytes of a string that it keeps until the callback returns.
         String::from_utf8_lossy(unsafe { raw.bytes() })
     }
 }

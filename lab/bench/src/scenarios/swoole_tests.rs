@@ -253,7 +253,7 @@ fn also_on_one_connection(arm: &mut Arm) {
 /// The servers of the write-ups, and Hearth.
 const OF_SEED: [&str; 3] = ["hearth", "apache", "swoole-process"];
 
-/// Beside the fair ones, the write-up's servers under its own load, ab with 10,000 requests on so many connections, Apache as it comes.
+/// Beside the fair ones, the write-up's servers under its own load, ab with 10,000 requests on `connections`, Apache as it comes.
 fn with_seed(mut arms: Vec<Arm>, connections: &[u32]) -> Vec<Arm> {
     let of_seed = arms
         .iter()

@@ -5,20 +5,8 @@ use std::time::Duration;
 use testkit::service::Redis;
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{admin, at_once, eventually, hearth, ok, same};
-
-/// Runs the code that is in the query, with `$cache`.
-const RUN: &str = r"return function ($request) { $cache = new Hearth\Cache(); return json_encode(eval($request->query('code'))); };";
-
-fn path(code: &str) -> String {
-    let bytes = code.bytes().map(|byte| format!("%{byte:02X}"));
-    format!("/?code={}", bytes.collect::<String>())
-}
-
-#[track_caller]
-fn run(server: &Server, code: &str) -> String {
-    ok(&server.get(&path(code)))
-}
+use crate::cache::RUN;
+use crate::support::{admin, at_once, encoded, eventually, hearth, ok, run, same};
 
 fn with(redis: &Redis, workers: &str) -> ServerBuilder {
     let url = format!("redis://127.0.0.1:{}", redis.port);
@@ -72,7 +60,7 @@ fn three_servers_share_one_cache() {
     assert_eq!(run(&c, "return $cache->get('o')[0];"), "7");
     run(&a, "$cache->deleteTag('t');");
     comes(&c, "return $cache->get('o');", "null");
-    let add = path("for ($i = 0; $i < 50; $i++) $cache->increment('n');");
+    let add = encoded("for ($i = 0; $i < 50; $i++) $cache->increment('n');");
     std::thread::scope(|scope| {
         for server in [&a, &b, &c] {
             scope.spawn(|| at_once(server, &same(&add, 4)));
@@ -106,7 +94,7 @@ fn three_servers_share_one_cache() {
 fn a_value_is_computed_once_over_servers() {
     let redis = Redis::start();
     let [a, b] = [(); 2].map(|()| started(&redis));
-    let code = path(
+    let code = encoded(
         "return $cache->remember('slow', 60, function () use ($cache) { $cache->increment('computed'); usleep(300000); return 'x'; }, tags: ['t']);",
     );
     std::thread::scope(|scope| {

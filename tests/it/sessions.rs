@@ -7,8 +7,8 @@ use testkit::http::{Client, Response};
 use testkit::{Server, ServerBuilder};
 
 use crate::support::{
-    UNTIL_GO, admin, at_once, eventually, example, hearth, let_go, ok, one_worker, same,
-    until_handled,
+    UNTIL_GO, admin, at_once, encoded, eventually, example, hearth, let_go, ok, one_worker, run,
+    same, until_handled,
 };
 
 const HANDLER: [&str; 2] = ["--ini", "session.save_handler=hearth"];
@@ -33,16 +33,6 @@ fn classic() -> ServerBuilder {
         .file("index.php", code)
         .args(HANDLER)
         .args(ANY_ID)
-}
-
-fn encoded(code: &str) -> String {
-    let bytes = code.bytes().map(|byte| format!("%{byte:02X}"));
-    format!("/?code={}", bytes.collect::<String>())
-}
-
-#[track_caller]
-fn run(server: &Server, code: &str) -> String {
-    ok(&server.get(&encoded(code)))
 }
 
 /// A request that is under way.

@@ -13,7 +13,7 @@ use Illuminate\Cache\Repository;
 use Illuminate\Contracts\Cache\LockTimeoutException;
 use PHPUnit\Framework\TestCase;
 
-/** What Laravel's repository, tags, rate limiter and locks ask of a store; run by tests/it/cache.rs. */
+/** What Laravel's repository, tags, rate limiter and locks ask of a store; run by tests/it/cache/adapters.rs. */
 final class LaravelTest extends TestCase
 {
     private LaravelStore $store;

@@ -15,7 +15,7 @@ use Symfony\Contracts\Cache\CallbackInterface;
 use Symfony\Contracts\Cache\ItemInterface;
 use Symfony\Contracts\Cache\TagAwareCacheInterface;
 
-/** What Symfony's cache contracts ask; run by tests/it/cache.rs. */
+/** What Symfony's cache contracts ask; run by tests/it/cache/adapters.rs. */
 final class SymfonyTest extends TestCase
 {
     private SymfonyCache $cache;

@@ -46,6 +46,18 @@ pub(crate) fn ok(response: &Response) -> String {
     response.text()
 }
 
+/// The target whose query has this PHP code as `code`.
+pub(crate) fn encoded(code: &str) -> String {
+    let bytes = code.bytes().map(|byte| format!("%{byte:02X}"));
+    format!("/?code={}", bytes.collect::<String>())
+}
+
+/// Has a handler that runs the code of its query run this one; what it answers.
+#[track_caller]
+pub(crate) fn run(server: &Server, code: &str) -> String {
+    ok(&server.get(&encoded(code)))
+}
+
 /// What stands below the mark `<!-- example: NAME -->` on a page of the documentation: a fenced block, or the lines up to
 /// the first empty one.
 #[track_caller]

@@ -1,0 +1,117 @@
+//! The adapters for PSR-6, PSR-16, Symfony and Laravel, and the guide's examples.
+
+use std::process::Command;
+
+use testkit::Server;
+
+use crate::support::{example, ok, one_worker};
+
+/// The tests that caches of PSR-6 and PSR-16 have in common, in full, and those of the contracts of Symfony and Laravel.
+#[test]
+fn the_suites_of_the_psrs() {
+    let tests = testkit::checkout().join("php/tests/Cache");
+    let output = Command::new(testkit::hearth())
+        .args([
+            "run",
+            "/usr/bin/phpunit",
+            "--no-configuration",
+            "--do-not-cache-result",
+            "--test-suffix",
+            "Test.php",
+        ])
+        .arg(tests)
+        .output()
+        .expect("hearth starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("OK (464 tests"),
+        "{text}"
+    );
+}
+
+/// Classic sites have the adapters too; they are compiled where a request names them.
+#[test]
+fn psr_adapters_in_a_classic_site() {
+    let code = r"<?php
+        require '/usr/share/php/Psr/SimpleCache/autoload.php'; require '/usr/share/php/Psr/Cache/autoload.php';
+        spl_autoload_register(function ($class) { if ($class === 'Mine') { eval('class Mine {}'); } });
+        $simple = new Hearth\Cache\SimpleCache(); $pool = new Hearth\Cache\Pool();
+        $simple->set('n', $simple->get('n', 0) + 1);
+        $pool->save($pool->getItem('k')->set(['v']));
+        try { $simple->get('a:b'); } catch (Psr\SimpleCache\InvalidArgumentException $e) { echo get_class($e), ' '; }
+        echo $simple->get('n'), $pool->getItem('k')->get()[0], get_class(new Mine), (int) class_exists('Hearth\Response');";
+    let server = Server::app(".")
+        .file("index.php", code.replace("\\\\", "\\"))
+        .args(["--workers", "1"])
+        .start();
+    for n in 1..4 {
+        assert_eq!(
+            ok(&server.get("/")),
+            format!("Hearth\\Cache\\SimpleCacheMistake {n}vMine0")
+        );
+    }
+    server.stop();
+}
+
+/// The guide's examples, in a handler with what they need.
+#[test]
+fn the_guide() {
+    let page = "docs/guide/cache.md";
+    let code = |name| example(page, name).replace("<?php", "");
+    let server = one_worker(&format!(
+        r"function makeReport(): string {{ return 'report'; }}
+        function import(int $token): void {{ echo $token > 0 ? 'imported ' : ''; }}
+        return function () {{
+            $db = new PDO('sqlite::memory:');
+            $db->exec('CREATE TABLE news (title TEXT); INSERT INTO news VALUES (\'first\')');
+            {}
+            {}
+            [$id, $author, $page] = [7, 'ada', 'text'];
+            {}
+            {}
+            require_once '/usr/share/php/Psr/SimpleCache/autoload.php';
+            require_once '/usr/share/php/Psr/Cache/autoload.php';
+            {}
+            $simple->set('psr', 'simple');
+            echo $rows[0]['title'], ' ', $report, ' ', $cache->get('page:7', 'none'), ' ', $simple->get('psr'), (int) $pool->hasItem('psr');
+        }};",
+        code("remember"),
+        code("stale"),
+        code("tags"),
+        code("lock"),
+        code("psr")
+    ))
+    .start();
+    for _ in 0..2 {
+        assert_eq!(ok(&server.get("/")), "imported first report none simple0");
+    }
+    server.stop();
+}
+
+/// Those for Symfony and Laravel, with what the frameworks have in Debian; boot runs them, so requests see what they left.
+#[test]
+fn the_guide_for_frameworks() {
+    let code = |name| example("docs/guide/cache.md", name).replace("<?php", "");
+    let server = one_worker(&format!(
+        r"require_once '/usr/share/php/Symfony/Contracts/Cache/autoload.php';
+        require_once '/usr/share/php/Illuminate/Cache/autoload.php';
+        require_once '/usr/share/php/Illuminate/Config/autoload.php';
+        $app = new Illuminate\Container\Container();
+        $stores = ['hearth' => ['driver' => 'hearth', 'prefix' => 'shop:']];
+        $app['config'] = new Illuminate\Config\Repository(['cache' => ['default' => 'hearth', 'stores' => $stores]]);
+        $app->singleton('cache', fn ($app) => new Illuminate\Cache\CacheManager($app));
+        Illuminate\Support\Facades\Facade::setFacadeApplication($app);
+        {}
+        {}
+        return function () use ($news, $cache) {{
+            $stored = (new Hearth\Cache('laravel'))->get('shop:n');
+            return json_encode([$news, $cache->hasItem('news'), Cache::increment('n'), $stored, Cache::lock('l', 9)->get(fn () => 'locked')]);
+        }};",
+        code("symfony"),
+        code("laravel").lines().skip(1).collect::<Vec<_>>().join("\n"),
+    ))
+    .start();
+    assert_eq!(ok(&server.get("/")), r#"[["first"],false,1,null,"locked"]"#);
+    assert_eq!(ok(&server.get("/")), r#"[["first"],false,2,1,"locked"]"#);
+    server.stop();
+}

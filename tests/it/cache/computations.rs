@@ -1,0 +1,81 @@
+//! `remember()`: a value is computed once, by one of the callers.
+
+use std::collections::BTreeSet;
+
+use testkit::Server;
+
+use super::{RUN, assert_everywhere, everywhere};
+use crate::support::{at_once, encoded, ok, one_worker, run, same};
+
+#[test]
+fn a_value_is_computed_once_over_tasks_and_workers() {
+    let server = Server::script(RUN)
+        .args(["--workers", "2", "--concurrency", "8"])
+        .start();
+    let code = "return $cache->remember('k', 60, function () use ($cache) { $cache->increment('computed'); usleep(50000); return 'made'; });";
+    assert_everywhere(&server, code, "\"made\"");
+    assert_eq!(run(&server, "return $cache->get('computed');"), "1");
+    // The one that computes fails, or dies: another does.
+    let fails = "try { return $cache->remember('f', 60, function () use ($cache) { usleep(20000);
+        if ($cache->increment('tries') < 3) { throw new Exception('failed'); } return 'made'; }); } catch (Exception $e) { return $e->getMessage(); }";
+    assert_eq!(
+        everywhere(&server, fails),
+        BTreeSet::from(["\"failed\"".to_owned(), "\"made\"".to_owned()])
+    );
+    assert_eq!(run(&server, "return $cache->get('tries');"), "3");
+    let dies = "return $cache->remember('d', 60, function () use ($cache) { usleep(20000);
+        if ($cache->increment('deaths') < 2) { posix_kill(getmypid(), 9); } return 'made'; });";
+    let (answers, _) = at_once(&server, &same(&encoded(dies), 6));
+    assert!(answers.iter().any(|answer| answer.text() == "\"made\""));
+    assert_eq!(run(&server, "return $cache->get('deaths');"), "2");
+    server.stop();
+}
+
+#[test]
+fn an_old_value_is_given_while_a_new_one_is_computed() {
+    let server = Server::script(RUN)
+        .args(["--workers", "2", "--concurrency", "8"])
+        .start();
+    let code = "return $cache->remember('k', 0.05, function () use ($cache) { $n = $cache->increment('n'); if ($n > 1) { usleep(100000); } return $n; }, staleFor: 60);";
+    assert_eq!(run(&server, code), "1");
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    let (answers, _) = at_once(&server, &same(&encoded(code), 6));
+    let mut numbers: Vec<String> = answers.iter().map(ok).collect();
+    numbers.sort();
+    assert_eq!(numbers, ["1", "1", "1", "1", "1", "2"]);
+    server.stop();
+}
+
+/// Before a value expires one caller computes the next: it begins as long before as the computation took.
+#[test]
+fn a_value_is_refreshed_before_it_expires() {
+    let server = Server::script(RUN)
+        .args(["--workers", "2", "--concurrency", "8"])
+        .start();
+    let code = "return $cache->remember('k', 2, function () use ($cache) { $n = $cache->increment('n'); usleep($n > 1 ? 100000 : 1000000); return $n; });";
+    assert_eq!(run(&server, code), "1");
+    assert_eq!(run(&server, code), "1");
+    std::thread::sleep(std::time::Duration::from_millis(1050));
+    let (answers, _) = at_once(&server, &same(&encoded(code), 6));
+    let mut numbers: Vec<String> = answers.iter().map(ok).collect();
+    numbers.sort();
+    assert_eq!(numbers, ["1", "1", "1", "1", "1", "2"]);
+    server.stop();
+}
+
+/// What is deleted while it is computed is not written after: it may have been made of what was before.
+#[test]
+fn a_deletion_during_a_computation_is_not_undone() {
+    let server = one_worker(RUN).start();
+    for (delete, tags) in [
+        ("delete('k')", "[]"),
+        ("clear()", "[]"),
+        ("deleteTag('t')", "['t']"),
+    ] {
+        let code = format!(
+            "$cache->remember('k', 60, function () use ($cache) {{ $cache->{delete}; return 'old'; }}, tags: {tags}); return $cache->get('k');"
+        );
+        assert_eq!(run(&server, &code), "null", "{delete}");
+    }
+    server.stop();
+}

@@ -1,0 +1,88 @@
+//! `hearth cache`, `hearth status` and the metrics.
+
+use super::workers;
+use crate::support::{admin, hearth, run};
+
+#[test]
+fn status_and_metrics_show_it() {
+    let server = workers(1).args(["--admin", "127.0.0.1:0"]).start();
+    run(
+        &server,
+        "$cache->set('k', 1); $cache->get('k'); $cache->get('none'); $cache->stats();",
+    );
+    let page = admin(&server, "/metrics").text();
+    for line in [
+        "hearth_cache_entries 1",
+        "hearth_cache_misses_total 1",
+        "hearth_cache_writes_total 1",
+        "hearth_cache_removed_total{reason=\"evicted\"} 0",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    let status = hearth(&server, &["status", "app.php"]);
+    let text = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(text.contains("cache       1 entries"), "{text}");
+    server.stop();
+}
+
+#[test]
+fn operators_see_and_change_it() {
+    let server = workers(1).start();
+    let ask = |words: &[&str]| {
+        let output = hearth(&server, &[&["cache"], words].concat());
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).expect("text"))
+    };
+    let done = |text: &str| (Some(0), format!("{text}\n"));
+    run(
+        &server,
+        "$cache->set('k', ['a' => [1, null]]); $cache->namespace('shop')->set('k', 'in'); $cache->set('o', new ArrayObject([1]));",
+    );
+    assert_eq!(ask(&["get", "k", "app.php"]), done("[\"a\" => [1, null]]"));
+    assert_eq!(
+        ask(&["get", "k", "app.php", "--namespace", "shop"]),
+        done("\"in\"")
+    );
+    assert!(ask(&["get", "o", "app.php"]).1.contains("ArrayObject"));
+    assert_eq!(
+        ask(&["get", "none", "app.php"]),
+        (
+            Some(1),
+            "hearth: there is no value with the key none\n".into()
+        )
+    );
+    assert_eq!(
+        ask(&["set", "n", "41", "app.php", "--as-json", "--ttl", "100"]),
+        done("n is written")
+    );
+    assert_eq!(run(&server, "return $cache->increment('n');"), "42");
+    assert_eq!(ask(&["set", "t", "41", "app.php"]), done("t is written"));
+    assert_eq!(run(&server, "return $cache->get('t');"), "\"41\"");
+    assert_eq!(ask(&["set", "n", "{", "app.php", "--as-json"]).0, Some(2));
+    let top = ask(&["top", "app.php"]).1;
+    assert!(
+        top.contains("shop: k") && top.contains("expires in"),
+        "{top}"
+    );
+    assert!(ask(&["stats", "app.php"]).1.contains("evicted      0"));
+    assert_eq!(ask(&["delete", "n", "app.php"]), done("n is deleted"));
+    assert_eq!(ask(&["delete", "n", "app.php"]).0, Some(1));
+    assert_eq!(
+        ask(&["clear", "app.php", "--namespace", "shop"]),
+        done("the namespace shop is empty")
+    );
+    assert_eq!(
+        run(
+            &server,
+            "return [$cache->namespace('shop')->get('k'), $cache->get('t')];"
+        ),
+        "[null,\"41\"]"
+    );
+    assert_eq!(ask(&["clear", "app.php"]), done("the cache is empty"));
+    assert_eq!(run(&server, "return $cache->get('t');"), "null");
+    server.stop();
+    let none = workers(1).args(["--cache-size", "0"]).start();
+    let output = hearth(&none, &["cache", "stats", "app.php"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cache.size is 0"));
+    none.stop();
+}

@@ -86,7 +86,6 @@ fn a_worker_is_there_before_a_request_needs_it() {
     for busy in 1..4 {
         clients.push(asking(&server, "/wait"));
         until_handled(&server, busy as u64);
-        assert_eq!(metric(&server, "hearth_queue_length"), 0);
         eventually("one more is there", || server.workers().len() == busy + 1);
     }
     clients.push(asking(&server, "/wait"));
@@ -95,6 +94,27 @@ fn a_worker_is_there_before_a_request_needs_it() {
     for client in &mut clients {
         ok(&client.response());
     }
+    eventually("one is left", || server.workers().len() == 1);
+    server.stop();
+}
+
+/// If it left, the front would ask for the next at once, again and again.
+#[test]
+fn the_worker_that_is_there_in_advance_stays() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return;
+    }
+    let words = ["--workers-min=1", "--workers-max=4", "--idle-timeout=0.05"];
+    let server = server(words).start();
+    let mut busy = asking(&server, "/wait");
+    until_handled(&server, 1);
+    eventually("one more is there", || server.workers().len() == 2);
+    // For as long as it would take to leave many times.
+    std::thread::sleep(Duration::from_secs(1));
+    let added = metric(&server, "hearth_workers_added_total");
+    assert!(added <= 3, "{added} were added");
+    let_go(&server);
+    ok(&busy.response());
     eventually("one is left", || server.workers().len() == 1);
     server.stop();
 }

@@ -21,6 +21,8 @@ const DELAY: Duration = Duration::from_millis(1);
 const AGAIN: Duration = Duration::from_millis(5);
 /// So seldom when nothing comes of it.
 const SELDOM: Duration = Duration::from_millis(100);
+/// How often it is looked whether busy processors have something left.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
 pub(super) struct Shortage {
@@ -52,6 +54,15 @@ impl Shortage {
     /// When to look again.
     pub(super) fn next(&self) -> Option<Instant> {
         self.next.get().map(|(next, _)| next)
+    }
+
+    /// There would be one, but no processor has anything left for a further worker. No event tells when one has, so that is to
+    /// be looked at.
+    fn put_off(&self, now: Instant) {
+        let next = self.next.get().map(|(next, _)| next);
+        if next.is_none_or(|next| next <= now) {
+            self.next.set(Some((now + LOOK_AGAIN, AGAIN)));
+        }
     }
 
     /// With as many workers as this requests would wait less, or the next one would.
@@ -98,11 +109,11 @@ impl Workers {
             return self.shortage.over();
         }
         let staff = self.dispatcher.staff();
+        let now = Instant::now();
         if staff.claiming > 0 || staff.computing >= self.parallel {
-            return self.shortage.over();
+            return self.shortage.put_off(now);
         }
-        self.shortage
-            .short(staff.workers + 1, false, Instant::now());
+        self.shortage.short(staff.workers + 1, false, now);
     }
 }
 
@@ -148,6 +159,19 @@ mod tests {
             };
             assert_eq!(helpful(&staff, processors), more, "{staff:?} {processors}");
         }
+    }
+
+    #[test]
+    fn what_is_put_off_is_looked_at_again() {
+        let (shortage, began) = (Shortage::default(), Instant::now());
+        let at = |millisecond| began + Duration::from_millis(millisecond);
+        shortage.put_off(at(0));
+        shortage.put_off(at(5));
+        assert_eq!(shortage.next(), Some(at(10)));
+        shortage.put_off(at(10));
+        assert_eq!(shortage.next(), Some(at(20)));
+        shortage.short(2, false, at(20));
+        assert_eq!(shortage.workers.get(), 2, "it has waited for long enough");
     }
 
     #[test]

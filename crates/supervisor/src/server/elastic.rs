@@ -182,20 +182,25 @@ impl Server {
             return;
         };
         let timeout = self.settings.idle_timeout;
+        let concurrency = self.concurrency(number);
         let mut idle: Vec<(Duration, WorkerId, u32)> = Vec::new();
+        // Of those that can take a request one stays: the front would ask for another.
+        let mut able = 0usize;
         for (id, worker) in &mut self.workers {
             let is_one = worker.generation == number && worker.state() == State::Ready;
             let counters = worker.board.snapshot();
-            let begun = counters.get(Counter::Requests);
-            let time = worker.idle_for(begun, counters.in_flight());
+            let (begun, in_flight) = (counters.get(Counter::Requests), counters.in_flight());
+            let time = worker.idle_for(begun, in_flight);
+            able += usize::from(is_one && in_flight < u64::from(concurrency));
             if is_one && time >= timeout {
                 idle.push((time, *id, worker.slot));
             }
         }
         idle.sort_unstable_by(|a, b| b.cmp(a));
         let least = self.elastic.as_ref().map_or(u32::MAX, |e| e.least) as usize;
-        let spare = self.slots.len().saturating_sub(least);
-        for (_, id, slot) in idle.into_iter().take(spare) {
+        let most = self.slots.len().saturating_sub(least);
+        let most = most.min(able.saturating_sub(1));
+        for (_, id, slot) in idle.into_iter().take(most) {
             self.retire(number, id, slot);
         }
     }

@@ -60,15 +60,17 @@ impl Server {
         }
     }
 
+    /// How many requests each worker of a generation has at a time.
+    pub(super) fn concurrency(&self, generation: u32) -> u32 {
+        let generation = self.generations.get(generation);
+        let booted = generation.and_then(|generation| generation.booted.as_ref());
+        booted.map_or(1, |booted| booted.concurrency)
+    }
+
     /// Our side of a worker, and the descriptors of its side; how many of them are for handing connections over.
     fn prepare(&self, generation: u32, slot: u32) -> std::io::Result<(Worker, Vec<OwnedFd>, u32)> {
         let (ours, theirs) = Channel::pair()?;
-        let concurrency = self
-            .generations
-            .get(generation)
-            .and_then(|g| g.booted.as_ref())
-            .map_or(1, |booted| booted.concurrency);
-        let board = Scoreboard::create(concurrency)?;
+        let board = Scoreboard::create(self.concurrency(generation))?;
         let mut fds = vec![
             OwnedFd::from(theirs),
             board.as_fd().try_clone_to_owned()?,

@@ -8,7 +8,7 @@ use testkit::http::Client;
 use testkit::service::MariaDb;
 
 use crate::support::traffic::{self, Done};
-use crate::support::{eventually, ok};
+use crate::support::{eventually, ok, one_of_three};
 
 /// `/spin` borrows and gives back until its time is up, which comes between any two instructions of that.
 const SPIN: &str = r"
@@ -151,19 +151,29 @@ fn a_busy_worker_leaves_others_their_share() {
         .args(["--workers", "2", "--dispatch", "direct"])
         .env("DSN", MariaDb::shared().dsn())
         .start();
-    let (mut small, busy) = share(&server, [20, 1]);
-    small.sort_unstable();
-    // Half of what is possible with 20 ms for a query, so their mean is below twice that.
-    assert!(small.len() > 75, "{} of {busy}", small.len());
-    // Its connection stays its own: only the first request waits for one.
-    let [usual, most, slow] = [50, 90, 99].map(|percent| small[small.len() * percent / 100]);
-    assert!(most < 2 * usual, "p90 {most:?}, p50 {usual:?}");
-    assert!(slow < Duration::from_millis(100), "p99 {slow:?}");
-    let (even, busy) = share(&server, [4, 4]);
-    assert!(
-        even.len() * 3 > busy && busy * 3 > even.len(),
-        "{} and {busy}",
-        even.len()
-    );
+    one_of_three(|| {
+        let (mut small, busy) = share(&server, [20, 1]);
+        small.sort_unstable();
+        let at = |percent| small.get(small.len() * percent / 100);
+        let [Some(usual), Some(most), Some(slow)] = [50, 90, 99].map(at) else {
+            return Err("nothing was answered".to_owned());
+        };
+        // Half of what is possible with 20 ms for a query, so their mean is below twice that. Its connection stays its own:
+        // only the first request waits for one.
+        let is_fair = small.len() > 75 && *most < 2 * *usual && *slow < Duration::from_millis(100);
+        is_fair.then_some(()).ok_or_else(|| {
+            format!(
+                "{} of {busy}; p50 {usual:?}, p90 {most:?}, p99 {slow:?}",
+                small.len()
+            )
+        })
+    });
+    one_of_three(|| {
+        let (even, busy) = share(&server, [4, 4]);
+        let is_even = even.len() * 3 > busy && busy * 3 > even.len();
+        is_even
+            .then_some(())
+            .ok_or_else(|| format!("{} and {busy}", even.len()))
+    });
     server.stop();
 }

@@ -133,7 +133,7 @@ fn nothing_old_stays() {
                     break;
                 }
                 assert!(
-                    begin.elapsed() < Duration::from_secs(2),
+                    begin.elapsed() < Duration::from_secs(10),
                     "round {round}: {read:?}, and Redis has {right:?}"
                 );
             }

@@ -61,6 +61,8 @@ pub(crate) enum Timer {
     Kill(WorkerId),
     /// A zygote that is still there by now is killed.
     KillZygote(u32),
+    /// A process that exited, and whose channel may be open still, has ended.
+    Ended { pid: u32, status: i32 },
     /// Look for workers that have nothing to do.
     Idle,
     /// Look whether requests wait.

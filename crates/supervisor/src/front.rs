@@ -10,6 +10,7 @@ use ipc::{Channel, FromFront, FrontSettings, FrontStart, MAX_DESCRIPTORS, PROTOC
 use rustix::process::{Pid, Signal, kill_process};
 use shm::{Latencies, Scoreboard, Snapshot};
 
+use crate::ending::Ending;
 use crate::error::Error;
 use crate::event::{Event, Events};
 use crate::link::{Link, Received};
@@ -27,6 +28,7 @@ pub(crate) struct Front {
     pub(crate) is_ready: bool,
     /// Told to leave.
     pub(crate) is_leaving: bool,
+    pub(crate) ending: Ending,
     link: Link<ToFront>,
 }
 
@@ -68,6 +70,7 @@ impl Front {
             since: Instant::now(),
             is_ready: false,
             is_leaving: false,
+            ending: Ending::default(),
             link,
         })
     }

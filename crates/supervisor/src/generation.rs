@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::backoff::Backoff;
 use crate::boot::Booted;
+use crate::ending::Ending;
 use crate::link::Link;
 use crate::preload::{PreloadStatus, PreloadedFiles};
 use crate::program::Program;
@@ -41,9 +42,16 @@ pub(crate) struct Zygote {
     pub(crate) pid: u32,
     /// `None`: told to leave.
     pub(crate) link: Option<Link<ToZygote>>,
+    pub(crate) ending: Ending,
 }
 
 impl Zygote {
+    /// Tell it to leave, and hear no more of it. False: it was told before.
+    pub(crate) fn dismiss(&mut self) -> bool {
+        self.ending.close();
+        self.link.take().is_some()
+    }
+
     /// It and all it forked. Only while it is not reaped, so that the number is its own.
     pub(crate) fn kill_group(&self) {
         if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {

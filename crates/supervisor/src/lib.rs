@@ -14,6 +14,7 @@ mod balancing;
 mod boot;
 mod cache;
 mod control;
+mod ending;
 mod error;
 mod event;
 mod front;

@@ -11,14 +11,12 @@ use serde::{Deserialize, Serialize};
 use shm::{Counter, InFlight, Scoreboard};
 use tokio::io::Interest;
 
+use crate::ending::{Ending, LAST_MESSAGES};
 use crate::event::{Event, Events};
 use crate::link::Link;
 
 /// Never used twice.
 pub(crate) type WorkerId = u64;
-
-/// How long a parent may take to say how a worker ended.
-const EXIT_STATUS_GRACE: Duration = Duration::from_millis(100);
 
 /// What a worker does, as `hearth status`, the log and the metrics name it. It goes through them in this order, and may leave out some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -70,6 +68,7 @@ pub(crate) struct Worker {
     pub(crate) board: Scoreboard,
     /// The front's end of its front channel, for this front and the next.
     pub(crate) front_channel: Option<OwnedFd>,
+    pub(crate) ending: Ending,
     link: Link<ToWorker>,
     is_killed: Cell<bool>,
     /// Since when it has begun no request, and how many it had begun then.
@@ -96,6 +95,7 @@ impl Worker {
             probes: None,
             board,
             front_channel,
+            ending: Ending::default(),
             link,
             is_killed: Cell::new(false),
             quiet: (since, 0),
@@ -134,7 +134,7 @@ impl Worker {
         tokio::spawn(async move {
             let _ = watched.readable().await;
             drop(watched);
-            tokio::time::sleep(EXIT_STATUS_GRACE).await;
+            tokio::time::sleep(LAST_MESSAGES).await;
             events.send(Event::Gone(id));
         });
     }

@@ -109,6 +109,9 @@ impl Server {
                     logging::alert!("the front said something we do not understand: {mistake}");
                 }
                 self.events.later(KILL_GRACE, Timer::KillFront(pid));
+                if let Some(status) = front.ending.close() {
+                    self.front_ended(pid, status);
+                }
             }
         }
     }

@@ -11,6 +11,7 @@ use ipc::{BootFailure, FromZygote};
 use super::{Phase, Server};
 use crate::backoff::Backoff;
 use crate::boot;
+use crate::ending::Ending;
 use crate::error::Error;
 use crate::event::{Event, Timer};
 use crate::generation::{Generation, Slot, Zygote};
@@ -69,6 +70,12 @@ impl Generations {
         [self.current, self.next].contains(&Some(number))
     }
 
+    pub(super) fn zygote_mut(&mut self, pid: u32) -> Option<&mut Zygote> {
+        let zygotes = self.known.values_mut();
+        let mut zygotes = zygotes.filter_map(|generation| generation.zygote.as_mut());
+        zygotes.find(|zygote| zygote.pid == pid)
+    }
+
     pub(super) fn of_zygote(&self, pid: u32) -> Option<u32> {
         let is_it = |generation: &Generation| {
             let zygote = generation.zygote.as_ref();
@@ -119,6 +126,7 @@ impl Server {
             zygote: Some(Zygote {
                 pid: child.id(),
                 link: Some(link),
+                ending: Ending::default(),
             }),
             booted: None,
             preload,
@@ -313,7 +321,7 @@ impl Server {
         }
         if let Some(generation) = self.generations.get_mut(number) {
             if let Some(zygote) = &mut generation.zygote {
-                zygote.link = None;
+                zygote.dismiss();
                 zygote.kill_group();
             }
             // Those that were asked for and have no process never will.
@@ -338,6 +346,12 @@ impl Server {
             );
         }
         self.events.later(ZYGOTE_LEAVES, Timer::KillZygote(number));
+        let generation = self.generations.get_mut(number);
+        if let Some(zygote) = generation.and_then(|generation| generation.zygote.as_mut())
+            && let Some(status) = zygote.ending.close()
+        {
+            self.zygote_ended(number, status);
+        }
     }
 
     pub(super) fn kill_zygote(&mut self, number: u32) {
@@ -428,7 +442,7 @@ impl Server {
                 return true;
             }
             let zygote = generation.zygote.as_mut();
-            if zygote.is_some_and(|zygote| zygote.link.take().is_some()) {
+            if zygote.is_some_and(|zygote| zygote.dismiss()) {
                 told.push(*number);
             }
             generation.zygote.is_some()

@@ -28,6 +28,7 @@ use tokio::sync::oneshot;
 
 use crate::balancing::Balancing;
 use crate::cache::CacheQuestion;
+use crate::ending::{Ending, LAST_MESSAGES};
 use crate::error::Error;
 use crate::event::{Command, Event, Events, ReplyTo, Timer};
 use crate::latency;
@@ -156,8 +157,8 @@ impl Server {
             Event::Zygote(generation, said) => self.zygote_message(generation, said),
             Event::Worker(id, said) => self.worker_message(id, said),
             Event::Front(pid, said) => self.front_message(pid, said),
-            Event::Gone(id) => self.worker_ended(id, None),
-            Event::Reaped { pid, status } => self.reaped(pid, status),
+            Event::Gone(id) => self.worker_gone(id),
+            Event::Reaped { pid, status } => self.exited(pid, status),
             Event::Signal(Signal::Stop) | Event::Command(Command::Stop(None)) => self.stop(None),
             Event::Signal(Signal::Reload) => self.reload(None),
             Event::Signal(Signal::ReopenLogs) => self.reopen_logs(),
@@ -183,9 +184,7 @@ impl Server {
             Received::Message(FromZygote::ForkFailed { slot, message }, _) => {
                 self.fork_failed(generation, slot, &message)
             }
-            Received::Message(FromZygote::Exited { pid, status }, _) => {
-                self.process_ended(pid, status)
-            }
+            Received::Message(FromZygote::Exited { pid, status }, _) => self.exited(pid, status),
             Received::Message(answer, _) => self.booted(generation, answer),
             Received::Closed(mistake) => self.zygote_closed(generation, mistake),
         }
@@ -211,6 +210,7 @@ impl Server {
             Timer::CutOff(id) => self.cut_off(id),
             Timer::Kill(id) => self.kill_late(id),
             Timer::KillZygote(generation) => self.kill_zygote(generation),
+            Timer::Ended { pid, status } => self.ended(pid, status),
             Timer::Idle => self.retire_idle(),
             Timer::Saturation => self.look_at_saturation(),
             Timer::Front => self.start_front(),
@@ -223,18 +223,41 @@ impl Server {
         }
     }
 
-    /// A child of ours ended: a zygote, the front, or a worker whose zygote is gone. Others are strangers that the app left.
-    fn reaped(&mut self, pid: u32, status: i32) {
+    /// A child of ours or of a zygote exited: it has ended once its last message is read.
+    fn exited(&mut self, pid: u32, status: i32) {
+        if self.ending_of(pid).is_none_or(|it| it.exit(status)) {
+            self.ended(pid, status);
+        } else {
+            self.events
+                .later(LAST_MESSAGES, Timer::Ended { pid, status });
+        }
+    }
+
+    fn ending_of(&mut self, pid: u32) -> Option<&mut Ending> {
+        let front = self.front.process.as_mut();
+        if let Some(front) = front.filter(|front| front.pid == pid) {
+            return Some(&mut front.ending);
+        }
+        if let Some(zygote) = self.generations.zygote_mut(pid) {
+            return Some(&mut zygote.ending);
+        }
+        let mut workers = self.workers.values_mut();
+        let worker = workers.find(|worker| worker.pid == Some(pid))?;
+        Some(&mut worker.ending)
+    }
+
+    /// A zygote, the front or a worker ended. Others are strangers that the app left.
+    fn ended(&mut self, pid: u32, status: i32) {
         if self.front_ended(pid, status) {
             return;
         }
         match self.generations.of_zygote(pid) {
             Some(generation) => self.zygote_ended(generation, status),
-            None => self.process_ended(pid, status),
+            None => self.worker_exited(pid, status),
         }
     }
 
-    fn process_ended(&mut self, pid: u32, status: i32) {
+    fn worker_exited(&mut self, pid: u32, status: i32) {
         let found = self
             .workers
             .iter()
@@ -242,6 +265,13 @@ impl Server {
         if let Some(id) = found.map(|(id, _)| *id) {
             self.worker_ended(id, Some(status));
         }
+    }
+
+    /// Its process is gone, and its parent may not have told how it ended.
+    fn worker_gone(&mut self, id: WorkerId) {
+        let worker = self.workers.get(&id);
+        let status = worker.and_then(|worker| worker.ending.status());
+        self.worker_ended(id, status);
     }
 
     /// What rotates logs has renamed them.

@@ -269,6 +269,9 @@ impl Server {
             logging::alert!("a worker said something we do not understand: {mistake}");
         }
         self.events.later(KILL_GRACE, Timer::Kill(id));
+        if let Some(status) = self.workers.get_mut(&id).and_then(|it| it.ending.close()) {
+            self.worker_ended(id, Some(status));
+        }
     }
 
     pub(super) fn kill_late(&mut self, id: WorkerId) {

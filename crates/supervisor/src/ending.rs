@@ -1,0 +1,47 @@
+//! The end of a process: its exit status and the end of its channel arrive in either order.
+
+use std::time::Duration;
+
+/// How long after the end of a process its channel and its parent's are read. A copy of it (`pcntl_fork()`) may keep its channel open.
+pub(crate) const LAST_MESSAGES: Duration = Duration::from_millis(100);
+
+/// What is known of the end of one process. Its last message may say why it ends, so that is read before the end counts.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    is_closed: bool,
+    status: Option<i32>,
+}
+
+impl Ending {
+    /// Nothing more is read from its channel. Its exit status, if it has ended already.
+    pub(crate) fn close(&mut self) -> Option<i32> {
+        self.is_closed = true;
+        self.status
+    }
+
+    /// It has ended. False: its channel is not read to the end.
+    pub(crate) fn exit(&mut self, status: i32) -> bool {
+        self.status = Some(status);
+        self.is_closed
+    }
+
+    /// `None`: its parent has not told.
+    pub(crate) fn status(&self) -> Option<i32> {
+        self.status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ending;
+
+    #[test]
+    fn a_process_has_ended_when_it_exited_and_its_channel_is_closed() {
+        let mut exits_first = Ending::default();
+        assert!(!exits_first.exit(256));
+        assert_eq!(exits_first.close(), Some(256));
+        let mut closes_first = Ending::default();
+        assert_eq!(closes_first.close(), None);
+        assert!(closes_first.exit(9));
+    }
+}

@@ -22,17 +22,16 @@ macro_rules! quick_callbacks {
         $(#[$doc])*
         const _: php_sys::called_by_c::$name = $name;
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($arg: <$type as super::arguments::FromC>::Raw),*) $(-> $result)? {
+        unsafe extern "C" fn $name($($arg: <$type as $crate::callbacks::arguments::FromC>::Raw),*) $(-> $result)? {
             // SAFETY: `hearth.h` promises that what C passes is valid during the call.
-            $(let $arg = unsafe { <$type as super::arguments::FromC>::from_c($arg) };)*
+            $(let $arg = unsafe { <$type as $crate::callbacks::arguments::FromC>::from_c($arg) };)*
             let run = std::panic::AssertUnwindSafe(move || $body);
             std::panic::catch_unwind(run).unwrap_or_else(|_| std::process::abort())
         }
     )*};
 }
 
-mod arguments;
-mod cache;
+pub(crate) mod arguments;
 mod request;
 mod response;
 mod tasks;

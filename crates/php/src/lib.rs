@@ -6,10 +6,11 @@
 //! runtime.
 #![allow(unsafe_code)]
 
+#[macro_use]
+mod callbacks;
+
 mod budget;
 mod cache;
-mod cache_many;
-mod callbacks;
 mod cgi;
 mod children;
 mod cli;

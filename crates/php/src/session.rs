@@ -1,11 +1,12 @@
 //! Sessions in the shared cache, as C code asks for them.
 
 use std::cell::RefCell;
+use std::ffi::c_int;
 
-use cache::{Cache, Claim, Counter, Locked};
+use cache::{Counter, Locked};
 use php_sys::hearth_str;
 
-use crate::cache::{cache, owner, with};
+use crate::cache::{cache, is_taken, owner, with};
 
 thread_local! {
     /// What was read last: C code copies it at once.
@@ -17,60 +18,54 @@ fn time(seconds: i64) -> u64 {
     seconds.max(0).unsigned_abs().saturating_mul(1_000_000)
 }
 
-/// False: `number` is the owner that has it.
-pub(crate) fn lock(key: &[u8], number: &mut u64) -> i32 {
-    with(|cache| match cache.lock_session(key, owner())? {
-        Claim::Taken(token) => {
-            *number = token;
-            Ok(true)
-        }
-        Claim::Held(holder) => {
-            *number = u64::from(holder.process) << 32 | u64::from(holder.task);
-            Ok(false)
-        }
-    })
-}
+quick_callbacks! {
+    fn hearth_on_session_lock(key: &[u8], number: &mut u64) -> c_int {
+        with(|cache| Ok(is_taken(cache.lock_session(key, owner())?, number)))
+    }
 
-pub(crate) fn unlock(session: Locked<'_>) -> i32 {
-    with(|cache| cache.unlock_session(session))
-}
+    fn hearth_on_session_unlock(key: &[u8], token: u64) -> c_int {
+        with(|cache| cache.unlock_session(Locked { key, token }))
+    }
 
-pub(crate) fn exists(key: &[u8]) -> i32 {
-    with(|cache| cache.has_session(key))
-}
+    fn hearth_on_session_exists(key: &[u8]) -> c_int {
+        with(|cache| cache.has_session(key))
+    }
 
-pub(crate) fn read(session: Locked<'_>, seconds: i64, out: &mut hearth_str) -> i32 {
-    with(|cache| {
-        READ.with_borrow_mut(|data| {
-            let was_there = cache.read_session(session, time(seconds), data)?;
-            *out = hearth_str::new(data);
-            Ok(was_there)
+    fn hearth_on_session_read(key: &[u8], token: u64, seconds: i64, out: &mut hearth_str) -> c_int {
+        with(|cache| {
+            READ.with_borrow_mut(|data| {
+                let was_there = cache.read_session(Locked { key, token }, time(seconds), data)?;
+                *out = hearth_str::new(data);
+                Ok(was_there)
+            })
         })
-    })
-}
+    }
 
-pub(crate) fn write(session: Locked<'_>, data: &[u8], seconds: i64, evicted: &mut u64) -> i32 {
-    with(|cache| {
-        *evicted = cache.write_session(session, data, time(seconds))?;
-        Ok(true)
-    })
-}
+    fn hearth_on_session_write(key: &[u8], token: u64, data: &[u8], seconds: i64, evicted: &mut u64) -> c_int {
+        with(|cache| {
+            *evicted = cache.write_session(Locked { key, token }, data, time(seconds))?;
+            Ok(true)
+        })
+    }
 
-pub(crate) fn touch(session: Locked<'_>, seconds: i64) -> i32 {
-    with(|cache| cache.touch_session(session, time(seconds)))
-}
+    fn hearth_on_session_touch(key: &[u8], token: u64, seconds: i64) -> c_int {
+        with(|cache| cache.touch_session(Locked { key, token }, time(seconds)))
+    }
 
-pub(crate) fn destroy(key: &[u8]) -> i32 {
-    with(|cache| cache.destroy_session(key))
-}
+    fn hearth_on_session_destroy(key: &[u8]) -> c_int {
+        with(|cache| cache.destroy_session(key))
+    }
 
-pub(crate) fn collect(removed: &mut u64) -> i32 {
-    with(|cache| {
-        *removed = cache.collect_sessions()?;
-        Ok(true)
-    })
-}
+    fn hearth_on_session_collect(removed: &mut u64) -> c_int {
+        with(|cache| {
+            *removed = cache.collect_sessions()?;
+            Ok(true)
+        })
+    }
 
-pub(crate) fn awaited() {
-    cache().inspect(|cache: &&Cache| cache.count(Counter::SessionsAwaited, 1));
+    fn hearth_on_session_awaited() {
+        if let Some(cache) = cache() {
+            cache.count(Counter::SessionsAwaited, 1);
+        }
+    }
 }

@@ -1,47 +1,21 @@
 //! Tasks: PHP code that can wait, as futures.
 
-use std::cell::{Cell, OnceCell, RefCell};
+mod cell;
+
 use std::ffi::c_void;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use php_sys as sys;
 
-use crate::children;
-use crate::engine::Level;
-use crate::host::{host, is_forked};
+pub use cell::times_resumed;
+pub(crate) use cell::{Park, TaskCell, cell_of, reuse};
+
 use crate::request::{Request, Script};
-use crate::runner;
-use crate::task_group::TaskGroup;
 use crate::trace::TaskHandle;
 use crate::wait::Cancel;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Park {
-    Running,
-    Parked,
-    Unparked,
-}
-
-pub(crate) struct TaskCell {
-    pub(crate) c: Cell<*mut sys::hearth_task>,
-    /// How to have it polled again, noted when it waits.
-    waker: RefCell<Option<Waker>>,
-    /// The waker of the poll under way, null outside of one.
-    pub(crate) polling: Cell<*const Waker>,
-    pub(crate) cancel: Cell<Option<Cancel>>,
-    pub(crate) park: Cell<Park>,
-    pub(crate) ended: Cell<bool>,
-    broken: Cell<bool>,
-    pub(crate) joiners: RefCell<Vec<Waker>>,
-    /// Where it is among its group's children.
-    pub(crate) place: Cell<Option<usize>>,
-    /// Made with the first child.
-    pub(crate) group: OnceCell<Rc<TaskGroup>>,
-    pub(crate) request: Option<Rc<Request>>,
-}
 
 /// One task. Poll it to run it. It must be polled to its end: PHP code on a stack cannot be dropped half-way, only
 /// cancelled.
@@ -53,207 +27,6 @@ impl std::fmt::Debug for Task {
             .field("ended", &self.0.ended.get())
             .finish_non_exhaustive()
     }
-}
-
-/// How many cells of ended tasks are kept for the next ones.
-const MOST_SPARE: usize = 256;
-
-thread_local! {
-    static RESUMED: Cell<u64> = const { Cell::new(0) };
-    static TELLING: Cell<bool> = const { Cell::new(false) };
-    /// A lock that was left behind has been logged.
-    static LOCK_REPORTED: Cell<bool> = const { Cell::new(false) };
-    static SPARE: RefCell<Vec<Rc<TaskCell>>> = const { RefCell::new(Vec::new()) };
-}
-
-impl Default for TaskCell {
-    fn default() -> TaskCell {
-        TaskCell {
-            c: Cell::new(std::ptr::null_mut()),
-            waker: RefCell::default(),
-            polling: Cell::new(std::ptr::null()),
-            cancel: Cell::new(None),
-            park: Cell::new(Park::Running),
-            ended: Cell::new(false),
-            broken: Cell::new(false),
-            joiners: RefCell::default(),
-            place: Cell::new(None),
-            group: OnceCell::new(),
-            request: None,
-        }
-    }
-}
-
-impl TaskCell {
-    pub(crate) fn new(group: Option<Rc<TaskGroup>>, request: Option<Rc<Request>>) -> Rc<TaskCell> {
-        let mut this = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
-        let cell = Rc::get_mut(&mut this).expect("a spare cell has no owner");
-        if let Some(group) = group {
-            cell.group = OnceCell::from(group);
-        }
-        cell.request = request;
-        this
-    }
-
-    /// As new, for the next.
-    fn reset(&mut self) {
-        self.waker.get_mut().take();
-        self.cancel.set(None);
-        self.park.set(Park::Running);
-        self.ended.set(false);
-        self.broken.set(false);
-        self.joiners.get_mut().clear();
-        self.group.take();
-        self.request = None;
-    }
-
-    pub(crate) fn note_waker(&self, waker: &Waker) {
-        let mut known = self.waker.borrow_mut();
-        match &mut *known {
-            Some(known) if known.will_wake(waker) => {}
-            Some(known) => known.clone_from(waker),
-            None => *known = Some(waker.clone()),
-        }
-    }
-
-    pub(crate) fn wake(&self) {
-        if let Some(waker) = &*self.waker.borrow() {
-            waker.wake_by_ref();
-        }
-    }
-
-    pub(crate) fn group(&self) -> &Rc<TaskGroup> {
-        self.group.get_or_init(Rc::default)
-    }
-
-    /// The id of its request, 0 for none.
-    pub(crate) fn request_id(&self) -> u64 {
-        self.request.as_ref().map_or(0, |request| request.id)
-    }
-
-    /// Only the first reason counts, until it was delivered.
-    pub(crate) fn cancel(&self, why: Cancel) {
-        if why == Cancel::ClientGone && self.ignores_client() {
-            return;
-        }
-        if !self.ended.get() && self.cancel.get().is_none() {
-            self.cancel.set(Some(why));
-            self.wake();
-        }
-    }
-
-    /// Whether its request goes on without its client (`ignore_user_abort()`).
-    fn ignores_client(&self) -> bool {
-        let c = self.c.get();
-        // SAFETY: null once it has ended; until then the C task that this cell was made with.
-        !c.is_null() && unsafe { sys::hearth_task_ignores_client(c) }
-    }
-
-    /// Run it until it waits or ends; true when it has ended.
-    pub(crate) fn resume(self: &Rc<Self>) -> bool {
-        if self.ended.get() {
-            return true;
-        }
-        let locks = host().locks_held();
-        // SAFETY: `c` was made by one of the hearth_task_* constructors and is freed only below, after its end; the
-        // engine's thread is this one, because Rc keeps the cell on it.
-        let step = unsafe { sys::hearth_task_resume(self.c.get()) };
-        RESUMED.set(RESUMED.get() + 1);
-        if is_forked() {
-            host().left_fork();
-        }
-        if step == sys::HEARTH_STEP_WAITING {
-            return false;
-        }
-        self.forget_locks(locks);
-        if step == sys::HEARTH_STEP_BROKEN {
-            self.break_off();
-        }
-        self.end();
-        true
-    }
-
-    /// What it locked and did not unlock would keep all others from being left at a wait.
-    fn forget_locks(&self, before: usize) {
-        let left = host().forget_locks(before);
-        if left > 0 && !LOCK_REPORTED.replace(true) {
-            let message = format!(
-                "a library holds a lock after the task that it was taken in has ended ({left} in all); it is no longer waited \
-                 for. This is logged once per process"
-            );
-            host().log(Level::Warning, &message, self.request_id());
-        }
-    }
-
-    /// A fatal error ended its code. Called when that has happened, where PHP goes on with the end of the request, and again when
-    /// nothing of it runs any more.
-    pub(crate) fn break_off(&self) {
-        if !self.broken.replace(true) {
-            host().broken();
-        }
-        self.abort_group();
-    }
-
-    /// A fatal error ended it, in the middle of anything: no task waits for its request's children any more. They stand
-    /// at waits of their own, on stacks that the error did not touch, and end as those of any other request do that failed.
-    fn abort_group(&self) {
-        // SAFETY: `c` is freed in `end`, which comes after this.
-        tell_library(unsafe { sys::hearth_task_id_for_others(self.c.get()) });
-        let is_child = self.place.get().is_some();
-        if let Some(group) = self.group.get().filter(|_| !is_child) {
-            children::cancel_all(group);
-        }
-    }
-
-    fn end(&self) {
-        self.ended.set(true);
-        // SAFETY: it has ended, and `ended` keeps resume from using the pointer again.
-        unsafe { sys::hearth_task_free(self.c.replace(std::ptr::null_mut())) };
-        for waker in self.joiners.borrow_mut().drain(..) {
-            waker.wake();
-        }
-        if let Some(place) = self.place.get() {
-            self.group().leave(place);
-        }
-    }
-
-    /// Polled on top of another task: what it waits for wakes `waker`.
-    pub(crate) fn resume_for(self: &Rc<Self>, waker: &Waker) -> bool {
-        self.polling.set(waker);
-        let ended = self.resume();
-        self.polling.set(std::ptr::null());
-        ended
-    }
-}
-
-/// Have the connections closed that task `id` had, before a task goes on that shares them.
-fn tell_library(id: u64) {
-    // What tells may meet a fatal error too, and there would be no end of it.
-    if id == 0 || TELLING.replace(true) {
-        return;
-    }
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "an id would need 2^29 tasks in one slot"
-    )]
-    if let Some(task) = call_pools(c"taskBroke", id as f64) {
-        runner::start(Rc::clone(&task.0));
-    }
-    TELLING.set(false);
-}
-
-/// To be called with a reference that is about to be dropped: the last one of a task that has ended is kept, as new, for
-/// the next task.
-pub(crate) fn reuse(reference: &mut Rc<TaskCell>) {
-    let Some(cell) = Rc::get_mut(reference).filter(|cell| cell.ended.get()) else {
-        return;
-    };
-    cell.reset();
-    SPARE.with_borrow_mut(|spare| {
-        if spare.len() < MOST_SPARE {
-            spare.push(Rc::clone(reference));
-        }
-    });
 }
 
 impl Task {
@@ -370,16 +143,6 @@ pub(crate) fn current() -> Option<Rc<TaskCell>> {
     (!owner.is_null()).then(|| unsafe { cell_of(owner) })
 }
 
-/// # Safety
-/// It must be the owner of a task that has not ended, or to which there is a reference.
-pub(crate) unsafe fn cell_of(owner: *const TaskCell) -> Rc<TaskCell> {
-    // SAFETY: an owner is the address of the cell in an `Rc` that the poller of the task holds until it has ended, which it has
-    // not, as the caller promises.
-    unsafe { Rc::increment_strong_count(owner) };
-    // SAFETY: as above; the count was raised for this one.
-    unsafe { Rc::from_raw(owner) }
-}
-
 /// More tasks than begin each other without a wait.
 const MOST_BELOW: usize = 64;
 
@@ -401,11 +164,6 @@ pub(crate) fn first_of_request() -> Option<Rc<TaskCell>> {
     let owner = unsafe { sys::hearth_owner_of_request() }.cast::<TaskCell>();
     // SAFETY: C gives the owner of a task that has not ended, or null.
     (!owner.is_null()).then(|| unsafe { cell_of(owner) })
-}
-
-/// How many times tasks of this thread have run, from a start or a wait to the next wait or the end.
-pub fn times_resumed() -> u64 {
-    RESUMED.get()
 }
 
 /// The id of the task that runs, 0 for none. The same number PHP sees.
@@ -441,27 +199,4 @@ pub fn loop_stop_task() -> Option<Task> {
 pub fn timer_forget(id: u64) {
     // SAFETY: called on the engine's thread; the C side ignores ids it does not know.
     unsafe { sys::hearth_timer_forget(id) };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cell_of_an_ended_task_is_used_again() {
-        let mut first = TaskCell::new(Some(Rc::default()), None);
-        let address = Rc::as_ptr(&first);
-        reuse(&mut first);
-        assert!(first.group.get().is_some(), "it has not ended");
-        first.ended.set(true);
-        let mut second_reference = Rc::clone(&first);
-        reuse(&mut second_reference);
-        drop(second_reference);
-        assert!(first.group.get().is_some(), "another task has it");
-        reuse(&mut first);
-        drop(first);
-        let next = TaskCell::new(None, None);
-        assert_eq!(Rc::as_ptr(&next), address);
-        assert!(next.group.get().is_none() && !next.ended.get());
-    }
 }

@@ -10,5 +10,7 @@
 extern hearth_cache_object hearth_apcu;
 /* As the cache takes it; to be released. */
 zend_string *hearth_apcu_key(zend_string *key);
+/* Where one key or several may be given: what is done with each, with a warning where it is no string. The result is that of the function. */
+void hearth_apcu_each_key(zval *keys, zval *return_value, const char *mistake, void (*done)(zval *key, zval *return_value));
 
 #endif

@@ -13,7 +13,7 @@ use crate::request::Request;
 use crate::task::TaskCell;
 
 /// The type of a callback's argument, made of what C passes for it.
-pub(super) trait FromC {
+pub(crate) trait FromC {
     type Raw;
 
     /// # Safety
@@ -52,7 +52,7 @@ macro_rules! references {
     )*};
 }
 
-references! { hearth_response, hearth_cache_write }
+references! { hearth_response }
 
 macro_rules! places {
     ($($type:ty),* $(,)?) => {$(

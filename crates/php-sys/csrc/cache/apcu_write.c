@@ -1,0 +1,223 @@
+/* The functions of APCu that write and delete. */
+#include "cache/apcu.h"
+
+static bool has_resource(zval *value)
+{
+	ZVAL_DEREF(value);
+	return Z_TYPE_P(value) == IS_RESOURCE;
+}
+
+/* What the cache refuses by an exception is false here, as a value is that is too large for APCu; what serializing throws goes on. */
+static bool store(zend_string *name, zval *value, zend_long ttl, int condition)
+{
+	hearth_cache_terms terms;
+	zend_string *key;
+	bool done;
+
+	if (has_resource(value)) {
+		php_error_docref(NULL, E_WARNING, "Cannot store resources in apcu cache");
+		return false;
+	}
+	if (!hearth_cache_terms_of(&hearth_apcu, (double) ttl, ttl == 0, 3, NULL, &terms)) {
+		return false;
+	}
+	key = hearth_apcu_key(name);
+	done = hearth_cache_write_value(&hearth_apcu, key, value, &terms, condition);
+	zend_string_release(key);
+	hearth_cache_terms_free(&terms);
+	if (EG(exception) && EG(exception)->ce == zend_ce_value_error) {
+		zend_clear_exception();
+	}
+	return done;
+}
+
+static void store_all(HashTable *values, zend_long ttl, int condition, zval *return_value)
+{
+	zend_string *name;
+	zend_ulong number;
+	zval *value, failed;
+
+	ZVAL_LONG(&failed, -1);
+	array_init(return_value);
+	ZEND_HASH_FOREACH_KEY_VAL(values, number, name, value) {
+		zend_string *key = name ? zend_string_copy(name) : zend_long_to_str((zend_long) number);
+
+		if (!store(key, value, ttl, condition)) {
+			zend_symtable_update(Z_ARRVAL_P(return_value), key, &failed);
+		}
+		zend_string_release(key);
+		if (EG(exception)) {
+			return;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void store_helper(INTERNAL_FUNCTION_PARAMETERS, int condition)
+{
+	zval *key, *value = NULL;
+	zend_long ttl = 0;
+
+	ZEND_PARSE_PARAMETERS_START(1, 3)
+		Z_PARAM_ZVAL(key)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_ZVAL(value)
+		Z_PARAM_LONG(ttl)
+	ZEND_PARSE_PARAMETERS_END();
+	if (Z_TYPE_P(key) == IS_ARRAY) {
+		store_all(Z_ARRVAL_P(key), ttl, condition, return_value);
+	} else if (Z_TYPE_P(key) == IS_STRING && value) {
+		RETURN_BOOL(store(Z_STR_P(key), value, ttl, condition));
+	} else {
+		php_error_docref(NULL, E_WARNING, "apc_store expects key parameter to be a string or an array of key/value pairs.");
+		RETURN_FALSE;
+	}
+}
+
+ZEND_FUNCTION(hearth_apcu_store) { store_helper(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_ALWAYS); }
+ZEND_FUNCTION(hearth_apcu_add) { store_helper(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_IF_ABSENT); }
+
+static void step(INTERNAL_FUNCTION_PARAMETERS, bool down)
+{
+	zend_string *name, *key;
+	zend_long by = 1, ttl = 0;
+	zval *success = NULL;
+	hearth_cache_write write;
+	hearth_cache_terms terms;
+	hearth_cache_key full;
+	int64_t sum = 0;
+	bool done = false;
+
+	ZEND_PARSE_PARAMETERS_START(1, 4)
+		Z_PARAM_STR(name)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_LONG(by)
+		Z_PARAM_ZVAL(success)
+		Z_PARAM_LONG(ttl)
+	ZEND_PARSE_PARAMETERS_END();
+	key = hearth_apcu_key(name);
+	if (hearth_cache_key_of(&hearth_apcu, key, 1, &full) && hearth_cache_terms_of(&hearth_apcu, (double) ttl, ttl == 0, 4, NULL, &terms)) {
+		write = hearth_cache_write_of(&full, &terms);
+		write.ttl = (uint64_t) MAX(terms.ttl, 0);
+		write.number = down ? (int64_t) (0 - (uint64_t) by) : by;
+		done = hearth_on_cache_increment(&write, &sum) == HEARTH_CACHE_YES;
+		hearth_cache_terms_free(&terms);
+	}
+	zend_string_release(key);
+	if (success) {
+		ZEND_TRY_ASSIGN_REF_BOOL(success, done);
+	}
+	if (done) {
+		RETURN_LONG((zend_long) sum);
+	}
+	RETURN_FALSE;
+}
+
+ZEND_FUNCTION(hearth_apcu_inc) { step(INTERNAL_FUNCTION_PARAM_PASSTHRU, false); }
+ZEND_FUNCTION(hearth_apcu_dec) { step(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }
+
+/* The time that an entry has stays: none for one that has none. */
+static uint64_t time_left(hearth_str key)
+{
+	hearth_cache_found found;
+	uint64_t now = hearth_on_cache_now();
+
+	if (hearth_on_cache_read(key, &found) != HEARTH_CACHE_YES || found.expires == 0) {
+		return 0;
+	}
+	return found.expires > now ? found.expires - now : 1;
+}
+
+ZEND_FUNCTION(hearth_apcu_cas)
+{
+	zend_string *name, *key;
+	zend_long before, after;
+	hearth_cache_terms terms;
+	hearth_cache_write write;
+	hearth_cache_key full;
+	bool done = false;
+
+	ZEND_PARSE_PARAMETERS_START(3, 3)
+		Z_PARAM_STR(name)
+		Z_PARAM_LONG(before)
+		Z_PARAM_LONG(after)
+	ZEND_PARSE_PARAMETERS_END();
+	key = hearth_apcu_key(name);
+	if (hearth_cache_key_of(&hearth_apcu, key, 1, &full) && hearth_cache_terms_of(&hearth_apcu, 0, true, 2, NULL, &terms)) {
+		write = hearth_cache_write_of(&full, &terms);
+		write.ttl = time_left(write.key);
+		write.form = write.expected_form = HEARTH_CACHE_INT;
+		write.number = after;
+		write.condition = HEARTH_CACHE_IF_EQUAL;
+		write.expected_number = before;
+		done = hearth_on_cache_write(&write) == HEARTH_CACHE_YES;
+		hearth_cache_terms_free(&terms);
+	}
+	zend_string_release(key);
+	RETURN_BOOL(done);
+}
+
+ZEND_FUNCTION(hearth_apcu_entry)
+{
+	zend_string *name, *key;
+	zend_fcall_info fci;
+	zend_fcall_info_cache cache;
+	zend_long ttl = 0;
+
+	ZEND_PARSE_PARAMETERS_START(2, 3)
+		Z_PARAM_STR(name)
+		Z_PARAM_FUNC(fci, cache)
+		Z_PARAM_OPTIONAL
+		Z_PARAM_LONG(ttl)
+	ZEND_PARSE_PARAMETERS_END();
+	key = hearth_apcu_key(name);
+	hearth_cache_remember(&hearth_apcu, key, (double) ttl, ttl == 0, &fci.function_name, name, return_value);
+	zend_string_release(key);
+}
+
+static bool delete(zend_string *name)
+{
+	zend_string *key = hearth_apcu_key(name);
+	hearth_cache_key full;
+	bool done = hearth_cache_key_of(&hearth_apcu, key, 1, &full) && hearth_on_cache_delete((hearth_str){full.ptr, full.len}) == HEARTH_CACHE_YES;
+
+	zend_string_release(key);
+	return done;
+}
+
+#define DELETE_MISTAKE "apc_delete() expects a string, array of strings, or APCIterator instance"
+
+static void delete_into(zval *key, zval *return_value)
+{
+	if (Z_TYPE_P(key) != IS_STRING || !delete(Z_STR_P(key))) {
+		Z_TRY_ADDREF_P(key);
+		add_next_index_zval(return_value, key);
+	}
+}
+
+ZEND_FUNCTION(hearth_apcu_delete)
+{
+	zval *key;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_ZVAL(key)
+	ZEND_PARSE_PARAMETERS_END();
+	if (Z_TYPE_P(key) == IS_STRING) {
+		RETURN_BOOL(delete(Z_STR_P(key)));
+	}
+	if (Z_TYPE_P(key) == IS_ARRAY) {
+		hearth_apcu_each_key(key, return_value, DELETE_MISTAKE, delete_into);
+	} else if (Z_TYPE_P(key) == IS_OBJECT && zend_string_equals_literal(Z_OBJCE_P(key)->name, "APCUIterator")) {
+		zend_call_method_with_0_params(Z_OBJ_P(key), Z_OBJCE_P(key), NULL, "deleteall", NULL);
+		RETURN_TRUE;
+	} else {
+		php_error_docref(NULL, E_WARNING, DELETE_MISTAKE);
+		RETURN_FALSE;
+	}
+}
+
+ZEND_FUNCTION(hearth_apcu_clear_cache)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	hearth_on_cache_delete_tag((hearth_str){ZSTR_VAL(hearth_apcu.prefix), ZSTR_LEN(hearth_apcu.prefix)});
+	RETURN_TRUE;
+}

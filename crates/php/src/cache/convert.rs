@@ -1,0 +1,122 @@
+//! The structs of C code and those of the cache, made of each other.
+
+use cache::{Condition, Form, Found, Mark, Write};
+use php_sys::{self as sys, hearth_cache_found, hearth_cache_mark, hearth_cache_write, hearth_str};
+
+use crate::callbacks::arguments::FromC;
+
+pub(super) fn mark(mark: &hearth_cache_mark) -> Mark {
+    Mark {
+        stamp: mark.stamp,
+        cell: mark.cell,
+    }
+}
+
+pub(super) fn mark_for_c(mark: &Mark) -> hearth_cache_mark {
+    hearth_cache_mark {
+        stamp: mark.stamp,
+        cell: mark.cell,
+    }
+}
+
+/// The value is `bytes`, and its marks are those of `marks`.
+pub(super) fn found_for_c(
+    found: &Found,
+    bytes: &[u8],
+    marks: &[hearth_cache_mark],
+) -> hearth_cache_found {
+    hearth_cache_found {
+        bytes: hearth_str::new(bytes),
+        marks: marks.as_ptr(),
+        mark_count: marks.len(),
+        form: found.form as i32,
+        number: found.int,
+        expires: found.expires,
+        stale: found.stale,
+    }
+}
+
+fn form(number: i32) -> Form {
+    match number {
+        sys::HEARTH_CACHE_INT => Form::Int,
+        sys::HEARTH_CACHE_PLAIN => Form::Plain,
+        _ => Form::Serialized,
+    }
+}
+
+/// A write that C asks for. Its bytes are C's own, and live until the callback returns.
+pub(super) struct GivenWrite<'a> {
+    write: Write<'a>,
+    tags: Vec<&'a [u8]>,
+    marks: Vec<Mark>,
+}
+
+impl GivenWrite<'_> {
+    pub(super) fn write(&self) -> Write<'_> {
+        Write {
+            tags: &self.tags,
+            marks: &self.marks,
+            ..self.write
+        }
+    }
+}
+
+impl<'a> FromC for GivenWrite<'a> {
+    type Raw = *const hearth_cache_write;
+
+    unsafe fn from_c(raw: *const hearth_cache_write) -> Self {
+        // SAFETY: C passes the address of a write that it has filled.
+        let given = unsafe { &*raw };
+        // SAFETY: key, value and what is expected are strings that C keeps until the callback returns.
+        let bytes_of = |text: hearth_str| unsafe { text.bytes() };
+        // SAFETY: C passes `tag_count` names; an absent list is null.
+        let tags = unsafe { names(given.tags, given.tag_count) };
+        // SAFETY: C passes `mark_count` marks; an absent list is null.
+        let marks = unsafe { items(given.marks, given.mark_count) };
+        Self {
+            write: Write {
+                key: bytes_of(given.key),
+                form: form(given.form),
+                int: given.number,
+                bytes: bytes_of(given.bytes),
+                ttl: given.ttl,
+                fresh: given.fresh,
+                tags: &[],
+                marks: &[],
+                condition: condition(given, bytes_of(given.expected)),
+            },
+            tags,
+            marks: marks.iter().map(mark).collect(),
+        }
+    }
+}
+
+fn condition<'a>(given: &hearth_cache_write, expected: &'a [u8]) -> Condition<'a> {
+    match given.condition {
+        sys::HEARTH_CACHE_IF_ABSENT => Condition::Absent,
+        sys::HEARTH_CACHE_IF_EQUAL => {
+            Condition::Equals(form(given.expected_form), given.expected_number, expected)
+        }
+        sys::HEARTH_CACHE_IF_CLAIMED => Condition::Claimed(given.token),
+        _ => Condition::Always,
+    }
+}
+
+/// # Safety
+/// `count` of them must be there, initialised and valid for `'a`; an absent list is empty.
+unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    if first.is_null() {
+        return &[];
+    }
+    // SAFETY: there are `count` of them, valid for `'a`, as the caller promises.
+    unsafe { std::slice::from_raw_parts(first, count) }
+}
+
+/// # Safety
+/// As [`items`], and the bytes of each too.
+pub(super) unsafe fn names<'a>(first: *const hearth_str, count: usize) -> Vec<&'a [u8]> {
+    // SAFETY: the caller's promise is that of `items`.
+    let names = unsafe { items(first, count) };
+    // SAFETY: the bytes of each are valid for `'a`, as the caller promises.
+    names.iter().map(|name| unsafe { name.bytes() }).collect()
+}

@@ -1,0 +1,113 @@
+//! Several values of the shared cache at once.
+
+use std::cell::RefCell;
+use std::ffi::c_int;
+use std::slice;
+
+use cache::{Cache, Refused, Stored, Write};
+use cache_link::Placed;
+use php_sys::{self as sys, hearth_cache_found, hearth_cache_mark, hearth_cache_write, hearth_str};
+
+use super::convert::{GivenWrite, found_for_c, mark_for_c, names};
+use super::place::with_tiers;
+use super::{KEPT_BUFFER, outcome};
+use crate::callbacks::arguments::FromC as _;
+
+/// What was read last: bytes, then marks.
+#[derive(Default)]
+struct Buffers {
+    bytes: Vec<u8>,
+    marks: Vec<hearth_cache_mark>,
+}
+
+thread_local! {
+    static READ: RefCell<Buffers> = RefCell::default();
+}
+
+/// `out` is as long as `keys`. What stands there lives until the next call.
+fn read(keys: &[&[u8]], out: &mut [hearth_cache_found]) -> c_int {
+    with_tiers(|cache| {
+        // Not borrowed while it waits: other tasks read too.
+        let mut buffers = READ.take();
+        if buffers.bytes.capacity() > KEPT_BUFFER {
+            buffers = Buffers::default();
+        }
+        let placed = cache.read_many(keys, &mut buffers.bytes);
+        READ.with_borrow_mut(|place| {
+            *place = buffers;
+            place.give(&placed?, out);
+            Ok(true)
+        })
+    })
+}
+
+impl Buffers {
+    fn give(&mut self, placed: &[Option<Placed>], out: &mut [hearth_cache_found]) {
+        self.marks.clear();
+        for (found, _) in placed.iter().flatten() {
+            self.marks.extend(found.marks.iter().map(mark_for_c));
+        }
+        let mut marks = &self.marks[..];
+        for (placed, out) in placed.iter().zip(out) {
+            let Some((found, range)) = placed else {
+                out.form = sys::HEARTH_CACHE_NOTHING;
+                continue;
+            };
+            let own;
+            (own, marks) = marks.split_at(found.marks.len());
+            *out = found_for_c(found, &self.bytes[range.clone()], own);
+        }
+    }
+}
+
+/// What became of each. If one of them can never be written, none is.
+fn write(writes: &[Write<'_>], outcomes: &mut [c_int]) {
+    let whole = with_tiers(|cache| {
+        if let Some((at, why)) = mistake(cache.memory(), writes) {
+            outcomes.fill(sys::HEARTH_CACHE_NO);
+            outcomes[at] = outcome(Err(why));
+            return Ok(true);
+        }
+        for (place, stored) in outcomes.iter_mut().zip(cache.write_many(writes)) {
+            *place = outcome(stored.map(|stored| stored == Stored::Yes));
+        }
+        Ok(true)
+    });
+    if whole != sys::HEARTH_CACHE_YES {
+        outcomes.fill(whole);
+    }
+}
+
+fn mistake(cache: &Cache, writes: &[Write<'_>]) -> Option<(usize, Refused)> {
+    let refused = |(at, write)| cache.check(write).err().map(|why| (at, why));
+    writes.iter().enumerate().find_map(refused)
+}
+
+quick_callbacks! {
+    fn hearth_on_cache_read_many(keys: *const hearth_str, count: usize, out: *mut hearth_cache_found) -> c_int {
+        // SAFETY: C passes `count` keys whose bytes live during the call.
+        let keys = unsafe { names(keys, count) };
+        // SAFETY: C passes as many places, initialised.
+        read(&keys, unsafe { slice::from_raw_parts_mut(out, count) })
+    }
+
+    fn hearth_on_cache_write_many(writes: *const hearth_cache_write, count: usize, outcomes: *mut c_int) {
+        // SAFETY: C passes `count` writes.
+        let writes = unsafe { slice::from_raw_parts(writes, count) };
+        // SAFETY: C passes as many numbers, initialised.
+        let outcomes = unsafe { slice::from_raw_parts_mut(outcomes, count) };
+        // SAFETY: each is a write that C has filled, and its pointers live during the call.
+        let given = writes.iter().map(|write| unsafe { GivenWrite::from_c(write) });
+        let given: Vec<_> = given.collect();
+        write(&given.iter().map(GivenWrite::write).collect::<Vec<_>>(), outcomes);
+    }
+
+    fn hearth_on_cache_delete_many(keys: *const hearth_str, count: usize, deleted: &mut usize) -> c_int {
+        // SAFETY: C passes `count` keys whose bytes live during the call.
+        let keys = unsafe { names(keys, count) };
+        with_tiers(|cache| {
+            *deleted = cache.delete_many(&keys)?;
+            Ok(true)
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! One value of the shared cache.
+
+use std::cell::RefCell;
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+
+use cache::Stored;
+use php_sys::{hearth_cache_found, hearth_cache_mark, hearth_str};
+
+use super::KEPT_BUFFER;
+use super::convert::{GivenWrite, found_for_c, mark, mark_for_c, names};
+use super::place::{at_hand, count_hit, with_tiers};
+
+thread_local! {
+    /// What was read last: C code decodes it at once.
+    static READ: RefCell<(Vec<u8>, Vec<hearth_cache_mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+/// The fast path of every get: one look at each stamp, no lock.
+#[inline]
+fn is_current(marks: &[hearth_cache_mark], expires: u64) -> bool {
+    let Some(cache) = at_hand() else {
+        return false;
+    };
+    let current = cache.are_current(marks.iter().map(mark), expires);
+    if current {
+        count_hit(cache);
+    }
+    current
+}
+
+fn read(key: &[u8], out: &mut MaybeUninit<hearth_cache_found>) -> c_int {
+    with_tiers(|cache| {
+        // Not borrowed while it waits: other tasks read too.
+        let mut buffer = READ.with_borrow_mut(|(bytes, _)| std::mem::take(bytes));
+        if buffer.capacity() > KEPT_BUFFER {
+            buffer = Vec::new();
+        }
+        let read = cache.read(key, &mut buffer);
+        READ.with_borrow_mut(|(bytes, marks)| {
+            *bytes = buffer;
+            let Some(found) = read? else {
+                return Ok(false);
+            };
+            marks.clear();
+            marks.extend(found.marks.iter().map(mark_for_c));
+            out.write(found_for_c(&found, bytes, marks));
+            Ok(true)
+        })
+    })
+}
+
+quick_callbacks! {
+    fn hearth_on_cache_is_current(marks: *const hearth_cache_mark, count: usize, expires: u64) -> bool {
+        // SAFETY: C passes `count` marks, at least one.
+        is_current(unsafe { std::slice::from_raw_parts(marks, count) }, expires)
+    }
+
+    fn hearth_on_cache_read(key: &[u8], out: &mut MaybeUninit<hearth_cache_found>) -> c_int {
+        read(key, out)
+    }
+
+    fn hearth_on_cache_write(write: GivenWrite<'_>) -> c_int {
+        with_tiers(|cache| Ok(cache.write(&write.write())? == Stored::Yes))
+    }
+
+    fn hearth_on_cache_increment(by: GivenWrite<'_>, sum: &mut i64) -> c_int {
+        with_tiers(|cache| {
+            let write = by.write();
+            *sum = cache.increment(write.int, &write)?;
+            Ok(true)
+        })
+    }
+
+    fn hearth_on_cache_delete(key: &[u8]) -> c_int {
+        with_tiers(|cache| cache.delete(key))
+    }
+
+    fn hearth_on_cache_delete_tag(tag: &[u8]) -> c_int {
+        with_tiers(|cache| cache.delete_tag(tag))
+    }
+
+    fn hearth_on_cache_clear() -> c_int {
+        with_tiers(|cache| cache.clear().map(|()| true))
+    }
+
+    fn hearth_on_cache_tags(tags: *const hearth_str, count: usize, out: *mut hearth_cache_mark) -> c_int {
+        // SAFETY: C passes `count` names that live during the call.
+        let names = unsafe { names(tags, count) };
+        // SAFETY: C passes room for as many marks, initialised.
+        let out = unsafe { std::slice::from_raw_parts_mut(out, count) };
+        with_tiers(|cache| {
+            for (place, mark) in out.iter_mut().zip(&cache.tags(&names)?) {
+                *place = mark_for_c(mark);
+            }
+            Ok(true)
+        })
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use cache::{Cache, Condition, Form, Write, describe};
+use cache::{Cache, Form, Write, describe};
 
 /// Words of a small cache that are overwritten, and values of any bytes: whatever is there, every operation ends, and what is
 /// written afterwards and not refused is read.
@@ -46,16 +46,10 @@ pub fn cached(bytes: &[u8]) {
 }
 
 fn write(cache: &Cache, key: u8, bytes: &[u8]) -> bool {
+    let key = [key];
     let write = Write {
-        key: &[key],
-        form: Form::Plain,
-        int: 0,
-        bytes: &bytes[..bytes.len().min(5000)],
-        ttl: 0,
-        fresh: 0,
         tags: &[b"tag"],
-        marks: &[],
-        condition: Condition::Always,
+        ..Write::plain(&key, &bytes[..bytes.len().min(5000)])
     };
     cache.write(&write).is_ok()
 }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use crate::cache::{Cache, Found, Refused, Stored, Write};
+use crate::cache::Cache;
 use crate::counters::Counter;
 use crate::entry::{Form, Space};
+use crate::operation::{Found, Refused, Stored, Write};
 use crate::tier::Tier;
 
 /// After that many keys another process has its turn.

@@ -1,4 +1,4 @@
-//! The operations. Each holds the lock once; [`Cache::is_current`] holds none.
+//! The cache as a process has it. Each operation holds the lock once; [`Cache::is_current`] holds none.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,98 +8,17 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::batch::Known;
 use crate::counters::Counter;
-use crate::entry::{Fields, Form, Head, MAX_TAGS, Queue, Space, cells_for};
-use crate::geometry::{AT_EPOCH, AT_LOCK, AT_SERVED, CELL};
+use crate::entry::{Head, Queue, Space};
+use crate::geometry::{AT_EPOCH, AT_LOCK, AT_SERVED};
 use crate::index::hash;
-use crate::memory::{Cell, Memory};
-use crate::recovery::is_key;
+use crate::memory::Memory;
+use crate::operation::{Found, Mark, Refused};
 
 /// The shared cache, as one process sees it.
 #[derive(Debug)]
 pub struct Cache {
     pub(crate) memory: Memory,
     clock: fn() -> u64,
-}
-
-/// An entry or a tag as it was: it is as long as the stamp of that cell is this one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(C)]
-pub struct Mark {
-    pub stamp: u64,
-    pub cell: u64,
-}
-
-/// An entry that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Its own first, then those of its tags.
-    pub marks: Vec<Mark>,
-    pub form: Form,
-    pub int: i64,
-    /// Microseconds of the cache's clock, 0 for never.
-    pub expires: u64,
-    /// Another value is to be computed from then on; 0 for never.
-    pub stale: u64,
-}
-
-/// When a write is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Condition<'a> {
-    Always,
-    /// There is no value.
-    Absent,
-    /// The value is this one.
-    Equals(Form, i64, &'a [u8]),
-    /// The computation of this key is still the caller's: see [`Cache::claim`].
-    Claimed(u64),
-}
-
-/// What is to be written.
-#[derive(Debug, Clone, Copy)]
-pub struct Write<'a> {
-    pub key: &'a [u8],
-    pub form: Form,
-    pub int: i64,
-    pub bytes: &'a [u8],
-    /// Microseconds from now, 0 for ever.
-    pub ttl: u64,
-    /// Microseconds from now until another value is to be computed, 0 for never.
-    pub fresh: u64,
-    pub tags: &'a [&'a [u8]],
-    /// In place of tags: what [`Cache::tags`] gave. One that was deleted since ends the entry at once.
-    pub marks: &'a [Mark],
-    pub condition: Condition<'a>,
-}
-
-/// What became of a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored {
-    Yes,
-    /// The condition does not hold.
-    No,
-}
-
-/// Why an operation was not done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// It takes more than one entry may, in bytes.
-    TooLarge { most: usize },
-    /// There is no room, and nothing that may be evicted.
-    Full,
-    /// Another process holds the lock for seconds.
-    Stuck,
-    /// What is there is no whole number.
-    NotInt,
-    /// PHP's int cannot hold the sum.
-    Overflow,
-    /// The key is empty or too long, or there are too many tags.
-    Key,
-    /// The lock of the session is not the caller's.
-    NotHeld,
-    /// Only the second tier could say, and it does not answer.
-    Away,
-    /// The second tier answers, and does not do it.
-    Denied,
 }
 
 fn monotonic() -> u64 {
@@ -172,7 +91,7 @@ impl Cache {
     }
 
     #[inline]
-    fn is_marked(&self, mark: &Mark) -> bool {
+    pub(crate) fn is_marked(&self, mark: &Mark) -> bool {
         let cell = self.memory.valid(mark.cell);
         if cell == 0 || self.memory.stamp(cell).load(Ordering::Acquire) != mark.stamp {
             return false;
@@ -246,222 +165,6 @@ impl Cache {
         None
     }
 
-    /// The most bytes of key, value and tags of an entry.
-    pub fn largest(&self) -> usize {
-        self.memory.geometry.cells / 2 * (CELL - 1) * 8
-    }
-
-    pub fn write(&self, write: &Write<'_>) -> Result<Stored, Refused> {
-        self.write_versions(write, &[])
-    }
-
-    /// Can it be written at all? Says how many cells it takes.
-    pub fn check(&self, write: &Write<'_>) -> Result<usize, Refused> {
-        if !is_key(Space::Value, write.key) || write.tags.len().max(write.marks.len()) > MAX_TAGS {
-            return Err(Refused::Key);
-        }
-        let length = if write.form == Form::Int {
-            0
-        } else {
-            write.bytes.len()
-        };
-        let marks = write.tags.len().max(write.marks.len());
-        let needed = cells_for(marks, write.key.len(), length) + write.tags.len();
-        let tags_fit = write.tags.iter().all(|tag| is_key(Space::Tag, tag));
-        if !tags_fit {
-            return Err(Refused::Key);
-        }
-        if needed > self.memory.geometry.cells / 2 || u32::try_from(length).is_err() {
-            return Err(Refused::TooLarge {
-                most: self.largest(),
-            });
-        }
-        Ok(needed)
-    }
-
-    /// With tags of these versions; none: as the tags are.
-    pub fn write_versions(&self, write: &Write<'_>, versions: &[i64]) -> Result<Stored, Refused> {
-        let cells = self.check(write)?;
-        let _held = self.held()?;
-        self.write_held(write, versions, cells)
-    }
-
-    /// Held by the lock, and checked.
-    pub(crate) fn write_held(
-        &self,
-        write: &Write<'_>,
-        versions: &[i64],
-        cells: usize,
-    ) -> Result<Stored, Refused> {
-        if !self.holds(write) {
-            return Ok(Stored::No);
-        }
-        self.memory.count(Counter::Writes, 1);
-        if self.replaces_number(write) {
-            return Ok(Stored::Yes);
-        }
-        let marks = self.prepare(write.tags, versions, cells)?;
-        let marks = if write.marks.is_empty() {
-            &marks
-        } else {
-            write.marks
-        };
-        self.insert(Space::Value, write, marks)?;
-        Ok(Stored::Yes)
-    }
-
-    fn holds(&self, write: &Write<'_>) -> bool {
-        match write.condition {
-            Condition::Always => true,
-            Condition::Absent => self.alive(Space::Value, write.key).is_none(),
-            Condition::Claimed(token) => self
-                .alive(Space::Computation, write.key)
-                .is_some_and(|head| head.stamp() == token),
-            Condition::Equals(form, int, bytes) => {
-                self.alive(Space::Value, write.key).is_some_and(|head| {
-                    let mut now = Vec::new();
-                    self.memory.value(head, &mut now);
-                    head.form() == form && (head.int().cast_signed(), &now[..]) == (int, bytes)
-                })
-            }
-        }
-    }
-
-    /// Makes room, then sees to the tags, so that none is evicted before the entry that has it is written.
-    pub(crate) fn prepare(
-        &self,
-        tags: &[&[u8]],
-        versions: &[i64],
-        cells: usize,
-    ) -> Result<Vec<Mark>, Refused> {
-        // A tag's name may take more than one cell.
-        let names: usize = tags.iter().map(|tag| cells_for(0, tag.len(), 0) - 1).sum();
-        if !self.memory.make_room(cells + names, self.now()) {
-            self.memory.count(Counter::Refused, 1);
-            return Err(Refused::Full);
-        }
-        let versions = versions.iter().copied().map(Some);
-        let versions = versions.chain(std::iter::repeat(None));
-        tags.iter()
-            .zip(versions)
-            .map(|(tag, version)| self.tag(tag, version))
-            .collect()
-    }
-
-    /// The tags as they are now, for a value that is computed from now on.
-    pub fn tags(&self, names: &[&[u8]]) -> Result<Vec<Mark>, Refused> {
-        self.tags_of(names, &[])
-    }
-
-    /// In these versions; a tag that has another one ends. None: as the tags are.
-    pub fn tags_of(&self, names: &[&[u8]], versions: &[i64]) -> Result<Vec<Mark>, Refused> {
-        if names.len() > MAX_TAGS || !names.iter().all(|name| is_key(Space::Tag, name)) {
-            return Err(Refused::Key);
-        }
-        let _held = self.held()?;
-        self.prepare(names, versions, names.len())
-    }
-
-    fn tag(&self, name: &[u8], version: Option<i64>) -> Result<Mark, Refused> {
-        let is_other =
-            |head: &Head<'_>| version.is_some_and(|version| version != head.int().cast_signed());
-        if let Some(head) = self.alive(Space::Tag, name).filter(|head| !is_other(head)) {
-            let mark = Mark {
-                stamp: head.stamp(),
-                cell: u64::from(head.cell),
-            };
-            self.is_marked(&mark);
-            return Ok(mark);
-        }
-        let write = Write {
-            key: name,
-            form: Form::Int,
-            int: version.unwrap_or_default(),
-            bytes: &[],
-            ttl: 0,
-            fresh: 0,
-            tags: &[],
-            marks: &[],
-            condition: Condition::Always,
-        };
-        let mark = self.insert(Space::Tag, &write, &[])?;
-        self.is_marked(&mark);
-        Ok(mark)
-    }
-
-    /// Writes an entry for which there is room.
-    pub(crate) fn insert(
-        &self,
-        space: Space,
-        write: &Write<'_>,
-        marks: &[Mark],
-    ) -> Result<Mark, Refused> {
-        let memory = &self.memory;
-        let hash = hash(space, write.key);
-        let length = if write.form == Form::Int {
-            0
-        } else {
-            write.bytes.len()
-        };
-        let cells = cells_for(marks.len(), write.key.len(), length);
-        let Some(cell) = memory.allocate(cells) else {
-            // The list of free cells is not what it says.
-            memory.recover();
-            return Err(Refused::Full);
-        };
-        let old = memory.find(space, hash, write.key);
-        let queue = old.map_or_else(|| memory.first_queue(space, hash), Head::queue);
-        let head = memory.head(cell);
-        let now = self.now();
-        let after = |time: u64| {
-            if time == 0 {
-                0
-            } else {
-                now.saturating_add(time)
-            }
-        };
-        head.write(&Fields {
-            hash,
-            space,
-            form: write.form,
-            tags: marks.len(),
-            key: write.key.len(),
-            value: length,
-            expires: after(write.ttl),
-            stale: after(write.fresh),
-            int: write.int.cast_unsigned(),
-            queue,
-        });
-        self.fill(cell, marks, write.key, &write.bytes[..length]);
-        let reads = old.map_or(0, |old| memory.mark(old.cell).load(Ordering::Relaxed));
-        memory.mark(cell).store(reads, Ordering::Relaxed);
-        let stamp = memory.next_stamp();
-        // From here on it is the entry of this key.
-        memory.stamp(cell).swap(stamp, Ordering::AcqRel);
-        if let Some(old) = old {
-            memory.remove(old);
-        }
-        if space == Space::Value {
-            self.forget_absence(write.key);
-        }
-        memory.link(head);
-        memory.enqueue(head, queue);
-        Ok(Mark {
-            stamp,
-            cell: u64::from(cell),
-        })
-    }
-
-    fn fill(&self, cell: Cell, marks: &[Mark], key: &[u8], value: &[u8]) {
-        let mut words = self.memory.payload(cell);
-        for mark in marks {
-            words.put(mark.cell);
-            words.put(mark.stamp);
-        }
-        words.put_bytes(key);
-        words.put_bytes(value);
-    }
-
     /// True if there was a value. One that is being computed is not written any more: it may be of what was before.
     pub fn delete(&self, key: &[u8]) -> Result<bool, Refused> {
         self.remove(Space::Value, key)
@@ -497,13 +200,7 @@ impl Cache {
             .word(AT_EPOCH)
             .fetch_max(epoch, Ordering::AcqRel);
         for queue in [Queue::Small, Queue::Main] {
-            let mut cell = self.memory.oldest(queue);
-            for _ in 0..self.memory.geometry.cells {
-                if cell == 0 {
-                    break;
-                }
-                let head = self.memory.head(cell);
-                cell = head.newer();
+            for head in self.memory.queued(queue) {
                 if head.space() == Some(Space::Computation) || !head.is_alive(self.now()) {
                     self.memory.remove(head);
                 }

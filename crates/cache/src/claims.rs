@@ -1,8 +1,9 @@
 //! Locks, and who computes which value: entries that one process has, up to a time, with a number that only grows.
 
-use crate::cache::{Cache, Condition, Refused, Write};
-use crate::entry::{Form, Space, cells_for};
+use crate::cache::Cache;
+use crate::entry::{Space, cells_for};
 use crate::index::hash;
+use crate::operation::{Refused, Write};
 use crate::owner::Owner;
 use crate::recovery::is_key;
 
@@ -40,15 +41,8 @@ impl Cache {
             return Err(Refused::Full);
         }
         let write = Write {
-            key: name,
-            form: Form::Int,
-            int: owner.number().cast_signed(),
-            bytes: &[],
             ttl: ttl.max(1),
-            fresh: 0,
-            tags: &[],
-            marks: &[],
-            condition: Condition::Always,
+            ..Write::int(name, owner.number().cast_signed())
         };
         let mark = self.insert(space, &write, &[])?;
         let head = self.memory.head(self.memory.valid(mark.cell));

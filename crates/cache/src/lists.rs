@@ -95,6 +95,18 @@ impl Memory {
         self.valid(self.get(Self::newest(queue) + 1))
     }
 
+    /// The entries in it, from the oldest; each may be removed when it has come. No more than there can be, should the queue be a
+    /// circle.
+    pub(crate) fn queued(&self, queue: Queue) -> impl Iterator<Item = Head<'_>> {
+        let mut cell = self.oldest(queue);
+        let next = std::iter::from_fn(move || {
+            let head = (cell != 0).then(|| self.head(cell))?;
+            cell = head.newer();
+            Some(head)
+        });
+        next.take(self.geometry.cells)
+    }
+
     /// Of all entries in it.
     pub(crate) fn queue_cells(&self, queue: Queue) -> u64 {
         self.get(Self::newest(queue) + 2)

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::cache::{Cache, Refused, Write};
+use crate::cache::Cache;
 use crate::counters::Counter;
 use crate::entry::{Form, Head, MAX_TAGS, Space, cells_for};
+use crate::operation::{Refused, Write};
 use crate::recovery::is_key;
 
 impl Cache {

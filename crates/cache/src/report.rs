@@ -2,10 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::cache::{Cache, Refused};
+use crate::cache::Cache;
 use crate::counters::Counter;
 use crate::entry::{Form, Queue, Space};
 use crate::geometry::CELL;
+use crate::operation::Refused;
 
 /// Of the whole cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -113,18 +114,11 @@ impl Cache {
         let held = self.held()?;
         let mut heads = Vec::new();
         for queue in [Queue::Small, Queue::Main] {
-            let mut cell = self.memory.oldest(queue);
-            // No longer than a queue can be, should it be a circle.
-            for _ in 0..self.memory.geometry.cells {
-                if cell == 0 {
-                    break;
-                }
-                let head = self.memory.head(cell);
-                cell = head.newer();
-                if head.space() == Some(Space::Value) && head.is_alive(self.now()) {
-                    heads.push(head);
-                }
-            }
+            let alive = self
+                .memory
+                .queued(queue)
+                .filter(|head| head.space() == Some(Space::Value) && head.is_alive(self.now()));
+            heads.extend(alive);
         }
         heads.sort_by_key(|head| std::cmp::Reverse(head.cells()));
         let now = self.now();

@@ -6,11 +6,12 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::cache::{Cache, Condition, Refused, Write};
+use crate::cache::Cache;
 use crate::claims::Claim;
 use crate::counters::Counter;
-use crate::entry::{Form, Head, Queue, Space, cells_for};
+use crate::entry::{Head, Queue, Space, cells_for};
 use crate::memory::Memory;
+use crate::operation::{Refused, Write};
 use crate::owner::Owner;
 use crate::recovery::is_key;
 
@@ -112,17 +113,9 @@ impl Cache {
         let _held = self.held()?;
         let mut removed = 0;
         for queue in QUEUES {
-            let mut cell = self.memory.oldest(queue);
-            for _ in 0..self.memory.geometry.cells {
-                if cell == 0 {
-                    break;
-                }
-                let head = self.memory.head(cell);
-                cell = head.newer();
-                if is_over(head) {
-                    self.memory.remove(head);
-                    removed += 1;
-                }
+            for head in self.memory.queued(queue).filter(|head| is_over(*head)) {
+                self.memory.remove(head);
+                removed += 1;
             }
         }
         Ok(removed)
@@ -149,15 +142,8 @@ impl Cache {
         let began = old.map_or_else(|| self.now(), Head::stale);
         let evicted = self.make_session_room(needed, old)?;
         let write = Write {
-            key,
-            form: Form::Plain,
-            int: 0,
-            bytes: data,
             ttl: ttl.max(1),
-            fresh: 0,
-            tags: &[],
-            marks: &[],
-            condition: Condition::Always,
+            ..Write::plain(key, data)
         };
         let mark = self.insert(Space::Session, &write, &[])?;
         self.memory

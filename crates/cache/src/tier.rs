@@ -2,11 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::cache::{Cache, Condition, Mark, Refused, Write};
+use crate::cache::Cache;
 use crate::counters::Counter;
-use crate::entry::{Form, Space, cells_for};
+use crate::entry::{Space, cells_for};
 use crate::geometry::{AT_EPOCH, AT_TIER};
 use crate::index::hash;
+use crate::operation::{Mark, Refused, Write};
 use crate::recovery::is_key;
 
 /// The second tier, which several machines share.
@@ -80,18 +81,8 @@ impl Cache {
         {
             return Err(Refused::Full);
         }
-        let write = Write {
-            key,
-            form: Form::Int,
-            int: 0,
-            bytes: &[],
-            ttl: 0,
-            fresh: 0,
-            tags: &[],
-            marks: &[],
-            condition: Condition::Always,
-        };
-        self.insert(Space::Absence, &write, &[]).map(|_| ())
+        self.insert(Space::Absence, &Write::int(key, 0), &[])?;
+        Ok(())
     }
 
     /// Held by the lock.

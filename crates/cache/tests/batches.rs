@@ -6,7 +6,7 @@ mod support;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cache::{Cache, Known, Refused, Stored, Tier, Write};
-use support::{cache, get, plain, set};
+use support::{cache, get, set};
 
 fn keys(count: usize) -> Vec<Vec<u8>> {
     (0..count)
@@ -37,7 +37,7 @@ fn each_key_of_a_batch_is_what_it_is_alone() {
     let writes: Vec<Write<'_>> = keys
         .iter()
         .zip(&values)
-        .map(|(key, value)| plain(key, value))
+        .map(|(key, value)| Write::plain(key, value))
         .collect();
     assert_eq!(cache.write_many(&writes), vec![Ok(Stored::Yes); 700]);
     assert_eq!(read(&cache, &keys), values);
@@ -50,7 +50,11 @@ fn each_key_of_a_batch_is_what_it_is_alone() {
     assert_eq!(read(&cache, &keys)[600..], values[600..]);
     assert!(read(&cache, &keys)[..600].iter().all(Vec::is_empty));
     let huge = vec![0; 1 << 20];
-    let done = cache.write_many(&[plain(b"a", b"1"), plain(b"b", &huge), plain(b"", b"2")]);
+    let done = cache.write_many(&[
+        Write::plain(b"a", b"1"),
+        Write::plain(b"b", &huge),
+        Write::plain(b"", b"2"),
+    ]);
     assert!(matches!(done[1], Err(Refused::TooLarge { .. })));
     assert_eq!((done[0], done[2]), (Ok(Stored::Yes), Err(Refused::Key)));
 }
@@ -65,7 +69,7 @@ fn a_batch_is_one_step() {
         scope.spawn(|| {
             for round in 0..3000_u32 {
                 let value = round.to_le_bytes();
-                let writes: Vec<_> = keys.iter().map(|key| plain(key, &value)).collect();
+                let writes: Vec<_> = keys.iter().map(|key| Write::plain(key, &value)).collect();
                 cache.write_many(&writes);
             }
             over.store(true, Ordering::Relaxed);
@@ -87,10 +91,10 @@ fn an_absence_is_known_until_the_key_is_written_or_forgotten() {
     cache.set_tier(Tier::There);
     let ends: [fn(&Cache); 5] = [
         |cache| assert!(set(cache, b"k", b"1").is_ok()),
-        |cache| assert_eq!(cache.increment(1, &plain(b"k", b"")), Ok(1)),
+        |cache| assert_eq!(cache.increment(1, &Write::plain(b"k", b"")), Ok(1)),
         |cache| cache.forget(b"k"),
         Cache::forget_all,
-        |cache| drop::<Vec<_>>(cache.write_many(&[plain(b"k", b"1")])),
+        |cache| drop::<Vec<_>>(cache.write_many(&[Write::plain(b"k", b"1")])),
     ];
     for end in ends {
         assert_eq!(known(&cache, b"k"), Known::Unknown);

@@ -13,7 +13,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cache::{Cache, Condition, Form, Found, Stored, Write};
-use support::{Random, plain};
+use support::Random;
 
 const THREADS: u64 = 3;
 const EACH: usize = 5;
@@ -127,7 +127,7 @@ impl Worker {
         let number = |key: usize, int| Write {
             form: Form::Int,
             int,
-            ..plain(KEYS[key], b"")
+            ..Write::plain(KEYS[key], b"")
         };
         let cache = &self.cache;
         match operation {

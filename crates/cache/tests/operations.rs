@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use cache::{Cache, Claim, Condition, Form, Owner, Refused, Space, Stored, Write};
 use proptest::prelude::*;
-use support::{Random, cache, get, plain, set};
+use support::{Random, cache, get, set};
 
 thread_local! {
     static NOW: Cell<u64> = const { Cell::new(1_000_000) };
@@ -52,7 +52,7 @@ fn what_cannot_be_written_is_refused() {
     assert_eq!(
         cache.write(&Write {
             tags: &tags,
-            ..plain(b"k", b"x")
+            ..Write::plain(b"k", b"x")
         }),
         Err(Refused::Key)
     );
@@ -67,7 +67,7 @@ fn conditions() {
     let cache = cache(1 << 20);
     let add = Write {
         condition: Condition::Absent,
-        ..plain(b"k", b"a")
+        ..Write::plain(b"k", b"a")
     };
     assert_eq!(
         (cache.write(&add), cache.write(&add)),
@@ -75,7 +75,7 @@ fn conditions() {
     );
     let swap = |expected, new| Write {
         condition: Condition::Equals(Form::Plain, 0, expected),
-        ..plain(b"k", new)
+        ..Write::plain(b"k", new)
     };
     assert_eq!(cache.write(&swap(b"x", b"b")), Ok(Stored::No));
     assert_eq!(cache.write(&swap(b"a", b"b")), Ok(Stored::Yes));
@@ -85,7 +85,7 @@ fn conditions() {
 #[test]
 fn numbers() {
     let cache = cache(1 << 20);
-    let at = |key| plain(key, b"");
+    let at = |key| Write::plain(key, b"");
     assert_eq!(cache.increment(3, &at(b"n")), Ok(3));
     let mut bytes = Vec::new();
     let before = cache.read(b"n", &mut bytes).unwrap().unwrap();
@@ -107,7 +107,7 @@ fn tags_and_clear_end_copies_and_entries() {
         cache
             .write(&Write {
                 tags: &tags,
-                ..plain(b"k", b"v")
+                ..Write::plain(b"k", b"v")
             })
             .unwrap();
         let copy = cache.read(b"k", &mut bytes).unwrap().unwrap();
@@ -130,7 +130,7 @@ fn values_and_claims_live_as_long_as_they_are_told_to() {
         .write(&Write {
             ttl: 100,
             fresh: 40,
-            ..plain(b"k", b"v")
+            ..Write::plain(b"k", b"v")
         })
         .unwrap();
     let mut bytes = Vec::new();
@@ -326,7 +326,7 @@ fn perform(cache: &Cache, model: &mut HashMap<u8, Model>, operation: &Operation)
             let write = Write {
                 ttl,
                 tags: &tags,
-                ..plain(std::slice::from_ref(&key), &bytes)
+                ..Write::plain(std::slice::from_ref(&key), &bytes)
             };
             cache.write(&write).unwrap();
             let expires = if ttl == 0 { 0 } else { fake_clock() + ttl };
@@ -357,7 +357,7 @@ fn perform(cache: &Cache, model: &mut HashMap<u8, Model>, operation: &Operation)
             let entry = model.entry(key).or_insert(empty);
             entry.int += i64::from(by);
             assert_eq!(
-                cache.increment(i64::from(by), &plain(&[key], b"")),
+                cache.increment(i64::from(by), &Write::plain(&[key], b"")),
                 Ok(entry.int)
             );
         }

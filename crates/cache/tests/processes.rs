@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use cache::{Cache, Claim, Locked, Owner, Space, Write};
-use support::{Random, get, plain, set};
+use support::{Random, get, set};
 
 /// A copy of this test that runs the function of that name with this cache.
 fn process(name: &str, fd: &OwnedFd, seed: u64) -> Child {
@@ -69,13 +69,13 @@ fn writer() {
             1 => drop(cache.delete_tag(b"tag")),
             2 => drop(cache.write(&Write {
                 tags: &tags,
-                ..plain(key.as_bytes(), &value)
+                ..Write::plain(key.as_bytes(), &value)
             })),
             3 => drop(cache.claim(Space::Computation, b"computation", Owner::here(0), 1 << 40)),
             _ => drop(set(&cache, key.as_bytes(), &value)),
         }
         cache
-            .increment(1, &plain(b"count", b""))
+            .increment(1, &Write::plain(b"count", b""))
             .expect("not stuck");
         println!("{done}");
     }
@@ -128,7 +128,7 @@ fn a_killed_writer_leaves_nothing_half_done() {
             .last()
             .unwrap_or(0);
         let now = cache
-            .increment(0, &plain(b"count", b""))
+            .increment(0, &Write::plain(b"count", b""))
             .expect("no lock is stuck");
         assert!(
             (told..=told + 1).contains(&(now - count)),
@@ -203,7 +203,9 @@ const INCREMENTS: u64 = 20_000;
 fn counter() {
     let (cache, _) = inherited();
     for _ in 0..INCREMENTS {
-        cache.increment(1, &plain(b"sum", b"")).expect("not stuck");
+        cache
+            .increment(1, &Write::plain(b"sum", b""))
+            .expect("not stuck");
     }
     let _ = std::io::stdout().flush();
 }
@@ -217,7 +219,7 @@ fn eight_processes_count_exactly() {
         assert!(child.wait_with_output().expect("it ended").status.success());
     }
     assert_eq!(
-        cache.increment(0, &plain(b"sum", b"")),
+        cache.increment(0, &Write::plain(b"sum", b"")),
         Ok(8 * INCREMENTS.cast_signed())
     );
 }

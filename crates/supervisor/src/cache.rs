@@ -1,6 +1,6 @@
 //! `hearth cache`: what is asked of the cache through the control socket, and the answers.
 
-use cache::{Cache, Condition, Entry, Form, Refused, Write};
+use cache::{Cache, Entry, Form, Refused, Write};
 use cache_link::Tiered;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -119,19 +119,15 @@ fn set(
     };
     cache
         .write(&Write {
-            key: &key.bytes(),
             form: if int.is_some() {
                 Form::Int
             } else {
                 Form::Plain
             },
             int: int.unwrap_or_default(),
-            bytes: &bytes,
             ttl,
-            fresh: 0,
             tags: &tags,
-            marks: &[],
-            condition: Condition::Always,
+            ..Write::plain(&key.bytes(), &bytes)
         })
         .map_err(told)?;
     Ok(format!("{} is written", key.name))

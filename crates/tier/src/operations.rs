@@ -128,15 +128,12 @@ impl Tier {
         let tags: Vec<&[u8]> = entry.named_tags().map(|(name, _)| &name[..]).collect();
         let versions: Vec<i64> = entry.named_tags().map(|(_, version)| *version).collect();
         let write = Write {
-            key,
             form: entry.form,
             int: entry.int,
-            bytes: &entry.bytes,
             ttl: entry.ttl,
             fresh: entry.fresh,
             tags: &tags,
-            marks: &[],
-            condition: Condition::Always,
+            ..Write::plain(key, &entry.bytes)
         };
         self.cache.write_versions(&write, &versions) == Ok(Stored::Yes)
     }

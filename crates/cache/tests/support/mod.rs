@@ -7,22 +7,8 @@ pub fn cache(bytes: u64) -> Cache {
     Cache::map(&Cache::create(bytes).expect("memory")).expect("a cache")
 }
 
-pub fn plain<'a>(key: &'a [u8], bytes: &'a [u8]) -> Write<'a> {
-    Write {
-        key,
-        form: Form::Plain,
-        int: 0,
-        bytes,
-        ttl: 0,
-        fresh: 0,
-        tags: &[],
-        marks: &[],
-        condition: Condition::Always,
-    }
-}
-
 pub fn set(cache: &Cache, key: &[u8], bytes: &[u8]) -> Result<Stored, Refused> {
-    cache.write(&plain(key, bytes))
+    cache.write(&Write::plain(key, bytes))
 }
 
 pub fn get(cache: &Cache, key: &[u8]) -> Option<Vec<u8>> {

@@ -90,17 +90,7 @@ pub struct Worker {
 }
 
 pub fn int(key: &str, int: i64) -> Write<'_> {
-    Write {
-        key: key.as_bytes(),
-        form: Form::Int,
-        int,
-        bytes: &[],
-        ttl: 0,
-        fresh: 0,
-        tags: &[],
-        marks: &[],
-        condition: Condition::Always,
-    }
+    Write::int(key.as_bytes(), int)
 }
 
 impl Worker {

@@ -1,0 +1,212 @@
+//! Writing: conditions, room, tags, and the entry that takes the place of the one before.
+
+use std::sync::atomic::Ordering;
+
+use crate::cache::Cache;
+use crate::counters::Counter;
+use crate::entry::{Fields, Head, MAX_TAGS, Space, cells_for};
+use crate::geometry::CELL;
+use crate::index::hash;
+use crate::memory::Cell;
+use crate::operation::{Condition, Mark, Refused, Stored, Write};
+use crate::recovery::is_key;
+
+impl Cache {
+    /// The most bytes of key, value and tags of an entry.
+    pub fn largest(&self) -> usize {
+        self.memory.geometry.cells / 2 * (CELL - 1) * 8
+    }
+
+    pub fn write(&self, write: &Write<'_>) -> Result<Stored, Refused> {
+        self.write_versions(write, &[])
+    }
+
+    /// Can it be written at all? Says how many cells it takes.
+    pub fn check(&self, write: &Write<'_>) -> Result<usize, Refused> {
+        if !is_key(Space::Value, write.key) || write.tags.len().max(write.marks.len()) > MAX_TAGS {
+            return Err(Refused::Key);
+        }
+        let length = write.length();
+        let marks = write.tags.len().max(write.marks.len());
+        let needed = cells_for(marks, write.key.len(), length) + write.tags.len();
+        let tags_fit = write.tags.iter().all(|tag| is_key(Space::Tag, tag));
+        if !tags_fit {
+            return Err(Refused::Key);
+        }
+        if needed > self.memory.geometry.cells / 2 || u32::try_from(length).is_err() {
+            return Err(Refused::TooLarge {
+                most: self.largest(),
+            });
+        }
+        Ok(needed)
+    }
+
+    /// With tags of these versions; none: as the tags are.
+    pub fn write_versions(&self, write: &Write<'_>, versions: &[i64]) -> Result<Stored, Refused> {
+        let cells = self.check(write)?;
+        let _held = self.held()?;
+        self.write_held(write, versions, cells)
+    }
+
+    /// Held by the lock, and checked.
+    pub(crate) fn write_held(
+        &self,
+        write: &Write<'_>,
+        versions: &[i64],
+        cells: usize,
+    ) -> Result<Stored, Refused> {
+        if !self.holds(write) {
+            return Ok(Stored::No);
+        }
+        self.memory.count(Counter::Writes, 1);
+        if self.replaces_number(write) {
+            return Ok(Stored::Yes);
+        }
+        let marks = self.prepare(write.tags, versions, cells)?;
+        let marks = if write.marks.is_empty() {
+            &marks
+        } else {
+            write.marks
+        };
+        self.insert(Space::Value, write, marks)?;
+        Ok(Stored::Yes)
+    }
+
+    fn holds(&self, write: &Write<'_>) -> bool {
+        match write.condition {
+            Condition::Always => true,
+            Condition::Absent => self.alive(Space::Value, write.key).is_none(),
+            Condition::Claimed(token) => self
+                .alive(Space::Computation, write.key)
+                .is_some_and(|head| head.stamp() == token),
+            Condition::Equals(form, int, bytes) => {
+                self.alive(Space::Value, write.key).is_some_and(|head| {
+                    let mut now = Vec::new();
+                    self.memory.value(head, &mut now);
+                    head.form() == form && (head.int().cast_signed(), &now[..]) == (int, bytes)
+                })
+            }
+        }
+    }
+
+    /// Makes room, then sees to the tags, so that none is evicted before the entry that has it is written.
+    pub(crate) fn prepare(
+        &self,
+        tags: &[&[u8]],
+        versions: &[i64],
+        cells: usize,
+    ) -> Result<Vec<Mark>, Refused> {
+        // A tag's name may take more than one cell.
+        let names: usize = tags.iter().map(|tag| cells_for(0, tag.len(), 0) - 1).sum();
+        if !self.memory.make_room(cells + names, self.now()) {
+            self.memory.count(Counter::Refused, 1);
+            return Err(Refused::Full);
+        }
+        let versions = versions.iter().copied().map(Some);
+        let versions = versions.chain(std::iter::repeat(None));
+        tags.iter()
+            .zip(versions)
+            .map(|(tag, version)| self.tag(tag, version))
+            .collect()
+    }
+
+    /// The tags as they are now, for a value that is computed from now on.
+    pub fn tags(&self, names: &[&[u8]]) -> Result<Vec<Mark>, Refused> {
+        self.tags_of(names, &[])
+    }
+
+    /// In these versions; a tag that has another one ends. None: as the tags are.
+    pub fn tags_of(&self, names: &[&[u8]], versions: &[i64]) -> Result<Vec<Mark>, Refused> {
+        if names.len() > MAX_TAGS || !names.iter().all(|name| is_key(Space::Tag, name)) {
+            return Err(Refused::Key);
+        }
+        let _held = self.held()?;
+        self.prepare(names, versions, names.len())
+    }
+
+    fn tag(&self, name: &[u8], version: Option<i64>) -> Result<Mark, Refused> {
+        let is_other =
+            |head: &Head<'_>| version.is_some_and(|version| version != head.int().cast_signed());
+        if let Some(head) = self.alive(Space::Tag, name).filter(|head| !is_other(head)) {
+            let mark = Mark {
+                stamp: head.stamp(),
+                cell: u64::from(head.cell),
+            };
+            self.is_marked(&mark);
+            return Ok(mark);
+        }
+        let write = Write::int(name, version.unwrap_or_default());
+        let mark = self.insert(Space::Tag, &write, &[])?;
+        self.is_marked(&mark);
+        Ok(mark)
+    }
+
+    /// Writes an entry for which there is room.
+    pub(crate) fn insert(
+        &self,
+        space: Space,
+        write: &Write<'_>,
+        marks: &[Mark],
+    ) -> Result<Mark, Refused> {
+        let memory = &self.memory;
+        let hash = hash(space, write.key);
+        let length = write.length();
+        let cells = cells_for(marks.len(), write.key.len(), length);
+        let Some(cell) = memory.allocate(cells) else {
+            // The list of free cells is not what it says.
+            memory.recover();
+            return Err(Refused::Full);
+        };
+        let old = memory.find(space, hash, write.key);
+        let queue = old.map_or_else(|| memory.first_queue(space, hash), Head::queue);
+        let head = memory.head(cell);
+        let now = self.now();
+        let after = |time: u64| {
+            if time == 0 {
+                0
+            } else {
+                now.saturating_add(time)
+            }
+        };
+        head.write(&Fields {
+            hash,
+            space,
+            form: write.form,
+            tags: marks.len(),
+            key: write.key.len(),
+            value: length,
+            expires: after(write.ttl),
+            stale: after(write.fresh),
+            int: write.int.cast_unsigned(),
+            queue,
+        });
+        self.fill(cell, marks, write.key, &write.bytes[..length]);
+        let reads = old.map_or(0, |old| memory.mark(old.cell).load(Ordering::Relaxed));
+        memory.mark(cell).store(reads, Ordering::Relaxed);
+        let stamp = memory.next_stamp();
+        // From here on it is the entry of this key.
+        memory.stamp(cell).swap(stamp, Ordering::AcqRel);
+        if let Some(old) = old {
+            memory.remove(old);
+        }
+        if space == Space::Value {
+            self.forget_absence(write.key);
+        }
+        memory.link(head);
+        memory.enqueue(head, queue);
+        Ok(Mark {
+            stamp,
+            cell: u64::from(cell),
+        })
+    }
+
+    fn fill(&self, cell: Cell, marks: &[Mark], key: &[u8], value: &[u8]) {
+        let mut words = self.memory.payload(cell);
+        for mark in marks {
+            words.put(mark.cell);
+            words.put(mark.stamp);
+        }
+        words.put_bytes(key);
+        words.put_bytes(value);
+    }
+}

@@ -216,3 +216,65 @@ fn pools_of_two_users_record_and_preload() {
         "{said}"
     );
 }
+
+/// Compiled code of a file that has changed since, but for its time and size: what php-fpm answers tells where it has the code from.
+#[test]
+fn the_script_fills_the_file_cache_where_php_may_not_preload() {
+    let root = project(&[
+        (
+            "index.php",
+            "<?php require __DIR__ . '/Page.php'; echo (new Page)->text();",
+        ),
+        (
+            "Page.php",
+            "<?php class Page { function text() { return 'first'; } }",
+        ),
+    ]);
+    let recorder = text(&root.path().join("recording/recorder.php"));
+    done(root.path(), &["record", "recording", "--every", "0"]);
+    let fpm = Fpm::start(root.path(), &[("auto_prepend_file", &recorder)], "");
+    assert_eq!(ok(&Client::connect(&fpm.address()).get("/")), "first");
+    drop(fpm);
+    guide(root.path(), "build", &["--no-replay"]);
+
+    let cache = text(testkit::document_root().keep().as_path());
+    let command = example("docs/guide/preload.md", "file-cache").replace("/var/cache/php", &cache);
+    let filled = as_pool_user("sh")
+        .args(["-c", &command])
+        .current_dir(root.path())
+        .output()
+        .expect("sh starts");
+    assert!(
+        filled.status.success() && filled.stderr.is_empty(),
+        "{filled:?}"
+    );
+    change_unnoticed(&root.path().join("Page.php"), "first", "other");
+
+    let process = [("opcache.file_cache", &*cache)];
+    let fpm = Fpm::start_with(root.path(), &[], &process, "");
+    assert_eq!(ok(&Client::connect(&fpm.address()).get("/")), "first");
+    drop(fpm);
+    std::fs::remove_dir_all(&cache).expect("the cache can be removed");
+}
+
+/// A program as the user of [`Fpm::start`].
+fn as_pool_user(program: &str) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    let user = ["--reuid=www-data", "--regid=www-data", "--clear-groups"];
+    command.args(user).arg(program);
+    command
+}
+
+/// As `opcache.validate_timestamps` sees it.
+fn change_unnoticed(file: &Path, from: &str, to: &str) {
+    let written = std::fs::metadata(file).and_then(|it| it.modified());
+    let content = std::fs::read_to_string(file).expect("a file");
+    std::fs::write(file, content.replace(from, to)).expect("a file");
+    let changed = std::fs::File::options().write(true).open(file);
+    changed
+        .and_then(|it| it.set_modified(written?))
+        .expect("the owner may set its time");
+}

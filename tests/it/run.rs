@@ -295,12 +295,16 @@ fn a_warning_about_what_the_last_call_of_a_task_leaves_ends_no_process() {
     let (code, out, err) = run(
         r"preg_match('/port=(\d+)/', $argv[1], $found);
           $connection = new mysqli('127.0.0.1', 'hearth', 'hearth', null, (int) $found[1]);
-          $task = Hearth\background(function () use ($connection) {
+          [$prepared, $end] = [new Hearth\Channel(), new Hearth\Channel()];
+          $task = Hearth\background(function () use ($connection, $prepared, $end) {
               $statement = $connection->prepare('SELECT 1');
-              usleep(10000);
+              $prepared->send(true);
+              $end->receive();
           });
+          $prepared->receive();
+          $slow = Hearth\background(fn () => Hearth\Internal\mysqlReset($connection, ['DO SLEEP(0.5)']));
           usleep(1000);
-          $slow = Hearth\background(fn () => Hearth\Internal\mysqlReset($connection, ['DO SLEEP(0.2)']));
+          $end->send(true);
           try { $task->await(); } catch (Error $error) { echo get_class($error), ' '; }
           try { $slow->await(); } catch (Throwable $error) { echo get_class($error), ' '; }
           echo 'alive';",

@@ -178,6 +178,8 @@ bool hearth_on_body_arrived(void *request);
 void hearth_on_respond(void *request, const hearth_response *response);
 /* The last piece of a streamed body, though the task may go on. Never waits. */
 void hearth_on_finish(void *request, hearth_str piece);
+/* A streamed body ends before it is complete, and its client is to see that. Never waits. */
+void hearth_on_break_off(void *request);
 /* One piece of a streamed body; false when the client is gone. Waits while the client is slow, where that is possible. */
 bool hearth_on_write(void *request, hearth_str piece);
 void hearth_on_request_retain(void *request);

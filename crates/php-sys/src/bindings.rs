@@ -307,6 +307,7 @@ pub mod called_by_c {
         unsafe extern "C" fn(request: *mut std::ffi::c_void, response: *const hearth_response);
     pub type hearth_on_finish =
         unsafe extern "C" fn(request: *mut std::ffi::c_void, piece: hearth_str);
+    pub type hearth_on_break_off = unsafe extern "C" fn(request: *mut std::ffi::c_void);
     pub type hearth_on_write =
         unsafe extern "C" fn(request: *mut std::ffi::c_void, piece: hearth_str) -> bool;
     pub type hearth_on_request_retain = unsafe extern "C" fn(request: *mut std::ffi::c_void);

@@ -258,11 +258,17 @@ impl Request {
         self.wake();
     }
 
-    /// The stream broke off (a fatal error after the head was sent): the client must not take it for complete.
-    pub fn fail(&self) {
+    /// The stream ends before it is complete (an exception or a fatal error after the head was sent): the client must not take it
+    /// for that.
+    pub(crate) fn break_off(&self) {
         if let Some(pipe) = self.pipe.borrow_mut().take() {
             pipe.fail();
         }
+    }
+
+    /// The handler's task has ended by a fatal error.
+    pub fn fail(&self) {
+        self.break_off();
         self.end();
     }
 

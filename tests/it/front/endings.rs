@@ -12,6 +12,12 @@ const APP: &str = r#"return function (Hearth\Request $request) {
     if ($request->path === '/endless') {
         return (function () { for (;;) { yield str_repeat('x', 1000); usleep(5000); } })();
     }
+    if ($request->path === '/throws') {
+        return (function () { yield 'a'; throw new Exception('in the middle'); })();
+    }
+    if ($request->path === '/echoes') {
+        echo 'a'; flush(); throw new Exception('in the middle');
+    }
     if ($request->path === '/big') {
         return (function () { for ($n = 0; $n < 320; $n++) { yield str_repeat('x', 65536); } })();
     }
@@ -45,6 +51,29 @@ fn an_answer_whose_end_is_the_connections_never_looks_complete_when_it_is_cut_of
         server.stop();
         let rest = rest.join().expect("it ends");
         assert!(matches!(rest, Err(Broken::Io(_))), "{dispatch}: {rest:?}");
+    });
+}
+
+/// An exception, or a time limit: the pieces that are out cannot be taken back, but the client sees that there should be more.
+#[test]
+fn a_stream_that_its_handler_does_not_finish_never_looks_complete() {
+    under_both(APP, ["--request-timeout", "0.5"], |server, dispatch| {
+        for path in ["/throws", "/echoes", "/endless"] {
+            let mut client = server.connect();
+            client.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+            let answer = client.try_response(false);
+            assert!(answer.is_err(), "{dispatch} {path}: {answer:?}");
+            let mut client = server.connect();
+            client.send(format!("GET {path} HTTP/1.0\r\n\r\n"));
+            client.head().expect("a head");
+            let rest = client.take_rest();
+            assert!(rest.is_err(), "{dispatch} {path}: {rest:?}");
+            let mut client = server.connect();
+            client.send(format!("HEAD {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+            assert_eq!(client.response_to_head().status, 200, "{dispatch} {path}");
+        }
+        ok(&server.get("/"));
+        server.stop();
     });
 }
 

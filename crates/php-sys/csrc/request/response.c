@@ -192,6 +192,9 @@ void hearth_respond_exception(hearth_request_state *state)
 	if (Z_TYPE(EG(user_exception_handler)) != IS_UNDEF && !state->continues) {
 		zend_user_exception_handler();
 		if (!EG(exception)) {
+			if (state->responded && !state->output.streaming) {
+				hearth_on_break_off(state->request);
+			}
 			hearth_respond_echoed(state);
 			return;
 		}
@@ -202,6 +205,8 @@ void hearth_respond_exception(hearth_request_state *state)
 	if (!state->responded) {
 		zend_llist_clean(&SG(sapi_headers).headers);
 		respond_string(state, page, NULL, 500);
+	} else {
+		hearth_on_break_off(state->request);
 	}
 	zend_string_release(page);
 }

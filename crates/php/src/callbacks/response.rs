@@ -143,6 +143,10 @@ callbacks! {
         request.finish(Bytes::copy_from_slice(last));
     }
 
+    fn hearth_on_break_off(request: &Request) {
+        request.break_off();
+    }
+
     fn hearth_on_write(request: &Request, piece: &[u8]) -> bool {
         request.write(Bytes::copy_from_slice(piece))
     }

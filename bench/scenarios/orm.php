@@ -7,10 +7,12 @@ declare(strict_types=1);
 
 require_once AUTOLOAD;
 
+use Illuminate\Database\Connection;
 use Illuminate\Database\ConnectionInterface;
 use Illuminate\Database\ConnectionResolverInterface;
 use Illuminate\Database\Eloquent\Model;
 use Illuminate\Database\MySqlConnection;
+use Illuminate\Database\SQLiteConnection;
 
 final class World extends Model
 {
@@ -45,11 +47,12 @@ function boot(): void
 }
 
 /** Illuminate's own object for the connection; a process that stays keeps it. */
-function illuminate(): MySqlConnection
+function illuminate(): Connection
 {
     static $kept = null;
+    $class = str_starts_with(DSN, 'sqlite:') ? SQLiteConnection::class : MySqlConnection::class;
 
-    return $kept ??= new MySqlConnection(connection(), 'bench');
+    return $kept ??= new $class(connection(), 'bench');
 }
 
 function respond(string $path, string $query): string

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,6 +51,9 @@ func handlers() map[string]gin.HandlerFunc {
 		"basic_query":                       query(true),
 		"basic_query_with_pool":             query(false),
 		"basic_query_with_pool_and_caching": cached(),
+		"db":                                worlds("db"),
+		"queries":                           worlds("queries"),
+		"updates":                           worlds("updates"),
 	}
 }
 
@@ -163,6 +168,78 @@ func cached() gin.HandlerFunc {
 		once.Do(func() { text, err = rows(db) })
 		answer(c, text, err)
 	}
+}
+
+type world struct {
+	ID           int `json:"id"`
+	RandomNumber int `json:"randomNumber"`
+}
+
+// TechEmpower's db, queries and updates, as bench/scenarios/world.php has them.
+func worlds(which string) gin.HandlerFunc {
+	db := open(64)
+	prepare := func(query string) *sql.Stmt {
+		statement, err := db.Prepare(query)
+		if err != nil {
+			panic(err)
+		}
+		return statement
+	}
+	read := prepare("SELECT id, randomNumber FROM world WHERE id = ?")
+	write := prepare("UPDATE world SET randomNumber = ? WHERE id = ?")
+	return func(c *gin.Context) {
+		ids, given := ids(c)
+		found := make([]world, len(ids))
+		for at, id := range ids {
+			if err := read.QueryRow(id).Scan(&found[at].ID, &found[at].RandomNumber); err != nil {
+				c.String(http.StatusInternalServerError, err.Error())
+				return
+			}
+		}
+		if which == "updates" {
+			if err := change(write, found, given); err != nil {
+				c.String(http.StatusInternalServerError, err.Error())
+				return
+			}
+		}
+		if which == "db" {
+			c.JSON(http.StatusOK, found[0])
+			return
+		}
+		c.JSON(http.StatusOK, found)
+	}
+}
+
+// The rows that are asked for, and whether they were named.
+func ids(c *gin.Context) ([]int, bool) {
+	if named := c.Query("ids"); named != "" {
+		words := strings.Split(named, ",")
+		ids := make([]int, len(words))
+		for at, word := range words {
+			ids[at], _ = strconv.Atoi(word)
+		}
+		return ids, true
+	}
+	count, _ := strconv.Atoi(c.DefaultQuery("queries", "1"))
+	ids := make([]int, min(500, max(1, count)))
+	for at := range ids {
+		ids[at] = rand.IntN(10000) + 1
+	}
+	return ids, false
+}
+
+// In the order of their ids: concurrent updates then never wait for each other in a circle.
+func change(write *sql.Stmt, found []world, keep bool) error {
+	sort.Slice(found, func(a, b int) bool { return found[a].ID < found[b].ID })
+	for at := range found {
+		if !keep {
+			found[at].RandomNumber = rand.IntN(10000) + 1
+		}
+		if _, err := write.Exec(found[at].RandomNumber, found[at].ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func answer(c *gin.Context, text string, err error) {

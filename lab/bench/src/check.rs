@@ -1,7 +1,7 @@
 //! Whether all servers do the same work: what their answers are compared with.
 
 use crate::load::{Amount, Load};
-use crate::probe::{self, Answer};
+use crate::probe::{self, Answer, Sent};
 use crate::problem::{Problem, Result};
 use crate::scenarios::{Arm, Scenario};
 use crate::trial::Trials;
@@ -105,21 +105,71 @@ pub(crate) struct Check<'a> {
 
 impl Check<'_> {
     /// It keeps the scenario's rules, and does the same work as the others: it sends the same bytes.
-    pub(crate) fn run(&self, trials: &Trials<'_>, reference: &mut Reference) -> Result<()> {
+    /// Returns the names of its header fields.
+    pub(crate) fn run(&self, trials: &Trials<'_>, reference: &mut Reference) -> Result<String> {
         let runtime = self.arm.runtime.id();
         let url = format!("{}{}", self.entry, self.scenario.check);
         if let Some(rules) = self.scenario.rules {
             rules(self.base)?;
         }
         if self.arm.tls {
-            return with_tls(&url, trials, reference);
+            with_tls(&url, trials, reference)?;
+            return Ok(String::new());
         }
         if self.arm.site.is_some() {
-            return reference.compare_site(self.base, self.paths, runtime);
+            reference.compare_site(self.base, self.paths, runtime)?;
+            return Ok(String::new());
         }
+        let answer = probe::get(&url)?;
         let of = format!("{runtime} of {}", self.scenario.name);
-        reference.compare(&probe::get(&url)?, &of)
+        reference.compare(&answer, &of)?;
+        self.head(&answer, &url)?;
+        Ok(fields(&answer))
     }
+
+    /// Header fields that change what a client does with an answer, or how much work it is: its media type where the scenario says one, its
+    /// coding, and what makes a client ask again.
+    fn head(&self, answer: &Answer, url: &str) -> Result<()> {
+        let sent = answer.header("content-type").to_owned();
+        let media_type = |text: &str| text.split(';').next().unwrap_or("").trim().to_lowercase();
+        if let Some(wanted) = self.arm.content.content_type
+            && media_type(&sent) != media_type(wanted)
+        {
+            return Err(Problem::failed(format!(
+                "sends its answer as {sent:?}, not as {wanted:?}"
+            )));
+        }
+        for unwanted in ["content-encoding", "set-cookie", "location"] {
+            let value = answer.header(unwanted);
+            if !value.is_empty() {
+                return Err(Problem::failed(format!(
+                    "sends {unwanted}: {value}, which was not asked for"
+                )));
+            }
+        }
+        if !self.arm.compress {
+            return Ok(());
+        }
+        let packed = probe::ask("GET", url, &[("accept-encoding", "gzip")], Sent::Nothing)?;
+        match packed.header("content-encoding") {
+            "gzip" => Ok(()),
+            other => Err(Problem::failed(format!(
+                "is asked for gzip and sends {:?}",
+                if other.is_empty() { "identity" } else { other }
+            ))),
+        }
+    }
+}
+
+/// The names of an answer's header fields, in the order of the alphabet.
+fn fields(answer: &Answer) -> String {
+    let mut names: Vec<&str> = answer
+        .headers
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    names.sort_unstable();
+    names.join(", ")
 }
 
 /// By the load generator: it takes the certificate that this run made.

@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Begin no measurement after so many minutes [default: 15; with --full none]
     #[arg(long, value_name = "MINUTES", value_parser = number)]
     pub(crate) budget: Option<f64>,
+    /// Database of the scenarios with queries [default: mariadb; sqlite where that is not here]
+    #[arg(long, value_name = "NAME", value_parser = ["mariadb", "sqlite"])]
+    pub(crate) database: Option<String>,
     /// Load and servers share all processors
     #[arg(long)]
     pub(crate) no_pin: bool,
@@ -58,6 +61,9 @@ pub(crate) struct Args {
     /// The script of --app that returns a handler, to measure the resident modes too
     #[arg(long, value_name = "SCRIPT", requires = "app")]
     pub(crate) resident: Option<PathBuf>,
+    /// A variable by which --app switches something (a pool, another cache): each server with and without it; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable, requires = "app")]
+    pub(crate) env: Vec<(String, String)>,
     /// Write NAME.html, NAME.json and NAME.md
     #[arg(long, value_name = "NAME", default_value = "hearth-bench")]
     pub(crate) output: PathBuf,
@@ -94,6 +100,13 @@ fn pair(text: &str) -> std::result::Result<(String, PathBuf), String> {
         return Err(format!("{} does not exist", path.display()));
     }
     Ok((name.to_owned(), path))
+}
+
+fn variable(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("{text:?} is not NAME=VALUE")),
+    }
 }
 
 /// Takes `--group.name=value` off the words: the parameters of the pool's write-up, of which there are 26.
@@ -163,7 +176,8 @@ pub(crate) fn main_from(words: Vec<OsString>) -> ExitCode {
 fn dispatch(args: &Args, parameters: Vec<String>, words: Vec<String>) -> Result<()> {
     let hearth = std::env::current_exe()
         .map_err(|e| Problem::failed(format!("this program does not know where it is: {e}")))?;
-    let tools = Tools::new(args.with.iter().cloned().collect(), hearth);
+    let mut tools = Tools::new(args.with.iter().cloned().collect(), hearth);
+    tools.on_sqlite = args.database.as_deref().map(|name| name == "sqlite");
     match args.words.first().map(String::as_str) {
         Some("doctor") => doctor(args, &tools),
         Some("list") => {

@@ -4,8 +4,10 @@
 #![forbid(unsafe_code)]
 
 mod apps;
+mod calibration;
 mod check;
 mod cli;
+mod counted;
 mod database;
 mod doctor;
 mod guard;
@@ -15,6 +17,7 @@ mod lists;
 mod live;
 mod load;
 mod matrix;
+mod output;
 mod place;
 mod probe;
 mod problem;

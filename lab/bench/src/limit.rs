@@ -24,6 +24,7 @@ pub(crate) fn limit(run: &Run, used: &[Use], processors: usize, slots: Option<u3
     };
     let rules = [
         Seen::nothing_good,
+        Seen::asked_for_no_more,
         Seen::starved,
         Seen::servers_full,
         Seen::client_full,
@@ -50,6 +51,14 @@ impl Seen<'_> {
 
     fn nothing_good(&self) -> Option<String> {
         (self.run.counts.good == 0).then(|| "nothing was answered well".to_owned())
+    }
+
+    fn asked_for_no_more(&self) -> Option<String> {
+        let rate = self.run.setup.rate?;
+        Some(format!(
+            "no more was asked for: {rate:.0} requests per second, however long answers take; the servers' processors are {:.0} % busy",
+            100.0 * self.all() / self.processors
+        ))
     }
 
     fn starved(&self) -> Option<String> {
@@ -81,8 +90,16 @@ impl Seen<'_> {
         if self.cores(Role::Database) > 0.1 * self.all()
             || self.cores(Role::Proxy) > 0.1 * self.all()
         {
-            let [php, nginx, database] = [Role::Server, Role::Proxy, Role::Database].map(share);
-            text += &format!(": server {php}, nginx {nginx}, database {database}");
+            let parts = [
+                ("server", Role::Server),
+                ("nginx", Role::Proxy),
+                ("database", Role::Database),
+            ];
+            let parts = parts.iter().filter(|(_, role)| self.cores(*role) > 0.0);
+            let parts: Vec<String> = parts
+                .map(|(name, role)| format!("{name} {}", share(*role)))
+                .collect();
+            text += &format!(": {}", parts.join(", "));
         }
         Some(text)
     }
@@ -151,7 +168,7 @@ mod tests {
         );
         assert_eq!(
             full,
-            "the servers' processor is full: server 61 %, nginx 0 %, database 39 %"
+            "the servers' processor is full: server 61 %, database 39 %"
         );
         let mut client = run();
         client.cpu.client_thread_busy = 0.97;

@@ -40,6 +40,10 @@ pub(crate) struct Load {
     pub(crate) seed: u64,
 }
 
+/// A request that has no answer by then has failed. It is longer than the loads that starve, which end after 8 seconds: what still waits
+/// then has no answer yet, and has not failed.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
 /// When a load ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Amount {
@@ -73,7 +77,7 @@ impl Load {
             rate: None,
             length: None,
             sha256: None,
-            timeout: Duration::from_secs(10),
+            timeout: TIMEOUT,
             http_1_0: false,
             headers: Vec::new(),
             seed: 1,
@@ -221,7 +225,7 @@ mod tests {
         let mut load = Load::closed("http://127.0.0.1:1/", 100, 1.5);
         assert_eq!(
             load.words().join(" "),
-            "-c 100 -d 1500ms --timeout 10000ms --seed 1 http://127.0.0.1:1/"
+            "-c 100 -d 1500ms --timeout 20000ms --seed 1 http://127.0.0.1:1/"
         );
         load.keep_alive = false;
         load.length = Some(2);

@@ -44,14 +44,33 @@ impl Answer {
             .collect()
     }
 
-    /// The beginning of the body, for a message.
+    /// The beginning of what a reader of the body sees, for a message.
     pub(crate) fn beginning(&self) -> String {
-        let text: String = String::from_utf8_lossy(&self.body)
-            .chars()
-            .take(200)
-            .collect();
-        text.replace('\n', " ")
+        let text = self.text();
+        let is_page = text.trim_start().starts_with('<');
+        let text = match is_page {
+            true => without_tags(&text),
+            false => text.into_owned(),
+        };
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").chars().take(200).collect()
     }
+}
+
+/// The text of an HTML page.
+fn without_tags(page: &str) -> String {
+    let (mut out, mut rest) = (String::new(), page);
+    while let Some((before, tag)) = rest.split_once('<') {
+        out += before;
+        out.push(' ');
+        let hidden = ["style", "script"]
+            .into_iter()
+            .find(|name| tag.starts_with(name));
+        let end = hidden.and_then(|name| tag.find(&format!("</{name}")));
+        let tag = &tag[end.map_or(0, |end| end + 1)..];
+        rest = tag.split_once('>').map_or("", |(_, after)| after);
+    }
+    out + rest
 }
 
 fn agent(timeout: Duration) -> ureq::Agent {
@@ -123,4 +142,26 @@ pub(crate) fn answers(url: &str) -> bool {
         return TcpStream::connect(rest.split('/').next().unwrap_or_default()).is_ok();
     }
     agent(Duration::from_secs(2)).get(url).call().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_quoted_by_its_text() {
+        let of = |body: &str| {
+            let answer = Answer {
+                status: 500,
+                body: body.into(),
+                headers: Vec::new(),
+            };
+            answer.beginning()
+        };
+        let page =
+            "<!DOCTYPE html><style>a > b {}</style><title>Error</title>\n<p>No <b>database</b>";
+        assert_eq!(of(page), "Error No database");
+        assert_eq!(of("a < b\nc"), "a < b c");
+        assert_eq!(of("<p>half <b"), "half");
+    }
 }

@@ -74,6 +74,8 @@ pub(crate) struct Reading {
     tasks: BTreeMap<(u32, u32), Task>,
     /// Ticks of each process: user, kernel, and both of its children that ended.
     ticks: BTreeMap<u32, [u64; 3]>,
+    /// Ticks of the processors: user, kernel.
+    processors: [f64; 2],
 }
 
 /// What was used between two readings.
@@ -87,9 +89,12 @@ pub(crate) struct Used {
 }
 
 impl Reading {
-    /// Reads all processes of the sessions.
-    pub(crate) fn of(sessions: &[u32]) -> Self {
-        let mut reading = Self::default();
+    /// Reads all processes of the sessions, and the processors that they have.
+    pub(crate) fn of(sessions: &[u32], processors: &[usize]) -> Self {
+        let mut reading = Self {
+            processors: user_and_kernel(processors),
+            ..Self::default()
+        };
         for pid in sessions.iter().flat_map(|leader| session(*leader)) {
             reading.add(pid);
         }
@@ -139,7 +144,15 @@ impl Reading {
             .sum();
         let of_ended = (ended as f64 / hertz - gone as f64 / 1e9).max(0.0);
         used.cpu_s = run_ns as f64 / 1e9 + of_ended;
-        used.user_share = user as f64 / (user + kernel).max(1) as f64;
+        // Many processes that use less than a tick each have none: then the share is that of their processors.
+        let seen = (user + kernel) as f64 / hertz;
+        used.user_share = match seen * 2.0 >= used.cpu_s {
+            true => user as f64 / (user + kernel).max(1) as f64,
+            false => {
+                let [user, kernel] = [0, 1].map(|at| self.processors[at] - before.processors[at]);
+                user / (user + kernel).max(1.0)
+            }
+        };
         used.processes = self.ticks.len();
         used
     }
@@ -154,6 +167,25 @@ impl Reading {
         }
         sum
     }
+}
+
+/// Ticks of some processors so far, in user mode and in the kernel's.
+fn user_and_kernel(processors: &[usize]) -> [f64; 2] {
+    let text = read("/proc/stat");
+    let mut sum = [0.0; 2];
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let number = words
+            .next()
+            .and_then(|word| word.strip_prefix("cpu")?.parse().ok());
+        if number.is_some_and(|number| processors.contains(&number)) {
+            let fields: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+            let of = |fields: &[f64]| fields.iter().sum::<f64>();
+            sum[0] += of(fields.get(..2).unwrap_or_default());
+            sum[1] += fields.get(2).unwrap_or(&0.0) + of(fields.get(5..7).unwrap_or_default());
+        }
+    }
+    sum
 }
 
 fn field(status: &str, name: &str) -> u64 {
@@ -234,12 +266,18 @@ mod tests {
         let before = Reading {
             tasks: [((1, 1), task(10)), ((2, 2), task(100))].into(),
             ticks: [(1, [1, 0, 0]), (2, [10, 0, 0])].into(),
+            processors: [100.0, 100.0],
         };
         let after = Reading {
             tasks: [((1, 1), task(30))].into(),
             ticks: [(1, [3, 0, 15])].into(),
+            processors: [103.0, 101.0],
         };
         let used = after.since(&before);
+        assert!(
+            (used.user_share - 0.75).abs() < 1e-9,
+            "of the processors: {used:?}"
+        );
         assert!(
             (used.cpu_s - 0.07).abs() < 1e-9,
             "20 ms of its own, 50 ms more of the child: {used:?}"

@@ -1,5 +1,6 @@
 //! nginx between the load and a server, as many sites have it.
 
+use crate::counted::{Counter, NGINX_STATUS};
 use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
@@ -42,7 +43,7 @@ pub(crate) fn put_before(
          client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy; fastcgi_temp_path {directory}/fastcgi;\n\
          uwsgi_temp_path {directory}/uwsgi; scgi_temp_path {directory}/scgi;\n\
          upstream app {{ server {upstream}; {kept} }}\n\
-         server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ proxy_pass http://app; {headers} proxy_set_header Host $http_host; }} }}\n}}\n"
+         server {{ listen 127.0.0.1:{port} backlog=4096; location = {NGINX_STATUS} {{ stub_status; }} location / {{ proxy_pass http://app; {headers} proxy_set_header Host $http_host; }} }}\n}}\n"
     );
     place.write(&own.join("nginx.conf"), &text)?;
     let mut command = place.command(&nginx);
@@ -56,6 +57,7 @@ pub(crate) fn put_before(
     let front = Process::start("nginx", command, &own.join("nginx.out"), &place.guard)?;
     server.processes.push((Role::Proxy, front));
     server.base = format!("http://127.0.0.1:{port}");
+    server.counter = Some(Counter::Nginx(server.base.clone()));
     server.settings.push(setting(
         "access_log",
         if proxy.access_log { "on" } else { "off" },

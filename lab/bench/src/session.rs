@@ -1,5 +1,6 @@
 //! One run of the command: what is measured, in which time, and where its result goes.
 
+use crate::calibration;
 use crate::cli::{Args, say};
 use crate::database::Databases;
 use crate::doctor;
@@ -8,6 +9,7 @@ use crate::host;
 use crate::lists;
 use crate::live::Live;
 use crate::matrix::Matrix;
+use crate::output;
 use crate::place::{Place, Processors, allowed_processors};
 use crate::problem::{Problem, Result};
 use crate::runtimes::{self, Runtime, Tools};
@@ -16,10 +18,9 @@ use crate::scenarios::{self, AGAIN, Arm, Around, Scenario};
 use crate::schedule::{Cost, Schedule, Wanted};
 use measure::stats::median;
 use report::terminal::{self, Style};
-use report::{Run, StoppedBy};
+use report::{CellKey, Run, StoppedBy};
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -57,11 +58,7 @@ pub(crate) fn measure(
     words: Vec<String>,
 ) -> Result<()> {
     let runtimes = chosen_runtimes(args)?;
-    let mut site = args
-        .app
-        .as_deref()
-        .map(|app| Site::of(app, args.urls.as_deref(), args.resident.as_deref()))
-        .transpose()?;
+    let mut site = site_of(args)?;
     let processors = Processors::of(&allowed_processors(), !args.no_pin);
     let around = Around {
         runtimes: &runtimes,
@@ -70,6 +67,7 @@ pub(crate) fn measure(
     };
     // Wrong usage ends the command before anything is started.
     jobs(args, &around, tools, site.as_ref(), &parameters)?;
+    output::check(args)?;
     let began = Instant::now();
     let stop = stop_by_signal()?;
     crate::procfs::adopt_orphans();
@@ -100,21 +98,32 @@ pub(crate) fn measure(
             .map_or_else(Vec::new, |site| site.paths.clone()),
         failed_starts: RefCell::default(),
     };
-    let style = Style::detect();
     for (at, job) in jobs.into_iter().enumerate() {
-        let mut done = matrix.scenario(job.scenario, job.arms, at, &mut schedule, &mut live);
+        let done = matrix.scenario(job.scenario, job.arms, at, &mut schedule, &mut live);
         live.clear();
-        if let Some(site) = &site {
-            done.app = true;
-            done.requests.clone_from(&site.paths);
-            run.advice = site.advice(&done.cells);
-        }
-        run.noise.aa_floor = run.noise.aa_floor.or_else(|| aa_floor(&done));
-        say(&terminal::table(&run, &done, style));
-        run.scenarios.push(done);
+        keep(&mut run, done, site.as_ref());
     }
     drop(databases);
     finish(args, run, began, stop.load(Ordering::Relaxed))
+}
+
+/// The user's own, if it was given.
+fn site_of(args: &Args) -> Result<Option<Site>> {
+    let (urls, resident) = (args.urls.as_deref(), args.resident.as_deref());
+    let site = |app| Site::of(app, urls, resident, &args.env);
+    args.app.as_deref().map(site).transpose()
+}
+
+/// Prints what was measured, and keeps it.
+fn keep(run: &mut Run, mut done: report::Scenario, site: Option<&Site>) {
+    if let Some(site) = site {
+        done.app = true;
+        done.requests.clone_from(&site.paths);
+        run.advice = site.advice(&done.cells);
+    }
+    run.noise.aa_floor = run.noise.aa_floor.or_else(|| aa_floor(&done));
+    say(&terminal::table(run, &done, Style::detect()));
+    run.scenarios.push(done);
 }
 
 fn jobs(
@@ -143,13 +152,15 @@ fn jobs(
             .is_some_and(|one| matches!(tools.find(one), runtimes::Found::Here { .. }))
     };
     let arms = |scenario: &Scenario| {
-        if !parameters.is_empty() {
+        let mut arms = if !parameters.is_empty() {
             scenarios::pool::given(around, parameters)
         } else if scenario.one_of_each && args.against.is_empty() {
             scenarios::without_twins((scenario.arms)(around), is_here)
         } else {
             (scenario.arms)(around)
-        }
+        };
+        mark_what_decides(scenario, &mut arms, is_here);
+        arms
     };
     Ok(chosen
         .into_iter()
@@ -158,6 +169,23 @@ fn jobs(
             arms: arms(scenario),
         })
         .collect())
+}
+
+/// Marks the servers that claims are held against, and the one that is there twice for the noise floor.
+fn mark_what_decides(scenario: &Scenario, arms: &mut [Arm], is_here: impl Fn(&str) -> bool) {
+    let again = arms.iter().find(|arm| arm.variant == AGAIN);
+    let again = again.map(|arm| arm.runtime.id());
+    let mut cells: Vec<(usize, CellKey)> = Vec::new();
+    for (at, arm) in arms.iter().enumerate() {
+        if arm.impossible.is_none() && is_here(arm.runtime.id()) {
+            cells.extend(arm.loads.iter().map(|load| (at, arm.key(load))));
+        }
+    }
+    let keys: Vec<CellKey> = cells.iter().map(|(_, key)| key.clone()).collect();
+    let rests = report::claims::rest_on(scenario.name, &keys);
+    for ((at, _), rests) in cells.iter().zip(rests) {
+        arms[*at].decides |= rests || again == Some(arms[*at].runtime.id());
+    }
 }
 
 /// Set by Ctrl-C, SIGTERM and SIGHUP.
@@ -208,6 +236,7 @@ fn begin(
 /// Those that scenarios ask for; without one those scenarios say so.
 fn start_databases(jobs: &[Job], tools: &Tools, place: &Place, run: &mut Run) -> Databases {
     let kinds = jobs.iter().filter_map(|job| job.scenario.database);
+    let kinds = kinds.map(|kind| kind.here(tools));
     let databases = Databases::start(kinds, tools, place);
     for problem in databases.problems() {
         run.notes.push(problem.clone());
@@ -217,6 +246,7 @@ fn start_databases(jobs: &[Job], tools: &Tools, place: &Place, run: &mut Run) ->
 }
 
 fn finish(args: &Args, mut run: Run, began: Instant, interrupted: bool) -> Result<()> {
+    calibration::mark_drift(&mut run);
     run.elapsed_s = began.elapsed().as_secs_f64();
     let unfinished = run
         .scenarios
@@ -237,7 +267,7 @@ fn finish(args: &Args, mut run: Run, began: Instant, interrupted: bool) -> Resul
     if args.app.is_none() {
         say(&terminal::claims(&run, style));
     }
-    write_all(args, &run)?;
+    output::write_all(args, &run)?;
     if interrupted {
         return Err(Problem::Interrupted);
     }
@@ -250,35 +280,6 @@ fn finish(args: &Args, mut run: Run, began: Instant, interrupted: bool) -> Resul
         return Err(Problem::failed("nothing could be measured"));
     }
     Ok(())
-}
-
-/// The page, the result and the table for a pull request.
-fn write_all(args: &Args, run: &Run) -> Result<()> {
-    let named = |extension: &str| {
-        let mut name = args.output.clone().into_os_string();
-        name.push(format!(".{extension}"));
-        PathBuf::from(name)
-    };
-    for (path, text) in [
-        (named("html"), report::html(run)),
-        (named("json"), run.json()),
-        (named("md"), report::markdown(run)),
-    ] {
-        write(&path, &text)?;
-    }
-    say(&format!(
-        "\nwritten: {}, {}, {}\n",
-        named("html").display(),
-        named("json").display(),
-        named("md").display()
-    ));
-    args.json
-        .as_ref()
-        .map_or(Ok(()), |path| write(path, &run.json()))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|e| Problem::failed(format!("{}: {e}", path.display())))
 }
 
 /// How much the same server differed from itself: of the arm that is there twice.

@@ -1,5 +1,6 @@
 //! One measurement: a load on a server that runs, and what it cost every process that took part.
 
+use crate::calibration;
 use crate::database::Database;
 use crate::load::{Amount, Generator, Load};
 use crate::problem::{Problem, Result};
@@ -111,14 +112,15 @@ impl Trials<'_> {
             .iter()
             .flat_map(|(_, _, sessions)| sessions.clone())
             .collect();
+        let calibration = calibration::measure(self.generator.processors.servers.first().copied());
         let before: Vec<Reading> = groups
             .iter()
-            .map(|(_, _, sessions)| Reading::of(sessions))
+            .map(|(_, _, sessions)| Reading::of(sessions, &self.generator.processors.servers))
             .collect();
         let run = self.run(load, &all)?;
         let after: Vec<Reading> = groups
             .iter()
-            .map(|(_, _, sessions)| Reading::of(sessions))
+            .map(|(_, _, sessions)| Reading::of(sessions, &self.generator.processors.servers))
             .collect();
         if let Some(why) = server.failure() {
             return Err(Problem::Failed(format!("while it was measured {why}")));
@@ -138,6 +140,7 @@ impl Trials<'_> {
         Ok(Repeat {
             block: turn.block,
             order: turn.order,
+            calibration,
             noisy: noise(&run),
             load: run,
             cpu: used,
@@ -152,12 +155,9 @@ fn groups(server: &Server, database: Option<&Database>) -> Vec<(Role, String, Ve
         .iter()
         .map(|(role, process)| (*role, process.name().to_owned(), vec![process.session()]))
         .collect();
-    if let Some(database) = database {
-        groups.push((
-            Role::Database,
-            database.process.name().to_owned(),
-            vec![database.process.session()],
-        ));
+    if let Some(process) = database.and_then(|database| database.process.as_ref()) {
+        let name = process.name().to_owned();
+        groups.push((Role::Database, name, vec![process.session()]));
     }
     groups
 }

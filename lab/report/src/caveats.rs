@@ -1,13 +1,17 @@
 //! How a run was taken and what to be careful of: it stands before every figure.
 
+use crate::cell::Metric;
 use crate::stats::ENOUGH;
-use crate::{Effort, Run, StoppedBy};
+use crate::{Effort, Run, Scenario, StoppedBy};
 use measure::text::{bytes, count, percent, rate};
 
 /// Other processes may use this share before it is said.
 const BUSY: f64 = 0.05;
 /// A hypervisor may take this share before it is said.
 const STOLEN: f64 = 0.01;
+
+/// Of fewer ratios than this none need look like a difference by chance.
+const MANY: u64 = 20;
 
 /// How the run was taken: name and value.
 #[must_use]
@@ -145,6 +149,14 @@ pub fn cautions(run: &Run) -> Vec<String> {
         ));
     }
     out.extend(noise(run));
+    let ratios = judged(run);
+    if ratios >= MANY {
+        out.push(format!(
+            "{} ratios have a 95 % interval: about {} of them look like a difference by chance alone.",
+            count(ratios),
+            count(ratios / 20)
+        ));
+    }
     if run.host.processors == 1 {
         out.push("One processor: the load generator takes it from the servers, so no absolute rate means anything.".to_owned());
     } else if run.plan.pinned.is_none() {
@@ -152,6 +164,20 @@ pub fn cautions(run: &Run) -> Vec<String> {
     }
     out.push("Loopback: no network, no packet loss, no distance. Rates of other machines are not comparable with these, their order and shape are.".to_owned());
     out
+}
+
+/// Ratios that are called a difference or none, each by an interval of its own.
+fn judged(run: &Run) -> u64 {
+    let of = |scenario: &Scenario| {
+        let ratios = scenario.cells.iter().filter_map(|cell| {
+            let base = scenario
+                .base_of(cell)
+                .filter(|base| cell.unlike(base).is_none())?;
+            cell.ratio_to(base, &Metric::Goodput, true)
+        });
+        ratios.filter(|ratio| ratio.samples > 1).count() as u64
+    };
+    run.scenarios.iter().map(of).sum()
 }
 
 fn noise(run: &Run) -> Vec<String> {

@@ -123,6 +123,10 @@ fn scenarios(
         differs("the bodies")
     } else if before.requests != after.requests {
         differs("the requests")
+    } else if let (Some(x), Some(y)) = (&before.database, &after.database)
+        && x != y
+    {
+        differs("the databases")
     } else if a.plan.pinned != b.plan.pinned {
         differs("the processors given to load and servers")
     } else {

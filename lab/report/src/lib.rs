@@ -5,12 +5,14 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+mod beside;
 pub mod caveats;
 pub mod cell;
 pub mod claims;
 pub mod compare;
 mod html;
 pub mod markdown;
+mod metric;
 pub mod progress;
 pub mod readme;
 mod run;

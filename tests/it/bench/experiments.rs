@@ -195,7 +195,16 @@ fn of_the_pools_write_up() {
         "group 3 pool off",
         "group 3 pool on",
     ];
-    assert_eq!(variants(&done, "pool", "hearth"), groups);
+    let mut measured = variants(&done, "pool", "hearth");
+    // Once more on a database that admits 151 connections, as it comes: ten for each of 64 requests are more.
+    assert_eq!(measured.pop().as_deref(), Some(groups[0]));
+    assert_eq!(measured, groups);
+    let refused =
+        |cell: &&serde_json::Value| cell["column"] == "as-seed" && cell["runtime"] == "hearth";
+    let cells = done.cells();
+    let failed = &cells.iter().find(|cell| refused(cell)).expect("a cell")["repeats"][0]["load"]["counts"]
+        ["failed"];
+    assert!(failed.as_u64() > Some(0), "{failed}");
     let why = done.of("fpm")[0]["status"]["why"]
         .as_str()
         .unwrap_or_default()
@@ -255,7 +264,7 @@ fn of_the_pools_parameters() {
     );
 }
 
-const SITE: &str = "<?php if (str_starts_with($_SERVER['REQUEST_URI'], '/no')) { http_response_code(404); } echo 'page ', $_SERVER['REQUEST_URI'], ' ', hrtime(true);";
+const SITE: &str = "<?php if (str_starts_with($_SERVER['REQUEST_URI'], '/no')) { http_response_code(404); } echo 'page ', $_SERVER['REQUEST_URI'], ' ', hrtime(true), getenv('LONG') ? str_repeat('x', 1000) : '';";
 
 /// A project with a document root, a list of pages, and a script for the resident modes.
 pub(super) fn project(bench: &Bench) {
@@ -276,7 +285,7 @@ pub(super) fn project(bench: &Bench) {
     write("shop/public/index.php", SITE);
     write(
         "shop/app.php",
-        "<?php return fn (Hearth\\Request $request) => new Hearth\\Response('page ' . $request->target, str_starts_with($request->path, '/no') ? 404 : 200);",
+        "<?php return fn (Hearth\\Request $request) => new Hearth\\Response('page ' . $request->target . (getenv('LONG') ? str_repeat('x', 1000) : ''), str_starts_with($request->path, '/no') ? 404 : 200);",
     );
     let line =
         "127.0.0.1 - - [24/Nov/2026:04:00:00 +0000] \"GET /shop?a=1 HTTP/1.1\" 200 5 \"-\" \"-\"\n";
@@ -293,6 +302,8 @@ fn of_ones_own_site() {
         "urls",
         "--resident",
         "shop/app.php",
+        "--env",
+        "LONG=1",
         "--against",
         "hearth,hearth-one,hearth-classic,apache,fpm",
     ]);
@@ -324,6 +335,7 @@ fn of_ones_own_site() {
             assert_eq!(status["is"], "measured", "{runtime}, {variant}: {status}");
         }
     }
+    a_variable_reaches_the_app(&done);
     let titles: Vec<&str> = done.result["advice"]
         .as_array()
         .expect("a list")
@@ -336,8 +348,25 @@ fn of_ones_own_site() {
         "Do not look whether PHP files have changed (apache)",
         "Keep sessions in the cache that all workers share (hearth-classic)",
         "Preload, list traffic (fpm)",
+        "Set LONG=1 (hearth)",
+        "Set LONG=1 (apache)",
     ] {
         assert!(titles.contains(&title), "{title}: {titles:?}");
+    }
+}
+
+/// A variable that the app looks at is one more variant of each server.
+fn a_variable_reaches_the_app(done: &super::Done) {
+    for runtime in ["hearth", "hearth-one", "hearth-classic", "apache", "fpm"] {
+        let bytes = |variant: &str| {
+            let cells = done.of(runtime);
+            let cell = cells.iter().find(|cell| cell["variant"] == variant);
+            let run = &cell.expect("a cell")["repeats"][0]["load"];
+            run["bytes"]["body"].as_f64().expect("a number")
+                / run["counts"]["responses"].as_f64().expect("a number")
+        };
+        let more = bytes("LONG=1") - bytes("");
+        assert!((990.0..1010.0).contains(&more), "{runtime}: {more}");
     }
 }
 
@@ -363,7 +392,7 @@ fn of_a_site_that_is_not_there_or_answers_differently() {
     );
     let words = [
         "Switch the JIT on (hearth-classic)",
-        "% good answers/s, one",
+        "What would help your app",
     ];
     assert!(
         words.iter().all(|part| done.out.contains(part)),

@@ -34,6 +34,20 @@ fn hello_world_on_all_servers_that_are_here() {
         Some("16"),
         "a process for each connection"
     );
+    for runtime in ["hearth", "hearth-one", "hearth-classic", "fpm"] {
+        let cell = done.of(runtime)[0];
+        assert!(counts_agree(cell), "{runtime}: {}", cell["observed"]);
+    }
+    let files = done.of("fpm")[0]["files"].to_string();
+    for part in [
+        "nginx.conf",
+        "listen 127.0.0.1:",
+        "fpm.conf",
+        "pm.max_children",
+        "zz-bench.ini",
+    ] {
+        assert!(files.contains(part), "{part}: {files}");
+    }
     for runtime in HERE {
         assert_eq!(
             setting(done.of(runtime)[0], "opcache").as_deref(),
@@ -42,6 +56,29 @@ fn hello_world_on_all_servers_that_are_here() {
             done.of(runtime)[0]["config"]
         );
     }
+}
+
+/// Queries per request, as the database counted them.
+fn queries(cell: &serde_json::Value) -> f64 {
+    observed(cell, "queries per request, counted by the database")
+        .and_then(|text| text.parse().ok())
+        .expect("a number")
+}
+
+/// What was read back after the load.
+fn observed(cell: &serde_json::Value, name: &str) -> Option<String> {
+    let all = cell["observed"].as_array().expect("a list");
+    let one = all.iter().find(|one| one["name"] == name)?;
+    one["value"].as_str().map(str::to_owned)
+}
+
+/// The server counted what the load had answers to.
+fn counts_agree(cell: &serde_json::Value) -> bool {
+    let name = "requests counted by the server, of those that the load had answers to";
+    let counts = observed(cell, name).expect("a count");
+    let (counted, sent) = counts.split_once(" of ").expect("two counts");
+    let number = |text: &str| text.parse::<f64>().expect("a number");
+    (number(counted) - number(sent)).abs() <= 8.0 + number(sent) / 1000.0
 }
 
 fn setting(cell: &serde_json::Value, name: &str) -> Option<String> {
@@ -93,10 +130,7 @@ fn queries_of_a_private_database() {
             .filter(|cell| cell["column"] == "fair")
         {
             // "Did it even happen": the database counts as many queries as requests, or none where they are cached.
-            let counted: f64 = cell["observed"][0]["value"]
-                .as_str()
-                .and_then(|text| text.parse().ok())
-                .expect("a number");
+            let counted = queries(cell);
             let expected = if at == 2 { 0.0 } else { 1.0 };
             assert!(
                 (counted - expected).abs() < 0.1,
@@ -107,6 +141,64 @@ fn queries_of_a_private_database() {
             let used = cell["repeats"][0]["cpu"].as_array().expect("a list");
             assert!(used.iter().any(|one| one["role"] == "database"), "{used:?}");
         }
+    }
+}
+
+#[test]
+fn queries_of_sqlite_where_there_is_no_database_server() {
+    let done = Bench::short(&[
+        "basic_query_with_pool",
+        "orm",
+        "updates",
+        "real_app_simulation_with_files_and_connections_simpler",
+        "--database",
+        "sqlite",
+        "--against",
+        "hearth,hearth-classic,fpm,apache",
+    ])
+    .run();
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    let scenarios = done.result["scenarios"].as_array().expect("a list");
+    for scenario in scenarios {
+        assert_eq!(scenario["database"], "sqlite");
+        for cell in scenario["cells"].as_array().expect("a list") {
+            let waits = scenario["name"] == scenarios[3]["name"];
+            let wanted = if waits { "not-applicable" } else { "measured" };
+            assert_eq!(cell["status"]["is"], wanted, "{}: {cell}", scenario["name"]);
+        }
+    }
+    assert_eq!(scenarios[0]["body_bytes"], 792, "the same rows");
+    assert!(
+        done.out.contains("on SQLite instead of MariaDB"),
+        "{}",
+        done.out
+    );
+    assert!(
+        done.out.contains("SQLite has no query that takes its time"),
+        "{}",
+        done.out
+    );
+}
+
+#[test]
+fn rows_of_a_private_redis() {
+    let done = Bench::short(&["cached_rows", "--against", "hearth,hearth-classic,fpm"]).run();
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    for cell in done.cells() {
+        let kept = cell["variant"].as_str().expect("a text");
+        if kept == "process" && cell["runtime"] != "hearth" {
+            assert_eq!(cell["status"]["is"], "not-applicable", "{cell}");
+            continue;
+        }
+        assert_eq!(cell["status"]["is"], "measured", "{cell}");
+        let counted = queries(cell);
+        // phpredis looks whether a persistent connection is still there: one more command.
+        let expected = match (kept, cell["runtime"].as_str()) {
+            ("redis", Some("hearth")) => 1.0,
+            ("redis", _) => 2.0,
+            _ => 0.0,
+        };
+        assert!((counted - expected).abs() < 0.1, "{cell}: {counted}");
     }
 }
 
@@ -165,6 +257,19 @@ fn names_that_nothing_has_are_refused_with_those_that_there_are() {
         ),
         (&["basic", "--quick", "--full"][..], "cannot be used with"),
         (&["basic", "--rounds", "0"][..], "0 is not in 1..=100"),
+        (
+            &["basic", "--output", "/nowhere/report"][..],
+            "--output: nothing can be written in /nowhere: No such file",
+        ),
+        (
+            &["basic", "--json", "/nowhere/a.json"][..],
+            "--json: nothing can be written in /nowhere: No such file",
+        ),
+        (&["basic", "--env", "A=b"][..], "--app"),
+        (
+            &["basic", "--database", "oracle"][..],
+            "possible values: mariadb, sqlite",
+        ),
     ] {
         let done = Bench::new(words).run();
         assert_eq!(done.code, Some(2), "{words:?}: {}", done.err);
@@ -196,12 +301,34 @@ fn doctor_and_list_say_what_is_here() {
 
 #[test]
 fn a_server_that_sends_other_bytes_is_not_compared() {
-    // Anything that starts and answers "ok" to every request is taken for RoadRunner, but sends another body.
-    let bench = Bench::new(&["basic", "--against", "hearth,gin", "--with"]);
+    let done = beside("hearth,gin", "", "no!");
+    done.measured(&["hearth"]);
+    let why = done.of("gin")[0]["status"].to_string();
+    assert!(
+        why.contains("failed")
+            && why.contains("sends 3 bytes that are not the 2 of the scenario: no!"),
+        "{why}"
+    );
+    assert!(done.out.contains("no!"), "{}", done.out);
+    let done = beside("gin", "Set-Cookie: a=b\\r\\n", "ok");
+    assert_eq!(done.code, Some(1), "{}", done.out);
+    let why = done.of("gin")[0]["status"].to_string();
+    assert!(
+        why.contains("sends set-cookie: a=b, which was not asked for"),
+        "{why}"
+    );
+}
+
+/// Anything that starts and answers is taken for Gin: here a server that sends those fields and that body.
+fn beside(against: &str, fields: &str, body: &str) -> super::Done {
+    let bench = Bench::new(&["basic", "--against", against, "--with"]);
     let fake = bench.path().join("fake-gin");
-    let script = "#!/bin/sh\n[ \"$1\" = version ] && { echo 'Gin fake'; exit; }\nport=${3##*:}\n\
-        exec php -r '$s = stream_socket_server(\"tcp://127.0.0.1:$argv[1]\"); while ($c = stream_socket_accept($s, -1)) { fread($c, 4096); \
-        fwrite($c, \"HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nno!\"); fclose($c); }' \"$port\"\n";
+    let length = body.len();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = version ] && {{ echo 'Gin fake'; exit; }}\nport=${{3##*:}}\n\
+        exec php -r '$s = stream_socket_server(\"tcp://127.0.0.1:$argv[1]\"); while ($c = stream_socket_accept($s, -1)) {{ fread($c, 4096); \
+        fwrite($c, \"HTTP/1.1 200 OK\\r\\n{fields}Content-Length: {length}\\r\\nConnection: close\\r\\n\\r\\n{body}\"); fclose($c); }}' \"$port\"\n"
+    );
     std::fs::write(&fake, script).expect("a file");
     std::process::Command::new("chmod")
         .arg("755")
@@ -213,15 +340,7 @@ fn a_server_that_sends_other_bytes_is_not_compared() {
         .command
         .arg(format!("gin={}", fake.display()))
         .args(SHORT);
-    let done = bench.run();
-    done.measured(&["hearth"]);
-    let why = done.of("gin")[0]["status"].to_string();
-    assert!(
-        why.contains("failed")
-            && why.contains("sends 3 bytes that are not the 2 of the scenario: no!"),
-        "{why}"
-    );
-    assert!(done.out.contains("no!"), "{}", done.out);
+    bench.run()
 }
 
 /// Every command of the guide, shortened: what it does is looked at elsewhere.

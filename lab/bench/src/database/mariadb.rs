@@ -1,6 +1,6 @@
 //! A private MariaDB with the tables of all scenarios.
 
-use super::{Database, PASSWORD, USER};
+use super::{Counter, Database, Kind, PASSWORD, USER, tables};
 use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const START: Duration = Duration::from_secs(60);
 /// What one block of scenarios may open at most.
-const CONNECTIONS: u32 = 4000;
+pub(super) const CONNECTIONS: u32 = 4000;
 
 /// Found or not.
 pub(super) fn find(tools: &Tools) -> Found {
@@ -37,7 +37,7 @@ pub(super) fn find(tools: &Tools) -> Found {
 
 /// Asks the server what clients have sent.
 #[derive(Debug)]
-pub(super) struct Counter {
+pub(super) struct Client {
     socket: PathBuf,
     client: PathBuf,
 }
@@ -56,7 +56,7 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     ];
     install(tools, place, &directories)?;
     let (socket, sql) = (own.join("socket"), own.join("init.sql"));
-    place.write(&sql, &tables())?;
+    place.write(&sql, &sql_of_tables())?;
     let mut command = place.command(&path);
     command.arg("--no-defaults").args(&directories).args([
         "--skip-networking",
@@ -81,7 +81,8 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     })?;
     let place = socket.display();
     Ok(Database {
-        process,
+        kind: Kind::MariaDb,
+        process: Some(process),
         dsn: format!("mysql:unix_socket={place};dbname=bench;charset=utf8mb4"),
         go_dsn: Some(format!("{USER}:{PASSWORD}@unix({place})/bench")),
         settings: vec![
@@ -89,10 +90,11 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
             setting("innodb_flush_log_at_trx_commit", 0),
             setting("database connected by", "Unix socket"),
         ],
-        counter: Some(Counter {
+        counter: Some(Counter::MariaDb(Client {
             client: tool(tools, "mariadb")?,
             socket,
-        }),
+        })),
+        memory: None,
     })
 }
 
@@ -114,20 +116,30 @@ fn install(tools: &Tools, place: &Place, directories: &[String]) -> Result<()> {
     complete("mariadb-install-db", &mut install)
 }
 
-impl Counter {
-    pub(super) fn read(&self) -> Option<u64> {
-        let output = Command::new(&self.client)
-            .args([
-                "--no-defaults",
-                "--user=root",
-                "--batch",
-                "--skip-column-names",
-            ])
+impl Client {
+    /// Has it admit so many connections from now on.
+    pub(super) fn admit(&self, connections: u32) -> Result<()> {
+        let mut set = self.asked(&format!("SET GLOBAL max_connections = {connections}"));
+        complete("mariadb", &mut set)
+    }
+
+    fn asked(&self, sql: &str) -> Command {
+        let mut client = Command::new(&self.client);
+        client.args([
+            "--no-defaults",
+            "--user=root",
+            "--batch",
+            "--skip-column-names",
+        ]);
+        client
             .arg(format!("--socket={}", self.socket.display()))
-            .args([
-                "--execute",
-                "SHOW GLOBAL STATUS LIKE 'Com_select'; SHOW GLOBAL STATUS LIKE 'Com_update'",
-            ])
+            .args(["--execute", sql]);
+        client
+    }
+
+    pub(super) fn read(&self) -> Option<u64> {
+        let output = self
+            .asked("SHOW GLOBAL STATUS LIKE 'Com_select'; SHOW GLOBAL STATUS LIKE 'Com_update'")
             .output()
             .ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -138,42 +150,16 @@ impl Counter {
     }
 }
 
-/// The two rows that the write-up prints, 792 bytes by `print_r`; 100,000 numbered rows; twelve fortunes.
-fn tables() -> String {
-    let text = |seed: u64| -> String {
-        let mut state = seed;
-        let mut line = || -> String {
-            (0..20)
-                .map(|_| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1_442_695_040_888_963_407);
-                    char::from(b'A' + u8::try_from((state >> 33) % 26).unwrap_or(0))
-                })
-                .collect()
-        };
-        (0..10).map(|_| line()).collect::<Vec<_>>().join("\\r\\n")
-    };
+/// The database and its user, and the tables in it.
+fn sql_of_tables() -> String {
+    let users = ["'%'", "localhost"].map(|host| {
+        format!(
+            "CREATE USER {USER}@{host} IDENTIFIED BY '{PASSWORD}';\nGRANT ALL ON bench.* TO {USER}@{host};\n"
+        )
+    });
     format!(
-        "CREATE DATABASE bench CHARACTER SET utf8mb4;\nCREATE USER {USER}@'%' IDENTIFIED BY '{PASSWORD}';\nCREATE USER {USER}@localhost IDENTIFIED BY '{PASSWORD}';\n\
-         GRANT ALL ON bench.* TO {USER}@'%';\nGRANT ALL ON bench.* TO {USER}@localhost;\n\
-         CREATE TABLE bench.test1 (test1_id INT UNSIGNED NOT NULL PRIMARY KEY, test1_timestamp INT UNSIGNED NOT NULL, test1_data VARCHAR(2000) NOT NULL, test1_some_fk INT UNSIGNED NOT NULL);\n\
-         INSERT INTO bench.test1 VALUES (1, 1572448636, '{}', 33), (2, 1572448639, '{}', 35);\n\
-         CREATE TABLE bench.world (id INT NOT NULL PRIMARY KEY, randomNumber INT NOT NULL);\nSET SESSION max_recursive_iterations = 200000;\n\
-         INSERT INTO bench.world WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT i, (i * 7919) % 10000 + 1 FROM n;\n\
-         CREATE TABLE bench.fortune (id INT NOT NULL PRIMARY KEY, message VARCHAR(2048) NOT NULL);\n{}",
-        text(1),
-        text(2),
-        FORTUNES
+        "CREATE DATABASE bench CHARACTER SET utf8mb4;\n{}USE bench;\nSET SESSION max_recursive_iterations = 200000;\n{}",
+        users.concat(),
+        tables::sql(r"\r\n")
     )
 }
-
-/// The twelve messages of TechEmpower's test, which its rules prescribe.
-const FORTUNES: &str = "INSERT INTO bench.fortune VALUES \
-(1, 'fortune: No such file or directory'), (2, 'A computer scientist is someone who fixes things that aren''t broken.'), \
-(3, 'After enough decimal places, nobody gives a damn.'), (4, 'A bad random number generator: 1, 1, 1, 1, 1, 4.33e+67, 1, 1, 1'), \
-(5, 'A computer program does what you tell it to do, not what you want it to do.'), \
-(6, 'Emacs is a nice operating system, but I prefer UNIX. — Tom Christaensen'), (7, 'Any program that runs right is obsolete.'), \
-(8, 'A list is only as strong as its weakest link. — Donald Knuth'), (9, 'Feature: A bug with seniority.'), \
-(10, 'Computers make very fast, very accurate mistakes.'), (11, '<script>alert(\"This should not be displayed in a browser alert box.\");</script>'), \
-(12, 'フレームワークのベンチマーク');\n";

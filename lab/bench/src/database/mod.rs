@@ -2,13 +2,18 @@
 
 pub(crate) mod mariadb;
 pub(crate) mod postgresql;
+mod redis;
+mod sqlite;
+mod tables;
 
+use crate::apps::{Content, quoted};
 use crate::place::Place;
 use crate::problem::Result;
 use crate::process::Process;
 use crate::runtimes::{Found, Tools};
 use report::Setting;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The user and the password with which apps log in.
 pub(crate) const USER: &str = "bench";
@@ -19,16 +24,20 @@ pub(crate) const PASSWORD: &str = "bench";
 pub(crate) enum Kind {
     MariaDb,
     PostgreSql,
+    Redis,
+    Sqlite,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 2] = [Self::MariaDb, Self::PostgreSql];
+    pub(crate) const ALL: [Self; 4] = [Self::MariaDb, Self::PostgreSql, Self::Redis, Self::Sqlite];
 
     /// Its short name in results.
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::MariaDb => "mariadb",
             Self::PostgreSql => "postgresql",
+            Self::Redis => "redis",
+            Self::Sqlite => "sqlite",
         }
     }
 
@@ -36,6 +45,8 @@ impl Kind {
         match self {
             Self::MariaDb => "MariaDB",
             Self::PostgreSql => "PostgreSQL",
+            Self::Redis => "Redis",
+            Self::Sqlite => "SQLite",
         }
     }
 
@@ -44,6 +55,8 @@ impl Kind {
         match self {
             Self::MariaDb => mariadb::find(tools),
             Self::PostgreSql => postgresql::find(tools),
+            Self::Redis => redis::find(tools),
+            Self::Sqlite => sqlite::find(tools),
         }
     }
 
@@ -51,33 +64,79 @@ impl Kind {
         match self {
             Self::MariaDb => mariadb::start(tools, place),
             Self::PostgreSql => postgresql::start(tools, place),
+            Self::Redis => redis::start(tools, place),
+            Self::Sqlite => sqlite::start(tools, place),
         }
+    }
+
+    /// The one that is taken for it on this machine: SQLite for a MariaDB that is not here, or where that was asked for.
+    pub(crate) fn here(self, tools: &Tools) -> Self {
+        let is_here = |kind: Self| matches!(kind.find(tools), Found::Here { .. });
+        let alone = || !is_here(self) && is_here(Self::Sqlite);
+        if self == Self::MariaDb && tools.on_sqlite.unwrap_or_else(alone) {
+            return Self::Sqlite;
+        }
+        self
     }
 }
 
-/// A database server; ended when dropped.
+/// Asks a database what clients have sent.
+#[derive(Debug)]
+enum Counter {
+    MariaDb(mariadb::Client),
+    /// Its socket.
+    Redis(PathBuf),
+}
+
+/// A database; its server is ended when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Database {
-    pub(crate) process: Process,
-    /// For PDO.
+    pub(crate) kind: Kind,
+    /// None of SQLite, which is a part of the app's own processes.
+    pub(crate) process: Option<Process>,
+    /// For PDO; of Redis the path of its socket.
     pub(crate) dsn: String,
     /// For Go's driver, if the program in Go has one.
     pub(crate) go_dsn: Option<String>,
     /// Its configuration.
     pub(crate) settings: Vec<Setting>,
     /// Asks it how many statements clients have sent.
-    counter: Option<mariadb::Counter>,
+    counter: Option<Counter>,
+    /// A folder of its own in memory, removed with it.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    memory: Option<tempfile::TempDir>,
 }
 
 impl Database {
     /// Statements that clients have sent so far, where the database counts them at once.
     pub(crate) fn questions(&self) -> Option<u64> {
-        self.counter.as_ref()?.read()
+        match self.counter.as_ref()? {
+            Counter::MariaDb(client) => client.read(),
+            Counter::Redis(socket) => redis::commands(socket),
+        }
+    }
+
+    /// Has it admit so many connections from now on; none: as many as it was started for.
+    pub(crate) fn admit(&self, connections: Option<u32>) -> Result<()> {
+        match &self.counter {
+            Some(Counter::MariaDb(client)) => {
+                client.admit(connections.unwrap_or(mariadb::CONNECTIONS))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// DSN, user and password.
-    pub(crate) fn login(&self) -> [String; 3] {
+    fn login(&self) -> [String; 3] {
         [self.dsn.clone(), USER.to_owned(), PASSWORD.to_owned()]
+    }
+
+    /// Tells an app where it is.
+    pub(crate) fn tell(&self, content: &mut Content) {
+        match self.kind {
+            Kind::Redis => content.constants.push(("REDIS", quoted(&self.dsn))),
+            _ => content.database = Some(self.login()),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A private PostgreSQL with the table of HttpArena's profiles.
 
-use super::{Database, USER};
+use super::{Database, Kind, USER};
 use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
@@ -81,7 +81,8 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     })?;
     fill(&path, &own)?;
     Ok(Database {
-        process,
+        kind: Kind::PostgreSql,
+        process: Some(process),
         dsn: format!("pgsql:host={};dbname=bench", own.display()),
         go_dsn: None,
         settings: vec![
@@ -90,6 +91,7 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
             setting("database connected by", "Unix socket"),
         ],
         counter: None,
+        memory: None,
     })
 }
 

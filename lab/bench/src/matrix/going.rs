@@ -1,8 +1,13 @@
 //! One server of a scenario while it is measured: its cells, and why it is out if it is.
 
-use crate::problem::Problem;
-use crate::runtimes::{Found, Manner, Tools, setting};
+use crate::counted::{self, Counter};
+use crate::database::{Database, Kind};
+use crate::load::Load;
+use crate::problem::{Problem, Result};
+use crate::runtimes::{Form, Found, Manner, Server, Tools, setting};
 use crate::scenarios::{Arm, Shape};
+use crate::trial::{Trials, Turn};
+use report::cell::Metric;
 use report::{Cell, Repeat, Status};
 use std::path::PathBuf;
 
@@ -14,14 +19,84 @@ pub(super) struct Going {
     pub(super) cells: Vec<Cell>,
 }
 
+/// Why a server cannot do the scenario's work on that database.
+fn cannot(arm: &Arm, database: Option<Kind>) -> Option<&'static str> {
+    match database {
+        Some(Kind::Sqlite) if arm.waits => {
+            Some("SQLite has no query that takes its time: install MariaDB (hearth bench doctor)")
+        }
+        Some(Kind::Sqlite) if arm.runtime.form() == Form::Native => {
+            Some("bench/runtimes/gin has no driver for SQLite")
+        }
+        _ => None,
+    }
+}
+
+/// What the server says that it was asked.
+const REQUESTS: &str = "requests counted by the server, of those that the load had answers to";
 /// What the database says that it was asked.
 const QUERIES: &str = "queries per request, counted by the database";
 
+/// What a server sent beside its bodies.
+const FIELDS: &str = "header fields of an answer";
+/// A rate is known well enough when its interval ends within this share of it.
+const WIDE: f64 = 0.03;
+
+/// The servers that another round would tell more about, and those that they are compared with: ratios are made of pairs of one round.
+pub(super) fn wide(going: &[Going]) -> Vec<usize> {
+    let id = |at: usize| going[at].arm.runtime.id();
+    let is_wide = |at: &usize| going[*at].program.is_ok() && going[*at].is_wide();
+    let wide: Vec<usize> = (0..going.len()).filter(is_wide).collect();
+    // The scenario's first server, or the same server's first variant.
+    let first = |of: usize| (0..going.len()).find(|at| id(*at) == id(of));
+    let bases = wide.iter().flat_map(|at| [Some(0), first(*at)]).flatten();
+    let bases: Vec<usize> = bases.filter(|at| going[*at].program.is_ok()).collect();
+    let mut all = [wide, bases].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Measures once and keeps what was measured, or why it was not.
+pub(super) fn keep<'cell>(
+    cell: &'cell mut Cell,
+    trials: &Trials<'_>,
+    load: &Load,
+    server: &mut Server,
+    database: Option<&Database>,
+    turn: Turn,
+) -> Result<&'cell Repeat> {
+    let before = database.and_then(Database::questions);
+    let counter = server.counter.clone();
+    let counted = counter.as_ref().and_then(Counter::read);
+    match trials.measure(load, server, database, turn) {
+        Ok(repeat) => {
+            if let Some((counter, counted)) = counter.zip(counted) {
+                note_count(cell, &counter, counted, &repeat.load);
+            }
+            let after = database.and_then(Database::questions);
+            note_queries(cell, before, after, repeat.load.finished());
+            cell.repeats.push(repeat);
+            Ok(&cell.repeats[cell.repeats.len() - 1])
+        }
+        Err(problem) => {
+            if problem != Problem::Interrupted {
+                cell.status = Status::Failed {
+                    why: problem.to_string(),
+                };
+            }
+            Err(problem)
+        }
+    }
+}
+
 impl Going {
     /// Finds the arm's server.
-    pub(super) fn of(arm: Arm, tools: &Tools) -> Self {
-        let program = match (&arm.impossible, tools.find(arm.runtime)) {
-            (Some(why), _) => Err(Status::NotApplicable { why: why.clone() }),
+    pub(super) fn of(arm: Arm, tools: &Tools, database: Option<Kind>) -> Self {
+        let impossible = arm.impossible.clone();
+        let impossible = impossible.or_else(|| cannot(&arm, database).map(str::to_owned));
+        let program = match (impossible, tools.find(arm.runtime)) {
+            (Some(why), _) => Err(Status::NotApplicable { why }),
             (None, Found::Here { path, .. }) => Ok(path),
             (None, Found::Missing { why, how }) => Err(Status::NotInstalled { why, how }),
         };
@@ -45,6 +120,24 @@ impl Going {
                 why: why.to_owned(),
             });
         }
+    }
+
+    /// The header fields of its answers, once.
+    pub(super) fn note_fields(&mut self, fields: String) {
+        for cell in &mut self.cells {
+            if cell.config.iter().all(|one| one.name != FIELDS) {
+                cell.config.push(setting(FIELDS, &fields));
+            }
+        }
+    }
+
+    /// The interval of a rate of it is wider than three percent to each side.
+    fn is_wide(&self) -> bool {
+        let mut rates = self
+            .cells
+            .iter()
+            .filter_map(|cell| cell.figure(&Metric::Goodput));
+        rates.any(|rate| rate.high - rate.low > 2.0 * WIDE * rate.value)
     }
 
     /// It failed: what it has is kept, and it gets no further turn.
@@ -87,18 +180,22 @@ impl Going {
 }
 
 fn cell(arm: &Arm, load: &Shape, status: Status) -> Cell {
-    let variants = [arm.variant.as_str(), load.variant.as_str()];
+    let key = arm.key(load);
+    // Loads of one arm that have a name are compared with the same load of the other variant.
+    let against = arm
+        .against
+        .as_ref()
+        .map(|variant| match load.variant.as_str() {
+            "" => variant.clone(),
+            own => format!("{variant}, {own}"),
+        });
     Cell {
-        runtime: arm.runtime.id().to_owned(),
-        variant: variants
-            .into_iter()
-            .filter(|variant| !variant.is_empty())
-            .collect::<Vec<_>>()
-            .join(", "),
-        against: arm.against.clone(),
-        column: arm.column,
-        x: load.x.or(arm.x),
-        connections: load.connections,
+        runtime: key.runtime,
+        variant: key.variant,
+        against,
+        column: key.column,
+        x: key.x,
+        connections: key.connections,
         workers: Some(arm.workers),
         keep_alive: load.keep_alive,
         status,
@@ -132,18 +229,80 @@ fn slots(arm: &Arm) -> Option<u32> {
     blocks.then_some(arm.workers)
 }
 
+/// "Did it even happen": what the server counted beside what the load had answers to.
+fn note_count(cell: &mut Cell, counter: &Counter, before: u64, load: &measure::Run) {
+    let Some(after) = counter.read() else {
+        return;
+    };
+    let counted = counter.between(before, after);
+    let (sent, under_way) = (
+        load.finished(),
+        load.counts.unfinished + u64::from(cell.connections),
+    );
+    cell.observed.retain(|one| one.name != REQUESTS);
+    cell.observed
+        .push(setting(REQUESTS, format!("{counted} of {sent}")));
+    cell.notes
+        .extend(counted::mismatch(sent, under_way, counted));
+}
+
 /// "Did it even happen": what the database counted beside what was answered.
-pub(super) fn note_queries(
-    cell: &mut Cell,
-    before: Option<u64>,
-    after: Option<u64>,
-    requests: u64,
-) {
+fn note_queries(cell: &mut Cell, before: Option<u64>, after: Option<u64>, requests: u64) {
     if let (Some(before), Some(after)) = (before, after) {
         let asked = after.saturating_sub(before);
         let counted = asked as f64 / requests.max(1) as f64;
         cell.observed.retain(|one| one.name != QUERIES);
         cell.observed
             .push(setting(QUERIES, format!("{counted:.2}")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apps::Content;
+    use crate::runtimes::by_id;
+    use crate::scenarios::{Around, Work};
+
+    fn going(id: &str, rates: [f64; 6]) -> Going {
+        let around = Around {
+            runtimes: &[],
+            processors: 1,
+            connections: 100,
+        };
+        let runtime = by_id(id).expect("a server");
+        let repeat = |rate: f64| {
+            let mut repeat = Repeat::default();
+            repeat.load.rates.goodput = rate;
+            repeat.load.counts.good = 10;
+            repeat
+        };
+        let cell = Cell {
+            runtime: id.to_owned(),
+            repeats: rates.map(repeat).into(),
+            ..Cell::default()
+        };
+        Going {
+            arm: Arm::fair(runtime, Work::Computes, &around, Content::default()),
+            program: Ok(PathBuf::new()),
+            cells: vec![cell],
+        }
+    }
+
+    #[test]
+    fn what_spreads_is_measured_again_with_what_it_is_compared_with() {
+        const STEADY: [f64; 6] = [1000.0, 1010.0, 995.0, 1005.0, 990.0, 1000.0];
+        const WIDE: [f64; 6] = [1000.0, 1200.0, 995.0, 1005.0, 800.0, 1000.0];
+        let steady = [going("hearth", STEADY), going("fpm", STEADY)];
+        assert!(wide(&steady).is_empty());
+        let mut all = vec![
+            going("hearth", STEADY),
+            going("fpm", STEADY),
+            going("apache", STEADY),
+            going("apache", WIDE),
+        ];
+        assert_eq!(wide(&all), [0, 2, 3]);
+        all[0].program = Err(Status::default());
+        assert_eq!(wide(&all), [2, 3], "what has failed has no further turn");
     }
 }

@@ -4,11 +4,11 @@ mod going;
 mod start;
 
 use crate::check::{self, Reference};
-use crate::database::{Database, Databases};
+use crate::database::{Database, Databases, Kind};
 use crate::live::Live;
 use crate::load::Generator;
 use crate::place::Place;
-use crate::problem::{Problem, Result};
+use crate::problem::Result;
 use crate::quiet;
 use crate::runtimes::Tools;
 use crate::scenarios::{Arm, Scenario};
@@ -45,6 +45,42 @@ pub(crate) struct Matrix<'a> {
 
 /// After how many scenarios in a row in which it did not start a server is not tried again.
 const GIVEN_UP_AFTER: usize = 2;
+
+/// The most rounds of `--full`: so many are taken only of what spreads too much.
+const MOST_ROUNDS: u32 = 20;
+
+/// A scenario on its way.
+struct Course<'a> {
+    scenario: &'static Scenario,
+    /// Its place in the schedule.
+    at: usize,
+    going: Vec<Going>,
+    database: Option<&'a Database>,
+    reference: Reference,
+    pace: Pace,
+    deadline: Deadline,
+    random: SmallRng,
+}
+
+impl Course<'_> {
+    /// Those of the servers that can be measured.
+    fn those_that(&self, take_part: impl Fn(&Going) -> bool) -> Vec<usize> {
+        let all = self.going.iter().enumerate();
+        let taking = all.filter(|(_, one)| one.program.is_ok() && take_part(one));
+        taking.map(|(index, _)| index).collect()
+    }
+
+    /// Measurements that are planned from that round on.
+    fn further(&self, block: u32) -> usize {
+        let blocks = block..self.pace.most();
+        blocks
+            .map(|block| {
+                self.those_that(|one| block < self.pace.rounds(&one.arm))
+                    .len()
+            })
+            .sum()
+    }
+}
 
 impl Matrix<'_> {
     fn trials(&self, seconds: f64) -> Trials<'_> {
@@ -83,53 +119,92 @@ impl Matrix<'_> {
     ) -> report::Scenario {
         let now = Instant::now();
         let (pace, deadline) = (schedule.pace(at, now), schedule.deadline(at, now));
-        let mut going: Vec<Going> =
-            once_each(arms.into_iter().map(|arm| self.prepare(arm)).collect());
-        let database = scenario.database.map(|kind| self.databases.get(kind));
+        let kind = scenario.database.map(|kind| kind.here(self.tools));
+        let database = kind.map(|kind| self.databases.get(kind));
+        let arms = arms.into_iter().map(|arm| self.prepare(arm, kind));
+        let mut course = Course {
+            scenario,
+            at,
+            going: once_each(arms.collect()),
+            database: database
+                .as_ref()
+                .and_then(|found| found.as_ref().ok().copied()),
+            reference: Reference::of_body(scenario.body),
+            pace,
+            deadline,
+            random: SmallRng::seed_from_u64(self.seed),
+        };
         if let Some(Err(why)) = &database {
-            going.iter_mut().for_each(|one| one.refuse(why));
+            course.going.iter_mut().for_each(|one| one.refuse(why));
         }
-        let database = database.and_then(std::result::Result::ok);
-        let mut reference = Reference::of_body(scenario.body);
-        let mut random = SmallRng::seed_from_u64(self.seed);
-        let rounds = |one: &Going| pace.rounds(scenario, &one.arm);
         for block in 0..pace.most() {
-            let takes_part = |one: &Going, block| one.program.is_ok() && block < rounds(one);
-            let mut order: Vec<usize> = (0..going.len())
-                .filter(|at| takes_part(&going[*at], block))
-                .collect();
-            order.shuffle(&mut random);
-            let further = (block + 1..pace.most())
-                .map(|block| going.iter().filter(|one| takes_part(one, block)).count());
-            let mut to_come = order.len() + further.sum::<usize>();
-            for (turn, index) in (0..).zip(order) {
-                let began = Instant::now();
-                if self.is_over(block, deadline) {
-                    break;
-                }
-                let one = &mut going[index];
-                let (name, of) = (one.arm.runtime.name(), rounds(one));
-                let doing = format!("{} {name}, round {} of {of}", scenario.name, block + 1);
-                let own = u32::try_from(to_come).unwrap_or(u32::MAX);
-                live.step(
-                    &doing,
-                    own + schedule.turns(at + 1, began),
-                    schedule.left(at, own, pace, began),
-                );
-                to_come -= 1;
-                let turn = Turn { block, order: turn };
-                let measured = self.turn(scenario, one, database, &mut reference, pace, turn);
-                match measured {
-                    Ok(seconds) => schedule.learn(began.elapsed(), seconds),
-                    Err(problem) => one.end(&problem),
-                }
+            let takes_part = |one: &Going| block < pace.rounds(&one.arm);
+            let order: Vec<usize> = course.those_that(takes_part);
+            self.round(&mut course, block, order, schedule, live);
+        }
+        if self.is_thorough {
+            for block in pace.most()..MOST_ROUNDS {
+                let order = going::wide(&course.going);
+                self.round(&mut course, block, order, schedule, live);
             }
         }
-        self.finish(scenario, going, reference, pace)
+        self.finish(course, kind)
     }
 
-    fn prepare(&self, arm: Arm) -> Going {
-        let mut going = Going::of(arm, self.tools);
+    /// Each of these servers once, in a random order.
+    fn round(
+        &self,
+        course: &mut Course<'_>,
+        block: u32,
+        mut order: Vec<usize>,
+        schedule: &mut Schedule,
+        live: &mut Live,
+    ) {
+        order.shuffle(&mut course.random);
+        for (turn, index) in (0..).zip(order.iter().copied()) {
+            let began = Instant::now();
+            if self.is_over(block, course.deadline) {
+                break;
+            }
+            let to_come = order.len() - turn as usize + course.further(block + 1);
+            self.show(course, index, block, to_come, schedule, live);
+            let turn = Turn { block, order: turn };
+            match self.turn(course, index, turn) {
+                Ok(seconds) => schedule.learn(began.elapsed(), seconds),
+                Err(problem) => course.going[index].end(&problem),
+            }
+        }
+    }
+
+    fn show(
+        &self,
+        course: &Course<'_>,
+        index: usize,
+        block: u32,
+        to_come: usize,
+        schedule: &Schedule,
+        live: &mut Live,
+    ) {
+        let (now, one) = (Instant::now(), &course.going[index]);
+        let (name, of) = (one.arm.runtime.name(), course.pace.rounds(&one.arm));
+        let doing = match block < of {
+            true => format!(
+                "{} {name}, round {} of {of}",
+                course.scenario.name,
+                block + 1
+            ),
+            false => format!("{} {name}, one more round", course.scenario.name),
+        };
+        let own = u32::try_from(to_come).unwrap_or(u32::MAX);
+        live.step(
+            &doing,
+            own + schedule.turns(course.at + 1, now),
+            schedule.left(course.at, own, course.pace, now),
+        );
+    }
+
+    fn prepare(&self, arm: Arm, database: Option<Kind>) -> Going {
+        let mut going = Going::of(arm, self.tools, database);
         let starts = self.failed_starts.borrow();
         if let Some(failed) = starts.get(going.arm.runtime.id())
             && failed.len() >= GIVEN_UP_AFTER
@@ -143,27 +218,33 @@ impl Matrix<'_> {
     }
 
     /// A fresh server, checked, warmed up and measured under each of the arm's loads: for how many seconds in all.
-    fn turn(
-        &self,
-        scenario: &'static Scenario,
-        one: &mut Going,
-        database: Option<&Database>,
-        reference: &mut Reference,
-        pace: Pace,
-        turn: Turn,
-    ) -> Result<f64> {
-        let Ok(program) = one.program.clone() else {
-            return Ok(0.0);
-        };
+    fn turn(&self, course: &mut Course<'_>, index: usize, turn: Turn) -> Result<f64> {
         quiet::until_ports_are_free(self.stop);
         if self.is_thorough {
             quiet::until_quiet(self.stop);
         }
-        let started = self.start(&program, one, database);
+        let (database, admitted) = (course.database, course.going[index].arm.admitted);
+        let limited = database.filter(|_| admitted.is_some());
+        if let Some(database) = limited {
+            database.admit(admitted)?;
+        }
+        let measured = self.measured(course, index, turn);
+        if let Some(database) = limited {
+            database.admit(None)?;
+        }
+        measured
+    }
+
+    fn measured(&self, course: &mut Course<'_>, index: usize, turn: Turn) -> Result<f64> {
+        let (scenario, one) = (course.scenario, &mut course.going[index]);
+        let Ok(program) = one.program.clone() else {
+            return Ok(0.0);
+        };
+        let started = self.start(&program, one, course.database);
         self.note_start(one.arm.runtime.id(), scenario.name, started.is_ok());
         let mut server = started?;
         let entry = format!("{}{}", server.base, entry(scenario, &one.arm));
-        let trials = self.trials(pace.seconds.max(scenario.least_seconds));
+        let trials = self.trials(course.pace.seconds.max(scenario.least_seconds));
         let check = check::Check {
             scenario,
             arm: &one.arm,
@@ -171,9 +252,11 @@ impl Matrix<'_> {
             entry: &entry,
             paths: &self.paths,
         };
-        check.run(&trials, reference)?;
+        let fields = check.run(&trials, &mut course.reference)?;
+        one.note_fields(fields);
         let url = format!("{entry}{}", scenario.query);
-        let length = (!scenario.varies && !one.arm.compress).then_some(reference.length);
+        let length = course.reference.length;
+        let length = (!scenario.varies && !one.arm.compress).then_some(length);
         let (mut is_warm, mut measured, mut highest) = (false, 0.0, None);
         for (shape, cell) in one.arm.loads.iter().zip(&mut one.cells) {
             let mut load = trials.load(shape, &url, length, turn)?;
@@ -188,23 +271,9 @@ impl Matrix<'_> {
                 trials.warm(&load)?;
                 is_warm = true;
             }
-            let before = database.and_then(Database::questions);
-            match trials.measure(&load, &mut server, database, turn) {
-                Ok(repeat) => {
-                    let after = database.and_then(Database::questions);
-                    measured += repeat.load.elapsed_s;
-                    highest = highest.or(Some(repeat.load.rates.goodput));
-                    going::note_queries(cell, before, after, repeat.load.finished());
-                    cell.repeats.push(repeat);
-                }
-                Err(Problem::Interrupted) => return Err(Problem::Interrupted),
-                Err(problem) => {
-                    cell.status = report::Status::Failed {
-                        why: problem.to_string(),
-                    };
-                    return Err(problem);
-                }
-            }
+            let repeat = going::keep(cell, &trials, &load, &mut server, course.database, turn)?;
+            measured += repeat.load.elapsed_s;
+            highest = highest.or(Some(repeat.load.rates.goodput));
         }
         Ok(measured)
     }
@@ -221,13 +290,14 @@ impl Matrix<'_> {
         }
     }
 
-    fn finish(
-        &self,
-        scenario: &Scenario,
-        going: Vec<Going>,
-        reference: Reference,
-        pace: Pace,
-    ) -> report::Scenario {
+    fn finish(&self, course: Course<'_>, database: Option<Kind>) -> report::Scenario {
+        let Course {
+            scenario,
+            going,
+            reference,
+            pace,
+            ..
+        } = course;
         let why = if self.stop.load(Ordering::Relaxed) {
             "interrupted"
         } else {
@@ -237,10 +307,10 @@ impl Matrix<'_> {
         let mut shapes = going.iter().flat_map(|one| &one.arm.loads);
         let loops = match shapes.any(|shape| shape.share_of_highest.is_some()) {
             true => "closed for the highest rate, then open at shares of it",
-            false => "closed",
+            false => "closed loop: each connection asks again when it has its answer",
         };
         let cells = going.into_iter().flat_map(|one| {
-            let rounds = pace.rounds(scenario, &one.arm);
+            let rounds = pace.rounds(&one.arm);
             one.finish(rounds as usize, why, processors)
         });
         report::Scenario {
@@ -249,6 +319,8 @@ impl Matrix<'_> {
             shows: scenario.shows.to_owned(),
             seed: scenario.seed.map(str::to_owned),
             axis: scenario.axis.map(str::to_owned),
+            notes: notes(scenario, database),
+            database: database.map(|kind| kind.id().to_owned()),
             body_sha256: reference.sha256,
             body_bytes: reference.length,
             requests: vec![format!("GET /{}", scenario.query)],
@@ -259,6 +331,16 @@ impl Matrix<'_> {
         }
     }
 }
+
+/// What a reader has to know of the scenario as it was here.
+fn notes(scenario: &Scenario, database: Option<Kind>) -> Vec<String> {
+    match (scenario.database, database) {
+        (Some(Kind::MariaDb), Some(Kind::Sqlite)) => vec![ON_SQLITE.to_owned()],
+        _ => Vec::new(),
+    }
+}
+
+const ON_SQLITE: &str = "on SQLite instead of MariaDB: the app's own processes do the database's work, and connecting costs next to nothing";
 
 /// Where requests begin: an app with paths of its own, and a site, have the whole server.
 fn entry(scenario: &Scenario, arm: &Arm) -> &'static str {

@@ -9,7 +9,11 @@ use crate::problem::{Problem, Result};
 use crate::proxy;
 use crate::runtimes::{Launch, Server, Tools, setting};
 use crate::scenarios::Arm;
+use report::File;
 use std::path::{Path, PathBuf};
+
+/// How the names of configuration files end.
+const CONFIGURATION: [&str; 5] = ["conf", "ini", "yaml", "toml", "json"];
 
 impl Matrix<'_> {
     /// Starts the arm's server, and notes how it is configured when that is not known yet.
@@ -35,11 +39,46 @@ impl Matrix<'_> {
                 let of_php = apps::settings(arm.runtime.form(), &launch.app, &server.base);
                 config.extend(of_php.iter().map(|(name, value)| setting(name, value)));
             }
-            one.cells
-                .iter_mut()
-                .for_each(|cell| cell.config.clone_from(&config));
+            let files = self.files_of(&launch.name, one.arm.proxy.is_some());
+            for cell in &mut one.cells {
+                cell.config.clone_from(&config);
+                cell.files.clone_from(&files);
+            }
         }
         Ok(server)
+    }
+
+    /// The configuration files that were made for a server. The run's own folder, which is gone when they are read, is not in them.
+    fn files_of(&self, name: &str, is_behind_proxy: bool) -> Vec<File> {
+        let mut folders = vec![name.to_owned(), format!("{name}-ini")];
+        folders.extend(is_behind_proxy.then(|| "proxy".to_owned()));
+        let own = self.place.path().display().to_string();
+        let mut files = Vec::new();
+        for folder in folders {
+            let entries = std::fs::read_dir(self.place.path().join(&folder));
+            for path in entries
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|one| one.path())
+            {
+                let extension = path.extension().and_then(|one| one.to_str());
+                if !extension.is_some_and(|one| CONFIGURATION.contains(&one)) {
+                    continue;
+                }
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                files.push(File {
+                    name: path
+                        .file_name()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned(),
+                    text: text.replace(&own, "…"),
+                });
+            }
+        }
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        files
     }
 
     /// The app and everything else that the arm's server is started with.
@@ -72,10 +111,10 @@ impl Matrix<'_> {
         if let Some(site) = &arm.site {
             return Ok(site.clone());
         }
-        let content = apps::Content {
-            database: database.map(Database::login),
-            ..arm.content.clone()
-        };
+        let mut content = arm.content.clone();
+        if let Some(database) = database {
+            database.tell(&mut content);
+        }
         let folder = format!("app-{name}");
         apps::write(&content, arm.runtime.form(), &folder, self.place)
     }
@@ -86,15 +125,15 @@ impl Matrix<'_> {
         app: &Path,
         database: Option<&Database>,
     ) -> Result<Vec<(String, String)>> {
+        let mut all = arm.environment.clone();
         let Some(database) = database else {
-            return Ok(Vec::new());
+            return Ok(all);
         };
         let go = database
             .go_dsn
             .iter()
             .map(|dsn| ("BENCH_GO_DSN", dsn.clone()));
-        let mut all: Vec<(String, String)> =
-            go.map(|(name, value)| (name.to_owned(), value)).collect();
+        all.extend(go.map(|(name, value)| (name.to_owned(), value)));
         if !arm.pool.is_empty() {
             let experiment = pool_experiment(self.tools, app, &arm.pool, database)?;
             all.push(("POOL_EXPERIMENT".to_owned(), experiment));

@@ -69,6 +69,7 @@ impl Runtime for Apache {
             base: format!("{}://127.0.0.1:{port}", scheme(launch)),
             processes: vec![(Role::Server, process)],
             settings: slots.settings(),
+            counter: None,
         };
         server
             .await_answer(self.entry())

@@ -61,6 +61,7 @@ impl Runtime for Epoll {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],
             settings: vec![setting("compiled with", "cc -O2")],
+            counter: None,
         };
         server.await_answer(self.entry())?;
         Ok(server)

@@ -3,6 +3,7 @@
 use super::{
     Form, Found, Launch, Manner, Runtime, START, Server, Tools, Tuning, setting, version_of,
 };
+use crate::counted::{Counter, NGINX_STATUS};
 use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
@@ -94,10 +95,12 @@ impl Runtime for Fpm {
             .arg("-e")
             .arg(own.join("nginx.log"));
         let front = Process::start("nginx", command, &own.join("nginx.out"), &place.guard)?;
+        let base = format!("{}://127.0.0.1:{port}", super::apache::scheme(launch));
         let mut server = Server {
-            base: format!("{}://127.0.0.1:{port}", super::apache::scheme(launch)),
+            base: base.clone(),
             processes: vec![(Role::Server, fpm), (Role::Proxy, front)],
             settings,
+            counter: Some(Counter::Nginx(base)),
         };
         server.await_answer(self.entry())?;
         Ok(server)
@@ -179,6 +182,7 @@ fn nginx_configuration(own: &Path, launch: &Launch, port: u16, processes: usize)
          fastcgi_temp_path {place}/fastcgi; proxy_temp_path {place}/proxy; uwsgi_temp_path {place}/uwsgi; scgi_temp_path {place}/scgi;\n\
          include /etc/nginx/mime.types; {gzip}\n\
          server {{\nlisten 127.0.0.1:{port}{listen} backlog=4096; {tls} root {root}; index index.php index.html app.php;\n\
+         location = {NGINX_STATUS} {{ stub_status; }}\n\
          location / {{ try_files $uri $uri/ {missing}; }}\n\
          location ~ \\.php$ {{ include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;\n\
          fastcgi_param HTTP_HOST $http_host; fastcgi_buffers 64 16k; fastcgi_buffer_size 32k; fastcgi_pass unix:{place}/fpm.sock; }}\n}}\n}}\n"

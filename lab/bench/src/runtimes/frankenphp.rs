@@ -80,6 +80,7 @@ impl Runtime for FrankenPhp {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],
             settings: vec![setting("num_threads", self.threads(launch))],
+            counter: None,
         };
         server.await_answer(self.entry())?;
         Ok(server)

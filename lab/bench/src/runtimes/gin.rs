@@ -5,6 +5,7 @@ use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
 use report::Role;
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -51,7 +52,7 @@ impl Runtime for Gin {
             how: "install Go 1.23 or later (go.dev/dl); with the network once: `hearth bench doctor --build gin`".to_owned(),
         }
         };
-        let built = cache().join("gin");
+        let built = program();
         match version_of(&built, &["version"]) {
             Some(version) => Found::Here {
                 version,
@@ -85,6 +86,7 @@ impl Runtime for Gin {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],
             settings: vec![setting("GOMAXPROCS", launch.workers)],
+            counter: None,
         };
         server.await_answer(self.entry())?;
         Ok(server)
@@ -102,6 +104,17 @@ fn cache() -> &'static Path {
     })
 }
 
+/// The built program of this source: one that was built from another lacks scenarios.
+fn program() -> PathBuf {
+    let digest = Sha256::digest([SOURCE, MODULE].concat());
+    let digits: String = digest
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    cache().join(format!("gin-{digits}"))
+}
+
 /// Builds it with the machine's Go; fetches Gin from the Go module proxy if it is not there yet.
 pub(crate) fn build(tools: &Tools) -> Result<PathBuf> {
     let go = tools
@@ -113,10 +126,11 @@ pub(crate) fn build(tools: &Tools) -> Result<PathBuf> {
         .and_then(|()| write("main.go", SOURCE))
         .and_then(|()| write("go.mod", MODULE))
         .map_err(|e| Problem::failed(format!("{}: {e}", source.display())))?;
-    for words in [&["mod", "tidy"][..], &["build", "-o", "../gin", "."][..]] {
+    let output = program().display().to_string();
+    for words in [&["mod", "tidy"][..], &["build", "-o", &output, "."][..]] {
         let mut build = Command::new(&go);
         build.args(words).current_dir(&source);
         complete(&format!("go {}", words.join(" ")), &mut build)?;
     }
-    Ok(cache().join("gin"))
+    Ok(program())
 }

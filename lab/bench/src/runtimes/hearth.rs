@@ -1,6 +1,7 @@
 //! Hearth itself: this program's own `serve`, in each of its modes.
 
 use super::{Form, Found, Launch, Manner, Runtime, START, Server, Tools, setting, version_of};
+use crate::counted::Counter;
 use crate::place::Place;
 use crate::problem::Result;
 use crate::process::Process;
@@ -89,6 +90,10 @@ impl Runtime for Hearth {
             base,
             processes: vec![(Role::Server, process)],
             settings: vec![setting("hearth serve", shown)],
+            counter: Some(Counter::Hearth {
+                program: program.to_owned(),
+                control: own.join("control"),
+            }),
         };
         server.await_answer(self.entry())?;
         Ok(server)

@@ -11,6 +11,7 @@ mod roadrunner;
 mod swoole;
 mod workerman;
 
+use crate::counted::Counter;
 use crate::place::Place;
 use crate::probe;
 use crate::problem::{Problem, Result};
@@ -67,6 +68,8 @@ pub(crate) struct Tools {
     pub(crate) given: BTreeMap<String, PathBuf>,
     /// This program.
     pub(crate) hearth: PathBuf,
+    /// Whether scenarios with queries ask SQLite, if that was said.
+    pub(crate) on_sqlite: Option<bool>,
     /// What was looked for already: to ask a program for its version takes a while.
     found: Arc<Mutex<BTreeMap<&'static str, Found>>>,
 }
@@ -76,6 +79,7 @@ impl Tools {
         Self {
             given,
             hearth,
+            on_sqlite: None,
             found: Arc::default(),
         }
     }
@@ -203,6 +207,8 @@ pub(crate) struct Server {
     pub(crate) processes: Vec<(Role, Process)>,
     /// Its configuration, as given or as read back.
     pub(crate) settings: Vec<Setting>,
+    /// What counts its requests, if anything does.
+    pub(crate) counter: Option<Counter>,
 }
 
 impl Server {

@@ -66,6 +66,7 @@ impl Runtime for PhpServer {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],
             settings: vec![setting("PHP_CLI_SERVER_WORKERS", launch.workers)],
+            counter: None,
         };
         server.await_answer(self.entry())?;
         Ok(server)

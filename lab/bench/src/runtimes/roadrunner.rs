@@ -89,6 +89,7 @@ impl Runtime for RoadRunner {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],
             settings: vec![setting("http.pool.num_workers", launch.workers)],
+            counter: None,
         };
         server.await_answer(self.entry())?;
         Ok(server)

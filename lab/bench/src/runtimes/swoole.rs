@@ -96,6 +96,7 @@ impl Runtime for Swoole {
                 setting("mode", mode),
                 setting("hook_flags", "SWOOLE_HOOK_ALL"),
             ],
+            counter: None,
         };
         server.await_answer(self.entry())?;
         Ok(server)

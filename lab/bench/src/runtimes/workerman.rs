@@ -122,6 +122,7 @@ impl Runtime for Workerman {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],
             settings: vec![setting("count", launch.workers)],
+            counter: None,
         };
         server.await_answer(self.entry())?;
         Ok(server)

@@ -4,6 +4,7 @@ use super::{Arm, Around, Scenario, Shape, Work};
 use crate::apps::Content;
 use crate::database::Kind;
 use crate::runtimes::{Form, Manner, Runtime};
+use report::Column;
 
 const APP: &str = include_str!("../../../../bench/apps/pool/app.php");
 const SWOOLE: &str = include_str!("../../../../bench/apps/pool/swoole.php");
@@ -20,7 +21,16 @@ pub(super) const ALL: &[Scenario] = &[Scenario {
     body: Some("ok\n"),
     check: "test",
     query: "test",
-    arms: |around| arms(around, groups(around)),
+    arms: |around| {
+        let mut all = arms(around, groups(around));
+        let as_it_comes = all.iter().filter(|arm| arm.variant == "group 1 pool off");
+        let as_it_comes: Vec<Arm> = as_it_comes
+            .cloned()
+            .map(on_a_database_as_it_comes)
+            .collect();
+        all.extend(as_it_comes);
+        all
+    },
     ..Scenario::NEW
 }];
 
@@ -66,6 +76,17 @@ fn groups(around: &Around<'_>) -> Vec<Group> {
             "--pool.enabled=on --pool.minimum_idle=1",
         ),
     ]
+}
+
+/// What MySQL and MariaDB admit if nothing else is said: 64 requests at a time open up to 640 connections.
+const ADMITTED: u32 = 151;
+
+fn on_a_database_as_it_comes(arm: Arm) -> Arm {
+    Arm {
+        column: Column::AsSeed,
+        admitted: Some(ADMITTED),
+        ..arm
+    }
 }
 
 /// Parameters that were given by hand: one experiment, without and with the pool.

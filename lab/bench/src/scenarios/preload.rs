@@ -1,6 +1,6 @@
 //! Preloading: nothing, everything, what one page uses, or what the traffic uses.
 
-use super::{Arm, Around, Requests, Scenario, Work, fair_arms};
+use super::{Arm, Around, Requests, Scenario, Shape, Work, fair_arms};
 use crate::apps::Content;
 use crate::runtimes::Form;
 use std::ops::RangeInclusive;
@@ -9,12 +9,13 @@ use std::ops::RangeInclusive;
 const CLASSES: u32 = 400;
 /// Those that each page uses: six of eleven requests are for the first, three for the second, two for the third.
 const PAGES: [RangeInclusive<u32>; 3] = [1..=100, 51..=150, 201..=240];
+const PAGE: &str = "/?page=1";
 const REQUESTS: &str = "6 /?page=1\n3 /?page=2\n2 /?page=3";
 
 pub(super) const ALL: &[Scenario] = &[Scenario {
     name: "preload",
     title: "Preloading",
-    shows: "opcache.preload with no list, with all 400 classes, with the 100 of one page, with the 190 of the traffic of three pages",
+    shows: "opcache.preload with no list, with all 400 classes, with the 100 of one page, with the 190 of the traffic of three pages; under requests for that page, and for all three",
     seed: Some("php74-preloading.txt"),
     body: Some("ok"),
     has_paths: true,
@@ -59,11 +60,16 @@ fn arms(around: &Around<'_>) -> Vec<Arm> {
                 ));
             }
             arm.front_controller = true;
-            for load in &mut arm.loads {
-                load.requests = Some(Requests::Lines(REQUESTS.into()));
-            }
+            let load = |variant: &str, lines: &str| Shape {
+                variant: variant.to_owned(),
+                requests: Some(Requests::Lines(lines.into())),
+                ..arm.loads[0].clone()
+            };
+            let loads = vec![load("", PAGE), load("three pages", REQUESTS)];
             Arm {
                 variant: variant.to_owned(),
+                against: Some("none".to_owned()),
+                loads,
                 ..arm
             }
         }));

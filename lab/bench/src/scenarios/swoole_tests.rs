@@ -2,9 +2,10 @@
 
 use super::techempower::no_go;
 use super::{AGAIN, Arm, Around, Scenario, Shape, Work, fair_arms};
-use crate::apps::Content;
+use crate::apps::{Content, quoted};
 use crate::database::Kind;
 use crate::load::Amount;
+use crate::runtimes::Form;
 use report::Column;
 
 const CLASS_LOAD: &str = "swoole-basic-class-load.txt";
@@ -122,6 +123,16 @@ pub(super) const ALL: &[Scenario] = &[
         },
         ..Scenario::NEW
     },
+    Scenario {
+        name: "cached_rows",
+        title: "Where cached rows are kept",
+        shows: "the same two rows from Redis, from memory that all processes share (APCu), from the process's own",
+        seed: Some(CACHED_QUERY),
+        one_of_each: true,
+        database: Some(Kind::Redis),
+        arms: cached_rows,
+        ..Scenario::NEW
+    },
     real_app(
         "simple_real_app_simulation",
         "A real application, simple",
@@ -218,6 +229,30 @@ fn content(scenario: &str, code: &'static str, classes: u32) -> Content {
         classes,
         ..Content::default()
     }
+}
+
+fn cached_rows(around: &Around<'_>) -> Vec<Arm> {
+    let mut arms = Vec::new();
+    for kept in ["redis", "apcu", "process"] {
+        for mut arm in no_go(fair_arms(
+            around,
+            Work::Queries,
+            &content("cached_rows", code!("cached_rows"), 0),
+        )) {
+            let begins_anew = matches!(arm.runtime.form(), Form::Classic);
+            arm.content.constants = vec![
+                ("KEPT", quoted(kept)),
+                ("PERSISTENT", begins_anew.to_string()),
+            ];
+            if begins_anew && kept == "process" {
+                arm.impossible =
+                    Some("each request begins anew: the process keeps nothing of it".to_owned());
+            }
+            kept.clone_into(&mut arm.variant);
+            arms.push(arm);
+        }
+    }
+    arms
 }
 
 fn real_app_arms(

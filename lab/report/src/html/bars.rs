@@ -14,6 +14,8 @@ pub(super) fn rates(run: &Run, scenario: &Scenario) -> Markup {
     let cells: Vec<(&Cell, Estimate)> = scenario
         .cells
         .iter()
+        // Where requests come at a rate of their own, that rate says nothing of the server.
+        .filter(|cell| !cell.is_open())
         .filter_map(|cell| Some((cell, cell.figure(&Metric::Goodput)?)))
         .collect();
     if cells.is_empty() {
@@ -100,17 +102,53 @@ fn legend(scenario: &Scenario) -> Markup {
     }
 }
 
+/// Latency where requests come at a rate of their own: a bar to the 99th percentile, a dot at the median.
+pub(super) fn latencies(run: &Run, scenario: &Scenario) -> Markup {
+    let open = scenario.cells.iter().filter(|cell| cell.is_open());
+    let cells: Vec<(&Cell, [f64; 2])> = open
+        .map(|cell| (cell, cell.latency()))
+        .filter(|(_, latency)| !latency.is_empty())
+        .map(|(cell, latency)| (cell, [50.0, 99.0].map(|at| latency.percentile(at) as f64)))
+        .collect();
+    if cells.is_empty() {
+        return html! {};
+    }
+    let scale = Scale::to(cells.iter().map(|(_, [_, most])| *most).fold(0.0, f64::max));
+    html! {
+        figure.bars {
+            figcaption { "Latency, counted from when each request was due" span.better { "less is better" } }
+            @for (cell, [half, most]) in &cells {
+                div class={ "row " (colour(&cell.runtime)) } {
+                    (label(run, cell))
+                    svg.bar role="img" aria-label={ (runtime_name(run, &cell.runtime)) ": 99 % within " (duration(*most)) } {
+                        rect.fill x="0" y="5" width=(scale.at(*most)) height="16" rx="2" {}
+                        circle.dot cx=(scale.at(*half)) cy="13" r="3" { title { "half within " (duration(*half)) } }
+                    }
+                    p.value { b { (duration(*most)) } " " small { "half within " (duration(*half)) } }
+                }
+            }
+            (scale.axis(duration))
+            p.legend { "Bar: 99 % of the requests took no longer. Dot: half of them." }
+        }
+    }
+}
+
 /// Name, and under it what the load was.
 fn label(run: &Run, cell: &Cell) -> Markup {
     html! {
         p.label {
             b { (runtime_name(run, &cell.runtime)) }
-            @if !cell.variant.is_empty() { " " span.variant { (cell.variant) } }
+            @if !cell.variant.is_empty() { " " span.variant { (unbroken(&cell.variant)) } }
             @if let Some(x) = cell.x { " " span.variant { "× " (x) } }
             @if cell.column == Column::AsSeed { " " span.variant { "as in the write-up" } }
             small { (load(cell)) }
         }
     }
+}
+
+/// A percentage stays in one line.
+fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
 }
 
 /// Connections, keep-alive and workers in a few words.

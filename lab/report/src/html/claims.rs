@@ -1,9 +1,9 @@
 //! The write-ups' claims beside what this machine says, and what would help the user's own app.
 
+use crate::advice::{Gain, Worth, gains};
 use crate::cell::Metric;
 use crate::claims::{Answer, Line, lines};
 use crate::seeds::{WRITE_UPS, title};
-use crate::stats::Change;
 use crate::words::{both_ways, interval, verdict};
 use crate::{Advice, Run};
 use maud::{Markup, html};
@@ -65,19 +65,18 @@ pub(super) fn advice(run: &Run) -> Markup {
         section #advice {
             h2 { "What would help your app" }
             div.claims {
-                @for advice in &run.advice { (one_advice(run, advice)) }
+                @for (advice, gain) in gains(run) { (one_advice(run, advice, gain)) }
             }
         }
     }
 }
 
-fn one_advice(run: &Run, advice: &Advice) -> Markup {
-    let gain = crate::advice::gain(run, advice);
+fn one_advice(run: &Run, advice: &Advice, gain: Option<Gain>) -> Markup {
     let floor = run.noise.aa_floor.unwrap_or(0.0);
-    let class = match gain.as_ref().map(|gain| Change::of(&gain.ratio, floor)) {
-        Some(Change::More) => "good",
-        Some(Change::Less) => "bad",
-        _ => "open",
+    let class = match Worth::of(gain.as_ref(), floor) {
+        Worth::Helps => "good",
+        Worth::Costs => "bad",
+        Worth::NotShown | Worth::NotMeasured => "open",
     };
     html! {
         article.claim {

@@ -116,7 +116,7 @@ pub(super) fn frame(
                 @for (share, _) in y { line.grid x1="0" x2=(SIZE) y1=(number(SIZE - share * SIZE)) y2=(number(SIZE - share * SIZE)) {} }
                 (PreEscaped(figures))
             }
-            @for (share, words) in x { span.x style={ "left:" (format!("{:.2}%", share * 100.0)) } { (words) } }
+            @for (share, words) in x { span.x.last[*share > 0.95] style={ "left:" (format!("{:.2}%", share * 100.0)) } { (words) } }
         }
         p.unit { (unit) }
     }

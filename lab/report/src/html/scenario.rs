@@ -11,7 +11,7 @@ pub(super) fn section(run: &Run, scenario: &Scenario) -> Markup {
             h2 { (scenario.title) " " code { (scenario.name) } }
             p.lead { (sentence(&scenario.shows)) }
             p.how { (how(scenario)) }
-            @if scenario.axis.is_some() { (plot::sweep(run, scenario)) } @else { (bars::rates(run, scenario)) }
+            @if scenario.axis.is_some() { (plot::sweep(run, scenario)) } @else { (bars::rates(run, scenario)) (bars::latencies(run, scenario)) }
             @if scenario.axis.is_some() {
                 details { summary { "Figures of " (scenario.cells.len()) " cells" } (table::table(run, scenario)) (bars::cpu(run, scenario)) }
             } @else {

@@ -70,15 +70,15 @@ fn figures(run: &Run, scenario: &Scenario, cell: &Cell, seeded: bool) -> Markup 
     let (failed, all) = cell.failures();
     let used = |what: fn(&crate::Use) -> f64| cell.serving(what);
     html! {
-        td.main { @if let Some(found) = cell.figure(&Metric::Goodput) { b { (rate(found.value)) } @if found.low < found.high { small { (ends(&Metric::Goodput, &found)) } } } (marks(cell)) }
-        td.against { (against(run, scenario, cell)) }
-        td { (percentile(&latency, 50.0)) }
-        td { (percentile(&latency, 99.0)) }
-        td { (used(|one| one.cpu_us_per_request).map_or_else(dash, |us| duration(us * 1e3))) }
-        td { (used(|one| one.switches_per_request).map_or_else(dash, three)) }
-        td { (used(|one| one.pss_bytes as f64).filter(|size| *size > 0.0).map_or_else(dash, bytes)) }
-        td.failed[cell.failing()] { @if failed == 0 { "0" } @else { (count(failed)) " of " (count(all)) } }
-        @if seeded { td { (write_up(scenario, cell)) } }
+        td.main data-label="good req/s" { @if let Some(found) = cell.figure(&Metric::Goodput) { b { (rate(found.value)) } @if found.low < found.high { small { (ends(&Metric::Goodput, &found)) } } } (marks(cell)) }
+        td.against data-label="against" { (against(run, scenario, cell)) }
+        td data-label="p50" { (percentile(&latency, 50.0)) }
+        td data-label="p99" { (percentile(&latency, 99.0)) }
+        td data-label="CPU/req" { (used(|one| one.cpu_us_per_request).map_or_else(dash, |us| duration(us * 1e3))) }
+        td data-label="switches/req" { (used(|one| one.switches_per_request).map_or_else(dash, three)) }
+        td data-label="memory" { (used(|one| one.pss_bytes as f64).filter(|size| *size > 0.0).map_or_else(dash, bytes)) }
+        td.count.failed[cell.failing()] data-label="failed" { @if failed == 0 { "0" } @else { (count(failed)) " of " (count(all)) } }
+        @if seeded { td data-label="write-up" { (write_up(scenario, cell)) } }
     }
 }
 
@@ -145,10 +145,10 @@ pub(super) fn write_up_figures(scenario: &Scenario) -> Markup {
                 thead { tr { th { "" } th { "Good req/s" } th { "p50" } th { "p99" } th { "Longest" } th { "Failed" } th { "Taken with" } } }
                 tbody { @for one in &figures { tr {
                     th scope="row" { (one.label) @if !one.variant.is_empty() { ", " (one.variant) } @if let Some(connections) = one.connections { small { (connections) " connections" } } }
-                    td { @if let (Some(low), Some(high)) = (one.low, one.high) { (rate(low)) "–" (rate(high)) } @else { (rate(one.good)) } }
-                    td { (ms(one.p50_ms)) } td { (ms(one.p99_ms)) } td { (ms(one.max_ms)) }
-                    td.failed[one.failed > 0] { @if one.failed > 0 { (count(one.failed)) @if let Some(all) = one.requests { " of " (count(all)) } } @else { "0" } }
-                    td { (one.tool) @if let Some(seconds) = one.measured_s { ", " (three(seconds)) " s" } }
+                    td data-label="good req/s" { @if let (Some(low), Some(high)) = (one.low, one.high) { (rate(low)) "–" (rate(high)) } @else { (rate(one.good)) } }
+                    td data-label="p50" { (ms(one.p50_ms)) } td data-label="p99" { (ms(one.p99_ms)) } td data-label="longest" { (ms(one.max_ms)) }
+                    td.count.failed[one.failed > 0] data-label="failed" { @if one.failed > 0 { (count(one.failed)) @if let Some(all) = one.requests { " of " (count(all)) } } @else { "0" } }
+                    td data-label="taken with" { (one.tool) @if let Some(seconds) = one.measured_s { ", " (three(seconds)) " s" } }
                 } } }
             }
         }

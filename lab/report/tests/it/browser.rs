@@ -53,5 +53,10 @@ fn charts_are_drawn_and_nothing_is_wider_than_a_phone() {
             shown >= least && shown <= f64::from(width),
             "{shown} of {width}"
         );
+        // Nor does a table of figures or a chart have to be moved sideways.
+        let cut_off = "const d = document.querySelector('iframe').contentDocument; \
+             return [...d.querySelectorAll('table.figures, figure, .claim')].filter(e => e.scrollWidth > e.clientWidth + 1 || \
+             e.getBoundingClientRect().right > d.documentElement.clientWidth).map(e => e.innerText.slice(0, 80))";
+        assert_eq!(browser.run(cut_off), serde_json::json!([]), "at {width}");
     }
 }

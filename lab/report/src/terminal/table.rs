@@ -1,122 +1,16 @@
-//! The summary in a terminal: tables that fit its width, in colour only where a person reads it.
+//! A scenario as a table: a line per cell, measured or not, and what its sweep recommends.
 
+use super::Style;
+use super::text::{clean, clip, pad, wrapped};
 use crate::cell::Metric;
-use crate::claims::{Answer, Line, lines};
 use crate::stats::{Change, Estimate};
-use crate::words::{cell_name, ends, percentile, runtime_name, times, value};
-use crate::{Cell, Run, Scenario, caveats, sweep};
+use crate::words::{cell_name, ends, percentile, runtime_name, times};
+use crate::{Cell, Run, Scenario, sweep};
 use measure::text::{bytes, count, duration, rate};
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 use unicode_width::UnicodeWidthStr as _;
 
 const BETWEEN: &str = "  ";
-
-/// How to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Columns of the terminal.
-    pub width: usize,
-    /// Whether escape sequences for colours may be used.
-    pub colours: bool,
-}
-
-impl Style {
-    /// What standard output is: a terminal's own width, and colours unless `NO_COLOR` is set; 120 columns without colours for
-    /// a file or a pipe.
-    #[must_use]
-    pub fn detect() -> Self {
-        let terminal = std::io::stdout().is_terminal();
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        Self {
-            width: width.filter(|_| terminal).unwrap_or(120).max(40),
-            colours: terminal && !plain,
-        }
-    }
-
-    fn paint(self, code: &str, text: &str) -> String {
-        if self.colours {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.paint("1", text)
-    }
-
-    pub(crate) fn dim(self, text: &str) -> String {
-        self.paint("2", text)
-    }
-
-    pub(crate) fn good(self, text: &str) -> String {
-        self.paint("32", text)
-    }
-
-    pub(crate) fn bad(self, text: &str) -> String {
-        self.paint("31", text)
-    }
-
-    pub(crate) fn open(self, text: &str) -> String {
-        self.paint("33", text)
-    }
-}
-
-/// How the run was taken, and what to be careful with.
-#[must_use]
-pub fn method(run: &Run, style: Style) -> String {
-    let mut out = String::new();
-    for (name, words) in caveats::method(run) {
-        out += &wrapped(&format!("{name:<15}"), &words, style.width);
-    }
-    for caution in caveats::cautions(run) {
-        out += &wrapped(&style.open("! "), &caution, style.width);
-    }
-    out
-}
-
-/// What each change to the user's own app is worth, with its interval.
-#[must_use]
-pub fn advice(run: &Run, style: Style) -> String {
-    let mut out = String::new();
-    for one in &run.advice {
-        let gain = crate::advice::gain(run, one);
-        let words = gain.map_or_else(
-            || "no figures to compare".to_owned(),
-            |gain| {
-                let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-                let [value, low, high] =
-                    [gain.ratio.value, gain.ratio.low, gain.ratio.high].map(percent);
-                let interval = if gain.ratio.samples > 1 {
-                    format!(" [{low:+.0} to {high:+.0} %]")
-                } else {
-                    ", one repeat".to_owned()
-                };
-                format!("{value:+.0} % good answers/s{interval}: {}", one.change)
-            },
-        );
-        out += &wrapped(
-            &format!("{}  ", style.bold(&one.title)),
-            &words,
-            style.width,
-        );
-    }
-    out
-}
-
-/// The whole run: how it was taken, every scenario's table, the claims that were measured.
-#[must_use]
-pub fn summary(run: &Run, style: Style) -> String {
-    let mut out = method(run, style);
-    for scenario in &run.scenarios {
-        out.push('\n');
-        out += &table(run, scenario, style);
-    }
-    out += &claims(run, style);
-    out
-}
 
 /// One scenario: a line per cell, measured or not, and what its sweep recommends.
 #[must_use]
@@ -129,6 +23,9 @@ pub fn table(run: &Run, scenario: &Scenario, style: Style) -> String {
             style.width.saturating_sub(scenario.name.width() + 2)
         ))
     );
+    for note in &scenario.notes {
+        out += &wrapped("  ", note, style.width);
+    }
     let rows: Vec<Row> = scenario
         .cells
         .iter()
@@ -324,104 +221,4 @@ fn head(rows: &[Row], columns: &[usize], style: Style) -> String {
         .map(|column| pad(COLUMNS[*column], width_of(rows, *column), *column > 0))
         .collect();
     style.dim(names.join(BETWEEN).trim_end()) + "\n"
-}
-
-fn pad(text: &str, width: usize, right: bool) -> String {
-    let blanks = " ".repeat(width.saturating_sub(text.width()));
-    if right {
-        blanks + text
-    } else {
-        text.to_owned() + &blanks
-    }
-}
-
-/// Without control characters: a server's answer must not steer the terminal.
-fn clean(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect()
-}
-
-/// The beginning of a text that fits, with an ellipsis if that is not all.
-pub(crate) fn clip(text: &str, width: usize) -> String {
-    let text = clean(text);
-    if text.width() <= width {
-        return text;
-    }
-    let mut short = String::new();
-    for letter in text.chars() {
-        if short.width() + 2 > width {
-            break;
-        }
-        short.push(letter);
-    }
-    short.trim_end().to_owned() + "…"
-}
-
-/// A paragraph whose first line begins with `mark` and whose others are set in as far.
-fn wrapped(mark: &str, text: &str, width: usize) -> String {
-    let plain = mark.replace("\x1b[33m", "").replace("\x1b[0m", "");
-    let indent = plain.width();
-    let mut out = mark.to_owned();
-    let mut at = indent;
-    for (index, word) in clean(text).split_whitespace().enumerate() {
-        if index > 0 && at + 1 + word.width() > width {
-            out += &format!("\n{}", " ".repeat(indent));
-            at = indent;
-        } else if index > 0 {
-            out.push(' ');
-            at += 1;
-        }
-        out += word;
-        at += word.width();
-    }
-    out + "\n"
-}
-
-/// The write-ups' claims that this run says something to, and how many it does not.
-#[must_use]
-pub fn claims(run: &Run, style: Style) -> String {
-    let lines = lines(run);
-    let (measured, open): (Vec<&Line>, Vec<&Line>) = lines
-        .iter()
-        .partition(|line| line.answer != Answer::NotMeasured);
-    if measured.is_empty() {
-        return String::new();
-    }
-    let mut out = format!(
-        "\n{}\n",
-        style.bold("The write-ups' claims on this machine")
-    );
-    for line in measured {
-        let answer = pad(line.answer.words(), 12, false);
-        let answer = match line.answer {
-            Answer::Agrees => style.good(&answer),
-            Answer::Differs => style.bad(&answer),
-            _ => style.open(&answer),
-        };
-        let _ = writeln!(
-            out,
-            "{answer}{}",
-            clip(&line.claim.said, style.width.saturating_sub(12))
-        );
-        for text in [
-            format!("they saw {}", line.claim.saw),
-            format!("here: {}", line.here),
-            line.why.clone(),
-        ] {
-            out += &wrapped(&" ".repeat(12), &text, style.width);
-        }
-    }
-    let _ = writeln!(
-        out,
-        "{} of {} claims are not measured in this run",
-        open.len(),
-        lines.len()
-    );
-    out
-}
-
-/// A figure for a line of its own, such as in a comparison.
-pub(crate) fn figure(metric: &Metric, found: f64) -> String {
-    value(metric, found)
 }

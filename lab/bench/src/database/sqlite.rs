@@ -1,0 +1,80 @@
+//! SQLite, for scenarios with plain queries on a machine without MariaDB: a file that each process of the app reads itself.
+
+use super::{Database, Kind, tables};
+use crate::place::Place;
+use crate::problem::{Problem, Result};
+use crate::process::complete;
+use crate::runtimes::{Found, Tools, setting};
+use std::process::Command;
+
+/// Found or not: it is a part of PHP.
+pub(super) fn find(tools: &Tools) -> Found {
+    let missing = |why: &str| Found::Missing {
+        why: why.to_owned(),
+        how: "apt install php-cli php-sqlite3".to_owned(),
+    };
+    let Some(path) = tools.program("php", &["php"]) else {
+        return missing("no php");
+    };
+    let asked = Command::new(&path)
+        .args([
+            "-r",
+            "echo (new PDO('sqlite::memory:'))->query('SELECT sqlite_version()')->fetchColumn();",
+        ])
+        .output();
+    match asked {
+        Ok(output) if output.status.success() => Found::Here {
+            version: format!("SQLite {}", String::from_utf8_lossy(&output.stdout).trim()),
+            path,
+        },
+        _ => missing("no pdo_sqlite in php"),
+    }
+}
+
+/// Makes the file. A reader does not wait for a writer, as in a database server.
+pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
+    let php = match find(tools) {
+        Found::Here { path, .. } => path,
+        Found::Missing { why, how } => return Err(Problem::Failed(format!("{why} ({how})"))),
+    };
+    let sql = place.fresh("sqlite")?.join("tables.sql");
+    let tables = tables::sql("\r\n");
+    place.write(&sql, &format!("PRAGMA journal_mode = WAL;\n{tables}"))?;
+    let memory = in_memory(place);
+    let own = memory
+        .as_ref()
+        .map_or(place.path(), tempfile::TempDir::path);
+    let dsn = format!("sqlite:{}/bench.db", own.display());
+    let mut fill = place.command_of(&php);
+    let code = "(new PDO($argv[1], options: [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]))->exec(file_get_contents($argv[2]));";
+    fill.args(["-r", code, "--", &dsn]).arg(&sql);
+    complete("php", &mut fill)?;
+    Ok(Database {
+        kind: Kind::Sqlite,
+        process: None,
+        dsn,
+        go_dsn: None,
+        settings: vec![
+            setting("database", "SQLite, journal_mode = WAL"),
+            setting(
+                "database file",
+                if memory.is_some() {
+                    "in memory"
+                } else {
+                    "on disk"
+                },
+            ),
+        ],
+        counter: None,
+        memory,
+    })
+}
+
+/// A folder in memory, where that is possible: how fast the disk is when it is told to keep what was written is not the question.
+fn in_memory(place: &Place) -> Option<tempfile::TempDir> {
+    let mut folder = tempfile::Builder::new();
+    let folder = folder.prefix("hearth-bench-").tempdir_in("/dev/shm").ok()?;
+    place.guard.directory(folder.path());
+    place.give(folder.path()).ok()?;
+    Some(folder)
+}

@@ -1,0 +1,165 @@
+//! The user's own site, as it is, under each server, and what changes to its configuration are worth.
+
+mod advice;
+mod changes;
+mod urls;
+
+use super::{Arm, Around, Requests, Scenario, Shape, Work};
+use crate::apps::Content;
+use crate::lists::STRATEGIES;
+use crate::problem::{Problem, Result};
+use crate::runtimes::{Form, Runtime};
+use changes::{CLOSED, changes_of, preload_variant, with_variable};
+use std::path::{Path, PathBuf};
+use urls::{paths_of, requests_of};
+
+pub(crate) const NAME: &str = "app";
+
+/// What the figures of a site are kept under.
+pub(crate) const SCENARIO: Scenario = Scenario {
+    name: NAME,
+    title: "Your app",
+    shows: "your own site under each server, and what changes to its configuration are worth",
+    varies: true,
+    ..Scenario::NEW
+};
+
+/// What was given on the command line.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// The document root.
+    pub(crate) root: PathBuf,
+    /// A script that returns a handler, for the resident modes.
+    pub(crate) resident: Option<PathBuf>,
+    pub(crate) requests: Option<Requests>,
+    /// Preload lists made from its requests, or why there are none.
+    pub(crate) lists: std::result::Result<PathBuf, String>,
+    /// Paths to compare between servers: the first few of the requests.
+    pub(crate) paths: Vec<String>,
+    /// Variables that switch something in the app, each tried on its own.
+    pub(crate) variables: Vec<(String, String)>,
+}
+
+impl Site {
+    /// Finds the document root of a project, and reads what is to be asked for.
+    pub(crate) fn of(
+        directory: &Path,
+        urls: Option<&Path>,
+        resident: Option<&Path>,
+        variables: &[(String, String)],
+    ) -> Result<Self> {
+        let usage = |what: String| Problem::Usage(what);
+        let directory = std::fs::canonicalize(directory)
+            .map_err(|e| usage(format!("--app {}: {e}", directory.display())))?;
+        if !directory.is_dir() {
+            return Err(usage(format!(
+                "--app {} is no directory: give the project or its document root",
+                directory.display()
+            )));
+        }
+        let is_root =
+            |path: &PathBuf| path.join("index.php").is_file() || path.join("index.html").is_file();
+        let candidates = [
+            directory.join("public"),
+            directory.join("web"),
+            directory.join("htdocs"),
+            directory.clone(),
+        ];
+        let root = candidates.into_iter().find(is_root);
+        let root = root.ok_or_else(|| {
+            usage(format!(
+                "no index.php in {0}, {0}/public, {0}/web or {0}/htdocs",
+                directory.display()
+            ))
+        })?;
+        let requests = urls.map(requests_of).transpose()?;
+        let paths = match &requests {
+            Some(requests) => paths_of(requests)?,
+            None => vec!["/".to_owned()],
+        };
+        let resident = resident
+            .map(|script| {
+                std::fs::canonicalize(script)
+                    .map_err(|e| usage(format!("--resident {}: {e}", script.display())))
+            })
+            .transpose()?;
+        Ok(Self {
+            root,
+            resident,
+            requests,
+            lists: Err("no list was made".to_owned()),
+            paths,
+            variables: variables.to_vec(),
+        })
+    }
+
+    /// Each server as it would be run, and some with one thing changed.
+    pub(crate) fn arms(&self, around: &Around<'_>) -> Vec<Arm> {
+        let mut arms = Vec::new();
+        for runtime in around
+            .runtimes
+            .iter()
+            .filter(|one| !one.is_for_development())
+        {
+            let base = self.base(*runtime, around);
+            arms.push(base.clone());
+            if base.impossible.is_some() {
+                continue;
+            }
+            if runtime.form() == Form::Classic {
+                let possible = changes_of(runtime.id());
+                arms.extend(possible.map(|change| change.apply(&base)));
+                let preloaded = |strategy: &&str| self.preloaded(&base, strategy);
+                arms.extend(STRATEGIES.iter().map(preloaded));
+            }
+            let variables = self.variables.iter();
+            arms.extend(variables.map(|variable| with_variable(&base, variable)));
+        }
+        arms
+    }
+
+    fn base(&self, runtime: &'static dyn Runtime, around: &Around<'_>) -> Arm {
+        let mut arm = Arm::fair(runtime, Work::Queries, around, Content::default());
+        arm.front_controller = true;
+        arm.site = Some(self.root.clone());
+        arm.decides = true;
+        // The machine's own settings, as the site has them today.
+        arm.ini = Vec::new();
+        let kept = Shape {
+            requests: self.requests.clone(),
+            ..arm.loads[0].clone()
+        };
+        arm.loads = vec![kept];
+        match (runtime.form(), &self.resident) {
+            (Form::Classic, _) => {
+                let closed = Shape {
+                    variant: CLOSED.to_owned(),
+                    keep_alive: false,
+                    ..arm.loads[0].clone()
+                };
+                arm.loads.push(closed);
+            }
+            (Form::Hearth, Some(script)) => arm.script = Some(script.clone()),
+            (Form::Hearth, None) => {
+                arm.impossible = Some("say which script returns the handler: --resident SCRIPT (hearth check says whether it does)".to_owned());
+            }
+            _ => arm.impossible = Some("a site of one's own has to be written for it".to_owned()),
+        }
+        arm
+    }
+
+    /// The same with a preload list.
+    fn preloaded(&self, base: &Arm, strategy: &str) -> Arm {
+        let mut arm = base.clone();
+        arm.variant = preload_variant(strategy);
+        arm.loads.truncate(1);
+        match &self.lists {
+            Ok(lists) => {
+                let file = lists.join(format!("{strategy}.php")).display().to_string();
+                arm.ini.push(("opcache.preload".to_owned(), file));
+            }
+            Err(why) => arm.impossible = Some(why.clone()),
+        }
+        arm
+    }
+}

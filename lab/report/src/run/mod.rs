@@ -1,0 +1,186 @@
+//! A run of `hearth bench`: what was asked, on which machine, and what each cell measured.
+//!
+//! This is the published JSON. A field is only ever added; a changed meaning gets a new [`SCHEMA`]. Medians, intervals and
+//! ratios are not in it: they are computed from the repeats wherever they are shown.
+
+mod machine;
+mod repeat;
+mod scenario;
+
+pub use machine::{Host, Noise, Runtime, RuntimeKind};
+pub use repeat::{Calibration, Repeat, Role, Use};
+pub use scenario::{Cell, CellKey, Column, File, Scenario, Setting, Status};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the format.
+pub const SCHEMA: &str = "hearth-bench/1";
+
+/// Everything that one `hearth bench` did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Always `hearth-bench/1`.
+    pub schema: String,
+    /// Version of the program that measured.
+    pub version: String,
+    /// Start, seconds since 1970.
+    pub started_unix_s: f64,
+    /// From the start to the end.
+    pub elapsed_s: f64,
+    /// The words after `hearth bench`.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// How thorough the run was.
+    #[serde(default)]
+    pub effort: Effort,
+    /// How cells were measured.
+    #[serde(default)]
+    pub plan: Plan,
+    /// Why the run ended.
+    #[serde(default)]
+    pub stopped_by: StoppedBy,
+    /// The machine.
+    #[serde(default)]
+    pub host: Host,
+    /// How quiet the machine was.
+    #[serde(default)]
+    pub noise: Noise,
+    /// Every known server, database and proxy, found or not.
+    #[serde(default)]
+    pub runtimes: Vec<Runtime>,
+    /// What was measured.
+    #[serde(default)]
+    pub scenarios: Vec<Scenario>,
+    /// What would help the user's own app.
+    #[serde(default)]
+    pub advice: Vec<Advice>,
+    /// Remarks on the whole run.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// How thorough a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effort {
+    /// Short and few repeats: does it work, and roughly how fast.
+    Quick,
+    /// The whole matrix in minutes.
+    #[default]
+    Standard,
+    /// Enough repeats for distribution-free intervals.
+    Full,
+}
+
+/// How cells were measured.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// Most repeats of a cell, interleaved with those of the others: as planned for the first scenario.
+    pub rounds: u32,
+    /// Length of one repeat, seconds: as planned for the first scenario.
+    pub seconds: f64,
+    /// Load before it that is left out, seconds.
+    pub warmup_s: f64,
+    /// Seed of every random choice, the order included.
+    pub seed: u64,
+    /// Which processors the load and the servers had, in words; none if they shared all.
+    #[serde(default)]
+    pub pinned: Option<String>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoppedBy {
+    /// Everything was measured.
+    #[default]
+    Done,
+    /// Ctrl-C or SIGTERM.
+    Interrupt,
+    /// The time given was over.
+    Budget,
+}
+
+/// A change to the user's own app or server, and the two cells that show what it is worth.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Advice {
+    /// Name of the scenario with both cells.
+    pub scenario: String,
+    /// What to do, such as `Run it resident`.
+    pub title: String,
+    /// The line to change.
+    pub change: String,
+    /// Without it.
+    pub base: CellKey,
+    /// With it.
+    pub with: CellKey,
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not JSON, or not of this shape.
+    #[error("not a result of hearth bench: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// Another format, or another version of it.
+    #[error(
+        "its schema is {0:?}; this program reads {SCHEMA:?}: use the version of hearth that wrote it"
+    )]
+    Schema(String),
+}
+
+impl Run {
+    /// Reads what [`Run::json`] wrote.
+    ///
+    /// # Errors
+    /// If `text` is no result of `hearth bench`, or one of another format.
+    pub fn read(text: &str) -> Result<Self, ReadError> {
+        let value: serde_json::Value = serde_json::from_str(text)?;
+        let schema = value["schema"].as_str().unwrap_or_default();
+        if schema != SCHEMA {
+            return Err(ReadError::Schema(schema.to_owned()));
+        }
+        Ok(serde_json::from_value(value)?)
+    }
+
+    /// The run as JSON, as the schema has it.
+    #[must_use]
+    pub fn json(&self) -> String {
+        // Cannot fail: every map has strings or numbers as keys.
+        serde_json::to_string(self).unwrap_or_default() + "\n"
+    }
+
+    /// The runtime with that id.
+    #[must_use]
+    pub fn runtime(&self, id: &str) -> Option<&Runtime> {
+        self.runtimes.iter().find(|runtime| runtime.id == id)
+    }
+
+    /// The scenario of that name.
+    #[must_use]
+    pub fn scenario(&self, name: &str) -> Option<&Scenario> {
+        self.scenarios.iter().find(|scenario| scenario.name == name)
+    }
+}
+
+impl Run {
+    /// The fewest and the most repeats of a cell that was measured to its end, and the shortest and the longest of them; as planned where
+    /// there is none.
+    #[must_use]
+    pub fn repeats(&self) -> ((u32, u32), (f64, f64)) {
+        let cells = self.scenarios.iter().flat_map(|one| &one.cells);
+        let measured = cells.filter(|cell| cell.status == Status::Measured);
+        let counts = measured.map(|cell| u32::try_from(cell.repeats.len()).unwrap_or(u32::MAX));
+        let rounds = counts.clone().min().zip(counts.max());
+        let lengths = self.scenarios.iter().map(|one| one.seconds);
+        let lengths = lengths.filter(|seconds| *seconds > 0.0);
+        let shortest = lengths.clone().reduce(f64::min);
+        (
+            rounds.unwrap_or((self.plan.rounds, self.plan.rounds)),
+            shortest
+                .zip(lengths.reduce(f64::max))
+                .unwrap_or((self.plan.seconds, self.plan.seconds)),
+        )
+    }
+}

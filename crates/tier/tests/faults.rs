@@ -96,8 +96,9 @@ fn what_one_server_wrote_while_it_was_cut_off_ends_what_redis_had() {
         (a.get("deleted"), a.get("tagged"), a.get("other")),
         (None, None, Some(1))
     );
+    // One that asked Redis would take the time limit, 300 ms.
     assert!(
-        begin.elapsed() < Duration::from_millis(100),
+        begin.elapsed() < Duration::from_millis(250),
         "{:?}",
         begin.elapsed()
     );

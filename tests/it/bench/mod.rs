@@ -156,7 +156,7 @@ impl Done {
 /// Processes that know the run's directory, and what is in it still beside the result.
 fn left_behind(directory: &Path) -> Vec<String> {
     let name = directory.display().to_string();
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + crate::support::TIMEOUT;
     loop {
         let mut left = processes_of(&name, "");
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();

@@ -31,8 +31,8 @@ func main() {
 	engine := gin.New()
 	if os.Args[2] == "http_arena" {
 		httpArena(engine, os.Getenv("BENCH_APP"))
-	} else if handler, known := handlers()[os.Args[2]]; known {
-		engine.GET("/", handler)
+	} else if handle := handler(os.Args[2]); handle != nil {
+		engine.GET("/", handle)
 	} else {
 		fmt.Fprintln(os.Stderr, "no such scenario:", os.Args[2])
 		os.Exit(2)
@@ -43,18 +43,25 @@ func main() {
 	}
 }
 
-func handlers() map[string]gin.HandlerFunc {
-	return map[string]gin.HandlerFunc{
-		"basic":                             func(c *gin.Context) { c.String(http.StatusOK, "ok") },
-		"plaintext":                         func(c *gin.Context) { c.String(http.StatusOK, "Hello, World!") },
-		"json":                              func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"message": "Hello, World!"}) },
-		"basic_query":                       query(true),
-		"basic_query_with_pool":             query(false),
-		"basic_query_with_pool_and_caching": cached(),
-		"db":                                worlds("db"),
-		"queries":                           worlds("queries"),
-		"updates":                           worlds("updates"),
+// The scenario's handler, or nil.
+func handler(scenario string) gin.HandlerFunc {
+	switch scenario {
+	case "basic":
+		return func(c *gin.Context) { c.String(http.StatusOK, "ok") }
+	case "plaintext":
+		return func(c *gin.Context) { c.String(http.StatusOK, "Hello, World!") }
+	case "json":
+		return func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"message": "Hello, World!"}) }
+	case "basic_query":
+		return query(true)
+	case "basic_query_with_pool":
+		return query(false)
+	case "basic_query_with_pool_and_caching":
+		return cached()
+	case "db", "queries", "updates":
+		return worlds(scenario)
 	}
+	return nil
 }
 
 // In the order in which PHP has the keys of the data set.

@@ -31,6 +31,20 @@ pub(crate) fn check(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// Writes a file whole or not at all: what was there stays where the disk is full.
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+    // Of a symbolic link, the file that it points to.
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut beside = path.clone().into_os_string();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, &path));
+    written.map_err(|e| {
+        let _ = std::fs::remove_file(&beside);
+        Problem::failed(format!("{}: {e}", path.display()))
+    })
+}
+
 /// Writes all files. One that cannot be written does not keep the others from it.
 pub(crate) fn write_all(args: &Args, run: &Run) -> Result<()> {
     let mut files = vec![
@@ -41,13 +55,9 @@ pub(crate) fn write_all(args: &Args, run: &Run) -> Result<()> {
     files.extend(args.json.iter().map(|path| (path.clone(), run.json())));
     let (mut written, mut failed) = (Vec::new(), Vec::new());
     for (path, text) in files {
-        match std::fs::write(&path, text) {
+        match write(&path, &text) {
             Ok(()) => written.push(path.display().to_string()),
-            Err(e) => {
-                // Half a file is worse than none.
-                let _ = std::fs::remove_file(&path);
-                failed.push(format!("{}: {e}", path.display()));
-            }
+            Err(problem) => failed.push(problem.to_string()),
         }
     }
     if !written.is_empty() {
@@ -59,5 +69,25 @@ pub(crate) fn write_all(args: &Args, run: &Run) -> Result<()> {
             "not written: {}",
             failed.join("; ")
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_or_stays_as_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("README.md"), folder.path().join("link"));
+        std::fs::write(&file, "old").expect("a file");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        write(&link, "new").expect("written");
+        assert_eq!(std::fs::read_to_string(&file).expect("a file"), "new");
+        assert!(link.is_symlink());
+        // Where a file of that name cannot be made, the old one stays.
+        std::fs::create_dir(folder.path().join("README.md.new")).expect("a folder");
+        assert!(write(&file, "newer").is_err());
+        assert_eq!(std::fs::read_to_string(&file).expect("a file"), "new");
     }
 }

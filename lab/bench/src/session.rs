@@ -20,7 +20,6 @@ use measure::stats::median;
 use report::terminal::{self, Style};
 use report::{CellKey, Run, StoppedBy};
 use std::cell::RefCell;
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -74,14 +73,14 @@ pub(crate) fn measure(
     let guard = Guard::start(&tools.hearth)
         .map_err(|e| Problem::failed(format!("{} does not start: {e}", tools.hearth.display())))?;
     let place = Place::new(guard, processors)?;
-    if let Some(site) = &mut site {
+    if let Some(site) = site.as_mut().filter(|_| args.budget != Some(0.0)) {
         site.lists = lists::make(site, &around, tools, &place, &stop)
             .map_err(|problem| format!("no preload list: {problem}"));
     }
     let jobs = jobs(args, &around, tools, site.as_ref(), &parameters)?;
     let mut schedule = schedule(args, &jobs, tools, began);
     let mut run = begin(&schedule, args, &place, tools, words);
-    let databases = start_databases(&jobs, tools, &place, &mut run);
+    let databases = Databases::new(tools, &place);
     say(&planned(&schedule));
     let mut live = Live::new(args.quiet);
     let matrix = Matrix {
@@ -103,6 +102,7 @@ pub(crate) fn measure(
         live.clear();
         keep(&mut run, done, site.as_ref());
     }
+    run.notes.extend(databases.problems().cloned());
     drop(databases);
     finish(args, run, began, stop.load(Ordering::Relaxed))
 }
@@ -201,6 +201,12 @@ fn stop_by_signal() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// How long the machine is looked at before a run: a short one does not begin with a long look.
+fn watched(schedule: &Schedule) -> Duration {
+    let planned = schedule.left_of_all(Instant::now());
+    Duration::from_secs_f64((planned / 60.0).clamp(0.2, 1.0))
+}
+
 /// What the run is, before anything is measured.
 fn begin(
     schedule: &Schedule,
@@ -227,22 +233,10 @@ fn begin(
             pinned: host::pinned(place),
         },
         host: host::host(tools),
-        noise: host::noise(Duration::from_secs(1)),
+        noise: host::noise(watched(schedule)),
         runtimes: doctor::inventory(tools),
         ..Run::default()
     }
-}
-
-/// Those that scenarios ask for; without one those scenarios say so.
-fn start_databases(jobs: &[Job], tools: &Tools, place: &Place, run: &mut Run) -> Databases {
-    let kinds = jobs.iter().filter_map(|job| job.scenario.database);
-    let kinds = kinds.map(|kind| kind.here(tools));
-    let databases = Databases::start(kinds, tools, place);
-    for problem in databases.problems() {
-        run.notes.push(problem.clone());
-        let _ = writeln!(std::io::stderr(), "hearth bench: {problem}");
-    }
-    databases
 }
 
 fn finish(args: &Args, mut run: Run, began: Instant, interrupted: bool) -> Result<()> {

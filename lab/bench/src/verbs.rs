@@ -1,5 +1,6 @@
 //! What is done with saved results: two compared, one rendered again, one put into a README.
 
+use crate::output::write;
 use crate::problem::{Problem, Result};
 use clap::Parser;
 use report::Run;
@@ -140,11 +141,6 @@ fn read(path: &Path) -> Result<Run> {
 fn read_text(path: &Path) -> Result<String> {
     std::fs::read_to_string(path)
         .map_err(|error| Problem::Usage(format!("{}: {error}", path.display())))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text)
-        .map_err(|error| Problem::failed(format!("{}: {error}", path.display())))
 }
 
 /// Standard output, whose reader may have left.

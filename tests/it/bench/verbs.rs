@@ -123,8 +123,10 @@ fn what_is_no_result_is_refused_with_its_name() {
         r#"{"schema": "hearth-load/1"}"#,
     )
     .expect("written");
+    std::fs::write(folder.path().join("other.json"), r#"{"runs": []}"#).expect("written");
     for (words, why) in [
         (&["show", "load.json"][..], "hearth-load/1"),
+        (&["show", "other.json"][..], "it names no schema"),
         (&["show", "none.json"][..], "none.json"),
         (&["compare", "load.json"][..], "AFTER"),
         (

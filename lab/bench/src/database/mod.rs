@@ -12,6 +12,7 @@ use crate::problem::Result;
 use crate::process::Process;
 use crate::runtimes::{Found, Tools};
 use report::Setting;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -140,34 +141,42 @@ impl Database {
     }
 }
 
-/// Those that run, and why the others do not.
-#[derive(Debug, Default)]
-pub(crate) struct Databases(BTreeMap<Kind, std::result::Result<Database, String>>);
+/// One of each kind, started when a scenario asks for it first: what is measured before has the machine to itself.
+#[derive(Debug)]
+pub(crate) struct Databases<'a> {
+    tools: &'a Tools,
+    place: &'a Place,
+    started: BTreeMap<Kind, OnceCell<std::result::Result<Database, String>>>,
+}
 
-impl Databases {
-    /// Starts one of each kind.
-    pub(crate) fn start(kinds: impl Iterator<Item = Kind>, tools: &Tools, place: &Place) -> Self {
-        let mut all = BTreeMap::new();
-        for kind in kinds {
-            all.entry(kind).or_insert_with(|| {
-                kind.start(tools, place)
-                    .map_err(|problem| format!("no database: {problem}"))
-            });
+impl<'a> Databases<'a> {
+    /// None runs yet.
+    pub(crate) fn new(tools: &'a Tools, place: &'a Place) -> Self {
+        let cells = Kind::ALL.map(|kind| (kind, OnceCell::new()));
+        Self {
+            tools,
+            place,
+            started: cells.into(),
         }
-        Self(all)
     }
 
-    /// The server of that kind, or why there is none.
+    /// The one of that kind, or why there is none.
     pub(crate) fn get(&self, kind: Kind) -> std::result::Result<&Database, String> {
-        match self.0.get(&kind) {
-            Some(Ok(database)) => Ok(database),
-            Some(Err(why)) => Err(why.clone()),
-            None => Err(format!("{} was not asked for", kind.name())),
-        }
+        let start = || {
+            let started = kind.start(self.tools, self.place);
+            started.map_err(|problem| format!("no database: {problem}"))
+        };
+        let cell = self.started.get(&kind);
+        let started = cell.map(|cell| cell.get_or_init(start));
+        started.map_or_else(
+            || Err(format!("no {}", kind.name())),
+            |one| one.as_ref().map_err(Clone::clone),
+        )
     }
 
     /// What did not start, each in a sentence.
     pub(crate) fn problems(&self) -> impl Iterator<Item = &String> {
-        self.0.values().filter_map(|one| one.as_ref().err())
+        let all = self.started.values().filter_map(OnceCell::get);
+        all.filter_map(|one| one.as_ref().err())
     }
 }

@@ -169,6 +169,11 @@ impl Going {
                     why: format!("{why} after {} of {rounds} rounds", cell.repeats.len()),
                 };
             }
+            if !cell.repeats.is_empty() && !cell.has_figures() {
+                cell.status = Status::Failed {
+                    why: "no request was answered while it was measured".to_owned(),
+                };
+            }
             cell.limit = cell
                 .repeats
                 .last()

@@ -27,7 +27,7 @@ use std::time::Instant;
 pub(crate) struct Matrix<'a> {
     pub(crate) tools: &'a Tools,
     pub(crate) place: &'a Place,
-    pub(crate) databases: &'a Databases,
+    pub(crate) databases: &'a Databases<'a>,
     /// Seconds of load before each server is measured.
     pub(crate) warmup: f64,
     /// Each server is measured on a quiet machine, and when its rate is steady.
@@ -120,7 +120,9 @@ impl Matrix<'_> {
         let now = Instant::now();
         let (pace, deadline) = (schedule.pace(at, now), schedule.deadline(at, now));
         let kind = scenario.database.map(|kind| kind.here(self.tools));
-        let database = kind.map(|kind| self.databases.get(kind));
+        let has_time = !self.is_over(0, deadline);
+        let database = kind.filter(|_| has_time);
+        let database = database.map(|kind| self.databases.get(kind));
         let arms = arms.into_iter().map(|arm| self.prepare(arm, kind));
         let mut course = Course {
             scenario,

@@ -128,6 +128,9 @@ pub enum ReadError {
         "its schema is {0:?}; this program reads {SCHEMA:?}: use the version of hearth that wrote it"
     )]
     Schema(String),
+    /// JSON of another kind.
+    #[error("not a result of hearth bench: it names no schema")]
+    NoSchema,
 }
 
 impl Run {
@@ -137,7 +140,7 @@ impl Run {
     /// If `text` is no result of `hearth bench`, or one of another format.
     pub fn read(text: &str) -> Result<Self, ReadError> {
         let value: serde_json::Value = serde_json::from_str(text)?;
-        let schema = value["schema"].as_str().unwrap_or_default();
+        let schema = value["schema"].as_str().ok_or(ReadError::NoSchema)?;
         if schema != SCHEMA {
             return Err(ReadError::Schema(schema.to_owned()));
         }

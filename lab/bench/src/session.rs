@@ -110,6 +110,17 @@ pub(crate) fn measure(
 /// The user's own, if it was given.
 fn site_of(args: &Args) -> Result<Option<Site>> {
     let (urls, resident) = (args.urls.as_deref(), args.resident.as_deref());
+    // clap does not ask for an option that the words exclude.
+    let given = [
+        ("--urls", urls.is_some()),
+        ("--resident", resident.is_some()),
+        ("--env", !args.env.is_empty()),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given)
+        && args.app.is_none()
+    {
+        return Err(Problem::Usage(format!("{option} is for --app DIR")));
+    }
     let site = |app| Site::of(app, urls, resident, &args.env);
     args.app.as_deref().map(site).transpose()
 }

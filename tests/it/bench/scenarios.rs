@@ -265,7 +265,8 @@ fn names_that_nothing_has_are_refused_with_those_that_there_are() {
             &["basic", "--json", "/nowhere/a.json"][..],
             "--json: nothing can be written in /nowhere: No such file",
         ),
-        (&["basic", "--env", "A=b"][..], "--app"),
+        (&["basic", "--env", "A=b"][..], "--env is for --app"),
+        (&["basic", "--urls", "a.log"][..], "--urls is for --app"),
         (
             &["basic", "--database", "oracle"][..],
             "possible values: mariadb, sqlite",

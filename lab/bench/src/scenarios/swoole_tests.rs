@@ -127,7 +127,6 @@ pub(super) const ALL: &[Scenario] = &[
         name: "cached_rows",
         title: "Where cached rows are kept",
         shows: "the same two rows from Redis, from memory that all processes share (APCu), from the process's own",
-        seed: Some(CACHED_QUERY),
         one_of_each: true,
         database: Some(Kind::Redis),
         arms: cached_rows,

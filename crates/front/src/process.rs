@@ -107,12 +107,10 @@ fn begin(
 }
 
 fn fits(start: &FrontStart, boards: &[OwnedFd], build: &str) -> Result<(), String> {
-    if start.protocol != ipc::PROTOCOL || start.build != build {
+    if start.build != build {
         return Err(format!(
-            "build {build} (protocol {}) was started by build {} (protocol {}); restart the server",
-            ipc::PROTOCOL,
-            start.build,
-            start.protocol
+            "build {build} was started by build {}; restart the server",
+            start.build
         ));
     }
     if boards.is_empty() || boards.len() != start.settings.settings.front_threads as usize {

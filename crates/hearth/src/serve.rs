@@ -178,10 +178,9 @@ fn script(mut words: &[OsString]) -> Script<'_> {
 
 pub(crate) fn version() -> ExitCode {
     let mut text = format!(
-        "hearth {} (build {}, protocol {})\n",
+        "hearth {} (build {})\n",
         env!("CARGO_PKG_VERSION"),
-        BUILD_ID,
-        ipc::PROTOCOL
+        BUILD_ID
     );
     let own = std::env::current_exe().unwrap_or_default();
     let directory = own.parent().unwrap_or(Path::new("/"));

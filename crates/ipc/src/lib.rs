@@ -17,6 +17,6 @@ mod message;
 pub use cache_memory::{ask_for_cache, send_cache};
 pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
 pub use message::{
-    Boot, BootFailure, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,
-    FrontStart, FrontToWorker, HandOff, PROTOCOL, ToFront, ToWorker, ToZygote,
+    Boot, BootFailure, Booted, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,
+    FrontStart, FrontToWorker, HandOff, ToFront, ToWorker, ToZygote,
 };

@@ -5,20 +5,15 @@ use std::path::PathBuf;
 use config::Settings;
 use serde::{Deserialize, Serialize};
 
-/// Raised with every change of a message, so that two builds that do not fit refuse each other by name.
-pub const PROTOCOL: u32 = 13;
-
 /// Requests in flight per worker for a handler that was made for several at once, unless told otherwise.
 pub const CONCURRENT: u32 = config::CONCURRENT;
 
 /// Everything a zygote needs to boot the app: the first message it gets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Boot {
-    /// [`PROTOCOL`] of the sender.
-    pub protocol: u32,
     /// Build id of the sender; equal on both sides unless two installations were mixed.
     pub build: String,
-    /// What the app turned out to be, as [`FromZygote::Booted`] says it; empty before that is known.
+    /// What the app turned out to be, as [`Booted::handler`] says it; empty before that is known.
     pub handler: String,
     /// The zygote replaces what it finds out: `app` and `site.root` without symbolic links, `concurrency` as fits the handler.
     pub settings: Settings,
@@ -57,25 +52,8 @@ pub enum BootFailure {
 /// Zygote → supervisor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromZygote {
-    /// The app is up. `cold` says why it must be booted in each worker instead of shared, if so.
-    Booted {
-        protocol: u32,
-        build: String,
-        php: String,
-        cold: Option<String>,
-        /// Requests in flight per worker, as told or as fits the handler.
-        concurrency: u32,
-        /// What the app is: `callable`, `psr-15`, `symfony`, `laravel`, `slim`, `frankenphp`; empty for a classic site.
-        handler: String,
-        /// `post_max_size` in bytes, where more is refused; 0 is no limit.
-        post_limit: u64,
-        /// PHP looks whether scripts have changed: a classic site with `opcache.validate_timestamps`.
-        revalidates: bool,
-        /// The app's path without symbolic links: what this generation serves, whatever the links say later.
-        app: PathBuf,
-        /// That of the folder whose files are sent, for a resident app that has one.
-        root: Option<PathBuf>,
-    },
+    /// The app is up, in a zygote of this build.
+    Booted { build: String, app: Booted },
     /// The app is not up.
     BootFailed(BootFailure),
     /// A worker exists; it says [`FromWorker::Ready`] itself when it accepts. Descriptor: its pidfd, opened before the zygote could
@@ -85,6 +63,42 @@ pub enum FromZygote {
     ForkFailed { slot: u32, message: String },
     /// A worker ended: `status` as `waitpid` gives it.
     Exited { pid: u32, status: i32 },
+}
+
+/// An app that is up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Booted {
+    /// `8.2.36`.
+    pub php: String,
+    /// Why each worker has to boot it again instead of sharing it, if so.
+    pub cold: Option<String>,
+    /// Requests in flight per worker, as told or as fits the handler.
+    pub concurrency: u32,
+    /// What the app is: `callable`, `psr-15`, `symfony`, `laravel`, `slim`, `frankenphp`; empty for a classic site.
+    pub handler: String,
+    /// `post_max_size` in bytes, where more is refused; 0 is no limit.
+    pub post_limit: u64,
+    /// PHP looks whether scripts have changed: a classic site with `opcache.validate_timestamps`.
+    pub revalidates: bool,
+    /// Its path without symbolic links: what this generation serves, whatever the links say later.
+    pub app: PathBuf,
+    /// That of the folder whose files are sent, for a resident app that has one.
+    pub root: Option<PathBuf>,
+}
+
+impl Booted {
+    /// What the app returned, for people; `None` for a classic site.
+    pub fn described(&self) -> Option<&'static str> {
+        Some(match self.handler.as_str() {
+            "callable" => "a handler written for Hearth",
+            "psr-15" => "a PSR-15 request handler",
+            "symfony" => "a Symfony kernel",
+            "laravel" => "a Laravel application",
+            "slim" => "a Slim application",
+            "frankenphp" => "a worker script with a loop on frankenphp_handle_request()",
+            _ => return None,
+        })
+    }
 }
 
 /// How a worker is to leave.
@@ -144,8 +158,6 @@ pub struct FrontSettings {
 /// Everything a front needs: the first message it gets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrontStart {
-    /// [`PROTOCOL`] of the sender.
-    pub protocol: u32,
     /// Build id of the sender.
     pub build: String,
     pub settings: FrontSettings,

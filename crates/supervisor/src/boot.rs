@@ -3,11 +3,10 @@
 use std::fs::File;
 use std::io::{PipeReader, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::path::PathBuf;
 use std::time::Instant;
 
 use config::{Mode, Settings};
-use ipc::{Boot, BootFailure, Channel, FromZygote, PROTOCOL, ToZygote};
+use ipc::{Boot, BootFailure, Booted, Channel, FromZygote, ToZygote};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::Error;
@@ -16,51 +15,14 @@ use crate::printed::Printed;
 use crate::program::Program;
 use crate::signal::describe;
 
-/// An app that is up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Booted {
-    /// `8.2.36`.
-    pub php: String,
-    /// Why every worker has to boot it again, if so.
-    pub cold: Option<String>,
-    /// Requests in flight per worker.
-    pub concurrency: u32,
-    /// What the app is, as [`FromZygote::Booted`] says it.
-    pub handler: String,
-    /// `post_max_size` in bytes, where more is refused; 0 is no limit.
-    pub post_limit: u64,
-    /// PHP looks whether scripts have changed.
-    pub revalidates: bool,
-    /// Its path without symbolic links.
-    pub app: PathBuf,
-    /// That of the folder whose files are sent, for a resident app that has one.
-    pub root: Option<PathBuf>,
-}
-
 pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
     let mut settings = preload::applied(settings);
     settings.cache.redis = None;
     ToZygote::Boot(Box::new(Boot {
-        protocol: PROTOCOL,
         build: build.into(),
         handler: String::new(),
         settings,
     }))
-}
-
-impl Booted {
-    /// What the app returned, for people; `None` for a classic site.
-    pub fn described(&self) -> Option<&'static str> {
-        Some(match self.handler.as_str() {
-            "callable" => "a handler written for Hearth",
-            "psr-15" => "a PSR-15 request handler",
-            "symfony" => "a Symfony kernel",
-            "laravel" => "a Laravel application",
-            "slim" => "a Slim application",
-            "frankenphp" => "a worker script with a loop on frankenphp_handle_request()",
-            _ => return None,
-        })
-    }
 }
 
 /// Whether the two programs fit, from the first answer of a zygote.
@@ -71,36 +33,15 @@ pub(crate) fn handshake(
     answer: FromZygote,
 ) -> Result<Booted, BootFailure> {
     match answer {
-        FromZygote::Booted {
-            protocol,
-            build,
-            php,
-            cold,
-            concurrency,
-            handler,
-            post_limit,
-            revalidates,
-            app,
-            root,
-        } => {
-            if protocol != PROTOCOL || build != own {
-                return Err(BootFailure::OtherBuild(format!(
-                    "hearth (build {own}, protocol {PROTOCOL}) and {} (build {build}, protocol {protocol}) were built from \
-                     different sources: install both from the same release; after an upgrade, restart the server",
-                    program.path.display()
-                )));
-            }
-            Program::check_version(settings.php.as_deref(), &php).map_err(BootFailure::Failed)?;
-            Ok(Booted {
-                php,
-                cold,
-                concurrency,
-                handler,
-                post_limit,
-                revalidates,
-                app,
-                root,
-            })
+        FromZygote::Booted { build, .. } if build != own => Err(BootFailure::OtherBuild(format!(
+            "hearth (build {own}) and {} (build {build}) were built from different sources: install both from the same \
+                 release; after an upgrade, restart the server",
+            program.path.display()
+        ))),
+        FromZygote::Booted { app, .. } => {
+            Program::check_version(settings.php.as_deref(), &app.php)
+                .map_err(BootFailure::Failed)?;
+            Ok(app)
         }
         FromZygote::BootFailed(failure) => Err(failure),
         other => Err(BootFailure::Failed(format!(

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ipc::{Channel, FromFront, FrontSettings, FrontStart, MAX_DESCRIPTORS, PROTOCOL, ToFront};
+use ipc::{Channel, FromFront, FrontSettings, FrontStart, MAX_DESCRIPTORS, ToFront};
 use rustix::process::{Pid, Signal, kill_process};
 use shm::{Latencies, Scoreboard, Snapshot};
 
@@ -54,7 +54,6 @@ impl Front {
             events.send(Event::Front(pid, said))
         })?;
         let start = FrontStart {
-            protocol: PROTOCOL,
             build: build.into(),
             settings,
         };

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use config::Settings;
-use ipc::ToZygote;
+use ipc::{Booted, ToZygote};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::backoff::Backoff;
-use crate::boot::Booted;
 use crate::ending::Ending;
 use crate::link::Link;
 use crate::preload::{PreloadStatus, PreloadedFiles};

@@ -61,9 +61,8 @@ fn main() -> ExitCode {
         Some("--version") => {
             let _ = writeln!(
                 std::io::stdout(),
-                "hearth-php {} (protocol {}), PHP {}, built for PHP {}",
+                "hearth-php {}, PHP {}, built for PHP {}",
                 BUILD_ID,
-                ipc::PROTOCOL,
                 php::version(),
                 php::series()
             );

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rustix::io::FdFlags;
 
 use super::*;
-use crate::{Boot, BootFailure, Drain, FromWorker, FromZygote, ToWorker, ToZygote};
+use crate::{Boot, BootFailure, Booted, Drain, FromWorker, FromZygote, ToWorker, ToZygote};
 
 fn round_trip<T: Serialize + DeserializeOwned>(message: &T) -> T {
     let (a, b) = Channel::pair().unwrap();
@@ -41,9 +41,7 @@ fn settings() -> impl Strategy<Value = config::Settings> {
 }
 
 fn boot() -> impl Strategy<Value = Boot> {
-    let versions = (any::<u32>(), ".{0,20}");
-    (versions, settings()).prop_map(|((protocol, build), settings)| Boot {
-        protocol,
+    (".{0,20}", settings()).prop_map(|(build, settings)| Boot {
         build,
         handler: "callable".to_owned(),
         settings,
@@ -52,28 +50,21 @@ fn boot() -> impl Strategy<Value = Boot> {
 
 fn from_zygote() -> impl Strategy<Value = FromZygote> {
     prop_oneof![
-        (
-            any::<u32>(),
-            ".*",
-            ".*",
-            prop::option::of(".*"),
-            any::<u32>(),
-            ".*"
-        )
-            .prop_map(|(protocol, build, php, cold, concurrency, handler)| {
-                FromZygote::Booted {
-                    protocol,
-                    build,
+        (any::<u32>(), ".*", ".*", prop::option::of(".*"), ".*").prop_map(
+            |(concurrency, build, php, cold, handler)| {
+                let app = Booted {
                     php,
                     cold,
                     concurrency,
-                    post_limit: u64::from(protocol) << 20,
-                    revalidates: protocol % 3 == 0,
+                    post_limit: u64::from(concurrency) << 20,
+                    revalidates: concurrency % 3 == 0,
                     app: format!("/{handler}").into(),
-                    root: (protocol % 2 == 0).then(|| format!("/{handler}").into()),
+                    root: (concurrency % 2 == 0).then(|| format!("/{handler}").into()),
                     handler,
-                }
-            }),
+                };
+                FromZygote::Booted { build, app }
+            }
+        ),
         "(?s).{0,200}".prop_map(|why| FromZygote::BootFailed(BootFailure::NoHandler(why))),
         "(?s).{0,200}".prop_map(|why| FromZygote::BootFailed(BootFailure::Failed(why))),
         (any::<u32>(), any::<u32>()).prop_map(|(slot, pid)| FromZygote::Forked { slot, pid }),

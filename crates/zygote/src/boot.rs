@@ -1,0 +1,183 @@
+//! Starts the engine and the app, and tells what the app turned out to be.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use config::Mode;
+use ipc::{Boot, BootFailure, Booted, Channel};
+
+use crate::descriptors;
+
+pub(crate) fn booted(boot: &Boot, cold: Option<String>) -> Booted {
+    let is_classic = boot.settings.mode == Mode::Classic;
+    Booted {
+        php: php::version(),
+        cold,
+        concurrency: boot.settings.concurrency.unwrap_or(1),
+        handler: boot.handler.clone(),
+        // A classic script is run without a body that is too large, and its folder may have a limit of its own.
+        post_limit: if is_classic { 0 } else { php::post_max_size() },
+        revalidates: is_classic && php::validates_timestamps(),
+        app: boot.settings.app.clone(),
+        root: boot.settings.site.root.clone(),
+    }
+}
+
+pub(crate) fn same_build(boot: &Boot, build: &str) -> Result<(), BootFailure> {
+    if boot.build == build {
+        return Ok(());
+    }
+    Err(BootFailure::OtherBuild(format!(
+        "hearth (build {}) and hearth-php (build {build}) were built from different sources: install both from the same release; \
+         after an upgrade, restart the server",
+        boot.build
+    )))
+}
+
+/// As the supervisor hears of it.
+fn failure(error: php::BootError) -> BootFailure {
+    match error {
+        php::BootError::NoHandler(message) => BootFailure::NoHandler(message),
+        php::BootError::Failed(message) => BootFailure::Failed(message),
+    }
+}
+
+/// Start the engine and, unless cold, the app.
+pub(crate) fn prepare(
+    channel: &Channel,
+    boot: &mut Boot,
+    shared: &[OwnedFd],
+    cold: Option<&str>,
+) -> Result<(), BootFailure> {
+    boot.settings.app = followed(boot).map_err(|error| {
+        BootFailure::Failed(format!("{}: {error}", boot.settings.app.display()))
+    })?;
+    follow_folders(boot)?;
+    if boot.settings.mode == Mode::Classic {
+        return prepare_classic(boot);
+    }
+    enter_folder(boot)?;
+    php::boot(&php::Boot {
+        ini: ini(boot),
+        ..php::Boot::default()
+    })
+    .map_err(failure)?;
+    if cold.is_none() {
+        tell_unknown_settings(boot);
+    }
+    if cold.is_some() {
+        php::refuse_persistent(boot.settings.concurrency.is_some_and(|number| number > 1));
+        return Ok(());
+    }
+    php::refuse_persistent(boot.settings.concurrency.is_some_and(|number| number > 1));
+    let before = descriptors::open();
+    php::run_entry(&boot.settings.app).map_err(failure)?;
+    php::refuse_persistent(settle_concurrency(boot)? > 1);
+    if let Some(reason) = descriptors::unshareable(&before) {
+        return Err(descriptors::start_again(channel, boot, shared, &reason));
+    }
+    php::seal();
+    Ok(())
+}
+
+/// A link such as `current` is followed here and nowhere else: workers of this generation stay with its release. The front
+/// controller of a site may be a link itself; its directory is the document root all the same.
+fn followed(boot: &Boot) -> io::Result<PathBuf> {
+    match (boot.settings.app.parent(), boot.settings.app.file_name()) {
+        (Some(folder), Some(name))
+            if boot.settings.mode == Mode::Classic && boot.settings.app.is_file() =>
+        {
+            Ok(folder.canonicalize()?.join(name))
+        }
+        _ => boot.settings.app.canonicalize(),
+    }
+}
+
+/// The same for the folders of its files.
+fn follow_folders(boot: &mut Boot) -> Result<(), BootFailure> {
+    let site = &mut boot.settings.site;
+    let root = site.root.iter_mut().map(|root| ("site.root", root));
+    let others = site.sendfile.iter_mut();
+    let others = others.map(|(_, folder)| ("site.sendfile", folder));
+    for (option, folder) in root.chain(others) {
+        *folder = folder.canonicalize().map_err(|error| {
+            BootFailure::Failed(format!("{option}: {}: {error}", folder.display()))
+        })?;
+    }
+    Ok(())
+}
+
+/// As told, or as fits what the app turned out to be.
+fn settle_concurrency(boot: &mut Boot) -> Result<u32, BootFailure> {
+    boot.handler = php::handler_kind();
+    let fitting = match boot.handler.as_str() {
+        "callable" => ipc::CONCURRENT,
+        _ => 1,
+    };
+    let concurrency = *boot.settings.concurrency.get_or_insert(fitting);
+    if boot.handler == "frankenphp" && concurrency > 1 {
+        return Err(BootFailure::Failed(format!(
+            "{} asks for its requests with frankenphp_handle_request(), one after the other, so a worker cannot have {concurrency} in flight.\n\
+             hint: leave workers.concurrency out, and raise workers.count instead",
+            boot.settings.app.display()
+        )));
+    }
+    Ok(concurrency)
+}
+
+/// The working directory is the app's.
+#[expect(clippy::disallowed_methods, reason = "one thread, before any work")]
+fn enter_folder(boot: &Boot) -> Result<(), BootFailure> {
+    let folder = match boot.settings.app.is_dir() {
+        true => &boot.settings.app,
+        false => boot.settings.app.parent().unwrap_or(Path::new("/")),
+    };
+    std::env::set_current_dir(folder)
+        .map_err(|error| BootFailure::Failed(format!("{}: {error}", folder.display())))
+}
+
+/// A classic site has nothing to boot but the engine.
+fn prepare_classic(boot: &mut Boot) -> Result<(), BootFailure> {
+    enter_folder(boot)?;
+    boot.settings.concurrency = Some(1);
+    php::boot(&php::Boot {
+        ini: ini(boot),
+        mode: php::Mode::Classic,
+        ..php::Boot::default()
+    })
+    .map_err(failure)?;
+    tell_unknown_settings(boot);
+    Ok(())
+}
+
+/// Hearth's own, and what is no setting but a line that loads something.
+fn is_own_setting(name: &str) -> bool {
+    name.starts_with("hearth.") || ["extension", "zend_extension"].contains(&name)
+}
+
+/// PHP takes any name: one that is mistyped would be lost in silence.
+fn tell_unknown_settings(boot: &Boot) {
+    let given = boot.settings.ini.iter().map(|(name, _)| name);
+    for name in given.filter(|name| !is_own_setting(name) && !php::has_setting(name)) {
+        // As PHP's own complaints at its start.
+        let _ = writeln!(
+            io::stderr(),
+            "hearth: php.ini: neither PHP nor a loaded extension has the setting {name}: is it mistyped, or its extension missing?"
+        );
+    }
+}
+
+fn ini(boot: &Boot) -> Vec<(OsString, OsString)> {
+    let mut ini: Vec<_> = boot
+        .settings
+        .ini
+        .iter()
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect();
+    if boot.settings.display_errors {
+        ini.push(("display_errors".into(), "1".into()));
+    }
+    ini
+}

@@ -144,17 +144,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let shown = |app: &str, words: &[(&str, &str)]| {
             let given = [("app", app)].into_iter().chain(words.iter().copied());
-            let given = given.map(|(key, text)| {
-                let source = Source::Argument;
-                (
-                    option(key),
-                    Given {
-                        text: (*text).into(),
-                        source,
-                    },
-                )
-            });
-            let raw = Raw::gather(given.collect(), [], dir.path());
+            let raw = Raw::of(given, dir.path());
             let settings = crate::resolve(&raw, dir.path()).unwrap_or_else(|e| panic!("{e}"));
             let lines = effective(&raw, Some(&settings)).into_iter();
             lines

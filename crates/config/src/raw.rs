@@ -400,3 +400,15 @@ fn unknown(what: &str, name: &str, known: impl Iterator<Item = String>) -> Strin
         None => format!("there is no {what} \"{name}\"; `hearth config` lists all"),
     }
 }
+
+#[cfg(test)]
+impl Raw {
+    /// As these words of a command line say.
+    pub(crate) fn of<'a>(words: impl IntoIterator<Item = (&'a str, &'a str)>, cwd: &Path) -> Raw {
+        let given = words.into_iter().map(|(key, text)| {
+            let (text, source) = (text.into(), Source::Argument);
+            (crate::options::option(key), Given { text, source })
+        });
+        Raw::gather(given.collect(), [], cwd)
+    }
+}

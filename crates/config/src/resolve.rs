@@ -11,10 +11,7 @@ use serde_json::json;
 use crate::options::{Kind, OPTIONS, Opt, option};
 use crate::problem::{Problem, Problems};
 use crate::raw::{Given, Raw, Source};
-use crate::settings::{
-    CacheSettings, Dispatch, Listen, LogTarget, Mode, RedisSettings, Settings, SocketAccess,
-    Workers, cpus,
-};
+use crate::settings::{CacheSettings, Listen, LogTarget, RedisSettings, Settings, SocketAccess};
 use crate::value;
 
 /// All settings, or all mistakes.
@@ -224,120 +221,6 @@ impl Resolver<'_> {
         }
     }
 
-    fn app(&mut self) -> Option<PathBuf> {
-        let given = self
-            .raw
-            .winner("app")
-            .filter(|given| !given.text.is_empty());
-        if let Some(given) = given {
-            return Some(self.base(&given.source).join(&given.text));
-        }
-        if self.raw.is_unread {
-            // It may stand in the file that cannot be read.
-            return None;
-        }
-        let what = "no app given: name a script (`hearth serve app.php`) or a folder (`hearth serve .`), or set `app` in hearth.toml";
-        self.problems.push(Problem {
-            place: "APP".into(),
-            what: what.into(),
-        });
-        None
-    }
-
-    /// A directory cannot be resident: there is no script that returns a handler.
-    fn mode(&mut self, app: Option<&Path>) -> Mode {
-        let given = self.raw.winner("mode");
-        let is_folder = app.is_some_and(Path::is_dir);
-        let Some(given) = given else {
-            return if is_folder {
-                Mode::Classic
-            } else {
-                Mode::Resident
-            };
-        };
-        let mode = self.choice("mode").map(|word| value::mode(&word));
-        if let (Some(Mode::Resident), true, Some(app)) = (mode, is_folder, app) {
-            self.problems.push(Problem {
-                place: given.source.to_string(),
-                what: format!(
-                    "{} is a directory; resident mode needs the script that returns a handler",
-                    app.display()
-                ),
-            });
-        }
-        mode.unwrap_or(Mode::Resident)
-    }
-
-    fn concurrency(&mut self, mode: Mode) -> Option<u32> {
-        let given = self.raw.winner("workers.concurrency");
-        let number = given.map(|_| self.count("workers.concurrency"));
-        if let (Mode::Classic, Some(2..), Some(given)) = (mode, number, given) {
-            self.problems.push(Problem {
-                place: given.source.to_string(),
-                what: "classic mode serves one request at a time in each worker; raise workers.count instead".into(),
-            });
-        }
-        match mode {
-            Mode::Classic => Some(1),
-            Mode::Resident => number,
-        }
-    }
-
-    /// A fixed number, or between two.
-    fn workers(&mut self) -> Workers {
-        let count = self
-            .one("workers.count", value::workers)
-            .unwrap_or(Workers::Auto);
-        let least = self.raw.winner("workers.min").cloned();
-        let most = self.raw.winner("workers.max").cloned();
-        let Some(given) = most.as_ref().or(least.as_ref()) else {
-            return count;
-        };
-        let place = given.source.to_string();
-        if let Workers::Count(n) = count {
-            let what = format!(
-                "workers.count = {n} is a fixed number; leave it out where workers.min and workers.max are given"
-            );
-            self.problems.push(Problem { place, what });
-            return count;
-        }
-        let most = match self.one("workers.max", value::workers) {
-            Some(Workers::Count(n)) => Some(n),
-            _ => None,
-        };
-        let least = match least {
-            Some(_) => self.count("workers.min"),
-            None => cpus().min(most.unwrap_or(u32::MAX)),
-        };
-        if let Some(what) = self.contradiction(least, most) {
-            self.problems.push(Problem { place, what });
-        }
-        match most {
-            Some(most) if most <= least => Workers::Count(least),
-            _ => Workers::Between { least, most },
-        }
-    }
-
-    fn contradiction(&self, least: u32, most: Option<u32>) -> Option<String> {
-        let dispatch = self.raw.winner("workers.dispatch");
-        match most {
-            Some(most) if most < least => Some(format!(
-                "workers.min = {least} is more than workers.max = {most}"
-            )),
-            Some(most) if most == least => None,
-            _ if dispatch.is_some_and(|given| given.text == "direct") => Some(
-                "with direct dispatch the number of workers is fixed; set workers.count, or workers.dispatch = \"balanced\"".into(),
-            ),
-            _ => None,
-        }
-    }
-
-    fn dispatch(&mut self) -> Option<Dispatch> {
-        self.raw.winner("workers.dispatch")?;
-        self.choice("workers.dispatch")
-            .map(|word| value::dispatch(&word))
-    }
-
     fn listen(&mut self) -> Vec<Listen> {
         let option = option("listen");
         let given = self.raw.winners(option.key);
@@ -463,6 +346,7 @@ impl Resolver<'_> {
     }
 }
 
+mod app;
 mod site;
 #[cfg(test)]
 mod tests;

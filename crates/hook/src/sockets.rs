@@ -75,16 +75,7 @@ unsafe extern "C" fn __recv_chk(
     flags: c_int,
 ) -> ssize_t {
     // SAFETY: the caller's own promise.
-    unsafe {
-        recvfrom(
-            fd,
-            buffer,
-            length,
-            flags,
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-        )
-    }
+    unsafe { recv(fd, buffer, length, flags) }
 }
 
 #[unsafe(no_mangle)]

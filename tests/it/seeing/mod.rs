@@ -45,15 +45,14 @@ fn occupied(server: &Server, target: &str) -> Client {
     }
 }
 
-/// One worker for one request at a time, with this access log.
+/// One worker for one request at a time.
+fn one_at_a_time(server: ServerBuilder, dispatch: &str) -> ServerBuilder {
+    server
+        .args(["--concurrency", "1", "--workers", "1"])
+        .args(["--dispatch", dispatch])
+}
+
+/// The same, with this access log.
 fn logged(server: ServerBuilder, dispatch: &str, target: &str, format: &str) -> ServerBuilder {
-    let server = server.args([
-        "--concurrency",
-        "1",
-        "--workers",
-        "1",
-        "--dispatch",
-        dispatch,
-    ]);
-    server.args(["--access-log", target, "--access-format", format])
+    one_at_a_time(server, dispatch).args(["--access-log", target, "--access-format", format])
 }

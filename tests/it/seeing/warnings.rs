@@ -2,7 +2,7 @@
 
 use testkit::Server;
 
-use super::{BOTH, occupied};
+use super::{BOTH, occupied, one_at_a_time};
 use crate::support::{let_go, ok, until_handled};
 
 const APP: &str = "return function () { while (!file_exists('go')) { usleep(5000); clearstatcache(); } return 'ok'; };";
@@ -17,16 +17,7 @@ fn requests_that_wait_for_long_are_a_warning_with_advice() {
 }
 
 fn are_a_warning_with_advice(dispatch: &str) {
-    let server = Server::script(APP)
-        .args([
-            "--concurrency",
-            "1",
-            "--workers",
-            "1",
-            "--dispatch",
-            dispatch,
-        ])
-        .start();
+    let server = one_at_a_time(Server::script(APP), dispatch).start();
     let mut clients = [server.connect(), server.connect()];
     for client in &mut clients {
         client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -55,15 +46,7 @@ fn are_a_warning_with_advice(dispatch: &str) {
 #[test]
 fn a_full_queue_is_a_warning() {
     for dispatch in BOTH {
-        let server = Server::script(APP)
-            .args([
-                "--concurrency",
-                "1",
-                "--workers",
-                "1",
-                "--dispatch",
-                dispatch,
-            ])
+        let server = one_at_a_time(Server::script(APP), dispatch)
             .args(["--queue", "0"])
             .start();
         let mut busy = occupied(&server, "/");
@@ -82,15 +65,7 @@ fn a_full_queue_is_a_warning() {
 #[test]
 fn requests_that_have_waited_in_vain_are_a_warning() {
     for dispatch in BOTH {
-        let server = Server::script(APP)
-            .args([
-                "--concurrency",
-                "1",
-                "--workers",
-                "1",
-                "--dispatch",
-                dispatch,
-            ])
+        let server = one_at_a_time(Server::script(APP), dispatch)
             .args(["--queue-timeout", "0.2"])
             .start();
         let mut first = server.connect();

@@ -2,6 +2,11 @@
 
 use super::{Group, Kind, Opt};
 
+const CONNECTIONS: Kind = Kind::Count {
+    min: 0,
+    max: 10_000_000,
+};
+
 pub(super) const TABLE: &[Opt] = &[
     Opt {
         key: "request.timeout",
@@ -149,10 +154,7 @@ pub(super) const TABLE: &[Opt] = &[
         key: "http.max_connections",
         flag: Some("max-connections"),
         value: "N",
-        kind: Kind::Count {
-            min: 0,
-            max: 10_000_000,
-        },
+        kind: CONNECTIONS,
         default: "16384",
         group: Group::Limits,
         short: "Most open connections; 0: as many as descriptors allow",
@@ -164,10 +166,7 @@ pub(super) const TABLE: &[Opt] = &[
         key: "http.max_connections_per_worker",
         flag: Some("max-connections-per-worker"),
         value: "N",
-        kind: Kind::Count {
-            min: 0,
-            max: 10_000_000,
-        },
+        kind: CONNECTIONS,
         default: "0",
         group: Group::Limits,
         short: "Most open connections of one worker; 0: as many as descriptors allow",
@@ -178,10 +177,7 @@ pub(super) const TABLE: &[Opt] = &[
         key: "http.max_connections_per_address",
         flag: Some("max-connections-per-address"),
         value: "N",
-        kind: Kind::Count {
-            min: 0,
-            max: 10_000_000,
-        },
+        kind: CONNECTIONS,
         default: "0",
         group: Group::Limits,
         short: "Most open connections from one address; 0: no limit",

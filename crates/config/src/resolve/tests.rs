@@ -3,7 +3,7 @@ mod values;
 
 use super::*;
 use crate::flags::{app_argument, flags, matches_to_given};
-use crate::settings::{Dispatch, Mode};
+use crate::settings::{Dispatch, Mode, Workers};
 
 struct Said {
     dir: tempfile::TempDir,

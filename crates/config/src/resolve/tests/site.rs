@@ -47,17 +47,7 @@ fn the_files_of_a_resident_app() {
         std::fs::create_dir_all(dir.path().join(folder)).unwrap();
     }
     let root = |words: &[(&str, &str)]| {
-        let given = words.iter().map(|(key, text)| {
-            let source = Source::Argument;
-            (
-                option(key),
-                Given {
-                    text: (*text).into(),
-                    source,
-                },
-            )
-        });
-        let raw = Raw::gather(given.collect(), [], dir.path());
+        let raw = Raw::of(words.iter().copied(), dir.path());
         let settings = resolve(&raw, dir.path()).map_err(|problems| problems.to_string());
         settings.map(|settings| {
             let root = settings.site.root?;
@@ -128,17 +118,7 @@ fn the_page_of_a_single_page_app_is_there() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("index.html"), "").unwrap();
     let fallback = |words: &[(&str, &str)]| {
-        let given = words.iter().map(|(key, text)| {
-            let source = Source::Argument;
-            (
-                option(key),
-                Given {
-                    text: (*text).into(),
-                    source,
-                },
-            )
-        });
-        let raw = Raw::gather(given.collect(), [], dir.path());
+        let raw = Raw::of(words.iter().copied(), dir.path());
         let settings = resolve(&raw, dir.path());
         settings
             .map(|settings| settings.site.fallback)

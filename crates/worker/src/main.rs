@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         Some("--version") => {
             let _ = writeln!(
                 std::io::stdout(),
-                "hearth-php {}, PHP {}, built for PHP {}",
+                "hearth-php {} with PHP {}, built for PHP {}",
                 BUILD_ID,
                 php::version(),
                 php::series()

@@ -99,6 +99,7 @@ check() {
         rust)
             libtest rust cargo test ${CI:+--locked} --workspace --no-fail-fast
             libtest 'rust, the relay in many orders' cargo test ${CI:+--locked} -p relay --features model interleavings
+            libtest 'rust, the cache in many orders' cargo test ${CI:+--locked} -p cache --features model --lib interleavings
             # What is ignored because it needs root; without it these are reported as ignored.
             if [ "$(id -u)" = 0 ]; then
                 libtest 'rust, as root' cargo test ${CI:+--locked} -p it -- --ignored hooks::
@@ -108,6 +109,7 @@ check() {
         phpt) libtest phpt cargo run -q -p testkit --bin phpt -- tests/phpt ;;
         phpunit) check_phpunit ;;
         asan) check_asan ;;
+        miri) fail 'miri: it runs neither shared memory (memfd_create) nor libphp, which is what our unsafe code is about; the models (./dev test rust) and ./dev test asan are what there is' ;;
         memcheck) check_memcheck ;;
         phpsrc)
             packages_install phpsrc

@@ -1,55 +1,24 @@
 //! The cache as a process has it. Each operation holds the lock once; [`Cache::is_current`] holds none.
 
-use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
-
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::batch::Known;
 use crate::counters::Counter;
 use crate::entry::{Head, Queue, Space};
-use crate::geometry::{AT_EPOCH, AT_LOCK, AT_SERVED};
+use crate::geometry::{AT_EPOCH, AT_LOCK};
 use crate::index::hash;
 use crate::memory::Memory;
 use crate::operation::{Found, Mark, Refused};
+use crate::words::{Guard, lock};
 
 /// The shared cache, as one process sees it.
 #[derive(Debug)]
 pub struct Cache {
     pub(crate) memory: Memory,
-    clock: fn() -> u64,
-}
-
-fn monotonic() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
+    pub(crate) clock: fn() -> u64,
 }
 
 impl Cache {
-    /// Memory for one of `bytes` bytes; [`Cache::map`] it in every process.
-    pub fn create(bytes: u64) -> io::Result<OwnedFd> {
-        Memory::create(bytes)
-    }
-
-    pub fn map(fd: &OwnedFd) -> io::Result<Cache> {
-        Ok(Cache {
-            memory: Memory::map(fd)?,
-            clock: monotonic,
-        })
-    }
-
-    /// This thread serves it: see [`Cache::is_served`]. False: another one does.
-    pub fn serve(&'static self) -> bool {
-        shm::hold_for_life(&self.memory.mapping, AT_SERVED)
-    }
-
-    /// Does the thread that serves it still live? A process that is no child of the server asks before it uses it.
-    #[inline]
-    pub fn is_served(&self) -> bool {
-        shm::is_held(&self.memory.mapping, AT_SERVED)
-    }
-
     /// With another clock, for tests.
     #[must_use]
     pub fn with_clock(self, clock: fn() -> u64) -> Cache {
@@ -61,8 +30,8 @@ impl Cache {
     }
 
     /// Alone with the memory, which is in order.
-    pub(crate) fn held(&self) -> Result<shm::Guard<'_>, Refused> {
-        let Some(mut guard) = shm::lock(&self.memory.mapping, AT_LOCK) else {
+    pub(crate) fn held(&self) -> Result<Guard<'_>, Refused> {
+        let Some(mut guard) = lock(&self.memory.mapping, AT_LOCK) else {
             self.memory.count(Counter::Stuck, 1);
             return Err(Refused::Stuck);
         };

@@ -15,6 +15,8 @@ mod claims;
 mod counters;
 mod entry;
 mod eviction;
+#[cfg(not(feature = "model"))]
+mod file;
 mod geometry;
 mod index;
 mod lists;
@@ -28,7 +30,11 @@ mod report;
 mod sessions;
 mod tier;
 mod value;
+mod words;
 mod write;
+
+#[cfg(all(test, feature = "model"))]
+mod interleavings;
 
 pub use batch::Known;
 pub use cache::Cache;

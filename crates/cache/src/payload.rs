@@ -1,9 +1,10 @@
 //! What stands behind an entry's fields, over all its cells: tags, key, value, each from a new word on.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::entry::{HEAD, Head};
 use crate::memory::{Cell, Memory};
+use crate::words::AtomicU64;
 
 /// The words of a chain from its first cell's fields on. It ends at the chain's end, and where the chain leads nowhere.
 #[derive(Debug, Clone)]

@@ -1,0 +1,81 @@
+//! The memory as a file that processes hand on.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::time::{ClockId, clock_gettime};
+use shm::Mapping;
+
+use crate::cache::Cache;
+use crate::geometry::{AT_CELLS, AT_LOCK, AT_SERVED, AT_STAMP, CELL, Geometry, MAGIC};
+use crate::memory::Memory;
+
+/// Nanoseconds since 1970: more than the stamps that were given until now, of which each took longer than one.
+fn first_stamp() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(0))
+}
+
+impl Memory {
+    /// A new one of at most that many bytes.
+    pub(crate) fn create(bytes: u64) -> io::Result<OwnedFd> {
+        let geometry = Geometry::of_size(bytes);
+        let fd = shm::create_file(c"hearth-cache", geometry.words())?;
+        let mapping = Mapping::of(&fd)?;
+        shm::create_lock(&mapping, AT_LOCK)?;
+        shm::create_lock(&mapping, AT_SERVED)?;
+        mapping[AT_CELLS].store(geometry.cells as u64, Ordering::Relaxed);
+        // No earlier memory gave a stamp as high: a copy of its entries is none of ours, and fencing tokens go on growing.
+        mapping[AT_STAMP].store(first_stamp(), Ordering::Relaxed);
+        mapping[0].store(MAGIC, Ordering::Release);
+        Ok(fd)
+    }
+
+    pub(crate) fn map(fd: &OwnedFd) -> io::Result<Memory> {
+        let refuse = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let mapping = Mapping::of(fd)?;
+        if mapping.len() < crate::geometry::HEADER || mapping[0].load(Ordering::Acquire) != MAGIC {
+            return Err(refuse("this is not a cache, or one of another version"));
+        }
+        let cells = mapping[AT_CELLS].load(Ordering::Relaxed);
+        let geometry = usize::try_from(cells)
+            .ok()
+            .filter(|cells| cells.saturating_mul(CELL) <= mapping.len())
+            .map(Geometry::of_cells)
+            .filter(|geometry| geometry.words() == mapping.len())
+            .ok_or_else(|| refuse("the cache says another size than it has"))?;
+        Ok(Memory::of(mapping, geometry))
+    }
+}
+
+fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
+}
+
+impl Cache {
+    /// Memory for one of `bytes` bytes; [`Cache::map`] it in every process.
+    pub fn create(bytes: u64) -> io::Result<OwnedFd> {
+        Memory::create(bytes)
+    }
+
+    pub fn map(fd: &OwnedFd) -> io::Result<Cache> {
+        Ok(Cache {
+            memory: Memory::map(fd)?,
+            clock: monotonic,
+        })
+    }
+
+    /// This thread serves it: see [`Cache::is_served`]. False: another one does.
+    pub fn serve(&'static self) -> bool {
+        shm::hold_for_life(&self.memory.mapping, AT_SERVED)
+    }
+
+    /// Does the thread that serves it still live? A process that is no child of the server asks before it uses it.
+    #[inline]
+    pub fn is_served(&self) -> bool {
+        shm::is_held(&self.memory.mapping, AT_SERVED)
+    }
+}

@@ -113,6 +113,7 @@ fn end(server: &Server, victim: u32, number: usize) {
         1 => kill(victim, Signal::KILL),
         _ => exhaust(server, victim),
     }
+    // Only a pace, which spreads the ends over the load.
     std::thread::sleep(Duration::from_millis(5));
 }
 

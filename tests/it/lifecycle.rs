@@ -50,9 +50,8 @@ fn a_second_signal_stops_at_once() {
     until_handled(&server, 1);
     server.signal(Signal::TERM);
     server.expect_log("stopping");
-    std::thread::sleep(Duration::from_millis(400));
     assert!(
-        server.wait_exit(Duration::ZERO).is_none(),
+        server.wait_exit(Duration::from_millis(400)).is_none(),
         "it did not wait for the request"
     );
     server.signal(Signal::TERM);

@@ -107,6 +107,7 @@ fn a_worker_with_deferred_work_is_not_idle() {
     eventually("it is used again", || {
         let mut slow = server.connect();
         slow.send("GET /nap HTTP/1.1\r\nHost: x\r\n\r\n");
+        // Only a pace: where it has not begun by then, or has ended, the attempt is made again.
         std::thread::sleep(Duration::from_millis(50));
         let quick = ok(&client.get("/"));
         let slow = ok(&slow.response());

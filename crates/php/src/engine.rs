@@ -151,7 +151,7 @@ fn read_cli_settings() -> bool {
 /// The script must see the environment as it was.
 #[expect(clippy::disallowed_methods, reason = "no other thread runs yet")]
 fn forget_cli_settings() {
-    // SAFETY: as above: the engine is up, but no script and no thread runs yet.
+    // SAFETY: the engine is up, but no script and no other thread runs yet that could read the environment meanwhile.
     unsafe { std::env::remove_var(SCAN_DIR) };
 }
 

@@ -86,14 +86,14 @@ impl HookBypass {
 
     /// The opposite: for calls by which Rust waits as PHP's libraries do.
     pub(crate) fn leave() -> HookBypass {
-        // SAFETY: as above.
+        // SAFETY: clears a flag of the current task, if any.
         HookBypass(unsafe { sys::hearth_busy(false) })
     }
 }
 
 impl Drop for HookBypass {
     fn drop(&mut self) {
-        // SAFETY: as above.
+        // SAFETY: sets the flag of the current task, if any, to what it was.
         unsafe { sys::hearth_busy(self.0) };
     }
 }

@@ -68,15 +68,15 @@ pub fn create_lock(mapping: &Mapping, at: usize) -> io::Result<()> {
         0 => Ok(()),
         number => Err(io::Error::from_raw_os_error(number)),
     };
-    // SAFETY: memory for attributes, which this call initializes.
+    // SAFETY: `attributes` is memory of this function, as large as attributes are, which the call initializes.
     made(unsafe { libc::pthread_mutexattr_init(attributes) })?;
-    // SAFETY: they are initialized.
+    // SAFETY: the attributes were initialized above, or this line is not reached.
     made(unsafe { libc::pthread_mutexattr_setpshared(attributes, libc::PTHREAD_PROCESS_SHARED) })?;
-    // SAFETY: as above.
+    // SAFETY: the attributes are initialized until they are destroyed below.
     made(unsafe { libc::pthread_mutexattr_setrobust(attributes, libc::PTHREAD_MUTEX_ROBUST) })?;
-    // SAFETY: as above; the words are mapped, as many as a mutex has, and no other process has them yet.
+    // SAFETY: the attributes are initialized; the words are mapped, as many as a mutex has, and no other process has them yet.
     made(unsafe { libc::pthread_mutex_init(pointer(mapping, at), attributes) })?;
-    // SAFETY: initialized, and not used after this.
+    // SAFETY: the attributes are initialized, and not used after this; the mutex has what it needs of them.
     made(unsafe { libc::pthread_mutexattr_destroy(attributes) })
 }
 
@@ -111,7 +111,7 @@ pub fn lock(mapping: &Mapping, at: usize) -> Option<Guard<'_>> {
     // SAFETY: the words were made a lock by `create_lock`, and stay mapped as long as `mapping` is borrowed.
     let mut result = unsafe { libc::pthread_mutex_trylock(pointer) };
     if result == libc::EBUSY {
-        // SAFETY: as above.
+        // SAFETY: the same words; the time is on this stack until the call returns.
         result = unsafe { libc::pthread_mutex_timedlock(pointer, &deadline()) };
     }
     let abandoned = result == libc::EOWNERDEAD;

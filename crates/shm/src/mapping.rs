@@ -85,5 +85,5 @@ impl Drop for Mapping {
 
 // SAFETY: the mapping belongs to the process, not to a thread, and is touched only through atomics.
 unsafe impl Send for Mapping {}
-// SAFETY: as above: a shared reference gives nothing but atomics.
+// SAFETY: a shared reference gives nothing but atomics, which threads may touch at once.
 unsafe impl Sync for Mapping {}

@@ -60,7 +60,7 @@ quick_callbacks! {
             let header = hearth_header { name: hearth_str::new(name), value: hearth_str::new(value) };
             // SAFETY: C passes room for `capacity` headers, and i is less.
             let place = unsafe { out.add(i) };
-            // SAFETY: as above.
+            // SAFETY: it is one of the `capacity` places, and C reads none before the callback returns.
             unsafe { place.write(header) };
         }
         fields.len()

@@ -48,7 +48,7 @@ unsafe fn body_of(response: &hearth_response) -> Body {
             retained: response.retained,
         }));
     }
-    // SAFETY: the caller vouches for the pointers.
+    // SAFETY: the body is bytes of C that live during the call, as the caller promises.
     let bytes = unsafe { response.body.bytes() };
     if response.kind == sys::HEARTH_BODY_FILE {
         Body::File(String::from_utf8_lossy(bytes).into_owned())
@@ -124,9 +124,9 @@ quick_callbacks! {
     fn hearth_on_respond(request: &Request, response: &hearth_response) {
         // SAFETY: C passes a response whose pointers live during the call.
         let body = unsafe { body_of(response) };
-        // SAFETY: as above.
+        // SAFETY: the list of headers and their bytes live until C gets the answer of this callback.
         let headers = unsafe { headers_of(response) };
-        // SAFETY: as above.
+        // SAFETY: the status line is empty, or bytes of the engine that it frees after this callback.
         let mut status = Status::new(response.status, unsafe { response.status_line.bytes() });
         let (fields, known) = fields_of(headers, response.cgi.then_some(&mut status));
         let head = ResponseHead {

@@ -26,6 +26,7 @@ mod order;
 mod scripts;
 mod state;
 mod status;
+mod writes;
 
 pub use options::Options;
 pub use state::Tier;

@@ -1,0 +1,194 @@
+//! Writing: what is asked of Redis, and what the memory keeps of it.
+
+use cache::{Condition, Form, Mark, Refused, Stored, Write};
+use cache_link::{Answer, Wanted};
+use redis::Cmd;
+
+use crate::answers::{self, Sent, denied, refused, sent};
+use crate::call::Call;
+use crate::claims::RemoteClaim;
+use crate::entry::{Entry, Reply, before_end, condition, milliseconds, number, value};
+use crate::operations::{of_tag, of_value};
+use crate::order::Ticket;
+use crate::scripts::{NO_NUMBER, TOO_LARGE};
+use crate::state::{State, Tier};
+use crate::status::count;
+
+impl Tier {
+    pub(crate) async fn write(&self, wanted: &Wanted<'_>) -> Sent {
+        count(&self.counters.writes);
+        let key = wanted.key;
+        let claim = match self.claim_of(wanted) {
+            Ok(claim) => claim,
+            Err(answer) => return answer,
+        };
+        let Some((names, versions)) = self.tags_of(wanted) else {
+            // A tag was deleted since the computation began: its value is of what was before.
+            return self.delete(key).await;
+        };
+        let set = self.set(wanted, claim.as_ref(), &names, &versions);
+        let call = self.making(&names, set).signed(&self.key("v:", key));
+        self.through(
+            [of_value(key)],
+            &call,
+            |state| sent(&self.write_here(state, wanted)),
+            |state, ticket, versions: Option<Vec<Vec<u8>>>| match versions {
+                None => {
+                    // Something else is there than the caller read, perhaps here.
+                    self.cache.forget(key);
+                    sent(&Answer::No)
+                }
+                Some(versions) => {
+                    self.written(state, ticket, wanted, &names, &versions);
+                    sent(&Answer::Yes)
+                }
+            },
+            |_, why| {
+                self.cache.forget(key);
+                refused(why)
+            },
+        )
+        .await
+    }
+
+    /// What is sent for a write.
+    pub(crate) fn set(
+        &self,
+        wanted: &Wanted<'_>,
+        claim: Option<&RemoteClaim>,
+        names: &[Vec<u8>],
+        versions: &[String],
+    ) -> Cmd {
+        let keys = [self.key("v:", wanted.key), self.key("c:", wanted.key)];
+        let mut set = Call::script(&self.scripts.write, &keys);
+        wanted.with(|write| {
+            let token = claim.map(|claim| claim.token.as_str());
+            let (name, first, second) = condition(&write.condition, token);
+            set.arg(self.key("t:", b""))
+                .arg(name)
+                .arg(first)
+                .arg(second);
+            set.arg(milliseconds(write.ttl)).arg(write.form as u8);
+            set.arg(before_end(write));
+            set.arg(value(write.form, write.int, write.bytes));
+        });
+        let epoch = claim.map(|claim| claim.epoch.to_string());
+        set.arg("").arg(epoch.unwrap_or_default());
+        for (name, version) in names.iter().zip(versions) {
+            set.arg(name).arg(version);
+        }
+        set
+    }
+
+    /// Names and versions of the tags that it is to have, of which those of a computation are fixed; `None`: one is no more.
+    pub(crate) fn tags_of(&self, wanted: &Wanted<'_>) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
+        if wanted.marks.is_empty() {
+            let names: Vec<_> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
+            let any = vec![String::new(); names.len()];
+            return Some((names, any));
+        }
+        let marks: Vec<Mark> = wanted
+            .marks
+            .iter()
+            .map(|&(stamp, cell)| Mark { stamp, cell })
+            .collect();
+        let tags = self.cache.versions(&marks)?;
+        Some(
+            tags.into_iter()
+                .map(|(name, version)| (name, version.to_string()))
+                .unzip(),
+        )
+    }
+
+    /// Redis has it. The memory has it too, or nothing.
+    pub(crate) fn written(
+        &self,
+        state: &State,
+        ticket: &Ticket,
+        wanted: &Wanted<'_>,
+        names: &[Vec<u8>],
+        versions: &[Vec<u8>],
+    ) {
+        let versions: Option<Vec<i64>> = versions.iter().map(|version| number(version)).collect();
+        let versions = versions.filter(|versions| versions.len() == names.len() + 1);
+        let mut keys = names
+            .iter()
+            .map(|name| of_tag(name))
+            .chain([of_tag(b""), of_value(wanted.key)]);
+        let is_still = keys.all(|key| state.order.is_still(ticket, &key));
+        let Some(versions) = versions.filter(|_| is_still) else {
+            return self.cache.forget(wanted.key);
+        };
+        let tags: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+        let stored = wanted.with(|write| {
+            let condition = match write.condition {
+                Condition::Claimed(token) => Condition::Claimed(token),
+                _ => Condition::Always,
+            };
+            let write = Write {
+                tags: &tags,
+                marks: &[],
+                condition,
+                ..*write
+            };
+            // The first one is that of the whole cache.
+            self.cache.write_versions(&write, &versions[1..])
+        });
+        if stored != Ok(Stored::Yes) {
+            self.cache.forget(wanted.key);
+        }
+    }
+
+    pub(crate) fn write_here(&self, state: &mut State, wanted: &Wanted<'_>) -> Answer<'static> {
+        let stored = wanted.with(|write| self.cache.write(write));
+        if stored != Ok(Stored::No) {
+            state.marks.written(wanted.key);
+        }
+        answers::stored(stored)
+    }
+
+    pub(crate) async fn increment(&self, wanted: &Wanted<'_>) -> Sent {
+        count(&self.counters.writes);
+        let key = wanted.key;
+        let entry = self.key("v:", key);
+        let mut add = Call::script(&self.scripts.add, std::slice::from_ref(&entry));
+        add.arg(self.key("t:", b"")).arg(wanted.int);
+        add.arg(milliseconds(wanted.ttl)).arg("");
+        let names: Vec<Vec<u8>> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
+        add.arg(&names);
+        let call = self.making(&names, add).signed(&entry);
+        self.through(
+            [of_value(key)],
+            &call,
+            |state| self.increment_here(state, wanted),
+            |state, ticket, reply: Reply| match reply.0 {
+                NO_NUMBER => refused(Refused::NotInt),
+                TOO_LARGE => refused(Refused::Overflow),
+                _ => match Entry::of(reply).filter(|entry| entry.form == Form::Int) {
+                    Some(entry) => {
+                        if !self.keep(state, ticket, key, &entry) {
+                            self.cache.forget(key);
+                        }
+                        sent(&Answer::Sum(entry.int))
+                    }
+                    None => denied(),
+                },
+            },
+            |_, why| {
+                self.cache.forget(key);
+                refused(why)
+            },
+        )
+        .await
+    }
+
+    fn increment_here(&self, state: &mut State, wanted: &Wanted<'_>) -> Sent {
+        let sum = wanted.with(|write| self.cache.increment(write.int, write));
+        if sum.is_ok() && wanted.tags.is_empty() {
+            state.marks.added(wanted.key, wanted.int, wanted.ttl);
+        } else if sum.is_ok() {
+            state.marks.written(wanted.key);
+        }
+        answers::sum(sum)
+    }
+}

@@ -1,7 +1,7 @@
 //! What the tests of the cache need.
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 
-use cache::{Cache, Condition, Form, Refused, Stored, Write};
+use cache::{Cache, Refused, Stored, Write};
 
 pub fn cache(bytes: u64) -> Cache {
     Cache::map(&Cache::create(bytes).expect("memory")).expect("a cache")

@@ -48,7 +48,9 @@ fn twice(cache: &Arc<Cache>, work: impl Fn(&Cache) + Send + Sync + 'static) {
         let (cache, work) = (Arc::clone(cache), Arc::clone(&work));
         thread::spawn(move || work(&cache))
     });
-    threads.map(|thread| thread.join().expect("no panic"));
+    for thread in threads {
+        thread.join().expect("no panic");
+    }
 }
 
 #[test]

@@ -8,6 +8,8 @@
 //! cells are written before and freed after. All else (index, queues, free cells) is derived, and is made again after a
 //! process died while it held the lock. So a process killed at any moment leaves the old value or the new one.
 #![forbid(unsafe_code)]
+// The feature is for the tests alone.
+#![cfg_attr(feature = "model", allow(dead_code))]
 
 mod batch;
 mod cache;

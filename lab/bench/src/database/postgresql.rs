@@ -67,6 +67,8 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
         format!("unix_socket_directories={}", own.display()),
         format!("max_connections={CONNECTIONS}"),
         "fsync=off".to_owned(),
+        // In its own folder: a server that is killed leaves what it has in /dev/shm.
+        "dynamic_shared_memory_type=mmap".to_owned(),
         "synchronous_commit=off".to_owned(),
     ] {
         command.args(["-c", &value]);

@@ -163,7 +163,10 @@ const LOOPS: &str = r#"
     $channel = new Hearth\Channel(1);
     $permits = new Hearth\Semaphore(1);
     $mutex = new Hearth\Mutex();
-    return function ($request) use ($channel, $permits, $mutex) {
+    $local = new Hearth\Local();
+    $pool = new Hearth\Pool\Pool(factory: fn () => new ArrayObject(), size: 2);
+    $database = new Hearth\Pool\Pdo('sqlite::memory:');
+    return function ($request) use ($channel, $permits, $mutex, $local, $pool, $database) {
         $lasts = fn () => usleep(200) ?? compute();
         match ($request->path) {
             '/' => 0,
@@ -186,6 +189,13 @@ const LOOPS: &str = r#"
             '/channel' => (function () use ($channel) { for (;;) { $channel->send(1); $channel->receive(); } })(),
             '/semaphore' => (function () use ($permits) { for (;;) { $permits->acquire(); $permits->release(); } })(),
             '/mutex' => (function () use ($mutex) { for (;;) { $mutex->with(fn () => 1); } })(),
+            '/iterates' => (function () { $all = new Hearth\Channel(1); async(function () use ($all) { for (;;) { $all->send(1); } }); foreach ($all as $one); })(),
+            '/local' => (function () use ($local) { for (;;) { $local->set(1); $local->get(); } })(),
+            '/timers' => (function () { for (;;) { Hearth\after(30, fn () => 1)->stop(); } })(),
+            '/pool' => (function () use ($pool) { for (;;) { $pool->with(fn () => 1); } })(),
+            '/borrows' => (function () use ($pool) { for (;;) { $pool->giveBack($pool->borrow()); } })(),
+            '/database' => (function () use ($database) { for (;;) { $database->query('SELECT 1')->fetchAll(); } })(),
+            '/cache' => (function () { $cache = new Hearth\Cache(); for (;;) { $cache->set('loop', 1); $cache->get('loop'); } })(),
             '/defer' => (function () { for (;;) { defer(fn () => 1); if (memory_get_usage() > 50e6) { for (;;) { async(compute(...)); } } } })(),
         };
         return (string) getmypid();
@@ -213,6 +223,13 @@ fn a_loop_of_what_is_short_ends_with_its_time() {
         "/channel",
         "/semaphore",
         "/mutex",
+        "/iterates",
+        "/local",
+        "/timers",
+        "/pool",
+        "/borrows",
+        "/database",
+        "/cache",
         "/defer",
         "/beside",
         "/beside",

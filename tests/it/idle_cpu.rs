@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use testkit::{Server, cpu_time, in_session};
 
-use crate::support::{in_flight, ok, one_of_three, one_worker, until_handled};
+use crate::support::{ok, one_of_three, one_worker, until_handled};
 
 /// CPU time of all processes of the server during half a second.
 fn used_by(server: &Server) -> Duration {
@@ -70,7 +70,7 @@ fn waits_quietly(what: &str, code: &str) {
     until_handled(&server, 1);
     std::thread::sleep(Duration::from_millis(100));
     assert_idle(&server, what);
-    assert_eq!(in_flight(&server), 1, "it waits no more");
+    assert_eq!(server.in_flight(), 1, "it waits no more");
     assert_eq!(ok(&client.response()), "done");
     server.stop();
 }

@@ -3,7 +3,7 @@
 use testkit::http::Client;
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{eventually, in_flight, ok, one_worker, until_handled};
+use crate::support::{eventually, ok, one_worker, until_handled};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -281,7 +281,7 @@ fn a_body_that_breaks_off_is_not_taken_for_complete() {
         let answer = server.connect().post(&format!("/last/{way}"), kind, body);
         assert_eq!(ok(&answer), "whole", "{way}");
     }
-    assert_eq!(in_flight(&server), 0);
+    assert_eq!(server.in_flight(), 0);
     server.stop();
 }
 

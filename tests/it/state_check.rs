@@ -171,9 +171,9 @@ fn probes_of_all_kinds_of_state_leave_nothing_and_see_nothing() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The worker goes on with its other requests until the last has ended.
+/// After a fatal error the worker goes on with its other requests until the last has ended.
 #[test]
-fn a_fatal_error_and_a_time_limit_leave_nothing_to_the_others_of_the_worker() {
+fn a_fatal_error_a_time_limit_and_a_client_that_leaves_leave_nothing_to_the_others_of_the_worker() {
     let directory = testkit::temporary();
     let file = directory.path().join("script.php");
     let changes = "<?php ini_set('precision', '5'); ini_set('user_agent', 'probe'); libxml_use_internal_errors(true); mb_internal_encoding('ISO-8859-1');
@@ -192,7 +192,7 @@ fn a_fatal_error_and_a_time_limit_leave_nothing_to_the_others_of_the_worker() {
         .unwrap_or_else(|why| panic!("{}", why.0));
     assert_eq!(
         seen(&findings, "libphp.so symbol php_optidx"),
-        [Moment::Broken, Moment::TimedOut],
+        [Moment::Broken, Moment::TimedOut, Moment::Left],
         "{findings:#?}"
     );
 }

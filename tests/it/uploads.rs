@@ -4,7 +4,7 @@ use testkit::Server;
 use testkit::http::Client;
 use testkit::service::Fpm;
 
-use crate::support::{eventually, in_flight, ok, one_worker, until_handled};
+use crate::support::{eventually, ok, one_worker, until_handled};
 
 const PROGRESS: [&str; 5] = [
     "--ini=session.upload_progress.enabled=1",
@@ -168,7 +168,7 @@ fn leaves_nothing(dispatch: &str, progress: bool) {
             until_handled(&server, 1);
         }
         drop(client);
-        eventually("it has ended", || in_flight(&server) == 0);
+        eventually("it has ended", || server.in_flight() == 0);
         let temporary = server.directory().join("tmp");
         eventually("no file stays", || {
             std::fs::read_dir(&temporary).expect("a directory").count() == 0
@@ -214,7 +214,7 @@ fn an_upload_that_is_ended_early_spares_the_session() {
         let (client, _) = half_sent(&server, "/upload", "mine", &body);
         eventually("progress", || ask("").contains(r#""field_name":"one""#));
         drop(client);
-        eventually("it has ended", || in_flight(&server) == 0);
+        eventually("it has ended", || server.in_flight() == 0);
         assert_eq!(ask(""), r#"{"own":"first"}"#);
         let (mut client, _) = half_sent(&server, "/cancel", "mine", &body);
         assert_eq!(ok(&client.response()), "cancelled");

@@ -9,6 +9,7 @@
 // /changes?name=N   what differs from the snapshot, as JSON
 // /release          lets that request go on
 // /finish?name=N&until=F  lets it go on to the end that /run?end= named (fatal, time); what differs once file F is there
+// /left             the client of that request has left: answers when this has ended its wait, or lets go one that ignores it
 
 declare(strict_types=1);
 
@@ -39,6 +40,7 @@ return new class {
             '/run' => $this->run((bool) $request->query('alone'), (string) $request->query('end'), (string) $request->query('file'), (array) $request->query('ini', [])),
             '/settled' => $this->settled(),
             '/finish' => $this->finish((string) $request->query('name'), (string) $request->query('until')),
+            '/left' => $this->left(),
             '/release' => $this->waiting !== 0 && unpark($this->waiting) ? 'released' : 'none waits',
             default => throw new RuntimeException("no such page: {$request->path}"),
         };
@@ -61,6 +63,8 @@ return new class {
         ob_start(static fn (): string => '');
         register_shutdown_function(function () use (&$report): void {
             if ($report['changes'] === null) {
+                // Where its client leaves, the wait ends in an exception.
+                $report['changes'] = [];
                 $report['changes'] = $this->wait();
                 echo self::line($report);
             }
@@ -76,6 +80,7 @@ return new class {
         } catch (Throwable $thrown) {
             $report['end'] = $thrown::class;
         }
+        $report['changes'] = [];
         $report['changes'] = $this->wait();
         $this->end();
 
@@ -107,6 +112,16 @@ return new class {
         return self::json(stateChanges($name));
     }
 
+    /** A script that has called ignore_user_abort() goes on. */
+    private function left(): string
+    {
+        for ($turns = 0; $this->waiting !== 0 && $turns < 500; $turns++) {
+            usleep(1000);
+        }
+
+        return $this->waiting !== 0 && unpark($this->waiting) ? 'let go' : 'ended';
+    }
+
     /** @return list<array<string, mixed>> what others changed of this request's own state while it waited */
     private function wait(): array
     {
@@ -116,12 +131,14 @@ return new class {
         stateTake('own');
         $this->waiting = taskId();
         unpark($this->watcher);
-        park();
-        $changes = stateChanges('own');
-        $this->waiting = 0;
-        $this->ended = true;
+        try {
+            park();
 
-        return $changes;
+            return stateChanges('own');
+        } finally {
+            $this->waiting = 0;
+            $this->ended = true;
+        }
     }
 
     private function settled(): string

@@ -8,7 +8,7 @@ use testkit::{Server, ServerBuilder, kill};
 
 use super::{metric, until_made};
 use crate::support::traffic::under_load;
-use crate::support::{eventually, hearth, in_flight, let_go, ok, until_handled};
+use crate::support::{eventually, hearth, let_go, ok, until_handled};
 
 const APP: &str = r#"return function (Hearth\Request $request) {
     $name = $request->query('name', '');
@@ -45,7 +45,7 @@ fn a_worker_takes_as_many_as_it_may_and_the_rest_waits() {
     let server = concurrent(1, 4).start();
     let mut clients: Vec<Client> = (0..6).map(|_| asking(&server, "GET", "/wait")).collect();
     eventually("two wait", || metric(&server, "hearth_queue_length") == 2);
-    assert_eq!(in_flight(&server), 4);
+    assert_eq!(server.in_flight(), 4);
     let_go(&server);
     for client in &mut clients {
         ok(&client.response());
@@ -244,6 +244,6 @@ fn reloads_and_a_lost_front_under_load_fail_no_request_that_is_not_in_flight() {
     let pid: u32 = ok(&server.get("/")).parse().expect("a pid");
     assert!(workers.contains(&pid));
     // What the lost front has asked for is cancelled.
-    eventually("nothing is in flight", || in_flight(&server) == 0);
+    eventually("nothing is in flight", || server.in_flight() == 0);
     server.stop();
 }

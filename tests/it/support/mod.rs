@@ -186,16 +186,7 @@ pub(crate) fn one_of_three(mut attempt: impl FnMut() -> Result<(), String>) {
 /// Until this number of requests is being handled: each has begun, and is as far as its first wait.
 #[track_caller]
 pub(crate) fn until_handled(server: &Server, count: u64) {
-    eventually("the requests are handled", || in_flight(server) >= count);
-}
-
-/// How many requests are being handled.
-pub(crate) fn in_flight(server: &Server) -> u64 {
-    let status = hearth(server, &["status", "--json", "app.php"]);
-    let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
-    let workers = status["workers"].as_array().expect("a list").iter();
-    let counts = workers.filter_map(|worker| worker["in_flight"].as_u64());
-    counts.sum()
+    eventually("the requests are handled", || server.in_flight() >= count);
 }
 
 /// A POST of a form that is so large that its handler begins before all of it has come: with what comes before `end`, and

@@ -8,7 +8,7 @@ mod builder;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
@@ -112,6 +112,24 @@ impl Server {
         let mut found = children(self.pid());
         found.retain(|pid| command_line(*pid).contains(part));
         found
+    }
+
+    /// How many requests are being handled, as `hearth status` says.
+    ///
+    /// # Panics
+    /// When the server does not say.
+    pub fn in_flight(&self) -> u64 {
+        let status = Command::new(crate::hearth())
+            .args(["status", "--json", "app.php"])
+            .env("XDG_RUNTIME_DIR", self.directory())
+            .current_dir(self.directory())
+            .output()
+            .expect("hearth starts");
+        let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
+        let workers = status["workers"].as_array().expect("a list").iter();
+        workers
+            .filter_map(|worker| worker["in_flight"].as_u64())
+            .sum()
     }
 
     /// The directory that holds the app.

@@ -1,6 +1,6 @@
 //! `state [--jobs N] [--known FILE] [--ini NAME=VALUE]... [--endings] PATH...`: what scripts and `.phpt` files leave in the engine's memory.
 //!
-//! With `--endings` also where a fatal error ends them, and where their time limit does.
+//! With `--endings` also where a fatal error ends them, their time limit, or a client that leaves.
 //! A path is a PHP file, a `.phpt` or a folder of them. Closes with the line that cargo's test binaries close with, so that
 //! one counter reads them all.
 #![forbid(unsafe_code)]

@@ -59,13 +59,18 @@ impl Checker {
 }
 
 impl Checker {
-    /// What a script's request leaves that a fatal error ends, and one that its time limit ends, to the others of its worker.
+    /// What a script's request leaves to the others of its worker that a fatal error ends, that its time limit ends, and whose client
+    /// leaves.
     ///
     /// # Errors
     /// As [`Checker::check`].
     pub fn check_endings(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
         let mut findings = self.together.check(script, Looker::look_after_fatal)?;
         findings.extend(self.together.check(script, Looker::look_after_time_limit)?);
+        findings.extend(
+            self.together
+                .check(script, Looker::look_after_client_left)?,
+        );
         Ok(findings)
     }
 }
@@ -133,6 +138,22 @@ impl Looker {
 
     fn look_after_time_limit(&mut self, script: &Script) -> Findings {
         self.look_after(script, "time", Moment::TimedOut)
+    }
+
+    fn look_after_client_left(&mut self, script: &Script) -> Findings {
+        let (mut watch, mut own) = self.connections()?;
+        get(&mut watch, "/take?name=before")?;
+        own.send(request(script, ""));
+        settle(&mut watch, &own)?;
+        drop(own);
+        get(&mut watch, "/left")?;
+        let server = self.server.as_ref().expect("it was connected to");
+        if crate::server::until(TIMEOUT, || (server.in_flight() == 0).then_some(())).is_none() {
+            return Err(Unchecked("it goes on without its client".to_owned()));
+        }
+        let changes = json(&get(&mut watch, "/changes?name=before")?)?;
+        use_up(&mut watch);
+        Ok(Finding::read_all(&changes, Moment::Left))
     }
 
     /// The request that looks is there before the end: after a fatal error the worker takes no other.

@@ -27,6 +27,8 @@ pub enum Moment {
     Broken,
     /// By another request, after the script's was ended by its time limit.
     TimedOut,
+    /// By another request, after the script's was ended because its client had left.
+    Left,
 }
 
 impl Moment {
@@ -39,6 +41,7 @@ impl Moment {
             Self::Next => "by the next, one at a time",
             Self::Broken => "after a fatal error",
             Self::TimedOut => "after its time limit",
+            Self::Left => "after its client left",
         }
     }
 }
@@ -70,11 +73,14 @@ impl Finding {
                             | Moment::Resumed
                             | Moment::Broken
                             | Moment::TimedOut
+                            | Moment::Left
                     )
             )
             // Nothing is freed after a fatal error: the worker leaves.
             || (text("kind") == "table" && moment == Moment::Broken)
             || (text("name").starts_with("descriptor") && moment == Moment::Broken)
+            // The connection of the client that has left.
+            || (text("name").starts_with("descriptor") && text("after").is_empty() && moment == Moment::Left)
             // Where a request's own pointer leads may have been freed long since.
             || (text("kind") == "content" && moment == Moment::Resumed);
         if accepted {

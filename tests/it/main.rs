@@ -28,6 +28,7 @@ mod http;
 mod idle_cpu;
 mod input;
 mod isolation;
+mod leaks;
 mod library;
 mod lifecycle;
 mod limits;

@@ -118,6 +118,7 @@ fn check() -> Command {
     Command::new("check")
         .about("Read the configuration, boot the app once, say what is wrong")
         .arg(config::app_argument())
+        .args(crate::check::leaks::arguments())
         .args(config::flags(None))
 }
 

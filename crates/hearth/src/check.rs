@@ -1,5 +1,6 @@
 //! `hearth check`: what the app's code shows, and which options fit it; what it recommends has been booted.
 
+pub(crate) mod leaks;
 mod preloading;
 mod recommend;
 mod scan;
@@ -26,6 +27,9 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
         Ok(settings) => settings,
         Err(problems) => return fail(2, problems),
     };
+    if matches.get_flag("leaks") {
+        return leaks::check(matches, &settings);
+    }
     warn(&warnings);
     let evidence = Scan::of(&settings.app);
     match settings.mode {

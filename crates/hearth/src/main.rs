@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod ask;
 mod cache;
 mod check;
 mod client;

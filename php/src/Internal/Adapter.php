@@ -25,7 +25,7 @@ final class Adapter
     {
         $app = Entry::app($returned);
 
-        return match (self::entryKind($returned)) {
+        $handler = match (self::entryKind($returned)) {
             'psr-15' => self::adaptPsr($app),
             'symfony' => self::adaptSymfony($app),
             'laravel' => self::adaptLaravel($app),
@@ -33,6 +33,9 @@ final class Adapter
             'callable' => \Closure::fromCallable($app),
             default => null,
         };
+
+        // Not named otherwise: it would be compiled.
+        return $handler !== null && \get_cfg_var('hearth.state_check') === '2' ? Leaks::around($handler) : $handler;
     }
 
     /**

@@ -22,6 +22,21 @@ pub(super) fn check(app: &Path) -> (bool, String) {
 }
 
 #[test]
+fn apps_of_frameworks_leave_nothing_behind() {
+    let project = symfony::project();
+    let kernel = project.path().join(symfony::ENTRIES[0]);
+    for path in [app("laravel/app.php"), app("slim/app.php"), kernel] {
+        let output = std::process::Command::new(testkit::hearth())
+            .args(["check", "--leaks", "--allow-root"])
+            .arg(&path)
+            .output()
+            .expect("hearth runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.starts_with("ok: "), "{}: {output:?}", path.display());
+    }
+}
+
+#[test]
 fn check_recommends_a_mode_and_says_why() {
     let project = symfony::project();
     let [kernel, runtime] = symfony::ENTRIES.map(|entry| project.path().join(entry));

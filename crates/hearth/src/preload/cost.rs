@@ -8,8 +8,9 @@ use serde::Deserialize;
 
 use super::classify::last_message;
 use super::php::Php;
-use super::site::{Answer, Site};
+use super::site::Site;
 use super::{Failed, files, on};
+use crate::ask::Answer;
 
 const MEASURE: &str = include_str!("php/measure.php");
 /// The first fills opcache, and of the others the median counts.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use ::preload::Replay;
 
 use super::Failed;
-use super::site::{Answer, Site};
+use super::site::Site;
+use crate::ask::Answer;
 
 /// What was compared.
 #[derive(Debug, Default)]

@@ -1,15 +1,14 @@
 //! A private server with one worker in classic mode: what a list is measured and tried with.
 
-use std::io::{Read as _, Write as _};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::php::{Php, preload_user};
 use super::{Failed, on};
+use crate::ask::Answer;
 
-/// How long a start and a response may take.
+/// How long a start may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What the log says when requests are answered.
@@ -23,13 +22,6 @@ pub(super) struct Site {
     log: PathBuf,
     /// From its start until it serves, in ms.
     pub(super) boot: f64,
-}
-
-/// What it answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) body: Vec<u8>,
 }
 
 impl Site {
@@ -120,21 +112,9 @@ impl Site {
     }
 
     pub(super) fn get(&self, host: &str, uri: &str) -> Result<Answer, Failed> {
-        let asked = || {
-            let mut stream = UnixStream::connect(&self.socket)?;
-            stream.set_read_timeout(Some(TIMEOUT))?;
-            let host = if host.is_empty() { "localhost" } else { host };
-            write!(
-                stream,
-                "GET {uri} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: hearth-preload\r\n\r\n"
-            )?;
-            let mut bytes = Vec::new();
-            stream.read_to_end(&mut bytes)?;
-            Ok::<_, std::io::Error>(bytes)
-        };
-        let bytes = asked()
-            .map_err(|error| format!("no response to {uri}: {error}; {}", self.said().trim()))?;
-        parse(&bytes).ok_or_else(|| format!("no HTTP response to {uri}").into())
+        crate::ask::get(&self.socket, host, uri).map_err(|error| {
+            format!("no response to {uri}: {error}; {}", self.said().trim()).into()
+        })
     }
 
     /// Processor time of all its processes, in ns.
@@ -162,16 +142,6 @@ impl Drop for Site {
         let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
         let _ = self.child.wait();
     }
-}
-
-fn parse(bytes: &[u8]) -> Option<Answer> {
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
-    let head = std::str::from_utf8(&bytes[..end]).ok()?;
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some(Answer {
-        status,
-        body: bytes[end + 4..].to_vec(),
-    })
 }
 
 /// A process and all that it started.

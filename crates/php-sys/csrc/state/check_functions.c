@@ -1,5 +1,6 @@
 /*
- * The check's native functions, which exist only with the setting hearth.state_check=1 at boot.
+ * The check's native functions, which exist only with the setting hearth.state_check at boot: 1 for an app that calls them, 2 for
+ * `hearth check --leaks`.
  *
  * A snapshot is taken and compared in requests that do nothing else: each begins with a state of its own, so whatever
  * differs between two of them is what a request in between has left, or what one that waits has not put away.
@@ -7,6 +8,8 @@
 #include "compat.h"
 #include "state/check.h"
 #include "state/check_functions_arginfo.h"
+
+#include <malloc.h>
 
 static HashTable snapshots;
 static bool ready;
@@ -82,6 +85,17 @@ ZEND_FUNCTION(Hearth_Internal_stateChanges)
 	if ((snapshot = zend_hash_str_find_ptr(&snapshots, name, length))) {
 		hearth_snapshot_compare(snapshot, collect, return_value);
 	}
+}
+
+/* Hearth\Internal\stateMemory(): array{php: int, native: int}, what is in use of the engine's heap, and of malloc()'s. */
+ZEND_FUNCTION(Hearth_Internal_stateMemory)
+{
+	struct mallinfo2 native = mallinfo2();
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	array_init(return_value);
+	add_assoc_long(return_value, "php", (zend_long) zend_memory_usage(false));
+	add_assoc_long(return_value, "native", (zend_long) (native.uordblks + native.hblkhd));
 }
 
 /* At the start of the module, in a worker that is to be looked at. */

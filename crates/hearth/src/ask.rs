@@ -1,0 +1,40 @@
+//! Requests to a private server of this command, by its Unix socket.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a response may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What it answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A GET on a connection of its own. An empty host is `localhost`.
+pub(crate) fn get(socket: &Path, host: &str, uri: &str) -> io::Result<Answer> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    let host = if host.is_empty() { "localhost" } else { host };
+    write!(
+        stream,
+        "GET {uri} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: hearth\r\n\r\n"
+    )?;
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    parse(&bytes).ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "no HTTP response"))
+}
+
+fn parse(bytes: &[u8]) -> Option<Answer> {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let head = std::str::from_utf8(&bytes[..end]).ok()?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some(Answer {
+        status,
+        body: bytes[end + 4..].to_vec(),
+    })
+}

@@ -1,0 +1,215 @@
+//! What was found, as text: what grows with each request, and what differs for those that come after.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+
+use serde::Deserialize;
+
+/// A difference, as `Hearth\Internal\stateChanges()` tells it.
+#[derive(Debug, Clone, Deserialize)]
+struct Change {
+    object: String,
+    kind: String,
+    name: String,
+    before: String,
+    after: String,
+    module: String,
+    treatment: String,
+    accepted: bool,
+}
+
+/// Since before the first request.
+#[derive(Debug, Deserialize)]
+pub(super) struct Changes {
+    changes: Vec<Change>,
+}
+
+/// Since the mark before.
+#[derive(Debug, Deserialize)]
+pub(super) struct Mark {
+    pub(super) worker: u32,
+    php: i64,
+    native: i64,
+    grown: BTreeMap<String, i64>,
+    changes: Vec<Change>,
+}
+
+/// Bytes of a request below which nothing is said: tables that grow do so in steps.
+const LEAST: i64 = 64;
+/// The same of native code. The server's own memory is among it, and what malloc() keeps to give out again.
+const LEAST_NATIVE: i64 = 1024;
+/// What is shown of a long list, and of a long value.
+const MOST: usize = 20;
+const LONGEST: usize = 160;
+
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    requests: usize,
+    growing: Vec<String>,
+    left: Vec<(String, &'static str)>,
+}
+
+impl Report {
+    /// The marks are those of two rounds of as many requests.
+    pub(super) fn new(since_begin: Changes, one: &Mark, two: &Mark, requests: usize) -> Report {
+        let mut growing = Vec::new();
+        for (what, [one, two], least) in [
+            ("memory of PHP", [one.php, two.php], LEAST),
+            (
+                "memory of native code",
+                [one.native, two.native],
+                LEAST_NATIVE,
+            ),
+        ] {
+            let bytes = one.min(two) / requests as i64;
+            if bytes >= least {
+                growing.push(format!("{what}: {bytes} bytes per request"));
+            }
+        }
+        let of_places = two.grown.iter().filter_map(|(place, second)| {
+            let first = one.grown.get(place)?;
+            Some(format!(
+                "{}: {} more in {requests} requests [{}]",
+                short(place),
+                first.min(second),
+                row_of_place(place)
+            ))
+        });
+        growing.extend(of_places);
+        let (before, now) = (listed(&one.changes), listed(&two.changes));
+        let of_lists = now.into_iter().filter_map(|(list, (second, example))| {
+            let (first, _) = before.get(&list)?;
+            let more = *first.min(&second);
+            (more > 0).then(|| {
+                format!("{list}: {more} more in {requests} requests, such as {example} [{FILES}]")
+            })
+        });
+        growing.extend(of_lists);
+        let left = since_begin.changes.iter().filter_map(left).collect();
+        Report {
+            requests: requests * 2,
+            growing,
+            left,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.growing.is_empty() && self.left.is_empty()
+    }
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return writeln!(f, "ok: {} requests left nothing behind", self.requests);
+        }
+        if !self.growing.is_empty() {
+            writeln!(f, "grows with the requests:")?;
+            for line in self.growing.iter().take(MOST) {
+                writeln!(f, "  {line}")?;
+            }
+            if self.growing.len() > MOST {
+                writeln!(f, "  and {} more", self.growing.len() - MOST)?;
+            }
+        }
+        for reason in [OF_PROCESS, OF_ENGINE] {
+            let mut lines = self.left.iter().filter(|(_, of)| *of == reason).peekable();
+            if lines.peek().is_some() {
+                writeln!(f, "{reason}:")?;
+            }
+            for (line, _) in lines {
+                writeln!(f, "  {line}")?;
+            }
+        }
+        writeln!(f, "In brackets: the line of docs/concepts/state.md")?;
+        Ok(())
+    }
+}
+
+/// What the system or the engine has a list of: how many came and stayed, and one of them.
+fn listed(changes: &[Change]) -> BTreeMap<String, (i64, String)> {
+    let mut lists: BTreeMap<String, (i64, String)> = BTreeMap::new();
+    for change in changes {
+        let list = match change.kind.as_str() {
+            "table" => change.name.rsplit(": ").next().unwrap_or_default(),
+            "process" if change.name.starts_with("descriptor ") => "open descriptors",
+            "process" if change.name.starts_with("child process ") => "child processes",
+            _ => continue,
+        };
+        let (count, example) = lists.entry(list.to_owned()).or_default();
+        match (change.before.is_empty(), change.after.is_empty()) {
+            (true, false) => {
+                *count += 1;
+                example.clone_from(&change.after);
+            }
+            (false, true) => *count -= 1,
+            _ => {}
+        }
+    }
+    lists
+}
+
+const OF_PROCESS: &str = "is changed for all requests of the worker, which has one of each: set it in the entry script, or run one request at a time \
+                          (--concurrency 1), after which it is put back";
+const OF_ENGINE: &str = "is changed in PHP's or an extension's memory, and not put back: please report it, with the versions of both";
+
+const FILES: &str = "open files, sockets and connections";
+
+/// The line of the table that a place where arrays grow belongs to.
+fn row_of_place(place: &str) -> &'static str {
+    match place {
+        "classes" | "functions" | "constants" | "included files" => "definitions",
+        _ if place.starts_with("autoloaders") => "autoloaders",
+        _ if place.starts_with("the handler") => "what the entry script made",
+        _ => "global variables and statics",
+    }
+}
+
+/// The line of the table that a fact of the process belongs to.
+fn row_of_fact(name: &str) -> &'static str {
+    match name.split(' ').next() {
+        Some("locale" | "environment" | "umask" | "working") => {
+            "working directory, locale, environment, umask"
+        }
+        Some("signal" | "timer" | "limit" | "priority") => "signals, limits, priority",
+        Some("user" | "session") => "identity",
+        _ => "text domain",
+    }
+}
+
+/// Not what a request may change, nor what is compared by its growth.
+fn left(change: &Change) -> Option<(String, &'static str)> {
+    let is_list = change.kind == "table" || change.kind == "process" && change.treatment == "open";
+    if change.accepted || is_list || change.treatment == "persistent" {
+        return None;
+    }
+    let values = format!("{} → {}", shown(&change.before), shown(&change.after));
+    Some(match (change.kind.as_str(), change.treatment.as_str()) {
+        ("process", "shared") => (
+            format!("{}: {values} [{}]", change.name, row_of_fact(&change.name)),
+            OF_PROCESS,
+        ),
+        (kind, _) => {
+            let row = match change.module.as_str() {
+                "" => "none".to_owned(),
+                module => format!("of {module}"),
+            };
+            let place = format!("{} {kind} {}", change.object, change.name);
+            (format!("{place}: {values} [{row}]"), OF_ENGINE)
+        }
+    })
+}
+
+fn shown(value: &str) -> String {
+    match value {
+        "" => "none".to_owned(),
+        value => format!("\"{}\"", short(value)),
+    }
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,163 @@
+//! The server that the requests are sent to: this program again, with the options of the command line, but by itself.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use build_id::BUILD_ID;
+use config::{Dispatch, Level, Listen, Settings, SocketAccess, Workers};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::Failed;
+use crate::ask::{self, Answer};
+use crate::fail;
+
+/// Where the program that is started finds its folder.
+pub(super) const ARGUMENT: &str = "leaks-server";
+
+const SOCKET: &str = "http.sock";
+const LOG: &str = "log";
+
+/// How often a socket is tried that is not there yet.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// It ends when this is dropped.
+pub(super) struct Server {
+    child: Child,
+    directory: TempDir,
+}
+
+impl Server {
+    /// Until it listens; its worker may come later.
+    pub(super) fn start() -> Result<Server, Failed> {
+        let cannot = |what: &str| {
+            let what = what.to_owned();
+            move |error: std::io::Error| Failed::from(format!("cannot {what}: {error}"))
+        };
+        let directory = tempfile::tempdir().map_err(cannot("make a folder for temporary files"))?;
+        let log = File::create(directory.path().join(LOG)).map_err(cannot("write a log"))?;
+        let own = std::env::current_exe().map_err(cannot("find this program"))?;
+        let child = Command::new(own)
+            .args(std::env::args_os().skip(1))
+            .arg(format!("--{ARGUMENT}"))
+            .arg(directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(cannot("start this program"))?;
+        let mut server = Server { child, directory };
+        server.wait()?;
+        Ok(server)
+    }
+
+    fn wait(&mut self) -> Result<(), Failed> {
+        while UnixStream::connect(self.socket()).is_err() {
+            self.still_runs()?;
+            std::thread::sleep(AGAIN);
+        }
+        Ok(())
+    }
+
+    fn still_runs(&mut self) -> Result<(), Failed> {
+        let ended = self.child.try_wait().ok().flatten();
+        match ended {
+            None => Ok(()),
+            Some(status) => {
+                let said = std::fs::read_to_string(self.log()).unwrap_or_default();
+                let said = said.trim().trim_start_matches("hearth: ").to_owned();
+                let code = status.code().and_then(|code| u8::try_from(code).ok());
+                Err(Failed {
+                    code: code.unwrap_or(1),
+                    why: said,
+                })
+            }
+        }
+    }
+
+    pub(super) fn get(&mut self, target: &str) -> Result<Answer, Failed> {
+        let began = Instant::now();
+        match ask::get(&self.socket(), "", target) {
+            Ok(answer) => Ok(answer),
+            Err(error) => {
+                // One that could not boot its app ends by itself.
+                while error.kind() != ErrorKind::TimedOut
+                    && began.elapsed() < Duration::from_secs(1)
+                {
+                    self.still_runs()?;
+                    std::thread::sleep(AGAIN);
+                }
+                Err(format!("GET {target} was not answered: {error}{}", self.said()).into())
+            }
+        }
+    }
+
+    /// The last lines of its log, if it has said anything.
+    pub(super) fn said(&self) -> String {
+        let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+        let mut lines: Vec<&str> = log
+            .lines()
+            .filter(|line| !line.starts_with("hearth: listening"))
+            .rev()
+            .take(5)
+            .collect();
+        lines.reverse();
+        match lines.is_empty() {
+            true => String::new(),
+            false => format!("; its log says:\n{}", lines.join("\n")),
+        }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.directory.path().join(SOCKET)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.directory.path().join(LOG)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
+        let _ = self.child.wait();
+    }
+}
+
+/// In the program that was started. Nothing of it meets a server of the same app that runs already.
+pub(super) fn serve(settings: &Settings, directory: &Path) -> ExitCode {
+    let mut private = Settings {
+        listen: vec![Listen::Unix(directory.join(SOCKET))],
+        socket: SocketAccess {
+            mode: 0o600,
+            owner: None,
+            group: None,
+        },
+        control: Some(directory.join("control.sock")),
+        workers: Workers::Count(1),
+        dispatch: Some(Dispatch::Direct),
+        max_requests: 0,
+        max_memory: 0,
+        probe: None,
+        watch: false,
+        admin: None,
+        access_log: None,
+        slow_after: Duration::ZERO,
+        slow_file: None,
+        log_level: Level::Warn,
+        ..settings.clone()
+    };
+    private.ini.push(("hearth.state_check".into(), "2".into()));
+    logging::set_process("supervisor");
+    logging::set_level(private.log_level);
+    let unchanged = private.clone();
+    match supervisor::run(private, Box::new(move || Ok(unchanged.clone())), BUILD_ID) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => fail(e.exit_code(), e),
+    }
+}

@@ -339,7 +339,7 @@ pub(crate) fn redis(text: &str) -> Result<String, String> {
         _ if text.is_empty() => Ok(String::new()),
         Some(rest) if !rest.is_empty() => Ok(text.to_owned()),
         _ => {
-            Err("this is no URL of a Redis: write redis://HOST, rediss://HOST or unix:PATH".into())
+            Err("this is no URL of a Redis: write redis://HOST, rediss://HOST or unix:/PATH".into())
         }
     }
 }

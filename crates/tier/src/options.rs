@@ -52,8 +52,11 @@ impl Options {
     /// What is wrong with the address; a password is not in it.
     pub fn connection(&self) -> Result<ConnectionInfo, String> {
         let info = self.url.as_str().into_connection_info();
-        let info = info.map_err(|error| {
-            format!("this is no URL of a Redis, as redis://HOST:6379/0 is: {error}")
+        let info = info.map_err(|error| match self.relative_socket() {
+            Some(path) => format!(
+                "a Unix socket has an absolute path, as in unix:/run/redis.sock, and {path:?} is none"
+            ),
+            None => format!("this is no URL of a Redis, as redis://HOST:6379/0 is: {error}"),
         })?;
         if let ConnectionAddr::TcpTls { insecure: true, .. } = info.addr() {
             return Err("#insecure is not supported: name the authority, ?cacert=FILE".into());
@@ -71,6 +74,17 @@ impl Options {
             .set_protocol(ProtocolVersion::RESP3)
             .set_lib_name("hearth", env!("CARGO_PKG_VERSION"));
         Ok(info.set_redis_settings(settings))
+    }
+
+    /// What stands for the path of a Unix socket, if it does not begin with a slash.
+    fn relative_socket(&self) -> Option<&str> {
+        let (scheme, rest) = self.url.split_once(':')?;
+        let path = rest.split(['?', '#']).next()?;
+        let path = path.strip_prefix("//").unwrap_or(path);
+        // A password may stand before it.
+        let path = path.rsplit('@').next()?;
+        let is_socket = scheme == "unix" || scheme.ends_with("+unix");
+        (is_socket && !path.starts_with('/')).then_some(path)
     }
 
     fn unknown_parameter(&self) -> Option<String> {
@@ -224,7 +238,16 @@ mod tests {
             ("redis://:secret@", "no URL of a Redis"),
             ("redis://:secret@host/x", "database number"),
             ("redis://host/-1", "no database -1"),
-            ("unix:run/redis.sock", "no URL of a Redis"),
+            ("unix:run/redis.sock", "\"run/redis.sock\" is none"),
+            (
+                "unix://run/redis.sock?pass=secret",
+                "\"run/redis.sock\" is none",
+            ),
+            (
+                "redis+unix://u:secret@run/x",
+                "as in unix:/run/redis.sock, and \"run/x\"",
+            ),
+            ("unix:", "and \"\" is none"),
             ("unix:/x?db=one&pass=secret", "database number"),
             ("rediss://host/#insecure", "?cacert=FILE"),
             ("redis+sentinel://host", "no URL of a Redis"),

@@ -28,10 +28,11 @@ typedef struct {
 	smart_str bytes;
 } hearth_cache_encoded;
 
-/* cache/value.c; false: an exception is under way. */
+/* cache/encode.c; false: an exception is under way. */
 bool hearth_cache_encode(zval *value, uint32_t argument, hearth_cache_encoded *out);
 hearth_str hearth_cache_bytes(const hearth_cache_encoded *encoded);
 void hearth_cache_encoded_free(hearth_cache_encoded *encoded);
+/* cache/decode.c */
 /*
  * What is `shared` is memory of the process that nothing may change: for values that outlive a request of the engine. False: the
  * bytes are no value. `size` is the memory that it takes.
@@ -48,6 +49,8 @@ bool hearth_cache_igbinary(zval *value, smart_str *out);
 
 /* cache/copies.c: decoded values of this process. */
 bool hearth_cache_copy_get(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale);
+/* If no other value is to be computed either. */
+bool hearth_cache_copy_get_fresh(const hearth_cache_object *self, zend_string *key, zval *out);
 bool hearth_cache_copy_make(hearth_str key, const hearth_cache_found *found, zval *out);
 /* Between two requests of classic mode. */
 void hearth_cache_copies_between_requests(void);
@@ -61,6 +64,20 @@ bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint
 bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale);
 /* As it, of several keys: `out` has what is there, and UNDEF where there is none. False: an exception is under way, and `out` is empty. */
 bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
+/* As it, with the bytes of what has objects: which of them there are. */
+bool hearth_cache_look_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
+/* cache/many.c: keys as the caller has them, and as the store does. */
+typedef struct {
+	size_t count;
+	zend_string **names, **full;
+	hearth_str *list;
+} hearth_cache_keys;
+void hearth_cache_keys_begin(hearth_cache_keys *keys, size_t most);
+/* Takes `name`; false: an exception is under way. */
+bool hearth_cache_keys_add(hearth_cache_keys *keys, const hearth_cache_object *self, zend_string *name);
+void hearth_cache_keys_end(hearth_cache_keys *keys);
+/* Of each, whether there was one. */
+void hearth_cache_delete_many(const hearth_cache_keys *keys, bool *deleted);
 /* What can no longer be read is gone, so that it is made again. Always false; an exception may be under way. */
 bool hearth_cache_forget(hearth_str key);
 /* Microseconds, 0 for ever; false: an exception is under way. What is over already is -1. */
@@ -90,6 +107,9 @@ hearth_cache_write hearth_cache_write_of(const hearth_cache_key *key, const hear
 /* False: an exception is under way, or it was not done. */
 bool hearth_cache_write_value(const hearth_cache_object *self, zend_string *name, zval *value, const hearth_cache_terms *terms,
 	int condition);
+/* What became of each value; with `whole` none is written if one of them can never be. */
+void hearth_cache_write_many(const hearth_cache_keys *keys, const hearth_cache_encoded *encoded, const hearth_cache_terms *terms,
+	int condition, bool whole, int *outcomes);
 /* cache/remember.c: the value, or what `callable` returns for `argument`, if there is one. */
 void hearth_cache_remember(const hearth_cache_object *self, zend_string *name, double ttl, bool forever, zval *callable,
 	zend_string *argument, zval *out);

@@ -16,6 +16,7 @@ typedef struct hearth_copy {
 	size_t size;
 	struct hearth_copy *older, *newer;
 	zend_string *key;
+	size_t start;                    /* where in it the key begins that its namespace has: a NUL byte is before */
 	bool used;                       /* since it was last considered for removal */
 	size_t count;
 	hearth_cache_mark marks[];
@@ -97,18 +98,11 @@ static void make_room(size_t size)
 	}
 }
 
-static hearth_copy *find(const hearth_cache_object *self, zend_string *key)
+static hearth_copy *find_full(const hearth_cache_object *self, zend_string *key)
 {
+	size_t prefix = ZSTR_LEN(self->prefix);
 	hearth_cache_key full;
-	size_t prefix;
 
-	if (!begun) {
-		return NULL;
-	}
-	if (EXPECTED(!self->prefix)) {
-		return zend_hash_find_ptr(&copies, key);
-	}
-	prefix = ZSTR_LEN(self->prefix);
 	if (prefix + ZSTR_LEN(key) > sizeof full.buffer) {
 		return NULL;
 	}
@@ -117,21 +111,57 @@ static hearth_copy *find(const hearth_cache_object *self, zend_string *key)
 	return zend_hash_str_find_ptr(&copies, full.buffer, prefix + ZSTR_LEN(key));
 }
 
+/* A key that reaches into a namespace is refused by the read that follows. */
+static hearth_copy *find(const hearth_cache_object *self, zend_string *key)
+{
+	hearth_copy *copy;
+	size_t start = 0;
+
+	if (!begun) {
+		return NULL;
+	}
+	if (EXPECTED(!self->prefix)) {
+		copy = zend_hash_find_ptr(&copies, key);
+	} else {
+		copy = find_full(self, key);
+		start = ZSTR_LEN(self->prefix);
+	}
+	return copy && copy->start == start ? copy : NULL;
+}
+
+static bool give(hearth_copy *copy, uint64_t until, zval *out)
+{
+	if (!hearth_on_cache_is_current(copy->marks, copy->count, until)) {
+		return false;
+	}
+	copy->used = true;
+	ZVAL_COPY(out, &copy->value);
+	return true;
+}
+
 bool hearth_cache_copy_get(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale)
 {
 	hearth_copy *copy = find(self, key);
 
-	if (!copy || !hearth_on_cache_is_current(copy->marks, copy->count, copy->expires)) {
+	if (!copy || !give(copy, copy->expires, out)) {
 		return false;
 	}
-	/* A NUL byte separates a namespace from its keys. A key with one is refused by the read that follows. */
-	if (UNEXPECTED(memchr(ZSTR_VAL(key), '\0', ZSTR_LEN(key)))) {
-		return false;
-	}
-	copy->used = true;
 	*stale = copy->stale;
-	ZVAL_COPY(out, &copy->value);
 	return true;
+}
+
+bool hearth_cache_copy_get_fresh(const hearth_cache_object *self, zend_string *key, zval *out)
+{
+	hearth_copy *copy = find(self, key);
+
+	return copy && give(copy, copy->stale ? copy->stale : copy->expires, out);
+}
+
+static size_t start_of(hearth_str key)
+{
+	const char *nul = zend_memrchr(key.ptr, '\0', key.len);
+
+	return nul ? (size_t) (nul + 1 - key.ptr) : 0;
 }
 
 static void keep(hearth_str key, const hearth_cache_found *found, zval *value, size_t size)
@@ -154,6 +184,7 @@ static void keep(hearth_str key, const hearth_cache_found *found, zval *value, s
 	}
 	make_room(size);
 	copy->key = zend_string_init(key.ptr, key.len, 1);
+	copy->start = start_of(key);
 	zend_hash_add_new_ptr(&copies, copy->key, copy);
 	zend_string_release(copy->key);
 	kept_size += size;

@@ -206,21 +206,6 @@ static bool wait_for_turn(computation *of, zval *out)
 	}
 }
 
-/* A look without the lock. */
-static bool good_copy(const hearth_cache_object *self, zend_string *name, zval *out)
-{
-	uint64_t stale;
-
-	if (!hearth_cache_copy_get(self, name, out, &stale)) {
-		return false;
-	}
-	if (EXPECTED(stale == 0 || stale > hearth_on_cache_now())) {
-		return true;
-	}
-	drop(out);
-	return false;
-}
-
 /* As the caller wants it computed and kept. A computation takes 3 kB of the stack: a good copy, which needs none, leaves them alone. */
 typedef struct {
 	const hearth_cache_object *self;
@@ -256,22 +241,40 @@ static zend_never_inline void remember(const wish *wish, zval *callable, zval *o
 	smart_str_free(&of.tags.text);
 }
 
+/* A closure is one: that is all there is to know of it until it is called. */
+static bool is_callable(zval *value, uint32_t argument)
+{
+	zend_fcall_info call;
+	zend_fcall_info_cache cache;
+	char *why = NULL;
+
+	if (EXPECTED(Z_TYPE_P(value) == IS_OBJECT && Z_OBJCE_P(value) == zend_ce_closure)) {
+		return true;
+	}
+	if (zend_fcall_info_init(value, 0, &call, &cache, NULL, &why) == SUCCESS) {
+		zend_release_fcall_info_cache(&cache);
+		return true;
+	}
+	zend_argument_type_error(argument, "must be a valid callback, %s", why);
+	efree(why);
+	return false;
+}
+
 ZEND_METHOD(Hearth_Cache, remember)
 {
 	wish wish = { .self = hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)), .no_stale = true };
-	zend_fcall_info fci;
-	zend_fcall_info_cache cache;
+	zval *compute;
 
 	ZEND_PARSE_PARAMETERS_START(3, 5)
 		Z_PARAM_STR(wish.name)
 		Z_PARAM_DOUBLE_OR_NULL(wish.ttl, wish.forever)
-		Z_PARAM_FUNC(fci, cache)
+		Z_PARAM_ZVAL(compute)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_DOUBLE_OR_NULL(wish.stale_for, wish.no_stale)
 		Z_PARAM_ARRAY_HT(wish.tags)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!good_copy(wish.self, wish.name, return_value)) {
-		remember(&wish, &fci.function_name, return_value);
+	if (is_callable(compute, 3) && !hearth_cache_copy_get_fresh(wish.self, wish.name, return_value)) {
+		remember(&wish, compute, return_value);
 	}
 }
 
@@ -280,7 +283,7 @@ void hearth_cache_remember(const hearth_cache_object *self, zend_string *name, d
 {
 	wish wish = { .self = self, .name = name, .argument = argument, .ttl = ttl, .forever = forever, .no_stale = true };
 
-	if (!good_copy(self, name, out)) {
+	if (!hearth_cache_copy_get_fresh(self, name, out)) {
 		remember(&wish, callable, out);
 	}
 }

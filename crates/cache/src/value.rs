@@ -1,4 +1,4 @@
-//! The bytes of a plain value, which C code writes and reads (`php-sys/csrc/cache/value.c`), as text.
+//! The bytes of a plain value, which C code writes and reads (`php-sys/csrc/cache/encode.c`, `decode.c`), as text.
 //!
 //! A byte says what follows: 0 null, 1 false, 2 true, 3 a whole number (8 bytes), 4 a fraction (8 bytes), 5 a string (its length
 //! in 4 bytes, then it), 6 a list (the number of its elements in 4 bytes, then they), 7 an array (the same, each element after

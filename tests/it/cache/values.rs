@@ -214,3 +214,85 @@ fn code_of_values_may_write_to_the_callers_variables() {
         r#"{"key of it":"Takes"}"#
     );
 }
+
+/// One reference at two places of an array stays one, as after `unserialize()`; readers share none.
+#[test]
+fn references_in_an_array_are_kept() {
+    let server = one_worker(RUN).start();
+    for (code, expected) in [
+        (
+            "$a = [1]; $a['same'] = &$a[0]; $cache->set('k', $a); $b = $cache->get('k'); $b[0] = 5; return [$b, $cache->get('k')];",
+            r#"[{"0":5,"same":5},{"0":1,"same":1}]"#,
+        ),
+        (
+            "$a = ['row' => [1, 2]]; foreach ($a['row'] as &$one) {} $cache->set('k', $a); $b = $cache->get('k'); $b['row'][1] = 9; return [$b, $a, $one];",
+            r#"[{"row":[1,9]},{"row":[1,2]},2]"#,
+        ),
+        (
+            "$a = [1]; $a['self'] = &$a; $cache->set('k', $a); $b = $cache->getMultiple(['k'])['k']; return [$b['self']['self'][0], count($b['self'])];",
+            "[1,2]",
+        ),
+        (
+            "$a = [1]; $a['self'] = &$a; return $cache->compareAndSwap('k', $a, 'swapped');",
+            "true",
+        ),
+    ] {
+        assert_eq!(run(&server, code), expected, "{code}");
+    }
+    server.stop();
+}
+
+/// Also with bits that PHP does not tell apart, and keys that look like numbers.
+#[test]
+fn values_come_back_as_they_were() {
+    let server = one_worker(RUN).start();
+    let code = r#"
+        if (!enum_exists('Suit')) { eval('enum Suit: string { case Hearts = "H"; } enum Unit { case A; }
+            final class Point { public function __construct(public readonly int $x, public readonly ?Point $next = null) {} }'); }
+        $values = [NAN, INF, -INF, -0.0, 0.0, 5e-324, PHP_INT_MIN, PHP_INT_MAX, '', '0', "\0\xff", null, true, false, [],
+            [5 => 'a', '6' => 'b', 'x' => 'c', -1 => 'd', '' => 'e', '07' => 'f'], [[[]]], Suit::Hearts, [Suit::Hearts, 'u' => [Unit::A]],
+            new Point(1, new Point(2)), new ArrayObject([1, 'k' => new ArrayObject]), new DateTimeImmutable('2000-01-01 00:00:00.123456 Europe/Rome')];
+        $wrong = [];
+        foreach ([fn ($n, $v) => $cache->set("v$n", $v), fn ($n, $v) => $cache->setMultiple(["v$n" => $v])] as $set) {
+            foreach ($values as $n => $value) {
+                $set($n, $value);
+                foreach ([$cache->get("v$n"), $cache->get("v$n"), $cache->getMultiple(["v$n"])["v$n"]] as $read) {
+                    if (serialize($read) !== serialize($value)) { $wrong[] = [$n, serialize($read)]; }
+                }
+            }
+        }
+        return [$wrong, $cache->get('v17') === Suit::Hearts];"#;
+    for _ in 0..2 {
+        assert_eq!(run(&server, code), "[[],true]");
+    }
+    server.stop();
+}
+
+/// What an `unserialize()` has met so far is not what a value read in the middle of it means.
+#[test]
+fn a_value_may_be_read_within_an_unserialize() {
+    let server = one_worker(RUN).start();
+    let code = r#"if (!class_exists('Reads')) { eval('class Reads implements Serializable {
+            public $read;
+            public function serialize() { (new Hearth\Cache)->set("w", [$this->read, $this->read]); return ""; }
+            public function unserialize($text) { $this->read = (new Hearth\Cache)->get("o"); } }'); }
+        $shared = new ArrayObject(['inner']);
+        $cache->set('o', [$shared, $shared]);
+        $outer = unserialize(@serialize([new stdClass, new Reads, new stdClass]));
+        return [$outer[1]->read[0] === $outer[1]->read[1], $outer[1]->read[0][0], get_class($outer[2])];"#;
+    assert_eq!(run(&server, code), r#"[true,"inner","stdClass"]"#);
+    server.stop();
+}
+
+/// Of a new number too.
+#[test]
+fn what_is_over_before_it_begins_is_not_there() {
+    let server = one_worker(RUN).start();
+    let code = "return [$cache->increment('n', 5, -1), $cache->get('n'), $cache->increment('n', 2, 0), $cache->get('n'), $cache->set('n', 1),
+        $cache->increment('n', 2, -1), $cache->get('n'), $cache->set('n', 1, 0), $cache->has('n'), $cache->add('n', 1, -5), $cache->has('n')];";
+    assert_eq!(
+        run(&server, code),
+        "[5,null,2,null,true,3,3,true,false,false,false]"
+    );
+    server.stop();
+}

@@ -179,6 +179,13 @@ ZEND_METHOD(Hearth_Cache, compareAndSwap)
 	hearth_cache_terms_free(&terms);
 }
 
+static bool is_there(hearth_str key)
+{
+	hearth_cache_found found;
+
+	return hearth_on_cache_read(key, &found) == HEARTH_CACHE_YES;
+}
+
 static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
 {
 	HashTable *tags = NULL;
@@ -209,7 +216,13 @@ static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
 	write = hearth_cache_write_of(&full, &terms);
 	write.ttl = (uint64_t) MAX(terms.ttl, 0);
 	write.number = down ? -by : by;
-	outcome = hearth_on_cache_increment(&write, &sum);
+	if (terms.ttl < 0 && !is_there(write.key)) {
+		/* A new one that is over before it begins is not kept. */
+		sum = write.number;
+		outcome = HEARTH_CACHE_YES;
+	} else {
+		outcome = hearth_on_cache_increment(&write, &sum);
+	}
 	hearth_cache_terms_free(&terms);
 	if (outcome == HEARTH_CACHE_FULL || outcome == HEARTH_CACHE_STUCK) {
 		zend_throw_error(NULL, "The number could not be written: %s", outcome == HEARTH_CACHE_FULL

@@ -2,6 +2,7 @@
 #include "cache/cache.h"
 #include "state/hidden.h"
 
+#include <ext/standard/basic_functions.h>
 #include <ext/standard/php_incomplete_class.h>
 #include <ext/standard/php_var.h>
 
@@ -116,6 +117,8 @@ bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 	}
 	before = begin_reading();
 	ZVAL_UNDEF(&value);
+	/* An unserialize() that is under way has references of its own. */
+	BG(serialize_lock)++;
 	PHP_VAR_UNSERIALIZE_INIT(data);
 	whole = php_var_unserialize(&value, &at, end, &data);
 	if (whole) {
@@ -123,6 +126,7 @@ bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 	}
 	/* Here the objects' own code runs. */
 	PHP_VAR_UNSERIALIZE_DESTROY(data);
+	BG(serialize_lock)--;
 	zval_ptr_dtor(&value);
 	if (end_reading(before) && whole) {
 		return true;

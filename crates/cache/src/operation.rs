@@ -31,7 +31,7 @@ pub enum Condition<'a> {
     Absent,
     /// The value is this one.
     Equals(Form, i64, &'a [u8]),
-    /// The computation of this key is still the caller's: see [`Cache::claim`].
+    /// The computation of this key is still the caller's (see [`Cache::claim`]), and no value was written since it began.
     Claimed(u64),
 }
 

@@ -76,9 +76,13 @@ impl Cache {
         match write.condition {
             Condition::Always => true,
             Condition::Absent => self.alive(Space::Value, write.key).is_none(),
-            Condition::Claimed(token) => self
-                .alive(Space::Computation, write.key)
-                .is_some_and(|head| head.stamp() == token),
+            Condition::Claimed(token) => {
+                let is_held = self
+                    .alive(Space::Computation, write.key)
+                    .is_some_and(|head| head.stamp() == token);
+                let is_older = |head: Head<'_>| head.stamp() < token;
+                is_held && self.alive(Space::Value, write.key).is_none_or(is_older)
+            }
             Condition::Equals(form, int, bytes) => {
                 self.alive(Space::Value, write.key).is_some_and(|head| {
                     let mut now = Vec::new();

@@ -162,6 +162,43 @@ fn values_and_claims_live_as_long_as_they_are_told_to() {
     assert_eq!(cache.give_back(Space::Lock, b"l", second), Ok(true));
 }
 
+/// Its value was made of what was before.
+#[test]
+fn what_is_written_during_a_computation_stays() {
+    let cache = cache(1 << 20);
+    let computed = |token| {
+        let condition = Condition::Claimed(token);
+        cache.write(&Write {
+            condition,
+            ..plain(b"k", b"computed")
+        })
+    };
+    for before in [true, false] {
+        for write in ["set", "increment", "none"] {
+            let _ = cache.delete(b"k");
+            if before {
+                cache.increment(1, &plain(b"k", b"")).unwrap();
+            }
+            let claim = cache.claim(Space::Computation, b"k", Owner::here(7), 1 << 40);
+            let Ok(Claim::Taken(token)) = claim else {
+                panic!("{claim:?}");
+            };
+            match write {
+                "set" => assert_eq!(set(&cache, b"k", b"newer"), Ok(Stored::Yes)),
+                "increment" => drop(cache.increment(1, &plain(b"k", b"")).unwrap()),
+                _ => {}
+            }
+            let stored = if write == "none" {
+                Stored::Yes
+            } else {
+                Stored::No
+            };
+            assert_eq!(computed(token), Ok(stored), "{write} {before}");
+            assert_eq!(cache.give_back(Space::Computation, b"k", token), Ok(true));
+        }
+    }
+}
+
 /// Nothing is wiped: what is read stays, whatever is poured in beside it.
 #[test]
 fn keys_that_are_read_survive_a_flood() {

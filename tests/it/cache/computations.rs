@@ -79,3 +79,34 @@ fn a_deletion_during_a_computation_is_not_undone() {
     }
     server.stop();
 }
+
+/// What is written while it is computed is newer than what it is computed of.
+#[test]
+fn a_write_during_a_computation_is_not_undone() {
+    let server = one_worker(RUN).start();
+    for (write, kept) in [
+        ("set('k', 'newer')", "\"newer\""),
+        ("add('k', 'newer')", "\"newer\""),
+        ("setMultiple(['k' => 'newer'])", "\"newer\""),
+        ("increment('k', 7)", "7"),
+        ("get('k')", "\"computed\""),
+    ] {
+        let code = format!(
+            "$cache->delete('k'); $value = $cache->remember('k', 60, function () use ($cache) {{ $cache->{write}; return 'computed'; }});
+                return [$value, $cache->get('k')];"
+        );
+        assert_eq!(
+            run(&server, &code),
+            format!("[\"computed\",{kept}]"),
+            "{write}"
+        );
+    }
+    // Of a value that is computed again before it is over, by another request.
+    let early = "$n = $cache->increment('n'); $cache->set('k', 'before'); $value = $cache->remember('k', 0.05, fn () => 'first', staleFor: 60);
+        usleep(1000); $cache->delete('k'); $cache->remember('k', 0.001, fn () => 'first', staleFor: 60); usleep(2000);
+        [$computed] = Hearth\\parallel([fn () => $cache->remember('k', 60, function () { usleep(20000); return 'late'; }),
+            function () use ($cache) { usleep(5000); $cache->set('k', 'newer'); }]);
+        return [$computed, $cache->get('k')];";
+    assert_eq!(run(&server, early), r#"["late","newer"]"#);
+    server.stop();
+}

@@ -135,6 +135,14 @@ namespace Hearth {
         /** Ends all values that were written with this tag. True if there may have been some. */
         public function deleteTag(string $tag): bool {}
 
+        /**
+         * As `deleteTag()`, of several in one step.
+         *
+         * @param list<string> $tags
+         * @return int how many there may have been values of
+         */
+        public function deleteTags(array $tags): int {}
+
         /** Ends all values: of the namespace, or of the whole cache. Locks stay. */
         public function clear(): bool {}
 

@@ -6,7 +6,7 @@ use testkit::{Server, ServerBuilder};
 
 use crate::support::{at_once, ok, same};
 
-const SCRIPT: &str = "tests/it/apcu.php";
+const SCRIPTS: [&str; 2] = ["tests/it/apcu.php", "tests/it/apcu_edges.php"];
 
 fn lines(command: &mut Command) -> Vec<String> {
     let output = command
@@ -20,11 +20,13 @@ fn lines(command: &mut Command) -> Vec<String> {
 
 #[test]
 fn it_does_what_apcu_does() {
-    let apcu = lines(Command::new("php").args(["-d", "apc.enable_cli=1", SCRIPT]));
-    let ours =
-        lines(Command::new(testkit::hearth()).args(["run", "-n", "-d", "hearth.apcu=1", SCRIPT]));
-    assert!(apcu.len() > 40, "{apcu:?}");
-    assert_eq!(ours, apcu);
+    for script in SCRIPTS {
+        let apcu = lines(Command::new("php").args(["-d", "apc.enable_cli=1", script]));
+        let mut hearth = Command::new(testkit::hearth());
+        let ours = lines(hearth.args(["run", "-n", "-d", "hearth.apcu=1", script]));
+        assert!(apcu.len() > 40, "{apcu:?}");
+        assert_eq!(ours, apcu, "{script}");
+    }
 }
 
 #[test]

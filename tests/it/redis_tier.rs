@@ -250,11 +250,46 @@ fn a_batch_is_one_round_trip() {
     assert_eq!(asked(&redis, &a, &delete, "50"), (1, 0));
     let delete = format!("{pool} return $pool->deleteItems($names);");
     assert_eq!(asked(&redis, &a, &delete, "true"), (1, 0));
+    let symfony = "require_once '/usr/share/php/Symfony/Contracts/Cache/autoload.php'; $symfony = new Hearth\\Cache\\SymfonyCache();";
+    let tags = format!("{psr} {symfony} $tags = array_map(fn ($n) => \"t$n\", range(1, 50));");
+    let invalidate = format!("{tags} return $symfony->invalidateTags($tags);");
+    redis.cli(&["CONFIG", "RESETSTAT"]);
+    assert_eq!(run(&a, &invalidate), "true");
+    let commands = redis.cli(&["INFO", "commandstats"]);
+    assert!(commands.contains("cmdstat_unlink:calls=1,"), "{commands}");
     comes(
         &b,
         &format!("{names} return array_filter($cache->getMultiple($names));"),
         "[]",
     );
+}
+
+/// So are those of APCu's functions, where `hearth.apcu` is on.
+#[test]
+fn a_batch_of_apcu_is_one_round_trip() {
+    let redis = Redis::start();
+    let [a, b] = [(); 2].map(|()| {
+        let server = with(&redis, "1").args(["--ini", "hearth.apcu=1"]);
+        server
+            .env("PHP_INI_SCAN_DIR", "/nonexistent")
+            .start()
+            .takes_connections()
+    });
+    until_redis(&a, "there");
+    until_redis(&b, "there");
+    let names = "$names = array_map(fn ($n) => \"k$n\", range(1, 50)); $values = array_combine($names, range(1, 50));";
+    let asks = |server, code: &str, expected: &str| {
+        asked(&redis, server, &format!("{names} {code}"), expected)
+    };
+    assert_eq!(asks(&a, "return apcu_store($values);", "[]").1, 1);
+    let add = "return apcu_add(['k1' => 0, 'new' => 51]);";
+    assert_eq!(asks(&b, add, r#"{"k1":-1}"#).1, 1);
+    let exist = "return count(apcu_exists([...$names, 'none']));";
+    assert_eq!(asks(&b, exist, "50"), (1, 0));
+    let sum = "return array_sum(apcu_fetch($names));";
+    assert_eq!(asks(&b, sum, "1275"), (0, 0));
+    let delete = "return apcu_delete([...$names, 'none', 'k1']);";
+    assert_eq!(asks(&a, delete, r#"["none","k1"]"#), (1, 0));
 }
 
 /// A miss is asked for once, whichever worker it was, until another server writes the key.

@@ -103,15 +103,32 @@ impl Tiered<'_> {
         done
     }
 
-    /// How many there were.
-    pub fn delete_many(self, keys: &[&[u8]]) -> Result<usize, Refused> {
+    /// Of each, whether there was one.
+    pub fn delete_many(self, keys: &[&[u8]]) -> Result<Vec<bool>, Refused> {
         let Some(client) = self.client() else {
             return self.memory().delete_many(keys);
         };
-        let mut deleted = 0;
+        let mut deleted = Vec::with_capacity(keys.len());
         for keys in keys.chunks(KEYS) {
             let keys = keys.iter().copied().map(Bytes::new).collect();
-            match client.ask(&Question::DeleteMany(keys), &mut Vec::new())? {
+            let mut buffer = Vec::new();
+            let answers = many(client.ask(&Question::DeleteMany(keys), &mut buffer)?)?;
+            for answer in &answers {
+                deleted.push(said(answer)?);
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// How many of these tags there were.
+    pub fn delete_tags(self, tags: &[&[u8]]) -> Result<usize, Refused> {
+        let Some(client) = self.client() else {
+            return self.memory().delete_tags(tags);
+        };
+        let mut deleted = 0;
+        for tags in tags.chunks(KEYS) {
+            let tags = tags.iter().copied().map(Bytes::new).collect();
+            match client.ask(&Question::DeleteTags(tags), &mut Vec::new())? {
                 Answer::Sum(sum) => deleted += usize::try_from(sum).unwrap_or_default(),
                 _ => return Err(Refused::Denied),
             }

@@ -20,7 +20,7 @@ pub enum Question<'a> {
     Increment(#[serde(borrow)] Wanted<'a>),
     Delete(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
     DeleteMany(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
-    DeleteTag(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
+    DeleteTags(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
     Clear,
     Tags(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
     /// A lock, or else the computation of a key.

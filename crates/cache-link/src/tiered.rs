@@ -119,7 +119,7 @@ impl<'c> Tiered<'c> {
 
     pub fn delete_tag(self, tag: &[u8]) -> Result<bool, Refused> {
         match self.client {
-            Some(client) => self.yes(client, &Question::DeleteTag(tag)),
+            Some(_) => Ok(self.delete_tags(&[tag])? > 0),
             None => self.cache.delete_tag(tag),
         }
     }

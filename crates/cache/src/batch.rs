@@ -72,16 +72,23 @@ impl Cache {
         done
     }
 
-    /// How many there were.
-    pub fn delete_many(&self, keys: &[&[u8]]) -> Result<usize, Refused> {
-        let mut deleted = 0;
+    /// Of each, whether there was one.
+    pub fn delete_many(&self, keys: &[&[u8]]) -> Result<Vec<bool>, Refused> {
+        self.remove_many(Space::Value, keys)
+    }
+
+    /// How many of these tags there were: no entry that was written with one of them is there any more.
+    pub fn delete_tags(&self, tags: &[&[u8]]) -> Result<usize, Refused> {
+        let removed = self.remove_many(Space::Tag, tags)?;
+        Ok(removed.into_iter().filter(|was_there| *was_there).count())
+    }
+
+    fn remove_many(&self, space: Space, keys: &[&[u8]]) -> Result<Vec<bool>, Refused> {
+        let mut removed = Vec::with_capacity(keys.len());
         for keys in keys.chunks(AT_ONCE) {
             let _held = self.held()?;
-            deleted += keys
-                .iter()
-                .filter(|key| self.remove_held(Space::Value, key))
-                .count();
+            removed.extend(keys.iter().map(|key| self.remove_held(space, key)));
         }
-        Ok(deleted)
+        Ok(removed)
     }
 }

@@ -43,10 +43,17 @@ fn each_key_of_a_batch_is_what_it_is_alone() {
     assert_eq!(read(&cache, &keys), values);
     assert_eq!(get(&cache, &keys[699]).as_ref(), Some(&values[699]));
     let some = slices(&keys[..600]);
+    assert_eq!(cache.delete_many(&some), Ok(vec![true; 600]));
+    let twice = [some[0], &keys[650], &keys[650], &keys[651]];
     assert_eq!(
-        (cache.delete_many(&some), cache.delete_many(&some)),
-        (Ok(600), Ok(0))
+        cache.delete_many(&twice),
+        Ok(vec![false, true, false, true])
     );
+    let again = [
+        Write::plain(&keys[650], &values[650]),
+        Write::plain(&keys[651], &values[651]),
+    ];
+    assert_eq!(cache.write_many(&again), vec![Ok(Stored::Yes); 2]);
     assert_eq!(read(&cache, &keys)[600..], values[600..]);
     assert!(read(&cache, &keys)[..600].iter().all(Vec::is_empty));
     let huge = vec![0; 1 << 20];
@@ -57,6 +64,27 @@ fn each_key_of_a_batch_is_what_it_is_alone() {
     ]);
     assert!(matches!(done[1], Err(Refused::TooLarge { .. })));
     assert_eq!((done[0], done[2]), (Ok(Stored::Yes), Err(Refused::Key)));
+}
+
+#[test]
+fn several_tags_end_in_one_step() {
+    let cache = cache(1 << 20);
+    for (key, tags) in [
+        (b"a", &[&b"x"[..], b"y"][..]),
+        (b"b", &[b"y"]),
+        (b"c", &[b"z"]),
+        (b"d", &[]),
+    ] {
+        let write = Write {
+            tags,
+            ..Write::plain(key, b"1")
+        };
+        assert_eq!(cache.write(&write), Ok(Stored::Yes));
+    }
+    assert_eq!(cache.delete_tags(&[b"y", b"none", b"z", b"z"]), Ok(2));
+    let left = [b"a", b"b", b"c", b"d"].map(|key| get(&cache, key).is_some());
+    assert_eq!(left, [false, false, false, true]);
+    assert_eq!(cache.delete_tags(&[]), Ok(0));
 }
 
 /// The lock is taken once: no other process sees half of it.

@@ -170,14 +170,14 @@ fn what_is_written_during_a_computation_stays() {
         let condition = Condition::Claimed(token);
         cache.write(&Write {
             condition,
-            ..plain(b"k", b"computed")
+            ..Write::plain(b"k", b"computed")
         })
     };
     for before in [true, false] {
         for write in ["set", "increment", "none"] {
             let _ = cache.delete(b"k");
             if before {
-                cache.increment(1, &plain(b"k", b"")).unwrap();
+                cache.increment(1, &Write::plain(b"k", b"")).unwrap();
             }
             let claim = cache.claim(Space::Computation, b"k", Owner::here(7), 1 << 40);
             let Ok(Claim::Taken(token)) = claim else {
@@ -185,7 +185,7 @@ fn what_is_written_during_a_computation_stays() {
             };
             match write {
                 "set" => assert_eq!(set(&cache, b"k", b"newer"), Ok(Stored::Yes)),
-                "increment" => drop(cache.increment(1, &plain(b"k", b"")).unwrap()),
+                "increment" => drop(cache.increment(1, &Write::plain(b"k", b"")).unwrap()),
                 _ => {}
             }
             let stored = if write == "none" {

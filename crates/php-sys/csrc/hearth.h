@@ -289,14 +289,16 @@ int hearth_on_cache_read(hearth_str key, hearth_cache_found *out);
 /* Each of these keys. */
 int hearth_on_cache_read_many(const hearth_str *keys, size_t count, hearth_cache_found *out);
 int hearth_on_cache_write(const hearth_cache_write *write);
-/* What became of each. If one of them can never be written, none is. */
-void hearth_on_cache_write_many(const hearth_cache_write *writes, size_t count, int *outcomes);
+/* What became of each. With `whole` none is written if one of them can never be. */
+void hearth_on_cache_write_many(const hearth_cache_write *writes, size_t count, bool whole, int *outcomes);
 /* `number` is added, or written where there is none. */
 int hearth_on_cache_increment(const hearth_cache_write *write, int64_t *sum);
 int hearth_on_cache_delete(hearth_str key);
-/* `deleted`: how many there were. */
-int hearth_on_cache_delete_many(const hearth_str *keys, size_t count, size_t *deleted);
+/* `deleted`: of each, whether there was one. */
+int hearth_on_cache_delete_many(const hearth_str *keys, size_t count, bool *deleted);
 int hearth_on_cache_delete_tag(hearth_str tag);
+/* `deleted`: how many there were. */
+int hearth_on_cache_delete_tags(const hearth_str *tags, size_t count, size_t *deleted);
 int hearth_on_cache_clear(void);
 int hearth_on_cache_tags(const hearth_str *tags, size_t count, hearth_cache_mark *out);
 /* `number`: the claim's, or the holder's where there is one. */

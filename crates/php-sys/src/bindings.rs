@@ -364,6 +364,7 @@ pub mod called_by_c {
     pub type hearth_on_cache_write_many = unsafe extern "C" fn(
         writes: *const hearth_cache_write,
         count: usize,
+        whole: bool,
         outcomes: *mut std::ffi::c_int,
     );
     pub type hearth_on_cache_increment =
@@ -372,9 +373,14 @@ pub mod called_by_c {
     pub type hearth_on_cache_delete_many = unsafe extern "C" fn(
         keys: *const hearth_str,
         count: usize,
-        deleted: *mut usize,
+        deleted: *mut bool,
     ) -> std::ffi::c_int;
     pub type hearth_on_cache_delete_tag = unsafe extern "C" fn(tag: hearth_str) -> std::ffi::c_int;
+    pub type hearth_on_cache_delete_tags = unsafe extern "C" fn(
+        tags: *const hearth_str,
+        count: usize,
+        deleted: *mut usize,
+    ) -> std::ffi::c_int;
     pub type hearth_on_cache_clear = unsafe extern "C" fn() -> std::ffi::c_int;
     pub type hearth_on_cache_tags = unsafe extern "C" fn(
         tags: *const hearth_str,

@@ -12,8 +12,12 @@ pub(crate) fn sent(answer: &Answer<'_>) -> Sent {
     encode(answer).unwrap_or_default()
 }
 
+pub(crate) fn flag(is_it: bool) -> Answer<'static> {
+    if is_it { Answer::Yes } else { Answer::No }
+}
+
 pub(crate) fn yes(is_it: bool) -> Sent {
-    sent(if is_it { &Answer::Yes } else { &Answer::No })
+    sent(&flag(is_it))
 }
 
 pub(crate) fn denied() -> Sent {

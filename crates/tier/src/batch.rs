@@ -8,7 +8,7 @@ use cache_link::{Answer, Wanted};
 use crate::answers::{self, Sent, refused, sent};
 use crate::call::Call;
 use crate::entry::Reply;
-use crate::operations::of_value;
+use crate::operations::{of_tag, of_value};
 use crate::state::{State, Tier};
 use crate::status::add;
 
@@ -62,7 +62,11 @@ impl Tier {
             |state, ticket, replies: Vec<Option<Vec<Vec<u8>>>>| {
                 let done = all.iter().zip(&tags).zip(replies);
                 each(done.map(|((wanted, names), versions)| match versions {
-                    None => Answer::No,
+                    None => {
+                        // Something else is there than the caller read, perhaps here.
+                        self.cache.forget(wanted.key);
+                        Answer::No
+                    }
                     Some(versions) => {
                         self.written(state, ticket, wanted, names, &versions);
                         Answer::Yes
@@ -90,12 +94,37 @@ impl Tier {
             &Call::One(delete),
             |state| {
                 keys.iter().for_each(|key| state.marks.written(key));
-                self.delete_here(keys)
+                let deleted = self.cache.delete_many(keys);
+                deleted.map_or_else(refused, flags)
             },
-            |state, _, deleted: i64| {
+            |state, _, deleted: Vec<bool>| {
                 keys.iter().for_each(|key| state.claims.remove(key));
                 if self.cache.delete_many(keys).is_err() {
                     keys.iter().for_each(|key| self.cache.forget(key));
+                }
+                flags(deleted)
+            },
+            |_, why| refused(why),
+        )
+        .await
+    }
+
+    pub(crate) async fn delete_tags(&self, tags: &[&[u8]]) -> Sent {
+        add(&self.counters.writes, tags.len());
+        let mut unlink = redis::cmd("UNLINK");
+        for tag in tags {
+            unlink.arg(self.key("t:", tag));
+        }
+        self.through(
+            tags.iter().map(|tag| of_tag(tag)),
+            &Call::One(unlink),
+            |state| {
+                tags.iter().for_each(|tag| state.marks.tag(tag));
+                answers::sum(self.cache.delete_tags(tags).map(count))
+            },
+            |_, _, deleted: i64| {
+                if self.cache.delete_tags(tags).is_err() {
+                    tags.iter().for_each(|tag| self.cache.forget_tag(tag));
                 }
                 sent(&Answer::Sum(deleted))
             },
@@ -103,15 +132,18 @@ impl Tier {
         )
         .await
     }
-
-    fn delete_here(&self, keys: &[&[u8]]) -> Sent {
-        let deleted = self.cache.delete_many(keys);
-        answers::sum(deleted.map(|count| i64::try_from(count).unwrap_or(i64::MAX)))
-    }
 }
 
 fn names(wanted: &Wanted<'_>) -> Vec<Vec<u8>> {
     wanted.tags.iter().map(|tag| tag.to_vec()).collect()
+}
+
+fn count(tags: usize) -> i64 {
+    i64::try_from(tags).unwrap_or(i64::MAX)
+}
+
+fn flags(of_each: Vec<bool>) -> Sent {
+    each(of_each.into_iter().map(answers::flag))
 }
 
 fn each<'a>(answers: impl Iterator<Item = Answer<'a>>) -> Sent {

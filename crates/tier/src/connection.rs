@@ -234,16 +234,15 @@ async fn replay(
             .arg("NX")
             .ignore();
         for (key, change) in keys {
-            let entry = tier.key("v:", key);
+            let keys = [tier.key("v:", key), tier.key("c:", key)];
             match change {
                 Change::Written => {
-                    let keys = [entry, tier.key("c:", key)];
                     let mut delete = Call::script(&tier.scripts.delete, &keys);
                     delete.arg(&tags);
                     pipeline.add_command(delete);
                 }
                 Change::Added { by, ttl } => {
-                    let mut add = Call::script(&tier.scripts.add, &[entry]);
+                    let mut add = Call::script(&tier.scripts.add, &keys);
                     add.arg(&tags).arg(*by).arg(milliseconds(*ttl)).arg("");
                     pipeline.add_command(add);
                 }

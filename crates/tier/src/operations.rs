@@ -39,7 +39,7 @@ impl Tier {
             Question::Increment(wanted) => self.increment(&wanted).await,
             Question::Delete(key) => self.delete(key).await,
             Question::DeleteMany(keys) => self.delete_many(&plain(&keys)).await,
-            Question::DeleteTag(tag) => self.delete_tag(tag).await,
+            Question::DeleteTags(tags) => self.delete_tags(&plain(&tags)).await,
             Question::Clear => self.clear().await,
             Question::Tags(names) => self.tags(&plain(&names)).await,
             Question::Claim {
@@ -161,28 +161,6 @@ impl Tier {
                     self.cache.forget(key);
                 }
                 yes(was_there.is_some())
-            },
-            |_, why| refused(why),
-        )
-        .await
-    }
-
-    async fn delete_tag(&self, tag: &[u8]) -> Sent {
-        count(&self.counters.writes);
-        let mut unlink = redis::cmd("UNLINK");
-        unlink.arg(self.key("t:", tag));
-        self.through(
-            [of_tag(tag)],
-            &Call::One(unlink),
-            |state| {
-                state.marks.tag(tag);
-                said(self.cache.delete_tag(tag))
-            },
-            |_, _, was_there: i64| {
-                if self.cache.delete_tag(tag).is_err() {
-                    self.cache.forget_tag(tag);
-                }
-                yes(was_there > 0)
             },
             |_, why| refused(why),
         )

@@ -50,6 +50,8 @@ return all
 /// What [`GET`] gives in place of a time where there is no such key.
 pub(crate) const NO_KEY: i64 = -2;
 
+/// What is written ends the computation of its key, whose value would be older.
+///
 /// KEYS: entry, computation. ARGV: prefix of tags, condition, what it needs (two), ttl, form, `s`, value, then names of tags and the
 /// versions that they must have, empty for any. Gives the versions, or nothing if the condition does not hold.
 const WRITE: &str = "
@@ -70,13 +72,14 @@ for i = 9, #ARGV, 2 do
   fields[#fields + 1] = now
 end
 redis.call('UNLINK', KEYS[1])
+if condition ~= 'claimed' then redis.call('UNLINK', KEYS[2]) end
 if dead then return {} end
 redis.call('HSET', KEYS[1], unpack(fields))
 if ARGV[5] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[5]) end
 return versions
 ";
 
-/// KEYS: entry. ARGV: prefix of tags, what is added, ttl, names of tags.
+/// KEYS: entry, computation. ARGV: prefix of tags, what is added, ttl, names of tags.
 const ADD: &str = "
 local e = read(KEYS[1], ARGV[1])
 if #e == 0 then
@@ -94,6 +97,7 @@ else
   if type(sum) == 'table' then return {-4, {}} end
 end
 redis.call('HSET', KEYS[1], '_', '')
+redis.call('UNLINK', KEYS[2])
 return {redis.call('PTTL', KEYS[1]), redis.call('HGETALL', KEYS[1])}
 ";
 
@@ -108,13 +112,13 @@ redis.call('UNLINK', KEYS[1], KEYS[2])
 return #e > 0
 ";
 
-/// KEYS: entry, computation, and so on. ARGV: prefix of tags. Gives how many there were.
+/// KEYS: entry, computation, and so on. ARGV: prefix of tags. Gives of each whether there was one.
 const DELETE_MANY: &str = "
-local deleted = 0
+local deleted = {}
 for i = 1, #KEYS, 2 do
   local fine, e = pcall(read, KEYS[i], ARGV[1])
   redis.call('UNLINK', KEYS[i], KEYS[i + 1])
-  if not fine or #e > 0 then deleted = deleted + 1 end
+  deleted[#deleted + 1] = (not fine or #e > 0) and 1 or 0
 end
 return deleted
 ";

@@ -151,7 +151,8 @@ impl Tier {
         count(&self.counters.writes);
         let key = wanted.key;
         let entry = self.key("v:", key);
-        let mut add = Call::script(&self.scripts.add, std::slice::from_ref(&entry));
+        let keys = [entry.clone(), self.key("c:", key)];
+        let mut add = Call::script(&self.scripts.add, &keys);
         add.arg(self.key("t:", b"")).arg(wanted.int);
         add.arg(milliseconds(wanted.ttl)).arg("");
         let names: Vec<Vec<u8>> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();

@@ -3,7 +3,7 @@
 
 mod support;
 
-use cache::{Form, Refused, Stored, Write};
+use cache::{Condition, Form, Refused, Stored, Write};
 use support::{Server, Worker, int, until};
 use testkit::service::Redis;
 
@@ -53,7 +53,8 @@ fn write(worker: &Worker, keys: &[String], tags: &[&[u8]]) -> Vec<Result<Stored,
 
 fn delete(worker: &Worker, keys: &[String]) -> usize {
     let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
-    worker.tiered().delete_many(&keys).unwrap()
+    let deleted = worker.tiered().delete_many(&keys).unwrap();
+    deleted.into_iter().filter(|was_there| *was_there).count()
 }
 
 fn numbers(count: i64) -> Vec<Option<i64>> {
@@ -92,6 +93,44 @@ fn a_batch_is_one_round_trip() {
     until("the tag is gone there", || read(&a, &keys) == expected);
     assert_eq!(asked(&redis, || assert_eq!(delete(&a, &keys), 1)), (1, 0));
     until("they are gone there", || read(&b, &keys) == none);
+}
+
+/// Of values with conditions too, and of tags.
+#[test]
+fn what_is_there_is_not_added_and_tags_end_together() {
+    let (redis, first, second) = two();
+    let (a, b) = (first.worker(), second.worker());
+    a.set("key 1", 10);
+    b.comes("key 1", Some(10));
+    let keys = keys(3);
+    let add = || {
+        let writes: Vec<_> = keys
+            .iter()
+            .map(|key| Write {
+                condition: Condition::Absent,
+                tags: &[b"x"],
+                ..int(key, 7)
+            })
+            .collect();
+        let expected = [Stored::Yes, Stored::No, Stored::Yes].map(Ok);
+        assert_eq!(b.tiered().write_many(&writes), expected);
+    };
+    assert_eq!(asked(&redis, add).1, 1);
+    assert_eq!(read(&b, &keys), [Some(7), Some(10), Some(7)]);
+    a.comes("key 2", Some(7));
+    let tags: [&[u8]; 3] = [b"x", b"none", b"y"];
+    let calls = |command: &str| {
+        let text = redis.cli(&["INFO", "commandstats"]);
+        text.matches(&format!("cmdstat_{command}:calls=1,")).count()
+    };
+    redis.cli(&["CONFIG", "RESETSTAT"]);
+    assert_eq!(a.tiered().delete_tags(&tags), Ok(1));
+    assert_eq!(calls("unlink"), 1);
+    let left = [None, Some(10), None];
+    assert_eq!(read(&a, &keys), left);
+    until("the tag is gone there", || read(&b, &keys) == left);
+    let deleted = a.tiered().delete_many(&[b"key 0", b"key 1", b"key 1"]);
+    assert_eq!(deleted, Ok(vec![false, true, false]));
 }
 
 #[test]

@@ -246,6 +246,45 @@ fn a_computation_is_one_machines_at_a_time() {
     }
 }
 
+/// So does a value that is written elsewhere meanwhile.
+#[test]
+fn what_is_written_during_a_computation_stays() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    let ways: [fn(&Worker, &str) -> bool; 2] = [
+        |worker, key| {
+            worker.set(key, 7);
+            true
+        },
+        |worker, key| worker.increment(key, 7) == Ok(7),
+    ];
+    for (n, write) in ways.into_iter().enumerate() {
+        for (m, by) in [&a, &b].into_iter().enumerate() {
+            let key = format!("k {n} {m}");
+            let claim = a.tiered().claim(
+                Space::Computation,
+                key.as_bytes(),
+                Owner::here(1),
+                60_000_000,
+            );
+            let Ok(Claim::Taken(token)) = claim else {
+                panic!("{claim:?}");
+            };
+            assert!(write(by, &key));
+            let result = Write {
+                condition: Condition::Claimed(token),
+                ..int(&key, 2)
+            };
+            assert!(!a.write(&result), "{key}");
+            b.comes(&key, Some(7));
+            a.comes(&key, Some(7));
+            let _ = a
+                .tiered()
+                .give_back(Space::Computation, key.as_bytes(), token);
+        }
+    }
+}
+
 /// Of the computation that is under way.
 fn a_token(server: &Server) -> u64 {
     let token = server.cache.token(Space::Computation, b"k", None);

@@ -3,21 +3,29 @@
 declare(strict_types=1);
 
 /**
- * APCu's iterator over `Hearth\Cache`, where `hearth.apcu` is on and APCu is not there. It goes over what there is when it is made.
+ * APCu's iterator over `Hearth\Cache`, where `hearth.apcu` is on and APCu is not there. It lists what there is when it begins, and skips
+ * what has left when it comes there.
  */
 class APCUIterator implements \Iterator
 {
-    /** @var list<array<string, mixed>> */
-    private array $entries = [];
+    /** Entries whose values are read in one step, as in APCu. */
+    private const CHUNK = 100;
+
+    /** @var \Generator<string, array<string, mixed>>|null null before it begins */
+    private ?\Generator $entries = null;
 
     /**
      * @param string|list<string>|null $search a regular expression, or keys; null is all
      * @param int $format `APC_ITER_…`: what `current()` gives
-     * @param int $chunk_size without effect
+     * @param int $chunk_size how many values are read in one step; 0 is 100
      * @param int $list `APC_LIST_ACTIVE`; nothing that was deleted is listed
      */
-    public function __construct($search = null, private int $format = \APC_ITER_ALL, int $chunk_size = 0, int $list = \APC_LIST_ACTIVE)
-    {
+    public function __construct(
+        private $search = null,
+        private int $format = \APC_ITER_ALL,
+        private int $chunk_size = 0,
+        private int $list = \APC_LIST_ACTIVE,
+    ) {
         if ($format > \APC_ITER_ALL) {
             throw new \Error('APCUIterator format is invalid');
         }
@@ -27,43 +35,107 @@ class APCUIterator implements \Iterator
         if ($list !== \APC_LIST_ACTIVE && $list !== \APC_LIST_DELETED) {
             throw new \Error('APCUIterator invalid list type');
         }
-        $all = $list === \APC_LIST_ACTIVE ? \apcu_cache_info()['cache_list'] : [];
-        $this->entries = \array_values(match (true) {
-            \is_array($search) => \array_filter($all, static fn (array $entry): bool => \in_array($entry['info'], $search, true)),
-            \is_string($search) && $search !== '' => \array_filter($all, static fn (array $entry): bool => (bool) \preg_match($search, $entry['info'])),
-            default => $all,
-        });
+        if ($this->isPattern() && \preg_match($search, '') === false) {
+            throw new \Error("Could not compile regular expression: $search");
+        }
+    }
+
+    /** As in APCu, there is none. */
+    private function __clone()
+    {
     }
 
     public function rewind(): void
     {
-        \reset($this->entries);
+        $this->entries = $this->entries();
     }
 
     public function next(): void
     {
-        \next($this->entries);
+        $this->begun()->next();
     }
 
     public function valid(): bool
     {
-        return \key($this->entries) !== null;
+        return $this->begun()->valid();
     }
 
     public function key(): string|int
     {
-        return $this->entry('key')['info'];
+        return $this->there('key')->key();
     }
 
     /** @return array<string, mixed> */
     public function current(): mixed
     {
-        $entry = $this->entry('current');
+        return $this->there('current')->current();
+    }
+
+    public function getTotalHits(): int
+    {
+        return (int) \array_sum(\array_column($this->listed(), 'num_hits'));
+    }
+
+    public function getTotalSize(): int
+    {
+        return (int) \array_sum(\array_column($this->listed(), 'mem_size'));
+    }
+
+    public function getTotalCount(): int
+    {
+        return \count($this->listed());
+    }
+
+    /** For `apcu_delete()`. */
+    private function deleteAll(): void
+    {
+        \apcu_delete(\array_column($this->listed(), 'info'));
+    }
+
+    /** @return \Generator<string, array<string, mixed>> */
+    private function entries(): \Generator
+    {
+        foreach (\array_chunk($this->listed(), $this->chunk_size ?: self::CHUNK) as $entries) {
+            $keys = \array_column($entries, 'info');
+            $values = ($this->format & \APC_ITER_VALUE) !== 0 ? \apcu_fetch($keys) : \array_fill_keys($keys, null);
+            foreach ($entries as $entry) {
+                if (\array_key_exists($entry['info'], $values)) {
+                    yield $entry['info'] => $this->fields($entry, $values[$entry['info']]);
+                }
+            }
+        }
+    }
+
+    /** @return list<array<string, mixed>> */
+    private function listed(): array
+    {
+        if (!isset($this->list)) {
+            throw new \Error('Trying to use uninitialized APCUIterator');
+        }
+        $all = $this->list === \APC_LIST_ACTIVE ? \apcu_cache_info()['cache_list'] : [];
+        return \array_values(match (true) {
+            \is_array($this->search) => \array_filter($all, fn (array $entry): bool => \in_array($entry['info'], $this->search, true)),
+            $this->isPattern() => \array_filter($all, fn (array $entry): bool => (bool) \preg_match($this->search, $entry['info'])),
+            default => $all,
+        });
+    }
+
+    private function isPattern(): bool
+    {
+        return \is_string($this->search) && $this->search !== '';
+    }
+
+    /**
+     * @param array<string, mixed> $entry
+     * @return array<string, mixed>
+     */
+    private function fields(array $entry, mixed $value): array
+    {
         $fields = [
             'type' => [\APC_ITER_TYPE, 'user'],
             'key' => [\APC_ITER_KEY, $entry['info']],
-            'value' => [\APC_ITER_VALUE, null],
-            'num_hits' => [\APC_ITER_NUM_HITS, $entry['num_hits']],
+            'value' => [\APC_ITER_VALUE, $value],
+            'num_hits' => [\APC_ITER_NUM_HITS, (int) $entry['num_hits']],
             'mtime' => [\APC_ITER_MTIME, $entry['mtime']],
             'creation_time' => [\APC_ITER_CTIME, $entry['creation_time']],
             'deletion_time' => [\APC_ITER_DTIME, $entry['deletion_time']],
@@ -73,38 +145,16 @@ class APCUIterator implements \Iterator
             'ttl' => [\APC_ITER_TTL, $entry['ttl']],
         ];
         $wanted = \array_filter($fields, fn (array $field): bool => ($this->format & $field[0]) !== 0);
-        $values = \array_map(static fn (array $field): mixed => $field[1], $wanted);
-        return isset($wanted['value']) ? \array_replace($values, ['value' => \apcu_fetch($entry['info'])]) : $values;
+        return \array_map(static fn (array $field): mixed => $field[1], $wanted);
     }
 
-    public function getTotalHits(): int
+    private function begun(): \Generator
     {
-        return (int) \array_sum(\array_column($this->entries, 'num_hits'));
+        return $this->entries ??= $this->entries();
     }
 
-    public function getTotalSize(): int
+    private function there(string $method): \Generator
     {
-        return (int) \array_sum(\array_column($this->entries, 'mem_size'));
-    }
-
-    public function getTotalCount(): int
-    {
-        return \count($this->entries);
-    }
-
-    /**
-     * For `apcu_delete()`.
-     *
-     * @internal
-     */
-    public function deleteAll(): void
-    {
-        \apcu_delete(\array_column($this->entries, 'info'));
-    }
-
-    /** @return array<string, mixed> */
-    private function entry(string $method): array
-    {
-        return \current($this->entries) ?: throw new \Error("Cannot call $method() on invalid iterator");
+        return $this->valid() ? $this->begun() : throw new \Error("Cannot call $method() on invalid iterator");
     }
 }

@@ -55,9 +55,7 @@ final class SymfonyCache extends Pool implements TagAwareCacheInterface
     /** @param array<string> $tags */
     public function invalidateTags(array $tags): bool
     {
-        foreach (\array_map(self::key(...), $tags) as $tag) {
-            $this->cache->deleteTag($tag);
-        }
+        $this->cache->deleteTags(\array_map(self::key(...), $tags));
         return true;
     }
 

@@ -48,76 +48,21 @@ static bool fetch(zend_string *name, zval *out)
 	return is_there;
 }
 
-static bool exists(zend_string *name)
+/* Of a value with objects no code is run. */
+bool hearth_apcu_has(zend_string *name)
 {
+	zend_string *key = hearth_apcu_key(name);
 	zval value;
+	bool is_there = hearth_cache_look_many(&hearth_apcu, &key, 1, &value) && Z_TYPE(value) != IS_UNDEF;
 
-	if (!fetch(name, &value)) {
-		return false;
+	if (is_there) {
+		zval_ptr_dtor(&value);
 	}
-	zval_ptr_dtor(&value);
-	return true;
-}
-
-/* A value's code and error handlers may write to the variable that a key is a reference to. */
-void hearth_apcu_each_key(zval *keys, zval *return_value, const char *mistake, void (*done)(zval *key, zval *return_value))
-{
-	zval *variable, key;
-
-	array_init(return_value);
-	ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(keys), variable) {
-		ZVAL_COPY_DEREF(&key, variable);
-		if (Z_TYPE(key) != IS_STRING) {
-			php_error_docref(NULL, E_WARNING, "%s", mistake);
-		}
-		done(&key, return_value);
-		zval_ptr_dtor(&key);
-		if (EG(exception)) {
-			return;
-		}
-	} ZEND_HASH_FOREACH_END();
+	zend_string_release(key);
+	return is_there;
 }
 
 /* ---- reading ---- */
-
-#define FETCH_MISTAKE "apc_fetch() expects a string or array of strings."
-#define EXISTS_MISTAKE "apc_exists() expects a string or array of strings."
-
-/* In one step. Error handlers may write to the variables that keys are references to. */
-static void fetch_all(HashTable *keys, zval *return_value)
-{
-	size_t count = 0, most = zend_hash_num_elements(keys);
-	zend_string **names = safe_emalloc(most, 2 * sizeof *names, 1), **full = names + most;
-	zval *values = safe_emalloc(most, sizeof *values, 1), *variable;
-
-	array_init(return_value);
-	ZEND_HASH_FOREACH_VAL(keys, variable) {
-		ZVAL_DEREF(variable);
-		if (Z_TYPE_P(variable) == IS_STRING) {
-			names[count] = zend_string_copy(Z_STR_P(variable));
-			full[count] = hearth_apcu_key(names[count]);
-			count++;
-		} else {
-			php_error_docref(NULL, E_WARNING, FETCH_MISTAKE);
-		}
-		if (EG(exception)) {
-			break;
-		}
-	} ZEND_HASH_FOREACH_END();
-	if (!EG(exception) && hearth_cache_fetch_many(&hearth_apcu, full, count, values)) {
-		for (size_t i = 0; i < count; i++) {
-			if (Z_TYPE(values[i]) != IS_UNDEF) {
-				zend_symtable_update(Z_ARRVAL_P(return_value), names[i], &values[i]);
-			}
-		}
-	}
-	for (size_t i = 0; i < count; i++) {
-		zend_string_release(names[i]);
-		zend_string_release(full[i]);
-	}
-	efree(names);
-	efree(values);
-}
 
 ZEND_FUNCTION(hearth_apcu_fetch)
 {
@@ -130,7 +75,7 @@ ZEND_FUNCTION(hearth_apcu_fetch)
 		Z_PARAM_ZVAL(success)
 	ZEND_PARSE_PARAMETERS_END();
 	if (Z_TYPE_P(key) == IS_ARRAY) {
-		fetch_all(Z_ARRVAL_P(key), return_value);
+		hearth_apcu_fetch_many(Z_ARRVAL_P(key), return_value);
 		is_there = true;
 	} else if (Z_TYPE_P(key) != IS_STRING && !try_convert_to_string(key)) {
 		return;
@@ -142,16 +87,6 @@ ZEND_FUNCTION(hearth_apcu_fetch)
 	}
 }
 
-static void exists_into(zval *key, zval *return_value)
-{
-	if (Z_TYPE_P(key) == IS_STRING && exists(Z_STR_P(key))) {
-		zval there;
-
-		ZVAL_TRUE(&there);
-		zend_symtable_update(Z_ARRVAL_P(return_value), Z_STR_P(key), &there);
-	}
-}
-
 ZEND_FUNCTION(hearth_apcu_exists)
 {
 	zval *key;
@@ -160,9 +95,9 @@ ZEND_FUNCTION(hearth_apcu_exists)
 		Z_PARAM_ZVAL(key)
 	ZEND_PARSE_PARAMETERS_END();
 	if (Z_TYPE_P(key) == IS_ARRAY) {
-		hearth_apcu_each_key(key, return_value, EXISTS_MISTAKE, exists_into);
+		hearth_apcu_exist_many(Z_ARRVAL_P(key), return_value);
 	} else if (Z_TYPE_P(key) == IS_STRING || try_convert_to_string(key)) {
-		RETURN_BOOL(exists(Z_STR_P(key)));
+		RETURN_BOOL(hearth_apcu_has(Z_STR_P(key)));
 	}
 }
 

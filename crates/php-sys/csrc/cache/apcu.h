@@ -10,7 +10,17 @@
 extern hearth_cache_object hearth_apcu;
 /* As the cache takes it; to be released. */
 zend_string *hearth_apcu_key(zend_string *key);
-/* Where one key or several may be given: what is done with each, with a warning where it is no string. The result is that of the function. */
-void hearth_apcu_each_key(zval *keys, zval *return_value, const char *mistake, void (*done)(zval *key, zval *return_value));
+/* Is there a value? Of one with objects no code is run. */
+bool hearth_apcu_has(zend_string *name);
+/* What APCu warns of. */
+bool hearth_apcu_refuses(zval *value);
+#define HEARTH_APCU_DELETE_MISTAKE "apc_delete() expects a string, array of strings, or APCIterator instance"
+
+/* cache/apcu_many.c */
+void hearth_apcu_fetch_many(HashTable *list, zval *return_value);
+void hearth_apcu_exist_many(HashTable *list, zval *return_value);
+void hearth_apcu_delete_many(HashTable *list, zval *return_value);
+/* What was not stored is in `return_value`. */
+void hearth_apcu_store_many(HashTable *values, const hearth_cache_terms *terms, int condition, zval *return_value);
 
 #endif

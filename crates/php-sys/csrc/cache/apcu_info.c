@@ -19,6 +19,12 @@ static void add_long(zval *array, const char *name, uint64_t value)
 	add_assoc_long(array, name, (zend_long) value);
 }
 
+/* As APCu has what may be large. */
+static void add_float(zval *array, const char *name, uint64_t value)
+{
+	add_assoc_double(array, name, (double) value);
+}
+
 /* Of times the cache keeps only when a value ends. */
 static void add_times(zval *array, const char *access)
 {
@@ -40,7 +46,7 @@ static void add_entry(zval *list, const hearth_cache_entry *entry)
 	array_init(&row);
 	add_assoc_stringl(&row, "info", entry->key.ptr + HEARTH_APCU_PREFIX_LENGTH, entry->key.len - HEARTH_APCU_PREFIX_LENGTH);
 	add_long(&row, "ttl", seconds(entry->left));
-	add_long(&row, "num_hits", entry->reads);
+	add_float(&row, "num_hits", entry->reads);
 	add_times(&row, "access_time");
 	add_long(&row, "ref_count", 0);
 	add_long(&row, "mem_size", entry->size);
@@ -69,13 +75,13 @@ ZEND_FUNCTION(hearth_apcu_cache_info)
 	array_init(return_value);
 	add_long(return_value, "num_slots", figure("size") / 256);
 	add_long(return_value, "ttl", 0);
-	add_long(return_value, "num_hits", figure("hits"));
-	add_long(return_value, "num_misses", figure("misses"));
-	add_long(return_value, "num_inserts", figure("writes"));
+	add_float(return_value, "num_hits", figure("hits"));
+	add_float(return_value, "num_misses", figure("misses"));
+	add_float(return_value, "num_inserts", figure("writes"));
 	add_long(return_value, "num_entries", count);
-	add_long(return_value, "expunges", 0);
+	add_float(return_value, "expunges", 0);
 	add_long(return_value, "start_time", 0);
-	add_long(return_value, "mem_size", size);
+	add_float(return_value, "mem_size", size);
 	add_assoc_string(return_value, "memory_type", "mmap");
 	if (limited) {
 		zval_ptr_dtor(&list);
@@ -119,7 +125,8 @@ ZEND_FUNCTION(hearth_apcu_sma_info)
 {
 	bool limited = false;
 	uint64_t size = figure("size");
-	zval lists, empty;
+	uint64_t left = size - MIN(size, figure("used"));
+	zval lists, list, block;
 
 	ZEND_PARSE_PARAMETERS_START(0, 1)
 		Z_PARAM_OPTIONAL
@@ -128,11 +135,16 @@ ZEND_FUNCTION(hearth_apcu_sma_info)
 	array_init(return_value);
 	add_long(return_value, "num_seg", 1);
 	add_assoc_double(return_value, "seg_size", (double) size);
-	add_assoc_double(return_value, "avail_mem", (double) (size - MIN(size, figure("used"))));
+	add_assoc_double(return_value, "avail_mem", (double) left);
 	if (!limited) {
+		/* Of cells of one size, what is free is one block. */
+		array_init(&block);
+		add_long(&block, "size", left);
+		add_long(&block, "offset", size - left);
+		array_init(&list);
+		add_next_index_zval(&list, &block);
 		array_init(&lists);
-		ZVAL_EMPTY_ARRAY(&empty);
-		add_next_index_zval(&lists, &empty);
+		add_next_index_zval(&lists, &list);
 		add_assoc_zval(return_value, "block_lists", &lists);
 	}
 }

@@ -1,61 +1,43 @@
 /* The functions of APCu that write and delete. */
 #include "cache/apcu.h"
 
-static bool has_resource(zval *value)
+bool hearth_apcu_refuses(zval *value)
 {
 	ZVAL_DEREF(value);
-	return Z_TYPE_P(value) == IS_RESOURCE;
+	if (Z_TYPE_P(value) != IS_RESOURCE) {
+		return false;
+	}
+	php_error_docref(NULL, E_WARNING, "Cannot store resources in apcu cache");
+	return true;
 }
 
 /* What the cache refuses by an exception is false here, as a value is that is too large for APCu; what serializing throws goes on. */
-static bool store(zend_string *name, zval *value, zend_long ttl, int condition)
+static bool store(zend_string *name, zval *value, const hearth_cache_terms *terms, int condition)
 {
-	hearth_cache_terms terms;
 	zend_string *key;
 	bool done;
 
-	if (has_resource(value)) {
-		php_error_docref(NULL, E_WARNING, "Cannot store resources in apcu cache");
+	if (hearth_apcu_refuses(value)) {
 		return false;
 	}
-	if (!hearth_cache_terms_of(&hearth_apcu, (double) ttl, ttl == 0, 3, NULL, &terms)) {
-		return false;
+	if (terms->ttl < 0 && condition == HEARTH_CACHE_IF_ABSENT) {
+		/* Over before it begins. */
+		return !hearth_apcu_has(name);
 	}
 	key = hearth_apcu_key(name);
-	done = hearth_cache_write_value(&hearth_apcu, key, value, &terms, condition);
+	done = hearth_cache_write_value(&hearth_apcu, key, value, terms, condition);
 	zend_string_release(key);
-	hearth_cache_terms_free(&terms);
 	if (EG(exception) && EG(exception)->ce == zend_ce_value_error) {
 		zend_clear_exception();
 	}
 	return done;
 }
 
-static void store_all(HashTable *values, zend_long ttl, int condition, zval *return_value)
-{
-	zend_string *name;
-	zend_ulong number;
-	zval *value, failed;
-
-	ZVAL_LONG(&failed, -1);
-	array_init(return_value);
-	ZEND_HASH_FOREACH_KEY_VAL(values, number, name, value) {
-		zend_string *key = name ? zend_string_copy(name) : zend_long_to_str((zend_long) number);
-
-		if (!store(key, value, ttl, condition)) {
-			zend_symtable_update(Z_ARRVAL_P(return_value), key, &failed);
-		}
-		zend_string_release(key);
-		if (EG(exception)) {
-			return;
-		}
-	} ZEND_HASH_FOREACH_END();
-}
-
 static void store_helper(INTERNAL_FUNCTION_PARAMETERS, int condition)
 {
 	zval *key, *value = NULL;
 	zend_long ttl = 0;
+	hearth_cache_terms terms;
 
 	ZEND_PARSE_PARAMETERS_START(1, 3)
 		Z_PARAM_ZVAL(key)
@@ -63,18 +45,61 @@ static void store_helper(INTERNAL_FUNCTION_PARAMETERS, int condition)
 		Z_PARAM_ZVAL(value)
 		Z_PARAM_LONG(ttl)
 	ZEND_PARSE_PARAMETERS_END();
+	if (!hearth_cache_terms_of(&hearth_apcu, (double) ttl, ttl == 0, 3, NULL, &terms)) {
+		return;
+	}
 	if (Z_TYPE_P(key) == IS_ARRAY) {
-		store_all(Z_ARRVAL_P(key), ttl, condition, return_value);
-	} else if (Z_TYPE_P(key) == IS_STRING && value) {
-		RETURN_BOOL(store(Z_STR_P(key), value, ttl, condition));
+		hearth_apcu_store_many(Z_ARRVAL_P(key), &terms, condition, return_value);
+	} else if (Z_TYPE_P(key) == IS_STRING) {
+		RETVAL_BOOL(value && store(Z_STR_P(key), value, &terms, condition));
 	} else {
 		php_error_docref(NULL, E_WARNING, "apc_store expects key parameter to be a string or an array of key/value pairs.");
-		RETURN_FALSE;
+		RETVAL_FALSE;
 	}
+	hearth_cache_terms_free(&terms);
 }
 
 ZEND_FUNCTION(hearth_apcu_store) { store_helper(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_ALWAYS); }
 ZEND_FUNCTION(hearth_apcu_add) { store_helper(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_IF_ABSENT); }
+
+/* The time that an entry has stays: none for one that has none. */
+static uint64_t time_left(const hearth_cache_found *found)
+{
+	uint64_t now = hearth_on_cache_now();
+
+	if (found->expires == 0) {
+		return 0;
+	}
+	return found->expires > now ? found->expires - now : 1;
+}
+
+/* A sum that is no int goes on at the other end. */
+static bool wrap(hearth_cache_write *write, int64_t *sum)
+{
+	int64_t by = write->number;
+	hearth_cache_found found;
+
+	while (hearth_on_cache_read(write->key, &found) == HEARTH_CACHE_YES && found.form == HEARTH_CACHE_INT) {
+		write->ttl = time_left(&found);
+		write->condition = HEARTH_CACHE_IF_EQUAL;
+		write->form = write->expected_form = HEARTH_CACHE_INT;
+		write->expected_number = found.number;
+		write->number = *sum = (int64_t) ((uint64_t) found.number + (uint64_t) by);
+		switch (hearth_on_cache_write(write)) {
+			case HEARTH_CACHE_YES: return true;
+			case HEARTH_CACHE_NO: continue;
+			default: return false;
+		}
+	}
+	return false;
+}
+
+static bool add_to(hearth_cache_write *write, int64_t *sum)
+{
+	int outcome = hearth_on_cache_increment(write, sum);
+
+	return outcome == HEARTH_CACHE_YES || (outcome == HEARTH_CACHE_OVERFLOW && wrap(write, sum));
+}
 
 static void step(INTERNAL_FUNCTION_PARAMETERS, bool down)
 {
@@ -99,7 +124,8 @@ static void step(INTERNAL_FUNCTION_PARAMETERS, bool down)
 		write = hearth_cache_write_of(&full, &terms);
 		write.ttl = (uint64_t) MAX(terms.ttl, 0);
 		write.number = down ? (int64_t) (0 - (uint64_t) by) : by;
-		done = hearth_on_cache_increment(&write, &sum) == HEARTH_CACHE_YES;
+		/* Where it would be over before it begins there is nothing to add to. */
+		done = (terms.ttl >= 0 || hearth_apcu_has(name)) && add_to(&write, &sum);
 		hearth_cache_terms_free(&terms);
 	}
 	zend_string_release(key);
@@ -115,24 +141,13 @@ static void step(INTERNAL_FUNCTION_PARAMETERS, bool down)
 ZEND_FUNCTION(hearth_apcu_inc) { step(INTERNAL_FUNCTION_PARAM_PASSTHRU, false); }
 ZEND_FUNCTION(hearth_apcu_dec) { step(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }
 
-/* The time that an entry has stays: none for one that has none. */
-static uint64_t time_left(hearth_str key)
-{
-	hearth_cache_found found;
-	uint64_t now = hearth_on_cache_now();
-
-	if (hearth_on_cache_read(key, &found) != HEARTH_CACHE_YES || found.expires == 0) {
-		return 0;
-	}
-	return found.expires > now ? found.expires - now : 1;
-}
-
 ZEND_FUNCTION(hearth_apcu_cas)
 {
 	zend_string *name, *key;
 	zend_long before, after;
 	hearth_cache_terms terms;
 	hearth_cache_write write;
+	hearth_cache_found found;
 	hearth_cache_key full;
 	bool done = false;
 
@@ -144,7 +159,9 @@ ZEND_FUNCTION(hearth_apcu_cas)
 	key = hearth_apcu_key(name);
 	if (hearth_cache_key_of(&hearth_apcu, key, 1, &full) && hearth_cache_terms_of(&hearth_apcu, 0, true, 2, NULL, &terms)) {
 		write = hearth_cache_write_of(&full, &terms);
-		write.ttl = time_left(write.key);
+		if (hearth_on_cache_read(write.key, &found) == HEARTH_CACHE_YES) {
+			write.ttl = time_left(&found);
+		}
 		write.form = write.expected_form = HEARTH_CACHE_INT;
 		write.number = after;
 		write.condition = HEARTH_CACHE_IF_EQUAL;
@@ -174,6 +191,8 @@ ZEND_FUNCTION(hearth_apcu_entry)
 	zend_string_release(key);
 }
 
+/* ---- deleting ---- */
+
 static bool delete(zend_string *name)
 {
 	zend_string *key = hearth_apcu_key(name);
@@ -184,18 +203,15 @@ static bool delete(zend_string *name)
 	return done;
 }
 
-#define DELETE_MISTAKE "apc_delete() expects a string, array of strings, or APCIterator instance"
-
-static void delete_into(zval *key, zval *return_value)
+/* NULL where none was made yet. */
+static zend_class_entry *iterator_class(void)
 {
-	if (Z_TYPE_P(key) != IS_STRING || !delete(Z_STR_P(key))) {
-		Z_TRY_ADDREF_P(key);
-		add_next_index_zval(return_value, key);
-	}
+	return zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("apcuiterator"));
 }
 
 ZEND_FUNCTION(hearth_apcu_delete)
 {
+	zend_class_entry *iterator;
 	zval *key;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
@@ -205,12 +221,12 @@ ZEND_FUNCTION(hearth_apcu_delete)
 		RETURN_BOOL(delete(Z_STR_P(key)));
 	}
 	if (Z_TYPE_P(key) == IS_ARRAY) {
-		hearth_apcu_each_key(key, return_value, DELETE_MISTAKE, delete_into);
-	} else if (Z_TYPE_P(key) == IS_OBJECT && zend_string_equals_literal(Z_OBJCE_P(key)->name, "APCUIterator")) {
-		zend_call_method_with_0_params(Z_OBJ_P(key), Z_OBJCE_P(key), NULL, "deleteall", NULL);
+		hearth_apcu_delete_many(Z_ARRVAL_P(key), return_value);
+	} else if (Z_TYPE_P(key) == IS_OBJECT && (iterator = iterator_class()) && instanceof_function(Z_OBJCE_P(key), iterator)) {
+		zend_call_method_with_0_params(Z_OBJ_P(key), iterator, NULL, "deleteall", NULL);
 		RETURN_TRUE;
 	} else {
-		php_error_docref(NULL, E_WARNING, DELETE_MISTAKE);
+		php_error_docref(NULL, E_WARNING, HEARTH_APCU_DELETE_MISTAKE);
 		RETURN_FALSE;
 	}
 }

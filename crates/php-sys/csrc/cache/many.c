@@ -3,14 +3,7 @@
 
 #define SELF hearth_cache_object_of(Z_OBJ_P(ZEND_THIS))
 
-/* Keys as the caller has them, and as the store does. */
-typedef struct {
-	size_t count;
-	zend_string **names, **full;
-	hearth_str *list;
-} key_list;
-
-static void keys_begin(key_list *keys, size_t most)
+void hearth_cache_keys_begin(hearth_cache_keys *keys, size_t most)
 {
 	keys->count = 0;
 	keys->names = safe_emalloc(most, sizeof *keys->names, 1);
@@ -18,7 +11,7 @@ static void keys_begin(key_list *keys, size_t most)
 	keys->list = safe_emalloc(most, sizeof *keys->list, 1);
 }
 
-static void keys_end(key_list *keys)
+void hearth_cache_keys_end(hearth_cache_keys *keys)
 {
 	for (size_t i = 0; i < keys->count; i++) {
 		zend_string_release(keys->names[i]);
@@ -29,8 +22,7 @@ static void keys_end(key_list *keys)
 	efree(keys->list);
 }
 
-/* Takes `name`; false: an exception is under way. */
-static bool keys_add(key_list *keys, const hearth_cache_object *self, zend_string *name)
+bool hearth_cache_keys_add(hearth_cache_keys *keys, const hearth_cache_object *self, zend_string *name)
 {
 	hearth_cache_key key;
 	zend_string *full;
@@ -63,14 +55,14 @@ static zend_string *key_in(zval *value)
 }
 
 /* Ends them where it is false: an exception is under way. */
-static bool keys_of(key_list *keys, const hearth_cache_object *self, HashTable *names)
+static bool keys_of(hearth_cache_keys *keys, const hearth_cache_object *self, HashTable *names)
 {
 	zval *name;
 
-	keys_begin(keys, zend_hash_num_elements(names));
+	hearth_cache_keys_begin(keys, zend_hash_num_elements(names));
 	ZEND_HASH_FOREACH_VAL(names, name) {
-		if (!keys_add(keys, self, key_in(name))) {
-			keys_end(keys);
+		if (!hearth_cache_keys_add(keys, self, key_in(name))) {
+			hearth_cache_keys_end(keys);
 			return false;
 		}
 	} ZEND_HASH_FOREACH_END();
@@ -80,7 +72,7 @@ static bool keys_of(key_list *keys, const hearth_cache_object *self, HashTable *
 /* ---- reading ---- */
 
 /* Values without objects at once; of the others the bytes, because what makes them again runs code. */
-static void take(const key_list *keys, const hearth_cache_found *found, zval *out)
+static void take(const hearth_cache_keys *keys, const hearth_cache_found *found, zval *out)
 {
 	for (size_t i = 0; i < keys->count; i++) {
 		if (found[i].form == HEARTH_CACHE_SERIALIZED) {
@@ -103,7 +95,7 @@ static void make_object(hearth_str key, zval *out)
 }
 
 /* What the copies of this process do not have; false: an exception is under way. */
-static bool read_all(const key_list *keys, zval *out)
+static bool read_all(const hearth_cache_keys *keys, bool with_objects, zval *out)
 {
 	hearth_cache_found *found = safe_emalloc(keys->count, sizeof *found, 0);
 	bool done;
@@ -114,7 +106,7 @@ static bool read_all(const key_list *keys, zval *out)
 		take(keys, found, out);
 	}
 	/* What is left as bytes after an exception is thrown away by the caller. */
-	for (size_t i = 0; done && i < keys->count && !EG(exception); i++) {
+	for (size_t i = 0; done && with_objects && i < keys->count && !EG(exception); i++) {
 		if (found[i].form == HEARTH_CACHE_SERIALIZED) {
 			make_object(keys->list[i], &out[i]);
 		}
@@ -123,24 +115,24 @@ static bool read_all(const key_list *keys, zval *out)
 	return done && !EG(exception);
 }
 
-bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out)
+static bool get_many(const hearth_cache_object *self, zend_string **names, size_t count, bool with_objects, zval *out)
 {
 	size_t *places = safe_emalloc(count, sizeof *places, 1);
 	zval *read = safe_emalloc(count, sizeof *read, 1);
-	key_list keys;
+	hearth_cache_keys keys;
 	uint64_t stale;
 	bool fine = true;
 
-	keys_begin(&keys, count);
+	hearth_cache_keys_begin(&keys, count);
 	for (size_t i = 0; i < count; i++) {
 		ZVAL_UNDEF(&out[i]);
 		if (fine && !hearth_cache_copy_get(self, names[i], &out[i], &stale)) {
 			places[keys.count] = i;
 			ZVAL_UNDEF(&read[keys.count]);
-			fine = keys_add(&keys, self, zend_string_copy(names[i]));
+			fine = hearth_cache_keys_add(&keys, self, zend_string_copy(names[i]));
 		}
 	}
-	fine = fine && (keys.count == 0 || read_all(&keys, read));
+	fine = fine && (keys.count == 0 || read_all(&keys, with_objects, read));
 	for (size_t i = 0; i < keys.count; i++) {
 		ZVAL_COPY_VALUE(&out[places[i]], &read[i]);
 	}
@@ -148,17 +140,27 @@ bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **name
 		zval_ptr_dtor(&out[i]);
 		ZVAL_UNDEF(&out[i]);
 	}
-	keys_end(&keys);
+	hearth_cache_keys_end(&keys);
 	efree(places);
 	efree(read);
 	return fine;
+}
+
+bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out)
+{
+	return get_many(self, names, count, true, out);
+}
+
+bool hearth_cache_look_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out)
+{
+	return get_many(self, names, count, false, out);
 }
 
 ZEND_METHOD(Hearth_Cache, getMultiple)
 {
 	zval *otherwise = NULL, *values;
 	HashTable *names;
-	key_list keys;
+	hearth_cache_keys keys;
 
 	ZEND_PARSE_PARAMETERS_START(1, 2)
 		Z_PARAM_ARRAY_HT(names)
@@ -182,19 +184,13 @@ ZEND_METHOD(Hearth_Cache, getMultiple)
 		}
 	}
 	efree(values);
-	keys_end(&keys);
+	hearth_cache_keys_end(&keys);
 }
 
 /* ---- writing ---- */
 
-typedef struct {
-	hearth_cache_encoded *encoded;
-	hearth_cache_write *writes;
-	int *outcomes;
-} write_list;
-
 /* Serializing runs code, which may write to the variables that elements are references to. */
-static bool encode_all(const hearth_cache_object *self, HashTable *values, key_list *keys, hearth_cache_encoded *encoded)
+static bool encode_all(const hearth_cache_object *self, HashTable *values, hearth_cache_keys *keys, hearth_cache_encoded *encoded)
 {
 	zend_string *key;
 	zend_ulong number;
@@ -203,7 +199,7 @@ static bool encode_all(const hearth_cache_object *self, HashTable *values, key_l
 	ZEND_HASH_FOREACH_KEY_VAL(values, number, key, value) {
 		size_t at = keys->count;
 
-		if (!keys_add(keys, self, key ? zend_string_copy(key) : zend_long_to_str((zend_long) number))) {
+		if (!hearth_cache_keys_add(keys, self, key ? zend_string_copy(key) : zend_long_to_str((zend_long) number))) {
 			return false;
 		}
 		if (!hearth_cache_encode(value, 1, &encoded[at])) {
@@ -213,57 +209,75 @@ static bool encode_all(const hearth_cache_object *self, HashTable *values, key_l
 	return true;
 }
 
-/* Were all written? Raises what is a mistake of the caller's. */
-static bool write_all(const key_list *keys, const hearth_cache_terms *terms, write_list *list)
+void hearth_cache_write_many(const hearth_cache_keys *keys, const hearth_cache_encoded *encoded, const hearth_cache_terms *terms,
+	int condition, bool whole, int *outcomes)
 {
-	bool all = true;
+	hearth_cache_write *writes = safe_emalloc(keys->count, sizeof *writes, 1);
 
 	for (size_t i = 0; i < keys->count; i++) {
-		list->outcomes[i] = HEARTH_CACHE_NO;
-		list->writes[i] = (hearth_cache_write){
+		outcomes[i] = HEARTH_CACHE_NO;
+		writes[i] = (hearth_cache_write){
 			.key = keys->list[i], .ttl = (uint64_t) terms->ttl, .tags = terms->tags.list, .tag_count = terms->tags.count,
-			.form = list->encoded[i].form, .number = list->encoded[i].number, .bytes = hearth_cache_bytes(&list->encoded[i]),
+			.form = encoded[i].form, .number = encoded[i].number, .bytes = hearth_cache_bytes(&encoded[i]), .condition = condition,
 		};
 	}
-	hearth_on_cache_write_many(list->writes, keys->count, list->outcomes);
+	hearth_on_cache_write_many(writes, keys->count, whole, outcomes);
+	efree(writes);
+}
+
+/* Were all written? Raises what is a mistake of the caller's. */
+static bool write_all(const hearth_cache_keys *keys, const hearth_cache_encoded *encoded, const hearth_cache_terms *terms)
+{
+	int *outcomes = safe_emalloc(keys->count, sizeof *outcomes, 0);
+	bool all = true;
+
+	hearth_cache_write_many(keys, encoded, terms, HEARTH_CACHE_ALWAYS, true, outcomes);
 	for (size_t i = 0; i < keys->count && !EG(exception); i++) {
-		all &= hearth_cache_done(list->outcomes[i], list->writes[i].bytes.len);
+		all &= hearth_cache_done(outcomes[i], hearth_cache_bytes(&encoded[i]).len);
 	}
+	efree(outcomes);
 	return all;
 }
 
 static bool set_all(const hearth_cache_object *self, HashTable *values, const hearth_cache_terms *terms)
 {
 	size_t count = zend_hash_num_elements(values);
-	write_list list = {
-		.encoded = ecalloc(count, sizeof *list.encoded),
-		.writes = safe_emalloc(count, sizeof *list.writes, 0),
-		.outcomes = safe_emalloc(count, sizeof *list.outcomes, 0),
-	};
-	key_list keys;
+	hearth_cache_encoded *encoded = ecalloc(count, sizeof *encoded);
+	hearth_cache_keys keys;
 	bool done;
 
-	keys_begin(&keys, count);
-	done = encode_all(self, values, &keys, list.encoded) && write_all(&keys, terms, &list);
+	hearth_cache_keys_begin(&keys, count);
+	done = encode_all(self, values, &keys, encoded) && write_all(&keys, encoded, terms);
 	for (size_t i = 0; i < keys.count; i++) {
-		hearth_cache_encoded_free(&list.encoded[i]);
+		hearth_cache_encoded_free(&encoded[i]);
 	}
-	keys_end(&keys);
-	efree(list.encoded);
-	efree(list.writes);
-	efree(list.outcomes);
+	hearth_cache_keys_end(&keys);
+	efree(encoded);
 	return done;
 }
 
-/* How many there were. */
-static size_t delete_all(const key_list *keys)
-{
-	size_t deleted = 0;
+/* ---- deleting ---- */
 
+void hearth_cache_delete_many(const hearth_cache_keys *keys, bool *deleted)
+{
+	memset(deleted, 0, keys->count * sizeof *deleted);
 	if (keys->count > 0) {
-		hearth_cache_done(hearth_on_cache_delete_many(keys->list, keys->count, &deleted), 0);
+		hearth_cache_done(hearth_on_cache_delete_many(keys->list, keys->count, deleted), 0);
 	}
-	return deleted;
+}
+
+/* How many there were. */
+static zend_long delete_all(const hearth_cache_keys *keys)
+{
+	bool *deleted = safe_emalloc(keys->count, sizeof *deleted, 1);
+	zend_long count = 0;
+
+	hearth_cache_delete_many(keys, deleted);
+	for (size_t i = 0; i < keys->count; i++) {
+		count += deleted[i];
+	}
+	efree(deleted);
+	return count;
 }
 
 /* Over before they begin. */
@@ -271,17 +285,17 @@ static bool delete_keys_of(const hearth_cache_object *self, HashTable *values)
 {
 	zend_string *key;
 	zend_ulong number;
-	key_list keys;
+	hearth_cache_keys keys;
 	bool fine = true;
 
-	keys_begin(&keys, zend_hash_num_elements(values));
+	hearth_cache_keys_begin(&keys, zend_hash_num_elements(values));
 	ZEND_HASH_FOREACH_KEY(values, number, key) {
-		fine = fine && keys_add(&keys, self, key ? zend_string_copy(key) : zend_long_to_str((zend_long) number));
+		fine = fine && hearth_cache_keys_add(&keys, self, key ? zend_string_copy(key) : zend_long_to_str((zend_long) number));
 	} ZEND_HASH_FOREACH_END();
 	if (fine) {
 		delete_all(&keys);
 	}
-	keys_end(&keys);
+	hearth_cache_keys_end(&keys);
 	return !EG(exception);
 }
 
@@ -312,13 +326,32 @@ ZEND_METHOD(Hearth_Cache, setMultiple)
 ZEND_METHOD(Hearth_Cache, deleteMultiple)
 {
 	HashTable *names;
-	key_list keys;
+	hearth_cache_keys keys;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_ARRAY_HT(names)
 	ZEND_PARSE_PARAMETERS_END();
 	if (keys_of(&keys, SELF, names)) {
-		RETVAL_LONG((zend_long) delete_all(&keys));
-		keys_end(&keys);
+		RETVAL_LONG(delete_all(&keys));
+		hearth_cache_keys_end(&keys);
 	}
+}
+
+ZEND_METHOD(Hearth_Cache, deleteTags)
+{
+	HashTable *names;
+	hearth_cache_keys tags;
+	size_t deleted = 0;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_ARRAY_HT(names)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!keys_of(&tags, SELF, names)) {
+		return;
+	}
+	if (tags.count > 0) {
+		hearth_cache_done(hearth_on_cache_delete_tags(tags.list, tags.count, &deleted), 0);
+	}
+	RETVAL_LONG((zend_long) deleted);
+	hearth_cache_keys_end(&tags);
 }

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 3d77dc3861cf170e9d10d6abfb197e46265cd7f6 */
+ * Stub hash: bf47025e390899620d49eac39a026a821cd6256a */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Hearth_Cache___construct, 0, 0, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, namespace, IS_STRING, 1, "null")
@@ -73,6 +73,10 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Hearth_Cache_deleteTag, 0,
 	ZEND_ARG_TYPE_INFO(0, tag, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Hearth_Cache_deleteTags, 0, 1, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, tags, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Hearth_Cache_clear, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 
@@ -107,6 +111,7 @@ ZEND_METHOD(Hearth_Cache, remember);
 ZEND_METHOD(Hearth_Cache, delete);
 ZEND_METHOD(Hearth_Cache, deleteMultiple);
 ZEND_METHOD(Hearth_Cache, deleteTag);
+ZEND_METHOD(Hearth_Cache, deleteTags);
 ZEND_METHOD(Hearth_Cache, clear);
 ZEND_METHOD(Hearth_Cache, lock);
 ZEND_METHOD(Hearth_Cache, heldLock);
@@ -129,6 +134,7 @@ static const zend_function_entry class_Hearth_Cache_methods[] = {
 	ZEND_ME(Hearth_Cache, delete, arginfo_class_Hearth_Cache_delete, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Cache, deleteMultiple, arginfo_class_Hearth_Cache_deleteMultiple, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Cache, deleteTag, arginfo_class_Hearth_Cache_deleteTag, ZEND_ACC_PUBLIC)
+	ZEND_ME(Hearth_Cache, deleteTags, arginfo_class_Hearth_Cache_deleteTags, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Cache, clear, arginfo_class_Hearth_Cache_clear, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Cache, lock, arginfo_class_Hearth_Cache_lock, ZEND_ACC_PUBLIC)
 	ZEND_ME(Hearth_Cache, heldLock, arginfo_class_Hearth_Cache_heldLock, ZEND_ACC_PUBLIC)

@@ -60,10 +60,10 @@ impl Buffers {
     }
 }
 
-/// What became of each. If one of them can never be written, none is.
-fn write(writes: &[Write<'_>], outcomes: &mut [c_int]) {
-    let whole = with_tiers(|cache| {
-        if let Some((at, why)) = mistake(cache.memory(), writes) {
+/// What became of each. With `whole` none is written if one of them can never be.
+fn write(writes: &[Write<'_>], whole: bool, outcomes: &mut [c_int]) {
+    let asked = with_tiers(|cache| {
+        if let Some((at, why)) = mistake(cache.memory(), writes).filter(|_| whole) {
             outcomes.fill(sys::HEARTH_CACHE_NO);
             outcomes[at] = outcome(Err(why));
             return Ok(true);
@@ -73,8 +73,8 @@ fn write(writes: &[Write<'_>], outcomes: &mut [c_int]) {
         }
         Ok(true)
     });
-    if whole != sys::HEARTH_CACHE_YES {
-        outcomes.fill(whole);
+    if asked != sys::HEARTH_CACHE_YES {
+        outcomes.fill(asked);
     }
 }
 
@@ -91,7 +91,7 @@ quick_callbacks! {
         read(&keys, unsafe { slice::from_raw_parts_mut(out, count) })
     }
 
-    fn hearth_on_cache_write_many(writes: *const hearth_cache_write, count: usize, outcomes: *mut c_int) {
+    fn hearth_on_cache_write_many(writes: *const hearth_cache_write, count: usize, whole: bool, outcomes: *mut c_int) {
         // SAFETY: C passes `count` writes.
         let writes = unsafe { slice::from_raw_parts(writes, count) };
         // SAFETY: C passes as many numbers, initialised.
@@ -99,14 +99,25 @@ quick_callbacks! {
         // SAFETY: each is a write that C has filled, and its pointers live during the call.
         let given = writes.iter().map(|write| unsafe { GivenWrite::from_c(write) });
         let given: Vec<_> = given.collect();
-        write(&given.iter().map(GivenWrite::write).collect::<Vec<_>>(), outcomes);
+        write(&given.iter().map(GivenWrite::write).collect::<Vec<_>>(), whole, outcomes);
     }
 
-    fn hearth_on_cache_delete_many(keys: *const hearth_str, count: usize, deleted: &mut usize) -> c_int {
+    fn hearth_on_cache_delete_many(keys: *const hearth_str, count: usize, deleted: *mut bool) -> c_int {
         // SAFETY: C passes `count` keys whose bytes live during the call.
         let keys = unsafe { names(keys, count) };
+        // SAFETY: C passes as many flags, initialised.
+        let deleted = unsafe { slice::from_raw_parts_mut(deleted, count) };
         with_tiers(|cache| {
-            *deleted = cache.delete_many(&keys)?;
+            deleted.copy_from_slice(&cache.delete_many(&keys)?);
+            Ok(true)
+        })
+    }
+
+    fn hearth_on_cache_delete_tags(tags: *const hearth_str, count: usize, deleted: &mut usize) -> c_int {
+        // SAFETY: C passes `count` names whose bytes live during the call.
+        let tags = unsafe { names(tags, count) };
+        with_tiers(|cache| {
+            *deleted = cache.delete_tags(&tags)?;
             Ok(true)
         })
     }

@@ -35,7 +35,7 @@ macro_rules! as_they_are {
 }
 
 as_they_are! {
-    bool, c_int, i64, u64, usize, f64, *mut c_char, *mut c_void, *const hearth_str, *const hearth_cache_mark, *const hearth_cache_write, *mut c_int, *mut hearth_cache_found,
+    bool, c_int, i64, u64, usize, f64, *mut c_char, *mut c_void, *const hearth_str, *const hearth_cache_mark, *const hearth_cache_write, *mut bool, *mut c_int, *mut hearth_cache_found,
     *mut hearth_cache_figure, *mut hearth_cache_mark, *mut hearth_header, *mut sys::hearth_task,
 }
 

@@ -1,0 +1,221 @@
+/* Functions of APCu that are given several keys: the store is asked once for all of them. */
+#include "cache/apcu.h"
+
+/* What the caller gave, in its order, and those of it that are keys. */
+typedef struct {
+	size_t count;
+	zval *given;
+	hearth_cache_keys keys;
+} given_keys;
+
+/* Error handlers may write to the variables that keys are references to. */
+static void given_begin(given_keys *out, HashTable *list, const char *mistake)
+{
+	size_t most = zend_hash_num_elements(list);
+	zval *variable;
+
+	out->count = 0;
+	out->given = safe_emalloc(most, sizeof *out->given, 1);
+	hearth_cache_keys_begin(&out->keys, most);
+	ZEND_HASH_FOREACH_VAL(list, variable) {
+		zval *key = &out->given[out->count++];
+
+		ZVAL_COPY_DEREF(key, variable);
+		if (Z_TYPE_P(key) == IS_STRING) {
+			hearth_cache_keys_add(&out->keys, &hearth_apcu, hearth_apcu_key(Z_STR_P(key)));
+		} else {
+			php_error_docref(NULL, E_WARNING, "%s", mistake);
+		}
+		if (EG(exception)) {
+			break;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void given_end(given_keys *keys)
+{
+	for (size_t i = 0; i < keys->count; i++) {
+		zval_ptr_dtor(&keys->given[i]);
+	}
+	efree(keys->given);
+	hearth_cache_keys_end(&keys->keys);
+}
+
+/* Values, by the keys that there are; or true for each of those. */
+static void read_all(HashTable *list, const char *mistake, bool only_true, zval *return_value)
+{
+	given_keys keys;
+	zval *values;
+
+	array_init(return_value);
+	given_begin(&keys, list, mistake);
+	values = safe_emalloc(keys.keys.count, sizeof *values, 1);
+	if (!EG(exception) && (only_true ? hearth_cache_look_many : hearth_cache_fetch_many)(&hearth_apcu, keys.keys.names, keys.keys.count, values)) {
+		zval *value = values;
+
+		for (size_t i = 0; i < keys.count; i++) {
+			if (Z_TYPE(keys.given[i]) != IS_STRING) {
+				continue;
+			}
+			if (Z_TYPE_P(value) != IS_UNDEF && only_true) {
+				zval_ptr_dtor(value);
+				ZVAL_TRUE(value);
+			}
+			if (Z_TYPE_P(value) != IS_UNDEF) {
+				zend_symtable_update(Z_ARRVAL_P(return_value), Z_STR(keys.given[i]), value);
+			}
+			value++;
+		}
+	}
+	efree(values);
+	given_end(&keys);
+}
+
+void hearth_apcu_fetch_many(HashTable *list, zval *return_value)
+{
+	read_all(list, "apc_fetch() expects a string or array of strings.", false, return_value);
+}
+
+void hearth_apcu_exist_many(HashTable *list, zval *return_value)
+{
+	read_all(list, "apc_exists() expects a string or array of strings.", true, return_value);
+}
+
+/* Those that there were not. */
+void hearth_apcu_delete_many(HashTable *list, zval *return_value)
+{
+	given_keys keys;
+	bool *deleted, *was_there;
+
+	array_init(return_value);
+	given_begin(&keys, list, HEARTH_APCU_DELETE_MISTAKE);
+	was_there = deleted = safe_emalloc(keys.keys.count, sizeof *deleted, 1);
+	if (!EG(exception)) {
+		hearth_cache_delete_many(&keys.keys, deleted);
+	}
+	for (size_t i = 0; i < keys.count && !EG(exception); i++) {
+		if (Z_TYPE(keys.given[i]) != IS_STRING || !*was_there++) {
+			Z_TRY_ADDREF(keys.given[i]);
+			add_next_index_zval(return_value, &keys.given[i]);
+		}
+	}
+	efree(deleted);
+	given_end(&keys);
+}
+
+/* ---- writing ---- */
+
+/* Names as the caller has them, and values as bytes; what cannot be kept is in neither. */
+typedef struct {
+	zend_string **names;
+	hearth_cache_encoded *encoded;
+	hearth_cache_keys keys;
+} given_values;
+
+static void add_failed(zval *failed, zend_string *name)
+{
+	zval mark;
+
+	ZVAL_LONG(&mark, -1);
+	zend_symtable_update(Z_ARRVAL_P(failed), name, &mark);
+}
+
+/* False: it cannot be kept. An exception is under way then if its own code has thrown it. */
+static bool encode(zval *value, hearth_cache_encoded *out)
+{
+	if (hearth_apcu_refuses(value)) {
+		return false;
+	}
+	if (hearth_cache_encode(value, 2, out)) {
+		return true;
+	}
+	if (EG(exception)->ce == zend_ce_value_error) {
+		zend_clear_exception();
+	}
+	return false;
+}
+
+/* Up to the first whose own code throws. */
+static void encode_all(given_values *out, HashTable *values, zval *failed)
+{
+	zend_string *key;
+	zend_ulong number;
+	zval *value;
+
+	ZEND_HASH_FOREACH_KEY_VAL(values, number, key, value) {
+		zend_string *name = key ? zend_string_copy(key) : zend_long_to_str((zend_long) number);
+		size_t at = out->keys.count;
+
+		if (encode(value, &out->encoded[at])) {
+			out->names[at] = name;
+			hearth_cache_keys_add(&out->keys, &hearth_apcu, hearth_apcu_key(name));
+			continue;
+		}
+		add_failed(failed, name);
+		zend_string_release(name);
+		if (EG(exception)) {
+			return;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void write_all(given_values *list, const hearth_cache_terms *terms, int condition, zval *failed)
+{
+	size_t count = list->keys.count;
+	int *outcomes = safe_emalloc(count, sizeof *outcomes, 1);
+
+	hearth_cache_write_many(&list->keys, list->encoded, terms, condition, false, outcomes);
+	for (size_t i = 0; i < count; i++) {
+		if (outcomes[i] != HEARTH_CACHE_YES) {
+			add_failed(failed, list->names[i]);
+		}
+	}
+	efree(outcomes);
+}
+
+/* What is over before it begins: what is there leaves, or keeps it from being added. */
+static void write_over(given_values *list, int condition, zval *failed)
+{
+	size_t count = list->keys.count;
+	zval *there = safe_emalloc(count, sizeof *there, 1);
+	bool *deleted = safe_emalloc(count, sizeof *deleted, 1);
+
+	if (condition == HEARTH_CACHE_ALWAYS) {
+		hearth_cache_delete_many(&list->keys, deleted);
+	} else if (hearth_cache_look_many(&hearth_apcu, list->keys.names, count, there)) {
+		for (size_t i = 0; i < count; i++) {
+			if (Z_TYPE(there[i]) != IS_UNDEF) {
+				add_failed(failed, list->names[i]);
+				zval_ptr_dtor(&there[i]);
+			}
+		}
+	}
+	efree(deleted);
+	efree(there);
+}
+
+void hearth_apcu_store_many(HashTable *values, const hearth_cache_terms *terms, int condition, zval *return_value)
+{
+	size_t most = zend_hash_num_elements(values);
+	given_values list = {
+		.names = safe_emalloc(most, sizeof *list.names, 1),
+		.encoded = safe_emalloc(most, sizeof *list.encoded, 1),
+	};
+
+	array_init(return_value);
+	hearth_cache_keys_begin(&list.keys, most);
+	encode_all(&list, values, return_value);
+	/* What came before a value that throws is stored, as APCu does it. */
+	zend_exception_save();
+	if (list.keys.count > 0) {
+		terms->ttl < 0 ? write_over(&list, condition, return_value) : write_all(&list, terms, condition, return_value);
+	}
+	zend_exception_restore();
+	for (size_t i = 0; i < list.keys.count; i++) {
+		zend_string_release(list.names[i]);
+		hearth_cache_encoded_free(&list.encoded[i]);
+	}
+	hearth_cache_keys_end(&list.keys);
+	efree(list.names);
+	efree(list.encoded);
+}

@@ -79,8 +79,10 @@ impl Finding {
             // Nothing is freed after a fatal error: the worker leaves.
             || (text("kind") == "table" && moment == Moment::Broken)
             || (text("name").starts_with("descriptor") && moment == Moment::Broken)
-            // The connection of the client that has left.
-            || (text("name").starts_with("descriptor") && text("after").is_empty() && moment == Moment::Left)
+            // The client's connection: it has left, or its response was broken off.
+            || (text("name").starts_with("descriptor")
+                && text("after").is_empty()
+                && matches!(moment, Moment::Left | Moment::TimedOut))
             // Where a request's own pointer leads may have been freed long since.
             || (text("kind") == "content" && moment == Moment::Resumed);
         if accepted {

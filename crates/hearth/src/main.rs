@@ -9,6 +9,7 @@ mod cache;
 mod check;
 mod client;
 mod exposure;
+mod failed;
 mod pages;
 mod preload;
 mod serve;

@@ -16,6 +16,7 @@ use self::report::{Changes, Mark, Report};
 use self::server::Server;
 use crate::client::print;
 use crate::fail;
+use crate::failed::Failed;
 
 /// What fills caches, in requests of each target.
 const FIRST: usize = 20;
@@ -38,18 +39,6 @@ pub(crate) fn arguments() -> [clap::Arg; 3] {
             .requires("leaks")
             .hide(true),
     ]
-}
-
-/// Why nothing can be said, and the exit code.
-struct Failed {
-    code: u8,
-    why: String,
-}
-
-impl From<String> for Failed {
-    fn from(why: String) -> Failed {
-        Failed { code: 1, why }
-    }
 }
 
 pub(super) fn check(matches: &ArgMatches, settings: &Settings) -> ExitCode {

@@ -22,19 +22,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use crate::fail;
-
-/// Why a command ended, and its exit code.
-#[derive(Debug)]
-struct Failed {
-    code: u8,
-    why: String,
-}
-
-impl From<String> for Failed {
-    fn from(why: String) -> Failed {
-        Failed { code: 1, why }
-    }
-}
+use crate::failed::Failed;
 
 fn usage(why: impl Into<String>) -> Failed {
     Failed {

@@ -117,7 +117,7 @@ fn install(tools: &Tools, place: &Place, directories: &[String]) -> Result<()> {
 }
 
 impl Client {
-    /// Has it admit so many connections from now on.
+    /// Sets how many connections the database admits from now on.
     pub(super) fn admit(&self, connections: u32) -> Result<()> {
         let mut set = self.asked(&format!("SET GLOBAL max_connections = {connections}"));
         complete("mariadb", &mut set)

@@ -117,7 +117,7 @@ impl Database {
         }
     }
 
-    /// Has it admit so many connections from now on; none: as many as it was started for.
+    /// Sets how many connections the database admits from now on. `None` is the number that it was started with.
     pub(crate) fn admit(&self, connections: Option<u32>) -> Result<()> {
         match &self.counter {
             Some(Counter::MariaDb(client)) => {

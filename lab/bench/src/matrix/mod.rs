@@ -46,7 +46,7 @@ pub(crate) struct Matrix<'a> {
 /// After how many scenarios in a row in which it did not start a server is not tried again.
 const GIVEN_UP_AFTER: usize = 2;
 
-/// The most rounds of `--full`: so many are taken only of what spreads too much.
+/// The most rounds of `--full`. Only a cell whose interval stays wide takes all of them.
 const MOST_ROUNDS: u32 = 20;
 
 /// A scenario on its way.

@@ -48,7 +48,7 @@ pub(crate) struct Arm {
     pub(crate) compress: bool,
     /// Its queries take their time.
     pub(crate) waits: bool,
-    /// The database admits so many connections; none: as many as there will be.
+    /// How many connections the database admits. `None` is the number that it was started with.
     pub(crate) admitted: Option<u32>,
     /// Words of the pool's experiment.
     pub(crate) pool: Vec<String>,

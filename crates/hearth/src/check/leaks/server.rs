@@ -12,9 +12,9 @@ use config::{Dispatch, Level, Listen, Settings, SocketAccess, Workers};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::Failed;
 use crate::ask::{self, Answer};
 use crate::fail;
+use crate::failed::Failed;
 
 /// Where the program that is started finds its folder.
 pub(super) const ARGUMENT: &str = "leaks-server";

@@ -90,6 +90,38 @@ impl Workers {
         slot.await.map_err(|_| Refused::Expired)
     }
 
+    /// A free slot, if no request waits for one.
+    fn slot(&self) -> Option<Reserved> {
+        if self.slots.has_waiters() {
+            return None;
+        }
+        self.slots
+            .try_acquire()
+            .or_else(|| self.dispatcher.reserve())
+    }
+
+    /// Gives free slots to requests that wait for one.
+    pub(super) fn serve_slot_waiters(&self) {
+        while self.slots.has_waiters() {
+            let Some(slot) = self.dispatcher.reserve() else {
+                return;
+            };
+            self.slots.release(slot);
+        }
+    }
+
+    /// How many requests wait for a worker, those of other threads included.
+    fn waiting(&self) -> usize {
+        self.publish_waiting() + self.thread.waiting_elsewhere()
+    }
+
+    /// Tells the other threads how many requests wait in this one.
+    pub(super) fn publish_waiting(&self) -> usize {
+        let here = self.unclaimed.get() + self.slots.waiting();
+        self.thread.set_waiting(here);
+        here
+    }
+
     fn pending_requests(&self, which: impl Fn(&PendingRequest) -> bool) -> Vec<Rc<PendingRequest>> {
         let pending_requests = self.pending_requests.borrow();
         let pending_requests = pending_requests.iter().flatten();

@@ -1,0 +1,53 @@
+//! The client of a request has left before the response.
+
+use std::rc::Rc;
+
+use php::Cancel;
+use tokio::task::spawn_local;
+
+use super::{Phase, RequestFuture};
+
+/// The status in the scoreboard of a request whose client did not wait for the response.
+const CLIENT_GONE: u16 = 0;
+
+impl RequestFuture {
+    /// Whether the request runs without its client: some clients send a request and do not wait for the response. A request
+    /// that waits in the queue does, unless it may be left out. Of its own requests the front decides.
+    fn goes_on_without_client(&mut self) -> bool {
+        let is_optional = self.worker.http.leaves_with_client(self.request.head());
+        if is_optional || self.end_signal.is_some() || !matches!(self.phase, Phase::Queued(_)) {
+            return false;
+        }
+        let alone = RequestFuture {
+            worker: Rc::clone(&self.worker),
+            request: Rc::clone(&self.request),
+            task: None,
+            ticket: self.ticket.take(),
+            suspect: self.suspect,
+            watched: false,
+            phase: std::mem::replace(&mut self.phase, Phase::Running),
+            script: self.script.take(),
+            end_signal: None,
+        };
+        spawn_local(async { drop(alone.await) });
+        true
+    }
+}
+
+impl Drop for RequestFuture {
+    fn drop(&mut self) {
+        if self.goes_on_without_client() {
+            return;
+        }
+        if let Some(task) = &self.task {
+            if self.worker.classic.is_some() || task.ignores_client() {
+                // As under php-fpm: the script learns of the hang-up when it sends something.
+                self.request.abandon();
+            } else {
+                task.cancel(Cancel::ClientGone);
+            }
+            self.detach(CLIENT_GONE);
+        }
+        self.done(CLIENT_GONE);
+    }
+}

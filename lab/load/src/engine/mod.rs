@@ -3,11 +3,13 @@
 //! A response is read, parsed and recorded, and the next request written, without leaving the
 //! handler of its event: two system calls per request and a share of one epoll_wait.
 
-pub(crate) use step::{SOURCES, connect_class};
+pub(crate) use connect::{SOURCES, connect_class};
 
+mod connect;
+mod exchange;
+mod outcome;
 mod pace;
 mod slot;
-mod step;
 mod timer;
 
 use crate::clock::{Nanos, nanos, thread_cpu};

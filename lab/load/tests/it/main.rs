@@ -2,11 +2,14 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod connections;
 mod errors;
 mod extras;
 mod guide;
+mod http2;
 mod latency;
 mod peers;
-mod protocols;
+mod requests;
+mod tls;
 mod tool;
 mod truth;

@@ -4,6 +4,7 @@
 mod arena;
 mod ends;
 mod experiments;
+mod own_site;
 mod scenarios;
 mod verbs;
 

@@ -1,6 +1,6 @@
 //! What is measured, on which servers, and that all of them do the same.
 
-use super::experiments::project;
+use super::own_site::project;
 use super::{Bench, SHORT};
 
 const HERE: &[&str] = &["hearth", "hearth-one", "hearth-classic", "apache", "fpm"];

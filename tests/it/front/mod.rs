@@ -1,14 +1,16 @@
 //! Balanced dispatch: what waits, what is lost when a process dies, and what a slow client occupies.
 
-mod bodies;
 mod clients;
 mod concurrent;
 mod deaths;
 mod elastic;
 mod endings;
+mod hangups;
 mod queue;
 mod refusals;
 mod replacement;
+mod request_bodies;
+mod response_bodies;
 mod threads;
 
 use std::time::Duration;

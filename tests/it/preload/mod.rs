@@ -2,6 +2,7 @@
 
 mod fpm;
 mod recorder;
+mod replay;
 mod serve;
 mod sites;
 mod traps;

@@ -1,6 +1,7 @@
 //! What an operator sees of a server: its access log, its warnings, its metrics and its status.
 
 mod access_log;
+mod access_log_targets;
 mod histograms;
 mod slow_log;
 mod status;

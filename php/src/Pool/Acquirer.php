@@ -18,7 +18,6 @@ final class Acquirer
     /** A connection was handed to a waiter that was cancelled at the same moment. */
     private readonly \Closure $passOn;
 
-    /** @param \Closure(Entry): void $settle */
     public function __construct(
         private readonly string $name,
         private readonly Options $options,
@@ -27,11 +26,11 @@ final class Acquirer
         private readonly Check $check,
         private readonly ConnectBackoff $backoff,
         private readonly Statistics $statistics,
-        private readonly \Closure $settle,
+        private readonly Eviction $eviction,
     ) {
-        $this->passOn = static function (Entry|\Throwable $served) use ($settle): void {
+        $this->passOn = static function (Entry|\Throwable $served) use ($eviction): void {
             if ($served instanceof Entry && $served->state !== State::Removed) {
-                $settle($served);
+                $eviction->settle($served);
             }
         };
     }
@@ -104,7 +103,7 @@ final class Acquirer
                 return $entry;
             }
             // Between its hand-over and now.
-            ($this->settle)($entry);
+            $this->eviction->settle($entry);
         }
     }
 

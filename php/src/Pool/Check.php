@@ -24,18 +24,13 @@ final class Check
     /** After so long without an answer others are asked too, and a new connection is made; seconds. */
     private const FIRST_WAIT = 0.05;
 
-    /**
-     * @param \Closure(Entry, string): void $destroy
-     * @param \Closure(Entry): void $settle
-     */
     public function __construct(
         private readonly Options $options,
         private readonly Store $store,
         private readonly Connector $connector,
         private readonly Statistics $statistics,
         private readonly Reporter $reporter,
-        private readonly \Closure $destroy,
-        private readonly \Closure $settle,
+        private readonly Eviction $eviction,
     ) {
     }
 
@@ -122,7 +117,7 @@ final class Check
     private function ended(Entry $entry, bool $works, ?\Throwable $why): void
     {
         if ($works) {
-            ($this->settle)($entry);
+            $this->eviction->settle($entry);
 
             return;
         }
@@ -135,7 +130,7 @@ final class Check
     {
         ++$this->statistics->failedChecks;
         $this->reporter->report('info', 'check', 'a connection was found broken' . ($why === null ? '' : ": {$why->getMessage()}"), ['exception' => $why]);
-        ($this->destroy)($entry, 'broken');
+        $this->eviction->close($entry, 'broken');
     }
 
     /** Has as many idle connections asked as tasks wait, and $more. */
@@ -158,7 +153,7 @@ final class Check
     private function look(Entry $entry): void
     {
         match ($this->known($entry, monotonic())) {
-            true => ($this->settle)($entry),
+            true => $this->eviction->settle($entry),
             null => $this->start($entry),
             false => null,
         };

@@ -17,6 +17,9 @@ use function Hearth\Internal\monotonic;
  */
 final class Leases
 {
+    /** The server shows this number of loans at most. */
+    public const MOST_SHOWN = 20;
+
     /** The process in which tasks borrow; 0 = none has yet. */
     public int $process = 0;
 
@@ -45,10 +48,7 @@ final class Leases
     private Check $check;
     private QueryCancel $cancel;
 
-    /**
-     * @param \Closure(): void $prepare called before the first loan in a process, and where the pool is closed
-     * @param \Closure(Entry, string): void $destroy
-     */
+    /** @param \Closure(): void $prepare called before the first loan in a process, and where the pool is closed */
     public function __construct(
         private readonly string $name,
         private readonly Options $options,
@@ -56,7 +56,7 @@ final class Leases
         private readonly Statistics $statistics,
         private readonly Reporter $reporter,
         private readonly \Closure $prepare,
-        private readonly \Closure $destroy,
+        private readonly Eviction $eviction,
     ) {
         $this->replaced = new \WeakMap();
         $this->resets = $options->reset !== 'none';
@@ -294,7 +294,7 @@ final class Leases
         }
         $reason = $entry->doomed ?? $this->wornOut($entry);
         if ($reason !== null) {
-            ($this->destroy)($entry, $reason);
+            $this->eviction->close($entry, $reason);
 
             return;
         }

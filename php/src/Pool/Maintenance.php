@@ -23,10 +23,6 @@ final class Maintenance
     /** How far the clock on the wall was ahead of the one that is never set. */
     private ?float $clocks = null;
 
-    /**
-     * @param \Closure(Entry, string): void $destroy
-     * @param \Closure(Entry): void $settle
-     */
     public function __construct(
         private readonly Options $options,
         private readonly Store $store,
@@ -34,8 +30,7 @@ final class Maintenance
         private readonly Statistics $statistics,
         private readonly ?Budget $budget,
         private readonly Reporter $reporter,
-        private readonly \Closure $destroy,
-        private readonly \Closure $settle,
+        private readonly Eviction $eviction,
     ) {
     }
 
@@ -106,7 +101,7 @@ final class Maintenance
             return;
         }
         if ($idle !== null) {
-            ($this->destroy)($idle, 'yielded');
+            $this->eviction->close($idle, 'yielded');
 
             return;
         }
@@ -130,7 +125,7 @@ final class Maintenance
         foreach ($this->store->idle as $entry) {
             if ($spare > 0 && $now - $entry->usedAt > $this->options->idleTimeout) {
                 --$spare;
-                ($this->destroy)($entry, 'idle');
+                $this->eviction->close($entry, 'idle');
             }
         }
     }
@@ -143,7 +138,7 @@ final class Maintenance
             return;
         }
         if (!$this->connector->room()) {
-            ($this->destroy)(\array_shift($wornOut), 'lifetime');
+            $this->eviction->close(\array_shift($wornOut), 'lifetime');
         }
         $this->connector->ensureSuccessors(\max(1, \count($wornOut)));
     }
@@ -154,7 +149,7 @@ final class Maintenance
         $now = monotonic();
         foreach ($this->store->idle as $entry) {
             if ($entry->expiresAt <= $now) {
-                ($this->destroy)($entry, 'lifetime');
+                $this->eviction->close($entry, 'lifetime');
 
                 return;
             }
@@ -184,11 +179,11 @@ final class Maintenance
         }
         if (!$alive) {
             ++$this->statistics->failedChecks;
-            ($this->destroy)($entry, 'keepalive');
+            $this->eviction->close($entry, 'keepalive');
             $this->connector->ensure();
         } else {
             $entry->provenAt = monotonic();
-            ($this->settle)($entry);
+            $this->eviction->settle($entry);
         }
     }
 

@@ -25,9 +25,8 @@ final class Pdo extends \PDO
     private readonly Pool $pool;
     private readonly Leases $leases;
 
-    /** @var array<int, mixed> attributes that every connection gets */
-    private array $attributes = [];
-
+    private readonly PdoFactory $factory;
+    private readonly SessionTracker $session;
     private readonly string $driverName;
 
     /**
@@ -51,74 +50,14 @@ final class Pdo extends \PDO
                 throw new \ValueError("$option is no option of Hearth\\Pool\\Pdo, but of Hearth\\Pool\\Pool");
             }
         }
-        $resolved = self::resolved($dsn);
-        if (!\str_contains($resolved, ':')) {
-            throw new \PDOException('PDO::__construct(): Argument #1 ($dsn) must be a valid data source name');
-        }
-        $this->driverName = \strtolower((string) \strstr($resolved, ':', true));
-        if (!\in_array($this->driverName, \PDO::getAvailableDrivers(), true)) {
-            throw new \PDOException("could not find driver: \"$this->driverName\", in the DSN; there are " . \implode(', ', \PDO::getAvailableDrivers()));
-        }
-        $attributes = &$this->attributes;
         $queryTimeout = (float) ($pool['queryTimeout'] ?? 0.0);
         unset($pool['queryTimeout']);
-        $limit = self::limitOfQueries($this->driverName, $queryTimeout);
-        $secret = new \SensitiveParameterValue([$dsn, $username, $password]);
-        $pool['factory'] = static function () use ($secret, $options, &$attributes, $limit): \PDO {
-            [$dsn, $username, $password] = $secret->getValue();
-            try {
-                $pdo = new \PDO($dsn, $username, $password instanceof \Closure ? $password() : $password, $attributes + ($options ?? []));
-                $limit === null || $pdo->exec($limit($pdo));
-
-                return $pdo;
-            } catch (\PDOException $error) {
-                throw self::withoutTrace($error);
-            }
-        };
+        $this->factory = new PdoFactory($dsn, $username, $password, $options ?? [], $queryTimeout);
+        $this->driverName = $this->factory->driverName;
+        $pool['factory'] = $this->factory;
         $this->pool = new Pool(...$pool);
         $this->leases = $this->pool->leases();
-    }
-
-    /**
-     * Makes the statement that limits the time of queries.
-     *
-     * @return (\Closure(\PDO): string)|null
-     */
-    private static function limitOfQueries(string $driver, float $seconds): ?\Closure
-    {
-        if ($seconds === 0.0) {
-            return null;
-        }
-        if (!($seconds >= 0.001) || !\in_array($driver, ['mysql', 'pgsql'], true)) {
-            throw new \ValueError("queryTimeout must be 0.001 or more seconds, of a connection to MySQL, MariaDB or PostgreSQL; $seconds of $driver given");
-        }
-        $milliseconds = (int) \round($seconds * 1000);
-
-        return static fn (\PDO $pdo): string => match (true) {
-            $driver === 'pgsql' => "SET statement_timeout = $milliseconds",
-            \stripos((string) $pdo->getAttribute(\PDO::ATTR_SERVER_VERSION), 'maria') !== false => "SET SESSION max_statement_time = $seconds",
-            default => "SET SESSION max_execution_time = $milliseconds",
-        };
-    }
-
-    /** The same error, without the arguments in whose trace is the address, and maybe a password. */
-    private static function withoutTrace(\PDOException $error): \PDOException
-    {
-        $same = new \PDOException($error->getMessage());
-        $same->errorInfo = $error->errorInfo;
-        (new \ReflectionProperty(\PDOException::class, 'code'))->setValue($same, $error->getCode());
-
-        return $same;
-    }
-
-    /** The DSN itself where it was given by alias (php.ini) or URI. */
-    private static function resolved(string $dsn): string
-    {
-        if (!\str_contains($dsn, ':')) {
-            return (string) (\get_cfg_var("pdo.dsn.$dsn") ?: '');
-        }
-
-        return \str_starts_with($dsn, 'uri:') ? (string) @\file_get_contents(\substr($dsn, 4)) : $dsn;
+        $this->session = new SessionTracker($this->driverName, $this->pool);
     }
 
     /** The pool behind it, for its statistics and its operations. */
@@ -150,7 +89,7 @@ final class Pdo extends \PDO
         if ($entry->doomed === 'broken') {
             $set = [];
             foreach ($entry->attributes as $attribute => $before) {
-                $set[$attribute] = self::attributeOf($entry->connection, $attribute);
+                $set[$attribute] = SessionTracker::attributeOf($entry->connection, $attribute);
             }
             $entry = $this->leases->renewed($entry);
             if ($entry->doomed === 'broken') {
@@ -163,29 +102,10 @@ final class Pdo extends \PDO
             }
         }
         if (!$entry->watched) {
-            $this->adopt($entry);
+            $this->session->adopt($entry);
         }
 
         return $entry;
-    }
-
-    /** Makes a new connection's statements ones that know the loan. */
-    private function adopt(Entry $entry): void
-    {
-        $entry->watched = true;
-        $class = $entry->connection->getAttribute(\PDO::ATTR_STATEMENT_CLASS);
-        if ($class === null || $class[0] === \PDOStatement::class) {
-            $entry->connection->setAttribute(\PDO::ATTR_STATEMENT_CLASS, [Statement::class]);
-        }
-        $this->mindClass($entry, $class[0] ?? \PDOStatement::class);
-    }
-
-    /** A statement of another class does not know the loan, and could run in another task's: its connection is lent once. */
-    private function mindClass(Entry $entry, string $class): void
-    {
-        if ($class !== \PDOStatement::class && !\is_a($class, Statement::class, true)) {
-            $entry->doomed ??= 'statement class';
-        }
     }
 
     /** Calls a method of the current task's connection, and remembers if that shows that the connection is of no more use. */
@@ -203,7 +123,7 @@ final class Pdo extends \PDO
     /** A call that failed without an exception. */
     private function refused(Entry $entry): false
     {
-        $this->noteFailure($entry, self::silentError($entry->connection->errorInfo()));
+        $this->noteFailure($entry, PdoDriver::silentError($entry->connection->errorInfo()));
 
         return false;
     }
@@ -216,46 +136,10 @@ final class Pdo extends \PDO
             $entry = $this->entry();
         }
         if (!$entry->dirty) {
-            $entry->dirty = (Sql::$known[$sql] ?? $this->judged($entry, $sql)) || ($this->driverName === 'sqlite' && Sql::beginsTransaction($sql));
+            $entry->dirty = (Sql::$known[$sql] ?? $this->session->isChangedBy($entry, $sql)) || ($this->driverName === 'sqlite' && Sql::beginsTransaction($sql));
         }
 
         return $entry;
-    }
-
-    /** Whether a text that is not among the known ones may change the state of its session. */
-    private function judged(Entry $entry, string $sql): bool
-    {
-        $changes = Sql::changesSession($sql);
-        if (Sql::recalls($sql)) {
-            $this->forget($entry);
-            $this->pool->resetAlways();
-        }
-        if (!$changes && $this->driverName === 'pgsql' && Sql::isTransactional($sql)) {
-            $entry->unsettled = $entry->lease;
-        }
-
-        return $changes;
-    }
-
-    /** Where this loan has run nothing yet, what its session remembers is of an earlier one. */
-    private function forget(Entry $entry): void
-    {
-        if ($entry->ran !== $entry->lease) {
-            match ($this->driverName) {
-                'mysql' => $entry->connection->exec('DO LAST_INSERT_ID(0)'),
-                'pgsql' => $entry->connection->exec('DISCARD SEQUENCES'),
-                default => null,
-            };
-        }
-    }
-
-    /** Notes whether a transaction is open, while the connection can tell. */
-    private function settle(Entry $entry): void
-    {
-        if ($entry->doomed !== 'broken') {
-            $entry->begun = $entry->connection->inTransaction() ? $entry->lease : -1;
-            $entry->unsettled = -1;
-        }
     }
 
     /** Calls what may begin or end a transaction. */
@@ -265,7 +149,7 @@ final class Pdo extends \PDO
             return $this->call($entry, $method, ...$arguments);
         } finally {
             if ($this->driverName === 'pgsql') {
-                $this->settle($entry);
+                $this->session->noteTransaction($entry);
             }
         }
     }
@@ -276,18 +160,6 @@ final class Pdo extends \PDO
         if ($entry->doomed === null && $this->pool->driver()->isBroken($error)) {
             $entry->doomed = 'broken';
         }
-    }
-
-    /**
-     * @internal what would have been thrown in PDO::ERRMODE_EXCEPTION
-     * @param array{0: ?string, 1?: mixed, 2?: ?string} $info
-     */
-    public static function silentError(array $info): \PDOException
-    {
-        $error = new \PDOException((string) ($info[2] ?? ''));
-        $error->errorInfo = $info;
-
-        return $error;
     }
 
     public function prepare(string $query, array $options = []): \PDOStatement|false
@@ -310,7 +182,7 @@ final class Pdo extends \PDO
         $before = $entry->statementsUseIt;
         $entry->statementsUseIt = true;
         if (isset($options[\PDO::ATTR_STATEMENT_CLASS])) {
-            $this->mindClass($entry, (string) ($options[\PDO::ATTR_STATEMENT_CLASS][0] ?? ''));
+            $this->session->mindStatementClass($entry, (string) ($options[\PDO::ATTR_STATEMENT_CLASS][0] ?? ''));
         }
         try {
             return $this->made($entry, $this->call($entry, 'prepare', $query, $options));
@@ -352,7 +224,7 @@ final class Pdo extends \PDO
         $entry->ran = $entry->lease;
         if ($entry->unsettled === $entry->lease) {
             // What fails to begin a transaction begins none.
-            $this->settle($entry);
+            $this->session->noteTransaction($entry);
 
             return $this->settling($entry, 'exec', $statement);
         }
@@ -403,7 +275,7 @@ final class Pdo extends \PDO
             return '0';
         }
         if ($name === null && $this->driverName === 'pgsql') {
-            $this->forget($entry);
+            $this->session->forgetEarlier($entry);
         }
 
         return $this->call($entry, 'lastInsertId', $name);
@@ -430,8 +302,8 @@ final class Pdo extends \PDO
             return $this->driverName;
         }
         $entry = $this->pool->current();
-        if ($entry === null && \array_key_exists($attribute, $this->attributes)) {
-            return $this->attributes[$attribute];
+        if ($entry === null && \array_key_exists($attribute, $this->factory->attributes)) {
+            return $this->factory->attributes[$attribute];
         }
         $value = ($entry ?? $this->entry())->connection->getAttribute($attribute);
 
@@ -445,7 +317,7 @@ final class Pdo extends \PDO
             return false;
         }
         if (\Hearth\Internal\taskId() === 0) {
-            $this->attributes[$attribute] = $value;
+            $this->factory->attributes[$attribute] = $value;
             $entry = $this->pool->current();
             if ($entry === null) {
                 $this->pool->recycle();
@@ -455,11 +327,11 @@ final class Pdo extends \PDO
         }
         $entry = $this->entry();
         if ($attribute === \PDO::ATTR_STATEMENT_CLASS) {
-            $this->mindClass($entry, (string) ($value[0] ?? ''));
+            $this->session->mindStatementClass($entry, (string) ($value[0] ?? ''));
             // PDO's own class means the pool's.
             $value = ($value[0] ?? null) === \PDOStatement::class ? [Statement::class] : $value;
         }
-        $before = self::attributeOf($entry->connection, $attribute);
+        $before = SessionTracker::attributeOf($entry->connection, $attribute);
         if ($before === $value) {
             return true;
         }
@@ -473,16 +345,6 @@ final class Pdo extends \PDO
         }
 
         return $succeeded;
-    }
-
-    /** The value to restore; null for an attribute that cannot be read: then the connection is replaced after this loan. */
-    private static function attributeOf(\PDO $pdo, int $attribute): mixed
-    {
-        try {
-            return @$pdo->getAttribute($attribute);
-        } catch (\PDOException) {
-            return null;
-        }
     }
 
     /**

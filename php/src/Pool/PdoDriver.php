@@ -110,7 +110,7 @@ final class PdoDriver implements Driver
         return static function (string $sql) use ($pdo): array {
             $statement = $pdo->query($sql, \PDO::FETCH_NUM);
 
-            return $statement === false ? throw Pdo::silentError($pdo->errorInfo()) : $statement->fetchAll(\PDO::FETCH_NUM);
+            return $statement === false ? throw self::silentError($pdo->errorInfo()) : $statement->fetchAll(\PDO::FETCH_NUM);
         };
     }
 
@@ -118,7 +118,7 @@ final class PdoDriver implements Driver
     private function run(\PDO $pdo): \Closure
     {
         return static function (string $sql) use ($pdo): void {
-            $pdo->exec($sql) !== false || throw Pdo::silentError($pdo->errorInfo());
+            $pdo->exec($sql) !== false || throw self::silentError($pdo->errorInfo());
         };
     }
 
@@ -312,5 +312,18 @@ final class PdoDriver implements Driver
         \assert($entry->connection instanceof \PDO);
 
         return $entry->connection;
+    }
+
+    /**
+     * What would have been thrown in PDO::ERRMODE_EXCEPTION.
+     *
+     * @param array{0: ?string, 1?: mixed, 2?: ?string} $info
+     */
+    public static function silentError(array $info): \PDOException
+    {
+        $error = new \PDOException((string) ($info[2] ?? ''));
+        $error->errorInfo = $info;
+
+        return $error;
     }
 }

@@ -23,9 +23,6 @@ use function Hearth\Internal\monotonic;
  */
 final class Pool
 {
-    /** The server shows this number of loans at most. */
-    private const MOST_LEASES = 20;
-
     private readonly Options $options;
     private readonly string $name;
     private readonly Store $store;
@@ -35,6 +32,7 @@ final class Pool
     private Connector $connector;
     private Maintenance $maintenance;
     private readonly Leases $leases;
+    private readonly Eviction $eviction;
     private \Closure $factory;
 
     /** The process that the connections belong to. */
@@ -113,8 +111,9 @@ final class Pool
         $this->statistics = new Statistics($this->store);
         $this->backoff = new ConnectBackoff();
         $this->reporter = new Reporter($this->name, $logger);
+        $this->eviction = new Eviction($this->store, $this->statistics);
         $this->leases = new Leases(
-            $this->name, $this->options, $this->store, $this->statistics, $this->reporter, $this->prepare(...), $this->destroy(...),
+            $this->name, $this->options, $this->store, $this->statistics, $this->reporter, $this->prepare(...), $this->eviction,
         );
         Pools::add($this);
         if (Internal\taskId() === 0) {
@@ -145,30 +144,13 @@ final class Pool
         try {
             return $fn($connection);
         } catch (\Throwable $error) {
-            if ($this->broke($connection, $error)) {
+            if ($this->eviction->isBroken($connection, $error)) {
                 $this->evict($connection);
             }
             throw $error;
         } finally {
             $this->giveBack($connection);
         }
-    }
-
-    /** Whether $error shows that the connection is of no more use. */
-    private function broke(object $connection, \Throwable $error): bool
-    {
-        return Internal\isInterrupted($connection, Internal\EffectiveTask::id())
-            || (!self::interrupted($error) && $this->connector->driver()->isBroken($error));
-    }
-
-    /** Whether $error comes from a wait that was ended early; which connection was waited for it does not say. */
-    private static function interrupted(?\Throwable $error): bool
-    {
-        while ($error !== null && !$error instanceof \Hearth\CancelledError && !$error instanceof \Hearth\TimeoutError) {
-            $error = $error->getPrevious();
-        }
-
-        return $error !== null;
     }
 
     /**
@@ -211,33 +193,7 @@ final class Pool
     {
         $entry = $this->store->find($connection);
         if ($entry !== null) {
-            $this->doom($entry, 'broken');
-        }
-    }
-
-    private function doom(Entry $entry, string $reason): void
-    {
-        $entry->doomed ??= $reason;
-        if ($this->store->reserve($entry)) {
-            $this->destroy($entry, $reason);
-        }
-    }
-
-    /** Lets those who wait have a connection that the pool has in its hands, unless it must not be lent again. */
-    private function settle(Entry $entry): void
-    {
-        $reason = $entry->doomed ?? ($this->store->closed ? 'closed' : null);
-        $reason === null ? $this->store->release($entry) : $this->destroy($entry, $reason);
-    }
-
-    /** Closes a connection that the pool has in its hands. */
-    private function destroy(Entry $entry, string $reason): void
-    {
-        $this->statistics->countDestroyed($reason);
-        $this->leases->forget($entry);
-        $this->store->remove($entry, $this->connector->driver($entry->connection));
-        if ($this->leases->process !== 0 && Internal\taskId() !== 0) {
-            $this->connector->ensure();
+            $this->eviction->evict($entry, 'broken');
         }
     }
 
@@ -260,7 +216,7 @@ final class Pool
     private function build(int $process): void
     {
         if ($this->store->entries !== []) {
-            $this->leaveToParent();
+            $this->store->leaveToParent();
         }
         $this->builtIn = $process;
         $budget = $this->store->budget = $this->options->total === null ? null : new Budget($this->name, $this->options->total);
@@ -268,22 +224,25 @@ final class Pool
             $this->name, $this->factory, $this->options, $this->store, $this->statistics, $this->backoff, $budget, $this->reporter,
             $this->connected(...),
         );
-        $destroy = $this->destroy(...);
-        $settle = $this->settle(...);
+        $this->eviction->begin($this->leases, $this->connector);
         $this->maintenance = new Maintenance(
-            $this->options, $this->store, $this->connector, $this->statistics, $budget, $this->reporter, $destroy, $settle,
+            $this->options, $this->store, $this->connector, $this->statistics, $budget, $this->reporter, $this->eviction,
         );
-        $check = new Check($this->options, $this->store, $this->connector, $this->statistics, $this->reporter, $destroy, $settle);
-        $reset = new Reset($this->options, $this->connector, $this->statistics, $this->reporter, $destroy, $settle);
-        $acquirer = new Acquirer($this->name, $this->options, $this->store, $this->connector, $check, $this->backoff, $this->statistics, $settle);
-        $cancel = new QueryCancel($this->factory, $this->options, $this->store, $this->connector, $this->backoff, $budget, $this->reporter, $settle);
+        $check = new Check($this->options, $this->store, $this->connector, $this->statistics, $this->reporter, $this->eviction);
+        $reset = new Reset($this->options, $this->connector, $this->statistics, $this->reporter, $this->eviction);
+        $acquirer = new Acquirer(
+            $this->name, $this->options, $this->store, $this->connector, $check, $this->backoff, $this->statistics, $this->eviction,
+        );
+        $cancel = new QueryCancel(
+            $this->factory, $this->options, $this->store, $this->connector, $this->backoff, $budget, $this->reporter, $this->eviction,
+        );
         $this->leases->begin($acquirer, $reset, $check, $cancel);
     }
 
     private function connected(Entry $entry): void
     {
         $this->leases->learn($this->connector->driver());
-        $this->settle($entry);
+        $this->eviction->settle($entry);
         if (!$this->store->closed) {
             $this->maintenance->successorCame();
             $this->maintenance->start();
@@ -297,19 +256,6 @@ final class Pool
             throw new PoolClosed("pool \"$this->name\" is closed");
         }
         $this->start();
-    }
-
-    /** After a fork the connections are the parent's: they are kept, so that nothing is sent on them, and never used. */
-    private function leaveToParent(): void
-    {
-        foreach ($this->store->entries as $entry) {
-            // What was made on it, a statement at boot say, is the parent's too.
-            ++$entry->lease;
-        }
-        static $parents = [];
-        $parents[] = [$this->store->entries, \array_map(static fn (Entry $entry) => $entry->connection, $this->store->entries)];
-        $this->store->entries = $this->store->idle = [];
-        $this->store->connecting = $this->store->asked = 0;
     }
 
     /** Borrowers wait until `resume()`, as if all connections were in use; what is lent comes back as ever. */
@@ -337,7 +283,7 @@ final class Pool
         }
         $this->connector->forget();
         foreach ($this->store->entries as $entry) {
-            $this->doom($entry, 'recycled');
+            $this->eviction->evict($entry, 'recycled');
         }
     }
 
@@ -357,7 +303,7 @@ final class Pool
             $this->maintenance->stop();
         }
         foreach ($this->store->entries as $entry) {
-            $this->doom($entry, 'closed');
+            $this->eviction->evict($entry, 'closed');
         }
         $until = $timeout === null ? \INF : monotonic() + $timeout;
         while (($this->store->entries !== [] || $this->store->connecting > 0) && monotonic() < $until && Internal\taskId() !== 0) {
@@ -415,7 +361,7 @@ final class Pool
             'size' => $this->options->size,
             'minimum_idle' => $this->options->minimumIdle,
             'budget' => $this->options->total,
-            'leases' => $this->leases->toArray(self::MOST_LEASES),
+            'leases' => $this->leases->toArray(Leases::MOST_SHOWN),
         ] + $this->statistics->report();
     }
 

@@ -23,10 +23,7 @@ final class QueryCancel
 
     private bool $runs = false;
 
-    /**
-     * @param \Closure(): object $factory
-     * @param \Closure(Entry): void $settle
-     */
+    /** @param \Closure(): object $factory */
     public function __construct(
         private readonly \Closure $factory,
         private readonly Options $options,
@@ -35,7 +32,7 @@ final class QueryCancel
         private readonly ConnectBackoff $backoff,
         private readonly ?Budget $budget,
         private readonly Reporter $reporter,
-        private readonly \Closure $settle,
+        private readonly Eviction $eviction,
     ) {
     }
 
@@ -92,7 +89,7 @@ final class QueryCancel
             $this->cancelAll($entry->connection);
             $entry->suspect = false;
         } finally {
-            ($this->settle)($entry);
+            $this->eviction->settle($entry);
         }
     }
 

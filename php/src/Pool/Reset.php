@@ -17,17 +17,12 @@ use function Hearth\Internal\monotonic;
  */
 final class Reset
 {
-    /**
-     * @param \Closure(Entry, string): void $destroy
-     * @param \Closure(Entry): void $settle
-     */
     public function __construct(
         private readonly Options $options,
         private readonly Connector $connector,
         private readonly Statistics $statistics,
         private readonly Reporter $reporter,
-        private readonly \Closure $destroy,
-        private readonly \Closure $settle,
+        private readonly Eviction $eviction,
     ) {
     }
 
@@ -78,7 +73,7 @@ final class Reset
 
             return;
         }
-        ($this->settle)($entry);
+        $this->eviction->settle($entry);
     }
 
     /** Those that go meanwhile, too. */
@@ -92,7 +87,7 @@ final class Reset
     private function failed(Entry $entry, string $why, ?\Throwable $error = null): void
     {
         $this->reporter->report('warning', 'reset', "a connection could not be reset and is closed: $why", ['exception' => $error]);
-        ($this->destroy)($entry, 'reset');
+        $this->eviction->close($entry, 'reset');
     }
 
     private function by(Entry $entry, string|\Closure $reset): void

@@ -24,7 +24,7 @@ final class SqliteSession
         // Those of the pool belong to a loan.
         $statement = $pdo->prepare('SELECT ' . \implode(', ', $columns), [\PDO::ATTR_STATEMENT_CLASS => [\PDOStatement::class]]);
         if ($statement === false || !$statement->execute()) {
-            throw Pdo::silentError($pdo->errorInfo());
+            throw PdoDriver::silentError($pdo->errorInfo());
         }
 
         return \json_encode($statement->fetchAll(\PDO::FETCH_NUM), \JSON_THROW_ON_ERROR | \JSON_INVALID_UTF8_SUBSTITUTE);

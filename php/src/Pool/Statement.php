@@ -72,7 +72,7 @@ class Statement extends \PDOStatement
             throw $error;
         }
         if (!$succeeded) {
-            $this->pdo->noteFailure($this->entry, Pdo::silentError(parent::errorInfo()));
+            $this->pdo->noteFailure($this->entry, PdoDriver::silentError(parent::errorInfo()));
         }
 
         return $succeeded;

@@ -199,4 +199,17 @@ final class Store
     {
         while ($this->waiters->serve($error) !== 0);
     }
+
+    /** After a fork the connections are the parent's: they are kept, so that nothing is sent on them, and never used. */
+    public function leaveToParent(): void
+    {
+        foreach ($this->entries as $entry) {
+            // What was made on it, a statement at boot say, is the parent's too.
+            ++$entry->lease;
+        }
+        static $parents = [];
+        $parents[] = [$this->entries, \array_map(static fn (Entry $entry) => $entry->connection, $this->entries)];
+        $this->entries = $this->idle = [];
+        $this->connecting = $this->asked = 0;
+    }
 }

@@ -1,0 +1,82 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Hearth\Pool;
+
+/**
+ * What statements of a `Pdo` do to the session of their connection: settings, transactions, what it remembers for later questions.
+ *
+ * @internal
+ */
+final class SessionTracker
+{
+    public function __construct(private readonly string $driverName, private readonly Pool $pool)
+    {
+    }
+
+    /** Whether a text that is not among the known ones may change the state of its session. */
+    public function isChangedBy(Entry $entry, string $sql): bool
+    {
+        $changes = Sql::changesSession($sql);
+        if (Sql::recalls($sql)) {
+            $this->forgetEarlier($entry);
+            $this->pool->resetAlways();
+        }
+        if (!$changes && $this->driverName === 'pgsql' && Sql::isTransactional($sql)) {
+            $entry->unsettled = $entry->lease;
+        }
+
+        return $changes;
+    }
+
+    /** Where this loan has run nothing yet, what its session remembers is of an earlier one. */
+    public function forgetEarlier(Entry $entry): void
+    {
+        if ($entry->ran !== $entry->lease) {
+            match ($this->driverName) {
+                'mysql' => $entry->connection->exec('DO LAST_INSERT_ID(0)'),
+                'pgsql' => $entry->connection->exec('DISCARD SEQUENCES'),
+                default => null,
+            };
+        }
+    }
+
+    /** Notes whether a transaction is open, while the connection can tell. */
+    public function noteTransaction(Entry $entry): void
+    {
+        if ($entry->doomed !== 'broken') {
+            $entry->begun = $entry->connection->inTransaction() ? $entry->lease : -1;
+            $entry->unsettled = -1;
+        }
+    }
+
+    /** Makes a new connection's statements ones that know the loan. */
+    public function adopt(Entry $entry): void
+    {
+        $entry->watched = true;
+        $class = $entry->connection->getAttribute(\PDO::ATTR_STATEMENT_CLASS);
+        if ($class === null || $class[0] === \PDOStatement::class) {
+            $entry->connection->setAttribute(\PDO::ATTR_STATEMENT_CLASS, [Statement::class]);
+        }
+        $this->mindStatementClass($entry, $class[0] ?? \PDOStatement::class);
+    }
+
+    /** A statement of another class does not know the loan, and could run in another task's: its connection is lent once. */
+    public function mindStatementClass(Entry $entry, string $class): void
+    {
+        if ($class !== \PDOStatement::class && !\is_a($class, Statement::class, true)) {
+            $entry->doomed ??= 'statement class';
+        }
+    }
+
+    /** The value to restore; null for an attribute that cannot be read: then the connection is replaced after this loan. */
+    public static function attributeOf(\PDO $pdo, int $attribute): mixed
+    {
+        try {
+            return @$pdo->getAttribute($attribute);
+        } catch (\PDOException) {
+            return null;
+        }
+    }
+}

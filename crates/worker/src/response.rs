@@ -27,9 +27,7 @@ pub(crate) fn plain(status: u16, text: &'static str) -> HttpResponse {
 /// How this connection frames the message is not PHP's business, `Connection: close` apart. Nor is the length of what is
 /// there whole.
 fn take_framing(fields: &mut Fields, whole: bool) {
-    let close = fields
-        .get("Connection")
-        .is_some_and(|value| value.eq_ignore_ascii_case(b"close"));
+    let close = fields.has_token("Connection", "close");
     fields.remove("Transfer-Encoding");
     fields.remove("Connection");
     if close {
@@ -54,7 +52,8 @@ pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> 
     if !(100..=999).contains(&head.status) {
         head.status = 500;
     }
-    let has_body = !matches!(head.status, 100..=199 | 204 | 304);
+    // RFC 9110, 15.3.6: a 205 has no content either, but a length of 0.
+    let has_body = !matches!(head.status, 100..=199 | 204 | 205 | 304);
     if has_body && !complete && !response.known.content_type {
         if head.fields.is_empty() {
             head.fields = Fields::fixed(HTML);

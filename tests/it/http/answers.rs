@@ -120,6 +120,8 @@ fn every_kind_of_return_value() {
             '/status' => (function () { http_response_code(201); header('X-A: 1'); header('X-A: 2', false); setcookie('c', 'v w'); echo 'made'; })(),
             '/redirect' => Hearth\Response::redirect('/there', 303),
             '/none' => new Hearth\Response('', 204),
+            '/reset' => new Hearth\Response('form', 205),
+            '/close' => new Hearth\Response('last', 200, ['Connection' => 'keep-alive, close']),
             '/object' => new stdClass(),
             '/number' => 5,
         };"#,
@@ -153,10 +155,25 @@ fn every_kind_of_return_value() {
         ),
         (204, None, None)
     );
+    let reset = client.get("/reset");
+    assert_eq!(
+        (
+            reset.status,
+            reset.text().as_str(),
+            reset.header("content-length")
+        ),
+        (205, "", Some("0"))
+    );
     for (path, named) in [("/object", "stdClass"), ("/number", "int")] {
         assert_eq!(client.get(path).status, 500);
         server.expect_log(named);
     }
+    let last = client.get("/close");
+    assert_eq!(
+        (ok(&last).as_str(), last.header("connection")),
+        ("last", Some("close"))
+    );
+    assert!(client.is_closed_by_server());
     server.stop();
 }
 

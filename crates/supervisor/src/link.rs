@@ -18,7 +18,7 @@ use tokio::task::AbortHandle;
 pub(crate) enum Received<In> {
     /// With the descriptors that came along.
     Message(In, Vec<OwnedFd>),
-    /// Its end is closed, or it said something we do not understand; nothing more comes.
+    /// The other side has closed its end, or its message was invalid: nothing more comes.
     Closed(Option<String>),
 }
 

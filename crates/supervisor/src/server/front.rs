@@ -106,7 +106,7 @@ impl Server {
             }
             Received::Closed(mistake) => {
                 if let Some(mistake) = mistake {
-                    logging::alert!("the front said something we do not understand: {mistake}");
+                    logging::alert!("invalid message from the front: {mistake}");
                 }
                 self.events.later(KILL_GRACE, Timer::KillFront(pid));
                 if let Some(status) = front.ending.close() {
@@ -122,7 +122,7 @@ impl Server {
             return false;
         };
         let mut counters = front.snapshot();
-        super::workers::settle(&mut counters);
+        super::deaths::settle(&mut counters);
         self.ended_processes.add(&counters, &front.latencies());
         if self.stopping() {
             if !front.is_leaving || status != 0 {

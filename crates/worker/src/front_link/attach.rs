@@ -29,7 +29,7 @@ async fn listen(worker: Rc<Worker>, front_channel: AsyncFd<Channel>) {
             }
             Ok(None) => break,
             Err(error) => {
-                logging::alert!("the front said something we do not understand: {error}");
+                logging::alert!("invalid message from the front: {error}");
                 break;
             }
         }

@@ -37,7 +37,7 @@ impl FrontLink {
 
     async fn parse(&self, claimer: &Claimer, key: RequestKey, bytes: &[u8]) -> Option<Received> {
         let Some(asked) = RequestFrame::parse(bytes) else {
-            logging::alert!("the front asked for something we do not understand");
+            logging::alert!("invalid request frame from the front");
             return None;
         };
         let in_files = [asked.head, asked.body].map(|part| matches!(part, Payload::File(_)));

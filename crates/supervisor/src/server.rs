@@ -3,7 +3,11 @@
 //! One generation is `current` and serves; one may be `next`: it boots, forks and becomes current when every slot
 //! has a worker that accepts. All others are being retired: their workers leave, then their zygotes.
 
+mod booting;
+mod cache;
+mod deaths;
 mod elastic;
+mod forking;
 mod front;
 mod generations;
 pub(crate) mod main_loop;
@@ -12,39 +16,34 @@ mod preloaded_files;
 mod reloads;
 mod saturation;
 mod shared;
+mod status;
 mod stopping;
 mod workers;
+mod zygotes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cache_link::{Client, Tiered, Waiting};
 use config::{Dispatch, Settings};
 use ipc::{FromWorker, FromZygote};
 use shm::{Latencies, Snapshot};
-use tokio::sync::oneshot;
 
 use crate::balancing::Balancing;
-use crate::cache::CacheQuestion;
 use crate::ending::{Ending, LAST_MESSAGES};
 use crate::error::Error;
 use crate::event::{Command, Event, Events, ReplyTo, Timer};
-use crate::latency;
 use crate::link::Received;
-use crate::pool::Pools;
 use crate::server::main_loop::ReloadSettings;
 use crate::signal::Signal;
 use crate::sockets::Sockets;
-use crate::status::{Status, WorkerStatus, totals};
-use crate::worker::{State, Worker, WorkerId};
+use crate::worker::{Worker, WorkerId};
 
 use self::elastic::Elastic;
 use self::front::FrontControl;
 use self::generations::Generations;
 use self::reloads::Reloads;
-use self::shared::{Shared, SharedCache};
+use self::shared::Shared;
 
 pub(crate) struct Server {
     /// Of the current generation; the next one has its own.
@@ -56,14 +55,14 @@ pub(crate) struct Server {
     sockets: Option<Sockets>,
     /// With direct dispatch to several slots.
     balancing: Option<Balancing>,
-    /// As clients would write them.
+    /// The listening addresses, as clients would write them.
     addresses: Vec<String>,
     /// Lines to print when everything serves for the first time.
     announcements: Vec<String>,
     slots: BTreeSet<u32>,
     /// With `workers.min` and `workers.max`.
     elastic: Option<Elastic>,
-    /// Decided when the app is up for the first time.
+    /// Decided by the first generation that boots.
     dispatch: Option<Dispatch>,
     front: FrontControl,
     events: Events,
@@ -81,9 +80,9 @@ pub(crate) struct Server {
     pools: pools::PoolReports,
     saturation: saturation::Watch,
     started: Instant,
-    /// The callers that wait for the end.
+    /// The callers that wait for the end of the server.
     stopped: Vec<ReplyTo>,
-    /// Why it never served.
+    /// Why the server never served.
     failure: Option<Error>,
     ended: Option<Result<(), Error>>,
 }
@@ -151,7 +150,7 @@ impl Server {
         }
     }
 
-    /// One thing happened.
+    /// Does what follows from one event.
     fn handle(&mut self, event: Event) {
         match event {
             Event::Zygote(generation, said) => self.zygote_message(generation, said),
@@ -223,7 +222,7 @@ impl Server {
         }
     }
 
-    /// A child of ours or of a zygote exited: it has ended once its last message is read.
+    /// A child of this process or of a zygote exited: it has ended once its last message is read.
     fn exited(&mut self, pid: u32, status: i32) {
         if self.ending_of(pid).is_none_or(|it| it.exit(status)) {
             self.ended(pid, status);
@@ -246,7 +245,7 @@ impl Server {
         Some(&mut worker.ending)
     }
 
-    /// A zygote, the front or a worker ended. Others are strangers that the app left.
+    /// A zygote, the front or a worker ended. Any other process is one that the app left behind.
     fn ended(&mut self, pid: u32, status: i32) {
         if self.front_ended(pid, status) {
             return;
@@ -267,14 +266,14 @@ impl Server {
         }
     }
 
-    /// Its process is gone, and its parent may not have told how it ended.
+    /// The process of a worker is gone, and its parent may not have told how it ended.
     fn worker_gone(&mut self, id: WorkerId) {
         let worker = self.workers.get(&id);
         let status = worker.and_then(|worker| worker.ending.status());
         self.worker_ended(id, status);
     }
 
-    /// What rotates logs has renamed them.
+    /// The logs were rotated: every process opens its log files again.
     fn reopen_logs(&self) {
         if let Some(front) = &self.front.process {
             front.reopen_logs();
@@ -284,129 +283,6 @@ impl Server {
 
     fn stopping(&self) -> bool {
         self.phase == Phase::Stopping
-    }
-
-    fn status(&self) -> Status {
-        let booted = self
-            .generations
-            .newest()
-            .and_then(|generation| generation.booted.as_ref());
-        let sum = self.sum();
-        let workers = self.workers.values();
-        let workers = workers.map(|worker| self.worker_status(worker)).collect();
-        let number = self.generations.newest_number().unwrap_or_default();
-        let filled = self
-            .slots
-            .iter()
-            .filter(|slot| self.is_served(number, **slot))
-            .count();
-        let front = self.front_status();
-        let reachable = front.as_ref().is_none_or(|front| front.state == "ready");
-        Status {
-            version: env!("CARGO_PKG_VERSION").into(),
-            pid: std::process::id(),
-            app: self.settings.app.display().to_string(),
-            listen: self.addresses.clone(),
-            state: self.state().into(),
-            healthy: filled == self.slots.len() && reachable && !self.stopping(),
-            ready: filled > 0 && reachable && !self.stopping() && self.phase != Phase::Starting,
-            uptime_seconds: self.started.elapsed().as_secs_f64(),
-            generation: number,
-            php: booted.map(|booted| booted.php.clone()).unwrap_or_default(),
-            cold: booted.and_then(|booted| booted.cold.clone()),
-            preload: self
-                .generations
-                .newest()
-                .and_then(|generation| generation.preload.clone()),
-            slots: self.slots.len() as u32,
-            elastic: self.elastic_status(),
-            reloads: self.reloads.done,
-            restarts: self.restarts.iter().sum(),
-            recycled: self.recycled,
-            totals: totals(&sum),
-            latencies: latency::all(&self.latencies(), &self.settings.metrics_routes),
-            front,
-            workers,
-            cache: self.shared.cache.as_ref().map(SharedCache::figures),
-            redis: self.redis_status(),
-            pools: Pools::default(),
-        }
-    }
-
-    fn latencies(&self) -> Latencies {
-        let mut sum = self.ended_processes.latencies.clone();
-        let workers = self.workers.values();
-        workers.for_each(|worker| sum.add(&worker.board.latencies()));
-        if let Some(front) = &self.front.process {
-            sum.add(&front.latencies());
-        }
-        sum
-    }
-
-    fn redis_status(&self) -> Option<tier::Status> {
-        let cache = self.shared.cache.as_ref()?;
-        cache.tier.as_ref().map(|second| second.tier.status())
-    }
-
-    /// The second tier may take a while: everything else goes on.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this process is never forked, and a question whose caller has left is answered for nothing"
-    )]
-    fn ask_cache(&self, question: CacheQuestion, reply: oneshot::Sender<Result<String, String>>) {
-        let Some(shared) = &self.shared.cache else {
-            let _ = reply.send(Err("this server has no cache: cache.size is 0".into()));
-            return;
-        };
-        let cache = shared.cache;
-        let intake = shared.tier.as_ref().map(|tier| tier.intake.try_clone());
-        tokio::task::spawn_blocking(move || {
-            let client = intake.and_then(Result::ok);
-            let client = client.map(|intake| Client::new(intake, Waiting::PLAIN));
-            let cache = Tiered::new(cache, client.as_ref());
-            // An error means that the caller has left.
-            let _ = reply.send(crate::cache::answer(cache, &question));
-        });
-    }
-
-    fn cache_memory(&self, build: &str) -> Option<Vec<OwnedFd>> {
-        let cache = self.shared.cache.as_ref();
-        let cache = cache.filter(|_| build == self.build)?;
-        cache.fds().ok()
-    }
-
-    fn worker_status(&self, worker: &Worker) -> WorkerStatus {
-        let snapshot = worker.board.snapshot();
-        WorkerStatus {
-            pid: worker.pid,
-            slot: worker.slot,
-            generation: worker.generation,
-            state: worker.state(),
-            uptime_seconds: worker.since.elapsed().as_secs_f64(),
-            requests: snapshot.get(shm::Counter::Requests),
-            in_flight: snapshot.in_flight(),
-            connections: snapshot.connections(),
-            resident_bytes: worker.resident(),
-            restarts: self.restarts[worker.slot as usize],
-        }
-    }
-
-    /// Whether a worker of this generation serves in this slot: its own, or the one that it replaces.
-    fn is_served(&self, number: u32, slot: u32) -> bool {
-        self.workers.values().any(|worker| {
-            worker.generation == number
-                && worker.slot == slot
-                && matches!(worker.state(), State::Ready | State::Recycling)
-        })
-    }
-
-    fn state(&self) -> &'static str {
-        match (self.phase, self.generations.next) {
-            (Phase::Starting, _) => "starting",
-            (Phase::Running, None) => "running",
-            (Phase::Running, Some(_)) => "reloading",
-            (Phase::Stopping, _) => "stopping",
-        }
     }
 
     fn end(&mut self, result: Result<(), Error>) {

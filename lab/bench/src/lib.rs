@@ -5,6 +5,7 @@
 
 mod apps;
 mod calibration;
+mod ceiling;
 mod check;
 mod cli;
 mod counted;

@@ -1,6 +1,7 @@
 //! One run of the command: what is measured, in which time, and where its result goes.
 
 use crate::calibration;
+use crate::ceiling;
 use crate::cli::{Args, say};
 use crate::database::Databases;
 use crate::doctor;
@@ -80,6 +81,10 @@ pub(crate) fn measure(
     let jobs = jobs(args, &around, tools, site.as_ref(), &parameters)?;
     let mut schedule = schedule(args, &jobs, tools, began);
     let mut run = begin(&schedule, args, &place, tools, words);
+    if args.budget != Some(0.0) {
+        let seconds = watched(&schedule).as_secs_f64();
+        note_ceiling(&mut run, ceiling::measure(tools, &place, seconds, &stop));
+    }
     let databases = Databases::new(tools, &place);
     say(&planned(&schedule));
     let mut live = Live::new(args.quiet);
@@ -216,6 +221,17 @@ fn stop_by_signal() -> Result<Arc<AtomicBool>> {
 fn watched(schedule: &Schedule) -> Duration {
     let planned = schedule.left_of_all(Instant::now());
     Duration::from_secs_f64((planned / 60.0).clamp(0.2, 1.0))
+}
+
+fn note_ceiling(run: &mut Run, ceiling: Result<f64>) {
+    match ceiling {
+        Ok(ceiling) => run.noise.client_ceiling = Some(ceiling),
+        // The run ends and says so.
+        Err(Problem::Interrupted) => {}
+        Err(problem) => run.noise.notes.push(format!(
+            "what the load generator can do at most was not measured: {problem}"
+        )),
+    }
 }
 
 /// What the run is, before anything is measured.

@@ -16,6 +16,8 @@ fn hello_world_on_all_servers_that_are_here() {
         (scenario["name"].as_str(), scenario["body_bytes"].as_u64()),
         (Some("basic"), Some(2))
     );
+    let ceiling = done.result["noise"]["client_ceiling"].as_f64();
+    assert!(ceiling.is_some_and(|rate| rate > 100.0), "{ceiling:?}");
     // What is not here is in the table all the same, and says how to get it.
     let roadrunner = done.of("roadrunner");
     assert_eq!(

@@ -62,6 +62,7 @@ mod sites_guide;
 mod soap;
 mod state;
 mod state_check;
+mod state_pairs;
 mod superglobals;
 mod supervision;
 mod support;

@@ -100,14 +100,14 @@ fn memory_of_the_process_that_a_variable_points_to_is_compared() {
 }
 
 #[test]
-fn what_the_process_has_is_put_back_one_at_a_time() {
+fn what_the_process_has_is_put_back() {
     // Behind PHP's back.
     let findings = check(
         "FFI::cdef('int setenv(const char *, const char *, int);')->setenv('PROBE', '1', 1);",
     );
     assert_eq!(
         seen(&findings, "process environment PROBE"),
-        [Moment::Next],
+        [Moment::Waiting, Moment::Ended, Moment::Next],
         "{findings:#?}"
     );
     let findings = check(

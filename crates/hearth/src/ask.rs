@@ -17,12 +17,30 @@ pub(crate) struct Answer {
 
 /// A GET on a connection of its own. An empty host is `localhost`.
 pub(crate) fn get(socket: &Path, host: &str, uri: &str) -> io::Result<Answer> {
+    send(socket, host, "GET", uri, None)
+}
+
+/// A request with a form as its body, if there is one, on a connection of its own.
+pub(crate) fn send(
+    socket: &Path,
+    host: &str,
+    method: &str,
+    uri: &str,
+    form: Option<&str>,
+) -> io::Result<Answer> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     let host = if host.is_empty() { "localhost" } else { host };
+    let body = form.map_or_else(String::new, |form| {
+        format!(
+            "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+            form.len()
+        )
+    });
+    let end = if form.is_some() { "" } else { "\r\n" };
     write!(
         stream,
-        "GET {uri} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: hearth\r\n\r\n"
+        "{method} {uri} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: hearth\r\n{body}{end}"
     )?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes)?;

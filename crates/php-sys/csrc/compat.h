@@ -163,6 +163,11 @@ typedef struct {
 /* The last signal that pcntl_signal_get_handler() knows. */
 #define HEARTH_LAST_READABLE_SIGNAL HEARTH_BY_VERSION(32, NSIG - 1)
 
+/* Where mt_rand() and lcg_value() have their state. */
+#define HEARTH_MT_STATE HEARTH_BY_VERSION(RANDOM_G(mt19937)->state, &RANDOM_G(mt19937))
+#define HEARTH_LCG_STATE HEARTH_BY_VERSION(RANDOM_G(combined_lcg)->state, RANDOM_G(combined_lcg))
+#define HEARTH_LCG_SIZE HEARTH_BY_VERSION(sizeof(php_random_status_state_combinedlcg), sizeof RANDOM_G(combined_lcg))
+
 /* zend_compile_string's parameters, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
 

@@ -24,7 +24,6 @@ fn list(states: Vec<&State>) -> String {
             .as_ref()
             .map(|version| format!(" (PHP {version})"));
         let alone = match state.alone {
-            Some(Treatment::Reset) => "; put back after each request with `--concurrency 1`",
             Some(Treatment::Kept) => "; available with `--concurrency 1`",
             _ => "",
         };

@@ -3,6 +3,7 @@
 //! The app is served by a private server with one worker. Between its requests come some of this command's own, which
 //! `Hearth\Internal\Leaks` answers there.
 
+mod asked;
 mod report;
 mod server;
 
@@ -12,6 +13,7 @@ use clap::ArgMatches;
 use config::{Mode, Settings};
 use serde::de::DeserializeOwned;
 
+use self::asked::Asked;
 use self::report::{Changes, Mark, Report};
 use self::server::Server;
 use crate::client::print;
@@ -22,6 +24,8 @@ use crate::failed::Failed;
 const FIRST: usize = 20;
 /// What grows must do so in two rounds of as many.
 const ROUND: usize = 40;
+/// How many of the second half of a round are sent at the same time, if the app takes as many.
+const AT_ONCE: u32 = 4;
 
 pub(crate) fn arguments() -> [clap::Arg; 3] {
     let flag = |name: &'static str| clap::Arg::new(name).long(name);
@@ -30,8 +34,8 @@ pub(crate) fn arguments() -> [clap::Arg; 3] {
             .help("Run requests of a resident app, and say what they leave behind in their worker")
             .action(clap::ArgAction::SetTrue),
         flag("request")
-            .value_name("TARGET")
-            .help("With --leaks: a path to request, with its query [default: /]")
+            .value_name("REQUEST")
+            .help("With --leaks: a path to request, with its query, such as /cart or 'POST /cart item=7' [default: /]")
             .requires("leaks")
             .action(clap::ArgAction::Append),
         flag(server::ARGUMENT)
@@ -51,16 +55,28 @@ pub(super) fn check(matches: &ArgMatches, settings: &Settings) -> ExitCode {
             "--leaks is for an app that is resident: in classic mode PHP ends with each request, and nothing is left",
         );
     }
-    let targets: Vec<String> = matches
+    let named: Vec<String> = matches
         .get_many("request")
         .map_or(vec!["/".to_owned()], |given| given.cloned().collect());
-    if let Some(target) = targets.iter().find(|target| !is_target(target)) {
-        return fail(
-            2,
-            format_args!("--request {target:?}: a path begins with /, and has no space"),
-        );
+    let mut all = Vec::new();
+    for text in &named {
+        match Asked::parse(text) {
+            Some(asked) => all.push(asked),
+            None => {
+                return fail(
+                    2,
+                    format_args!(
+                        "--request {text:?}: it is a path that begins with / and has no space, a method before it and a form behind it if \
+                         need be, as in \"POST /cart item=7\""
+                    ),
+                );
+            }
+        }
     }
-    match run(&targets) {
+    let together = settings
+        .concurrency
+        .map_or(AT_ONCE, |most| most.min(AT_ONCE));
+    match run(&all, together as usize) {
         Ok(report) if report.is_empty() => print(&report.to_string()),
         Ok(report) => {
             let _ = print(&report.to_string());
@@ -70,22 +86,29 @@ pub(super) fn check(matches: &ArgMatches, settings: &Settings) -> ExitCode {
     }
 }
 
-fn is_target(target: &str) -> bool {
-    target.starts_with('/') && target.chars().all(|one| one.is_ascii_graphic())
+/// `count` requests of each: the first half one after the other, the second half so many at a time, each beside others.
+fn round(all: &[Asked], count: usize, together: usize) -> Vec<Vec<&Asked>> {
+    let half = count / 2;
+    let alone = all.iter().flat_map(|asked| vec![vec![asked]; half]);
+    let beside: Vec<&Asked> = (half..count).flat_map(|_| all).collect();
+    let beside = beside.chunks(together).map(<[&Asked]>::to_vec);
+    alone.chain(beside).collect()
 }
 
-fn run(targets: &[String]) -> Result<Report, Failed> {
+fn run(all: &[Asked], together: usize) -> Result<Report, Failed> {
     let mut server = Server::start()?;
     let begin: Begun = ask(&mut server, "begin")?;
     let requests = |server: &mut Server, count: usize| -> Result<(), Failed> {
-        for target in targets.iter().flat_map(|target| vec![target; count]) {
-            let status = server.get(target)?.status;
-            if status >= 500 {
-                return Err(format!(
-                    "GET {target} was answered {status}: name requests that work{}",
-                    server.said()
-                )
-                .into());
+        for some in round(all, count, together) {
+            for (asked, answer) in some.iter().zip(server.at_once(&some)?) {
+                if answer.status >= 500 {
+                    return Err(format!(
+                        "{asked} was answered {}: name requests that work{}",
+                        answer.status,
+                        server.said()
+                    )
+                    .into());
+                }
             }
         }
         Ok(())
@@ -107,7 +130,7 @@ fn run(targets: &[String]) -> Result<Report, Failed> {
         }
         marks.push(mark);
     }
-    let per_round = ROUND * targets.len();
+    let per_round = ROUND * all.len();
     Ok(Report::new(changes, &marks[1], &marks[2], per_round))
 }
 

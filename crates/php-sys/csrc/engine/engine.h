@@ -18,7 +18,6 @@ void hearth_begin_observers(const char *script);
 zend_class_entry *hearth_prelude_autoload(zend_string *lower);
 zend_class_entry *hearth_prelude_class(const char *name);
 void hearth_prelude_call(zend_function **method, const char *class, const char *name, uint32_t argc, zval *args, zval *result);
-void hearth_process_state_seal(void);
 void hearth_process_state_restores(bool one_at_a_time);
 void hearth_process_state_restore(hearth_request_state *state);
 /* A function is about to change what the process has. */

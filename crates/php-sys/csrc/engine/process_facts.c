@@ -1,7 +1,7 @@
 /*
  * What a process has one of and neither the engine nor a library keeps: the kernel, or the C library.
  *
- * Signal handlers, blocked signals, the alarm, limits and the priority: the kernel has them for the process. What a request has
+ * Signal handlers, blocked signals, the alarm, limits, the priority and the processors: the kernel has them for the process. What a request has
  * changed would meet others long after its end; an alarm that nothing handles ends the process. They are read when a
  * request first calls a function that changes them, because the worker has its own signal handlers only after the seal, and
  * because reading all of them takes a hundred calls of the system.
@@ -10,12 +10,14 @@
 #include "engine/watch.h"
 
 #include <locale.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 
 static const char *const functions[] = {
 	"pcntl_signal", "pcntl_async_signals", "pcntl_sigprocmask", "pcntl_alarm", "pcntl_setpriority", "proc_nice", "posix_setrlimit",
+	"pcntl_setcpuaffinity",
 };
 
 static struct {
@@ -24,6 +26,7 @@ static struct {
 	sigset_t blocked;
 	struct rlimit limits[RLIM_NLIMITS];
 	int priority;
+	cpu_set_t processors;
 } before;
 
 void hearth_process_note(void)
@@ -41,6 +44,7 @@ void hearth_process_note(void)
 		getrlimit((__rlimit_resource_t) number, &before.limits[number]);
 	}
 	before.priority = getpriority(PRIO_PROCESS, 0);
+	sched_getaffinity(0, sizeof before.processors, &before.processors);
 }
 
 static void restore_signals(void)
@@ -79,6 +83,15 @@ static void restore_limits(void)
 	}
 }
 
+static void restore_processors(void)
+{
+	cpu_set_t now;
+
+	if (sched_getaffinity(0, sizeof now, &now) == 0 && !CPU_EQUAL(&now, &before.processors)) {
+		sched_setaffinity(0, sizeof before.processors, &before.processors);
+	}
+}
+
 void hearth_process_restore(void)
 {
 	if (EXPECTED(!before.noted)) {
@@ -88,6 +101,7 @@ void hearth_process_restore(void)
 	hearth_signal_handlers_restore();
 	restore_signals();
 	restore_limits();
+	restore_processors();
 }
 
 /* ---- what libraries change by themselves ---- */

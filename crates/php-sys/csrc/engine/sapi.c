@@ -8,6 +8,7 @@
 #include "request/request.h"
 #include "session/session.h"
 #include "state/check.h"
+#include "state/process_settings.h"
 #include "task/no_suspend.h"
 #include "task/task_object.h"
 #include "task/interrupted.h"
@@ -274,7 +275,7 @@ void hearth_seal(void)
 	zend_try {
 		gc_collect_cycles();
 		if (!hearth_is_cli()) {
-			hearth_process_state_seal();
+			hearth_process_settings_seal();
 		}
 		hearth_state_seal(hearth_is_cli());
 	} zend_end_try();

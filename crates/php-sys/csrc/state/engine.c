@@ -1,6 +1,7 @@
 /* The ranges of the engine and of the extension "standard", and what frees them: the rows of state/engine.toml. */
 #include "hearth.h"
 #include "state/hidden.h"
+#include "state/process_settings.h"
 #include "state/ranges.h"
 #include "state_table.h"
 #include "task/task.h"

@@ -187,12 +187,21 @@ static void add_pgsql(void *globals)
 	HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, pgsql_names[1]->nNumUsed);
 }
 
-/* ---- session ---- */
+/* ---- random ---- */
 
-/* The open session is exchanged as a whole: see state/task_state.c. */
-static void add_session(void *globals)
+/* mt_rand() and lcg_value() seed themselves at their first use, and say so beside their state. */
+static void add_random(void *globals)
 {
+	uint32_t owner = owner_of("random", NULL);
+
 	(void) globals;
+	HEARTH_RESEED_RANDOM();
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, RANDOM_G(mt19937_seeded));
+	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, HEARTH_MT_STATE, sizeof(php_random_status_state_mt19937));
+	HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, RANDOM_G(mt19937_seeded));
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, RANDOM_G(combined_lcg_seeded));
+	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, HEARTH_LCG_STATE, HEARTH_LCG_SIZE);
+	HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, RANDOM_G(combined_lcg_seeded));
 }
 
 /* ---- libxml ---- */
@@ -374,14 +383,17 @@ static const struct { const char *module; size_t size; void (*add)(void *globals
 	{"openssl", HEARTH_BY_VERSION(1, 2) * sizeof(void *), add_openssl},
 	{"pcre", sizeof(zend_pcre_globals), add_pcre},
 	{"pgsql", HEARTH_BY_VERSION(232, 320), add_pgsql},
-	{"session", 0, add_session},
+	{"random", 0, add_random},
+	{"session", 0, NULL},            /* the open session is exchanged as a whole: see state/task_state.c */
 };
 
 bool hearth_extension_add(const zend_module_entry *module)
 {
 	for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
 		if (strcasecmp(extensions[i].module, module->name) == 0 && (!extensions[i].size || extensions[i].size == module->globals_size)) {
-			extensions[i].add(module->globals_ptr);
+			if (extensions[i].add) {
+				extensions[i].add(module->globals_ptr);
+			}
 			return true;
 		}
 	}

@@ -133,8 +133,7 @@ void hearth_release_last_directory(void)
 
 /* ---- the default autoloader ---- */
 
-/* A string that is never freed. */
-static zend_string *permanent(const zend_string *text)
+zend_string *hearth_permanent_string(const zend_string *text)
 {
 	zend_string *copy = zend_string_init(ZSTR_VAL(text), ZSTR_LEN(text), true);
 
@@ -168,7 +167,7 @@ static zend_string **find_autoload_suffixes(void)
 		zval_ptr_dtor(&before);
 		return NULL;
 	}
-	*found = permanent(Z_STR(before));
+	*found = hearth_permanent_string(Z_STR(before));
 	zval_ptr_dtor(&before);
 	zval_ptr_dtor(&before);
 	return (zend_string **) found;

@@ -12,6 +12,8 @@ zend_string **hearth_autoload_suffixes(void);
 extern char *hearth_text_domain;
 void hearth_text_domain_seal(void);
 void hearth_assert_callback_seal(void);
+/* A copy that is never freed. */
+zend_string *hearth_permanent_string(const zend_string *text);
 
 /* A value of the cache that is unserialized: the frame that reads it, and whether an object in it has lost its class. */
 typedef struct {

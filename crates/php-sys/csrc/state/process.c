@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <libintl.h>
 #include <locale.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -127,6 +128,7 @@ static void add_timers(const facts *to)
 static void add_limits(const facts *to)
 {
 	struct rlimit limit;
+	cpu_set_t processors;
 	char name[64];
 
 	for (int number = 0; number < (int) RLIM_NLIMITS; number++) {
@@ -136,6 +138,9 @@ static void add_limits(const facts *to)
 		}
 	}
 	add_as(to, "priority", "%d", getpriority(PRIO_PROCESS, 0));
+	if (sched_getaffinity(0, sizeof processors, &processors) == 0) {
+		add_as(to, "processors", "%d", CPU_COUNT(&processors));
+	}
 }
 
 static void add_identity(const facts *to)
@@ -282,10 +287,10 @@ void hearth_process_take(HashTable *into)
 	const facts shared = {into, HEARTH_STATE_SHARED}, open = {into, HEARTH_STATE_OPEN}, restored = {into, HEARTH_STATE_RESTORED};
 
 	zend_hash_init(into, 256, NULL, drop_fact, 1);
-	add_locale(&shared);
-	add_environment(&shared);
-	add_umask(&shared);
-	add_directory(&shared);
+	add_locale(&restored);
+	add_environment(&restored);
+	add_umask(&restored);
+	add_directory(&restored);
 	add_signals(&shared);
 	add_timers(&shared);
 	add_limits(&shared);

@@ -61,11 +61,8 @@ static void add(hearth_state_row row)
 	X(PG(php_sys_temp_dir), "found once") \
 	X(PG(have_called_openlog), "the C library has one log per process") \
 	X(BG(syslog_device), "the C library has one log per process") \
-	X(BG(locale_changed), "a process has one locale") \
-	X(BG(ctype_string), "a process has one locale") \
-	X(CG(variable_width_locale), "a process has one locale") \
-	X(CG(ascii_compatible_locale), "a process has one locale") \
-	X(BG(umask), "a process has one") \
+	X(BG(locale_changed), "that setlocale() has been called") \
+	X(BG(umask), "what was before the first umask()") \
 	X(BG(page_uid), "whose the entry script is") \
 	X(BG(page_gid), "whose the entry script is") \
 	X(BG(page_inode), "of the entry script") \

@@ -149,8 +149,8 @@ fn listed(changes: &[Change]) -> BTreeMap<String, (i64, String)> {
     lists
 }
 
-const OF_PROCESS: &str = "is changed for all requests of the worker, which has one of each: set it in the entry script, or run one request at a time \
-                          (--concurrency 1), after which it is put back";
+const OF_PROCESS: &str =
+    "is changed for all requests of the worker, which has one of each: set it in the entry script";
 const OF_ENGINE: &str = "is changed in PHP's or an extension's memory, and not put back: please report it, with the versions of both";
 
 const FILES: &str = "open files, sockets and connections";
@@ -165,16 +165,18 @@ fn row_of_place(place: &str) -> &'static str {
     }
 }
 
-/// The line of the table that a fact of the process belongs to.
-fn row_of_fact(name: &str) -> &'static str {
-    match name.split(' ').next() {
-        Some("locale" | "environment" | "umask" | "working") => {
-            "working directory, locale, environment, umask"
-        }
-        Some("signal" | "timer" | "limit" | "priority") => "signals, limits, priority",
-        Some("user" | "session") => "identity",
-        _ => "text domain",
-    }
+/// The line of the table that a fact of the process belongs to; none for what is a library's.
+fn row_of_fact(name: &str) -> Option<&'static str> {
+    Some(match name.split(' ').next()? {
+        "locale" => "locale",
+        "environment" => "environment",
+        "umask" => "umask",
+        "working" => "working directory",
+        "text" => "text domain",
+        "signal" | "timer" | "limit" | "priority" | "processors" => "signals, limits, priority",
+        "user" | "session" => "identity",
+        _ => return None,
+    })
 }
 
 /// Not what a request may change, nor what is compared by its growth.
@@ -184,12 +186,10 @@ fn left(change: &Change) -> Option<(String, &'static str)> {
         return None;
     }
     let values = format!("{} → {}", shown(&change.before), shown(&change.after));
-    Some(match (change.kind.as_str(), change.treatment.as_str()) {
-        ("process", "shared") => (
-            format!("{}: {values} [{}]", change.name, row_of_fact(&change.name)),
-            OF_PROCESS,
-        ),
-        (kind, _) => {
+    let of_process = row_of_fact(&change.name).filter(|_| change.kind == "process");
+    Some(match (change.kind.as_str(), of_process) {
+        (_, Some(row)) => (format!("{}: {values} [{row}]", change.name), OF_PROCESS),
+        (kind, None) => {
             let row = match change.module.as_str() {
                 "" => "none".to_owned(),
                 module => format!("of {module}"),

@@ -12,6 +12,7 @@ use config::{Dispatch, Level, Listen, Settings, SocketAccess, Workers};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use super::Asked;
 use crate::ask::{self, Answer};
 use crate::fail;
 use crate::failed::Failed;
@@ -80,20 +81,41 @@ impl Server {
     }
 
     pub(super) fn get(&mut self, target: &str) -> Result<Answer, Failed> {
+        let asked = Asked::get(target);
+        let answer = ask::get(&self.socket(), "", target);
+        answer.map_err(|error| self.unanswered(&asked, &error))
+    }
+
+    /// Sends them at the same time, each on a connection of its own.
+    pub(super) fn at_once(&mut self, all: &[&Asked]) -> Result<Vec<Answer>, Failed> {
+        let socket = self.socket();
+        let socket = socket.as_path();
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let begun: Vec<_> = all
+                .iter()
+                .map(|asked| scope.spawn(move || asked.send(socket)))
+                .collect();
+            let ended = begun.into_iter().map(|one| one.join());
+            ended
+                .map(|answer| answer.expect("sending does not panic"))
+                .collect()
+        });
+        let pairs = all.iter().zip(answers);
+        pairs
+            .map(|(asked, answer)| answer.map_err(|error| self.unanswered(asked, &error)))
+            .collect()
+    }
+
+    fn unanswered(&mut self, asked: &Asked, error: &std::io::Error) -> Failed {
         let began = Instant::now();
-        match ask::get(&self.socket(), "", target) {
-            Ok(answer) => Ok(answer),
-            Err(error) => {
-                // One that could not boot its app ends by itself.
-                while error.kind() != ErrorKind::TimedOut
-                    && began.elapsed() < Duration::from_secs(1)
-                {
-                    self.still_runs()?;
-                    std::thread::sleep(AGAIN);
-                }
-                Err(format!("GET {target} was not answered: {error}{}", self.said()).into())
+        // One that could not boot its app ends by itself.
+        while error.kind() != ErrorKind::TimedOut && began.elapsed() < Duration::from_secs(1) {
+            if let Err(ended) = self.still_runs() {
+                return ended;
             }
+            std::thread::sleep(AGAIN);
         }
+        format!("{asked} was not answered: {error}{}", self.said()).into()
     }
 
     /// The last lines of its log, if it has said anything.

@@ -2,19 +2,6 @@
 // State that PHP keeps between two lines of code, a probe for each kind: `set` changes it, `see` looks. What `see` gives before
 // any request has set anything is what every request must see, and what `set` made is its own request's alone.
 
-final class ProbeWrapper
-{
-    public $context;
-    private string $text = '';
-    private int $at = 0;
-    public function stream_open(string $path): bool { usleep(1000); $this->text = "text of $path"; return true; }
-    public function stream_read(int $count): string { $piece = substr($this->text, $this->at, $count); $this->at += strlen($piece); return $piece; }
-    public function stream_eof(): bool { return $this->at >= strlen($this->text); }
-    public function stream_stat(): array { return []; }
-}
-
-final class ProbeFilter extends php_user_filter {}
-
 function xml_messages(): array
 {
     return [libxml_use_internal_errors(), array_map(fn ($e) => trim($e->message), libxml_get_errors()), libxml_get_last_error() ? 'an error' : null];
@@ -71,7 +58,6 @@ return [
         fn () => [in_array('probe.filter', stream_get_filters(), true), in_array('booted.filter', stream_get_filters(), true)],
     ],
     'autoload suffixes' => [fn () => spl_autoload_extensions('.secret'), fn () => spl_autoload_extensions()],
-    'pcntl error' => [fn () => @pcntl_setpriority(0, 999999999), fn () => pcntl_get_last_error()],
     'environment variable' => [
         function () { $_ENV['SECRET'] = 'of-one'; },
         fn () => [$_ENV['SECRET'] ?? null, $_ENV['BOOTED'] ?? null],

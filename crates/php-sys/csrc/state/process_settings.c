@@ -1,0 +1,249 @@
+/*
+ * The working directory, the locale, the umask and the environment: a process has one of each, and each request its own.
+ *
+ * What a request sets is kept beside the process, in ranges of state/engine.toml. Where the ranges change hands, the process
+ * follows (`apply`), so that code of a request, C libraries and programs that are started see its values and no others.
+ */
+#include "engine/engine.h"
+#include "engine/replace.h"
+#include "hearth.h"
+#include "state/hidden.h"
+#include "state/process_settings.h"
+#include "state/ranges.h"
+
+#include <locale.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Keeps `now`, of malloc(), as the request's if it is not boot's. */
+static void keep(char **own, const char *boot, char *now)
+{
+	free(*own);
+	*own = now;
+	if (now && boot && strcmp(now, boot) == 0) {
+		free(now);
+		*own = NULL;
+	}
+}
+
+static void drop(char **own)
+{
+	free(*own);
+	*own = NULL;
+}
+
+/* ---- the working directory ---- */
+
+char *hearth_own_directory;
+static char *boot_directory;
+static zif_handler chdir_function;
+
+void hearth_apply_directory(void)
+{
+	const char *wanted = hearth_own_directory ? hearth_own_directory : boot_directory;
+
+	if (wanted && chdir(wanted) != 0) {
+		hearth_log(HEARTH_LOG_WARNING, "the working directory %s cannot be entered again: %s", wanted, strerror(errno));
+	}
+}
+
+void hearth_release_directory(void)
+{
+	drop(&hearth_own_directory);
+}
+
+static void on_chdir(INTERNAL_FUNCTION_PARAMETERS)
+{
+	chdir_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	keep(&hearth_own_directory, boot_directory, getcwd(NULL, 0));
+}
+
+/* ---- the locale ---- */
+
+char *hearth_own_locale;
+static char *boot_locale;
+static zend_string *boot_ctype;
+static zif_handler setlocale_function;
+
+void hearth_apply_locale(void)
+{
+	const char *wanted = hearth_own_locale ? hearth_own_locale : boot_locale;
+
+	if (strcmp(setlocale(LC_ALL, NULL), wanted) != 0) {
+		setlocale(LC_ALL, wanted);
+		zend_update_current_locale();
+	}
+}
+
+void hearth_release_locale(void)
+{
+	drop(&hearth_own_locale);
+	if (BG(ctype_string) && BG(ctype_string) != boot_ctype) {
+		zend_string_release(BG(ctype_string));
+	}
+	BG(ctype_string) = boot_ctype;
+}
+
+static void on_setlocale(INTERNAL_FUNCTION_PARAMETERS)
+{
+	setlocale_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	keep(&hearth_own_locale, boot_locale, strdup(setlocale(LC_ALL, NULL)));
+}
+
+/* ---- the umask ---- */
+
+int hearth_own_umask = -1;
+static mode_t boot_umask;
+static zif_handler umask_function;
+
+static mode_t umask_now(void)
+{
+	mode_t now = umask(077);
+
+	umask(now);
+	return now;
+}
+
+void hearth_apply_umask(void)
+{
+	umask(hearth_own_umask == -1 ? boot_umask : (mode_t) hearth_own_umask);
+}
+
+static void on_umask(INTERNAL_FUNCTION_PARAMETERS)
+{
+	mode_t now;
+
+	umask_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	now = umask_now();
+	hearth_own_umask = now == boot_umask ? -1 : (int) now;
+}
+
+/* ---- the environment ---- */
+
+/* By name: a string, or null for what the request has taken away. */
+HashTable *hearth_own_environment;
+/* All of boot's, as strings of malloc(), and the names that differ from it in the process now. */
+static HashTable boot_environment, changed;
+static zif_handler putenv_function;
+
+static void free_text(zval *text)
+{
+	free(Z_PTR_P(text));
+}
+
+static void take_environment(void)
+{
+	zend_hash_init(&boot_environment, 64, NULL, free_text, 1);
+	zend_hash_init(&changed, 8, NULL, NULL, 1);
+	for (char **entry = environ; entry && *entry; entry++) {
+		const char *equals = strchr(*entry, '=');
+
+		if (equals) {
+			zend_hash_str_update_ptr(&boot_environment, *entry, (size_t) (equals - *entry), strdup(equals + 1));
+		}
+	}
+}
+
+/* The C library copies the text. NULL takes the variable away. */
+static void set_variable(zend_string *name, const char *text)
+{
+	if (text) {
+		setenv(ZSTR_VAL(name), text, 1);
+	} else {
+		unsetenv(ZSTR_VAL(name));
+	}
+	if (zend_string_equals_literal(name, "TZ")) {
+		tzset();
+	}
+}
+
+static void note_change(zend_string *name)
+{
+	zval yes;
+
+	ZVAL_TRUE(&yes);
+	zend_hash_str_update(&changed, ZSTR_VAL(name), ZSTR_LEN(name), &yes);
+}
+
+void hearth_apply_environment(void)
+{
+	zend_string *name;
+	zval *text;
+
+	ZEND_HASH_FOREACH_STR_KEY(&changed, name) {
+		set_variable(name, zend_hash_find_ptr(&boot_environment, name));
+	} ZEND_HASH_FOREACH_END();
+	zend_hash_clean(&changed);
+	if (!hearth_own_environment) {
+		return;
+	}
+	ZEND_HASH_FOREACH_STR_KEY_VAL(hearth_own_environment, name, text) {
+		note_change(name);
+		set_variable(name, Z_TYPE_P(text) == IS_STRING ? Z_STRVAL_P(text) : NULL);
+	} ZEND_HASH_FOREACH_END();
+}
+
+/* The engine's own entries would put back, later, what had been there before them. */
+void hearth_release_environment(void)
+{
+	zend_string *name;
+
+	if (!hearth_own_environment) {
+		return;
+	}
+	ZEND_HASH_FOREACH_STR_KEY(hearth_own_environment, name) {
+		zend_hash_del(&BG(putenv_ht), name);
+	} ZEND_HASH_FOREACH_END();
+	zend_array_destroy(hearth_own_environment);
+	hearth_own_environment = NULL;
+}
+
+static void keep_variable(const char *setting)
+{
+	size_t length = strcspn(setting, "=");
+	zend_string *name = zend_string_init(setting, length, false);
+	const char *now = getenv(ZSTR_VAL(name));
+	zval text;
+
+	if (!hearth_own_environment) {
+		hearth_own_environment = zend_new_array(8);
+	}
+	if (now) {
+		ZVAL_STRING(&text, now);
+	} else {
+		ZVAL_NULL(&text);
+	}
+	zend_hash_update(hearth_own_environment, name, &text);
+	note_change(name);
+	zend_string_release(name);
+}
+
+static void on_putenv(INTERNAL_FUNCTION_PARAMETERS)
+{
+	putenv_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	/* The function has made a string of what it was given. */
+	if (Z_TYPE_P(return_value) == IS_TRUE) {
+		keep_variable(Z_STRVAL_P(ZEND_CALL_ARG(execute_data, 1)));
+	}
+}
+
+/* ---- all of them ---- */
+
+void hearth_process_settings_seal(void)
+{
+	boot_directory = getcwd(NULL, 0);
+	boot_locale = strdup(setlocale(LC_ALL, NULL));
+	boot_umask = umask_now();
+	if (BG(ctype_string)) {
+		/* The engine frees what a request replaces. */
+		BG(ctype_string) = boot_ctype = hearth_permanent_string(BG(ctype_string));
+	}
+	take_environment();
+	hearth_replace_function("chdir", &chdir_function, on_chdir);
+	hearth_replace_function("setlocale", &setlocale_function, on_setlocale);
+	hearth_replace_function("umask", &umask_function, on_umask);
+	hearth_replace_function("putenv", &putenv_function, on_putenv);
+}

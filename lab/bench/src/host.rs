@@ -3,6 +3,7 @@
 use crate::place::{Place, Processors};
 use crate::procfs;
 use crate::runtimes::{Tools, version_of};
+use measure::procfs::Machine;
 use report::{Host, Noise};
 use std::time::Duration;
 
@@ -43,15 +44,13 @@ pub(crate) fn host(tools: &Tools) -> Host {
 
 /// What others do on it now, watched for so long.
 pub(crate) fn noise(watched: Duration) -> Noise {
-    let before = procfs::machine();
+    let before = Machine::now();
     std::thread::sleep(watched);
-    let after = procfs::machine();
-    let all = (after[0] - before[0]).max(1.0);
+    let shares = Machine::now().since(&before);
     let load = line("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse().ok());
     let mut noise = Noise {
-        others_before: (1.0 - (after[1] - before[1]) / all - (after[2] - before[2]) / all)
-            .clamp(0.0, 1.0),
-        steal: ((after[2] - before[2]) / all).clamp(0.0, 1.0),
+        others_before: shares.busy,
+        steal: shares.stolen,
         psi_some_before: procfs::pressure(),
         load_average: load.unwrap_or(0.0),
         ..Noise::default()

@@ -18,6 +18,7 @@ mod lists;
 mod live;
 mod load;
 mod matrix;
+mod nginx;
 mod output;
 mod place;
 mod probe;

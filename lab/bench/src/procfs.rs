@@ -1,27 +1,14 @@
 //! What `/proc` knows of processes: which belong together, and what they used.
 
+use measure::procfs::{numbers, read, stat_fields};
 use rustix::process::{Pid, Signal};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The text of a file, or nothing.
-pub(crate) fn read(path: &str) -> String {
-    fs::read_to_string(path).unwrap_or_default()
-}
-
-/// The numbers among the names in a folder.
-pub(crate) fn numbers(folder: &str) -> Vec<u32> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect()
-}
-
-/// The fields of `/proc/PID/stat` after the command's name: 0 is the state, 1 the parent, 3 the session.
 fn stat(pid: u32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = text.rsplit_once(") ")?;
-    Some(rest.split_whitespace().map(str::to_owned).collect())
+    let fields = stat_fields(&text);
+    (!fields.is_empty()).then(|| fields.into_iter().map(str::to_owned).collect())
 }
 
 /// The processes of a session that still run; zombies do not count.
@@ -208,24 +195,6 @@ pub(crate) fn pressure() -> Option<f64> {
         .split_whitespace()
         .find_map(|word| word.strip_prefix("avg10="))?;
     value.parse::<f64>().ok().map(|percent| percent / 100.0)
-}
-
-/// Processor time of the machine so far, in ticks: all, idle, stolen by the hypervisor.
-pub(crate) fn machine() -> [f64; 3] {
-    let text = read("/proc/stat");
-    let fields: Vec<f64> = text
-        .lines()
-        .next()
-        .unwrap_or("")
-        .split_whitespace()
-        .skip(1)
-        .take(8)
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    match fields.as_slice() {
-        [.., _] if fields.len() == 8 => [fields.iter().sum(), fields[3] + fields[4], fields[7]],
-        _ => [1.0, 1.0, 0.0],
-    }
 }
 
 /// A line of `/proc/meminfo`, in bytes.

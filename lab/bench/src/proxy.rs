@@ -1,12 +1,13 @@
 //! nginx between the load and a server, as many sites have it.
 
 use crate::counted::{Counter, NGINX_STATUS};
+use crate::nginx::{self, Common};
 use crate::place::{Place, free_port};
-use crate::problem::{Problem, Result};
-use crate::process::Process;
+use crate::problem::Result;
 use crate::runtimes::{Server, Tools, setting};
 use crate::scenarios::Proxy;
 use report::Role;
+use std::path::Path;
 
 /// Puts it in front: afterwards the server's address is nginx's.
 pub(crate) fn put_before(
@@ -16,45 +17,10 @@ pub(crate) fn put_before(
     tools: &Tools,
     place: &Place,
 ) -> Result<()> {
-    let nginx = tools
-        .program("nginx", &["nginx"])
-        .ok_or_else(|| Problem::failed("no nginx (apt install nginx-light)"))?;
     let own = place.fresh("proxy")?;
     let port = free_port()?;
-    let upstream = server.base.trim_start_matches("http://").to_owned();
-    let directory = own.display();
-    let log = if proxy.access_log {
-        format!("access_log {directory}/access.log;")
-    } else {
-        "access_log off;".to_owned()
-    };
-    let (kept, headers) = if proxy.keep_alive {
-        (
-            "keepalive 64; keepalive_requests 1000000000;",
-            "proxy_http_version 1.1; proxy_set_header Connection \"\";",
-        )
-    } else {
-        ("", "")
-    };
-    let processes = place.processors.servers.len();
-    let text = format!(
-        "daemon off; worker_processes {processes}; pid {directory}/nginx.pid; error_log {directory}/nginx.log;\n\
-         events {{ worker_connections 16384; }}\nhttp {{\n{log} keepalive_requests 1000000000;\n\
-         client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy; fastcgi_temp_path {directory}/fastcgi;\n\
-         uwsgi_temp_path {directory}/uwsgi; scgi_temp_path {directory}/scgi;\n\
-         upstream app {{ server {upstream}; {kept} }}\n\
-         server {{ listen 127.0.0.1:{port} backlog=4096; location = {NGINX_STATUS} {{ stub_status; }} location / {{ proxy_pass http://app; {headers} proxy_set_header Host $http_host; }} }}\n}}\n"
-    );
-    place.write(&own.join("nginx.conf"), &text)?;
-    let mut command = place.command(&nginx);
-    command
-        .arg("-c")
-        .arg(own.join("nginx.conf"))
-        .arg("-p")
-        .arg(&own)
-        .arg("-e")
-        .arg(own.join("nginx.log"));
-    let front = Process::start("nginx", command, &own.join("nginx.out"), &place.guard)?;
+    let text = configuration(server, proxy, port, &own, place);
+    let front = nginx::start(&text, &own, tools, place)?;
     server.processes.push((Role::Proxy, front));
     server.base = format!("http://127.0.0.1:{port}");
     server.counter = Some(Counter::Nginx(server.base.clone()));
@@ -67,4 +33,27 @@ pub(crate) fn put_before(
         if proxy.keep_alive { "64" } else { "off" },
     ));
     server.await_answer(entry)
+}
+
+fn configuration(server: &Server, proxy: Proxy, port: u16, own: &Path, place: &Place) -> String {
+    let upstream = server.base.trim_start_matches("http://");
+    let log = if proxy.access_log {
+        format!("access_log {}/access.log;", own.display())
+    } else {
+        "access_log off;".to_owned()
+    };
+    let (kept, headers) = if proxy.keep_alive {
+        (
+            "keepalive 64; keepalive_requests 1000000000;",
+            "proxy_http_version 1.1; proxy_set_header Connection \"\";",
+        )
+    } else {
+        ("", "")
+    };
+    let Common { main, http } = Common::of(own, place);
+    format!(
+        "{main}http {{\n{log} {http}\
+         upstream app {{ server {upstream}; {kept} }}\n\
+         server {{ listen 127.0.0.1:{port} backlog=4096; location = {NGINX_STATUS} {{ stub_status; }} location / {{ proxy_pass http://app; {headers} proxy_set_header Host $http_host; }} }}\n}}\n"
+    )
 }

@@ -1,6 +1,6 @@
 //! Whether the machine is fit for the next measurement: nothing else needs the processors, and ports are free.
 
-use crate::procfs;
+use measure::procfs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

@@ -222,13 +222,10 @@ fn cpu(outcome: &Outcome<'_>, finished: u64, busy: f64, waiting: f64) -> Cpu {
         }
         _ => None,
     };
-    let total = (after.machine.total - before.machine.total).max(1.0);
-    let idle = (after.machine.idle - before.machine.idle).max(0.0);
-    let stolen = (after.machine.stolen - before.machine.stolen).max(0.0) / total;
+    let machine = after.machine.since(&before.machine);
     let processors = procfs::online_processors();
     let ours = (client_s + server.as_ref().map_or(0.0, |server| server.cpu_s))
         / (wall * processors as f64).max(1e-9);
-    let machine_busy = (1.0 - idle / total - stolen).clamp(0.0, 1.0);
     Cpu {
         processors,
         client_s,
@@ -240,9 +237,9 @@ fn cpu(outcome: &Outcome<'_>, finished: u64, busy: f64, waiting: f64) -> Cpu {
         client_thread_busy: busy,
         client_thread_waiting: waiting,
         server,
-        machine_busy,
-        others: (machine_busy - ours).max(0.0),
-        stolen,
+        machine_busy: machine.busy,
+        others: (machine.busy - ours).max(0.0),
+        stolen: machine.stolen,
     }
 }
 

@@ -6,9 +6,10 @@ use crate::control::{Control, Message, Phase, ThreadResult};
 use crate::engine::{self, Share, Worker};
 use crate::h2engine;
 use crate::plan::{Http, Plan, Warmup, Watch};
-use crate::procfs::{self, Machine, Server, Threads};
+use crate::procfs::{self, Server, Threads};
 use crate::result;
 use crate::target::Address;
+use measure::procfs::Machine;
 use measure::{Kernel, Place, Run, StoppedBy, stats};
 use mio::Waker;
 use std::sync::Arc;
@@ -316,7 +317,7 @@ impl<'p> Conductor<'p, '_> {
     fn around(&self) -> Around {
         Around {
             cpu: process_cpu(),
-            machine: procfs::machine(),
+            machine: Machine::now(),
             kernel: procfs::kernel(),
             server: self.server.as_ref().map(Server::threads),
             at: self.control.clock.now(),

@@ -1,6 +1,8 @@
 //! Apache with mod_php: prefork, one process for each connection as long as it is open.
 
-use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, Tuning, setting, version_of};
+use super::{
+    About, Form, Found, Launch, Manner, Runtime, Server, Tools, Tuning, setting, version_of,
+};
 use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
@@ -19,20 +21,13 @@ const MODULES: [&str; 3] = [
 ];
 
 impl Runtime for Apache {
-    fn id(&self) -> &'static str {
-        "apache"
-    }
-
-    fn name(&self) -> &'static str {
-        "Apache, mod_php"
-    }
-
-    fn form(&self) -> Form {
-        Form::Classic
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::OneAtATime
+    fn about(&self) -> About {
+        About {
+            id: "apache",
+            name: "Apache, mod_php",
+            form: Form::Classic,
+            manner: Manner::OneAtATime,
+        }
     }
 
     fn find(&self, tools: &Tools) -> Found {

@@ -1,6 +1,8 @@
 //! A bare epoll loop in C that sends the same bytes: the least that a request can cost, beside which the servers are seen once.
 
-use super::{Form, Found, Launch, Manner, Runtime, START, Server, Tools, setting, version_of};
+use super::{
+    About, Form, Found, Launch, Manner, Runtime, START, Server, Tools, setting, version_of,
+};
 use crate::place::Place;
 use crate::problem::Result;
 use crate::process::{Process, complete};
@@ -14,20 +16,13 @@ pub(super) struct Epoll;
 const SOURCE: &str = include_str!("../../../../bench/epoll.c");
 
 impl Runtime for Epoll {
-    fn id(&self) -> &'static str {
-        "epoll"
-    }
-
-    fn name(&self) -> &'static str {
-        "epoll loop in C"
-    }
-
-    fn form(&self) -> Form {
-        Form::Native
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::Concurrent
+    fn about(&self) -> About {
+        About {
+            id: "epoll",
+            name: "epoll loop in C",
+            form: Form::Native,
+            manner: Manner::Concurrent,
+        }
     }
 
     fn is_for_development(&self) -> bool {

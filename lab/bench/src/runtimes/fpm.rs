@@ -1,11 +1,12 @@
 //! nginx with php-fpm: nginx has the connections, a static pool of processes has the requests.
 
 use super::{
-    Form, Found, Launch, Manner, Runtime, START, Server, Tools, Tuning, setting, version_of,
+    About, Form, Found, Launch, Manner, Runtime, START, Server, Tools, Tuning, setting, version_of,
 };
 use crate::counted::{Counter, NGINX_STATUS};
+use crate::nginx::{self, Common};
 use crate::place::{Place, free_port};
-use crate::problem::{Problem, Result};
+use crate::problem::Result;
 use crate::process::Process;
 use report::{Role, Setting};
 use rustix::process::Signal;
@@ -15,20 +16,13 @@ use std::path::{Path, PathBuf};
 pub(super) struct Fpm;
 
 impl Runtime for Fpm {
-    fn id(&self) -> &'static str {
-        "fpm"
-    }
-
-    fn name(&self) -> &'static str {
-        "nginx, php-fpm"
-    }
-
-    fn form(&self) -> Form {
-        Form::Classic
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::OneAtATime
+    fn about(&self) -> About {
+        About {
+            id: "fpm",
+            name: "nginx, php-fpm",
+            form: Form::Classic,
+            manner: Manner::OneAtATime,
+        }
     }
 
     fn find(&self, tools: &Tools) -> Found {
@@ -64,37 +58,10 @@ impl Runtime for Fpm {
         place: &Place,
     ) -> Result<Server> {
         let own = place.fresh(&launch.name)?;
-        let nginx = tools
-            .program("nginx", &["nginx"])
-            .ok_or_else(|| Problem::failed("no nginx"))?;
-        let (pool, settings) = pool(&own, launch);
-        place.write(&own.join("fpm.conf"), &pool)?;
-        let mut command = launch.command(program, place)?;
-        command
-            .args(["--nodaemonize", "--force-stderr", "--fpm-config"])
-            .arg(own.join("fpm.conf"));
-        let mut fpm = Process::start("php-fpm", command, &own.join("fpm.log"), &place.guard)?
-            .ended_by(Signal::QUIT);
-        fpm.until(START, |process| {
-            process
-                .log()
-                .contains("ready to handle connections")
-                .then_some(())
-        })?;
+        let (fpm, settings) = start_pool(program, launch, &own, place)?;
         let port = free_port()?;
-        place.write(
-            &own.join("nginx.conf"),
-            &nginx_configuration(&own, launch, port, place.processors.servers.len()),
-        )?;
-        let mut command = place.command(&nginx);
-        command
-            .arg("-c")
-            .arg(own.join("nginx.conf"))
-            .arg("-p")
-            .arg(&own)
-            .arg("-e")
-            .arg(own.join("nginx.log"));
-        let front = Process::start("nginx", command, &own.join("nginx.out"), &place.guard)?;
+        let text = nginx_configuration(&own, launch, port, place);
+        let front = nginx::start(&text, &own, tools, place)?;
         let base = format!("{}://127.0.0.1:{port}", super::apache::scheme(launch));
         let mut server = Server {
             base: base.clone(),
@@ -105,6 +72,31 @@ impl Runtime for Fpm {
         server.await_answer(self.entry())?;
         Ok(server)
     }
+}
+
+/// Starts the processes of PHP.
+fn start_pool(
+    program: &Path,
+    launch: &Launch,
+    own: &Path,
+    place: &Place,
+) -> Result<(Process, Vec<Setting>)> {
+    let (text, settings) = pool(own, launch);
+    let file = own.join("fpm.conf");
+    place.write(&file, &text)?;
+    let mut command = launch.command(program, place)?;
+    command
+        .args(["--nodaemonize", "--force-stderr", "--fpm-config"])
+        .arg(file);
+    let mut fpm = Process::start("php-fpm", command, &own.join("fpm.log"), &place.guard)?
+        .ended_by(Signal::QUIT);
+    fpm.until(START, |process| {
+        process
+            .log()
+            .contains("ready to handle connections")
+            .then_some(())
+    })?;
+    Ok((fpm, settings))
 }
 
 /// Debian names it after its version: the newest.
@@ -156,8 +148,9 @@ fn pool(own: &Path, launch: &Launch) -> (String, Vec<Setting>) {
     )
 }
 
-fn nginx_configuration(own: &Path, launch: &Launch, port: u16, processes: usize) -> String {
-    let (place, root, script) = (own.display(), launch.app.display(), launch.front_script());
+fn nginx_configuration(own: &Path, launch: &Launch, port: u16, place: &Place) -> String {
+    let Common { main, http } = Common::of(own, place);
+    let (own, root, script) = (own.display(), launch.app.display(), launch.front_script());
     let missing = if launch.front_controller {
         format!("/{script}$is_args$args")
     } else {
@@ -176,15 +169,12 @@ fn nginx_configuration(own: &Path, launch: &Launch, port: u16, processes: usize)
         ""
     };
     format!(
-        "daemon off; worker_processes {processes}; pid {place}/nginx.pid; error_log {place}/nginx.log;\n\
-         events {{ worker_connections 16384; }}\n\
-         http {{\naccess_log off; keepalive_requests 1000000000; client_max_body_size 64m; client_body_temp_path {place}/body;\n\
-         fastcgi_temp_path {place}/fastcgi; proxy_temp_path {place}/proxy; uwsgi_temp_path {place}/uwsgi; scgi_temp_path {place}/scgi;\n\
+        "{main}http {{\naccess_log off; client_max_body_size 64m; {http}\
          include /etc/nginx/mime.types; {gzip}\n\
          server {{\nlisten 127.0.0.1:{port}{listen} backlog=4096; {tls} root {root}; index index.php index.html app.php;\n\
          location = {NGINX_STATUS} {{ stub_status; }}\n\
          location / {{ try_files $uri $uri/ {missing}; }}\n\
          location ~ \\.php$ {{ include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;\n\
-         fastcgi_param HTTP_HOST $http_host; fastcgi_buffers 64 16k; fastcgi_buffer_size 32k; fastcgi_pass unix:{place}/fpm.sock; }}\n}}\n}}\n"
+         fastcgi_param HTTP_HOST $http_host; fastcgi_buffers 64 16k; fastcgi_buffer_size 32k; fastcgi_pass unix:{own}/fpm.sock; }}\n}}\n}}\n"
     )
 }

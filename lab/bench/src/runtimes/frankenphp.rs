@@ -1,6 +1,6 @@
 //! FrankenPHP: PHP in Caddy, one request at a time in each thread; with a worker script, or without.
 
-use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
+use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::place::{Place, free_port};
 use crate::problem::Result;
 use crate::process::Process;
@@ -20,32 +20,17 @@ pub(super) const WORKER: FrankenPhp = FrankenPhp(Mode::Worker);
 pub(super) const CLASSIC: FrankenPhp = FrankenPhp(Mode::Classic);
 
 impl Runtime for FrankenPhp {
-    fn id(&self) -> &'static str {
-        if self.0 == Mode::Worker {
-            "frankenphp-worker"
-        } else {
-            "frankenphp-classic"
+    fn about(&self) -> About {
+        let (id, name, form) = match self.0 {
+            Mode::Worker => ("frankenphp-worker", "FrankenPHP, worker", Form::FrankenPhp),
+            Mode::Classic => ("frankenphp-classic", "FrankenPHP, classic", Form::Classic),
+        };
+        About {
+            id,
+            name,
+            form,
+            manner: Manner::OneAtATime,
         }
-    }
-
-    fn name(&self) -> &'static str {
-        if self.0 == Mode::Worker {
-            "FrankenPHP, worker"
-        } else {
-            "FrankenPHP, classic"
-        }
-    }
-
-    fn form(&self) -> Form {
-        if self.0 == Mode::Worker {
-            Form::FrankenPhp
-        } else {
-            Form::Classic
-        }
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::OneAtATime
     }
 
     fn find(&self, tools: &Tools) -> Found {

@@ -1,6 +1,6 @@
 //! Gin, in Go: the reference outside PHP that webman's guide compares itself with.
 
-use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
+use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
@@ -17,20 +17,13 @@ const SOURCE: &str = include_str!("../../../../bench/runtimes/gin/main.go");
 const MODULE: &str = include_str!("../../../../bench/runtimes/gin/go.mod.txt");
 
 impl Runtime for Gin {
-    fn id(&self) -> &'static str {
-        "gin"
-    }
-
-    fn name(&self) -> &'static str {
-        "Gin (Go)"
-    }
-
-    fn form(&self) -> Form {
-        Form::Native
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::Concurrent
+    fn about(&self) -> About {
+        About {
+            id: "gin",
+            name: "Gin (Go)",
+            form: Form::Native,
+            manner: Manner::Concurrent,
+        }
     }
 
     fn find(&self, tools: &Tools) -> Found {

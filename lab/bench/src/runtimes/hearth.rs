@@ -1,6 +1,8 @@
 //! Hearth itself: this program's own `serve`, in each of its modes.
 
-use super::{Form, Found, Launch, Manner, Runtime, START, Server, Tools, setting, version_of};
+use super::{
+    About, Form, Found, Launch, Manner, Runtime, START, Server, Tools, setting, version_of,
+};
 use crate::counted::Counter;
 use crate::place::Place;
 use crate::problem::Result;
@@ -26,35 +28,32 @@ pub(super) const CLASSIC: Hearth = Hearth(Mode::Classic);
 const AS_ROOT: [&str; 3] = ["--allow-root", "--ini", "opcache.preload_user=root"];
 
 impl Runtime for Hearth {
-    fn id(&self) -> &'static str {
-        match self.0 {
-            Mode::Resident => "hearth",
-            Mode::OneAtATime => "hearth-one",
-            Mode::Classic => "hearth-classic",
-        }
-    }
-
-    fn name(&self) -> &'static str {
-        match self.0 {
-            Mode::Resident => "Hearth, resident",
-            Mode::OneAtATime => "Hearth, one at a time",
-            Mode::Classic => "Hearth, classic",
-        }
-    }
-
-    fn form(&self) -> Form {
-        if self.0 == Mode::Classic {
-            Form::Classic
-        } else {
-            Form::Hearth
-        }
-    }
-
-    fn manner(&self) -> Manner {
-        if self.0 == Mode::Resident {
-            Manner::Concurrent
-        } else {
-            Manner::OneAtATime
+    fn about(&self) -> About {
+        let (id, name, form, manner) = match self.0 {
+            Mode::Resident => (
+                "hearth",
+                "Hearth, resident",
+                Form::Hearth,
+                Manner::Concurrent,
+            ),
+            Mode::OneAtATime => (
+                "hearth-one",
+                "Hearth, one at a time",
+                Form::Hearth,
+                Manner::OneAtATime,
+            ),
+            Mode::Classic => (
+                "hearth-classic",
+                "Hearth, classic",
+                Form::Classic,
+                Manner::OneAtATime,
+            ),
+        };
+        About {
+            id,
+            name,
+            form,
+            manner,
         }
     }
 

@@ -230,14 +230,32 @@ impl Server {
     }
 }
 
+/// What is known of a kind of server before one is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About {
+    /// Its name on the command line and in results.
+    pub(crate) id: &'static str,
+    /// Its name in tables.
+    pub(crate) name: &'static str,
+    pub(crate) form: Form,
+    pub(crate) manner: Manner,
+}
+
 /// One kind of server.
 pub(crate) trait Runtime: Sync {
-    /// Its name on the command line and in results.
-    fn id(&self) -> &'static str;
-    /// Its name in tables.
-    fn name(&self) -> &'static str;
-    fn form(&self) -> Form;
-    fn manner(&self) -> Manner;
+    fn about(&self) -> About;
+    fn id(&self) -> &'static str {
+        self.about().id
+    }
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
+    fn form(&self) -> Form {
+        self.about().form
+    }
+    fn manner(&self) -> Manner {
+        self.about().manner
+    }
     /// Nothing that anyone would serve a site with: kept out of all scenarios but the first.
     fn is_for_development(&self) -> bool {
         false

@@ -1,6 +1,6 @@
 //! PHP's built-in server: for development, without keep-alive; here so that its figure is seen once.
 
-use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
+use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::place::{Place, free_port};
 use crate::problem::Result;
 use crate::process::Process;
@@ -12,20 +12,13 @@ use std::path::Path;
 pub(super) struct PhpServer;
 
 impl Runtime for PhpServer {
-    fn id(&self) -> &'static str {
-        "php-s"
-    }
-
-    fn name(&self) -> &'static str {
-        "php -S (development)"
-    }
-
-    fn form(&self) -> Form {
-        Form::Classic
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::OneAtATime
+    fn about(&self) -> About {
+        About {
+            id: "php-s",
+            name: "php -S (development)",
+            form: Form::Classic,
+            manner: Manner::OneAtATime,
+        }
     }
 
     fn is_for_development(&self) -> bool {

@@ -1,6 +1,6 @@
 //! RoadRunner: a Go server before PHP workers that it talks to over pipes.
 
-use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
+use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
@@ -11,20 +11,13 @@ use std::path::Path;
 pub(super) struct RoadRunner;
 
 impl Runtime for RoadRunner {
-    fn id(&self) -> &'static str {
-        "roadrunner"
-    }
-
-    fn name(&self) -> &'static str {
-        "RoadRunner"
-    }
-
-    fn form(&self) -> Form {
-        Form::RoadRunner
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::OneAtATime
+    fn about(&self) -> About {
+        About {
+            id: "roadrunner",
+            name: "RoadRunner",
+            form: Form::RoadRunner,
+            manner: Manner::OneAtATime,
+        }
     }
 
     fn find(&self, tools: &Tools) -> Found {

@@ -1,6 +1,6 @@
 //! Swoole's HTTP server, in its two modes.
 
-use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
+use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
@@ -23,28 +23,17 @@ pub(super) const BASE: Swoole = Swoole(Mode::Base);
 pub(super) const PROCESS: Swoole = Swoole(Mode::Process);
 
 impl Runtime for Swoole {
-    fn id(&self) -> &'static str {
-        if self.0 == Mode::Base {
-            "swoole-base"
-        } else {
-            "swoole-process"
+    fn about(&self) -> About {
+        let (id, name) = match self.0 {
+            Mode::Base => ("swoole-base", "Swoole, base"),
+            Mode::Process => ("swoole-process", "Swoole, process"),
+        };
+        About {
+            id,
+            name,
+            form: Form::Swoole,
+            manner: Manner::Concurrent,
         }
-    }
-
-    fn name(&self) -> &'static str {
-        if self.0 == Mode::Base {
-            "Swoole, base"
-        } else {
-            "Swoole, process"
-        }
-    }
-
-    fn form(&self) -> Form {
-        Form::Swoole
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::Concurrent
     }
 
     fn find(&self, tools: &Tools) -> Found {

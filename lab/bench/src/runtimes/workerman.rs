@@ -1,6 +1,6 @@
 //! Workerman, and webman on top of it: each process serves one request at a time from an event loop.
 
-use super::{Form, Found, Launch, Manner, Runtime, Server, Tools, setting};
+use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting};
 use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
@@ -22,32 +22,17 @@ pub(super) const WORKERMAN: Workerman = Workerman(Kind::Workerman);
 pub(super) const WEBMAN: Workerman = Workerman(Kind::Webman);
 
 impl Runtime for Workerman {
-    fn id(&self) -> &'static str {
-        if self.0 == Kind::Workerman {
-            "workerman"
-        } else {
-            "webman"
+    fn about(&self) -> About {
+        let (id, name, form) = match self.0 {
+            Kind::Workerman => ("workerman", "Workerman", Form::Workerman),
+            Kind::Webman => ("webman", "webman", Form::Webman),
+        };
+        About {
+            id,
+            name,
+            form,
+            manner: Manner::OneAtATime,
         }
-    }
-
-    fn name(&self) -> &'static str {
-        if self.0 == Kind::Workerman {
-            "Workerman"
-        } else {
-            "webman"
-        }
-    }
-
-    fn form(&self) -> Form {
-        if self.0 == Kind::Workerman {
-            Form::Workerman
-        } else {
-            Form::Webman
-        }
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::OneAtATime
     }
 
     fn find(&self, tools: &Tools) -> Found {

@@ -4,14 +4,10 @@
 
 mod server;
 
+use measure::procfs::read;
 use measure::{Host, Kernel};
 pub(crate) use server::{Server, Threads};
-use std::fs;
 use std::time::Duration;
-
-fn read(path: &str) -> String {
-    fs::read_to_string(path).unwrap_or_default()
-}
 
 /// Kernel ticks per second.
 fn hertz() -> f64 {
@@ -27,36 +23,6 @@ pub(crate) fn thread_waited() -> Duration {
         .and_then(|word| word.parse().ok())
         .unwrap_or(0);
     Duration::from_nanos(nanos)
-}
-
-/// Processor time of the whole machine, in ticks.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Machine {
-    pub(crate) total: f64,
-    pub(crate) idle: f64,
-    pub(crate) stolen: f64,
-}
-
-/// Reads the machine's processor time.
-pub(crate) fn machine() -> Machine {
-    let text = read("/proc/stat");
-    let fields: Vec<f64> = text
-        .lines()
-        .next()
-        .unwrap_or("")
-        .split_whitespace()
-        .skip(1)
-        .take(8)
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    if fields.len() < 8 {
-        return Machine::default();
-    }
-    Machine {
-        total: fields.iter().sum(),
-        idle: fields[3] + fields[4],
-        stolen: fields[7],
-    }
 }
 
 /// Counters of the network stack and limits.
@@ -169,9 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machine_is_readable() {
-        let machine = machine();
-        assert!(machine.total > machine.idle);
+    fn the_kernels_counters_are_readable() {
         assert!(kernel().local_ports > 0 && host().processors > 0);
     }
 }

@@ -1,7 +1,8 @@
 //! The server's processes, and the processor time that they use.
 
-use super::{hertz, read};
+use super::hertz;
 use measure::ServerCpu;
+use measure::procfs::{numbers, read, stat_fields};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -134,21 +135,8 @@ impl Server {
     }
 }
 
-fn numbers(folder: &str) -> Vec<u32> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect()
-}
-
 fn pids() -> Vec<u32> {
     numbers("/proc")
-}
-
-/// The fields of a stat line after the command's name.
-fn stat_fields(text: &str) -> Vec<&str> {
-    text.rsplit_once(") ")
-        .map_or_else(Vec::new, |(_, rest)| rest.split_whitespace().collect())
 }
 
 fn parent(pid: u32) -> Option<u32> {
@@ -244,9 +232,8 @@ mod tests {
     }
 
     #[test]
-    fn a_command_with_blanks_and_parentheses_is_parsed() {
+    fn processor_time_is_that_of_user_and_kernel() {
         let stat = "12 (a) b (c) S 7 1 1 0 -1 4 1 0 0 0 150 50 0 0 20 0 1 0";
-        assert_eq!(stat_fields(stat)[1], "7");
         assert_eq!(
             cpu_seconds(stat).map(|seconds| (seconds * hertz()).round()),
             Some(200.0)

@@ -1,0 +1,46 @@
+//! A private nginx: how it is found, what all its configurations begin with, how it is started.
+
+use crate::place::Place;
+use crate::problem::{Problem, Result};
+use crate::process::Process;
+use crate::runtimes::Tools;
+use std::path::Path;
+
+/// Settings outside of any block, and where temporary files of a `http` block lie; all below `own`.
+pub(crate) struct Common {
+    pub(crate) main: String,
+    pub(crate) http: String,
+}
+
+impl Common {
+    pub(crate) fn of(own: &Path, place: &Place) -> Self {
+        let (own, processes) = (own.display(), place.processors.servers.len());
+        let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {own}/{kind};\n"));
+        Self {
+            main: format!(
+                "daemon off; worker_processes {processes}; pid {own}/nginx.pid; error_log {own}/nginx.log;\n\
+                 events {{ worker_connections 16384; }}\n"
+            ),
+            http: format!("keepalive_requests 1000000000;\n{}", folders.concat()),
+        }
+    }
+}
+
+/// Starts nginx with this configuration, its files in `own`.
+pub(crate) fn start(
+    configuration: &str,
+    own: &Path,
+    tools: &Tools,
+    place: &Place,
+) -> Result<Process> {
+    let program = tools
+        .program("nginx", &["nginx"])
+        .ok_or_else(|| Problem::failed("no nginx (apt install nginx-light)"))?;
+    let file = own.join("nginx.conf");
+    place.write(&file, configuration)?;
+    let mut command = place.command(&program);
+    command.arg("-c").arg(file).arg("-p").arg(own);
+    command.arg("-e").arg(own.join("nginx.log"));
+    Process::start("nginx", command, &own.join("nginx.out"), &place.guard)
+}

@@ -1,4 +1,4 @@
-//! "Did it even happen": the server's own count of requests beside the load's. Asked of those that count without being told to: nginx, Hearth.
+//! The server's own count of requests, compared with the load generator's. Only nginx and Hearth count without being configured to.
 
 use crate::probe;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::Command;
 /// Where nginx tells its count.
 pub(crate) const NGINX_STATUS: &str = "/bench-status";
 
-/// Who counts.
+/// The program that counts.
 #[derive(Clone, Debug)]
 pub(crate) enum Counter {
     /// Its address.

@@ -4,7 +4,7 @@ use crate::load::{Amount, Generator, Load};
 use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::process::complete;
-use crate::runtimes::{Form, Found, Launch, Tools, Tuning};
+use crate::runtimes::{Form, Found, Launch, Runtime, Tools, Tuning};
 use crate::scenarios::Around;
 use crate::scenarios::app::Site;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,18 @@ pub(crate) fn make(
     Ok(own)
 }
 
+/// The first server that runs the site's files as they are.
+fn classic_server(around: &Around<'_>, tools: &Tools) -> Option<(&'static dyn Runtime, PathBuf)> {
+    let mut fit = around
+        .runtimes
+        .iter()
+        .filter(|one| one.form() == Form::Classic && !one.is_for_development());
+    fit.find_map(|one| match tools.find(*one) {
+        Found::Here { path, .. } => Some((*one, path)),
+        Found::Missing { .. } => None,
+    })
+}
+
 /// The site under the first server that runs it as it is, with the recorder before each request.
 fn serve_recorded(
     site: &Site,
@@ -53,16 +65,8 @@ fn serve_recorded(
     recording: &Path,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let mut classic = around
-        .runtimes
-        .iter()
-        .filter(|one| one.form() == Form::Classic);
-    let found = classic.find_map(|one| match tools.find(*one) {
-        Found::Here { path, .. } if !one.is_for_development() => Some((*one, path)),
-        _ => None,
-    });
-    let (runtime, program) =
-        found.ok_or_else(|| Problem::failed("no server runs the site as it is"))?;
+    let (runtime, program) = classic_server(around, tools)
+        .ok_or_else(|| Problem::failed("no server runs the site as it is"))?;
     let launch = Launch {
         app: site.root.clone(),
         script: None,

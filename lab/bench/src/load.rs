@@ -1,5 +1,5 @@
-//! One load: `hearth load` as a process of its own, so that nothing this process does is in its figures, and so that anyone can take
-//! the same figure again with the same command.
+//! One load: `hearth load` as a process of its own, so that nothing this process does is in its figures, and so that the same command takes
+//! the same figure again.
 
 use crate::place::Processors;
 use crate::problem::{Problem, Result};

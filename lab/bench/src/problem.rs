@@ -1,4 +1,4 @@
-//! Why something could not be done, in words for the person who asked.
+//! Why a command failed, in words for its user.
 
 /// A failure that a cell of the matrix, or the command, reports.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]

@@ -113,28 +113,21 @@ impl Trials<'_> {
             .flat_map(|(_, _, sessions)| sessions.clone())
             .collect();
         let calibration = calibration::measure(self.generator.processors.servers.first().copied());
-        let before: Vec<Reading> = groups
-            .iter()
-            .map(|(_, _, sessions)| Reading::of(sessions, &self.generator.processors.servers))
-            .collect();
+        let processors = &self.generator.processors.servers;
+        let readings = || -> Vec<Reading> {
+            let sessions = groups.iter().map(|(_, _, sessions)| sessions);
+            sessions.map(|s| Reading::of(s, processors)).collect()
+        };
+        let before = readings();
         let run = self.run(load, &all)?;
-        let after: Vec<Reading> = groups
-            .iter()
-            .map(|(_, _, sessions)| Reading::of(sessions, &self.generator.processors.servers))
-            .collect();
+        let after = readings();
         if let Some(why) = server.failure() {
             return Err(Problem::Failed(format!("while it was measured {why}")));
         }
         let mut used: Vec<Use> = Vec::new();
         for (((role, name, sessions), before), after) in groups.iter().zip(&before).zip(&after) {
-            let one = after.since(before);
-            used.push(use_of(
-                *role,
-                name,
-                &one,
-                &run,
-                proportional_memory(sessions),
-            ));
+            let (one, memory) = (after.since(before), proportional_memory(sessions));
+            used.push(use_of(*role, name, &one, &run, memory));
         }
         used.push(client(&run));
         Ok(Repeat {

@@ -183,6 +183,24 @@ fn log_request(line: &str) -> Option<(&str, &str)> {
         .then_some((method, path))
 }
 
+/// The URL of a line, which must be on the server of the run.
+fn on(base: &Url, target: &str) -> Result<Url, String> {
+    let path = if target.contains("://") {
+        let other = Url::parse(target)?;
+        if (&other.host, other.port, other.tls) != (&base.host, base.port, base.tls) {
+            let server = base.authority();
+            return Err(format!("{target} is not on {server}: a run has one server"));
+        }
+        other.path
+    } else {
+        target.to_owned()
+    };
+    Ok(Url {
+        path,
+        ..base.clone()
+    })
+}
+
 /// Writes the lines out as requests to `base`.
 ///
 /// # Errors
@@ -197,20 +215,7 @@ pub(crate) fn requests(
     lines
         .into_iter()
         .map(|line| {
-            let mut url = base.clone();
-            if line.target.contains("://") {
-                let other = Url::parse(&line.target)?;
-                if (&other.host, other.port, other.tls) != (&base.host, base.port, base.tls) {
-                    return Err(format!(
-                        "{} is not on {}: a run has one server",
-                        line.target,
-                        base.authority()
-                    ));
-                }
-                url.path = other.path;
-            } else {
-                url.path = line.target;
-            }
+            let url = on(base, &line.target)?;
             let typed = line.body.as_deref();
             let in_chunks = typed.and_then(|text| text.strip_prefix("chunked:"));
             let body = match in_chunks.or(typed) {

@@ -21,7 +21,7 @@ pub enum Http {
     V2,
 }
 
-/// Who starts the next request.
+/// What starts the next request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pace {
     /// The answer to the last one.
@@ -93,7 +93,7 @@ pub struct Plan {
     pub requests: Arc<Vec<Request>>,
     /// In which order.
     pub order: Order,
-    /// Who starts requests.
+    /// What starts requests.
     pub pace: Pace,
     /// Connections (open loop: at most).
     pub connections: usize,
@@ -132,6 +132,34 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A closed loop of these requests, on one connection of one thread, until something limits it.
+    #[must_use]
+    pub fn new(target: Target, requests: Vec<Request>) -> Self {
+        Self {
+            target,
+            requests: Arc::new(requests),
+            order: Order::Weighted,
+            pace: Pace::Closed,
+            connections: 1,
+            streams: 1,
+            threads: 1,
+            request_limit: None,
+            duration: None,
+            warmup: Warmup::None,
+            keep_alive: KeepAlive::On,
+            http: Http::V1_1,
+            think: None,
+            ramp: Duration::ZERO,
+            timeout: Duration::from_secs(10),
+            drain: Duration::from_secs(2),
+            expect: Expect::default(),
+            tls: None,
+            cookie_jar: false,
+            seed: 1,
+            watch: Watch::Off,
+        }
+    }
+
     /// Most requests that can be in flight.
     #[must_use]
     pub fn concurrency(&self) -> usize {

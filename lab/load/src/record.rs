@@ -297,7 +297,7 @@ impl Tally {
     }
 }
 
-/// Who ended a connection.
+/// The side that ended a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClosedBy {
     Server,

@@ -210,43 +210,53 @@ impl<'p> Conductor<'p, '_> {
             }
         };
         let from = start.from;
+        self.collect(from, messages, &mut done, count, observe);
+        let after = self.around();
+        if let Some(error) = done.iter_mut().find_map(|thread| thread.error.take()) {
+            return Err(error);
+        }
+        Ok(Outcome {
+            plan: self.plan,
+            threads: done,
+            collector: std::mem::replace(&mut self.collector, Collector::new(false)),
+            before: start.around,
+            warmup,
+            server: self.server.take(),
+            started_unix_s: start.unix_s,
+            stopped_by: self.stopped_by(from, after.at),
+            after,
+            measure_from: from,
+        })
+    }
+
+    /// Receives until all threads are done.
+    fn collect(
+        &mut self,
+        from: Nanos,
+        messages: &Receiver<Message>,
+        done: &mut Vec<ThreadResult>,
+        count: usize,
+        observe: &mut dyn FnMut(Live),
+    ) {
         let mut next_look = from + 1_000_000_000;
-        while done.len() < count {
-            if !self.take(messages, &mut done) {
-                break;
-            }
+        while done.len() < count && self.take(messages, done) {
             let now = self.control.clock.now();
             if now >= next_look && done.len() < count {
                 next_look += 1_000_000_000;
                 observe(live(&self.collector, now.saturating_sub(from), false));
             }
         }
-        let after = self.around();
-        if let Some(error) = done.iter_mut().find_map(|thread| thread.error.take()) {
-            return Err(error);
+    }
+
+    fn stopped_by(&self, from: Nanos, now: Nanos) -> StoppedBy {
+        let over = |length| now >= from.saturating_add(nanos(length));
+        if self.interrupted {
+            StoppedBy::Interrupt
+        } else if self.plan.duration.is_some_and(over) {
+            StoppedBy::Duration
+        } else {
+            StoppedBy::Requests
         }
-        let timed = self
-            .plan
-            .duration
-            .is_some_and(|length| after.at >= from.saturating_add(nanos(length)));
-        Ok(Outcome {
-            plan: self.plan,
-            threads: done,
-            collector: std::mem::replace(&mut self.collector, Collector::new(false)),
-            before: start.around,
-            after,
-            warmup,
-            server: self.server.take(),
-            started_unix_s: start.unix_s,
-            stopped_by: if self.interrupted {
-                StoppedBy::Interrupt
-            } else if timed {
-                StoppedBy::Duration
-            } else {
-                StoppedBy::Requests
-            },
-            measure_from: from,
-        })
     }
 
     /// Receives one message, or time passes; false if all threads are gone.

@@ -72,17 +72,7 @@ impl Url {
         };
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
-        let path = path.split('#').next().unwrap_or("");
-        let path = if path.starts_with('/') {
-            path.to_owned()
-        } else {
-            format!("/{path}")
-        };
-        if let Some(bad) = path.chars().find(|c| c.is_whitespace() || c.is_control()) {
-            return Err(format!(
-                "{text}: {bad:?} in the path; write it percent-encoded"
-            ));
-        }
+        let path = path_of(path).map_err(|why| format!("{text}: {why}"))?;
         let authority = authority
             .rsplit_once('@')
             .map_or(authority, |(_, host)| host);
@@ -135,6 +125,18 @@ impl Url {
             format!("{host}:{}", self.port)
         }
     }
+}
+
+/// The path and query as they are sent.
+fn path_of(text: &str) -> Result<String, String> {
+    let path = text.split('#').next().unwrap_or("");
+    if let Some(bad) = path.chars().find(|c| c.is_whitespace() || c.is_control()) {
+        return Err(format!("{bad:?} in the path; write it percent-encoded"));
+    }
+    Ok(match path.strip_prefix('/') {
+        Some(_) => path.to_owned(),
+        None => format!("/{path}"),
+    })
 }
 
 fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {

@@ -113,27 +113,35 @@ fn machines(a: &Run, b: &Run) -> Option<String> {
     (!found.is_empty()).then(|| format!("the machines differ ({})", found.join("; ")))
 }
 
+/// What of two scenarios is not alike, so that their figures cannot be compared.
+fn difference(
+    (a, before): (&Run, &Scenario),
+    (b, after): (&Run, &Scenario),
+) -> Option<&'static str> {
+    if before.body_sha256 != after.body_sha256 {
+        Some("the bodies")
+    } else if before.requests != after.requests {
+        Some("the requests")
+    } else if let (Some(x), Some(y)) = (&before.database, &after.database)
+        && x != y
+    {
+        Some("the databases")
+    } else if a.plan.pinned != b.plan.pinned {
+        Some("the processors given to load and servers")
+    } else {
+        None
+    }
+}
+
 fn scenarios(
     found: &mut Comparison,
     (a, before): (&Run, &Scenario),
     (b, after): (&Run, &Scenario),
 ) {
-    let differs = |what: &str| Some(format!("{what} differ"));
-    let unlike = if before.body_sha256 != after.body_sha256 {
-        differs("the bodies")
-    } else if before.requests != after.requests {
-        differs("the requests")
-    } else if let (Some(x), Some(y)) = (&before.database, &after.database)
-        && x != y
-    {
-        differs("the databases")
-    } else if a.plan.pinned != b.plan.pinned {
-        differs("the processors given to load and servers")
-    } else {
-        None
-    };
-    if let Some(why) = unlike {
-        found.skipped.push((after.name.clone(), why));
+    if let Some(what) = difference((a, before), (b, after)) {
+        found
+            .skipped
+            .push((after.name.clone(), format!("{what} differ")));
         return;
     }
     let floor = a

@@ -98,6 +98,17 @@ fn cells(scenario: &Scenario) -> Vec<&Cell> {
         .collect()
 }
 
+/// The servers that have columns: one that is in one scenario only has none of its own.
+fn with_columns<'r>(run: &'r Run, scenarios: &[(&Scenario, Vec<&Cell>)]) -> Vec<&'r str> {
+    let is_there = |id: &&str| {
+        let has = |cells: &[&Cell]| cells.iter().any(|one| is_plain(one, id));
+        let count = scenarios.iter().filter(|(_, cells)| has(cells)).count();
+        count > 1 || count == scenarios.len()
+    };
+    let ids = run.runtimes.iter().map(|one| one.id.as_str());
+    ids.filter(is_there).collect()
+}
+
 /// One line for each scenario that compares servers, one column for each of them.
 fn servers(run: &Run) -> String {
     let scenarios: Vec<(&Scenario, Vec<&Cell>)> = run
@@ -107,18 +118,7 @@ fn servers(run: &Run) -> String {
         .map(|one| (one, cells(one)))
         .filter(|(_, cells)| cells.iter().any(|cell| cell.variant.is_empty()))
         .collect();
-    // A server that is in one scenario only has no column of its own.
-    let is_there = |id: &str| {
-        let has = |cells: &[&Cell]| cells.iter().any(|one| is_plain(one, id));
-        let count = scenarios.iter().filter(|(_, cells)| has(cells)).count();
-        count > 1 || count == scenarios.len()
-    };
-    let columns_of: Vec<&str> = run
-        .runtimes
-        .iter()
-        .map(|one| one.id.as_str())
-        .filter(|id| is_there(id))
-        .collect();
+    let columns_of = with_columns(run, &scenarios);
     if columns_of.is_empty() {
         return String::new();
     }

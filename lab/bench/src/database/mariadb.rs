@@ -5,7 +5,7 @@ use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
 use crate::runtimes::{Found, Tools, setting, version_of};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -42,6 +42,23 @@ pub(super) struct Client {
     client: PathBuf,
 }
 
+/// The words of the server's command line.
+fn words(directories: &[String], socket: &Path, tables: &Path) -> Vec<String> {
+    let mut words = vec!["--no-defaults".to_owned()];
+    words.extend_from_slice(directories);
+    words.extend([
+        "--skip-networking".to_owned(),
+        "--skip-name-resolve".to_owned(),
+        "--innodb-flush-log-at-trx-commit=0".to_owned(),
+        format!("--max-connections={CONNECTIONS}"),
+        "--thread-cache-size=512".to_owned(),
+        "--back-log=4096".to_owned(),
+        format!("--socket={}", socket.display()),
+        format!("--init-file={}", tables.display()),
+    ]);
+    words
+}
+
 /// Makes a data directory and starts a server on it that listens on a Unix socket only.
 pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     let Found::Here { path, .. } = find(tools) else {
@@ -58,20 +75,7 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     let (socket, sql) = (own.join("socket"), own.join("init.sql"));
     place.write(&sql, &sql_of_tables())?;
     let mut command = place.command(&path);
-    command.arg("--no-defaults").args(&directories).args([
-        "--skip-networking",
-        "--skip-name-resolve",
-        "--innodb-flush-log-at-trx-commit=0",
-    ]);
-    command.args([
-        format!("--max-connections={CONNECTIONS}"),
-        "--thread-cache-size=512".to_owned(),
-        "--back-log=4096".to_owned(),
-    ]);
-    command.args([
-        format!("--socket={}", socket.display()),
-        format!("--init-file={}", sql.display()),
-    ]);
+    command.args(words(&directories, &socket, &sql));
     let mut process = Process::start("MariaDB", command, &own.join("log"), &place.guard)?;
     process.until(START, |process| {
         process

@@ -42,6 +42,20 @@ fn newest() -> Option<PathBuf> {
     found.pop()
 }
 
+/// Makes an empty database.
+fn install(program: &Path, data: &Path, place: &Place) -> Result<()> {
+    let mut install = place.command(&program.with_file_name("initdb"));
+    install.args([
+        "--auth=trust",
+        "--no-sync",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--no-instructions",
+    ]);
+    install.arg(format!("--username={USER}")).arg(data);
+    complete("initdb", &mut install).map(|_| ())
+}
+
 /// Makes a data directory and starts a server on it that listens on a Unix socket only.
 pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     let path = match find(tools) {
@@ -50,16 +64,7 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     };
     let own = place.fresh("postgresql")?;
     let data = own.join("data");
-    let mut install = place.command(&path.with_file_name("initdb"));
-    install.args([
-        "--auth=trust",
-        "--no-sync",
-        "--encoding=UTF8",
-        "--locale=C",
-        "--no-instructions",
-    ]);
-    install.arg(format!("--username={USER}")).arg(&data);
-    complete("initdb", &mut install)?;
+    install(&path, &data, place)?;
     let mut command = place.command(&path);
     command.arg("-D").arg(&data);
     for value in [

@@ -256,7 +256,7 @@ pub(crate) trait Runtime: Sync {
     fn manner(&self) -> Manner {
         self.about().manner
     }
-    /// Nothing that anyone would serve a site with: kept out of all scenarios but the first.
+    /// Not meant for serving a site: left out of all scenarios but the first.
     fn is_for_development(&self) -> bool {
         false
     }

@@ -4,7 +4,7 @@ use super::common::Common;
 use super::native::{make_tls, threads};
 use super::{Problem, Session, print};
 use crate::expect::Expect;
-use crate::plan::{Http, Order, Pace, Plan, Warmup};
+use crate::plan::{Http, Plan};
 use crate::request::{Parts, Request, basic_auth, parse_header};
 use crate::tls::Trust;
 use crate::view;
@@ -12,7 +12,6 @@ use clap::Parser;
 use measure::KeepAlive;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// ab's options; run `hearth load --help` for the native ones.
@@ -184,33 +183,20 @@ impl Args {
         } else {
             self.requests
         };
+        let request = Request::new(&url, self.parts()?, Http::V1_0, keep_alive)?;
         Ok(Plan {
-            requests: Arc::new(vec![Request::new(
-                &url,
-                self.parts()?,
-                Http::V1_0,
-                keep_alive,
-            )?]),
-            order: Order::Weighted,
-            pace: Pace::Closed,
             connections: self.concurrency as usize,
-            streams: 1,
             threads: threads(target.place).min(1),
             request_limit: Some(limit),
             duration: self.timelimit.map(Duration::from_secs),
-            warmup: Warmup::None,
             keep_alive,
             http: Http::V1_0,
-            think: None,
-            ramp: Duration::ZERO,
             timeout: Duration::from_secs(self.timeout),
-            drain: Duration::from_secs(2),
             expect,
             tls,
-            cookie_jar: false,
             seed: self.common.seed,
             watch: self.common.watch(),
-            target,
+            ..Plan::new(target, vec![request])
         })
     }
 

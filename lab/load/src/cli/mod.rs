@@ -1,4 +1,4 @@
-//! From words to runs to printed results.
+//! The command line of `hearth load`: from its words to runs, and from runs to what is printed.
 
 mod ab;
 mod common;

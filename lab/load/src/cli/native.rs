@@ -130,19 +130,13 @@ impl Args {
             .or(length)
             .or(self.requests.is_none().then_some(Duration::from_secs(10)));
         let place = target.place;
+        let requests = self.requests(url, http)?.into_iter();
+        let requests = requests.map(|request| request.pipelined(pipelined));
         Ok(Plan {
-            requests: Arc::new(
-                self.requests(url, http)?
-                    .into_iter()
-                    .map(|request| request.pipelined(pipelined))
-                    .collect(),
-            ),
             order: match self.order {
                 OrderArg::Weighted => Order::Weighted,
                 OrderArg::Listed => Order::Listed,
             },
-            pace: Pace::Closed,
-            connections: 1,
             streams: if http == Http::V2 {
                 self.streams as usize
             } else {
@@ -165,7 +159,7 @@ impl Args {
             cookie_jar: self.cookie_jar,
             seed: self.common.seed,
             watch: self.common.watch(),
-            target,
+            ..Plan::new(target, requests.collect())
         })
     }
 

@@ -3,7 +3,7 @@
 use super::options::Args;
 use super::{print, units};
 use crate::bare::Bare;
-use crate::plan::{Http, Order, Pace, Plan, Warmup, Watch};
+use crate::plan::{Http, Plan, Warmup};
 use crate::request::{Parts, Request};
 use crate::run::execute;
 use crate::target::{Target, Url};
@@ -11,7 +11,6 @@ use measure::text::{duration, rate};
 use measure::{KeepAlive, Run};
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -99,26 +98,11 @@ fn plan(
         KeepAlive::On,
     )?;
     Ok(Plan {
-        target: Target::resolve(&text, &url)?,
-        requests: Arc::new(vec![request]),
-        order: Order::Weighted,
-        pace: Pace::Closed,
         connections,
-        streams: 1,
         threads,
-        request_limit: None,
         duration: Some(length),
         warmup: Warmup::For(Duration::from_millis(300)),
-        keep_alive: KeepAlive::On,
-        http: Http::V1_1,
-        think: None,
-        ramp: Duration::ZERO,
-        timeout: Duration::from_secs(10),
         drain: Duration::from_secs(1),
-        expect: crate::expect::Expect::default(),
-        tls: None,
-        cookie_jar: false,
-        seed: 1,
-        watch: Watch::Off,
+        ..Plan::new(Target::resolve(&text, &url)?, vec![request])
     })
 }

@@ -3,8 +3,7 @@
 use super::common::Common;
 use super::native::make_tls;
 use super::{Problem, Session, print, units};
-use crate::expect::Expect;
-use crate::plan::{Http, Order, Pace, Plan, Warmup};
+use crate::plan::{Http, Pace, Plan};
 use crate::request::{Parts, Request, parse_header};
 use crate::schedule::{Spacing, Stage};
 use crate::tls::Trust;
@@ -13,7 +12,6 @@ use clap::Parser;
 use measure::KeepAlive;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// wrk's options; run `hearth load --help` for the native ones.
@@ -127,29 +125,19 @@ impl Args {
             }],
             spacing: Spacing::Constant,
         });
+        let request = Request::new(&url, parts, Http::V1_1, keep_alive)?;
         Ok(Plan {
-            requests: Arc::new(vec![Request::new(&url, parts, Http::V1_1, keep_alive)?]),
-            order: Order::Weighted,
             pace,
             connections: self.connections as usize,
-            streams: 1,
             threads: self.threads as usize,
-            request_limit: None,
             duration: Some(self.duration),
-            warmup: Warmup::None,
             keep_alive,
-            http: Http::V1_1,
-            think: None,
-            ramp: Duration::ZERO,
             // wrk's time-out only counts; a request that takes longer still ends in its own time.
             timeout: self.timeout.max(Duration::from_secs(60)),
-            drain: Duration::from_secs(2),
-            expect: Expect::default(),
             tls,
-            cookie_jar: false,
             seed: self.common.seed,
             watch: self.common.watch(),
-            target,
+            ..Plan::new(target, vec![request])
         })
     }
 }

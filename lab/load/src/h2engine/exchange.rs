@@ -34,6 +34,17 @@ impl Engine {
         self.recorder.borrow_mut().tally.sent_bytes += request.bytes.len() as u64;
         let response = response.await.map_err(lost)?;
         times.first = self.now();
+        let (answer, kept) = self.receive(response, generation).await?;
+        let reused = self.count_on(index, generation).await;
+        Ok((Answer { reused, ..answer }, kept))
+    }
+
+    /// Reads the response to its end.
+    async fn receive(
+        &self,
+        response: http::Response<h2::RecvStream>,
+        generation: u64,
+    ) -> Result<(Answer, Vec<u8>), Failure> {
         let status = response.status().as_u16();
         let head_bytes = response
             .headers()
@@ -58,24 +69,27 @@ impl Engine {
             kept.extend_from_slice(&data[..data.len().min(wanted.saturating_sub(kept.len()))]);
             let _ = body.flow_control().release_capacity(data.len());
         }
+        let answer = Answer {
+            status,
+            head_bytes,
+            body_bytes,
+            reused: false,
+        };
+        Ok((answer, kept))
+    }
+
+    /// Counts the request; true if its connection had served another before. Drops a connection that has served enough.
+    async fn count_on(&self, index: usize, generation: u64) -> bool {
         let connection = &self.connections[index];
-        let reused = connection.served.get() > 0;
-        connection.served.set(connection.served.get() + 1);
+        let before = connection.served.get();
+        connection.served.set(before + 1);
         if let KeepAlive::Requests(limit) = self.plan.keep_alive
-            && connection.served.get() >= limit
+            && before + 1 >= limit
         {
             self.drop_connection(index, generation, ClosedBy::Client)
                 .await;
         }
-        Ok((
-            Answer {
-                status,
-                head_bytes,
-                body_bytes,
-                reused,
-            },
-            kept,
-        ))
+        before > 0
     }
 
     fn look_at_head(&self, headers: &http::HeaderMap) {

@@ -231,14 +231,8 @@ fn notes(out: &mut String, run: &Run) {
         run.latency.service.mean() / 1e6,
     )];
     if run.counts.failed > 0 || run.statuses.keys().any(|status| *status >= 400) {
-        let good = run.counts.good
-            - run
-                .statuses
-                .iter()
-                .filter(|(status, _)| **status >= 400)
-                .map(|(_, times)| times)
-                .sum::<u64>()
-                .min(run.counts.good);
+        let refused = run.statuses.range(400..).map(|(_, times)| times).sum();
+        let good = run.counts.good.saturating_sub(refused);
         notes.push(format!(
             "\"Requests per second\" counts failures; good ones: {:.2} per second",
             good as f64 / run.elapsed_s
@@ -254,16 +248,8 @@ fn notes(out: &mut String, run: &Run) {
         notes.push("without -k each request opens a connection: this measures connecting as much as answering".into());
     }
     notes.push("a closed loop waits while the server stalls: the percentiles hide what users wait then (native: -r RATE)".into());
-    for verdict in run
-        .verdicts
-        .iter()
-        .filter(|verdict| verdict.weight > Weight::Note)
-    {
-        notes.push(format!(
-            "{} {}: {}",
-            verdict.id, verdict.title, verdict.evidence
-        ));
-    }
+    let doubts = run.verdicts.iter().filter(|one| one.weight > Weight::Note);
+    notes.extend(doubts.map(|one| format!("{} {}: {}", one.id, one.title, one.evidence)));
     out.push('\n');
     for note in notes {
         let _ = writeln!(out, "note: {note}");

@@ -1,4 +1,4 @@
-//! What people read: the native summary, the layouts of ab and wrk, tables, the live line.
+//! Printed results: the native summary, the layouts of ab and wrk, tables, the live line.
 
 pub(crate) mod ab;
 pub(crate) mod compare;

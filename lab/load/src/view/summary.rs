@@ -70,15 +70,10 @@ fn target(out: &mut String, run: &Run) {
 
 fn how(out: &mut String, run: &Run) {
     let setup = &run.setup;
-    let streams = if setup.streams > 1 {
-        let kind = if setup.http == "2" {
-            "streams"
-        } else {
-            "pipelined"
-        };
-        format!(" × {} {kind}", setup.streams)
-    } else {
-        String::new()
+    let streams = match (setup.streams, setup.http.as_str()) {
+        (0 | 1, _) => String::new(),
+        (streams, "2") => format!(" × {streams} streams"),
+        (streams, _) => format!(" × {streams} pipelined"),
     };
     let threads = if setup.threads == 1 {
         "1 thread".into()

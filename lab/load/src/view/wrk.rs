@@ -143,6 +143,24 @@ fn totals(out: &mut String, run: &Run, options: Options) {
         micros(run.elapsed_s * 1e6),
         binary(received)
     );
+    socket_errors(out, run, options);
+    let bad: u64 = run.statuses.range(400..).map(|(_, times)| times).sum();
+    if bad > 0 {
+        let _ = writeln!(out, "  Non-2xx or 3xx responses: {bad}");
+    }
+    let _ = writeln!(
+        out,
+        "Requests/sec: {:>9.2}",
+        run.counts.responses as f64 / run.elapsed_s
+    );
+    let _ = writeln!(
+        out,
+        "Transfer/sec: {:>10}B",
+        binary(received / run.elapsed_s)
+    );
+}
+
+fn socket_errors(out: &mut String, run: &Run, options: Options) {
     let of = |classes: &[ErrorClass]| {
         classes
             .iter()
@@ -170,25 +188,6 @@ fn totals(out: &mut String, run: &Run, options: Options) {
             "  Socket errors: connect {connect}, read {read}, write {write}, timeout {timeout}"
         );
     }
-    let bad: u64 = run
-        .statuses
-        .iter()
-        .filter(|(status, _)| **status >= 400)
-        .map(|(_, times)| times)
-        .sum();
-    if bad > 0 {
-        let _ = writeln!(out, "  Non-2xx or 3xx responses: {bad}");
-    }
-    let _ = writeln!(
-        out,
-        "Requests/sec: {:>9.2}",
-        run.counts.responses as f64 / run.elapsed_s
-    );
-    let _ = writeln!(
-        out,
-        "Transfer/sec: {:>10}B",
-        binary(received / run.elapsed_s)
-    );
 }
 
 /// Answers that came after wrk's time-out.

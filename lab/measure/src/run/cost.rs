@@ -18,7 +18,7 @@ pub struct Cpu {
     pub client_thread_waiting: f64,
     /// The server's processes, if they are here and known.
     pub server: Option<ServerCpu>,
-    /// Share of all processors' time that was used by anyone.
+    /// Share of all processors' time that any process used.
     pub machine_busy: f64,
     /// Share of all processors' time used by others than client and server.
     pub others: f64,

@@ -73,7 +73,7 @@ pub enum Place {
     Remote,
 }
 
-/// Who decides when the next request starts.
+/// What decides when the next request starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoopModel {

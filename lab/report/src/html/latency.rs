@@ -1,7 +1,6 @@
 //! Latency by percentile: the whole distribution, tail included, on logarithmic axes.
 
-use super::colour;
-use super::plot::{Axis, dash, frame, keys, line};
+use super::plot::{Axis, frame, keys, polyline};
 use crate::{Cell, Column, Run, Scenario};
 use maud::{Markup, html};
 use measure::text::duration;
@@ -41,23 +40,12 @@ pub(super) fn percentiles(run: &Run, scenario: &Scenario) -> Markup {
         .iter()
         .map(|percent| (place(*percent), format!("{percent} %")))
         .collect();
-    let y_words: Vec<(f64, String)> = y
-        .ticks()
-        .iter()
-        .map(|tick| (y.share(*tick), duration(*tick)))
-        .collect();
+    let y_words = y.words(duration);
     let figures: String = cells
         .iter()
         .map(|(cell, points)| {
-            let points: Vec<(f64, f64)> = points
-                .iter()
-                .map(|(percent, nanos)| (place(*percent), y.share(*nanos)))
-                .collect();
-            format!(
-                "<g class=\"{}\">{}</g>",
-                colour(&cell.runtime),
-                line(&dash(scenario, cell), &points)
-            )
+            let at = |(percent, nanos): &(f64, f64)| (place(*percent), y.share(*nanos));
+            polyline(scenario, cell, points.iter().map(at).collect())
         })
         .collect();
     html! {

@@ -62,6 +62,13 @@ impl Axis {
         }
     }
 
+    /// Round figures on it: their places and their words.
+    pub(super) fn words(&self, word: impl Fn(f64) -> String) -> Vec<(f64, String)> {
+        let ticks = self.ticks();
+        let words = ticks.iter().map(|tick| (self.share(*tick), word(*tick)));
+        words.collect()
+    }
+
     /// Round figures on it.
     pub(super) fn ticks(&self) -> Vec<f64> {
         if !self.logarithmic {
@@ -174,11 +181,7 @@ fn sweep_figure(run: &Run, axis: &str, variant: &str, curves: &[&Curve]) -> Mark
         .iter()
         .map(|place| (x.share(*place), format!("{place}")))
         .collect();
-    let y_words: Vec<(f64, String)> = y
-        .ticks()
-        .iter()
-        .map(|tick| (y.share(*tick), whole(*tick)))
-        .collect();
+    let y_words = y.words(whole);
     let figures: String = curves
         .iter()
         .map(|curve| curve_svg(curve, &x, &y))
@@ -244,6 +247,15 @@ fn curve_words(curve: &Curve, axis: &str) -> String {
     text
 }
 
+/// The line of a cell, in the colour of its server.
+pub(super) fn polyline(scenario: &Scenario, cell: &Cell, points: Vec<(f64, f64)>) -> String {
+    format!(
+        "<g class=\"{}\">{}</g>",
+        colour(&cell.runtime),
+        line(&dash(scenario, cell), &points)
+    )
+}
+
 /// The rate over time in the repeat with the median rate of each cell.
 pub(super) fn timeline(run: &Run, scenario: &Scenario) -> Markup {
     let shown: Vec<(&Cell, &measure::Run)> = scenario
@@ -262,35 +274,15 @@ pub(super) fn timeline(run: &Run, scenario: &Scenario) -> Markup {
         .fold(0.0, f64::max);
     let top = series().map(|point| point.goodput).fold(0.0, f64::max);
     let (x, y) = (Axis::linear(0.0, end), Axis::linear(0.0, top * 1.08));
-    let x_words: Vec<(f64, String)> = x
-        .ticks()
-        .iter()
-        .map(|tick| (x.share(*tick), format!("{tick}")))
-        .collect();
-    let y_words: Vec<(f64, String)> = y
-        .ticks()
-        .iter()
-        .map(|tick| (y.share(*tick), whole(*tick)))
-        .collect();
+    let x_words = x.words(|tick| format!("{tick}"));
+    let y_words = y.words(whole);
+    let point = |point: &measure::Point| {
+        let middle = point.at_s + point.length_s / 2.0;
+        (x.share(middle), y.share(point.goodput))
+    };
     let figures: String = shown
         .iter()
-        .map(|(cell, load)| {
-            let points: Vec<(f64, f64)> = load
-                .series
-                .iter()
-                .map(|point| {
-                    (
-                        x.share(point.at_s + point.length_s / 2.0),
-                        y.share(point.goodput),
-                    )
-                })
-                .collect();
-            format!(
-                "<g class=\"{}\">{}</g>",
-                colour(&cell.runtime),
-                line(&dash(scenario, cell), &points)
-            )
-        })
+        .map(|(cell, load)| polyline(scenario, cell, load.series.iter().map(point).collect()))
         .collect();
     html! {
         figure.lines {

@@ -40,6 +40,27 @@ pub(crate) struct Site {
     pub(crate) variables: Vec<(String, String)>,
 }
 
+/// The document root of a project: the first of the usual folders that has a page.
+fn root_of(project: &Path) -> Result<PathBuf> {
+    let project = std::fs::canonicalize(project)
+        .map_err(|e| Problem::Usage(format!("--app {}: {e}", project.display())))?;
+    let name = project.display();
+    if !project.is_dir() {
+        return Err(Problem::Usage(format!(
+            "--app {name} is no directory: give the project or its document root"
+        )));
+    }
+    let is_root =
+        |path: &PathBuf| path.join("index.php").is_file() || path.join("index.html").is_file();
+    let folders = ["public", "web", "htdocs"].map(|folder| project.join(folder));
+    let mut folders = folders.into_iter().chain([project.clone()]);
+    folders.find(is_root).ok_or_else(|| {
+        Problem::Usage(format!(
+            "no index.php in {name}, {name}/public, {name}/web or {name}/htdocs"
+        ))
+    })
+}
+
 impl Site {
     /// Finds the document root of a project, and reads what is to be asked for.
     pub(crate) fn of(
@@ -48,30 +69,7 @@ impl Site {
         resident: Option<&Path>,
         variables: &[(String, String)],
     ) -> Result<Self> {
-        let usage = |what: String| Problem::Usage(what);
-        let directory = std::fs::canonicalize(directory)
-            .map_err(|e| usage(format!("--app {}: {e}", directory.display())))?;
-        if !directory.is_dir() {
-            return Err(usage(format!(
-                "--app {} is no directory: give the project or its document root",
-                directory.display()
-            )));
-        }
-        let is_root =
-            |path: &PathBuf| path.join("index.php").is_file() || path.join("index.html").is_file();
-        let candidates = [
-            directory.join("public"),
-            directory.join("web"),
-            directory.join("htdocs"),
-            directory.clone(),
-        ];
-        let root = candidates.into_iter().find(is_root);
-        let root = root.ok_or_else(|| {
-            usage(format!(
-                "no index.php in {0}, {0}/public, {0}/web or {0}/htdocs",
-                directory.display()
-            ))
-        })?;
+        let root = root_of(directory)?;
         let requests = urls.map(requests_of).transpose()?;
         let paths = match &requests {
             Some(requests) => paths_of(requests)?,
@@ -80,7 +78,7 @@ impl Site {
         let resident = resident
             .map(|script| {
                 std::fs::canonicalize(script)
-                    .map_err(|e| usage(format!("--resident {}: {e}", script.display())))
+                    .map_err(|e| Problem::Usage(format!("--resident {}: {e}", script.display())))
             })
             .transpose()?;
         Ok(Self {

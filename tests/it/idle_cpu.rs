@@ -1,4 +1,4 @@
-//! Nothing spins: who waits uses no CPU.
+//! Nothing spins: a process that waits uses no CPU.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
@@ -23,7 +23,7 @@ fn used_by(server: &Server) -> Duration {
 
 #[track_caller]
 fn assert_idle(server: &Server, what: &str) {
-    // Who spins does so all the time; what was begun before may still end in the first half second.
+    // A process that spins does so all the time; what was begun before may still end in the first half second.
     one_of_three(|| {
         let used = used_by(server);
         if used <= Duration::from_millis(30) {
@@ -31,6 +31,14 @@ fn assert_idle(server: &Server, what: &str) {
         }
         Err(format!("{what}: {used:?} of CPU in half a second"))
     });
+}
+
+/// The entry script makes a pipe with a name; requests open it and wait for what the test writes.
+const GO: &str = "posix_mkfifo('go', 0600);";
+
+/// Tells the request that waits for the pipe to go on.
+fn go(server: &Server) {
+    std::fs::write(server.directory().join("go"), "x\n").expect("it is read");
 }
 
 #[test]
@@ -47,30 +55,37 @@ fn an_idle_server_uses_no_cpu() {
 
 #[test]
 fn a_request_that_waits_while_its_client_has_sent_the_next() {
-    let server = one_worker("return function ($request) { usleep(4_000_000 * (int) $request->query('wait')); return $request->target; };").start();
+    let server = one_worker(&format!(
+        "{GO} return function ($request) {{ if ($request->query('wait')) {{ fread(fopen('go', 'r+'), 1); }} return $request->target; }};"
+    ))
+    .start();
     let mut client = server.connect();
     client.send("GET /?wait=1 HTTP/1.1\r\nHost: x\r\n\r\n");
     until_handled(&server, 1);
     client.send("GET /next HTTP/1.1\r\nHost: x\r\n\r\n");
     std::thread::sleep(Duration::from_millis(100));
     assert_idle(&server, "a pipelined request");
+    go(&server);
     assert_eq!(ok(&client.response()), "/?wait=1");
     assert_eq!(ok(&client.response()), "/next");
     server.stop();
 }
 
-/// A request that waits in `code` for five seconds, and then answers.
+/// A request that waits in `code` until it is told to go on, and then answers.
 #[track_caller]
 fn waits_quietly(what: &str, code: &str) {
-    let server = one_worker(&format!("return function () {{ {code} }};"))
-        .args(["--request-timeout", "20"])
-        .start();
+    let server = one_worker(&format!(
+        "{GO} return function () {{ $go = fopen('go', 'r+'); {code} }};"
+    ))
+    .args(["--request-timeout", "60"])
+    .start();
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     until_handled(&server, 1);
     std::thread::sleep(Duration::from_millis(100));
     assert_idle(&server, what);
     assert_eq!(server.in_flight(), 1, "it waits no more");
+    go(&server);
     assert_eq!(ok(&client.response()), "done");
     server.stop();
 }
@@ -79,7 +94,7 @@ fn waits_quietly(what: &str, code: &str) {
 fn a_pipe_whose_program_closed_its_end_but_still_runs() {
     waits_quietly(
         "proc_open",
-        r#"$p = proc_open('exec >&- 2>&-; sleep 5', [1 => ['pipe', 'w'], 2 => ['pipe', 'w']], $pipes);
+        r#"$p = proc_open('exec >&- 2>&-; read line <go', [1 => ['pipe', 'w'], 2 => ['pipe', 'w']], $pipes);
         fread($pipes[1], 10); proc_close($p); return 'done';"#,
     );
 }
@@ -88,8 +103,8 @@ fn a_pipe_whose_program_closed_its_end_but_still_runs() {
 fn a_select_on_a_pipe_and_a_silent_one() {
     waits_quietly(
         "stream_select",
-        r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); $read = [$a]; $none = null;
-        stream_select($read, $none, $none, 5); return 'done';"#,
+        r#"[$a, $b] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); $read = [$a, $go]; $none = null;
+        stream_select($read, $none, $none, 60); return 'done';"#,
     );
 }
 
@@ -99,7 +114,7 @@ fn a_socket_whose_peer_shut_down_one_direction() {
         "half-closed socket",
         r#"$listener = stream_socket_server('tcp://127.0.0.1:0'); $a = stream_socket_client('tcp://' . stream_socket_get_name($listener, false));
         $b = stream_socket_accept($listener); stream_socket_shutdown($b, STREAM_SHUT_WR); fread($a, 10);
-        $read = [$b]; $none = null; stream_select($read, $none, $none, 5); return 'done';"#,
+        $read = [$b, $go]; $none = null; stream_select($read, $none, $none, 60); return 'done';"#,
     );
 }
 

@@ -14,10 +14,18 @@
 
 /// A model tries many orders of the same accesses, in a memory as small as can be.
 const IS_MODEL: bool = cfg!(feature = "model");
+/// Miri checks each access, and touches all of the memory.
+const IS_MIRI: bool = cfg!(miri);
 /// Requests that are posted or being answered at the same time. Memory that is not used is not there.
-pub const SLOTS: usize = if IS_MODEL { 4 } else { 16_384 };
+pub const SLOTS: usize = if IS_MODEL {
+    4
+} else if IS_MIRI {
+    128
+} else {
+    16_384
+};
 /// Workers of one front at the same time.
-pub const MAX_WORKERS: usize = if IS_MODEL { 64 } else { 1024 };
+pub const MAX_WORKERS: usize = if IS_MODEL || IS_MIRI { 64 } else { 1024 };
 /// Bytes of a request, or of its answer, that fit in a slot.
 pub const SLOT_CAPACITY: usize = (SLOT - SLOT_HEADER) * 8;
 
@@ -48,7 +56,13 @@ pub(crate) const CONSUMER_SIGNALS: usize = 4;
 pub(crate) const CONSUMER_RUNS: usize = 5;
 pub(crate) const AT_CONSUMERS: usize = AT_SLEEPING + SLEEPING;
 
-pub(crate) const SLOT: usize = if IS_MODEL { 16 } else { 2048 };
+pub(crate) const SLOT: usize = if IS_MODEL {
+    16
+} else if IS_MIRI {
+    256
+} else {
+    2048
+};
 pub(crate) const SLOT_HEADER: usize = 8;
 pub(crate) const SLOT_STATE: usize = 0;
 pub(crate) const SLOT_NEXT: usize = 1;
@@ -60,7 +74,8 @@ pub(crate) const AT_SLOTS: usize = AT_CONSUMERS + MAX_WORKERS * CONSUMER_WORDS;
 
 pub(crate) const WORDS: usize = AT_SLOTS + SLOTS * SLOT;
 
-const _: () = assert!(IS_MODEL || (AT_SLEEPING | AT_CONSUMERS | AT_SLOTS).trailing_zeros() >= 3);
+const _: () =
+    assert!(IS_MODEL || IS_MIRI || (AT_SLEEPING | AT_CONSUMERS | AT_SLOTS).trailing_zeros() >= 3);
 
 /// The front runs: it looks for completions before it sleeps.
 pub(crate) const AWAKE: u64 = 0;

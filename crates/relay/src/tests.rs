@@ -458,7 +458,7 @@ proptest! {
 
 #[test]
 fn threads_that_claim_at_the_same_time() {
-    const REQUESTS: u32 = 200_000;
+    const REQUESTS: u32 = if cfg!(miri) { 200 } else { 200_000 };
     let (dispatcher, memory) = Dispatcher::open().unwrap();
     let over = AtomicBool::new(false);
     let slept = AtomicUsize::new(0);

@@ -12,6 +12,7 @@ mod connection_counts;
 mod latencies;
 mod layout;
 mod lock;
+#[cfg_attr(miri, path = "mapping_in_miri.rs")]
 mod mapping;
 mod quarantine;
 mod reader;

@@ -311,7 +311,7 @@ fn ask(dispatcher: &Dispatcher, workers: &[Thread], requests: usize) {
 
 #[test]
 fn no_wake_up_is_lost_between_threads() {
-    const REQUESTS: usize = 20_000;
+    const REQUESTS: usize = if cfg!(miri) { 100 } else { 20_000 };
     let dispatchers: Vec<_> = (0..QUEUES).map(|_| Dispatcher::open().unwrap()).collect();
     let consumers: Vec<Vec<Consumer>> = (0..WORKERS)
         .map(|_| {

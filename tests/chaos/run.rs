@@ -185,7 +185,7 @@ fn memory(server: &Server) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// Who has taken much more while it did the same again. What requests leave on purpose is bounded (`keep()` in the app).
+/// The processes that have taken much more memory while they did the same again. What requests leave on purpose is bounded (`keep()` in the app).
 fn grown(before: &[(u32, u64)], after: &[(u32, u64)]) -> Vec<String> {
     let both = before.iter().filter_map(|(pid, old)| {
         let (_, new) = after.iter().find(|(other, _)| other == pid)?;

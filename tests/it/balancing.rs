@@ -61,7 +61,7 @@ fn connections_are_spread_evenly() {
     let server = server("4").start();
     let mut clients = connections(&server, 64);
     assert_even(&per_worker(&mut clients), 4, 64);
-    // Those who leave make room where they were.
+    // Clients that leave make room on their workers.
     clients.truncate(16);
     until_open(&server, 16);
     clients.extend(connections(&server, 48));

@@ -81,7 +81,7 @@ fn two_hundred_requests_at_once_never_see_each_other() {
     server.stop();
 }
 
-/// Children run on top of who starts them and later by themselves, a child's child, and work of no request in between.
+/// Children run on top of the task that starts them and later by themselves, a child's child, and work of no request in between.
 const RELATED: &str = r#"
 return function (Hearth\Request $request): string {
     $me = $request->query('id');

@@ -24,7 +24,7 @@ fn restarts(server: &Server) -> u32 {
     ok(&server.get("/cache.php")).parse().unwrap()
 }
 
-/// A worker that rests must not hold up who clears the cache.
+/// A worker that rests must not hold up the request that clears the cache.
 #[test]
 fn the_cache_is_cleared_while_workers_rest() {
     let server = site().start();

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2016,SC2154 # PHP's own dollar signs; $out is the directory of who sources this
+# shellcheck disable=SC2016,SC2154 # PHP's own dollar signs; $out is the directory of the script that sources this
 # MariaDB and PostgreSQL of our own, for PHP's tests of its database extensions. Without their programs those tests skip.
 
 free_port() {

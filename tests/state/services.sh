@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2154 # $out is the directory of who sources this, $services tests/php-src/services.sh's
+# shellcheck disable=SC2154 # $out is the directory of the script that sources this, $services tests/php-src/services.sh's
 # Servers of our own for the probes of extensions, each where its program is; a probe finds its address in the environment.
 # Uses free_port and until_it of tests/php-src/services.sh.
 

@@ -53,7 +53,7 @@ final class Check
         return $asks || $entry->suspect || $now - $proven > $this->options->checkAfter ? null : true;
     }
 
-    /** Asks a connection that the pool has in its hands, and lets those who wait have it, or closes it. Returns at once. */
+    /** Asks a connection that the pool has in its hands, and lets a borrower that waits have it, or closes it. Returns at once. */
     public function start(Entry $entry): void
     {
         ++$this->store->asked;

@@ -52,7 +52,7 @@ final class Connector
     ) {
     }
 
-    /** Starts to make what is needed for those who wait, $more that are about to, and the minimum. Returns at once. */
+    /** Starts to make what is needed for the borrowers that wait, $more that are about to, and the minimum. Returns at once. */
     public function ensure(int $more = 0): void
     {
         while ($this->store->connecting < $this->wanted($more)) {

@@ -36,7 +36,7 @@ final class Eviction
         }
     }
 
-    /** Lets those who wait have a connection that the pool has in its hands, unless it must not be lent again. */
+    /** Lets a borrower that waits have a connection that the pool has in its hands, unless it must not be lent again. */
     public function settle(Entry $entry): void
     {
         $reason = $entry->doomed ?? ($this->store->closed ? 'closed' : null);

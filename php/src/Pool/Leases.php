@@ -28,7 +28,7 @@ final class Leases
     /** Whether there may be something to reset on a return. */
     private bool $resets;
 
-    /** Who knows whether there is; null: there always is. */
+    /** What knows whether there is; null: there always is. */
     private ?Driver $driver = null;
 
     /** Whether it is noted where a connection was borrowed. */
@@ -172,7 +172,7 @@ final class Leases
         return $entry;
     }
 
-    /** Whether those who wait are served: not while the pool is paused. */
+    /** Whether borrowers that wait are served: not while the pool is paused. */
     public function serve(bool $open): void
     {
         // With a check of the app's, none goes from hand to hand.
@@ -310,7 +310,7 @@ final class Leases
         }
     }
 
-    /** Those who wait get it, after the app's check if there is one. */
+    /** A borrower that waits gets it, after the app's check if there is one. */
     private function release(Entry $entry): void
     {
         if ($this->asks && $this->store->waiters->count() > 0) {
@@ -348,7 +348,7 @@ final class Leases
     }
 
     /**
-     * Who has a connection, since when, and (with `leakThreshold`) where it was borrowed.
+     * Which task has a connection, since when, and (with `leakThreshold`) where it was borrowed.
      *
      * @param int $most the $most that are out for longest
      * @return list<array{task: int, request: string, seconds: float, place: ?string}>

@@ -340,7 +340,7 @@ final class Pool
     /**
      * @internal a fatal error ended a task: what it used is not used again
      *
-     * @param int $owner who has borrowed that: the task itself, or the one that goes on after its `timeout()`
+     * @param int $owner the borrower of that: the task itself, or the one that goes on after its `timeout()`
      */
     public function taskBroke(int $task, int $owner): void
     {

@@ -9,7 +9,7 @@ use Hearth\Internal\WaitQueue;
 use function Hearth\Internal\monotonic;
 
 /**
- * The connections of a pool and those who wait for one.
+ * The connections of a pool, and the borrowers that wait for one.
  *
  * A connection is in `entries` from its making to its removal, and in `idle` exactly while any task may take it. While one is idle,
  * no task waits, unless the pool is paused, or those idle are to be asked first whether they work.
@@ -86,7 +86,7 @@ final class Store
         $this->idle[] = $entry;
     }
 
-    /** Serves those who waited while the pool was paused. */
+    /** Serves the borrowers that waited while the pool was paused. */
     public function serveAll(): void
     {
         while ($this->open && $this->idle !== [] && $this->waiters->count() > 0) {
@@ -194,7 +194,7 @@ final class Store
         return \count($this->lingering);
     }
 
-    /** Lets all who wait fail. */
+    /** Lets all borrowers that wait fail. */
     public function failWaiters(\Throwable $error): void
     {
         while ($this->waiters->serve($error) !== 0);

@@ -1,4 +1,4 @@
-//! Errors of PHP: who sees them, and who does not.
+//! Errors of PHP: where they are shown, and where they are not.
 
 use std::time::Duration;
 

@@ -35,7 +35,7 @@ return function (Hearth\Request $request) {
     [, $what, $class] = explode('/', $request->path . '/');
     switch ($what) {
         case 'meet':
-            // Until all four are here: who holds the thread up waits in vain.
+            // Until all four are here: a callback that holds the thread up waits in vain.
             static $here = 0; ++$here;
             for ($n = 0; $here % 4 && $n < 1000; $n++) { usleep(5000); }
             return $here % 4 ? 'alone' : 'met';
@@ -187,7 +187,7 @@ fn an_autoloader_may_write_more_than_the_client_reads() {
     server.stop();
 }
 
-/// The Fiber is in the autoloader; those who run while it is suspended are not.
+/// The Fiber is in the autoloader; the tasks that run while it is suspended are not.
 #[test]
 fn a_fiber_that_is_suspended_in_an_autoloader_holds_up_no_other() {
     for how in ["keep", "drop", "finish", "throw"] {

@@ -1,4 +1,4 @@
-//! A worker dies, or the front does: who notices.
+//! A worker dies, or the front does: what clients see of it.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Who gets a worker, and when.
+//! Which request gets a worker, and when.
 
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ fn requests_wait_in_order_and_beyond_the_queue_get_503() {
     assert_eq!(refused.status, 503);
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(metric(&server, "hearth_queue_length"), 2);
-    // One who hangs up makes room.
+    // A client that hangs up makes room.
     drop(clients.pop());
     eventually("it has left", || {
         metric(&server, "hearth_queue_length") == 1

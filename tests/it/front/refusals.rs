@@ -1,4 +1,4 @@
-//! What the log says of requests that reach no handler: who, why, and not too much.
+//! What the log says of requests that reach no handler: the client, the reason, and not too many lines.
 
 use std::net::Shutdown;
 
@@ -178,7 +178,7 @@ fn a_client_that_is_too_slow_is_named() {
             assert!(line.contains(part), "no {part:?} in {line}");
         }
         assert!(client.is_closed_by_server());
-        // Who has said nothing yet has done nothing wrong.
+        // A client that has sent nothing yet has done nothing wrong.
         let before = server.log().lines().len();
         let mut silent = server.connect();
         assert!(silent.is_closed_by_server());

@@ -1,4 +1,4 @@
-//! What is no request.
+//! Malformed requests: the client gets an error, and the server goes on.
 
 use std::io::Write;
 use std::net::Shutdown;

@@ -18,7 +18,7 @@ pub(super) struct Explained {
     /// Why.
     #[allow(
         dead_code,
-        reason = "for who reads the list, or a failure that prints it"
+        reason = "for readers of the list, or a failure that prints it"
     )]
     why: &'static str,
 }
@@ -190,7 +190,7 @@ pub(super) const EXPLAINED: &[Explained] = &[
     fpm(
         "length and chunks",
         "status",
-        "refused, as by nginx: who sends both wants to be understood differently by two servers",
+        "refused, as by nginx: a client that sends both wants to be understood differently by two servers",
     ),
     apache(
         "form too large in chunks",

@@ -1,4 +1,4 @@
-//! Where a request is that takes long.
+//! The slow log: the calls that a slow request is in.
 
 use rustix::process::Signal;
 use testkit::Server;

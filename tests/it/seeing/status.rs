@@ -1,4 +1,4 @@
-//! `hearth status` of all servers, and again and again.
+//! `hearth status` of all servers, and `--watch`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

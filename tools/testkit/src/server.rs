@@ -285,7 +285,7 @@ impl Server {
         let status = self
             .wait_exit(Duration::from_secs(5))
             .unwrap_or(ExitStatus::from_raw(9));
-        // Who has closed the log is still there for a moment.
+        // A process that has closed the log still exists for a moment.
         let session = self.pid();
         until(Duration::from_secs(5), || {
             in_session(session).is_empty().then_some(())

@@ -22,7 +22,7 @@ const LICENCES: [&str; 11] = [
     "Zlib",
 ];
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
-/// In two versions in the programs that are installed, until those who use them agree.
+/// In two versions in the programs that are installed, until the crates that use them agree.
 const TWICE: [&str; 6] = [
     "base64",
     "getrandom",

@@ -135,7 +135,7 @@ static void compute(computation *of, zval *callable, zval *result)
 	}
 }
 
-/* The caller computes that very key, or none of those who do could go on while this waits. */
+/* The caller computes that very key, or no task that computes it could go on while this waits. */
 static bool would_wait_for_itself(uint64_t holder)
 {
 	bool own_process = holder >> 32 == (uint64_t) hearth_process_id();

@@ -1,5 +1,5 @@
 /*
- * What the engine does for every request and a classic worker need not: of a small script's time, a fifth.
+ * Work that the engine does for every request and that a classic worker can leave out: a fifth of a small script's time.
  *
  * libphp calls its own exported functions by name, so those here, in the executable, take their place; each does what it
  * replaces wherever the reason beside it does not hold.

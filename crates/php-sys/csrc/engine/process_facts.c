@@ -1,5 +1,5 @@
 /*
- * What a process has one of and neither the engine nor a library keeps: the kernel, or the C library.
+ * State that exists once per process and that the kernel or the C library keeps.
  *
  * Signal handlers, blocked signals, the alarm, limits, the priority and the processors: the kernel has them for the process. What a request has
  * changed would meet others long after its end; an alarm that nothing handles ends the process. They are read when a

@@ -1,4 +1,4 @@
-/* What the kernel keeps for the process and functions of PHP change: see engine/process_facts.c. */
+/* State of the process that the kernel keeps and functions of PHP change: see engine/process_facts.c. */
 #ifndef HEARTH_GROUND_PROCESS_H
 #define HEARTH_GROUND_PROCESS_H
 

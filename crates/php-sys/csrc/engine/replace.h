@@ -1,4 +1,4 @@
-/* Functions of PHP and its extensions that run code of ours. */
+/* Replaces functions of PHP and its extensions by our own. */
 #ifndef HEARTH_REPLACE_H
 #define HEARTH_REPLACE_H
 

@@ -1,4 +1,4 @@
-/* What ext/soap does that a worker of many requests cannot have: see engine/soap.c. */
+/* Behaviour of ext/soap that a worker of many requests replaces: see engine/soap.c. */
 #ifndef HEARTH_SOAP_H
 #define HEARTH_SOAP_H
 

@@ -115,7 +115,7 @@ zend_object *hearth_request_object_new(void *request)
 	return object;
 }
 
-/* The request has ended: who still holds the object needs a reference of its own. */
+/* The request has ended: code that still holds the object needs a reference of its own. */
 void hearth_request_object_end(zend_object *object)
 {
 	request_object *self = self_of(object);

@@ -82,7 +82,7 @@ hearth_request_state *hearth_request_state_new(void *request);
 void hearth_request_state_free(hearth_request_state *state);
 void hearth_task_state_init(hearth_task_state *state);
 
-/* Exchange: the state of who ran is put away, that of who runs next becomes live. A task that has ended is NULL. */
+/* Exchange: the state of the task that ran is put away, that of the next one becomes live. A task that has ended is NULL. */
 void hearth_state_save(hearth_task_state *task, hearth_request_state *request);
 void hearth_state_load(const hearth_task_state *task, hearth_request_state *request);
 /* Instead of saving it, once a task, or the one task of a request, is at its end. */

@@ -115,7 +115,7 @@ static void run_callbacks(hearth_task *task)
 void hearth_task_run_on_end(hearth_task *task)
 {
 	while (hearth_task_has_end(task)) {
-		/* Nothing would be called; what the task has is left for those who clean up after it. */
+		/* Nothing would be called; what the task has is left for the end of the request. */
 		hearth_bail_out_of_memory();
 		if (Z_TYPE(task->on_end) != IS_UNDEF) {
 			run_callbacks(task);

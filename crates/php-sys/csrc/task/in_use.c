@@ -1,6 +1,6 @@
 /*
- * Connections and streams that a task waits in, or in whose calls it runs PHP code that waits. Another task's call on one of them is refused before the extension is
- * entered: it would mix up two conversations, or free what the first one goes on to use.
+ * Connections and streams that a task waits in, or in whose calls it runs PHP code that waits. Another task's call on one of them is
+ * refused before the extension is entered: it would mix up two conversations, or free what the first one goes on to use.
  */
 #include "engine/watch.h"
 #include "pool/entry.h"

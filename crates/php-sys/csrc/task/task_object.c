@@ -51,8 +51,8 @@ static void free_task(zend_object *object)
 }
 
 /*
- * Who waits for a task is told by its function's return or exception. Where there was neither, those of its request that are
- * parked look again.
+ * A task that waits for another learns of its end by the return or the exception of that one's function. Where there was neither, the
+ * parked tasks of its request look again.
  */
 void hearth_task_object_end(hearth_task *task, zend_string *fatal)
 {

@@ -107,10 +107,7 @@ fn a_slow_reader_holds_its_own_request_and_nothing_else() {
     server.stop();
 }
 
-#[test]
-fn every_kind_of_return_value() {
-    let server = Server::script(
-        r#"
+const KINDS: &str = r#"
         final class Point implements JsonSerializable { public function jsonSerialize(): array { return ['x' => 1]; } }
         return fn (Hearth\Request $request) => match ($request->path) {
             '/string' => 'text',
@@ -124,10 +121,11 @@ fn every_kind_of_return_value() {
             '/close' => new Hearth\Response('last', 200, ['Connection' => 'keep-alive, close']),
             '/object' => new stdClass(),
             '/number' => 5,
-        };"#,
-    )
-    .args(["--workers", "1"])
-    .start();
+        };"#;
+
+#[test]
+fn every_kind_of_return_value() {
+    let server = Server::script(KINDS).args(["--workers", "1"]).start();
     let mut client = server.connect();
     assert_eq!(ok(&client.get("/string")), "text");
     let array = client.get("/array");

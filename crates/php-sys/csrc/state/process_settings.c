@@ -72,7 +72,8 @@ void hearth_apply_locale(void)
 {
 	const char *wanted = hearth_own_locale ? hearth_own_locale : boot_locale;
 
-	if (strcmp(setlocale(LC_ALL, NULL), wanted) != 0) {
+	/* Under `hearth run` a script has the process for itself, and nothing was sealed. */
+	if (wanted && strcmp(setlocale(LC_ALL, NULL), wanted) != 0) {
 		setlocale(LC_ALL, wanted);
 		zend_update_current_locale();
 	}

@@ -124,6 +124,27 @@ impl ProcessHost {
         u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// Why its time is over at `now`, if it is; it is told so, and has its grace from there.
+    fn overdue_at(&self, request: &Request, now: u64) -> Option<Cancel> {
+        // What the handler does about it may take until the grace is over; then the wait that it is in ends too, and so on: one
+        // that catches everything must come to its end all the same.
+        let why = if let Some(limit) = request.computed_too_long(now) {
+            request.limit_computing(Some(self.grace_ms()), now);
+            Cancel::Computed(Duration::from_millis(limit))
+        } else if now >= request.deadline() {
+            request.set_deadline(now.saturating_add(self.grace_ms()));
+            Cancel::Timeout(self.time_limit)
+        } else {
+            return None;
+        };
+        match request.tell_overdue(why) {
+            1 => self.count(Counter::Timeouts),
+            times if times == Request::TOLD_IN_VAIN + 1 => self.give_up(request),
+            _ => {}
+        }
+        Some(why)
+    }
+
     /// Whatever it is told, it begins something else: nothing but the end of this process ends it.
     fn give_up(&self, request: &Request) {
         let millis = self.grace_ms().saturating_mul(Request::TOLD_IN_VAIN.into());
@@ -306,12 +327,18 @@ impl php::Host for ProcessHost {
         }
         // The watchdog ends a process that blocks until its grace is over.
         let kept = request.overdue().map_or(0, |_| self.grace_ms() / 2);
-        // The clock counts whole milliseconds: at the end of this one it is over.
-        Duration::from_millis(end.saturating_sub(now.saturating_add(kept)) + 1)
+        // Zero would be no wait at all.
+        Duration::from_millis(end.saturating_sub(now.saturating_add(kept)).max(1))
     }
 
+    /// The call has blocked for `time_to_block`. The clock is behind by a few milliseconds, so that it may not say so yet.
     fn blocked_too_long(&self, request: &Request) -> Option<Cancel> {
-        self.overdue(request).or(request.overdue())
+        let now = now_ms();
+        let now = match request.overdue() {
+            None => request.ends(now).max(now),
+            Some(_) => now,
+        };
+        self.overdue_at(request, now).or(request.overdue())
     }
 
     fn interrupted(&self, request: &Request) {
@@ -319,23 +346,6 @@ impl php::Host for ProcessHost {
     }
 
     fn overdue(&self, request: &Request) -> Option<Cancel> {
-        let now = now_ms();
-        // What the handler does about it may take until the grace is over; then the wait that it is in ends too, and so on: one
-        // that catches everything must come to its end all the same.
-        let why = if let Some(limit) = request.computed_too_long(now) {
-            request.limit_computing(Some(self.grace_ms()), now);
-            Cancel::Computed(Duration::from_millis(limit))
-        } else if now >= request.deadline() {
-            request.set_deadline(now.saturating_add(self.grace_ms()));
-            Cancel::Timeout(self.time_limit)
-        } else {
-            return None;
-        };
-        match request.tell_overdue(why) {
-            1 => self.count(Counter::Timeouts),
-            times if times == Request::TOLD_IN_VAIN + 1 => self.give_up(request),
-            _ => {}
-        }
-        Some(why)
+        self.overdue_at(request, now_ms())
     }
 }

@@ -126,6 +126,26 @@ fn a_call_that_blocks_ends_with_the_time_of_its_request() {
     server.stop();
 }
 
+/// The server's clock moves on every few milliseconds only: it may say that some time is left when all of it has passed.
+#[test]
+fn a_call_that_blocks_ends_with_the_time_of_its_request_however_coarse_the_clock_is() {
+    let code = r"return function () {
+        $text = 'not cut off';
+        collected(function () use (&$text) {
+            try { usleep(60000000); } catch (Hearth\TimeoutError) { $text = 'cut off'; }
+        });
+        return $text;
+    };";
+    // No multiple of a tick, of 4 or 10 ms.
+    let server = one_worker(&(COLLECTED.to_owned() + code))
+        .args(["--request-timeout", "0.049", "--request-grace", "10"])
+        .start();
+    for n in 0..20 {
+        assert_eq!(ok(&server.get("/")), "cut off", "request {n}");
+    }
+    server.stop();
+}
+
 #[test]
 fn a_call_that_blocks_ends_with_the_time_that_the_script_gave_itself() {
     let code = r#"return function ($request) {

@@ -3,25 +3,11 @@
 
 mod support;
 
-use std::cell::Cell;
-
 use cache::{Cache, Claim, Locked, Owner, Refused, Stored};
-use support::{cache, get, set};
+use support::{cache, fake_clock, get, pass, set};
 
 const SECOND: u64 = 1_000_000;
 const LIFE: u64 = 1440 * SECOND;
-
-thread_local! {
-    static NOW: Cell<u64> = const { Cell::new(SECOND) };
-}
-
-fn fake_clock() -> u64 {
-    NOW.get()
-}
-
-fn pass(time: u64) {
-    NOW.set(NOW.get() + time);
-}
 
 fn lock<'a>(cache: &Cache, key: &'a [u8]) -> Locked<'a> {
     match cache.lock_session(key, Owner::here(0)) {

@@ -31,6 +31,12 @@ fn usage(why: impl Into<String>) -> Failed {
     }
 }
 
+/// A mistake in the command line: a path that leads nowhere, and what would be there.
+fn is_missing(path: &Path, advice: &str) -> Option<Failed> {
+    let is_missing = path.try_exists().is_ok_and(|exists| !exists);
+    is_missing.then(|| usage(format!("{} does not exist; {advice}", path.display())))
+}
+
 /// For errors of the system: what was done, on what.
 fn on(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Failed {
     let text = format!("cannot {what} {}", path.display());
@@ -186,6 +192,12 @@ fn given_path<'a>(given: &'a ArgMatches, name: &str) -> Option<&'a Path> {
 
 fn read_list(script: &Path) -> Result<List, Failed> {
     let path = beside(script);
+    if let Some(failed) = is_missing(
+        &path,
+        "`hearth preload build RECORDING` makes a list, by default preload.php in this folder",
+    ) {
+        return Err(failed);
+    }
     let bytes = std::fs::read(&path).map_err(on("read", &path))?;
     List::parse(&bytes).map_err(|why| format!("{}: {why}", path.display()).into())
 }

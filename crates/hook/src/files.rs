@@ -63,7 +63,7 @@ extern "C" fn close(fd: c_int) -> c_int {
     if is_waited_on && severed::sever(fd) {
         return 0;
     }
-    // SAFETY: as close(2); whose descriptor it is, is the caller's promise.
+    // SAFETY: close(2) touches no memory; that no other code uses the descriptor is the caller's promise.
     unsafe { libc::syscall(libc::SYS_close, fd) as c_int }
 }
 
@@ -79,7 +79,7 @@ extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
         };
     }
     closing(to);
-    // SAFETY: as dup3(2).
+    // SAFETY: dup3(2) touches no memory; that no other code uses `to` is the caller's promise.
     unsafe { libc::syscall(libc::SYS_dup3, from, to, 0) as c_int }
 }
 
@@ -94,7 +94,7 @@ unsafe extern "C" fn fclose(file: *mut FILE) -> c_int {
     let fd = unsafe { libc::fileno(file) };
     let is_waited_on = severed::is_waited_on(fd);
     closing(fd);
-    // SAFETY: as above; it is closed once.
+    // SAFETY: a valid FILE is the caller's promise, and it is closed once.
     let ended = unsafe { real(file) };
     if is_waited_on {
         // The number is free since a moment, and nothing of PHP has run.

@@ -89,7 +89,7 @@ unsafe extern "C" fn getaddrinfo(
     };
     // SAFETY: a string or null, says getaddrinfo(3).
     let node = unsafe { copied(node) };
-    // SAFETY: as above.
+    // SAFETY: a string or null, says getaddrinfo(3).
     let service = unsafe { copied(service) };
     // SAFETY: null or valid, and only its first four numbers count.
     let hints = unsafe { hints.as_ref() }.copied();
@@ -326,7 +326,7 @@ unsafe extern "C" fn gethostbyname_r(
     if !unsafe { lay_out(&name, &addresses, entry, buffer, room) } {
         return libc::ERANGE;
     }
-    // SAFETY: as above.
+    // SAFETY: the caller gave room for a pointer.
     unsafe { result.write(entry) };
     0
 }
@@ -353,11 +353,11 @@ mod tests {
             // SAFETY: room for all results, as the function asks for.
             let code = unsafe { res_nsearch(state_at, name, 1, 1, answer_at, 512) };
             assert_eq!(code, -1);
-            // SAFETY: as above.
+            // SAFETY: a C string, and room for the pointer to the list.
             let code = unsafe { getaddrinfo(name, none, std::ptr::null(), &raw mut found) };
             assert_eq!(code, libc::EAI_AGAIN);
             let (host, error) = (&raw mut host, &raw mut error);
-            // SAFETY: as above.
+            // SAFETY: a C string, and room of the size that is passed.
             let code = unsafe { gethostbyname_r(name, entry_at, buffer_at, 512, host, error) };
             assert_eq!(code, 0);
             // SAFETY: a C string.

@@ -209,7 +209,7 @@ unsafe extern "C" fn posix_spawnp(
 ) -> c_int {
     // SAFETY: the type of posix_spawnp(3).
     let real: Spawn = unsafe { syscall::next(c"posix_spawnp") };
-    // SAFETY: as posix_spawn.
+    // SAFETY: all arguments are the caller's promise.
     spawning(|| unsafe { real(pid, file, actions, attributes, arguments, environment) })
 }
 

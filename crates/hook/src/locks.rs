@@ -258,7 +258,7 @@ mod tests {
         // SAFETY: a mutex of this thread's.
         unsafe { libc::pthread_mutex_lock(&raw mut mutex) };
         assert_eq!(locks_held(), 1);
-        // SAFETY: as above.
+        // SAFETY: this thread has locked it.
         unsafe { libc::pthread_mutex_unlock(&raw mut mutex) };
         assert_eq!(locks_held(), 0);
     }

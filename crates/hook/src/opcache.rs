@@ -101,11 +101,11 @@ fn take_kept() -> bool {
 /// # Safety
 /// As fcntl(2) with `F_SETLK`.
 unsafe fn set_lock(fd: c_int, argument: c_long) -> c_int {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller vouches for the argument: a valid `flock`.
     let lock = unsafe { &*(argument as *const libc::flock) };
     let range = (lock.l_start, lock.l_len);
     let kind = c_int::from(lock.l_type);
-    // SAFETY: as above.
+    // SAFETY: the caller vouches for descriptor and argument.
     let really = || unsafe { real_fcntl(fd, libc::F_SETLK, argument) };
     if !is_known(fd, range) {
         return really();

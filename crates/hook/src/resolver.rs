@@ -18,14 +18,14 @@ unsafe extern "C" {
 pub(crate) fn h_errno() -> c_int {
     // SAFETY: it only returns where this thread's own is.
     let place = unsafe { __h_errno_location() };
-    // SAFETY: as above: it is there as long as the thread.
+    // SAFETY: the place is there as long as the thread.
     unsafe { place.read() }
 }
 
 pub(crate) fn set_h_errno(value: c_int) {
-    // SAFETY: as in `h_errno`.
+    // SAFETY: it only returns where this thread's own is.
     let place = unsafe { __h_errno_location() };
-    // SAFETY: as in `h_errno`.
+    // SAFETY: the place is there as long as the thread.
     unsafe { place.write(value) };
 }
 

@@ -8,15 +8,15 @@ use libc::{c_int, c_long, c_void, pollfd, ssize_t, timespec};
 pub fn errno() -> c_int {
     // SAFETY: it only returns where this thread's own is.
     let place = unsafe { libc::__errno_location() };
-    // SAFETY: as above: it is there as long as the thread.
+    // SAFETY: the place is there as long as the thread.
     unsafe { place.read() }
 }
 
 /// Set this thread's `errno`.
 pub fn set_errno(value: c_int) {
-    // SAFETY: as in `errno`.
+    // SAFETY: it only returns where this thread's own is.
     let place = unsafe { libc::__errno_location() };
-    // SAFETY: as in `errno`.
+    // SAFETY: the place is there as long as the thread.
     unsafe { place.write(value) };
 }
 

@@ -59,7 +59,8 @@ impl Task {
             query: sys::hearth_str::new(script.query.as_deref().unwrap_or_default()),
             has_query: script.query.is_some(),
         };
-        // SAFETY: as in Task::request; the script lives in the request.
+        // SAFETY: the cell at `owner` outlives the C task: `end` frees it, and needs the cell. The task takes over the reference to the
+        // request, and the script lives in the request.
         let c = unsafe {
             let request = Rc::into_raw(Rc::clone(request)).cast_mut().cast();
             sys::hearth_task_classic(owner, request, &script)
@@ -179,19 +180,19 @@ pub fn current_request_id() -> u64 {
 
 /// The task for timer `id`, or `None` when it was stopped.
 pub fn timer_task(id: u64) -> Option<Task> {
-    // SAFETY: the owner outlives the C task, as in Task::request.
+    // SAFETY: the cell at `owner` outlives the C task: `end` frees it, and needs the cell.
     Task::detached(|owner| unsafe { sys::hearth_timer_task(id, owner) })
 }
 
 /// A task that calls a method of `Hearth\Internal\PoolReports` with one number, or `None` if this process has no pools.
 pub fn call_pools(method: &std::ffi::CStr, argument: f64) -> Option<Task> {
-    // SAFETY: the name is copied; the owner outlives the C task, as in Task::request.
+    // SAFETY: the name is copied; the cell at `owner` outlives the C task: `end` frees it, and needs the cell.
     Task::detached(|owner| unsafe { sys::hearth_call_pools(method.as_ptr(), argument, owner) })
 }
 
 /// A task in which the app's loop is told to end and does, or `None` if it has none that waits for a request.
 pub fn loop_stop_task() -> Option<Task> {
-    // SAFETY: the owner outlives the C task, as in Task::request.
+    // SAFETY: the cell at `owner` outlives the C task: `end` frees it, and needs the cell.
     Task::detached(|owner| unsafe { sys::hearth_loop_stop(owner) })
 }
 

@@ -171,7 +171,7 @@ pub(crate) fn inherited() -> Result<(Boot, Vec<OwnedFd>), Fatal> {
     let there = |fd: &i32| std::fs::read_link(format!("/proc/self/fd/{fd}")).is_ok();
     let shared = (SHARED_FD..SHARED_FD + SHARED).take_while(there).map(|fd| {
         close_on_exec(fd);
-        // SAFETY: as above; nothing else has opened a descriptor yet but the channel and the message.
+        // SAFETY: start_again put it there too, and nothing else has opened a descriptor yet but the channel and the message.
         unsafe { OwnedFd::from_raw_fd(fd) }
     });
     let shared = shared.collect();

@@ -195,3 +195,17 @@ fn all_scripts_of_a_site_are_of_one_project() {
     );
     assert!(said.contains("recorded are GET /, GET /admin/"), "{said}");
 }
+
+#[test]
+fn what_does_not_exist_is_named_with_what_makes_it() {
+    let folder = project(&[]);
+    let said = |words: &[&str]| refused(folder.path(), words, 2);
+    let build = said(&["build", "NOT_THERE"]);
+    assert!(build.contains("NOT_THERE does not exist"), "{build}");
+    assert!(build.contains("`hearth preload record FOLDER`"), "{build}");
+    for words in [&["check", "gone.php"][..], &["explain", "A", "gone.php"]] {
+        let said = said(words);
+        assert!(said.contains("gone.json does not exist"), "{said}");
+        assert!(said.contains("`hearth preload build RECORDING`"), "{said}");
+    }
+}

@@ -1,6 +1,8 @@
 //! What the tests of the cache need.
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 
+use std::cell::Cell;
+
 use cache::{Cache, Refused, Stored, Write};
 
 pub fn cache(bytes: u64) -> Cache {
@@ -33,4 +35,17 @@ impl Random {
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
+}
+
+thread_local! {
+    static NOW: Cell<u64> = const { Cell::new(1_000_000) };
+}
+
+/// The time of this thread's test, in microseconds.
+pub fn fake_clock() -> u64 {
+    NOW.get()
+}
+
+pub fn pass(time: u64) {
+    NOW.set(NOW.get() + time);
 }

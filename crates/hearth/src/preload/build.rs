@@ -1,62 +1,26 @@
 //! `hearth preload build`: recordings become a list.
 
+mod plan;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use ::preload::{
-    Candidate, Class, Graph, Limits, List, Profile, Recording, Seen, Strategy, Treatment,
-};
+use ::preload::{Candidate, Class, Graph, List, Recording, Seen, Strategy, Treatment};
 use clap::ArgMatches;
 
+use self::plan::{Plan, plan};
 use super::check::same;
 use super::classify::Inspected;
 use super::php::Php;
 use super::{
-    Failed, classify, cost, files, given_path, on, read_list, record, rehearsal, trial, usage,
-    write_list,
+    Failed, classify, cost, files, given_path, on, read_list, rehearsal, trial, write_list,
 };
 use crate::client::{print, printable};
 
 /// Paths that `check` asks for again.
 const MOST_REPLAYS: usize = 40;
-
-/// What is to be made.
-struct Plan<'a> {
-    profile: Profile,
-    strategy: Strategy,
-    limits: Limits,
-    /// Names of the files of the one route, for [`Strategy::Optimised`].
-    route: BTreeSet<String>,
-    root: String,
-    /// Files, folders and classes that are not to be preloaded.
-    excluded: Vec<&'a String>,
-    output: &'a Path,
-}
-
-impl Plan<'_> {
-    fn excludes(&self, one: &Candidate) -> bool {
-        let mut excluded = self.excluded.iter();
-        excluded.any(|excluded| self.is_called(one, excluded))
-    }
-
-    /// Whether a file is `name`, lies in the folder of that name, or declares the class.
-    fn is_called(&self, one: &Candidate, name: &str) -> bool {
-        let path = files::absolute(&self.root, one.file());
-        let mut classes = one.facts.classes.iter();
-        let class = name.trim_start_matches('\\');
-        path.starts_with(files::absolute(&self.root, name))
-            || classes.any(|one| one.name.eq_ignore_ascii_case(class))
-    }
-
-    /// What `--exclude` names and no file is called.
-    fn unknown(&self, candidates: &[Candidate]) -> Vec<String> {
-        let is_known = |name: &str| candidates.iter().any(|one| self.is_called(one, name));
-        let unknown = self.excluded.iter().filter(|name| !is_known(name));
-        unknown.map(|name| format!("--exclude {name}: no file, folder or class that could be preloaded is called so\n")).collect()
-    }
-}
 
 pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
     let (plan, broken) = plan(given)?;
@@ -91,127 +55,6 @@ pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
         plan.output.display()
     ));
     Ok(print(&printable(&text)))
-}
-
-fn plan(given: &ArgMatches) -> Result<(Plan<'_>, Vec<String>), Failed> {
-    let paths: Vec<&Path> = given
-        .get_many::<PathBuf>("recordings")
-        .into_iter()
-        .flatten()
-        .map(PathBuf::as_path)
-        .collect();
-    let strategy = strategy(given);
-    let (mut profile, mut broken) = record::read(&paths)?;
-    let wanted = given_path(given, "root").and_then(|root| root.canonicalize().ok());
-    let php = given.get_one::<String>("php").map(String::as_str);
-    let wanted = wanted.as_deref().and_then(Path::to_str);
-    let has =
-        |recorded: &str, file: &str| files::absolute(wanted.unwrap_or(recorded), file).is_file();
-    broken.extend(profile.narrow(wanted, php, has));
-    let needs_requests = matches!(strategy, Strategy::Optimised | Strategy::Traffic);
-    if needs_requests && profile.requests() == 0 {
-        return Err(usage(
-            "no request is recorded there; name a folder of `hearth preload record`, or take --strategy naive --root FOLDER",
-        ));
-    }
-    let coverage = given.get_one::<f64>("coverage").copied().unwrap_or(0.99);
-    if !(0.0..=1.0).contains(&coverage) {
-        return Err(usage(format!("--coverage {coverage}: a share from 0 to 1")));
-    }
-    let memory = given
-        .get_one::<String>("memory")
-        .map(|text| bytes(text))
-        .transpose()?;
-    let route = route(given, strategy, &profile)?;
-    let root = root(given_path(given, "root"), profile.latest())?;
-    let output = given_path(given, "output").unwrap_or(Path::new("preload.php"));
-    if output.extension().is_none_or(|end| end != "php") {
-        return Err(usage(format!(
-            "--output {}: its name ends in .php",
-            output.display()
-        )));
-    }
-    files::folder_of(output)?;
-    Ok((
-        Plan {
-            profile,
-            strategy,
-            limits: Limits { coverage, memory },
-            route,
-            root,
-            excluded: given.get_many("exclude").into_iter().flatten().collect(),
-            output,
-        },
-        broken,
-    ))
-}
-
-fn strategy(given: &ArgMatches) -> Strategy {
-    match given.get_one::<String>("strategy").map(String::as_str) {
-        Some("none") => Strategy::None,
-        Some("naive") => Strategy::Naive,
-        Some("optimised") => Strategy::Optimised,
-        _ => Strategy::Traffic,
-    }
-}
-
-/// Files of the route that was named, or of the most frequent one.
-fn route(
-    given: &ArgMatches,
-    strategy: Strategy,
-    profile: &Profile,
-) -> Result<BTreeSet<String>, Failed> {
-    let named = given.get_one::<String>("route").map(String::as_str);
-    Ok(match (strategy, profile.route(named)) {
-        (Strategy::Optimised, None) => {
-            let known: Vec<String> = profile
-                .routes()
-                .into_iter()
-                .map(|(route, _)| route)
-                .collect();
-            return Err(usage(format!(
-                "--route {}: recorded are {}",
-                named.unwrap_or("?"),
-                known.join(", ")
-            )));
-        }
-        (_, recording) => recording
-            .map(|recording| recording.files.keys().cloned().collect())
-            .unwrap_or_default(),
-    })
-}
-
-/// `32M`, in bytes.
-fn bytes(text: &str) -> Result<u64, Failed> {
-    let (digits, unit) = match text.to_ascii_uppercase().strip_suffix(['K', 'M', 'G']) {
-        Some(digits) => (digits.to_owned(), text.to_ascii_uppercase()),
-        None => (text.to_owned(), String::new()),
-    };
-    let shift = match unit.chars().last() {
-        Some('K') => 10,
-        Some('M') => 20,
-        Some('G') => 30,
-        _ => 0,
-    };
-    let number: Option<u64> = digits.parse().ok();
-    number
-        .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| usage(format!("--memory {text}: a number of bytes such as 32M")))
-}
-
-fn root(given: Option<&Path>, recorded: Option<&Recording>) -> Result<String, Failed> {
-    let path = match (given, recorded) {
-        (Some(given), _) => given.to_owned(),
-        (None, Some(recorded)) => PathBuf::from(&recorded.root),
-        (None, None) => return Err(usage("which project? name its folder with --root")),
-    };
-    let real = path.canonicalize().map_err(|error| {
-        usage(format!(
-            "the project {}: {error}; name its folder on this machine with --root",
-            path.display()
-        ))
-    })?;
-    Ok(real.display().to_string())
 }
 
 /// The list, and what `--exclude` names in vain.

@@ -22,8 +22,8 @@ pub(super) fn check(given: &ArgMatches) -> Result<ExitCode, Failed> {
     if !(0.0..=3600.0).contains(&seconds) {
         return Err(usage("--seconds: from 0 to 3600"));
     }
-    let real = script.canonicalize().map_err(super::on("find", script))?;
     let mut list = read_list(script)?;
+    let real = script.canonicalize().map_err(super::on("find", script))?;
     let php = Php::new(
         given.get_one::<String>("php").map(String::as_str),
         Some(&list.settings),

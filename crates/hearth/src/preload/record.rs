@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use ::preload::Profile;
 use clap::ArgMatches;
 
-use super::{Failed, files, given_path, on, usage};
+use super::{Failed, files, given_path, is_missing, on, usage};
 use crate::client::{print, printable};
 
 const RECORDER: &str = include_str!("php/recorder.php");
@@ -76,44 +76,51 @@ fn prepare(folder: &Path, user: Option<&str>, every: f64, queries: bool) -> Resu
     }
 }
 
-/// Recordings of folders and files, and what is none.
+/// Recordings of folders and files, and those of a folder that cannot be read.
 pub(super) fn read(paths: &[&Path]) -> Result<(Profile, Vec<String>), Failed> {
     let (mut profile, mut broken) = (Profile::default(), Vec::new());
+    let mut add = |one: Profile| {
+        for recording in one.recordings {
+            profile.add(recording);
+        }
+    };
     for path in paths {
+        if let Some(failed) = is_missing(
+            path,
+            "name a folder of `hearth preload record FOLDER`, or a file of its --write FILE",
+        ) {
+            return Err(failed);
+        }
         let routes = path.join("routes");
-        let folder = if routes.is_dir() {
-            routes
-        } else {
-            (*path).to_owned()
-        };
+        let folder = if routes.is_dir() { &routes } else { *path };
         if !folder.is_dir() {
-            let one = std::fs::read(path).map_err(on("read", path))?;
-            let one =
-                Profile::parse(&one).map_err(|error| format!("{}: {error}", path.display()))?;
-            one.recordings
-                .into_iter()
-                .for_each(|recording| profile.add(recording));
+            add(parse(path)??);
             continue;
         }
-        let entries = std::fs::read_dir(&folder).map_err(on("read", &folder))?;
-        let mut names: Vec<_> = entries
-            .filter_map(Result::ok)
-            .map(|entry| entry.path())
-            .collect();
-        names.retain(|path| path.extension().is_some_and(|end| end == "json"));
-        names.sort();
-        for file in names {
-            let bytes = std::fs::read(&file).map_err(on("read", &file))?;
-            match Profile::parse(&bytes) {
-                Ok(one) => one
-                    .recordings
-                    .into_iter()
-                    .for_each(|recording| profile.add(recording)),
-                Err(error) => broken.push(format!("{}: {error}", file.display())),
+        for file in json_files(folder)? {
+            match parse(&file)? {
+                Ok(one) => add(one),
+                Err(why) => broken.push(why),
             }
         }
     }
     Ok((profile, broken))
+}
+
+/// The inner error: it is no recording.
+fn parse(file: &Path) -> Result<Result<Profile, String>, Failed> {
+    let bytes = std::fs::read(file).map_err(on("read", file))?;
+    Ok(Profile::parse(&bytes).map_err(|error| format!("{}: {error}", file.display())))
+}
+
+fn json_files(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
+    let entries = std::fs::read_dir(folder).map_err(on("read", folder))?;
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let mut files: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "json"))
+        .collect();
+    files.sort();
+    Ok(files)
 }
 
 /// The name of the user that a folder belongs to, or its number.
@@ -135,50 +142,40 @@ fn said(folder: &Path, profile: &Profile, broken: &[String]) -> String {
         let _ = writeln!(text, "left out: {one}");
     }
     if profile.requests() == 0 {
-        let owner = owner(&folder.join("routes"));
-        let _ = write!(
-            text,
-            "nothing is recorded yet. Have the PHP of the user {owner} start each request with the recorder, by one of\n\
-             \x20 php-fpm, in the pool:  php_admin_value[auto_prepend_file] = {shown}/recorder.php\n\
-             \x20 Apache with mod_php:   php_admin_value auto_prepend_file {shown}/recorder.php\n\
-             \x20 Hearth, classic mode:  hearth serve SITE --ini auto_prepend_file={shown}/recorder.php\n\
-             (where open_basedir is set, with :{shown} added to it), and when enough was recorded:  hearth preload build {shown}\n"
-        );
+        text.push_str(&how_to_record(folder));
         return text;
     }
-    let seconds = profile
-        .recordings
-        .iter()
-        .map(|one| one.last)
-        .max()
-        .unwrap_or(0)
-        - profile
-            .recordings
-            .iter()
-            .map(|one| one.first)
-            .min()
-            .unwrap_or(0);
+    let recordings = || profile.recordings.iter();
+    let last = recordings().map(|one| one.last).max().unwrap_or(0);
+    let first = recordings().map(|one| one.first).min().unwrap_or(0);
     let _ = writeln!(
         text,
         "recorded {} requests in {:.1} h, {} files",
         profile.requests(),
-        seconds as f64 / 3600.0,
+        (last - first) as f64 / 3600.0,
         profile.files().len()
     );
     for (release, lock) in profile.releases() {
-        let _ = writeln!(
-            text,
-            "  release {release}{}",
-            if lock.is_empty() {
-                String::new()
-            } else {
-                format!(" (composer.lock {lock:.8})")
-            }
-        );
+        let lock = match lock.is_empty() {
+            true => String::new(),
+            false => format!(" (composer.lock {lock:.8})"),
+        };
+        let _ = writeln!(text, "  release {release}{lock}");
     }
     for (route, count) in profile.routes().into_iter().take(20) {
         let _ = writeln!(text, "  {count:>8}  {route}");
     }
     let _ = writeln!(text, "make a list of it:  hearth preload build {shown}");
     text
+}
+
+fn how_to_record(folder: &Path) -> String {
+    let (shown, owner) = (folder.display(), owner(&folder.join("routes")));
+    format!(
+        "nothing is recorded yet. Have the PHP of the user {owner} start each request with the recorder, by one of\n\
+         \x20 php-fpm, in the pool:  php_admin_value[auto_prepend_file] = {shown}/recorder.php\n\
+         \x20 Apache with mod_php:   php_admin_value auto_prepend_file {shown}/recorder.php\n\
+         \x20 Hearth, classic mode:  hearth serve SITE --ini auto_prepend_file={shown}/recorder.php\n\
+         (where open_basedir is set, with :{shown} added to it), and when enough was recorded:  hearth preload build {shown}\n"
+    )
 }

@@ -2,7 +2,6 @@
  * Extensions of which only some fields are a request's, with headers that say where these are; and what frees the state of a
  * request where the extension's own end of a request does more than that.
  */
-#include "engine/replace.h"
 #include "hearth.h"
 #include "state/extensions.h"
 #include "state/ranges.h"
@@ -10,18 +9,12 @@
 
 #include <dlfcn.h>
 
-static uint32_t owner_of(const char *name, void (*release)(void))
+uint32_t hearth_extension_owner(const char *name, void (*release)(void))
 {
 	hearth_state_owner owner = { .name = name, .release = release };
 
 	return hearth_ranges_owner(&owner);
 }
-
-#define HEARTH_ADD(scope, owner, lvalue) hearth_ranges_add(scope, owner, &(lvalue), sizeof(lvalue))
-#define HEARTH_SENTINEL(scope, lvalue) hearth_ranges_sentinel(scope, &(lvalue), sizeof(lvalue))
-/* From one field to the end of another. */
-#define HEARTH_ADD_SPAN(scope, owner, from, to) \
-	hearth_ranges_add(scope, owner, &(from), (size_t) ((char *) (&(to) + 1) - (char *) &(from)))
 
 /* ---- date ---- */
 
@@ -54,7 +47,7 @@ static void release_date(void)
 
 static void add_date(void *globals)
 {
-	uint32_t owner = owner_of("date", release_date);
+	uint32_t owner = hearth_extension_owner("date", release_date);
 
 	date = globals;
 	release_date();
@@ -68,7 +61,7 @@ static void add_pcre(void *globals)
 {
 	zend_pcre_globals *pcre = globals;
 
-	HEARTH_ADD(HEARTH_SCOPE_TASK, owner_of("pcre", NULL), pcre->error_code);
+	HEARTH_ADD(HEARTH_SCOPE_TASK, hearth_extension_owner("pcre", NULL), pcre->error_code);
 }
 
 /* ---- mysqli ---- */
@@ -85,7 +78,7 @@ static void release_mysqli(void)
 
 static void add_mysqli(void *globals)
 {
-	uint32_t owner = owner_of("mysqli", release_mysqli);
+	uint32_t owner = hearth_extension_owner("mysqli", release_mysqli);
 
 	mysqli = globals;
 	release_mysqli();
@@ -111,7 +104,7 @@ static void add_openssl(void *globals)
 {
 	openssl_errors = globals;
 	release_openssl();
-	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner_of("openssl", release_openssl), globals, HEARTH_BY_VERSION(1, 2) * sizeof(void *));
+	hearth_ranges_add(HEARTH_SCOPE_REQUEST, hearth_extension_owner("openssl", release_openssl), globals, HEARTH_BY_VERSION(1, 2) * sizeof(void *));
 }
 
 /* ---- filter ---- */
@@ -131,7 +124,7 @@ static void add_filter(void *globals)
 	filter = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("filter"));
 	if (entry && entry->mh_arg2 && (size_t) entry->mh_arg1 == 5 * sizeof(zval)) {
 		release_filter();
-		hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner_of("filter", release_filter), entry->mh_arg2, 5 * sizeof(zval));
+		hearth_ranges_add(HEARTH_SCOPE_REQUEST, hearth_extension_owner("filter", release_filter), entry->mh_arg2, 5 * sizeof(zval));
 	}
 }
 
@@ -153,10 +146,10 @@ static void add_intl(void *globals)
 	intl = globals;
 	release_intl();
 	memset(&intl->error, 0, sizeof intl->error);
-	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner_of("intl", release_intl), intl->error);
+	HEARTH_ADD(HEARTH_SCOPE_REQUEST, hearth_extension_owner("intl", release_intl), intl->error);
 	/* The comparison of Collator::sort() may wait. */
-	HEARTH_ADD(HEARTH_SCOPE_TASK, owner_of("intl", NULL), intl->collator);
-	HEARTH_ADD(HEARTH_SCOPE_TASK, owner_of("intl", NULL), intl->compare);
+	HEARTH_ADD(HEARTH_SCOPE_TASK, hearth_extension_owner("intl", NULL), intl->collator);
+	HEARTH_ADD(HEARTH_SCOPE_TASK, hearth_extension_owner("intl", NULL), intl->compare);
 }
 
 /* ---- pgsql ---- */
@@ -176,7 +169,7 @@ static void release_pgsql(void)
 /* The names of types and tables, by numbers that differ from database to database. */
 static void add_pgsql(void *globals)
 {
-	uint32_t owner = owner_of("pgsql", release_pgsql);
+	uint32_t owner = hearth_extension_owner("pgsql", release_pgsql);
 
 	for (size_t i = 0; i < 2; i++) {
 		pgsql_names[i] = (HashTable *) ((char *) globals + HEARTH_BY_VERSION(64, 152) + i * sizeof(HashTable));
@@ -192,7 +185,7 @@ static void add_pgsql(void *globals)
 /* mt_rand() and lcg_value() seed themselves at their first use, and say so beside their state. */
 static void add_random(void *globals)
 {
-	uint32_t owner = owner_of("random", NULL);
+	uint32_t owner = hearth_extension_owner("random", NULL);
 
 	(void) globals;
 	HEARTH_RESEED_RANDOM();
@@ -258,7 +251,7 @@ static void add_last_error(uint32_t owner)
 
 static void add_libxml(void *globals)
 {
-	uint32_t owner = owner_of("libxml", release_libxml);
+	uint32_t owner = hearth_extension_owner("libxml", release_libxml);
 
 	libxml = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("libxml"));
 	release_libxml();
@@ -269,108 +262,6 @@ static void add_libxml(void *globals)
 	add_last_error(owner);
 }
 
-/* ---- mbstring ---- */
-
-static zend_mbstring_globals *mbstring;
-/* Of ext/mbstring/php_mbregex.c. */
-typedef struct {
-	void *default_mbctype, *current_mbctype;
-	const void *current_mbctype_mbfl_encoding;
-	HashTable cache;
-	zval search_str;
-	zval *search_str_val;
-	size_t search_pos;
-	void *search_re, *search_regs;
-	unsigned options;
-	void *syntax;
-} regex_globals;
-static const mbfl_encoding **boot_detect_order;
-static zif_handler detect_order_function;
-
-static void release_mbstring(void)
-{
-	if (mbstring->current_detect_order_list != boot_detect_order) {
-		efree((void *) mbstring->current_detect_order_list);
-	}
-	if (mbstring->last_used_encoding_name) {
-		zend_string_release(mbstring->last_used_encoding_name);
-	}
-	if (HEARTH_MBSTRING_CONVERTER(mbstring)) {
-		void (*delete)(void *);
-
-		*(void **) &delete = dlsym(RTLD_DEFAULT, "mbfl_buffer_converter_delete");
-		if (delete) {
-			delete(HEARTH_MBSTRING_CONVERTER(mbstring));
-		}
-	}
-}
-
-/* Its cache goes with it: an entry that another request replaces would be freed under a search that goes on. */
-static void release_mbstring_search(void)
-{
-	regex_globals *regex = (regex_globals *) mbstring->mb_regex_globals;
-	void (*free_region)(void *, int);
-
-	if (!Z_ISUNDEF(regex->search_str)) {
-		zval_ptr_dtor(&regex->search_str);
-		ZVAL_UNDEF(&regex->search_str);
-	}
-	*(void **) &free_region = dlsym(RTLD_DEFAULT, "onig_region_free");
-	if (regex->search_regs && free_region) {
-		free_region(regex->search_regs, 1);
-	}
-	zend_hash_destroy(&regex->cache);
-	zend_hash_init(&regex->cache, 0, NULL, regex->cache.pDestructor, 1);
-}
-
-/* mb_detect_order() frees the list that was there; the one of boot is every request's. */
-static void on_detect_order(INTERNAL_FUNCTION_PARAMETERS)
-{
-	if (ZEND_NUM_ARGS() && mbstring->current_detect_order_list == boot_detect_order) {
-		size_t size = mbstring->current_detect_order_list_size * sizeof *boot_detect_order;
-
-		mbstring->current_detect_order_list = emalloc(size);
-		memcpy((void *) mbstring->current_detect_order_list, boot_detect_order, size);
-	}
-	detect_order_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
-static void add_mbstring_search(void)
-{
-	regex_globals *regex = (regex_globals *) mbstring->mb_regex_globals;
-	uint32_t owner = owner_of("mbstring search", release_mbstring_search);
-
-	if (regex) {
-		release_mbstring_search();
-		regex->search_regs = NULL;
-		HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, regex->current_mbctype, regex->syntax);
-		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, regex->current_mbctype);
-		HEARTH_SENTINEL(HEARTH_SCOPE_REQUEST, regex->cache.nNumUsed);
-		hearth_ranges_sentinel(HEARTH_SCOPE_REQUEST, &regex->search_str, (size_t) ((char *) (&regex->syntax + 1) - (char *) &regex->search_str));
-	}
-}
-
-static void add_mbstring(void *globals)
-{
-	uint32_t owner = owner_of("mbstring", release_mbstring);
-
-	mbstring = globals;
-	if (mbstring->last_used_encoding_name) {
-		zend_string_release(mbstring->last_used_encoding_name);
-		mbstring->last_used_encoding_name = NULL;
-	}
-	boot_detect_order = mbstring->current_detect_order_list;
-	hearth_replace_function("mb_detect_order", &detect_order_function, on_detect_order);
-	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mbstring->current_internal_encoding);
-	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mbstring->current_http_output_encoding);
-	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->http_input_identify, mbstring->http_input_identify_string);
-	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->current_detect_order_list, mbstring->current_detect_order_list_size);
-	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->current_filter_illegal_mode, mbstring->current_filter_illegal_substchar);
-	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->illegalchars, HEARTH_MBSTRING_OUTPUT(mbstring));
-	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->last_used_encoding_name, mbstring->http_input_set);
-	add_mbstring_search();
-}
-
 /* ---- all of them ---- */
 
 static const struct { const char *module; size_t size; void (*add)(void *globals); } extensions[] = {
@@ -378,7 +269,7 @@ static const struct { const char *module; size_t size; void (*add)(void *globals
 	{"filter", 0, add_filter},
 	{"intl", 64, add_intl},
 	{"libxml", 0, add_libxml},
-	{"mbstring", sizeof(zend_mbstring_globals), add_mbstring},
+	{"mbstring", sizeof(zend_mbstring_globals), hearth_extension_add_mbstring},
 	{"mysqli", sizeof(zend_mysqli_globals), add_mysqli},
 	{"openssl", HEARTH_BY_VERSION(1, 2) * sizeof(void *), add_openssl},
 	{"pcre", sizeof(zend_pcre_globals), add_pcre},

@@ -247,7 +247,7 @@ pub(crate) unsafe fn cell_of(owner: *const TaskCell) -> Rc<TaskCell> {
     // SAFETY: an owner is the address of the cell in an `Rc` that the poller of the task holds until it has ended, which it has
     // not, as the caller promises.
     unsafe { Rc::increment_strong_count(owner) };
-    // SAFETY: as above; the count was raised for this one.
+    // SAFETY: it is the address of a cell in an `Rc`, and the count was raised for this one.
     unsafe { Rc::from_raw(owner) }
 }
 

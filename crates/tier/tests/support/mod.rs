@@ -162,3 +162,13 @@ impl Worker {
         until(&format!("{key} is {value:?}"), || self.get(key) == value);
     }
 }
+
+pub fn two() -> (Redis, Server, Server) {
+    let redis = Redis::start();
+    let (first, second) = (Server::of(&redis), Server::of(&redis));
+    (redis, first, second)
+}
+
+pub fn workers(first: &Server, second: &Server) -> (Worker, Worker) {
+    (first.worker(), second.worker())
+}

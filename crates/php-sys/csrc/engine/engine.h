@@ -30,6 +30,7 @@ void hearth_report_unseen(zend_object *exception, void *owner);
 typedef struct { zend_object *exception; const zend_op *before; zend_execute_data *frame; const zend_op *opline; } hearth_pending;
 void hearth_exception_put_aside(hearth_pending *pending);
 void hearth_exception_pass_on(void);
+void hearth_exception_keep_place(void (*end)(zend_object *), zend_object *object);
 void hearth_exception_take_back(const hearth_pending *pending);
 /* What keeps the app from being up, for hearth_boot_error. */
 void hearth_boot_failed(const char *text, size_t length);

@@ -107,6 +107,22 @@ void hearth_exception_pass_on(void)
 	}
 }
 
+/* Ends an object, whose code may throw: an exception that was under way before stays where it was noted, or will be. */
+void hearth_exception_keep_place(void (*end)(zend_object *), zend_object *object)
+{
+	zend_execute_data *frame = EG(current_execute_data);
+	const zend_op *before = EG(opline_before_exception), *opline;
+
+	if (EXPECTED(!EG(exception)) || !frame || !frame->func || !ZEND_USER_CODE(frame->func->common.type)) {
+		end(object);
+		return;
+	}
+	opline = frame->opline;
+	end(object);
+	frame->opline = opline;
+	EG(opline_before_exception) = before;
+}
+
 /* What was thrown meanwhile is dropped, if one was put aside. */
 void hearth_exception_take_back(const hearth_pending *pending)
 {

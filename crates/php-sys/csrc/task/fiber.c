@@ -6,6 +6,7 @@
  * frees what it does not have. Under `php` an exception that passes a destructor and then a Fiber does it; here every wait that
  * is ended early may be one.
  */
+#include "engine/engine.h"
 #include "task/task.h"
 #include "task/no_suspend.h"
 
@@ -15,13 +16,7 @@ static zend_object_handlers handlers;
 
 static void on_destroy(zend_object *object)
 {
-	bool pending = EG(exception) != NULL;
-	const zend_op *opline = EG(opline_before_exception);
-
-	destroy_fiber(object);
-	if (pending) {
-		EG(opline_before_exception) = opline;
-	}
+	hearth_exception_keep_place(destroy_fiber, object);
 }
 
 static zend_object *on_create(zend_class_entry *ce)

@@ -1,10 +1,11 @@
 /*
- * The end of a suspended generator, which runs what is left of it (`finally`), in the middle of an exception.
+ * The end of a suspended generator, which runs what is left of it (`finally`) and frees what it has, in the middle of an exception.
  *
  * A function that is left by an exception destroys its variables in its caller's name, and the engine notes in the caller's frame
- * where the exception is only afterwards. The destructor of an ordinary object has it noted first. PHP 8.2's of a generator does
- * not: where its code throws, the caller looks for its catch blocks and live values at an opcode of the function that was left, and
- * frees what it does not own. Under `php` it takes a `finally` that throws; here every wait in one may.
+ * where the exception is only afterwards; where the exception goes on in another generator (`yield from`), later still. An exception
+ * that is thrown meanwhile, or a destructor that runs, has another place noted, which stays: the caller looks for its catch blocks and
+ * live values at an opcode of another function, and frees what it does not own. Under `php` it takes a `finally` that throws, or a
+ * destructor; here every wait in one may.
  */
 #include "engine/engine.h"
 #include "task/task.h"
@@ -12,12 +13,17 @@
 
 static zend_object *(*create_generator)(zend_class_entry *);
 static void (*destroy_generator)(zend_object *);
+static void (*free_generator)(zend_object *);
 static zend_object_handlers handlers;
 
 static void on_destroy(zend_object *object)
 {
-	hearth_exception_pass_on();
-	destroy_generator(object);
+	hearth_exception_keep_place(destroy_generator, object);
+}
+
+static void on_free(zend_object *object)
+{
+	hearth_exception_keep_place(free_generator, object);
 }
 
 static zend_object *on_create(zend_class_entry *ce)
@@ -28,6 +34,8 @@ static zend_object *on_create(zend_class_entry *ce)
 		handlers = *object->handlers;
 		destroy_generator = handlers.dtor_obj;
 		handlers.dtor_obj = on_destroy;
+		free_generator = handlers.free_obj;
+		handlers.free_obj = on_free;
 	}
 	object->handlers = &handlers;
 	return object;

@@ -2,6 +2,16 @@
 # PHP's source, as Debian has it for the installed PHP, unpacked once: $version is the release series, $cache where it goes.
 version=${version:-} cache=${cache:-}
 
+# area_paths AREA...: where these tests are in the source: a path is itself, `session` is ext/session/tests, `strings` is
+# ext/standard/tests/strings.
+area_paths() {
+    for area in "$@"; do
+        paths=$(ls -d "$area" 2>/dev/null || ls -d "ext/$area/tests" "ext/standard/tests/$area" 2>/dev/null) || true
+        [ -n "$paths" ] || { echo "PHP's source has no tests called $area" >&2; return 1; }
+        echo "$paths"
+    done
+}
+
 # apt can fetch sources only where they are listed; list them in a place of our own.
 fetch_source() {
     back=$PWD

@@ -113,7 +113,8 @@ check() {
         memcheck) check_memcheck ;;
         phpsrc)
             packages_install phpsrc
-            one phpsrc tests/php-src/run
+            # shellcheck disable=SC2086 # a list of words
+            one phpsrc tests/php-src/run ${AREAS:-}
             ;;
         chaos) one chaos env CHAOS_SEEDS="${CHAOS_SEEDS:-100}" CHAOS_REQUESTS="${CHAOS_REQUESTS:-10000}" cargo test -p it --test chaos -- --nocapture ;;
         package)
@@ -126,7 +127,8 @@ check() {
             ;;
         state)
             packages_install phpsrc
-            libtest state tests/state/run
+            # shellcheck disable=SC2086 # a list of words
+            libtest state tests/state/run ${AREAS:-}
             ;;
         statequick) libtest statequick tests/state/run --probes ;;
     esac

@@ -26,7 +26,7 @@ share "$target" /src/target
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 
 exec chroot "$root" /usr/bin/env -i \
-    HOME=/root LANG=C.UTF-8 ${CI:+CI="$CI"} ${TERM:+TERM="$TERM"} ${EXTENSIONS:+EXTENSIONS="$EXTENSIONS"} \
+    HOME=/root LANG=C.UTF-8 ${CI:+CI="$CI"} ${TERM:+TERM="$TERM"} ${EXTENSIONS:+EXTENSIONS="$EXTENSIONS"} ${AREAS:+AREAS="$AREAS"} \
     PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     CARGO_HOME=/opt/cargo CARGO_NET_OFFLINE=true CARGO_TARGET_DIR=/src/target RUST_BACKTRACE="${RUST_BACKTRACE:-0}" \
     ${CARGO_PROFILE_RELEASE_LTO:+CARGO_PROFILE_RELEASE_LTO="$CARGO_PROFILE_RELEASE_LTO"} \

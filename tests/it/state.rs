@@ -163,6 +163,64 @@ fn the_stat_cache_does_not_outlive_its_request_or_a_wait() {
     }
 }
 
+/// The engine's variable for it is found at boot, by opening a directory that the setting may exclude.
+#[test]
+fn the_last_directory_is_the_requests_own_under_open_basedir() {
+    let code = r"return function (Hearth\Request $request) {
+        if ($request->path === '/opens') {
+            $directory = opendir(__DIR__);
+            UNTIL_GO
+            return is_string(readdir()) ? 'its own' : 'none';
+        }
+        try { return 'of another request: ' . readdir(); } catch (TypeError) { return 'none'; }
+    };"
+    .replace("UNTIL_GO", UNTIL_GO);
+    let open_basedir = format!("open_basedir={}", std::env::temp_dir().display());
+    let server = crate::support::one_worker(&code)
+        .args(["--ini", &open_basedir])
+        .start();
+    let mut first = server.connect();
+    first.send("GET /opens HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/")), "none");
+    let_go(&server);
+    assert_eq!(ok(&first.response()), "its own");
+    let log = server.log().text();
+    assert!(!log.contains("open_basedir"), "{log}");
+    server.stop();
+}
+
+/// From PHP 8.4 on a relative path means what it meant when it was set, whatever the directory is after a wait.
+#[test]
+fn open_basedir_after_a_wait_is_what_it_was() {
+    let code = r"
+    mkdir(__DIR__ . '/a/b', 0777, true);
+    chdir(__DIR__);
+    // In a second change PHP resolves the path.
+    ini_set('open_basedir', sys_get_temp_dir());
+    ini_set('open_basedir', '.');
+    return function (Hearth\Request $request) {
+        chdir(__DIR__ . '/a/b');
+        ini_set('open_basedir', __DIR__ . '/a');
+        ini_set('open_basedir', $request->query('base'));
+        ini_set('precision', '5');
+        chdir('..');
+        $look = fn () => json_encode([@is_file(__FILE__), @is_dir(__DIR__ . '/a'), @is_dir(__DIR__ . '/a/b'), ini_get('open_basedir')]);
+        $before = $look();
+        usleep(50000);
+        return $before === $look() ? 'the same' : $before . ', then ' . $look();
+    };";
+    let server = crate::support::one_worker(code).start();
+    for _ in 0..3 {
+        let targets = ["/?base=..", "/?base=.", "/?base=b", "/?base="];
+        let (answers, _) = crate::support::at_once(&server, &targets);
+        for (target, answer) in targets.iter().zip(&answers) {
+            assert_eq!(ok(answer), "the same", "{target}");
+        }
+    }
+    server.stop();
+}
+
 #[test]
 fn the_same_path_of_a_wrapper_that_waits_is_opened_by_many() {
     let code = r"

@@ -151,6 +151,18 @@ typedef struct {
 # define HEARTH_LAST_HTTP_HEADERS() ((zval *) NULL)
 #endif
 
+/*
+ * Since 8.4 open_basedir as code has set it is kept resolved, in memory of the engine's heap; a relative path means what it meant then.
+ * Taking it leaves the setting as if code had not set it.
+ */
+#if PHP_VERSION_ID >= 80400
+# define HEARTH_TAKE_OPEN_BASEDIR() (PG(open_basedir_modified) ? (PG(open_basedir_modified) = false, PG(open_basedir)) : NULL)
+# define HEARTH_PUT_OPEN_BASEDIR(resolved) (PG(open_basedir) = (resolved), PG(open_basedir_modified) = true)
+#else
+# define HEARTH_TAKE_OPEN_BASEDIR() NULL
+# define HEARTH_PUT_OPEN_BASEDIR(resolved) ((void) (resolved))
+#endif
+
 /* Of mb_output_handler(): the last of its fields, and the converter that 8.2 keeps between two calls. */
 #if PHP_VERSION_ID < 80300
 # define HEARTH_MBSTRING_OUTPUT(globals) ((globals)->outconv)

@@ -88,12 +88,14 @@ static void **find(const void *value)
 	return wanted.found;
 }
 
-/* Where the engine keeps the handle of the last opendir(). */
+/* Where the engine keeps the handle of the last opendir(). The setting open_basedir is about PHP code, which this is not. */
 static zend_resource **find_last_directory(void)
 {
 	void **found = NULL;
+	char *open_basedir = PG(open_basedir);
 	zval root, handle, ignored;
 
+	PG(open_basedir) = NULL;
 	ZVAL_STRING(&root, "/");
 	if (hearth_call_function("opendir", &root, &handle)) {
 		if (Z_TYPE(handle) == IS_RESOURCE) {
@@ -105,6 +107,7 @@ static zend_resource **find_last_directory(void)
 		zval_ptr_dtor(&handle);
 	}
 	zval_ptr_dtor(&root);
+	PG(open_basedir) = open_basedir;
 	/* closedir() has forgotten it. */
 	return found && !*found ? (zend_resource **) found : NULL;
 }

@@ -1,13 +1,32 @@
 /* ini_set() of a request: its values are put back when it is left, and set again when it goes on. */
+#include "state/hidden.h"
 #include "state/ini_settings.h"
 #include "state/ranges.h"
 
 extern php_ps_globals ps_globals __attribute__((weak));
 
+/* What boot has made of it holds for every request, and none frees it. */
+static void seal_open_basedir(void)
+{
+	char *resolved = HEARTH_TAKE_OPEN_BASEDIR();
+	zend_ini_entry *entry = resolved ? zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("open_basedir")) : NULL;
+	zend_string *value;
+
+	if (entry) {
+		value = zend_string_init(resolved, strlen(resolved), false);
+		efree(resolved);
+		zend_string_release(entry->value);
+		entry->value = hearth_permanent_string(value);
+		zend_string_release(value);
+		PG(open_basedir) = ZSTR_VAL(entry->value);
+	}
+}
+
 void hearth_ini_seal(void)
 {
 	zend_ini_entry *entry;
 
+	seal_open_basedir();
 	if (!EG(modified_ini_directives)) {
 		return;
 	}
@@ -40,6 +59,10 @@ void hearth_ini_free(hearth_request_state *state)
 	}
 	state->ini_changes = NULL;
 	state->ini_change_count = 0;
+	if (state->open_basedir) {
+		efree(state->open_basedir);
+		state->open_basedir = NULL;
+	}
 }
 
 static void ignore_error(int type, zend_string *file, const uint32_t line, zend_string *message)
@@ -80,6 +103,7 @@ void hearth_ini_save(hearth_request_state *state)
 	zend_ini_entry *entry;
 	uint32_t i = 0;
 
+	state->open_basedir = HEARTH_TAKE_OPEN_BASEDIR();
 	state->modified_ini = EG(modified_ini_directives);
 	EG(modified_ini_directives) = NULL;
 	state->ini_change_count = zend_hash_num_elements(state->modified_ini);
@@ -113,6 +137,10 @@ void hearth_ini_load(hearth_request_state *state)
 		} else if (entry->value) {
 			zend_string_release(entry->value);
 		}
+	}
+	if (state->open_basedir) {
+		HEARTH_PUT_OPEN_BASEDIR(state->open_basedir);
+		state->open_basedir = NULL;
 	}
 	if (state->ini_changes) {
 		pefree(state->ini_changes, 1);

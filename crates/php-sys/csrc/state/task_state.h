@@ -54,6 +54,7 @@ typedef struct hearth_request_state {
 	HashTable *modified_ini;
 	hearth_ini_change *ini_changes;
 	uint32_t ini_change_count;
+	char *open_basedir;              /* what the engine has made of that setting, or NULL */
 
 	/* set_error_handler(): the engine hides it while it runs, see engine/error_handler.c */
 	zval known_error_handler;

@@ -110,6 +110,18 @@ fn a_value_is_computed_once_over_servers() {
     comes(&a, "return $cache->get('computed');", "1");
 }
 
+/// Another task runs while Redis is told.
+#[test]
+fn a_lock_that_ends_with_its_object_is_no_longer_found() {
+    let redis = Redis::start();
+    let server = started(&redis);
+    let code = "$lock = $cache->lock('l', 60); $weak = WeakReference::create($lock);
+        [, $found] = Hearth\\parallel([function () use (&$lock) { $lock = null; }, fn () => $weak->get()?->isHeld()]);
+        return [$found, $cache->lock('l', 60)?->isHeld()];";
+    assert_eq!(run(&server, code), "[null,true]");
+    server.stop();
+}
+
 #[test]
 fn other_requests_go_on_while_redis_is_waited_for() {
     let redis = Redis::start();

@@ -21,7 +21,7 @@ fn script(server: &Server, words: &[&str]) -> Command {
 }
 
 #[track_caller]
-fn printed(command: &mut Command) -> String {
+pub(crate) fn printed(command: &mut Command) -> String {
     let output = command.output().expect("hearth starts");
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).expect("text")

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::RUN;
-use super::scripts::without_settings;
+use super::scripts::{printed, without_settings};
 use crate::support::{hearth, one_worker, run};
 
 #[test]
@@ -183,6 +183,52 @@ fn a_value_whose_own_code_throws_is_not_kept() {
         assert_eq!(run(&server, &format!("{begin} {code}")), expected, "{code}");
     }
     server.expect_log("Hearth\\Cache did not keep a value: no");
+    server.stop();
+}
+
+/// Such a value is freed once: its parts, and what the reader has got before.
+#[test]
+fn what_cannot_be_read_leaves_nothing_in_the_readers_hands() {
+    let code = r"class Throws {
+            public array $part;
+            public function __construct() { $this->part = [str_repeat('p', 100), new ArrayObject([1])]; }
+            public function __unserialize(array $data): void { throw new DomainException('no'); }
+        }
+        class Wakes { public array $part = [[1]]; public function __wakeup(): void { throw new DomainException('no'); } }
+        $cache = new Hearth\Cache();
+        $values = [new Throws, [1, new Throws, [new ArrayObject([new stdClass])]], new Wakes, [new stdClass, new Wakes]];
+        $thrown = 0;
+        foreach ([...$values, ...$values] as $value) {
+            foreach ([fn () => $cache->get('k'), fn () => [$cache->get('k', 'x')], fn () => $cache->has('k'), fn () => $cache->getMultiple(['k']),
+                fn () => $cache->remember('k', 60, fn () => 1), fn () => array_map($cache->get(...), ['k'])] as $read) {
+                $cache->set('k', $value);
+                try { $read(); } catch (DomainException) { $thrown++; }
+                $taken[] = [str_repeat('t', 72), [1]];
+            }
+        }
+        echo $thrown;";
+    assert_eq!(without_settings(code), "48");
+    assert_eq!(
+        printed(Command::new(testkit::hearth()).args(["run", "-r", code])),
+        "48"
+    );
+}
+
+/// It is read again later: nothing is the matter with it.
+#[test]
+fn a_value_whose_code_a_time_limit_or_an_exit_ends_stays() {
+    let server = one_worker(RUN).start();
+    let code = "if (!class_exists('Slow')) { eval('class Slow { public static ?Closure $then = null; public $n = 1;
+            public function __wakeup(): void { (self::$then)(); } }'); }
+        $cache->set('k', [new Slow]);
+        Slow::$then = fn () => usleep(5000000);
+        try { Hearth\\timeout(0.02, fn () => $cache->get('k')); } catch (Hearth\\TimeoutError) { $ended = 'ended'; }
+        Slow::$then = function () { exit; };
+        Hearth\\async(fn () => $cache->get('k'));
+        usleep(0);
+        Slow::$then = fn () => 0;
+        return [$ended, $cache->get('k', 'gone')[0]->n ?? 'gone'];";
+    assert_eq!(run(&server, code), r#"["ended",1]"#);
     server.stop();
 }
 

@@ -153,8 +153,7 @@ bool hearth_cache_tags_of(const hearth_cache_object *self, HashTable *names, uin
  */
 static bool is_misfit(const zend_object *exception)
 {
-	return !hearth_is_cut_off(exception)
-		&& (exception->ce == zend_ce_exception || instanceof_function(exception->ce, zend_ce_error));
+	return exception->ce == zend_ce_exception || instanceof_function(exception->ce, zend_ce_error);
 }
 
 /* A new string: what it says, without where. */
@@ -169,6 +168,10 @@ bool hearth_cache_forget(hearth_str key)
 {
 	zend_string *why = ZSTR_EMPTY_ALLOC();
 
+	if (EG(exception) && hearth_is_cut_off(EG(exception))) {
+		/* There is nothing the matter with the value. */
+		return false;
+	}
 	if (EG(exception) && is_misfit(EG(exception))) {
 		why = message_of(EG(exception));
 		zend_clear_exception();

@@ -35,12 +35,12 @@ void hearth_cache_encoded_free(hearth_cache_encoded *encoded);
 /* cache/decode.c */
 /*
  * What is `shared` is memory of the process that nothing may change: for values that outlive a request of the engine. False: the
- * bytes are no value. `size` is the memory that it takes.
+ * bytes are no value, and `out` is as it was. `size` is the memory that it takes.
  */
 bool hearth_cache_decode(hearth_str bytes, bool shared, zval *out, size_t *size);
 void hearth_cache_free_shared(zval *value);
 
-/* cache/serialized.c: false where they are no value any more; an exception may be under way. */
+/* cache/serialized.c: false where they are no value any more: `out` is as it was, and an exception may be under way. */
 bool hearth_cache_unserialize(zend_string *bytes, zval *out);
 /* At the start of the process, for the first of the two. */
 void hearth_watch_incomplete_objects(void);
@@ -60,7 +60,7 @@ extern zend_class_entry *hearth_cache_ce;
 hearth_cache_object *hearth_cache_object_of(zend_object *object);
 /* The key as the store has it; false: an exception is under way. */
 bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out);
-/* False where there is none; an exception may be under way. */
+/* False where there is none: `out` is as it was, and an exception may be under way. */
 bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale);
 /* As it, of several keys: `out` has what is there, and UNDEF where there is none. False: an exception is under way, and `out` is empty. */
 bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);

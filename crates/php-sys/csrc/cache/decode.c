@@ -208,16 +208,18 @@ static bool take_value(decoder *from, zval *out, int depth)
 bool hearth_cache_decode(hearth_str bytes, bool shared, zval *out, size_t *size)
 {
 	decoder from = { .at = bytes.ptr, .end = bytes.ptr + bytes.len, .shared = shared };
+	zval value;
 
-	if (!take_value(&from, out, DEPTH)) {
+	if (!take_value(&from, &value, DEPTH)) {
+		return false;
+	}
+	if (from.at != from.end) {
+		shared ? hearth_cache_free_shared(&value) : zval_ptr_dtor(&value);
 		return false;
 	}
 	*size = from.size;
-	if (from.at == from.end) {
-		return true;
-	}
-	shared ? hearth_cache_free_shared(out) : zval_ptr_dtor(out);
-	return false;
+	ZVAL_COPY_VALUE(out, &value);
+	return true;
 }
 
 static void free_shared_string(zend_string *string)

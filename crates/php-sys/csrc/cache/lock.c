@@ -46,9 +46,9 @@ static zend_object *create(zend_class_entry *ce)
 	return hearth_object_new(ce, &handlers, sizeof(lock_object));
 }
 
-static hearth_str name_of(const lock_object *self)
+static hearth_str text_of(const zend_string *name)
 {
-	return (hearth_str){ZSTR_VAL(self->name), ZSTR_LEN(self->name)};
+	return (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)};
 }
 
 static void note_held(const lock_object *self)
@@ -64,13 +64,12 @@ static void note_held(const lock_object *self)
 	held = lock;
 }
 
-static void forget_held(const lock_object *self)
+static void forget_held(const zend_string *name, uint64_t token)
 {
 	for (held_lock **at = &held; *at; at = &(*at)->next) {
 		held_lock *lock = *at;
 
-		if (lock->token == self->token && lock->length == ZSTR_LEN(self->name)
-				&& memcmp(lock->name, ZSTR_VAL(self->name), lock->length) == 0) {
+		if (lock->token == token && lock->length == ZSTR_LEN(name) && memcmp(lock->name, ZSTR_VAL(name), lock->length) == 0) {
 			*at = lock->next;
 			pefree(lock, 1);
 			return;
@@ -104,16 +103,19 @@ void hearth_cache_locks_end(const hearth_task *broken)
 	}
 }
 
-/* True if it was still the caller's. */
+/* True if it was still the caller's. Another task may use the object while this one waits for the second tier. */
 static bool give_back(lock_object *self)
 {
-	bool was_held = self->name && hearth_on_cache_give_back(HEARTH_CACHE_LOCK, name_of(self), self->token) == HEARTH_CACHE_YES;
+	zend_string *name = self->name;
+	bool was_held;
 
-	if (self->name) {
-		forget_held(self);
-		zend_string_release(self->name);
-		self->name = NULL;
+	if (!name) {
+		return false;
 	}
+	self->name = NULL;
+	was_held = hearth_on_cache_give_back(HEARTH_CACHE_LOCK, text_of(name), self->token) == HEARTH_CACHE_YES;
+	forget_held(name, self->token);
+	zend_string_release(name);
 	return was_held;
 }
 
@@ -121,13 +123,14 @@ static void free_lock(zend_object *object)
 {
 	lock_object *self = lock_of(object);
 
+	/* Before it may wait: a weak reference would give the object to another task. */
+	zend_object_std_dtor(object);
 	if (!self->outlives_object && self->process == hearth_process_id()) {
 		give_back(self);
 	} else if (self->name) {
-		forget_held(self);
+		forget_held(self->name, self->token);
 		zend_string_release(self->name);
 	}
-	zend_object_std_dtor(object);
 }
 
 /* The time of a lock must end: its holder may die. */
@@ -242,20 +245,36 @@ ZEND_METHOD(Hearth_CacheLock, token)
 
 ZEND_METHOD(Hearth_CacheLock, isHeld)
 {
+	zend_string *name = SELF->name;
+
 	ZEND_PARSE_PARAMETERS_NONE();
-	RETURN_BOOL(SELF->name && hearth_on_cache_holds(HEARTH_CACHE_LOCK, name_of(SELF), SELF->token) == HEARTH_CACHE_YES);
+	RETVAL_FALSE;
+	if (name) {
+		/* Another task may give the lock back while this one waits. */
+		zend_string_addref(name);
+		RETVAL_BOOL(hearth_on_cache_holds(HEARTH_CACHE_LOCK, text_of(name), SELF->token) == HEARTH_CACHE_YES);
+		zend_string_release(name);
+	}
 }
 
 ZEND_METHOD(Hearth_CacheLock, extend)
 {
+	zend_string *name = SELF->name;
 	double ttl;
 	int64_t time;
 
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_DOUBLE(ttl)
 	ZEND_PARSE_PARAMETERS_END();
-	if (positive(ttl, 1, &time)) {
-		RETURN_BOOL(SELF->name && hearth_on_cache_extend(HEARTH_CACHE_LOCK, name_of(SELF), SELF->token, (uint64_t) time) == HEARTH_CACHE_YES);
+	if (!positive(ttl, 1, &time)) {
+		return;
+	}
+	RETVAL_FALSE;
+	if (name) {
+		/* As above. */
+		zend_string_addref(name);
+		RETVAL_BOOL(hearth_on_cache_extend(HEARTH_CACHE_LOCK, text_of(name), SELF->token, (uint64_t) time) == HEARTH_CACHE_YES);
+		zend_string_release(name);
 	}
 }
 

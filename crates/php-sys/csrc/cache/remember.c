@@ -102,7 +102,7 @@ static bool take_terms(computation *of, zval *result)
 	is_kept = zend_is_true(property(result, ZEND_STRL("isKept"), &space))
 		&& hearth_cache_time(Z_TYPE_P(ttl) == IS_NULL ? 0 : zval_get_double(ttl), Z_TYPE_P(ttl) == IS_NULL, 2, &of->ttl);
 	tags = property(result, ZEND_STRL("tags"), &space);
-	if (is_kept && zend_hash_num_elements(Z_ARRVAL_P(tags)) > 0) {
+	if (is_kept && Z_TYPE_P(tags) == IS_ARRAY && zend_hash_num_elements(Z_ARRVAL_P(tags)) > 0) {
 		hearth_cache_mark before[HEARTH_CACHE_MAX_TAGS];
 		size_t count = of->tags.count;
 

@@ -86,17 +86,18 @@ static bool by_igbinary(zend_string *bytes, zval *out)
 {
 	zend_function *function = igbinary("igbinary_unserialize");
 	hearth_reading before = begin_reading();
-	zval argument;
+	zval argument, value;
 
-	ZVAL_NULL(out);
+	ZVAL_UNDEF(&value);
 	if (function) {
 		ZVAL_STR(&argument, bytes);
-		zend_call_known_function(function, NULL, NULL, out, 1, &argument, NULL);
+		zend_call_known_function(function, NULL, NULL, &value, 1, &argument, NULL);
 	}
-	if (end_reading(before) && (Z_TYPE_P(out) == IS_ARRAY || Z_TYPE_P(out) == IS_OBJECT)) {
+	if (end_reading(before) && (Z_TYPE(value) == IS_ARRAY || Z_TYPE(value) == IS_OBJECT)) {
+		ZVAL_COPY_VALUE(out, &value);
 		return true;
 	}
-	zval_ptr_dtor(out);
+	zval_ptr_dtor(&value);
 	return false;
 }
 
@@ -109,30 +110,30 @@ bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 	const unsigned char *at = (const unsigned char *) ZSTR_VAL(bytes), *end = at + ZSTR_LEN(bytes);
 	php_unserialize_data_t data;
 	hearth_reading before;
-	zval value;
+	zval root, value;
 	bool whole;
 
 	if (ZSTR_LEN(bytes) > sizeof IGBINARY && memcmp(ZSTR_VAL(bytes), IGBINARY, sizeof IGBINARY) == 0) {
 		return by_igbinary(bytes, out);
 	}
 	before = begin_reading();
+	ZVAL_UNDEF(&root);
 	ZVAL_UNDEF(&value);
 	/* An unserialize() that is under way has references of its own. */
 	BG(serialize_lock)++;
 	PHP_VAR_UNSERIALIZE_INIT(data);
-	whole = php_var_unserialize(&value, &at, end, &data);
+	whole = php_var_unserialize(&root, &at, end, &data);
 	if (whole) {
-		ZVAL_COPY_DEREF(out, &value);
+		ZVAL_COPY_DEREF(&value, &root);
 	}
 	/* Here the objects' own code runs. */
 	PHP_VAR_UNSERIALIZE_DESTROY(data);
 	BG(serialize_lock)--;
-	zval_ptr_dtor(&value);
+	zval_ptr_dtor(&root);
 	if (end_reading(before) && whole) {
+		ZVAL_COPY_VALUE(out, &value);
 		return true;
 	}
-	if (whole) {
-		zval_ptr_dtor(out);
-	}
+	zval_ptr_dtor(&value);
 	return false;
 }

@@ -65,6 +65,16 @@ PS_CLOSE_FUNC(hearth)
 	return SUCCESS;
 }
 
+/* A task of this request may have closed the session while another waited for its lock: what it was opened with is freed then. */
+static bool is_open(const opened *self, void **mod_data)
+{
+	if (EXPECTED(PS_GET_MOD_DATA() == self)) {
+		return true;
+	}
+	hearth_session_locks_release(self);
+	return false;
+}
+
 /* One at a time: that of another id is let go. */
 static void release_others(const opened *self, hearth_str key)
 {
@@ -83,7 +93,15 @@ PS_READ_FUNC(hearth)
 		return FAILURE;
 	}
 	release_others(self, full);
-	return hearth_session_read(self, full, maxlifetime, val) ? SUCCESS : FAILURE;
+	if (!hearth_session_read(self, full, maxlifetime, val)) {
+		return FAILURE;
+	}
+	if (is_open(self, mod_data)) {
+		return SUCCESS;
+	}
+	zend_string_release(*val);
+	*val = NULL;
+	return FAILURE;
 }
 
 PS_WRITE_FUNC(hearth)
@@ -146,10 +164,12 @@ PS_VALIDATE_SID_FUNC(hearth)
 		return SUCCESS;
 	}
 	if (!hearth_session_lock_take(self, full)) {
-		self->refused = true;
+		if (is_open(self, mod_data)) {
+			self->refused = true;
+		}
 		return SUCCESS;
 	}
-	if (hearth_session_exists(full)) {
+	if (is_open(self, mod_data) && hearth_session_exists(full)) {
 		return SUCCESS;
 	}
 	hearth_session_locks_release(self);

@@ -39,6 +39,28 @@ return function (Hearth\Request $request) {
                 http_response_code(201);
             });
             return null;
+        case '/echo-late':
+            echo 'before ';
+            header_register_callback(function () { echo str_repeat('y', 20000); });
+            return ' returned';
+        case '/echo-again':
+            echo 'before ';
+            header_register_callback(fn () => header_register_callback(function () { echo str_repeat('y', 20000); }));
+            return null;
+        case '/flood-late':
+            header_register_callback(function () { echo str_repeat('y', 70000); });
+            return ' returned';
+        case '/status-late':
+            header_register_callback(function () { http_response_code(202); header('X-Late: yes'); });
+            return 'text';
+        case '/take':
+            $response = new Hearth\Response(str_repeat('old', 500), 200, ['X-Old' => str_repeat('o', 200)]);
+            header_register_callback(Closure::bind(function () {
+                $this->headers = ['X-New' => [str_repeat('n', 200)]];
+                $this->body = str_repeat('new', 500);
+                $this->status = 203;
+            }, $response, Hearth\Response::class));
+            return $response;
         case '/break-in-fiber':
             (new Fiber(fn () => filtered(function () { usleep(1000); trigger_error('in a filter', E_USER_ERROR); })))->start();
             return 'not reached';
@@ -79,6 +101,35 @@ fn a_header_callback_may_wait_while_a_task_echoes() {
         let answer = server.get("/head");
         assert_eq!(answer.status, 201);
         assert_eq!(answer.text(), format!("before {}", "x".repeat(9000)));
+    }
+    server.stop();
+}
+
+/// What is sent is what there is after the callback.
+#[test]
+fn a_header_callback_may_change_what_is_sent() {
+    let app = APP.replace("UNTIL_GO", UNTIL_GO);
+    let server = one_worker(&app)
+        .args(["--ini", "display_errors=1"])
+        .start();
+    for _ in 0..3 {
+        let late = "y".repeat(20_000);
+        assert_eq!(
+            ok(&server.get("/echo-late")),
+            format!("before {late} returned")
+        );
+        assert_eq!(ok(&server.get("/echo-again")), "before ");
+        assert_eq!(
+            ok(&server.get("/flood-late")),
+            "y".repeat(70_000) + " returned"
+        );
+        let answer = server.get("/status-late");
+        assert_eq!((answer.status, answer.text().as_str()), (202, "text"));
+        assert_eq!(answer.header("x-late"), Some("yes"));
+        let answer = server.get("/take");
+        assert_eq!((answer.status, answer.text()), (203, "new".repeat(500)));
+        assert_eq!(answer.header("x-new"), Some("n".repeat(200).as_str()));
+        assert_eq!(answer.header("x-old"), None);
     }
     server.stop();
 }

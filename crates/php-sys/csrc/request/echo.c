@@ -3,7 +3,6 @@
 #include "mode/mode.h"
 #include "request/request.h"
 
-/* It may echo, set the status, and wait while other tasks of the request echo: what is sent is looked at afterwards. */
 void hearth_run_header_callback(void)
 {
 	zval callback, result;
@@ -24,7 +23,6 @@ void hearth_run_header_callback(void)
 
 void hearth_send_head(hearth_request_state *state, hearth_response *response, zend_array *own)
 {
-	hearth_run_header_callback();
 	state->responded = true;
 	SG(headers_sent) = 1;
 	SG(request_info).no_headers = false;

@@ -7,6 +7,14 @@ zend_class_entry *hearth_response_ce;
 /* Slots of Hearth\Response, as php/src declares them. */
 enum { RESPONSE_STATUS, RESPONSE_HEADERS, RESPONSE_BODY, RESPONSE_FILE };
 
+/* It may echo, and change the status, the headers and even the response: what is sent is looked at afterwards. */
+static void run_header_callback(const hearth_request_state *state)
+{
+	if (!state->responded) {
+		hearth_run_header_callback();
+	}
+}
+
 static bool has_after_work(hearth_request_state *state)
 {
 	return state->deferred != NULL || state->continues;
@@ -16,7 +24,10 @@ static bool has_after_work(hearth_request_state *state)
 static bool send_piece(hearth_request_state *state, zend_string *piece)
 {
 	if (state->output.streaming && php_output_get_level() > 0) {
+		/* A callback may let go of what it is a part of. */
+		zend_string_addref(piece);
 		php_output_write(ZSTR_VAL(piece), ZSTR_LEN(piece));
+		zend_string_release(piece);
 		return !state->output.gone;
 	}
 	hearth_output_send(&state->output, state->request);
@@ -89,9 +100,7 @@ void hearth_respond_echoed(hearth_request_state *state)
 	if (state->output.finished) {
 		return;
 	}
-	if (!state->output.streaming) {
-		hearth_run_header_callback();
-	}
+	run_header_callback(state);
 	if (state->output.streaming) {
 		hearth_output_send(&state->output, state->request);
 		return;
@@ -106,21 +115,44 @@ void hearth_respond_echoed(hearth_request_state *state)
 	smart_str_free(&state->output.kept);
 }
 
+/* False: no more is to be sent. An object's own code may take it out of where it stands. */
+static bool send_value(hearth_request_state *state, zval *piece)
+{
+	zend_string *text;
+	zval own;
+	bool sent;
+
+	ZVAL_COPY_DEREF(&own, piece);
+	text = zval_try_get_string(&own);
+	zval_ptr_dtor(&own);
+	if (!text) {
+		return false;
+	}
+	sent = send_piece(state, text);
+	zend_string_release(text);
+	return sent && !EG(exception);
+}
+
+static void stream_array(hearth_request_state *state, zval *pieces)
+{
+	zval own, *piece;
+
+	ZVAL_COPY(&own, pieces);
+	ZEND_HASH_FOREACH_VAL(Z_ARRVAL(own), piece) {
+		if (!send_value(state, piece)) {
+			break;
+		}
+	} ZEND_HASH_FOREACH_END();
+	zval_ptr_dtor(&own);
+}
+
 /* Each piece of an iterable goes out as it comes; the task waits while the client is slow. */
 static void stream_pieces(hearth_request_state *state, zval *pieces)
 {
 	zend_object_iterator *iterator;
 
 	if (Z_TYPE_P(pieces) == IS_ARRAY) {
-		zval *piece;
-
-		ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(pieces), piece) {
-			zend_string *text = zval_try_get_string(piece);
-			bool sent = text && send_piece(state, text);
-
-			if (text) { zend_string_release(text); }
-			if (!sent || EG(exception)) { break; }
-		} ZEND_HASH_FOREACH_END();
+		stream_array(state, pieces);
 		return;
 	}
 	iterator = Z_OBJCE_P(pieces)->get_iterator(Z_OBJCE_P(pieces), pieces, 0);
@@ -133,11 +165,10 @@ static void stream_pieces(hearth_request_state *state, zval *pieces)
 	}
 	while (!EG(exception) && iterator->funcs->valid(iterator) == SUCCESS && !EG(exception)) {
 		zval *piece = iterator->funcs->get_current_data(iterator);
-		zend_string *text = piece && !EG(exception) ? zval_try_get_string(piece) : NULL;
-		bool sent = text && send_piece(state, text);
 
-		if (text) { zend_string_release(text); }
-		if (!sent) { break; }
+		if (!piece || EG(exception) || !send_value(state, piece)) {
+			break;
+		}
 		iterator->index++;
 		iterator->funcs->move_forward(iterator);
 	}
@@ -148,8 +179,10 @@ static void respond_object(hearth_request_state *state, zend_object *object)
 {
 	zval *status = OBJ_PROP_NUM(object, RESPONSE_STATUS), *headers = OBJ_PROP_NUM(object, RESPONSE_HEADERS);
 	zval *body = OBJ_PROP_NUM(object, RESPONSE_BODY), *file = OBJ_PROP_NUM(object, RESPONSE_FILE);
-	hearth_response response = { .status = (int) Z_LVAL_P(status), .more = true };
+	hearth_response response = { .more = true };
 
+	run_header_callback(state);
+	response.status = (int) Z_LVAL_P(status);
 	ZVAL_DEREF(headers);
 	ZVAL_DEREF(body);
 	ZVAL_DEREF(file);
@@ -204,6 +237,7 @@ void hearth_respond_exception(hearth_request_state *state)
 	smart_str_free(&state->output.kept);
 	if (!state->responded) {
 		zend_llist_clean(&SG(sapi_headers).headers);
+		run_header_callback(state);
 		respond_string(state, page, NULL, 500);
 	} else {
 		hearth_on_break_off(state->request);
@@ -218,6 +252,7 @@ void hearth_respond_value(hearth_request_state *state, zval *value)
 
 	switch (Z_TYPE_P(value)) {
 		case IS_STRING:
+			run_header_callback(state);
 			respond_string(state, Z_STR_P(value), NULL, hearth_output_status());
 			return;
 		case IS_NULL:

@@ -99,6 +99,8 @@ final class Lazy {
     public function __set(string $name, mixed $value): void { middle('inner'); }
     public function __unset(string $name): void { middle('inner'); }
 }
+final class Text { public function __toString(): string { middle('inner'); return 'text'; } }
+final class Pair { public mixed $other = null; public function __construct(public array $items) {} }
 final class State { public static array $list = ['a' => [1, [2, 'x']], 'b' => [3]]; const LIST = ['a' => [[1]]]; }
 function middle(string $name): void {
     if ($name !== 'inner') { return; }
@@ -117,7 +119,14 @@ $inner = new Node('inner');
 $outer->items = ['n' => [$inner, 'text'], 'm' => ['x']];
 $lazy = new Lazy();
 $cache = new Hearth\Cache();
-return function (Hearth\Request $request) use ($outer, $inner, $lazy, $cache) {
+$text = new Text();
+$rows = ['a' => [[$text, 1]], 'b' => [['text', 1]]];
+$pair = new Pair(['deep' => [[$text]]]);
+$pair->other = new Pair(['deep' => [$text]]);
+$plain = new Pair(['deep' => [['text']]]);
+$plain->other = new Pair(['deep' => ['text']]);
+$walked = new Pair(['a' => ['b' => ['inner', 'c']], 'd' => ['e']]);
+return function (Hearth\Request $request) use ($outer, $inner, $lazy, $cache, $rows, $pair, $plain, $walked) {
     $value = $cache->get('k');
     if (isset($_GET['late'])) { UNTIL_GO }
     return match ($request->path) {
@@ -132,6 +141,16 @@ return function (Hearth\Request $request) use ($outer, $inner, $lazy, $cache) {
         '/json' => json_encode([$outer, State::$list]),
         '/json-in-items' => json_encode($outer->items),
         '/json-deep' => json_encode(new ArrayObject([$outer, 'k' => [$inner]])),
+        '/equal' => json_encode([$rows == ['a' => [['text', 1]], 'b' => [['text', 1]]], $rows <=> ['a' => [['texts', 1]], 'b' => []], $rows['a'] != $rows['b']]),
+        '/equal-objects' => json_encode([$pair == $plain, $pair > $plain, ['x' => $pair] == ['x' => $plain]]),
+        '/switch' => (function () use ($rows) { switch ($rows['a']) { case [['other', 1]]: return 'other'; case [['text', 1]]: return 'text'; } })(),
+        '/in-array' => json_encode([in_array($rows['a'], [[['text', 1]]]), array_search($rows['a'], [0, [['text', 1]]]), array_keys([[['text', 1]]], $rows['a'])]),
+        '/sort' => (function () use ($rows) { asort($rows); sort($rows['a']); return json_encode([array_keys($rows), max($rows), min($rows['a'], $rows['b']), array_unique($rows, SORT_REGULAR)]); })(),
+        '/walk' => (function () use ($walked) {
+            $seen = ''; array_walk_recursive($walked->items, function ($value) use (&$seen) { middle($value); $seen .= $value; }); return $seen . json_encode($walked->items); })(),
+        '/walk-compare' => (function () use ($walked) {
+            if (isset($_GET['wait'])) { array_walk_recursive($walked->items, fn ($value) => middle($value)); }
+            return json_encode([$walked->items == ['a' => ['b' => ['inner', 'c']], 'd' => ['e']], $walked]); })(),
         '/get' => $lazy->connection . $lazy->other,
         '/isset' => json_encode([isset($lazy->connection), isset($lazy->other)]),
         '/set' => (function () use ($lazy) { $lazy->connection = 1; unset($lazy->connection); return json_encode(get_object_vars($lazy)); })(),
@@ -147,7 +166,7 @@ return function (Hearth\Request $request) use ($outer, $inner, $lazy, $cache) {
     };
 };"#;
 
-const THROUGH: [&str; 14] = [
+const THROUGH: [&str; 21] = [
     "/dump-cache",
     "/dump-in-own",
     "/debug-cache",
@@ -158,6 +177,13 @@ const THROUGH: [&str; 14] = [
     "/json",
     "/json-in-items",
     "/json-deep",
+    "/equal",
+    "/equal-objects",
+    "/switch",
+    "/in-array",
+    "/sort",
+    "/walk",
+    "/walk-compare",
     "/get",
     "/isset",
     "/set",
@@ -201,7 +227,17 @@ fn requests_go_through_what_they_share_at_the_same_time() {
 
 #[test]
 fn a_fatal_error_leaves_nothing_marked_for_the_others_of_its_worker() {
-    for path in ["/dump-cache", "/dump", "/json", "/get", "/isset"] {
+    for path in [
+        "/dump-cache",
+        "/dump",
+        "/json",
+        "/equal",
+        "/equal-objects",
+        "/sort",
+        "/walk",
+        "/get",
+        "/isset",
+    ] {
         let server = goes_through();
         let expected = ok(&server.get(path));
         let mut later = server.connect();

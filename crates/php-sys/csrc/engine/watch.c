@@ -127,7 +127,7 @@ void hearth_watch_install(void)
 	hearth_watch_sharing();
 	hearth_watch_use();
 	hearth_watch_no_suspend();
-	hearth_watch_marks();
+	hearth_marks_learn();
 	hearth_watch_process();
 	hearth_watch_soap();
 	replace(CG(function_table));

@@ -31,7 +31,6 @@ struct hearth_watch {
 	const hearth_sharing *sharing;
 	uint8_t use;
 	bool suspends_fiber;      /* it is Fiber::suspend() */
-	bool marks;               /* it marks against recursion: see task/marks.c */
 	bool no_suspend;          /* the task is not left in it: see task/no_suspend_functions.c */
 	uint8_t keeps;            /* of the process, what a library behind it changes: see engine/process_facts.c */
 	bool bails_out;           /* see engine/soap.c */

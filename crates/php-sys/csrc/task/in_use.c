@@ -138,18 +138,13 @@ static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth
 	}
 }
 
-/* True if the engine may have marked something for it: see task/marks.c. */
-static bool add_call(hearth_use_list *list, zend_execute_data *call)
+static void add_call(hearth_use_list *list, zend_execute_data *call)
 {
-	const hearth_watch *watch = call->func ? hearth_watch_known(call->func) : NULL;
+	const hearth_watch *watch = hearth_watch_known(call->func);
 
-	if (EXPECTED(!watch)) {
-		return call->func && hearth_is_guarded(call->func);
-	}
-	if (watch->use) {
+	if (watch && watch->use) {
 		add_use(list, call, watch);
 	}
-	return watch->marks;
 }
 
 /*
@@ -161,7 +156,10 @@ static void add_calls(hearth_use_list *list, hearth_marks *marks, const zend_exe
 	bool is_marked = false;
 
 	for (zend_execute_data *call = EG(current_execute_data); call; call = call->prev_execute_data) {
-		is_marked |= add_call(list, call);
+		if (call->func) {
+			add_call(list, call);
+			is_marked |= hearth_may_have_marked(call);
+		}
 		if (call == bottom) {
 			break;
 		}

@@ -10,26 +10,73 @@
 #include "engine/watch.h"
 #include "task/marks.h"
 
+enum { ARGUMENTS = 1, ELEMENTS = 2, WALKED = 3 };
+
 /*
- * Functions that mark what they are called with, and may run code of the app or wait for the client meanwhile. Not array_walk(): what
- * it marks is in a variable that it changes.
+ * Functions that mark what they are called with, or what stands in it, and may run code of the app or wait for the client meanwhile:
+ * those that show or go through values, and those that compare them with ==. The engine marks what it compares.
  */
-static const char *const functions[] = {
-	"var_dump", "debug_zval_dump", "var_export", "print_r", "json_encode", "compact", "filter_var", "filter_var_array",
+static const struct {
+	const char *name;
+	uintptr_t marks;
+} functions[] = {
+	{"var_dump", ARGUMENTS}, {"debug_zval_dump", ARGUMENTS}, {"var_export", ARGUMENTS}, {"print_r", ARGUMENTS}, {"json_encode", ARGUMENTS},
+	{"compact", ARGUMENTS}, {"filter_var", ARGUMENTS}, {"filter_var_array", ARGUMENTS}, {"in_array", ARGUMENTS}, {"array_search", ARGUMENTS},
+	{"array_keys", ARGUMENTS}, {"min", ELEMENTS}, {"max", ELEMENTS}, {"sort", ELEMENTS}, {"rsort", ELEMENTS}, {"asort", ELEMENTS},
+	{"arsort", ELEMENTS}, {"array_unique", ELEMENTS}, {"array_walk_recursive", WALKED},
 };
+
+/* What those mark, by their handlers. Empty where no two requests run at the same time. */
+static HashTable marking;
 
 /* Arrays and objects that are looked at in search of marks. */
 #define MOST_REACHED 10000
 
-void hearth_watch_marks(void)
+static zend_ulong key_of(zif_handler handler)
 {
+	return (zend_ulong) (uintptr_t) handler;
+}
+
+void hearth_marks_learn(void)
+{
+	zend_hash_init(&marking, 32, NULL, NULL, 1);
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
+		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
 
 		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-			hearth_watch_of(function)->marks = true;
+			zend_hash_index_update_ptr(&marking, key_of(function->internal_function.handler), (void *) functions[i].marks);
 		}
 	}
+}
+
+/* One of the above, or 0. */
+static uintptr_t marks_of(const zend_function *function)
+{
+	const hearth_watch *watch = hearth_watch_known(function);
+	zif_handler handler = watch ? watch->original : function->internal_function.handler;
+
+	return marking.nNumOfElements ? (uintptr_t) zend_hash_index_find_ptr(&marking, key_of(handler)) : 0;
+}
+
+static bool compares(const zend_op *opline)
+{
+	switch (opline->opcode) {
+		case ZEND_IS_EQUAL:
+		case ZEND_IS_NOT_EQUAL:
+		case ZEND_IS_SMALLER:
+		case ZEND_IS_SMALLER_OR_EQUAL:
+		case ZEND_SPACESHIP:
+		case ZEND_CASE: return true;
+		default: return false;
+	}
+}
+
+bool hearth_may_have_marked(const zend_execute_data *call)
+{
+	if (!ZEND_USER_CODE(call->func->type)) {
+		return marks_of(call->func) != 0;
+	}
+	return hearth_is_guarded(call->func) || compares(call->opline);
 }
 
 /* ---- the list ---- */
@@ -64,7 +111,7 @@ static void take(hearth_marks *marks, zend_refcounted *what)
 static void take_properties(hearth_marks *marks, zend_object *object)
 {
 	if (object->properties && unmark((zend_refcounted *) object->properties)) {
-		add(marks, (hearth_mark){ .what = (zend_refcounted *) object, .properties = object->properties });
+		add(marks, (hearth_mark){ .what = (zend_refcounted *) object, .table = object->properties });
 	}
 }
 
@@ -159,6 +206,8 @@ static void take_inside(hearth_marks *marks, zend_refcounted *what)
 {
 	if (GC_TYPE(what) == IS_ARRAY) {
 		take_elements(marks, (HashTable *) what);
+	} else if (GC_TYPE(what) == IS_REFERENCE) {
+		take_value(marks, &((zend_reference *) what)->val);
 	} else {
 		take_parts(marks, (zend_object *) what);
 	}
@@ -172,19 +221,70 @@ static void take_all_inside(hearth_marks *marks, uint32_t first)
 	}
 }
 
-static void take_argument(hearth_marks *marks, zval *value)
+static void take_argument(hearth_marks *marks, zval *value, bool with_elements)
 {
 	uint32_t first = marks->count;
 
 	take_value(marks, value);
+	ZVAL_DEREF(value);
+	if (with_elements && Z_TYPE_P(value) == IS_ARRAY) {
+		take_elements(marks, Z_ARRVAL_P(value));
+	} else if (with_elements && Z_TYPE_P(value) == IS_OBJECT) {
+		take_parts(marks, Z_OBJ_P(value));
+	}
 	take_all_inside(marks, first);
 }
 
-static void take_arguments(hearth_marks *marks, zend_execute_data *call)
+/*
+ * array_walk_recursive() goes through variables, of which it keeps the references. It begins anew in an array that is another than before,
+ * as it would be for its next writer if it had one owner more.
+ */
+static void take_walked(hearth_marks *marks, HashTable *table)
+{
+	zval *element;
+
+	ZEND_HASH_FOREACH_VAL_IND(table, element) {
+		zval *value = Z_ISREF_P(element) ? Z_REFVAL_P(element) : NULL;
+
+		if (value && Z_TYPE_P(value) == IS_ARRAY && unmark(Z_COUNTED_P(value))) {
+			add(marks, (hearth_mark){ .what = (zend_refcounted *) Z_REF_P(element), .table = Z_ARRVAL_P(value) });
+			take_walked(marks, Z_ARRVAL_P(value));
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void take_walked_argument(hearth_marks *marks, zval *value)
+{
+	ZVAL_DEREF(value);
+	if (Z_TYPE_P(value) == IS_ARRAY) {
+		take_walked(marks, Z_ARRVAL_P(value));
+	} else if (Z_TYPE_P(value) == IS_OBJECT && Z_OBJ_P(value)->properties) {
+		take_walked(marks, Z_OBJ_P(value)->properties);
+	}
+}
+
+static void take_arguments(hearth_marks *marks, zend_execute_data *call, bool with_elements)
 {
 	for (uint32_t i = 1; i <= ZEND_CALL_NUM_ARGS(call); i++) {
-		take_argument(marks, ZEND_CALL_ARG(call, i));
+		take_argument(marks, ZEND_CALL_ARG(call, i), with_elements);
 	}
+}
+
+static void take_operand(hearth_marks *marks, zend_execute_data *call, zend_uchar type, znode_op operand)
+{
+	/* A constant is never marked. */
+	if (type & (IS_CV | IS_VAR | IS_TMP_VAR)) {
+		take_argument(marks, ZEND_CALL_VAR(call, operand.var), false);
+	}
+}
+
+/* Code of what is compared runs: its __toString(), or an error handler. */
+static void take_compared(hearth_marks *marks, zend_execute_data *call)
+{
+	const zend_op *opline = call->opline;
+
+	take_operand(marks, call, opline->op1_type, opline->op1);
+	take_operand(marks, call, opline->op2_type, opline->op2);
 }
 
 /* ---- properties ---- */
@@ -223,14 +323,22 @@ static void take_guards(hearth_marks *marks, zend_object *object)
 
 static void take_call(hearth_marks *marks, zend_execute_data *call)
 {
-	const hearth_watch *watch = hearth_watch_known(call->func);
+	uintptr_t marked;
 
-	if (watch) {
-		if (watch->marks) {
-			take_arguments(marks, call);
+	if (!ZEND_USER_CODE(call->func->type)) {
+		marked = marks_of(call->func);
+		if (marked == WALKED) {
+			take_walked_argument(marks, ZEND_CALL_ARG(call, 1));
+		} else if (marked) {
+			take_arguments(marks, call, marked == ELEMENTS);
 		}
-	} else if (ZEND_USER_CODE(call->func->type) && Z_TYPE(call->This) == IS_OBJECT) {
-		take_argument(marks, &call->This);
+		return;
+	}
+	if (compares(call->opline)) {
+		take_compared(marks, call);
+	}
+	if (Z_TYPE(call->This) == IS_OBJECT) {
+		take_argument(marks, &call->This, false);
 		if (hearth_is_guarded(call->func)) {
 			take_guards(marks, Z_OBJ(call->This));
 		}
@@ -272,14 +380,24 @@ void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom)
 	}
 }
 
+static const HashTable *table_in(const zend_refcounted *what)
+{
+	const zval *value = &((const zend_reference *) what)->val;
+
+	if (GC_TYPE(what) == IS_OBJECT) {
+		return ((const zend_object *) what)->properties;
+	}
+	return Z_TYPE_P(value) == IS_ARRAY ? Z_ARRVAL_P(value) : NULL;
+}
+
 static void put_back(const hearth_mark *mark)
 {
 	if (mark->guard) {
 		*mark->guard |= mark->bits;
-	} else if (!mark->properties) {
+	} else if (!mark->table) {
 		GC_PROTECT_RECURSION(mark->what);
-	} else if (((zend_object *) mark->what)->properties == mark->properties) {
-		GC_PROTECT_RECURSION(mark->properties);
+	} else if (table_in(mark->what) == mark->table) {
+		GC_PROTECT_RECURSION(mark->table);
 	}
 }
 

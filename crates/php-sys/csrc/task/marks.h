@@ -6,7 +6,7 @@
 
 typedef struct {
 	zend_refcounted *what;           /* with one owner more; it is marked itself, unless one of the next is given */
-	HashTable *properties;           /* of the object: one owner more, and the next write would part it from the object */
+	HashTable *table;                /* in the object or reference: one owner more, and the next write would part it from that */
 	uint32_t *guard;                 /* of the object */
 	uint32_t bits;
 } hearth_mark;
@@ -27,7 +27,9 @@ static inline bool hearth_is_guarded(const zend_function *function)
 		&& (function == scope->__get || function == scope->__set || function == scope->__isset || function == scope->__unset);
 }
 
-void hearth_watch_marks(void);
+void hearth_marks_learn(void);
+/* May the engine have marked something for this call? */
+bool hearth_may_have_marked(const zend_execute_data *call);
 /* Those of the calls from the one that runs down to `bottom`. */
 void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom);
 void hearth_marks_put_back(hearth_marks *marks);

@@ -109,9 +109,7 @@ fn a_header_callback_may_wait_while_a_task_echoes() {
 #[test]
 fn a_header_callback_may_change_what_is_sent() {
     let app = APP.replace("UNTIL_GO", UNTIL_GO);
-    let server = one_worker(&app)
-        .args(["--ini", "display_errors=1"])
-        .start();
+    let server = one_worker(&app).args(["--ini", "display_errors=1"]).start();
     for _ in 0..3 {
         let late = "y".repeat(20_000);
         assert_eq!(

@@ -10,74 +10,8 @@
 #include "engine/watch.h"
 #include "task/marks.h"
 
-enum { ARGUMENTS = 1, ELEMENTS = 2, WALKED = 3 };
-
-/*
- * Functions that mark what they are called with, or what stands in it, and may run code of the app or wait for the client meanwhile:
- * those that show or go through values, and those that compare them with ==. The engine marks what it compares.
- */
-static const struct {
-	const char *name;
-	uintptr_t marks;
-} functions[] = {
-	{"var_dump", ARGUMENTS}, {"debug_zval_dump", ARGUMENTS}, {"var_export", ARGUMENTS}, {"print_r", ARGUMENTS}, {"json_encode", ARGUMENTS},
-	{"compact", ARGUMENTS}, {"filter_var", ARGUMENTS}, {"filter_var_array", ARGUMENTS}, {"in_array", ARGUMENTS}, {"array_search", ARGUMENTS},
-	{"array_keys", ARGUMENTS}, {"min", ELEMENTS}, {"max", ELEMENTS}, {"sort", ELEMENTS}, {"rsort", ELEMENTS}, {"asort", ELEMENTS},
-	{"arsort", ELEMENTS}, {"array_unique", ELEMENTS}, {"array_walk_recursive", WALKED},
-};
-
-/* What those mark, by their handlers. Empty where no two requests run at the same time. */
-static HashTable marking;
-
 /* Arrays and objects that are looked at in search of marks. */
 #define MOST_REACHED 10000
-
-static zend_ulong key_of(zif_handler handler)
-{
-	return (zend_ulong) (uintptr_t) handler;
-}
-
-void hearth_marks_learn(void)
-{
-	zend_hash_init(&marking, 32, NULL, NULL, 1);
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
-
-		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-			zend_hash_index_update_ptr(&marking, key_of(function->internal_function.handler), (void *) functions[i].marks);
-		}
-	}
-}
-
-/* One of the above, or 0. */
-static uintptr_t marks_of(const zend_function *function)
-{
-	const hearth_watch *watch = hearth_watch_known(function);
-	zif_handler handler = watch ? watch->original : function->internal_function.handler;
-
-	return marking.nNumOfElements ? (uintptr_t) zend_hash_index_find_ptr(&marking, key_of(handler)) : 0;
-}
-
-static bool compares(const zend_op *opline)
-{
-	switch (opline->opcode) {
-		case ZEND_IS_EQUAL:
-		case ZEND_IS_NOT_EQUAL:
-		case ZEND_IS_SMALLER:
-		case ZEND_IS_SMALLER_OR_EQUAL:
-		case ZEND_SPACESHIP:
-		case ZEND_CASE: return true;
-		default: return false;
-	}
-}
-
-bool hearth_may_have_marked(const zend_execute_data *call)
-{
-	if (!ZEND_USER_CODE(call->func->type)) {
-		return marks_of(call->func) != 0;
-	}
-	return hearth_is_guarded(call->func) || compares(call->opline);
-}
 
 /* ---- the list ---- */
 
@@ -326,15 +260,15 @@ static void take_call(hearth_marks *marks, zend_execute_data *call)
 	uintptr_t marked;
 
 	if (!ZEND_USER_CODE(call->func->type)) {
-		marked = marks_of(call->func);
-		if (marked == WALKED) {
+		marked = hearth_marks_of(call->func);
+		if (marked == HEARTH_MARKS_WALKED) {
 			take_walked_argument(marks, ZEND_CALL_ARG(call, 1));
 		} else if (marked) {
-			take_arguments(marks, call, marked == ELEMENTS);
+			take_arguments(marks, call, marked == HEARTH_MARKS_ELEMENTS);
 		}
 		return;
 	}
-	if (compares(call->opline)) {
+	if (hearth_compares(call->opline)) {
 		take_compared(marks, call);
 	}
 	if (Z_TYPE(call->This) == IS_OBJECT) {

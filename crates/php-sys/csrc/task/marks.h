@@ -27,10 +27,15 @@ static inline bool hearth_is_guarded(const zend_function *function)
 		&& (function == scope->__get || function == scope->__set || function == scope->__isset || function == scope->__unset);
 }
 
+/* task/marking.c: what a function marks of what it is called with. Of variables that it goes through the references are its own. */
+enum { HEARTH_MARKS_ARGUMENTS = 1, HEARTH_MARKS_ELEMENTS = 2, HEARTH_MARKS_WALKED = 3 };
 void hearth_marks_learn(void);
+/* One of these, or 0. */
+uintptr_t hearth_marks_of(const zend_function *function);
+bool hearth_compares(const zend_op *opline);
 /* May the engine have marked something for this call? */
 bool hearth_may_have_marked(const zend_execute_data *call);
-/* Those of the calls from the one that runs down to `bottom`. */
+/* task/marks.c: those of the calls from the one that runs down to `bottom`. */
 void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom);
 void hearth_marks_put_back(hearth_marks *marks);
 /* A fatal error leaves all calls of the task that runs. */

@@ -1,0 +1,69 @@
+/* What the engine may mark against recursion while PHP code runs in the middle: calls of functions, and comparisons. See task/marks.c. */
+#include "engine/watch.h"
+#include "task/marks.h"
+
+/*
+ * Functions that mark what they are called with, or what stands in it, and may run code of the app or wait for the client meanwhile:
+ * those that show or go through values, and those that compare them with ==. The engine marks what it compares.
+ */
+static const struct {
+	const char *name;
+	uintptr_t marks;
+} functions[] = {
+	{"var_dump", HEARTH_MARKS_ARGUMENTS}, {"debug_zval_dump", HEARTH_MARKS_ARGUMENTS}, {"var_export", HEARTH_MARKS_ARGUMENTS},
+	{"print_r", HEARTH_MARKS_ARGUMENTS}, {"json_encode", HEARTH_MARKS_ARGUMENTS}, {"compact", HEARTH_MARKS_ARGUMENTS},
+	{"filter_var", HEARTH_MARKS_ARGUMENTS}, {"filter_var_array", HEARTH_MARKS_ARGUMENTS}, {"in_array", HEARTH_MARKS_ARGUMENTS},
+	{"array_search", HEARTH_MARKS_ARGUMENTS}, {"array_keys", HEARTH_MARKS_ARGUMENTS}, {"min", HEARTH_MARKS_ELEMENTS},
+	{"max", HEARTH_MARKS_ELEMENTS}, {"sort", HEARTH_MARKS_ELEMENTS}, {"rsort", HEARTH_MARKS_ELEMENTS},
+	{"asort", HEARTH_MARKS_ELEMENTS}, {"arsort", HEARTH_MARKS_ELEMENTS}, {"array_unique", HEARTH_MARKS_ELEMENTS},
+	{"array_walk_recursive", HEARTH_MARKS_WALKED},
+};
+
+/* What those mark, by their handlers. Empty where no two requests run at the same time. */
+static HashTable marking;
+
+static zend_ulong key_of(zif_handler handler)
+{
+	return (zend_ulong) (uintptr_t) handler;
+}
+
+void hearth_marks_learn(void)
+{
+	zend_hash_init(&marking, 32, NULL, NULL, 1);
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
+
+		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
+			zend_hash_index_update_ptr(&marking, key_of(function->internal_function.handler), (void *) functions[i].marks);
+		}
+	}
+}
+
+uintptr_t hearth_marks_of(const zend_function *function)
+{
+	const hearth_watch *watch = hearth_watch_known(function);
+	zif_handler handler = watch ? watch->original : function->internal_function.handler;
+
+	return marking.nNumOfElements ? (uintptr_t) zend_hash_index_find_ptr(&marking, key_of(handler)) : 0;
+}
+
+bool hearth_compares(const zend_op *opline)
+{
+	switch (opline->opcode) {
+		case ZEND_IS_EQUAL:
+		case ZEND_IS_NOT_EQUAL:
+		case ZEND_IS_SMALLER:
+		case ZEND_IS_SMALLER_OR_EQUAL:
+		case ZEND_SPACESHIP:
+		case ZEND_CASE: return true;
+		default: return false;
+	}
+}
+
+bool hearth_may_have_marked(const zend_execute_data *call)
+{
+	if (!ZEND_USER_CODE(call->func->type)) {
+		return hearth_marks_of(call->func) != 0;
+	}
+	return hearth_is_guarded(call->func) || hearth_compares(call->opline);
+}

@@ -125,6 +125,49 @@ fn signals_are_as_before_when_the_last_request_that_uses_them_has_ended() {
     }
 }
 
+/// The next request would run as another user, or with fewer files than it needs.
+#[test]
+fn a_worker_whose_process_cannot_be_put_back_serves_no_other_request() {
+    let code = r"return function ($request) {
+        match ($request->path) {
+            '/session' => posix_setsid(),
+            '/user' => posix_setuid(65534),
+            '/users' => posix_seteuid(65534),
+            '/root' => pcntl_unshare(CLONE_NEWNS),
+            default => 0,
+        };
+        return json_encode([posix_getsid(0) === posix_getpid(), posix_getuid(), posix_geteuid(), posix_getpid()]);
+    };";
+    let is_root = rustix::process::getuid().is_root();
+    for concurrency in ["1", "64"] {
+        let server = Server::script(code)
+            .args(["--workers", "1", "--concurrency", concurrency])
+            .start();
+        let fresh = ok(&server.get("/"));
+        let (facts, first) = fresh.rsplit_once(',').expect("a process");
+        if is_root {
+            assert_ne!(ok(&server.get("/users")), fresh);
+            assert_eq!(ok(&server.get("/")), fresh, "the user can be put back");
+        }
+        let mut last = first.to_owned();
+        let targets: &[&str] = if is_root {
+            &["/session", "/user", "/root"]
+        } else {
+            &["/session"]
+        };
+        for target in targets {
+            ok(&server.get(target));
+            let next = ok(&server.get("/"));
+            let (next_facts, process) = next.rsplit_once(',').expect("a process");
+            assert_eq!(next_facts, facts, "after {target}, {concurrency} at a time");
+            assert_ne!(process, last, "after {target}, {concurrency} at a time");
+            last = process.to_owned();
+        }
+        server.expect_log("worker leaves: a request has changed the session or process group of the process for good");
+        server.stop();
+    }
+}
+
 #[test]
 fn the_stat_cache_does_not_outlive_its_request_or_a_wait() {
     let code = r"return function (Hearth\Request $request) {

@@ -140,6 +140,15 @@ fn the_context_of_libxml_goes_with_its_request() {
 }
 
 #[test]
+fn a_loader_of_libxml_that_was_set_and_taken_away_leaves_nothing() {
+    let findings = check(
+        "libxml_set_external_entity_loader([new ArrayObject(), 'count']);
+         libxml_set_external_entity_loader(null);",
+    );
+    assert_eq!(findings, []);
+}
+
+#[test]
 fn a_session_that_cannot_be_opened_leaves_no_data() {
     // session_encode() of another request would read it.
     let findings = check(

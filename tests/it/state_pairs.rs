@@ -38,7 +38,8 @@ impl Pair {
 
     /// Shared while a request that has set it runs, and put back then.
     fn is_put_back(&self) -> bool {
-        self.row == "signals, limits, priority" || self.name == "sem_acquire()"
+        ["signals, limits, priority", "identity"].contains(&self.row.as_str())
+            || self.name == "sem_acquire()"
     }
 
     fn target(&self, page: &str, rest: &str) -> String {

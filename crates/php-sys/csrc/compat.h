@@ -139,7 +139,8 @@ typedef struct {
 # define HEARTH_LIBXML_LOADER loader.function_handler
 #else
 	struct { zval callback; zend_fcall_info fci; zend_fcall_info_cache fcc; } loader;
-# define HEARTH_LIBXML_LOADER loader.fci.size
+/* libxml_set_external_entity_loader(null) leaves the rest of what was set before. */
+# define HEARTH_LIBXML_LOADER loader.fci.function_name.u1.type_info
 #endif
 	bool loader_disabled;
 } hearth_libxml_globals;

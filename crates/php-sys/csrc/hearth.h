@@ -189,8 +189,8 @@ void hearth_on_time_limit(void *owner, double seconds);
 void hearth_on_cpu_limit(int64_t seconds);
 /* A fatal error has ended the request of `owner`, whose task goes on with what PHP does after one. */
 void hearth_on_broken(void *owner);
-/* This worker cannot go on: replace it after what it has. */
-void hearth_on_leave(hearth_str reason);
+/* This worker cannot go on: replace it after what it has; `at_once`: nothing reaches it meanwhile either. */
+void hearth_on_leave(hearth_str reason, bool at_once);
 
 typedef enum { HEARTH_LOG_DEBUG = 0, HEARTH_LOG_NOTICE = 1, HEARTH_LOG_WARNING = 2, HEARTH_LOG_ERROR = 3 } hearth_log_level;
 void hearth_on_log(hearth_log_level level, hearth_str message);

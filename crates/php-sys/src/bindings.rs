@@ -316,7 +316,7 @@ pub mod called_by_c {
         unsafe extern "C" fn(owner: *mut std::ffi::c_void, seconds: f64);
     pub type hearth_on_cpu_limit = unsafe extern "C" fn(seconds: i64);
     pub type hearth_on_broken = unsafe extern "C" fn(owner: *mut std::ffi::c_void);
-    pub type hearth_on_leave = unsafe extern "C" fn(reason: hearth_str);
+    pub type hearth_on_leave = unsafe extern "C" fn(reason: hearth_str, at_once: bool);
     pub type hearth_on_log = unsafe extern "C" fn(level: hearth_log_level, message: hearth_str);
     pub type hearth_on_task_log = unsafe extern "C" fn(
         owner: *mut std::ffi::c_void,

@@ -35,8 +35,9 @@ pub trait Host {
     fn report(&self, text: &str);
     /// A task ended in a fatal error: the process is to be replaced.
     fn broken(&self);
-    /// This process cannot serve any longer, for this reason: it is to be replaced after what it has.
-    fn leave(&self, reason: &str);
+    /// This process cannot serve any longer, for this reason: it is to be replaced after what it has; `at_once`: it serves nothing until
+    /// its successor is ready either.
+    fn leave(&self, reason: &str, at_once: bool);
     /// A task ended in a process that PHP code forked: such a process has no other work.
     fn left_fork(&self);
     /// A timer for PHP: run `timer_task(id)` after `time`, once or again and again.

@@ -152,7 +152,7 @@ impl ProcessHost {
             "a request goes on {millis} ms after it was told to stop (request.grace): its worker is replaced, and does not wait for it"
         );
         logging::write(Severity::Warn, request.id(), &message);
-        php::Host::leave(self, "a request that does not end");
+        php::Host::leave(self, "a request that does not end", false);
     }
 
     /// Of the bodies of a request and its answer.
@@ -242,7 +242,10 @@ impl php::Host for ProcessHost {
         self.changed.notify_waiters();
     }
 
-    fn leave(&self, reason: &str) {
+    fn leave(&self, reason: &str, at_once: bool) {
+        if at_once {
+            self.is_unfit.set(true);
+        }
         *self.leaves.borrow_mut() = Some(reason.to_owned());
         self.changed.notify_waiters();
     }

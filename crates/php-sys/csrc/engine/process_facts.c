@@ -4,10 +4,11 @@
  * Signal handlers, blocked signals, the alarm, limits, the priority and the processors: the kernel has them for the process. What a request has
  * changed would meet others long after its end; an alarm that nothing handles ends the process. They are read when a
  * request first calls a function that changes them, because the worker has its own signal handlers only after the seal, and
- * because reading all of them takes a hundred calls of the system.
+ * because reading all of them takes a hundred calls of the system. Where the kernel does not let the process go back, the worker leaves.
  */
 #include "engine/process_facts.h"
 #include "engine/watch.h"
+#include "hearth.h"
 
 #include <locale.h>
 #include <sched.h>
@@ -17,7 +18,8 @@
 
 static const char *const functions[] = {
 	"pcntl_signal", "pcntl_async_signals", "pcntl_sigprocmask", "pcntl_alarm", "pcntl_setpriority", "proc_nice", "posix_setrlimit",
-	"pcntl_setcpuaffinity",
+	"pcntl_setcpuaffinity", "pcntl_unshare", "pcntl_setns", "posix_setuid", "posix_seteuid", "posix_setgid", "posix_setegid",
+	"posix_initgroups", "posix_setsid", "posix_setpgid", "chroot",
 };
 
 static struct {
@@ -36,6 +38,7 @@ void hearth_process_note(void)
 	}
 	before.noted = true;
 	hearth_signal_handlers_note();
+	hearth_identity_note();
 	for (int number = 1; number < NSIG; number++) {
 		sigaction(number, NULL, &before.actions[number]);
 	}
@@ -63,45 +66,68 @@ static void restore_signals(void)
 	sigprocmask(SIG_SETMASK, &before.blocked, NULL);
 }
 
-/* A limit that was lowered for good, and a priority, only root can raise again. */
-static void restore_limits(void)
+static bool is_limited_alike(const struct rlimit *one, const struct rlimit *other)
 {
-	for (int number = 0; number < (int) RLIM_NLIMITS; number++) {
-		struct rlimit now, wanted = before.limits[number];
-
-		if (getrlimit((__rlimit_resource_t) number, &now) != 0 || (now.rlim_cur == wanted.rlim_cur && now.rlim_max == wanted.rlim_max)) {
-			continue;
-		}
-		if (setrlimit((__rlimit_resource_t) number, &wanted) != 0) {
-			wanted.rlim_cur = MIN(wanted.rlim_cur, now.rlim_max);
-			wanted.rlim_max = now.rlim_max;
-			setrlimit((__rlimit_resource_t) number, &wanted);
-		}
-	}
-	if (getpriority(PRIO_PROCESS, 0) != before.priority) {
-		setpriority(PRIO_PROCESS, 0, before.priority);
-	}
+	return one->rlim_cur == other->rlim_cur && one->rlim_max == other->rlim_max;
 }
 
-static void restore_processors(void)
+/* A limit that was lowered for good, and a priority, only root can raise again: how it is then. */
+static const char *restore_limits(void)
+{
+	const char *left = NULL;
+
+	for (int number = 0; number < (int) RLIM_NLIMITS; number++) {
+		const struct rlimit *wanted = &before.limits[number];
+		struct rlimit now;
+
+		if (getrlimit((__rlimit_resource_t) number, &now) == 0 && !is_limited_alike(&now, wanted)
+				&& setrlimit((__rlimit_resource_t) number, wanted) != 0) {
+			left = "a limit";
+		}
+	}
+	if (getpriority(PRIO_PROCESS, 0) != before.priority && setpriority(PRIO_PROCESS, 0, before.priority) != 0) {
+		left = "the priority";
+	}
+	return left;
+}
+
+static const char *restore_processors(void)
 {
 	cpu_set_t now;
+	bool same = sched_getaffinity(0, sizeof now, &now) != 0 || CPU_EQUAL(&now, &before.processors);
 
-	if (sched_getaffinity(0, sizeof now, &now) == 0 && !CPU_EQUAL(&now, &before.processors)) {
-		sched_setaffinity(0, sizeof before.processors, &before.processors);
-	}
+	return same || sched_setaffinity(0, sizeof before.processors, &before.processors) == 0 ? NULL : "the processors";
+}
+
+/* Nothing else may run here with what a request has changed for good. */
+static void leave(const char *changed)
+{
+	char reason[128];
+	int length = snprintf(reason, sizeof reason, "a request has changed %s of the process for good", changed);
+
+	hearth_on_leave((hearth_str){reason, (size_t) length}, true);
 }
 
 void hearth_process_restore(void)
 {
+	/* With the rights of the user comes the way back of the others. */
+	const char *left[3] = {NULL};
+
 	if (EXPECTED(!before.noted)) {
 		return;
 	}
 	before.noted = false;
 	hearth_signal_handlers_restore();
 	restore_signals();
-	restore_limits();
-	restore_processors();
+	left[0] = hearth_identity_restore();
+	left[1] = restore_limits();
+	left[2] = restore_processors();
+	for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+		if (left[i]) {
+			leave(left[i]);
+			return;
+		}
+	}
 }
 
 /* ---- what libraries change by themselves ---- */

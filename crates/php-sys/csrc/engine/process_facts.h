@@ -21,6 +21,10 @@ void hearth_process_note(void);
 /* When no request that has changed it runs any more: as it was. */
 void hearth_process_restore(void);
 
+/* engine/process_identity.c: the same of users, groups, session and name spaces; returns what could not be put back, or NULL. */
+void hearth_identity_note(void);
+const char *hearth_identity_restore(void);
+
 /* engine/signal_handlers.c: the same of PHP code that handles signals. */
 void hearth_signal_handlers_note(void);
 void hearth_signal_handlers_restore(void);

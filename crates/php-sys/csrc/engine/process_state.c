@@ -1,6 +1,6 @@
 /*
- * What one process has only one of, and does not change at a switch: signals, limits and the priority. They are put back when no
- * request that has changed them runs any more; one at a time, so are the connections that extensions keep between two calls.
+ * What one process has only one of, and does not change at a switch: signals, limits, the priority, users and groups. They are put
+ * back when no request that has changed them runs any more; one at a time, so are the connections that extensions keep between two calls.
  */
 #include "engine/engine.h"
 #include "engine/process_facts.h"
@@ -8,7 +8,7 @@
 /* One request at a time: decided once the handler is known. */
 static bool alone;
 
-/* How many requests in flight have changed signals, limits or the priority. */
+/* How many requests in flight have changed one of these. */
 static uint32_t changers;
 static bool restoring;
 

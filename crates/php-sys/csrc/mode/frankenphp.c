@@ -34,7 +34,7 @@ void hearth_loop_script_ended(hearth_task *task)
 	hearth_loop_end_request(task);
 	hearth_loop_ended = true;
 	if (!stopping) {
-		hearth_on_leave((hearth_str){ZEND_STRL("its script has ended")});
+		hearth_on_leave((hearth_str){ZEND_STRL("its script has ended")}, false);
 	}
 }
 

@@ -249,7 +249,7 @@ static bool is_php(uintptr_t counter)
 /* Does not return: what runs on that stack is left, as at any other fatal error. */
 static void end_task(const hearth_stack *stack)
 {
-	hearth_on_leave((hearth_str){ZEND_STRL("a stack overflow in PHP")});
+	hearth_on_leave((hearth_str){ZEND_STRL("a stack overflow in PHP")}, false);
 	zend_error_noreturn(E_ERROR, TOO_DEEP, usable(stack));
 }
 

@@ -38,8 +38,8 @@ callbacks! {
         owner.break_off();
     }
 
-    fn hearth_on_leave(reason: Cow<'_, str>) {
-        host().leave(&reason);
+    fn hearth_on_leave(reason: Cow<'_, str>, at_once: bool) {
+        host().leave(&reason, at_once);
     }
 
     fn hearth_on_time_limit(owner: &TaskCell, seconds: f64) {

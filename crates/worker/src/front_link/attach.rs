@@ -43,6 +43,6 @@ fn serve(worker: &Worker, links: &Rc<Links>, consumer: u16, fds: Vec<OwnedFd>) {
         // Out of memory or of descriptors: one that could not be asked anything would only be in the way.
         let reason = format!("it cannot serve the front: {error}");
         logging::error!("{reason}");
-        worker.host.leave(&reason);
+        worker.host.leave(&reason, false);
     }
 }

@@ -60,7 +60,8 @@ pub(crate) async fn run_until_drained(
         // Before the looks: what happens from here on is not missed, also when a message comes at the same moment.
         let changed = worker.host.changed.notified();
         if worker.host.is_unfit.get() {
-            let reason = FATAL.to_owned();
+            let reason = worker.host.why_it_leaves();
+            let reason = reason.unwrap_or_else(|| FATAL.to_owned());
             say(FromWorker::Leaving { reason })?;
             begin_drain(
                 worker,

@@ -99,6 +99,8 @@ return [
     ],
 ]) + (!function_exists('posix_setpgid') ? [] : [
     'posix_setpgid()' => [fn () => posix_setpgid(0, 0), fn () => posix_getpgid(0) === posix_getpid(), 'identity'],
+]) + (!function_exists('posix_setegid') || posix_getuid() !== 0 ? [] : [
+    'posix_setegid()' => [fn () => posix_setegid(65534), fn () => posix_getegid(), 'identity'],
 ]) + (!function_exists('posix_setrlimit') ? [] : [
     'posix_setrlimit()' => [
         fn () => posix_setrlimit(POSIX_RLIMIT_NOFILE, 333, (int) str_replace('unlimited', '-1', (string) posix_getrlimit()['hard openfiles'])),

@@ -2,6 +2,7 @@
 //! both, and the first one's conversation goes on.
 
 mod databases;
+mod lent;
 mod streams;
 
 use testkit::Server;
@@ -56,7 +57,8 @@ fn first_with(server: &Server, refused: &[&str], let_go: impl FnOnce()) -> Strin
 }
 
 const SLOW_FILES: &str = "class Slow { public $context; private $read = false;
-    function stream_open() { return true; } function stream_eof() { return $this->read; } function stream_stat() { return []; }
+    function stream_open() { return true; } function stream_eof() { return $this->read; }
+    function stream_stat() { return []; } function stream_write($text) { UNTIL_GO return strlen($text); }
     function url_stat() { return []; } function stream_read() { if ($this->read) { return ''; } UNTIL_GO $this->read = true; return \"late\\n\"; }
     function dir_opendir() { return true; } function dir_readdir() { UNTIL_GO return 'late'; } function dir_closedir() { return true; } }
     stream_wrapper_register('slow', 'Slow');";

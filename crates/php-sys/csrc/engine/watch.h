@@ -21,6 +21,7 @@ enum {
 	HEARTH_IN_USE_SHARED = 2, /* others may use it meanwhile, only not close it */
 	HEARTH_CLOSES = 4,
 	HEARTH_IN_USE_ARRAYS = 8, /* what is in the arrays that it is called with has a user while it waits */
+	HEARTH_ASKS = 16,         /* it changes nothing that others rely on: they may all be at it, only not close it */
 };
 
 /* What a library changes for the process without being asked. */

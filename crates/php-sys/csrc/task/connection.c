@@ -13,7 +13,7 @@
 #include <ext/sockets/php_sockets.h>
 
 static zend_class_entry *pdo, *pdo_statement, *mysqli, *mysqli_statement, *mysqli_result_class, *socket_class, *pgsql_class,
-	*pgsql_large_object, *sqlite, *sqlite_statement, *sqlite_result;
+	*pgsql_large_object, *directory, *sqlite, *sqlite_statement, *sqlite_result;
 
 static const void *of_mysqli(zend_object *object, const zend_class_entry *ce)
 {
@@ -106,6 +106,15 @@ static const void *of_socket(zend_object *object)
 	return Z_TYPE_P(stream) == IS_RESOURCE ? hearth_connection_of_stream(stream) : object;
 }
 
+/* opendir() gives the stream itself, dir() an object with it. */
+static const void *of_directory(zend_object *object)
+{
+	zval *handle = OBJ_PROP_NUM(object, 1);
+	const void *stream = hearth_connection_of_stream(handle);
+
+	return stream ? stream : object;
+}
+
 const zend_class_entry *hearth_internal_class(const zend_object *object)
 {
 	const zend_class_entry *ce = object->ce;
@@ -132,6 +141,9 @@ const void *hearth_connection_of_object(zend_object *object)
 	}
 	if (ce == socket_class) {
 		return of_socket(object);
+	}
+	if (ce == directory) {
+		return of_directory(object);
 	}
 	if (ce == sqlite || ce == sqlite_statement || ce == sqlite_result) {
 		return sqlite ? of_sqlite(object, ce) : object;
@@ -174,6 +186,7 @@ void hearth_connections_find(void)
 	socket_class = class_named("socket");
 	pgsql_class = class_named("pgsql\\connection");
 	pgsql_large_object = class_named("pgsql\\lob");
+	directory = class_named("directory");
 	sqlite = class_named("sqlite3");
 	sqlite_statement = class_named("sqlite3stmt");
 	sqlite_result = class_named("sqlite3result");

@@ -18,22 +18,35 @@ static hearth_used **bucket_of(const void *what)
 	return &buckets[((uintptr_t) what >> 4 ^ (uintptr_t) what >> 12) % BUCKETS];
 }
 
+static zend_object *object_of(zend_execute_data *call)
+{
+	zval *first = hearth_argument(call, 1);
+
+	if (Z_TYPE(call->This) == IS_OBJECT) {
+		return Z_OBJ(call->This);
+	}
+	return first && Z_TYPE_P(first) == IS_OBJECT ? Z_OBJ_P(first) : NULL;
+}
+
 /*
- * What the call is made on: the object of a method, the first argument of a function, and the second if it is a stream too.
+ * What the call is made on: the object of a method, the first argument of a function, and further ones that are streams too.
  * Other arguments may be objects that many calls share, such as callbacks.
  */
 static uint32_t collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
 {
-	bool method = Z_TYPE(call->This) == IS_OBJECT;
-	const void *first = method ? hearth_connection_of_object(Z_OBJ(call->This)) : hearth_connection_of_value(hearth_argument(call, 1));
-	const void *second = method ? NULL : hearth_connection_of_stream(hearth_argument(call, 2));
+	zend_object *object = object_of(call);
+	const void *first = object ? hearth_connection_of_object(object) : hearth_connection_of_stream(hearth_argument(call, 1));
 	uint32_t count = 0;
 
 	if (first) {
 		found[count++] = first;
 	}
-	if (second) {
-		found[count++] = second;
+	for (uint32_t i = Z_TYPE(call->This) == IS_OBJECT ? 1 : 2; i <= HEARTH_MOST_USED; i++) {
+		const void *stream = hearth_connection_of_stream(hearth_argument(call, i));
+
+		if (stream && count < HEARTH_MOST_USED) {
+			found[count++] = stream;
+		}
 	}
 	return count;
 }
@@ -47,8 +60,8 @@ const void *hearth_used_by(zend_execute_data *call)
 
 /* ---- in use ---- */
 
-/* How many entries the buckets have. */
-static uint32_t in_use;
+/* How many entries the buckets have, and those of them with an object. */
+static uint32_t in_use, holders;
 
 static void enter_all(hearth_use_list *list)
 {
@@ -58,6 +71,7 @@ static void enter_all(hearth_use_list *list)
 
 		used->next = *bucket;
 		*bucket = used;
+		holders += used->object != NULL;
 	}
 	in_use += list->count;
 }
@@ -72,6 +86,7 @@ static void leave_all(hearth_use_list *list)
 			place = &(*place)->next;
 		}
 		*place = used->next;
+		holders -= used->object != NULL;
 		in_use--;
 	}
 	/* A task keeps the room for the next time, unless it was for a large array. */
@@ -81,14 +96,21 @@ static void leave_all(hearth_use_list *list)
 	}
 }
 
-static void add(hearth_use_list *list, const void *what, const hearth_watch *watch)
+/* Is it an object that may hold streams of which no call names them: curl writes to a file that curl_setopt() has named. */
+static bool may_hold_streams(const zend_object *object)
+{
+	return object && hearth_internal_class(object)->type == ZEND_INTERNAL_CLASS && object->handlers->get_gc != zend_std_get_gc;
+}
+
+static void add(hearth_use_list *list, const void *what, zend_object *object, const hearth_watch *watch)
 {
 	if (UNEXPECTED(list->count == list->room)) {
 		list->room = list->room ? list->room * 2 : 4;
 		list->used = perealloc(list->used, list->room * sizeof *list->used, 1);
 	}
 	list->used[list->count++] = (hearth_used){
-		.what = what, .task = hearth_task_id(hearth_current), .shared = (watch->use & HEARTH_IN_USE_SHARED) != 0,
+		.what = what, .object = may_hold_streams(object) ? object : NULL, .task = hearth_task_id(hearth_current),
+		.shared = (watch->use & (HEARTH_IN_USE_SHARED | HEARTH_ASKS)) != 0,
 	};
 }
 
@@ -118,7 +140,7 @@ static void add_arrays(hearth_use_list *list, zend_execute_data *call, const hea
 			ZVAL_DEREF(value);
 			what = hearth_connection_of_value(value);
 			if (what) {
-				add(list, what, watch);
+				add(list, what, NULL, watch);
 			}
 		} ZEND_HASH_FOREACH_END();
 	}
@@ -131,7 +153,7 @@ static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth
 
 	count = collect(call, what);
 	for (uint32_t i = 0; i < count; i++) {
-		add(list, what[i], watch);
+		add(list, what[i], i == 0 ? object_of(call) : NULL, watch);
 	}
 	if (watch->use & HEARTH_IN_USE_ARRAYS) {
 		add_arrays(list, call, watch);
@@ -262,6 +284,43 @@ static uint64_t user_of(const void *const *what, uint32_t count, const hearth_wa
 	return 0;
 }
 
+static bool holds(zend_object *object, const void *stream)
+{
+	zval *held;
+	int count;
+
+	object->handlers->get_gc(object, &held, &count);
+	for (int i = 0; i < count; i++) {
+		if (hearth_connection_of_stream(&held[i]) == stream) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The other task in whose call an object of an extension goes on to use the stream; 0 if there is none. */
+static uint64_t holder_of(const void *stream)
+{
+	uint64_t task = hearth_task_id(hearth_current);
+
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (const hearth_used *used = buckets[i]; used; used = used->next) {
+			if (used->object && used->task != task && holds(used->object, stream)) {
+				return used->task;
+			}
+		}
+	}
+	return 0;
+}
+
+/* The other task that this call would disturb; 0 if there is none. */
+static uint64_t disturbed_by(const void *const *what, uint32_t count, const hearth_watch *watch)
+{
+	uint64_t other = watch->use & HEARTH_ASKS ? 0 : user_of(what, count, watch);
+
+	return !other && UNEXPECTED(holders) && count && (watch->use & HEARTH_CLOSES) ? holder_of(what[0]) : other;
+}
+
 bool hearth_in_use_elsewhere(const void *what)
 {
 	static const hearth_watch closes = {.use = HEARTH_CLOSES};
@@ -341,7 +400,7 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 		return;
 	}
 	if (in_use) {
-		other = user_of(what, count, watch);
+		other = disturbed_by(what, count, watch);
 		if (UNEXPECTED(other)) {
 			refuse(call, other);
 			return;

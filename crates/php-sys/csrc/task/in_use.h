@@ -8,6 +8,7 @@
 /* Something that a task uses while it waits: see task/in_use.c. */
 typedef struct hearth_used {
 	const void *what;
+	zend_object *object;             /* that the call is made on, if it is one */
 	uint64_t task;
 	bool shared;
 	struct hearth_used *next;        /* in its bucket */
@@ -19,7 +20,7 @@ typedef struct {
 } hearth_use_list;
 
 /* A call is made with as many objects and streams. */
-#define HEARTH_MOST_USED 2
+#define HEARTH_MOST_USED 3
 /* Room for as many stays with a task. */
 #define HEARTH_KEPT_USES 16
 

@@ -53,6 +53,28 @@ static const struct {
 	{"stream_socket_recvfrom", HEARTH_IN_USE},
 	{"stream_socket_sendto", HEARTH_IN_USE},
 	{"stream_socket_enable_crypto", HEARTH_IN_USE},
+	/* what they are given to read or to write beside their first argument */
+	{"file_put_contents", HEARTH_IN_USE},
+	{"exif_read_data", HEARTH_IN_USE},
+	{"exif_thumbnail", HEARTH_IN_USE},
+	{"imageavif", HEARTH_IN_USE},
+	{"imagebmp", HEARTH_IN_USE},
+	{"imagegif", HEARTH_IN_USE},
+	{"imagejpeg", HEARTH_IN_USE},
+	{"imagepng", HEARTH_IN_USE},
+	{"imagewbmp", HEARTH_IN_USE},
+	{"imagewebp", HEARTH_IN_USE},
+	/* they wait for the disk, or run code of a wrapper written in PHP */
+	{"fsync", HEARTH_ASKS},
+	{"fdatasync", HEARTH_ASKS},
+	{"fstat", HEARTH_ASKS},
+	{"stream_get_meta_data", HEARTH_ASKS},
+	{"stream_isatty", HEARTH_ASKS},
+	{"stream_set_blocking", HEARTH_ASKS},
+	{"stream_set_read_buffer", HEARTH_ASKS},
+	{"stream_set_timeout", HEARTH_ASKS},
+	{"stream_set_write_buffer", HEARTH_ASKS},
+	{"stream_supports_lock", HEARTH_ASKS},
 };
 
 /* All methods of these classes, and of those that inherit them: in some of them a stream waits, or PHP code runs. */

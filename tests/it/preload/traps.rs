@@ -334,6 +334,6 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
         no_memory.contains("--memory much: a number of bytes such as 32M"),
         "{no_memory}"
     );
-    let no_list = refused(root.path(), &["check"], 1);
+    let no_list = refused(root.path(), &["check"], 2);
     assert!(no_list.contains("preload.php"), "{no_list}");
 }

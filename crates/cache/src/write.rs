@@ -165,13 +165,6 @@ impl Cache {
         let queue = old.map_or_else(|| memory.first_queue(space, hash), Head::queue);
         let head = memory.head(cell);
         let now = self.now();
-        let after = |time: u64| {
-            if time == 0 {
-                0
-            } else {
-                now.saturating_add(time)
-            }
-        };
         head.write(&Fields {
             hash,
             space,
@@ -179,8 +172,8 @@ impl Cache {
             tags: marks.len(),
             key: write.key.len(),
             value: length,
-            expires: after(write.ttl),
-            stale: after(write.fresh),
+            expires: after(now, write.ttl),
+            stale: after(now, write.fresh),
             int: write.int.cast_unsigned(),
             queue,
         });
@@ -212,5 +205,13 @@ impl Cache {
         }
         words.put_bytes(key);
         words.put_bytes(value);
+    }
+}
+
+/// 0: never.
+fn after(now: u64, time: u64) -> u64 {
+    match time {
+        0 => 0,
+        time => now.saturating_add(time),
     }
 }

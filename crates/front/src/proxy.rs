@@ -120,20 +120,7 @@ impl Frame {
             Payload::File(packed.len() as u64)
         };
         let used = FRAME + if files.is_empty() { packed.len() } else { 0 };
-        let body = match upload {
-            Upload::None => Payload::None,
-            Upload::Memory(bytes) if used + bytes.len() <= relay::SLOT_CAPACITY => {
-                Payload::Here(bytes)
-            }
-            Upload::Memory(bytes) => {
-                files.push(upload::file_of(bytes)?);
-                Payload::File(bytes.len() as u64)
-            }
-            Upload::File(file) => {
-                files.push(Rc::clone(file));
-                Payload::File(file.len())
-            }
-        };
+        let body = body(upload, used, &mut files)?;
         let asked = RequestFrame {
             id,
             is_retry: false,
@@ -146,6 +133,26 @@ impl Frame {
         asked.write_to(&mut bytes);
         Ok(Frame { bytes, files })
     }
+}
+
+/// In the frame if there is room beside the bytes that are `used`, else in a file.
+fn body<'u>(
+    upload: &'u Upload,
+    used: usize,
+    files: &mut Vec<Rc<Spool>>,
+) -> Result<Payload<'u>, upload::Failed> {
+    Ok(match upload {
+        Upload::None => Payload::None,
+        Upload::Memory(bytes) if used + bytes.len() <= relay::SLOT_CAPACITY => Payload::Here(bytes),
+        Upload::Memory(bytes) => {
+            files.push(upload::file_of(bytes)?);
+            Payload::File(bytes.len() as u64)
+        }
+        Upload::File(file) => {
+            files.push(Rc::clone(file));
+            Payload::File(file.len())
+        }
+    })
 }
 
 /// Give it to workers until one has answered.

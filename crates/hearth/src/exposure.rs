@@ -68,58 +68,74 @@ impl Exposure {
     fn ignore(&mut self, site: &Site, settings: &SiteSettings, place: &str, effect: Effect) {
         let shown = if place.is_empty() { "/" } else { place };
         let what = match effect {
-            Effect::Denies { but_some } => {
-                let probe = format!("{}/x", encode(place));
-                if matches!(site.route(probe), Route::Forbidden(_)) {
-                    return;
-                }
-                if !but_some && !place.is_empty() {
-                    self.deny.insert(place.to_owned());
-                }
+            Effect::Denies { but_some } => self.denies(site, place, but_some).map(|()| {
                 let but = if but_some { " but some files" } else { "" };
                 format!("denies everything{but} in {shown}")
-            }
-            Effect::DeniesFiles(names) => {
-                let names = expression::without_well_known(&names);
-                if expression::is_of_hidden_names(&names) {
-                    return;
-                }
-                let location = expression::of_name(place, &names).map(|path| format!("~ {path}"));
-                match location.filter(|location| config::is_location(location)) {
-                    None => format!(
-                        "denies files in {shown} by an expression that has no equal here: {names}"
-                    ),
-                    Some(location) => match self.deny_once(settings, location) {
-                        true => format!("denies files in {shown}"),
-                        false => return,
-                    },
-                }
-            }
-            Effect::DeniesPath(expression) => match self.deny_once(settings, expression) {
-                true => format!("denies paths in {shown}"),
-                false => return,
-            },
-            Effect::Rewrites(location, words) => {
-                // Hidden names are never sent.
-                if words == "=404" && location.contains("/\\.") {
-                    return;
-                }
-                if settings.rewrite.iter().any(|(known, _)| *known == location) {
-                    return;
-                }
-                self.rewrite.push((location, words));
-                format!("rewrites paths in {shown}")
-            }
-            Effect::Unknown(line) => format!("has a rule that has no equal here: {line}"),
-            Effect::Password => {
-                format!("asks for a password in {shown}; deny that, or let the proxy ask")
-            }
-            Effect::NoScripts => format!("lets no script run in {shown}"),
+            }),
+            Effect::DeniesFiles(names) => self.denies_files(settings, place, &names, shown),
+            Effect::DeniesPath(expression) => self
+                .deny_once(settings, expression)
+                .then(|| format!("denies paths in {shown}")),
+            Effect::Rewrites(location, words) => self
+                .rewrite_once(settings, location, words)
+                .then(|| format!("rewrites paths in {shown}")),
+            Effect::Unknown(line) => Some(format!("has a rule that has no equal here: {line}")),
+            Effect::Password => Some(format!(
+                "asks for a password in {shown}; deny that, or let the proxy ask"
+            )),
+            Effect::NoScripts => Some(format!("lets no script run in {shown}")),
         };
+        let Some(what) = what else { return };
         let file = format!("{place}/.htaccess");
         if !self.ignored.contains(&(file.clone(), what.clone())) {
             self.ignored.push((file, what));
         }
+    }
+
+    /// `None` if that is refused already.
+    fn denies(&mut self, site: &Site, place: &str, but_some: bool) -> Option<()> {
+        let probe = format!("{}/x", encode(place));
+        if matches!(site.route(probe), Route::Forbidden(_)) {
+            return None;
+        }
+        if !but_some && !place.is_empty() {
+            self.deny.insert(place.to_owned());
+        }
+        Some(())
+    }
+
+    /// `None` if these are refused already.
+    fn denies_files(
+        &mut self,
+        settings: &SiteSettings,
+        place: &str,
+        names: &str,
+        shown: &str,
+    ) -> Option<String> {
+        let names = expression::without_well_known(names);
+        if expression::is_of_hidden_names(&names) {
+            return None;
+        }
+        let location = expression::of_name(place, &names).map(|path| format!("~ {path}"));
+        let Some(location) = location.filter(|location| config::is_location(location)) else {
+            return Some(format!(
+                "denies files in {shown} by an expression that has no equal here: {names}"
+            ));
+        };
+        self.deny_once(settings, location)
+            .then(|| format!("denies files in {shown}"))
+    }
+
+    /// False if that is refused or rewritten already.
+    fn rewrite_once(&mut self, settings: &SiteSettings, location: String, words: String) -> bool {
+        // Hidden names are never sent.
+        let is_hidden = words == "=404" && location.contains("/\\.");
+        let is_known = settings.rewrite.iter().any(|(known, _)| *known == location);
+        if is_hidden || is_known {
+            return false;
+        }
+        self.rewrite.push((location, words));
+        true
     }
 
     /// False if that is refused already.

@@ -74,6 +74,36 @@ pub(crate) fn pointer(text: Option<&CString>) -> *const c_char {
     text.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
+/// What counts of the hints: an `addrinfo` has pointers, so it cannot go to another thread.
+#[derive(Clone, Copy)]
+struct Hints {
+    flags: c_int,
+    family: c_int,
+    socktype: c_int,
+    protocol: c_int,
+}
+
+impl Hints {
+    fn of(hints: addrinfo) -> Hints {
+        Hints {
+            flags: hints.ai_flags,
+            family: hints.ai_family,
+            socktype: hints.ai_socktype,
+            protocol: hints.ai_protocol,
+        }
+    }
+
+    fn into_addrinfo(self) -> addrinfo {
+        // SAFETY: all zero is a valid addrinfo.
+        let mut hints: addrinfo = unsafe { std::mem::zeroed() };
+        hints.ai_flags = self.flags;
+        hints.ai_family = self.family;
+        hints.ai_socktype = self.socktype;
+        hints.ai_protocol = self.protocol;
+        hints
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getaddrinfo(
     node: *const c_char,
@@ -93,26 +123,10 @@ unsafe extern "C" fn getaddrinfo(
     let service = unsafe { copied(service) };
     // SAFETY: null or valid, and only its first four numbers count.
     let hints = unsafe { hints.as_ref() }.copied();
-    let numbers = hints.map(|hints| {
-        (
-            hints.ai_flags,
-            hints.ai_family,
-            hints.ai_socktype,
-            hints.ai_protocol,
-        )
-    });
+    let hints = hints.map(Hints::of);
     let looked = elsewhere(waiter, move || {
-        // SAFETY: all zero is a valid addrinfo.
-        let mut hints: addrinfo = unsafe { std::mem::zeroed() };
-        if let Some(numbers) = numbers {
-            (
-                hints.ai_flags,
-                hints.ai_family,
-                hints.ai_socktype,
-                hints.ai_protocol,
-            ) = numbers;
-        }
-        let hints = numbers.map_or(std::ptr::null(), |_| &raw const hints);
+        let hints = hints.map(Hints::into_addrinfo);
+        let hints = hints.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let mut found = std::ptr::null_mut();
         // SAFETY: our own copies, alive during the call.
         let code = unsafe {
@@ -124,12 +138,9 @@ unsafe extern "C" fn getaddrinfo(
             )
         };
         // A failed call leaves the list undefined.
-        let found = if code == 0 {
-            found
-        } else {
-            std::ptr::null_mut()
-        };
-        (code, syscall::errno(), Addresses(found))
+        let found = (code == 0).then_some(found);
+        let found = Addresses(found.unwrap_or(std::ptr::null_mut()));
+        (code, syscall::errno(), found)
     });
     let Some((code, error, found)) = looked else {
         return libc::EAI_AGAIN;

@@ -88,38 +88,17 @@ unsafe extern "C" fn recvfrom(
     from_length: *mut socklen_t,
 ) -> ssize_t {
     let waits_for_all = flags & libc::MSG_WAITALL != 0 && waiter().is_some();
-    let once = |offset: usize| {
-        retry(fd, flags & !libc::MSG_WAITALL, Interest::Read, |flags| {
-            let to = buffer.cast::<u8>().wrapping_add(offset);
-            // SAFETY: the caller's own promise; offset < length.
+    let once = |offset: usize, flags: c_int| {
+        retry(fd, flags, Interest::Read, |flags| {
+            let (to, room) = (buffer.cast::<u8>().wrapping_add(offset), length - offset);
+            // SAFETY: the caller's own promise; offset <= length.
             syscall::size(unsafe {
-                libc::syscall(
-                    libc::SYS_recvfrom,
-                    fd,
-                    to,
-                    length - offset,
-                    flags,
-                    from,
-                    from_length,
-                )
+                libc::syscall(libc::SYS_recvfrom, fd, to, room, flags, from, from_length)
             })
         })
     };
     if !waits_for_all {
-        let received = retry(fd, flags, Interest::Read, |flags| {
-            // SAFETY: the caller's own promise.
-            syscall::size(unsafe {
-                libc::syscall(
-                    libc::SYS_recvfrom,
-                    fd,
-                    buffer,
-                    length,
-                    flags,
-                    from,
-                    from_length,
-                )
-            })
-        });
+        let received = once(0, flags);
         self::received(fd, flags, received);
         if received > 0
             && received.unsigned_abs() < length
@@ -132,7 +111,7 @@ unsafe extern "C" fn recvfrom(
     }
     let mut done: usize = 0;
     while done < length {
-        match once(done) {
+        match once(done, flags & !libc::MSG_WAITALL) {
             n if n > 0 => {
                 received(fd, flags, n);
                 done += n.unsigned_abs();

@@ -30,7 +30,7 @@ pub struct Limits {
 }
 
 /// A point of the curve: files and bytes of a list, and the time of loading that it saves per request.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub files: usize,
     pub bytes: u64,
@@ -75,45 +75,47 @@ fn greedy(graph: &Graph, limits: Limits) -> (BTreeSet<usize>, Vec<Point>) {
     order.sort_by(|a, b| density(*b).total_cmp(&density(*a)).then(a.cmp(b)));
     let total: f64 = order.iter().map(|number| gain(graph, *number)).sum();
     let (mut chosen, mut seen) = (BTreeSet::new(), BTreeSet::new());
-    let (mut curve, mut at, mut spent) = (
-        Vec::new(),
-        Point {
-            files: 0,
-            bytes: 0,
-            nanos: 0.0,
-            share: 0.0,
-        },
-        0,
-    );
-    let mut covered = 0.0;
+    let (mut curve, mut at) = (Vec::new(), Point::default());
+    let (mut spent, mut covered) = (0, 0.0);
     for number in order {
-        let bytes_of = |group: &BTreeSet<usize>, known: &BTreeSet<usize>| -> (Vec<usize>, u64) {
-            let new: Vec<usize> = group.difference(known).copied().collect();
-            let bytes = new
-                .iter()
-                .map(|one| graph.candidates[*one].load.bytes)
-                .sum();
-            (new, bytes)
-        };
         let group = graph.closure(number);
-        let (new, bytes) = bytes_of(&group, &seen);
-        if !new.is_empty() {
-            at.files += new.len();
-            at.bytes += bytes;
-            at.nanos += new.iter().map(|one| gain(graph, *one)).sum::<f64>();
+        let new = Addition::new(graph, &group, &seen);
+        if !new.files.is_empty() {
+            at.files += new.files.len();
+            at.bytes += new.bytes;
+            at.nanos += new.nanos;
             at.share = if total > 0.0 { at.nanos / total } else { 0.0 };
             curve.push(at);
-            seen.extend(new);
+            seen.extend(new.files);
         }
-        let (new, bytes) = bytes_of(&group, &chosen);
-        let fits = limits.memory.is_none_or(|most| spent + bytes <= most);
-        if covered < limits.coverage * total && fits && !new.is_empty() {
-            spent += bytes;
-            covered += new.iter().map(|one| gain(graph, *one)).sum::<f64>();
-            chosen.extend(new);
+        let new = Addition::new(graph, &group, &chosen);
+        let fits = limits.memory.is_none_or(|most| spent + new.bytes <= most);
+        if covered < limits.coverage * total && fits && !new.files.is_empty() {
+            spent += new.bytes;
+            covered += new.nanos;
+            chosen.extend(new.files);
         }
     }
     (chosen, curve)
+}
+
+/// What a group of files adds to those that are known.
+struct Addition {
+    files: Vec<usize>,
+    bytes: u64,
+    nanos: f64,
+}
+
+impl Addition {
+    fn new(graph: &Graph, group: &BTreeSet<usize>, known: &BTreeSet<usize>) -> Addition {
+        let files: Vec<usize> = group.difference(known).copied().collect();
+        let bytes = |file: &usize| graph.candidates[*file].load.bytes;
+        Addition {
+            bytes: files.iter().map(bytes).sum(),
+            nanos: files.iter().map(|file| gain(graph, *file)).sum(),
+            files,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -99,17 +99,11 @@ impl Profile {
         let hosts: BTreeSet<String> = same.map(|one| one.host.clone()).collect();
         let mut left: BTreeMap<String, u64> = BTreeMap::new();
         self.recordings.retain(|one| {
-            let has = |file: &str| has(&project.root, file);
-            let why = if !one.is_of(&project, &hosts, has) {
-                format!(
-                    "of another project, {}; --root makes a list of that",
-                    one.root
-                )
-            } else if one.settings.release() != php {
-                format!(
-                    "by PHP {}, because the list is for {php}",
-                    one.settings.release()
-                )
+            let (root, release) = (&one.root, one.settings.release());
+            let why = if !one.is_of(&project, &hosts, |file| has(&project.root, file)) {
+                format!("of another project, {root}; --root makes a list of that")
+            } else if release != php {
+                format!("by PHP {release}, because the list is for {php}")
             } else {
                 return true;
             };

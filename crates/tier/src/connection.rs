@@ -5,7 +5,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, ErrorKind, PushInfo, PushKind, RedisError, RedisResult, Value};
+use redis::{
+    AsyncConnectionConfig, Cmd, ErrorKind, PushInfo, PushKind, RedisError, RedisResult, Value,
+};
 use tokio::time::sleep;
 
 use crate::call::Call;
@@ -207,13 +209,7 @@ async fn replay(
 ) -> RedisResult<()> {
     let tags = tier.key("t:", b"");
     // Also where nothing is marked: a replica refuses it.
-    let version = tier.random();
-    let mut set = redis::cmd("SET");
-    set.arg(&tags)
-        .arg(version)
-        .arg("NX")
-        .exec_async(connection)
-        .await?;
+    version_of_all(tier).exec_async(connection).await?;
     let whole = marks.cleared.then(|| tags.clone());
     let names = marks.tags.iter().map(|tag| tier.key("t:", tag));
     let tag_keys: Vec<_> = whole.into_iter().chain(names).collect();
@@ -226,31 +222,38 @@ async fn replay(
     let keys: Vec<_> = marks.keys.iter().collect();
     for keys in keys.chunks(AT_ONCE) {
         let mut pipeline = redis::pipe();
-        let version = tier.random();
-        pipeline
-            .cmd("SET")
-            .arg(&tags)
-            .arg(version)
-            .arg("NX")
-            .ignore();
+        pipeline.add_command(version_of_all(tier)).ignore();
         for (key, change) in keys {
-            let keys = [tier.key("v:", key), tier.key("c:", key)];
-            match change {
-                Change::Written => {
-                    let mut delete = Call::script(&tier.scripts.delete, &keys);
-                    delete.arg(&tags);
-                    pipeline.add_command(delete);
-                }
-                Change::Added { by, ttl } => {
-                    let mut add = Call::script(&tier.scripts.add, &keys);
-                    add.arg(&tags).arg(*by).arg(milliseconds(*ttl)).arg("");
-                    pipeline.add_command(add);
-                }
-            }
+            pipeline.add_command(again(tier, key, change));
         }
         pipeline.exec_async(connection).await?;
     }
     Ok(())
+}
+
+/// Writes the tag that all entries have, if it does not exist.
+fn version_of_all(tier: &Tier) -> Cmd {
+    let mut set = redis::cmd("SET");
+    set.arg(tier.key("t:", b"")).arg(tier.random()).arg("NX");
+    set
+}
+
+/// What was done to the key in the memory alone, for Redis.
+fn again(tier: &Tier, key: &[u8], change: &Change) -> Cmd {
+    let keys = [tier.key("v:", key), tier.key("c:", key)];
+    let tags = tier.key("t:", b"");
+    match change {
+        Change::Written => {
+            let mut delete = Call::script(&tier.scripts.delete, &keys);
+            delete.arg(tags);
+            delete
+        }
+        Change::Added { by, ttl } => {
+            let mut add = Call::script(&tier.scripts.add, &keys);
+            add.arg(tags).arg(*by).arg(milliseconds(*ttl)).arg("");
+            add
+        }
+    }
 }
 
 /// Until this connection is lost.

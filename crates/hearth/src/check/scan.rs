@@ -241,29 +241,28 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+fn of_static(words: &[&str]) -> Option<CodeSmell> {
+    let at = words.iter().position(|word| *word == "static")?;
+    let (before, after) = (&words[..at], &words[at + 1..]);
+    let modifiers = ["public", "protected", "private", "var"];
+    let is_property = before.iter().any(|word| modifiers.contains(word)) && before.len() <= 2;
+    let is_variable = |word: &&str| word.starts_with('$');
+    let is_named = after.iter().take(2).any(is_variable);
+    if !is_named || !(is_property || before.is_empty()) {
+        return None;
+    }
+    Some(
+        match before.is_empty() && after.first().is_some_and(is_variable) {
+            true => CodeSmell::StaticVariable,
+            false => CodeSmell::StaticProperty,
+        },
+    )
+}
+
 /// What a line of code shows.
 fn traits(line: &str) -> Vec<CodeSmell> {
-    let mut found = Vec::new();
     let words: Vec<&str> = line.split_whitespace().collect();
-    if let Some(at) = words.iter().position(|word| *word == "static") {
-        let before = &words[..at];
-        let modifiers = ["public", "protected", "private", "var"];
-        let is_property = before.iter().any(|word| modifiers.contains(word)) && before.len() <= 2;
-        let is_named = words[at + 1..]
-            .iter()
-            .take(2)
-            .any(|word| word.starts_with('$'));
-        if is_named && is_property {
-            found.push(CodeSmell::StaticProperty);
-        } else if is_named && before.is_empty() {
-            let is_variable = words.get(1).is_some_and(|word| word.starts_with('$'));
-            found.push(if is_variable {
-                CodeSmell::StaticVariable
-            } else {
-                CodeSmell::StaticProperty
-            });
-        }
-    }
+    let mut found = Vec::from_iter(of_static(&words));
     if words.first() == Some(&"global") && words.get(1).is_some_and(|word| word.starts_with('$')) {
         found.push(CodeSmell::Global);
     }

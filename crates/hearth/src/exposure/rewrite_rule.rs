@@ -100,25 +100,19 @@ impl Reader {
             .replace("%{ENV:CWD}", &format!("{}/", self.base))
             .replace("%{ENV:BASE}", &self.base);
         let has = |known: &[&str]| flags.iter().any(|flag| known.contains(flag));
-        let sets = |flag: &&str| {
-            flag.starts_with("E=") || flag.starts_with("T=") || flag.starts_with("ENV=")
-        };
         let refusal = match target.as_str() {
             "-" => refusal(flags),
             _ if has(&["F", "FORBIDDEN"]) => Some("=403"),
             _ => None,
         };
         if refusal.is_some() && expression::is_of_hidden_names(pattern)
-            || target == "-" && flags.iter().any(sets)
-            || is_served_compressed(target)
-            // It takes a slash away.
-            || target == "%1"
-            || is_front_controller(pattern, target)
+            || is_needless(pattern, target, flags)
         {
             return RewriteRule::None;
         }
-        let jumps = |flag: &&str| flag.starts_with("S=") || flag.starts_with("SKIP=");
-        if flags.iter().any(jumps) || has(&["C", "CHAIN", "N", "NEXT"]) || pattern.starts_with('!')
+        if begins_with(flags, &["S=", "SKIP="])
+            || has(&["C", "CHAIN", "N", "NEXT"])
+            || pattern.starts_with('!')
         {
             return RewriteRule::Unknown;
         }
@@ -201,6 +195,20 @@ impl Reader {
         };
         format!("{file}{directory}{target}")
     }
+}
+
+fn begins_with(flags: &[&str], starts: &[&str]) -> bool {
+    let begins = |flag: &&str| starts.iter().any(|start| flag.starts_with(start));
+    flags.iter().any(begins)
+}
+
+/// What it does is done in any case, or changes no path.
+fn is_needless(pattern: &str, target: &str, flags: &[&str]) -> bool {
+    target == "-" && begins_with(flags, &["E=", "T=", "ENV="])
+        || is_served_compressed(target)
+        // It takes a slash away.
+        || target == "%1"
+        || is_front_controller(pattern, target)
 }
 
 /// What a rule without a target answers.

@@ -11,7 +11,7 @@ use ::preload::{Candidate, Class, Graph, List, Recording, Seen, Strategy, Treatm
 use clap::ArgMatches;
 
 use self::plan::{Plan, plan};
-use super::check::same;
+use super::check::{same, started};
 use super::classify::Inspected;
 use super::php::Php;
 use super::{
@@ -44,12 +44,8 @@ pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
         .collect::<String>();
     text.push_str(&::preload::report(&list));
     text.push_str(&format!(
-        "\nPHP {} starts with it: {} classes, {} functions, {} scripts, {} of memory\n{}written to {}; see whether it pays:  hearth preload check {}\n",
-        php.release,
-        booted.classes,
-        booted.functions,
-        booted.scripts,
-        measure::text::bytes(booted.memory as f64),
+        "\n{}\n{}written to {}; see whether it pays:  hearth preload check {}\n",
+        started(&php, &booted),
         rehearsed.map_or(String::new(), |shown| same(&shown.compared, shown.failing)),
         plan.output.display(),
         plan.output.display()

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ::preload::{Gain, List};
+use ::preload::{Entry, Gain, List};
 use clap::ArgMatches;
 use measure::text;
 
@@ -42,15 +42,12 @@ pub(super) fn check(given: &ArgMatches) -> Result<ExitCode, Failed> {
         false => works,
     };
     if let Some(target) = given_path(given, "install") {
-        match wins && list.gain.is_some() {
-            true => {
-                build::install(&list, target)?;
-                let _ = writeln!(text, "installed as {}", target.display());
-            }
-            false => {
-                let _ = writeln!(text, "not installed as {}", target.display());
-            }
+        let pays = wins && list.gain.is_some();
+        if pays {
+            build::install(&list, target)?;
         }
+        let not = if pays { "" } else { "not " };
+        let _ = writeln!(text, "{not}installed as {}", target.display());
     }
     match print(&printable(&text)) {
         ExitCode::SUCCESS if !wins => Ok(ExitCode::FAILURE),
@@ -64,10 +61,11 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
     for one in stale.iter().take(5) {
         let _ = writeln!(text, "left out: {}, because {}", one.file, one.why);
     }
+    let is_stale = |entry: &&Entry| stale.iter().any(|one| one.file == entry.file);
     let fresh: Vec<_> = list
         .entries
         .iter()
-        .filter(|entry| !stale.iter().any(|one| one.file == entry.file))
+        .filter(|entry| !is_stale(entry))
         .cloned()
         .collect();
     let booted = match trial::boot(php, &script.display().to_string(), &fresh)? {
@@ -82,15 +80,22 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
             return Ok(false);
         }
     };
-    let _ = writeln!(
-        text,
-        "PHP {} starts with it: {} classes, {} functions, {} scripts, {} of memory",
-        php.release,
-        booted.classes,
-        booted.functions,
-        booted.scripts,
-        text::bytes(booted.memory as f64)
-    );
+    let is_clean = tell(php, &booted, text);
+    if !stale.is_empty() {
+        let _ = writeln!(
+            text,
+            "{} of {} files have changed since; build the list again",
+            stale.len(),
+            list.entries.len()
+        );
+    }
+    let _ = write!(text, "{}", advice(list, &booted));
+    Ok(is_clean && stale.is_empty())
+}
+
+/// False if PHP warned, or something is not there.
+fn tell(php: &Php, booted: &Booted, text: &mut String) -> bool {
+    let _ = writeln!(text, "{}", started(php, booted));
     // What an app that is out of date has PHP say whenever it compiles a file.
     let (deprecated, warnings): (Vec<&String>, Vec<&String>) = booted
         .warnings
@@ -105,16 +110,18 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
     for name in booted.missing() {
         let _ = writeln!(text, "  {name} is not there");
     }
-    if !stale.is_empty() {
-        let _ = writeln!(
-            text,
-            "{} of {} files have changed since; build the list again",
-            stale.len(),
-            list.entries.len()
-        );
-    }
-    let _ = write!(text, "{}", advice(list, &booted));
-    Ok(warnings.is_empty() && booted.missing().is_empty() && stale.is_empty())
+    warnings.is_empty() && booted.missing().is_empty()
+}
+
+pub(super) fn started(php: &Php, booted: &Booted) -> String {
+    format!(
+        "PHP {} starts with it: {} classes, {} functions, {} scripts, {} of memory",
+        php.release,
+        booted.classes,
+        booted.functions,
+        booted.scripts,
+        text::bytes(booted.memory as f64)
+    )
 }
 
 /// What opcache's sizes should be, and what root has to set.

@@ -40,38 +40,14 @@ pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<Inspect
             .map(|name| files::absolute(root, name).display().to_string())
             .collect();
         let ended = php.run_with(&[&script], &settings, &(paths.join("\n") + "\n"))?;
-        let mut current = None;
-        for line in ended.output.lines() {
-            match serde_json::from_str(line) {
-                Ok(Line::Begin { begin }) => {
-                    current = Some(files::relative(root, Path::new(&begin)))
-                }
-                Ok(Line::Facts(facts)) => {
-                    let name = files::relative(root, Path::new(&facts.file));
-                    found.insert(
-                        name.clone(),
-                        Ok(Facts {
-                            file: name,
-                            ..facts
-                        }),
-                    );
-                    current = None;
-                }
-                Err(_) => {}
+        let Some(broken) = take_facts(root, &ended.output, &mut found) else {
+            if !ended.ok {
+                return Err(format!("PHP cannot look at files: {}", ended.errors.trim()).into());
             }
-        }
-        let Some(broken) = current else {
-            match ended.ok {
-                true => break,
-                false => {
-                    return Err(format!("PHP cannot look at files: {}", ended.errors.trim()).into());
-                }
-            }
+            break;
         };
-        let place = rest
-            .iter()
-            .position(|name| *name == broken)
-            .unwrap_or(rest.len() - 1);
+        let place = rest.iter().position(|name| *name == broken);
+        let place = place.unwrap_or(rest.len() - 1);
         found.insert(
             broken,
             Err(format!("does not compile: {}", last_message(&ended.errors))),
@@ -79,6 +55,23 @@ pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<Inspect
         rest = &rest[place + 1..];
     }
     Ok(found)
+}
+
+/// The file at which the child ended.
+fn take_facts(root: &str, output: &str, found: &mut Inspected) -> Option<String> {
+    let mut current = None;
+    for line in output.lines() {
+        match serde_json::from_str(line) {
+            Ok(Line::Begin { begin }) => current = Some(files::relative(root, Path::new(&begin))),
+            Ok(Line::Facts(mut facts)) => {
+                facts.file = files::relative(root, Path::new(&facts.file));
+                found.insert(facts.file.clone(), Ok(facts));
+                current = None;
+            }
+            Err(_) => {}
+        }
+    }
+    current
 }
 
 /// The last thing that PHP says in a child's output or a server's log, in one line.

@@ -69,17 +69,7 @@ pub(super) fn gain(
     let most = (BLOCK.as_secs_f64() / one.max(1e-6)) as usize;
     let mix = mix(replays, most.clamp(1, 2000));
     block(with, &mix)?;
-    let (mut pairs, began) = (Vec::new(), Instant::now());
-    while pairs.len() < FEWEST_BLOCKS || began.elapsed() < time {
-        // Each goes first as often as the other.
-        pairs.push(match pairs.len() % 2 {
-            0 => [block(without, &mix)?, block(with, &mix)?],
-            _ => {
-                let second = block(with, &mix)?;
-                [block(without, &mix)?, second]
-            }
-        });
-    }
+    let pairs = pairs(without, with, &mix, time)?;
     let share = |pairs: &[[f64; 2]]| {
         let of = |place: usize| median(&pairs.iter().map(|pair| pair[place]).collect::<Vec<_>>());
         1.0 - of(1) / of(0).max(f64::MIN_POSITIVE)
@@ -106,6 +96,26 @@ pub(super) fn gain(
         boot_without: without.boot,
         boot_with: with.boot,
     })
+}
+
+fn pairs(
+    without: &Site,
+    with: &Site,
+    mix: &[&Replay],
+    time: Duration,
+) -> Result<Vec<[f64; 2]>, Failed> {
+    let (mut pairs, began) = (Vec::new(), Instant::now());
+    while pairs.len() < FEWEST_BLOCKS || began.elapsed() < time {
+        // Each goes first as often as the other.
+        pairs.push(match pairs.len() % 2 {
+            0 => [block(without, mix)?, block(with, mix)?],
+            _ => {
+                let second = block(with, mix)?;
+                [block(without, mix)?, second]
+            }
+        });
+    }
+    Ok(pairs)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use ::preload::Settings;
@@ -126,18 +126,7 @@ impl Php {
             };
             let output = scope.spawn(move || read(stdout.map(|stream| Box::new(stream) as _)));
             let errors = scope.spawn(move || read(stderr.map(|stream| Box::new(stream) as _)));
-            let end = Instant::now() + TIMEOUT;
-            let status = loop {
-                match child.try_wait().map_err(|error| error.to_string())? {
-                    Some(status) => break Some(status),
-                    None if Instant::now() > end => {
-                        let _ = child.kill();
-                        let _ = child.wait();
-                        break None;
-                    }
-                    None => std::thread::sleep(Duration::from_millis(2)),
-                }
-            };
+            let status = wait(&mut child)?;
             let text = |thread: std::thread::ScopedJoinHandle<'_, String>| {
                 thread.join().unwrap_or_default()
             };
@@ -155,6 +144,22 @@ impl Php {
                 errors,
             })
         })
+    }
+}
+
+/// `None` if it had to be killed.
+fn wait(child: &mut Child) -> Result<Option<ExitStatus>, Failed> {
+    let end = Instant::now() + TIMEOUT;
+    loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => return Ok(Some(status)),
+            None if Instant::now() > end => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Ok(None);
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
     }
 }
 

@@ -14,6 +14,27 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// What the log says when requests are answered.
 const SERVING: &str = " serving generation=";
 
+/// A server of one worker, as classic sites have them.
+fn command(php: &Php, app: &Path, settings: &[(&str, &str)]) -> Result<Command, Failed> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(own);
+    command.arg("serve").arg(app).arg("--allow-root");
+    command.args(["--mode", "classic", "--workers", "1"]);
+    command.args(["--dispatch", "direct", "--log-level", "info"]);
+    command.args(["--php", php.version()]);
+    let always = [
+        ("auto_prepend_file", ""),
+        ("display_errors", "0"),
+        ("log_errors", "1"),
+        ("error_log", ""),
+    ];
+    for (name, value) in always.iter().chain(settings).copied().chain(preload_user()) {
+        command.arg("--ini").arg(format!("{name}={value}"));
+    }
+    command.envs(php.environment().iter().cloned());
+    Ok(command)
+}
+
 /// It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Site {
@@ -39,40 +60,13 @@ impl Site {
             folder.join(format!("{name}.log")),
         );
         let output = std::fs::File::create(&log).map_err(on("write", &log))?;
-        let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        let mut command = Command::new(own);
-        command.arg("serve").arg(app);
-        command.args([
-            "--mode",
-            "classic",
-            "--workers",
-            "1",
-            "--dispatch",
-            "direct",
-            "--allow-root",
-            "--log-level",
-            "info",
-            "--php",
-            php.version(),
-        ]);
+        let mut command = command(php, app, settings)?;
         command
             .arg("--listen")
-            .arg(format!("unix:{}", socket.display()));
-        command
+            .arg(format!("unix:{}", socket.display()))
             .arg("--control")
-            .arg(folder.join(format!("{name}.control")));
-        command.args(config.iter().flat_map(|path| [Path::new("--config"), path]));
-        let always = [
-            ("auto_prepend_file", ""),
-            ("display_errors", "0"),
-            ("log_errors", "1"),
-            ("error_log", ""),
-        ];
-        for (name, value) in always.iter().chain(settings).copied().chain(preload_user()) {
-            command.arg("--ini").arg(format!("{name}={value}"));
-        }
-        command
-            .envs(php.environment().iter().cloned())
+            .arg(folder.join(format!("{name}.control")))
+            .args(config.iter().flat_map(|path| [Path::new("--config"), path]))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(output);

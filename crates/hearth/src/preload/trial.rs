@@ -39,6 +39,16 @@ impl Booted {
     }
 }
 
+const SETTINGS: [(&str, &str); 7] = [
+    ("opcache.enable", "1"),
+    ("opcache.enable_cli", "1"),
+    ("display_errors", "stderr"),
+    ("display_startup_errors", "1"),
+    ("log_errors", "1"),
+    ("error_log", ""),
+    ("error_reporting", "-1"),
+];
+
 /// Starts PHP with this script as `opcache.preload`. The error is what PHP said.
 pub(super) fn boot(
     php: &Php,
@@ -55,16 +65,8 @@ pub(super) fn boot(
         "claimed.json",
         &serde_json::json!({"classes": classes, "functions": functions}).to_string(),
     )?;
-    let mut settings = vec![
-        ("opcache.enable", "1"),
-        ("opcache.enable_cli", "1"),
-        ("opcache.preload", script),
-        ("display_errors", "stderr"),
-        ("display_startup_errors", "1"),
-        ("log_errors", "1"),
-        ("error_log", ""),
-        ("error_reporting", "-1"),
-    ];
+    let mut settings = vec![("opcache.preload", script)];
+    settings.extend(SETTINGS);
     settings.extend(preload_user());
     let ended = php.run(&[&trial, &claimed.display().to_string()], &settings)?;
     let booted = ended

@@ -119,7 +119,13 @@ pub(super) fn redis(page: &mut Page, redis: &tier::Status) {
         "Keys and tags written while Redis was away: they are deleted there when it is back.",
         redis.marked,
     );
-    let counters = [
+    for (metric, help, value) in redis_counters(redis) {
+        page.one(metric, "counter", help, value);
+    }
+}
+
+fn redis_counters(redis: &tier::Status) -> [(&'static str, &'static str, u64); 6] {
+    [
         (
             "hearth_redis_reads_total",
             "Reads that the memory of the server could not answer.",
@@ -150,8 +156,5 @@ pub(super) fn redis(page: &mut Page, redis: &tier::Status) {
             "Operations that Redis answered with an error.",
             redis.denied,
         ),
-    ];
-    for (metric, help, value) in counters {
-        page.one(metric, "counter", help, value);
-    }
+    ]
 }

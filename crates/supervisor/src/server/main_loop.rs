@@ -1,10 +1,12 @@
 //! From settings to a running server, and to its end.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use config::{Dispatch, Settings, control_candidates, control_directories};
 use rustix::process::{Resource, Rlimit, WaitOptions};
+use socket2::Socket;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
@@ -88,24 +90,10 @@ async fn serve(
         .workers
         .number(settings.concurrency.unwrap_or(ipc::CONCURRENT));
     let inherited = Inherited::take()?;
-    let sockets = match inherited.sockets.is_empty() {
-        true => Sockets::open(&settings, accepting(&settings, slots))?,
-        false => {
-            logging::info!("listening on the sockets of the service manager, in place of listen");
-            Sockets::inherited(inherited.sockets)
-        }
-    };
+    let sockets = sockets(inherited.sockets, &settings, slots)?;
     let control = control::open(settings.control.as_deref(), &default_control(&settings))?;
     control::serve(&control, events.clone())?;
-    let admin = match (inherited.admin, settings.admin) {
-        (Some(listener), _) => {
-            listener.set_nonblocking(true)?;
-            Some(TcpListener::from_std(listener)?)
-        }
-        (None, Some(address)) => Some(admin::open(address).await?),
-        (None, None) => None,
-    };
-    let admin = match admin {
+    let admin = match admin_listener(inherited.admin, settings.admin).await? {
         Some(listener) => Some(admin::start(listener, events.clone())?),
         None => None,
     };
@@ -139,6 +127,29 @@ async fn serve(
     // The answers to `hearth stop` are on their way: let them out.
     tokio::time::sleep(Duration::from_millis(1)).await;
     result
+}
+
+/// Those of the service manager, or the addresses of `listen`.
+fn sockets(inherited: Vec<Socket>, settings: &Settings, slots: u32) -> Result<Sockets, Error> {
+    if inherited.is_empty() {
+        return Sockets::open(settings, accepting(settings, slots));
+    }
+    logging::info!("listening on the sockets of the service manager, in place of listen");
+    Ok(Sockets::inherited(inherited))
+}
+
+async fn admin_listener(
+    inherited: Option<std::net::TcpListener>,
+    address: Option<SocketAddr>,
+) -> Result<Option<TcpListener>, Error> {
+    Ok(match (inherited, address) {
+        (Some(listener), _) => {
+            listener.set_nonblocking(true)?;
+            Some(TcpListener::from_std(listener)?)
+        }
+        (None, Some(address)) => Some(admin::open(address).await?),
+        (None, None) => None,
+    })
 }
 
 /// How many processes will accept: several only where direct dispatch is set, because by default it is for a single worker.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use shm::InFlight;
 use tokio::sync::oneshot::Sender;
 
 use super::Server;
@@ -156,19 +157,11 @@ impl Server {
                 continue;
             };
             let mut pools = known.pools.clone();
-            let requests = worker.board.in_flight();
-            for pool in &mut pools {
-                if let Some(total) = pool.budget {
-                    budgets.insert(pool.name.clone(), total);
-                }
-                for lease in &mut pool.leases {
-                    let request = u64::from_str_radix(&lease.request, 16).unwrap_or_default();
-                    let found = requests
-                        .iter()
-                        .find(|one| one.id == request && request != 0);
-                    lease.target = found.map(|one| format!("{} {}", one.method, one.target));
-                }
-            }
+            name_requests(&mut pools, &worker.board.in_flight());
+            let limits = pools
+                .iter()
+                .filter_map(|pool| Some((pool.name.clone(), pool.budget?)));
+            budgets.extend(limits);
             workers.push(WorkerPools {
                 pid: worker.pid,
                 slot: worker.slot,
@@ -194,6 +187,15 @@ impl Server {
             retired: self.pools.retired.iter().map(retired).collect(),
             budgets: budgets.into_iter().map(budget).collect(),
         }
+    }
+}
+
+/// Each lease has the method and target of its request.
+fn name_requests(pools: &mut [Pool], requests: &[InFlight]) {
+    for lease in pools.iter_mut().flat_map(|pool| &mut pool.leases) {
+        let id = u64::from_str_radix(&lease.request, 16).unwrap_or_default();
+        let found = requests.iter().find(|one| one.id == id && id != 0);
+        lease.target = found.map(|one| format!("{} {}", one.method, one.target));
     }
 }
 

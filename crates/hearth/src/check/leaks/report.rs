@@ -66,25 +66,8 @@ impl Report {
                 growing.push(format!("{what}: {bytes} bytes per request"));
             }
         }
-        let of_places = two.grown.iter().filter_map(|(place, second)| {
-            let first = one.grown.get(place)?;
-            Some(format!(
-                "{}: {} more in {requests} requests [{}]",
-                short(place),
-                first.min(second),
-                row_of_place(place)
-            ))
-        });
-        growing.extend(of_places);
-        let (before, now) = (listed(&one.changes), listed(&two.changes));
-        let of_lists = now.into_iter().filter_map(|(list, (second, example))| {
-            let (first, _) = before.get(&list)?;
-            let more = *first.min(&second);
-            (more > 0).then(|| {
-                format!("{list}: {more} more in {requests} requests, such as {example} [{FILES}]")
-            })
-        });
-        growing.extend(of_lists);
+        growing.extend(growing_places(one, two, requests));
+        growing.extend(growing_lists(one, two, requests));
         let left = since_begin.changes.iter().filter_map(left).collect();
         Report {
             requests: requests * 2,
@@ -96,6 +79,28 @@ impl Report {
     pub(super) fn is_empty(&self) -> bool {
         self.growing.is_empty() && self.left.is_empty()
     }
+}
+
+fn growing_places(one: &Mark, two: &Mark, requests: usize) -> impl Iterator<Item = String> {
+    two.grown.iter().filter_map(move |(place, second)| {
+        let more = one.grown.get(place)?.min(second);
+        let (name, row) = (short(place), row_of_place(place));
+        Some(format!(
+            "{name}: {more} more in {requests} requests [{row}]"
+        ))
+    })
+}
+
+fn growing_lists(one: &Mark, two: &Mark, requests: usize) -> impl Iterator<Item = String> {
+    let (before, now) = (listed(&one.changes), listed(&two.changes));
+    now.into_iter()
+        .filter_map(move |(list, (second, example))| {
+            let (first, _) = before.get(&list)?;
+            let more = *first.min(&second);
+            (more > 0).then(|| {
+                format!("{list}: {more} more in {requests} requests, such as {example} [{FILES}]")
+            })
+        })
 }
 
 impl Display for Report {

@@ -139,3 +139,56 @@ fn memory_that_ends_while_a_class_is_loaded_ends_its_request_only() {
     assert!(!log.contains("computes on"), "{log}");
     server.stop();
 }
+
+/// What would run where its variables are freed: none of it does under php, whose fatal error ends everything at once.
+const LEAVES: &str = r#"class Dies { function __destruct() { went_on(); } }
+function went_on() { error_log('WENT ON'); for ($all = [];; $all[] = str_repeat('x', 100000)); }
+function in_finally() { try { Fiber::suspend(); } finally { went_on(); } }
+function fiber($fn) { $fiber = new Fiber($fn); $fiber->start(); return $fiber; }
+function generator() { try { yield 1; } finally { went_on(); } }
+function begun($generator) { $generator->current(); return $generator; }
+function cycle() { $fiber = new Fiber(function () use (&$fiber) { in_finally(); }); $fiber->start(); return [$fiber]; }
+return function ($request) {
+    $what = [
+        'fiber' => fn () => fiber(in_finally(...)),
+        'fiber-of-fiber' => fn () => fiber(function () { $inner = fiber(in_finally(...)); Fiber::suspend(); }),
+        'generator' => fn () => begun(generator()),
+        'generator-in-fiber' => fn () => fiber(function () { foreach (generator() as $x) { Fiber::suspend(); } }),
+        'generator-of-fiber' => fn () => begun((function () { $inner = fiber(in_finally(...)); yield 1; })()),
+        'generator-from' => fn () => begun((function () { yield from generator(); })()),
+        'destructor' => fn () => new Dies(),
+        'cycle' => fn () => cycle(),
+    ][$request->query('what', 'none')] ?? null;
+    if (!$what) { return 'fine'; }
+    $leave = function () use ($what) { $left = $what(); str_repeat('x', 1 << 30); };
+    $request->query('where') === 'task' ? Hearth\async($leave)->await() : $leave();
+};"#;
+
+#[test]
+fn nothing_that_memory_exhaustion_leaves_behind_runs_on() {
+    let server = one_worker(LEAVES)
+        .args(["--ini", "memory_limit=64M"])
+        .args(["--request-timeout", "1", "--request-grace", "1"])
+        .start();
+    let all = [
+        "fiber",
+        "fiber-of-fiber",
+        "generator",
+        "generator-in-fiber",
+        "generator-of-fiber",
+        "generator-from",
+        "destructor",
+        "cycle",
+    ];
+    for what in all {
+        for place in ["request", "task"] {
+            let target = format!("/?what={what}&where={place}");
+            assert_eq!(server.get(&target).status, 500, "{target}");
+            assert_eq!(ok(&server.get("/")), "fine", "{target}");
+        }
+    }
+    let log = server.log().text();
+    assert!(!log.contains("WENT ON"), "{log}");
+    assert!(!log.contains("computes on"), "{log}");
+    server.stop();
+}

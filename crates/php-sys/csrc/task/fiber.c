@@ -5,6 +5,9 @@
  * a function that is being left, throws one of its own inside, and what was noted is lost: the frame goes on at any place, or
  * frees what it does not have. Under `php` an exception that passes a destructor and then a Fiber does it; here every wait that
  * is ended early may be one.
+ *
+ * A task that ran out of memory is being left too (see compat.h), with no limit to its memory and without interrupts: nothing of a
+ * Fiber runs then. Under `php` none does after a fatal error.
  */
 #include "engine/engine.h"
 #include "task/task.h"
@@ -16,6 +19,9 @@ static zend_object_handlers handlers;
 
 static void on_destroy(zend_object *object)
 {
+	if (UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY())) {
+		return;
+	}
 	hearth_exception_keep_place(destroy_fiber, object);
 }
 

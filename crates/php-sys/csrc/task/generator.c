@@ -6,6 +6,8 @@
  * that is thrown meanwhile, or a destructor that runs, has another place noted, which stays: the caller looks for its catch blocks and
  * live values at an opcode of another function, and frees what it does not own. Under `php` it takes a `finally` that throws, or a
  * destructor; here every wait in one may.
+ *
+ * Of a task that ran out of memory, nothing of a generator runs, as nothing of a Fiber does (see task/fiber.c).
  */
 #include "engine/engine.h"
 #include "task/task.h"
@@ -18,6 +20,9 @@ static zend_object_handlers handlers;
 
 static void on_destroy(zend_object *object)
 {
+	if (UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY())) {
+		return;
+	}
 	hearth_exception_keep_place(destroy_generator, object);
 }
 

@@ -169,6 +169,53 @@ fn a_worker_whose_process_cannot_be_put_back_serves_no_other_request() {
 }
 
 #[test]
+fn a_connection_to_a_worker_that_cannot_be_put_back_is_told_so() {
+    let server = Server::script(
+        "return fn ($request) => $request->path === '/session' ? (string) posix_setsid() : 'served';",
+    )
+    .args(["--workers", "1", "--dispatch", "direct"])
+    .start();
+    let mut beside = server.connect();
+    beside.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(ok(&beside.response()), "served");
+    ok(&server.get("/session"));
+    beside.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    let answer = beside.response();
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    eventually("the next worker serves", || server.get("/").status == 200);
+    server.stop();
+}
+
+/// Each would be an entry of the system's process table for as long as the worker lives.
+#[test]
+fn programs_that_nothing_has_waited_for_leave_no_zombie() {
+    let code = r"return function ($request) {
+        match ($request->path) {
+            '/program' => proc_open(['true'], [], $pipes),
+            '/child' => pcntl_fork() ?: exit(),
+            '/kept' => (function () { static $kept; $kept = proc_open(['true'], [], $pipes); while (proc_get_status($kept)['running']) { usleep(1000); } })(),
+            default => 0,
+        };
+    };";
+    for concurrency in ["1", "64"] {
+        let server = Server::script(code)
+            .args(["--workers", "1", "--concurrency", concurrency])
+            .start();
+        for path in ["/program", "/child", "/program", "/kept"] {
+            server.get(path);
+        }
+        let worker = server.workers()[0];
+        let children = format!("/proc/{worker}/task/{worker}/children");
+        eventually("the worker has no children", || {
+            server.get("/");
+            std::fs::read_to_string(&children).is_ok_and(|list| list.is_empty())
+        });
+        server.stop();
+    }
+}
+
+#[test]
 fn the_stat_cache_does_not_outlive_its_request_or_a_wait() {
     let code = r"return function (Hearth\Request $request) {
         $file = $request->query('file');

@@ -36,7 +36,7 @@ return new class {
         return match ($request->path) {
             '/process' => (string) getmypid(),
             '/take' => $this->take((string) $request->query('name')),
-            '/changes' => self::json(stateChanges((string) $request->query('name'))),
+            '/changes' => self::json(self::changes((string) $request->query('name'))),
             '/run' => $this->run((bool) $request->query('alone'), (string) $request->query('end'), (string) $request->query('file'), (array) $request->query('ini', [])),
             '/settled' => $this->settled(),
             '/finish' => $this->finish((string) $request->query('name'), (string) $request->query('until')),
@@ -46,8 +46,17 @@ return new class {
         };
     }
 
+    /** What a cycle holds goes when the collector runs: now. */
+    private static function changes(string $name): array
+    {
+        gc_collect_cycles();
+
+        return stateChanges($name);
+    }
+
     private function take(string $name): string
     {
+        gc_collect_cycles();
         $this->ended = false;
         stateTake($name);
 
@@ -65,6 +74,9 @@ return new class {
             if ($report['changes'] === null) {
                 // Where its client leaves, the wait ends in an exception.
                 $report['changes'] = [];
+                if ((error_get_last()['type'] ?? 0) & (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE)) {
+                    $report['end'] = 'fatal';
+                }
                 $report['changes'] = $this->wait();
                 echo self::line($report);
             }
@@ -109,7 +121,7 @@ return new class {
             clearstatcache();
         }
 
-        return self::json(stateChanges($name));
+        return self::json(self::changes($name));
     }
 
     /** A script that has called ignore_user_abort() goes on. */

@@ -27,6 +27,8 @@ pub(crate) struct ProcessHost {
     pub(crate) is_broken: Cell<bool>,
     /// And it cannot begin another request.
     pub(crate) is_unfit: Cell<bool>,
+    /// A request has changed the process for good, its user for example: no other may begin.
+    pub(crate) is_altered: Cell<bool>,
     /// A request is a life of the engine, whose own time limit counts.
     pub(crate) is_classic: Cell<bool>,
     /// The app was made for several requests at once.
@@ -64,6 +66,7 @@ impl ProcessHost {
             board,
             is_broken: Cell::new(false),
             is_unfit: Cell::new(false),
+            is_altered: Cell::new(false),
             is_classic: Cell::new(false),
             concurrent,
             leaves: RefCell::default(),
@@ -245,6 +248,7 @@ impl php::Host for ProcessHost {
     fn leave(&self, reason: &str, at_once: bool) {
         if at_once {
             self.is_unfit.set(true);
+            self.is_altered.set(true);
         }
         *self.leaves.borrow_mut() = Some(reason.to_owned());
         self.changed.notify_waiters();

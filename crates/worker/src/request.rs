@@ -17,6 +17,7 @@ use std::task::{Context, Poll, ready};
 
 use http1::{BodyError, Rejection, RequestHead};
 use php::{BodySource, Client, Request, Script, Task, Timings};
+use server::queue::Refused;
 use shm::{Begins, Counter, Suspect, Ticket};
 
 use crate::classic::Plan;
@@ -186,10 +187,9 @@ impl RequestFuture {
 
     /// Begins the request, which has a permit. The time limit counts from here.
     fn begin(&mut self) {
-        if let Some(left) = self.worker.quarantine.refuses(self.suspect) {
+        if let Some(answer) = self.refusal() {
             self.worker.permits.release(());
-            self.worker.host.count(Counter::Quarantined);
-            self.phase = Phase::Static(Some(Box::new(quarantine::refused(left))));
+            self.phase = Phase::Static(Some(Box::new(answer)));
             return;
         }
         self.request.set_deadline(self.worker.deadline());
@@ -203,6 +203,17 @@ impl RequestFuture {
             None => Task::request(request),
         });
         self.phase = Phase::Running;
+    }
+
+    /// The answer to a request that must not run here.
+    fn refusal(&self) -> Option<HttpResponse> {
+        let left = self.worker.quarantine.refuses(self.suspect);
+        if let Some(left) = left {
+            self.worker.host.count(Counter::Quarantined);
+            return Some(quarantine::refused(left));
+        }
+        let is_altered = self.worker.host.is_altered.get();
+        is_altered.then(|| queue::refused(Refused::Full, &self.worker.http.board))
     }
 
     fn poll_phase(&mut self, context: &mut Context<'_>) -> Poll<HttpResponse> {

@@ -1,6 +1,7 @@
 /* The server API that PHP sees: start of the engine, its callbacks, its time limit. */
 #include "cache/cache.h"
 #include "engine/engine.h"
+#include "engine/programs.h"
 #include "mode/mode.h"
 #include "pool/pool.h"
 #include "preload/preload.h"
@@ -276,6 +277,7 @@ void hearth_seal(void)
 		gc_collect_cycles();
 		if (!hearth_is_cli()) {
 			hearth_process_settings_seal();
+			hearth_programs_seal();
 		}
 		hearth_state_seal(hearth_is_cli());
 	} zend_end_try();

@@ -3,6 +3,7 @@
  * which may begin anew, so it goes round until nothing is left: its memory is the next request's.
  */
 #include "engine/engine.h"
+#include "engine/programs.h"
 #include "request/request.h"
 #include "task/call.h"
 
@@ -203,6 +204,7 @@ void hearth_request_end(hearth_task *task)
 	if (EG(exception)) {
 		hearth_report_exception();
 	}
+	hearth_programs_end(state);
 	if (state->request) {
 		hearth_process_state_restore(state);
 	}

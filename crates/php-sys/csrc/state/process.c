@@ -5,6 +5,7 @@
  * environment lie in the C library among much that is nothing to PHP code.
  */
 #include "compat.h"
+#include "engine/programs.h"
 #include "state/check.h"
 #include "state/rows.h"
 
@@ -209,6 +210,18 @@ static void read_line(const char *path, char *line, size_t size)
 	}
 }
 
+static bool has_ended(const char *pid)
+{
+	char place[300], line[512];
+	const char *state;
+
+	snprintf(place, sizeof place, "/proc/%s/stat", pid);
+	read_line(place, line, sizeof line);
+	state = strrchr(line, ')');
+	return state && strchr("ZX", state[2]);
+}
+
+/* A program goes on when its request has ended, as under php-fpm; what is left when it has ended is a fault. */
 static void add_children(const facts *to, const char *path, const char *number)
 {
 	char place[300], name[64], children[512], *rest;
@@ -217,7 +230,15 @@ static void add_children(const facts *to, const char *path, const char *number)
 	read_line(place, children, sizeof children);
 	for (const char *child = strtok_r(children, " ", &rest); child; child = strtok_r(NULL, " ", &rest)) {
 		snprintf(name, sizeof name, "child process %.40s", child);
-		add(to, name, "started");
+		if (!has_ended(child)) {
+			add(to, name, "runs");
+			continue;
+		}
+		/* It may have ended since this process asked. */
+		hearth_programs_reap();
+		if (kill((pid_t) atoi(child), 0) == 0) {
+			add(to, name, "has ended, and its parent has not asked");
+		}
 	}
 }
 
@@ -286,6 +307,7 @@ void hearth_process_take(HashTable *into)
 {
 	const facts shared = {into, HEARTH_STATE_SHARED}, open = {into, HEARTH_STATE_OPEN}, restored = {into, HEARTH_STATE_RESTORED};
 
+	hearth_programs_reap();
 	zend_hash_init(into, 256, NULL, drop_fact, 1);
 	add_locale(&restored);
 	add_environment(&restored);
@@ -301,11 +323,18 @@ void hearth_process_take(HashTable *into)
 	add_openssl(&restored);
 }
 
+/* A program that nothing has waited for. */
+static bool goes_on(const char *name, const fact *after)
+{
+	return strncmp(name, ZEND_STRL("child process")) == 0 && (!after || strcmp(after->text, "runs") == 0);
+}
+
 static void tell(const char *name, const fact *before, const fact *after, hearth_state_listener report, void *context)
 {
 	const hearth_state_row row = {name, "process", NULL, 0, before ? before->treatment : after->treatment, ""};
 	const hearth_state_change change = {
 		.object = "process", .kind = "process", .name = name, .words = 1, .before = before ? before->text : "", .after = after ? after->text : "", .row = &row,
+		.accepted = goes_on(name, after),
 	};
 
 	report(context, &change);

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{Finding, Moment, Script};
-use crate::http::Client;
+use crate::http::{Client, Response};
 use crate::server::Server;
 
 /// After this number the worker is replaced: more than a check takes, however often it asks whether the script waits.
@@ -110,10 +110,10 @@ impl Looker {
         let (mut watch, mut own) = self.connections()?;
         get(&mut watch, "/take?name=before")?;
         own.send(request(script, "&alone=1"));
-        report(&mut own)?;
-        let next = json(&get(&mut watch, "/changes?name=before")?)?;
+        let moment = end_of(&report(&mut own)?, Moment::Next);
+        let next = changes(&mut watch)?;
         use_up(&mut watch);
-        Ok(Finding::read_all(&next, Moment::Next))
+        Ok(Finding::read_all(&next, moment))
     }
 
     fn look(&mut self, script: &Script) -> Findings {
@@ -121,13 +121,13 @@ impl Looker {
         get(&mut watch, "/take?name=before")?;
         own.send(request(script, ""));
         settle(&mut watch, &own)?;
-        let waiting = json(&get(&mut watch, "/changes?name=before")?)?;
+        let waiting = changes(&mut watch)?;
         get(&mut watch, "/release")?;
         let report = report(&mut own)?;
-        let ended = json(&get(&mut watch, "/changes?name=before")?)?;
+        let ended = changes(&mut watch)?;
         use_up(&mut watch);
         let mut findings = Finding::read_all(&waiting, Moment::Waiting);
-        findings.extend(Finding::read_all(&ended, Moment::Ended));
+        findings.extend(Finding::read_all(&ended, end_of(&report, Moment::Ended)));
         findings.extend(Finding::read_all(&report["changes"], Moment::Resumed));
         Ok(findings)
     }
@@ -151,7 +151,7 @@ impl Looker {
         if crate::server::until(TIMEOUT, || (server.in_flight() == 0).then_some(())).is_none() {
             return Err(Unchecked("it goes on without its client".to_owned()));
         }
-        let changes = json(&get(&mut watch, "/changes?name=before")?)?;
+        let changes = changes(&mut watch)?;
         use_up(&mut watch);
         Ok(Finding::read_all(&changes, Moment::Left))
     }
@@ -274,15 +274,30 @@ fn has_answer(own: &Client) -> bool {
     came
 }
 
+/// What differs from the first look. Nothing for a worker that serves no other request.
+fn changes(watch: &mut Client) -> Result<Value, Unchecked> {
+    watch.send("GET /changes?name=before HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let response = watch.try_response(false).map_err(broken)?;
+    match response.status {
+        503 => Ok(Value::Null),
+        _ => json(&text_of(&response)?),
+    }
+}
+
 fn get(client: &mut Client, target: &str) -> Result<String, Unchecked> {
     client.send(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     answer(client)
 }
 
 fn answer(client: &mut Client) -> Result<String, Unchecked> {
-    let response = client
-        .try_response(false)
-        .map_err(|broken| Unchecked(format!("the worker did not answer: {broken:?}")))?;
+    text_of(&client.try_response(false).map_err(broken)?)
+}
+
+fn broken(why: impl std::fmt::Debug) -> Unchecked {
+    Unchecked(format!("the worker did not answer: {why:?}"))
+}
+
+fn text_of(response: &Response) -> Result<String, Unchecked> {
     // Scripts may set the status of their own answer, but none of ours is that.
     if response.status == 500 {
         return Err(Unchecked("the script ended in an error".to_owned()));
@@ -294,6 +309,14 @@ fn answer(client: &mut Client) -> Result<String, Unchecked> {
 fn report(own: &mut Client) -> Result<Value, Unchecked> {
     let text = answer(own)?;
     json(text.rsplit('\n').next().unwrap_or_default())
+}
+
+/// A script may end in a fatal error by itself.
+fn end_of(report: &Value, otherwise: Moment) -> Moment {
+    match report["end"] == "fatal" {
+        true => Moment::Broken,
+        false => otherwise,
+    }
 }
 
 fn json(text: &str) -> Result<Value, Unchecked> {

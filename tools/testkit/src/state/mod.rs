@@ -56,6 +56,13 @@ pub struct Finding {
     pub moment: Moment,
 }
 
+/// Processes and descriptors have other numbers each time.
+fn without_number(name: &str) -> &str {
+    let kinds = ["child process", "descriptor"];
+    let kind = kinds.into_iter().find(|kind| name.starts_with(kind));
+    kind.unwrap_or(name)
+}
+
 impl Finding {
     /// Of one entry of `stateChanges()`; none for what the table accepts.
     fn read(entry: &Value, moment: Moment) -> Option<Self> {
@@ -88,7 +95,7 @@ impl Finding {
         if accepted {
             return None;
         }
-        let (kind, name) = (text("kind"), text("name"));
+        let (kind, name) = (text("kind"), without_number(text("name")));
         let offset = match kind {
             "table" | "setting" | "process" => String::new(),
             "content" => format!("+{:#x} →", entry["from"].as_u64().unwrap_or(0)),

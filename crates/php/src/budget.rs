@@ -1,4 +1,4 @@
-//! Connection budgets as PHP sees them: numbers for handles, this process for the holder.
+//! Connection budgets for PHP: PHP code holds numbers as handles, and this process is the holder in shared memory.
 
 use std::cell::RefCell;
 
@@ -8,12 +8,12 @@ thread_local! {
     static TABLE: RefCell<Option<(Budgets, Option<Holder>)>> = const { RefCell::new(None) };
 }
 
-/// Use the table that all workers of the server share. In a process without one, budgets are its own.
+/// Sets the table that all workers of the server share. A process without one makes a table of its own.
 pub fn set_budgets(table: Budgets) {
     TABLE.set(Some((table, None)));
 }
 
-/// After a fork: what is acquired from now on is this process's, not its sibling's.
+/// Forgets the holder after a fork, so that this process acquires as itself and not as its sibling.
 pub(crate) fn forget_holder() {
     TABLE.with_borrow_mut(|table| {
         if let Some((_, holder)) = table {
@@ -47,7 +47,7 @@ fn index(handle: i64) -> Option<usize> {
     usize::try_from(handle).ok().filter(|index| *index < 32)
 }
 
-/// -1 when there are too many names: then nothing can be acquired.
+/// Returns the handle of a budget; -1 when the table has no room for another name, and then nothing can be acquired.
 pub(crate) fn open(name: &[u8], total: i64) -> i64 {
     let total = u64::try_from(total).unwrap_or(0);
     with(None, |table, _| table.open(name, total))

@@ -1,4 +1,4 @@
-//! The shared cache as C code asks for it: bytes in, bytes out.
+//! The shared cache for C code, which passes and gets bytes.
 
 mod claims;
 mod convert;
@@ -13,10 +13,10 @@ use php_sys as sys;
 pub use place::{FindCache, find_cache_with, set_cache};
 pub(crate) use place::{cache, with};
 
-/// What was read last may be larger than that; its memory is then given back by the next read.
+/// Bytes of the read buffer that are kept. A larger value stays until the next read, which then frees the buffer.
 const KEPT_BUFFER: usize = 1 << 20;
 
-/// How much memory the decoded values of this process may take.
+/// Sets the bytes of memory that the decoded values of this process may take.
 pub fn limit_cache_copies(bytes: u64) {
     // SAFETY: writes one number of the C side.
     unsafe { sys::hearth_cache_copies_limit(usize::try_from(bytes).unwrap_or(usize::MAX)) }
@@ -38,14 +38,14 @@ fn outcome(result: Result<bool, Refused>) -> i32 {
     }
 }
 
-/// The task that runs.
+/// The running task, as an owner of locks in the cache.
 pub(crate) fn owner() -> Owner {
     // SAFETY: reads a number of the task that runs.
     let task = unsafe { sys::hearth_current_task_id() };
     Owner::here(task as u32)
 }
 
-/// Whether it was taken. `number` is its token then, else the owner that has it.
+/// Returns whether the claim was taken, and sets `number`: the token if it was, else the owner that holds the claim.
 pub(crate) fn is_taken(claim: Claim, number: &mut u64) -> bool {
     match claim {
         Claim::Taken(token) => {

@@ -1,9 +1,9 @@
-//! The functions that C calls: one macro makes them all.
+//! The functions that C code calls, all made by one macro.
 //!
-//! They run on the stack of a task. A panic must not unwind into C, so it ends the process with its message; while one
-//! of them runs, libc hooks let calls pass ([`HookBypass`](crate::wait::HookBypass)).
+//! They run on the stack of a task. A panic must not unwind into C, so it aborts the process after its message. While a
+//! callback runs, libc hooks pass calls through ([`HookBypass`](crate::wait::HookBypass)).
 
-/// Functions of `hearth.h`, of its types: each argument is made of what C passes, as [`arguments::FromC`] says.
+/// Defines functions of `hearth.h`, with its types. Each argument is converted by [`arguments::FromC`].
 macro_rules! callbacks {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {
         quick_callbacks! {$(
@@ -16,7 +16,7 @@ macro_rules! callbacks {
     };
 }
 
-/// For those that only read or count: nothing in them can reach a hook.
+/// Defines callbacks that only read or count, so that nothing in them can reach a hook.
 macro_rules! quick_callbacks {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {$(
         $(#[$doc])*

@@ -1,6 +1,6 @@
-//! What the Common Gateway Interface says of a response: how a script gives its status (RFC 3875, 6.3.3).
+//! The status of a response as a script sets it, by the Common Gateway Interface (RFC 3875, section 6.3.3).
 
-/// The status of a response, and what stands behind it on its line; empty for what is usual there.
+/// The status code of a response and the reason phrase behind it on the status line, empty for the usual phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Status<'a> {
     pub(crate) code: u16,
@@ -8,7 +8,7 @@ pub(crate) struct Status<'a> {
 }
 
 impl<'a> Status<'a> {
-    /// `line` is the one that header() was given, if it was: `HTTP/1.1 404 Gone`.
+    /// `line` is the status line that `header()` was given, such as `HTTP/1.1 404 Gone`; empty if it was given none.
     pub(crate) fn new(code: i32, line: &'a [u8]) -> Status<'a> {
         Status {
             code: u16::try_from(code).unwrap_or(500),
@@ -16,7 +16,7 @@ impl<'a> Status<'a> {
         }
     }
 
-    /// The value of a field `Status`: `404 Gone`. One that is no status changes nothing.
+    /// Sets the status from the value of a `Status` field, such as `404 Gone`. An invalid value changes nothing.
     pub(crate) fn set(&mut self, value: &'a [u8]) {
         let digits = value.len() - behind(value, u8::is_ascii_digit).len();
         let code = str::from_utf8(&value[..digits])
@@ -31,13 +31,13 @@ impl<'a> Status<'a> {
     }
 }
 
-/// What stands behind the bytes that it begins with.
+/// Returns what follows the bytes at the beginning of `text` that `is_skipped` accepts.
 fn behind(text: &[u8], is_skipped: impl Fn(&u8) -> bool) -> &[u8] {
     let end = text.iter().position(|byte| !is_skipped(byte));
     &text[end.unwrap_or(text.len())..]
 }
 
-/// Of `HTTP/1.1 404 Not Found` or `404 Not Found`.
+/// Returns the reason phrase of `HTTP/1.1 404 Not Found` or `404 Not Found`.
 fn reason(line: &[u8]) -> &[u8] {
     let is_blank = |byte: &u8| *byte == b' ';
     let line = if line.starts_with(b"HTTP/") {

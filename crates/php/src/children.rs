@@ -1,4 +1,4 @@
-//! Tasks that tasks start and wait for: what PHP's own functions ask for through callbacks.rs.
+//! Tasks that tasks start and wait for; PHP's functions call this through `callbacks/tasks.rs`.
 
 use std::ffi::c_int;
 use std::future::Future;
@@ -15,7 +15,7 @@ use crate::task_group::TaskGroup;
 use crate::timeout::Timeout;
 use crate::wait::{Cancel, Cancelled, wait};
 
-/// A new task for `async()` (`child`) or `background()`. The caller gets one reference.
+/// Makes a task for `async()` (`child`) or `background()`. The caller gets one reference.
 pub(crate) fn new_task(parent: &TaskCell, c: *mut sys::hearth_task, child: bool) -> Rc<TaskCell> {
     let cell = if child {
         TaskCell::new(Some(Rc::clone(parent.group())), parent.request.clone())
@@ -44,7 +44,7 @@ fn in_time(seconds: f64) -> Option<Duration> {
     (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4))
 }
 
-/// `future`, or `None` once the time is over.
+/// Resolves to the output of `future`, or to `None` once the time is over.
 async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
     let Some(limit) = limit else {
         return Some(future.await);
@@ -58,7 +58,7 @@ async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Outp
     .await
 }
 
-/// 0: it ended, 1: timed out, 2: the waiting task was cancelled.
+/// Waits for a task. Returns 0 if it has ended, 1 if the time was over, 2 if the waiting task was cancelled.
 pub(crate) fn await_task(cell: &TaskCell, seconds: f64) -> c_int {
     match wait(within(in_time(seconds), ended(cell))) {
         Ok(Some(())) => 0,
@@ -67,8 +67,8 @@ pub(crate) fn await_task(cell: &TaskCell, seconds: f64) -> c_int {
     }
 }
 
-/// Wait until every child of the running task's group has ended; `cancel` them first if they are not wanted any more.
-/// False when the wait was ended early: they are cancelled then, but go on.
+/// Waits until every child of the running task's group has ended. With `cancel` they are cancelled first. Returns false when
+/// the wait was ended early: the children are cancelled then, but have not ended yet.
 pub(crate) fn join_children(cancel: bool) -> bool {
     if is_forked() {
         return true;
@@ -103,7 +103,7 @@ pub(crate) fn cancel_all(group: &TaskGroup) {
     }
 }
 
-/// 0: unparked, 1: timed out, 2: cancelled.
+/// Parks the running task. Returns 0 if it was unparked, 1 if the time was over, 2 if it was cancelled.
 pub(crate) fn park(seconds: f64) -> c_int {
     let cell = current().expect("called in a task");
     cell.park.set(Park::Parked);
@@ -118,7 +118,7 @@ pub(crate) fn park(seconds: f64) -> c_int {
     let was_unparked = cell.park.replace(Park::Running) == Park::Unparked;
     match outcome {
         Ok(Some(())) => 0,
-        // Unparked at the moment its time was over: the wake must not be lost.
+        // Unparked at the moment the time was over: the wake must not be lost.
         Ok(None) if was_unparked => 0,
         Ok(None) => 1,
         Err(Cancelled) => 2,
@@ -134,7 +134,7 @@ pub(crate) fn unpark(cell: &TaskCell) -> bool {
     true
 }
 
-/// Let everything else that can run go first.
+/// Lets everything else that can run go first.
 pub(crate) fn yield_now() {
     let mut yielded = false;
     let _ = wait(std::future::poll_fn(|context| {

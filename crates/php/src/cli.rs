@@ -11,7 +11,7 @@ use php_sys as sys;
 use crate::engine::BootError;
 use crate::task::Task;
 
-/// What the php command line asks to run.
+/// What a command line of `php` runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Run {
     File(OsString),
@@ -22,25 +22,25 @@ pub enum Run {
     Info(char),
 }
 
-/// A script that runs.
+/// A script that runs as a task.
 #[derive(Debug)]
 pub struct Cli {
     task: Task,
 }
 
 fn leak(text: &OsStr) -> *const c_char {
-    // The engine points at these for the life of the process. A NUL cannot come from a command line.
+    // The engine keeps these pointers for the life of the process. A command line cannot contain a NUL.
     CString::new(text.as_bytes()).unwrap_or_default().into_raw()
 }
 
-/// Print what `-v`, `-m` and `-i` print. Returns the exit code. Ends the engine.
+/// Prints what `-v`, `-m` and `-i` print, ends the engine and returns the exit code.
 pub fn info(what: char) -> i32 {
     // SAFETY: the engine has been booted and no request has begun.
     unsafe { sys::hearth_cli_info(what as c_char) }
 }
 
 impl Cli {
-    /// Begin the request; `argv[0]` is the script.
+    /// Begins the request; `argv[0]` is the script.
     pub fn start(run: &Run, argv: &[OsString]) -> Result<Cli, BootError> {
         let name = OsStr::new("Standard input code");
         let (mode, script, code) = match run {
@@ -69,7 +69,7 @@ impl Cli {
         Ok(Cli { task })
     }
 
-    /// End the request and the engine. Returns the exit code. Only after the future is done.
+    /// Ends the request and the engine, and returns the exit code. Called only after the future is ready.
     pub fn finish(self) -> i32 {
         // SAFETY: the task has ended and nothing else runs.
         unsafe { sys::hearth_cli_finish() }

@@ -1,15 +1,15 @@
-//! Both ends of a request's connection.
+//! The addresses of a request's connection.
 
 use std::cell::OnceCell;
 use std::net::SocketAddr;
 
 use http1::Endpoints;
 
-/// The client's address, and the local one it connected to.
+/// The client's address, and the local address that it connected to.
 #[derive(Debug, Clone, Default)]
 pub struct Client {
     endpoints: Endpoints,
-    /// Both as text, made when code first asks for one.
+    /// Both addresses as text, made when one is first asked for.
     texts: OnceCell<[String; 2]>,
 }
 
@@ -27,19 +27,19 @@ impl Client {
         &self.endpoints
     }
 
-    /// Its address and port, if they are known.
+    /// The client's address and port, if known.
     #[must_use]
     pub fn socket(&self) -> Option<SocketAddr> {
         self.endpoints.client
     }
 
-    /// Its address as text; empty if it is not known.
+    /// The client's address as text; empty if it is not known.
     #[must_use]
     pub fn address_text(&self) -> &str {
         &self.texts()[0]
     }
 
-    /// The same of the local one.
+    /// The local address as text; empty if it is not known.
     #[must_use]
     pub fn local_text(&self) -> &str {
         &self.texts()[1]

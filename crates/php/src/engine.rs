@@ -1,4 +1,4 @@
-//! Starting the engine and the app.
+//! Boot of the engine and the app.
 
 use std::ffi::{CString, OsString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -12,15 +12,15 @@ use crate::ini::{ini_line, ini_mistake};
 
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 
-/// What the engine is for.
+/// How the engine runs PHP code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// The app stays; each request is a task in it.
+    /// The app stays in memory, and each request is a task in it.
     #[default]
     Resident,
     /// Nothing survives a request.
     Classic,
-    /// Behave as the `php` command.
+    /// Behaves as the `php` command.
     CommandLine,
 }
 
@@ -33,7 +33,7 @@ impl Mode {
         }
     }
 
-    /// What the mode makes of settings of PHP, over every file.
+    /// PHP settings that the mode sets; they take precedence over every php.ini file.
     fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Mode::CommandLine => &[
@@ -52,25 +52,25 @@ impl Mode {
                 ("max_execution_time", "0"),
                 ("max_input_time", "-1"),
             ],
-            // PHP would set a timer for it at each request; what is slow to arrive does not take CPU time.
+            // PHP would set a timer for it at each request; and a body that arrives slowly takes no CPU time.
             Mode::Classic => &[("max_input_time", "-1")],
         }
     }
 }
 
-/// How the engine is to start.
+/// How the engine starts.
 #[derive(Debug, Default)]
 pub struct Boot {
-    /// ini settings that win over every file, in order.
+    /// ini settings that take precedence over every file, in order.
     pub ini: Vec<(OsString, OsString)>,
     pub mode: Mode,
-    /// `-c`: another php.ini, or its folder.
+    /// `-c`: another php.ini, or the folder of one.
     pub ini_path: Option<OsString>,
-    /// `-n`: no php.ini and no folder of settings.
+    /// `-n`: no php.ini and no folder of further ini files.
     pub no_ini: bool,
 }
 
-/// Why the app is not up. The text is for the user; empty where PHP itself has told the terminal.
+/// Why the app did not boot. The text is for the user; it is empty where PHP itself has printed the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootError {
     /// The script ended without a handler.
@@ -87,7 +87,7 @@ impl BootError {
     }
 }
 
-/// Log level of what PHP reports.
+/// The log level of a message of PHP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     Debug,
@@ -96,7 +96,7 @@ pub enum Level {
     Error,
 }
 
-/// A copy of what a function of C has just returned.
+/// Copies a string that a function of C has just returned.
 fn owned(text: sys::hearth_str) -> String {
     // SAFETY: the callers are in this file: the text is a constant or a buffer of the C side's, which only this thread changes, by
     // another call.
@@ -131,13 +131,13 @@ fn ini_text(boot: &Boot) -> Result<CString, BootError> {
 
 const SCAN_DIR: &str = "PHP_INI_SCAN_DIR";
 
-/// Where Debian keeps the settings of the php command, which `hearth run` stands in for.
+/// The folder in which Debian keeps the settings of the `php` command, which `hearth run` replaces.
 fn cli_folder() -> Option<OsString> {
     let folder = format!("/etc/php/{}/cli", series());
     Path::new(&folder).is_dir().then(|| folder.into())
 }
 
-/// libphp looks for extensions' settings where the embed package has them; the php command has its own folder.
+/// libphp reads the extensions' settings of the embed package; the `php` command has a folder of its own.
 #[expect(clippy::disallowed_methods, reason = "no other thread runs yet")]
 fn read_cli_settings() -> bool {
     let Some(folder) = cli_folder().filter(|_| std::env::var_os(SCAN_DIR).is_none()) else {
@@ -148,14 +148,14 @@ fn read_cli_settings() -> bool {
     true
 }
 
-/// The script must see the environment as it was.
+/// Restores the environment, which the script must see unchanged.
 #[expect(clippy::disallowed_methods, reason = "no other thread runs yet")]
 fn forget_cli_settings() {
     // SAFETY: the engine is up, but no script and no other thread runs yet that could read the environment meanwhile.
     unsafe { std::env::remove_var(SCAN_DIR) };
 }
 
-/// This program, which PHP scripts find as PHP_BINARY and may start as `php`.
+/// The path of this program, which PHP scripts find as `PHP_BINARY` and may start as `php`.
 fn executable() -> CString {
     std::env::current_exe()
         .ok()
@@ -163,12 +163,12 @@ fn executable() -> CString {
         .unwrap_or_default()
 }
 
-/// Start the engine. Once per process, before any thread.
+/// Starts the engine. Called once per process, before any thread starts.
 pub fn boot(boot: &Boot) -> Result<(), BootError> {
     engine_thread::begin();
     let is_cli = boot.mode == Mode::CommandLine;
     let borrowed = is_cli && !boot.no_ini && boot.ini_path.is_none() && read_cli_settings();
-    // A path that is named is read even with -n.
+    // A path given by -c is read even with -n.
     let cli_path = (is_cli && !boot.no_ini && boot.ini_path.is_none())
         .then(cli_folder)
         .flatten();
@@ -205,8 +205,8 @@ pub fn boot(boot: &Boot) -> Result<(), BootError> {
     }
 }
 
-/// Tell the engine of the classes of `Hearth\…`: each is compiled where it is first named. Classic sites have those that make a
-/// cache of other interfaces.
+/// Registers the classes of `Hearth\…` with the engine, which compiles each when it is first named. Classic sites get only
+/// those that adapt the cache to other interfaces.
 fn register_library(mode: Mode) {
     let text = |text: &'static str| sys::hearth_str::new(text.as_bytes());
     let files: Vec<_> = PRELUDE
@@ -232,7 +232,7 @@ fn reported() -> String {
     owned(unsafe { sys::hearth_boot_error() })
 }
 
-/// Run the entry script and keep the handler it returns.
+/// Runs the entry script and keeps the handler that it returns.
 pub fn run_entry(app: &Path) -> Result<(), BootError> {
     engine_thread::require_outside_tasks();
     let shown = app.display();
@@ -249,7 +249,7 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
              or serve a classic site with --mode classic",
             reported()
         ))),
-        // A handler of exceptions that exits has reported its exception somewhere else.
+        // A handler of exceptions that exits has reported its exception elsewhere.
         outcome if outcome == sys::HEARTH_EXIT || reported().is_empty() => {
             Err(BootError::NoHandler(format!(
                 "{shown} called exit() while it was booted, so there is no handler.{}\nhint: return a handler instead, or serve a classic site with --mode classic",
@@ -267,7 +267,7 @@ pub fn run_entry(app: &Path) -> Result<(), BootError> {
     }
 }
 
-/// An exception that the app shows on a page, and exits.
+/// The text for an exception that the app has shown on a page before it exited; empty without one.
 fn thrown_before() -> String {
     // SAFETY: it returns a buffer of the C side's.
     let thrown = owned(unsafe { sys::hearth_last_thrown() });
@@ -282,7 +282,7 @@ fn has_extension(name: &str) -> bool {
     unsafe { sys::hearth_has_extension(sys::hearth_str::new(name.as_bytes())) }
 }
 
-/// Whether PHP, or an extension that is loaded, has such a setting. PHP takes others too, for `get_cfg_var()`.
+/// Whether PHP or a loaded extension has a setting of that name. PHP accepts unknown names, too, for `get_cfg_var()`.
 ///
 /// # Panics
 /// On another thread than the engine's.
@@ -292,21 +292,21 @@ pub fn has_setting(name: &str) -> bool {
     unsafe { sys::hearth_has_setting(sys::hearth_str::new(name.as_bytes())) }
 }
 
-/// What the app is, by the word of `Adapter::entryKind()` in php/src: `callable` was made for Hearth and for several requests at
-/// once; `laravel`, `symfony`, `slim`, `psr-15` and `frankenphp` were not.
+/// What the app is, by the word of `Adapter::entryKind()` in php/src. `callable` was made for Hearth and for concurrent
+/// requests; `laravel`, `symfony`, `slim`, `psr-15` and `frankenphp` were not.
 pub fn handler_kind() -> String {
     engine_thread::require();
     // SAFETY: it returns a buffer of the C side's.
     owned(unsafe { sys::hearth_handler_kind() })
 }
 
-/// Has PHP code just forked for itself, to go on in the copy?
+/// Whether PHP code is in `pcntl_fork()`, so that PHP code goes on in the copy.
 pub fn forks_for_itself() -> bool {
     // SAFETY: reads what the engine runs, on its thread, as was just seen; the name is valid during the call.
     engine_thread::is_this() && unsafe { sys::hearth_calls(sys::hearth_str::new(b"pcntl_fork")) }
 }
 
-/// The descriptor with that index among those that `proc_open()`, if it runs, hands on to its program.
+/// The descriptor with that index among those that a running `proc_open()` passes to its program.
 pub fn handed_on(index: u32) -> Option<i32> {
     if !engine_thread::is_this() {
         return None;
@@ -316,28 +316,28 @@ pub fn handed_on(index: u32) -> Option<i32> {
     (number >= 0).then(|| i32::try_from(number).unwrap_or(i32::MAX))
 }
 
-/// Several requests will be in flight: refuse what they cannot share, such as persistent connections.
+/// Makes PHP refuse what concurrent requests cannot share, such as persistent connections.
 pub fn refuse_persistent(refuse: bool) {
     engine_thread::require();
     // SAFETY: writes one flag of the C side, which its thread reads: this one.
     unsafe { sys::hearth_refuse_persistent(refuse) }
 }
 
-/// From here on SIGTERM, SIGINT, SIGHUP and SIGUSR1 are passed over: what tells this process to leave says so on its channel.
+/// Ignores SIGTERM, SIGINT, SIGHUP and SIGUSR1 from here on: the supervisor tells this process to leave by its channel.
 pub fn pass_over_signals() {
     engine_thread::require();
     // SAFETY: it sets handlers of this process, and reads on their thread those that PHP code has set.
     unsafe { sys::hearth_pass_over_signals() }
 }
 
-/// Boot is over: what is set now is what each request begins with.
+/// Ends the boot: each request begins with the state that is set now.
 pub fn seal() {
     engine_thread::require_outside_tasks();
     // SAFETY: this is the engine's thread, outside of any task.
     unsafe { sys::hearth_seal() }
 }
 
-/// In a forked worker, first of all: random numbers must differ from the sibling's.
+/// Reseeds random numbers in a forked worker, which must differ from its sibling's. The first call after the fork.
 pub fn after_fork() {
     engine_thread::require_outside_tasks();
     crate::budget::forget_holder();
@@ -345,32 +345,34 @@ pub fn after_fork() {
     unsafe { sys::hearth_after_fork() }
 }
 
-/// Files of `php://temp` and `tmpfile()`: to be called by a process that ends without closing what a fatal error left open.
+/// Removes the files of `php://temp` and `tmpfile()`. Called by a process that ends without closing the files that a fatal
+/// error left open.
 pub fn remove_temporary_files() {
     engine_thread::require_outside_tasks();
     // SAFETY: this is the engine's thread, outside of any task.
     unsafe { sys::hearth_remove_temporary_files() }
 }
 
-/// Is too much of `memory_limit` in use for another request? Asked after a fatal error, which frees nothing.
+/// Whether too much of `memory_limit` is in use for another request. Asked after a fatal error, which frees no memory.
 pub fn heap_is_full() -> bool {
     // SAFETY: it reads counters of the engine's allocator, and this is the engine's thread.
     engine_thread::is_this() && unsafe { sys::hearth_heap_is_full() }
 }
 
-/// May the code that runs now wait by leaving its task? False outside tasks and on other threads.
+/// Whether the running code can wait by suspending its task. False outside tasks and on other threads.
 pub fn can_wait() -> bool {
     // SAFETY: reads thread-local and engine flags.
     unsafe { sys::hearth_hooks_may_wait() && !crate::host::is_forked() }
 }
 
-/// The most bytes a request's body may have (`post_max_size`), 0 for no limit.
+/// The most bytes that a request's body may have (`post_max_size`); 0 for no limit.
 pub fn post_max_size() -> u64 {
     // SAFETY: reads one number of the engine.
     unsafe { sys::hearth_post_max_size() }
 }
 
-/// Does PHP look whether a script has changed since it was compiled (`opcache.validate_timestamps`)? False without opcache.
+/// Whether PHP checks that a script has not changed since it was compiled (`opcache.validate_timestamps`). False without
+/// opcache.
 pub fn validates_timestamps() -> bool {
     // SAFETY: reads one setting of the engine.
     unsafe { sys::hearth_validates_timestamps() }

@@ -1,6 +1,6 @@
-//! The thread of the engine: the one that booted it, and what it forks.
+//! The engine's thread: the one that booted it, and the same thread in a fork.
 //!
-//! Functions of this crate are safe to call, so those that may run there only, and outside of tasks, look where they are.
+//! Functions of this crate are safe to call, so those that need the engine's thread, or no running task, check that.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,10 @@ thread_local! {
     static IS_THIS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// This thread boots the engine.
+/// Makes this thread the engine's.
 ///
 /// # Panics
-/// When it was booted before.
+/// When the engine was booted before.
 #[track_caller]
 pub(crate) fn begin() {
     let booted = BOOTED.swap(true, Ordering::Relaxed);

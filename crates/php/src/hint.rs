@@ -1,8 +1,8 @@
-//! What to do about an app that did not boot, where the engine's message shows it.
+//! Advice for an app that did not boot, found in the engine's message.
 
 use std::path::Path;
 
-/// Functions by how they begin, and classes by name, of extensions that Debian has as packages of their own.
+/// Extensions that Debian has as packages of their own: the name, how names of their functions begin, and their classes.
 const EXTENSIONS: [(&str, &[&str], &[&str]); 23] = [
     ("amqp", &[], &["AMQPConnection"]),
     ("apcu", &["apcu_"], &["APCUIterator"]),
@@ -86,7 +86,7 @@ const EXTENSIONS: [(&str, &[&str], &[&str]); 23] = [
 
 const AUTOLOADER: &str = "/vendor/autoload.php";
 
-/// `series`: `8.2`, as packages have it in their names.
+/// Returns the advice for a message of the engine. `series` is as in the names of packages: `8.2`.
 pub(crate) fn hint(
     app: &Path,
     reported: &str,
@@ -115,7 +115,7 @@ pub(crate) fn hint(
     )
 }
 
-/// A class was not found, Composer's packages are beside the script, and it does not name their autoloader.
+/// Whether a class was not found, Composer's packages are beside the script, and the script does not name their autoloader.
 fn lacks_autoloader(app: &Path, reported: &str) -> bool {
     let code = std::fs::read_to_string(app).unwrap_or_default();
     reported.contains("Class \"")
@@ -124,14 +124,14 @@ fn lacks_autoloader(app: &Path, reported: &str) -> bool {
         && !code.contains("autoload")
 }
 
-/// The folder whose packages are not there.
+/// The folder of the app whose Composer packages are not installed.
 fn lacks_packages(reported: &str) -> Option<&str> {
     let (_, path) = reported.split_once("Failed opening required '")?;
     let (folder, _) = path.split_once('\'')?.0.rsplit_once(AUTOLOADER)?;
     Some(folder)
 }
 
-/// The packages that have what was not found.
+/// The Debian packages that have what was not found.
 fn lacking_packages(reported: &str, has_extension: &dyn Fn(&str) -> bool) -> Option<String> {
     if reported.contains("could not find driver") {
         return Some(
@@ -153,7 +153,7 @@ fn lacking_packages(reported: &str, has_extension: &dyn Fn(&str) -> bool) -> Opt
         between("Call to undefined function ", "()").unwrap_or_default(),
         between("Class \"", "\" not found").unwrap_or_default(),
     );
-    // Code in a namespace names that of the engine last.
+    // In a namespace, PHP falls back to the engine's function of that name, so only the last part counts.
     let (function, class) = (
         function.rsplit('\\').next()?,
         class.trim_start_matches('\\'),
@@ -167,12 +167,12 @@ fn lacking_packages(reported: &str, has_extension: &dyn Fn(&str) -> bool) -> Opt
                 .any(|known| known.eq_ignore_ascii_case(class))
     });
     let (name, ..) = found?;
-    // The name of the extension differs from that of the package in one case only.
+    // The names of extension and package differ in this case only.
     let loaded = has_extension(if *name == "mysql" { "mysqli" } else { name });
     (!loaded).then(|| format!("php-{name}"))
 }
 
-/// The package of an extension, where it has another name.
+/// The Debian package of an extension.
 fn package(extension: &str) -> &str {
     match extension {
         "dom" | "simplexml" | "xmlreader" | "xmlwriter" | "xsl" => "xml",

@@ -1,4 +1,4 @@
-//! What the process around the engine provides.
+//! What the engine needs from the process around it.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -13,74 +13,75 @@ use crate::wait::{Cancel, HookBypass};
 
 /// A timer that can be set again and again.
 pub trait Alarm {
-    /// To go off after `time` from now, whatever it was set to before.
+    /// Sets the alarm to go off after `time` from now, whatever it was set to before.
     fn set(&mut self, time: Duration);
-    /// Has it gone off? Else it wakes who asks.
+    /// Is ready when the alarm has gone off; else wakes `context` then.
     fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()>;
 }
 
-/// The process around the engine, as the engine sees it.
+/// The process around the engine.
 pub trait Host {
-    /// A task that another has started waits for the first time.
+    /// A task that was started by another has begun to wait for the first time.
     fn task_began(&self);
-    /// Such a task has ended.
+    /// A task that was counted by [`task_began`](Host::task_began) has ended.
     fn task_ended(&self);
-    /// Poll this to its end, if it has one.
+    /// Polls `future` until it is ready, if ever.
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()>>>);
-    /// A timer that is not set.
+    /// Makes a timer that is not set.
     fn alarm(&self) -> Box<dyn Alarm>;
-    /// A line for the log; `request` is the id of the request that it is about, 0 for none.
+    /// Writes a line to the log; `request` is the id of the request that it is about, 0 for none.
     fn log(&self, level: Level, message: &str, request: u64);
-    /// What PHP code that the host called with [`call_pools`](crate::call_pools) has to say to it.
+    /// Takes what PHP code reports that the host has called with [`call_pools`](crate::call_pools).
     fn report(&self, text: &str);
-    /// A task ended in a fatal error: the process is to be replaced.
+    /// A task ended in a fatal error, so this process has to be replaced.
     fn broken(&self);
-    /// This process cannot serve any longer, for this reason: it is to be replaced after what it has; `at_once`: it serves nothing until
-    /// its successor is ready either.
+    /// This process has to be replaced, for this reason, after the requests that it has. With `at_once` it also begins no
+    /// further request until its successor is ready.
     fn leave(&self, reason: &str, at_once: bool);
-    /// A task ended in a process that PHP code forked: such a process has no other work.
+    /// A task ended in a process that PHP code forked. Such a process has no other work.
     fn left_fork(&self);
-    /// A timer for PHP: run `timer_task(id)` after `time`, once or again and again.
+    /// Starts a timer of PHP: runs `timer_task(id)` after `time`, once or repeatedly.
     fn timer(&self, id: u64, time: Duration, repeat: bool);
-    /// Stop that timer; false if there is none.
+    /// Stops that timer; false if there is none.
     fn timer_stop(&self, id: u64) -> bool;
-    /// `set_time_limit()`: the code of the request that runs may run so long from now on, waits not counted; zero is no limit.
+    /// `set_time_limit()`: the code of `request` may run for `limit` from now on, waits not counted; zero is no limit.
     fn time_limit(&self, request: &Request, limit: Duration);
-    /// Classic mode: the script that runs may use this number of seconds of CPU time from now on; zero is no limit.
+    /// Classic mode: the running script may use this many seconds of CPU time from now on; zero is no limit.
     fn cpu_limit(&self, seconds: u32);
-    /// Has the script that runs used up its CPU time, of this number of seconds? Asked at the VM's interrupts, and true once.
+    /// The limit in seconds if the running script has used up its CPU time. Asked at the VM's interrupts; returned once.
     fn cpu_time_over(&self) -> Option<u32>;
-    /// Task `intruder` was refused what task `owner` uses and waits on: where both have sent something, it is unknown whose
-    /// answer comes next.
+    /// Task `intruder` was refused a connection that task `owner` uses and waits on. If both have sent something on it, the
+    /// owner of the next answer is unknown.
     fn two_tasks(&self, owner: u64, intruder: u64);
-    /// Does another task wait on that descriptor? Then an exception is under way.
+    /// Whether another task waits on that descriptor. If so, a PHP exception has been thrown.
     fn refuses(&self, fd: i32) -> bool;
-    /// How many locks of libraries this thread holds: while it holds one, no task is left.
+    /// The number of library locks that this thread holds. While it is not 0, no task is suspended.
     fn locks_held(&self) -> usize;
-    /// What ended left locks behind: count only `count` of them from here on. The number of the others.
+    /// Counts only the first `count` locks from here on, because a task has ended without unlocking the others. Returns the
+    /// number of these.
     fn forget_locks(&self, count: usize) -> usize;
-    /// A task of this request, if it is one of a request, is about to run on a runner's poll.
+    /// A task is about to run on a runner's poll; `request` is the request that it belongs to, if any.
     fn resumes(&self, request: Option<&Request>);
-    /// It waits again, or has ended.
+    /// That task waits again, or has ended.
     fn left(&self, request: Option<&Request>);
-    /// How long a call of this request may block everything else; [`Duration::MAX`] without a limit.
+    /// How long a call of this request may block the whole process; [`Duration::MAX`] without a limit.
     fn time_to_block(&self, request: &Request) -> Duration;
-    /// A call has blocked for so long: why it ends.
+    /// Returns why a call that has blocked for [`time_to_block`](Host::time_to_block) ends.
     fn blocked_too_long(&self, request: &Request) -> Option<Cancel>;
     /// The code of this request is at an interrupt of the VM.
     fn interrupted(&self, request: &Request);
-    /// Has the request that runs used up its time? Asked at the VM's interrupts.
+    /// Returns why the running request must end if its time is over. Asked at the VM's interrupts.
     fn overdue(&self, request: &Request) -> Option<Cancel>;
 }
 
 thread_local! {
     static HOST: Cell<Option<&'static dyn Host>> = const { Cell::new(None) };
     static FORKED: Cell<bool> = const { Cell::new(false) };
-    /// Timers that the app set while it was booted: they begin when there is a host.
+    /// Timers that the app set during boot; they start when a host is installed.
     static EARLY_TIMERS: RefCell<Vec<(u64, Duration, bool)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Set the host of this thread, the one that runs PHP.
+/// Sets the host of this thread, which runs PHP.
 ///
 /// # Panics
 /// On another thread than the one that booted the engine.
@@ -92,18 +93,18 @@ pub fn install(host: &'static dyn Host) {
     }
 }
 
-/// Is this the thread that runs PHP, or will?
+/// Whether this thread runs PHP.
 pub fn on_engine_thread() -> bool {
     HOST.get().is_some()
 }
 
-/// PHP code has forked and this is the child: from now on it blocks where it would have waited, and the parent's other
-/// tasks do not run here.
+/// Marks this process as a child that PHP code forked: it blocks where it would have waited, and the parent's other tasks do
+/// not run in it.
 pub fn forked() {
     FORKED.set(true);
 }
 
-/// Does a library hold a lock on this thread?
+/// Whether a library holds a lock on this thread.
 pub(crate) fn holds_lock() -> bool {
     HOST.get().is_some_and(|host| host.locks_held() > 0)
 }
@@ -130,7 +131,7 @@ pub(crate) fn stop_timer(id: u64) -> bool {
     }
 }
 
-/// A line for the log, or for the terminal while there is no host yet.
+/// Writes a line to the log, or to the terminal while there is no host.
 pub(crate) fn log(level: Level, message: &str, request: u64) {
     let _busy = HookBypass::enter();
     match HOST.get() {

@@ -1,24 +1,24 @@
-//! The body of a request on its way to PHP: read piece by piece, as PHP asks for it.
+//! The body of a request on its way to PHP, read in pieces as PHP asks for them.
 
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Buf, Bytes};
 use http1::BodyError;
 
-/// The rest of a request's body, piece by piece.
+/// The source of the rest of a request's body, in pieces.
 pub trait BodySource {
-    /// The next piece, `None` at the end.
+    /// Returns the next piece; `None` at the end.
     fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>>;
 }
 
-/// What has arrived, and what is still to come.
+/// A request's body: what has arrived, and the source of the rest.
 pub(crate) struct Incoming {
     source: Option<Box<dyn BodySource>>,
-    /// Arrived and not read by PHP yet.
+    /// Bytes that have arrived and PHP has not read.
     piece: Bytes,
-    /// What arrived before anything was read, of several pieces.
+    /// Bytes that arrived in several pieces before PHP read any.
     joined: Vec<u8>,
-    /// Bytes arrived and bytes read so far, and how many there may be (0 is no limit).
+    /// Bytes that have arrived, bytes that were read, and the most that are allowed (0 is no limit).
     arrived: u64,
     read: u64,
     limit: u64,
@@ -42,7 +42,8 @@ impl Incoming {
         self.error
     }
 
-    /// What is here and unread, after a look for the first piece if it need not be waited for.
+    /// Returns what has arrived and is unread. With `is_whole` it first looks for the first piece, which need not be waited
+    /// for.
     pub(crate) fn here(&mut self, is_whole: bool) -> Bytes {
         if is_whole && self.piece.is_empty() && self.source.is_some() {
             let _ = self.poll_more(&mut Context::from_waker(Waker::noop()));
@@ -50,12 +51,12 @@ impl Incoming {
         self.piece.clone()
     }
 
-    /// What was left unread.
+    /// Takes the source of what was left unread.
     pub(crate) fn take_source(&mut self) -> Option<Box<dyn BodySource>> {
         self.source.take()
     }
 
-    /// The whole body, in place of what has arrived and was still to come.
+    /// Replaces what has arrived and what was to come by the whole body.
     pub(crate) fn replace(&mut self, source: Box<dyn BodySource>) {
         self.source = Some(source);
         (self.piece, self.arrived) = (Bytes::new(), 0);
@@ -66,7 +67,7 @@ impl Incoming {
         self.source = None;
     }
 
-    /// Ready when there is more to read, or its end. What is there has been read.
+    /// Is ready when there is more to read, or the end of the body. Called when the current piece has been read.
     pub(crate) fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(source) = &mut self.source else {
             return Poll::Ready(());
@@ -82,7 +83,7 @@ impl Incoming {
         Poll::Ready(())
     }
 
-    /// Before anything is read: ready when that many bytes are here, or all of the body.
+    /// Is ready when `most` bytes, or the whole body, have arrived. Called before anything is read.
     pub(crate) fn poll_first(
         &mut self,
         most: u64,
@@ -106,12 +107,12 @@ impl Incoming {
         Poll::Ready(self.error.map_or(Ok(()), Err))
     }
 
-    /// What is here and was not read.
+    /// Takes what has arrived and is unread.
     pub(crate) fn take_piece(&mut self) -> Bytes {
         std::mem::take(&mut self.piece)
     }
 
-    /// Take what is here; whether that is all, or more than will be read of it.
+    /// Collects what has arrived. Returns whether that is the whole body, or more than the limit.
     pub(crate) fn gather(&mut self) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         let mut all = Vec::new();
@@ -132,7 +133,7 @@ impl Incoming {
         self.limit > 0 && bytes > self.limit
     }
 
-    /// 0 is the end; `None` when only the client can tell.
+    /// Reads into `buffer` and returns the number of bytes, 0 at the end; `None` when more has to arrive first.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Option<Result<usize, BodyError>> {
         if self.error == Some(BodyError::OverPostLimit) {
             return Some(Err(BodyError::OverPostLimit));
@@ -157,7 +158,7 @@ impl Incoming {
 mod tests {
     use super::*;
 
-    /// Pieces, each after one look in vain.
+    /// A source whose pieces each arrive at the second poll.
     struct Slow(Vec<Option<Result<Bytes, BodyError>>>, bool);
 
     impl BodySource for Slow {
@@ -183,7 +184,7 @@ mod tests {
         Incoming::new(Some(Box::new(Slow(pieces, false))), limit)
     }
 
-    /// How often it was pending, and the outcome.
+    /// Returns how often `poll_first` was pending, and its outcome.
     fn first(incoming: &mut Incoming, most: u64) -> (usize, Result<(), BodyError>) {
         let mut context = Context::from_waker(Waker::noop());
         for times in 0..10 {

@@ -1,4 +1,4 @@
-//! php.ini settings of the command line, written as the php command writes them.
+//! php.ini settings of the command line, written as the `php` command writes them.
 //!
 //! A value is an expression of php.ini, such as `E_ALL & ~E_NOTICE`, `UTC;` or `${HOME}/tmp`: PHP's own parser reads it.
 
@@ -16,7 +16,7 @@ pub fn ini_setting(word: &OsStr) -> (OsString, OsString) {
     (owned(name), owned(value))
 }
 
-/// Why a setting cannot be passed on: a line break in it would begin another setting. A value within one pair of quotes may
+/// Returns why a setting is refused: a line break in it would begin another setting. A value within one pair of quotes may
 /// have several lines.
 pub fn ini_mistake(name: &OsStr, value: &OsStr) -> Option<String> {
     let breaks = |text: &OsStr| text.as_bytes().iter().any(|byte| b"\n\r\0".contains(byte));
@@ -29,7 +29,7 @@ pub fn ini_mistake(name: &OsStr, value: &OsStr) -> Option<String> {
     })
 }
 
-/// A value that PHP's parser reads as one string, whatever is inside of it.
+/// Whether PHP's parser reads the value as one string.
 fn is_one_string(value: &[u8]) -> bool {
     if value.contains(&0) {
         return false;
@@ -43,7 +43,7 @@ fn is_one_string(value: &[u8]) -> bool {
     }
 }
 
-/// Is this quote in the text, other than behind a backslash in a double-quoted one?
+/// Whether the text contains this quote, other than behind a backslash in a double-quoted text.
 fn has_open(text: &[u8], quote: u8) -> bool {
     let mut bytes = text.iter();
     while let Some(&byte) = bytes.next() {
@@ -60,14 +60,14 @@ fn ends_in_escape(text: &[u8]) -> bool {
     text.iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
 }
 
-/// `php_ini_builder_define()` of PHP puts quotes around a value that begins with none of these.
+/// Whether `php_ini_builder_define()` of PHP would quote the value: it begins with no letter, digit or quote.
 fn is_quoted_by_us(value: &[u8]) -> bool {
     value
         .first()
         .is_some_and(|first| !first.is_ascii_alphanumeric() && !b"\"'".contains(first))
 }
 
-/// The line of a php.ini that sets it.
+/// Returns the line of a php.ini that sets `name`.
 pub(crate) fn ini_line(name: &[u8], value: &[u8]) -> Vec<u8> {
     let quote: &[u8] = if is_quoted_by_us(value) { b"\"" } else { b"" };
     [name, b"=", quote, value, quote, b"\n"].concat()

@@ -1,4 +1,4 @@
-//! A streamed body on its way from a task to its client.
+//! The body of a streamed response on its way from a task to the client.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-/// How many bytes of a streamed body may wait for the client.
+/// Bytes of a streamed body that may wait for the client.
 const PIPE_CAPACITY: usize = 256 * 1024;
 
 #[derive(Default)]
@@ -23,7 +23,7 @@ struct PipeState {
 }
 
 impl PipeState {
-    /// The pipe has no reader any more.
+    /// Drops what is queued: the pipe has no reader any more.
     fn empty(&mut self) {
         self.pieces.clear();
         self.queued = 0;
@@ -33,7 +33,7 @@ impl PipeState {
     }
 }
 
-/// A streamed body on its way from a task to its client.
+/// The body of a streamed response on its way from a task to the client.
 #[derive(Default)]
 pub struct Pipe(RefCell<PipeState>);
 
@@ -92,7 +92,7 @@ impl Pipe {
         self.finish(true);
     }
 
-    /// The next piece for the client; an error when the stream broke off.
+    /// Returns the next piece for the client, or an error when the stream broke off.
     pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenOff>>> {
         let mut state = self.0.borrow_mut();
         if let Some(piece) = state.pieces.pop_front() {
@@ -113,7 +113,7 @@ impl Pipe {
         Poll::Pending
     }
 
-    /// The client is gone: a task that writes is told. True if a task would have written more.
+    /// Marks the client as gone, which a writing task is told. Returns whether a task would have written more.
     pub fn hang_up(&self) -> bool {
         let mut state = self.0.borrow_mut();
         state.gone |= !state.discarded;
@@ -121,8 +121,8 @@ impl Pipe {
         state.gone && !state.closed
     }
 
-    /// The client has all that the message announced: what is written beyond that goes nowhere, and a task that writes need not
-    /// know.
+    /// Discards what is written from here on: the client has received all that the head announced. A writing task is not
+    /// told.
     pub fn discard(&self) {
         let mut state = self.0.borrow_mut();
         state.discarded = true;
@@ -130,7 +130,7 @@ impl Pipe {
     }
 }
 
-/// A streamed response ended in an error after its head was sent.
+/// A streamed response ended in an error after the head was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BrokenOff;
 

@@ -1,4 +1,4 @@
-//! One HTTP request as PHP sees it, and the response that comes back.
+//! An HTTP request as PHP sees it, and its response.
 
 mod time;
 
@@ -20,22 +20,22 @@ use crate::timings::Timings;
 use crate::wait::{Cancel, may_leave, wait};
 use time::Computing;
 
-/// What a request of a classic site runs.
+/// The script that a request of a classic site runs.
 #[derive(Debug)]
 pub struct Script {
     /// `SCRIPT_FILENAME`.
     pub filename: CString,
     /// `SCRIPT_NAME`.
     pub name: Vec<u8>,
-    /// `PATH_INFO`; empty if there is none.
+    /// `PATH_INFO`; empty without one.
     pub path_info: Vec<u8>,
-    /// `QUERY_STRING`, where it is not that of the request.
+    /// `QUERY_STRING`, if it differs from the request's.
     pub query: Option<Vec<u8>>,
     /// `DOCUMENT_ROOT`.
     pub document_root: Rc<[u8]>,
 }
 
-/// One request.
+/// An HTTP request, its body and its response.
 pub struct Request {
     pub(crate) head: RequestHead,
     pub(crate) id: u64,
@@ -47,21 +47,21 @@ pub struct Request {
     ended: Cell<bool>,
     waiter: RefCell<Option<Waker>>,
     joined: RefCell<Vec<u8>>,
-    /// When its time is over, in the host's milliseconds.
+    /// When the request's time is over, in milliseconds of the host's clock.
     deadline: Cell<u64>,
-    /// Why its time is over, once it was told so.
+    /// Why the request's time is over, once the request was told.
     overdue: Cell<Option<Cancel>>,
-    /// How often.
+    /// How often the request was told that its time is over.
     told: Cell<u32>,
-    /// How long its code may run, waits not counted, if it has said so.
+    /// The limit of computing time, waits not counted, once the code has set one.
     computing: Cell<Option<Computing>>,
     /// The client no longer waits for the response.
     abandoned: Cell<bool>,
-    /// In classic mode.
+    /// The script, in classic mode.
     script: OnceCell<Rc<Script>>,
-    /// When it is slow, in the host's milliseconds; `u64::MAX` without a slow log, and once it is logged.
+    /// When the request counts as slow, in the host's milliseconds; `u64::MAX` without a slow log, and once it is logged.
     slow_at: Cell<u64>,
-    /// If they are wanted.
+    /// Where the request's time goes, if that is measured.
     timings: OnceCell<Rc<Timings>>,
 }
 
@@ -71,17 +71,17 @@ impl fmt::Debug for Request {
     }
 }
 
-/// What the handler answered.
+/// A response of the handler.
 #[derive(Debug)]
 pub struct Response {
     pub head: ResponseHead,
     pub known: Known,
     pub body: Body,
-    /// The task goes on after this: poll it in the background.
+    /// The task goes on after the response, so it has to be polled in the background.
     pub more: bool,
 }
 
-/// Which fields that the server sets itself are among those of the handler.
+/// Fields that the server sets itself, unless the handler has set them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
     pub content_type: bool,
@@ -95,14 +95,14 @@ pub struct Known {
 #[derive(Debug)]
 pub enum Body {
     Full(Bytes),
-    /// Filled by the task as it goes.
+    /// A stream that the task fills.
     Stream(Rc<Pipe>),
     /// The path of a file that the server sends.
     File(String),
 }
 
 impl Request {
-    /// `limit` is the most bytes its body may have (PHP's `post_max_size`), 0 for no limit.
+    /// `limit` is the most bytes that the body may have (PHP's `post_max_size`); 0 for no limit.
     pub fn new(
         head: RequestHead,
         id: u64,
@@ -132,7 +132,7 @@ impl Request {
         })
     }
 
-    /// Note there where its time goes.
+    /// Records in `timings` where the request's time goes.
     pub fn measure(&self, timings: Rc<Timings>) {
         let _ = self.timings.set(timings);
     }
@@ -145,7 +145,7 @@ impl Request {
         self.id
     }
 
-    /// What it runs; kept for as long as the request.
+    /// Sets the script that the request runs, and keeps it as long as the request.
     pub(crate) fn set_script(&self, script: Rc<Script>) -> &Script {
         self.script.get_or_init(|| script)
     }
@@ -158,22 +158,22 @@ impl Request {
         &self.head
     }
 
-    /// The response, once, as soon as there is one.
+    /// Takes the response, as soon as there is one.
     pub fn take_response(&self) -> Option<Response> {
         self.response.borrow_mut().take()
     }
 
-    /// The beginning of the body, as far as it is here and unread. `is_whole`: no client has to be waited for.
+    /// The bytes of the body that have arrived and are unread. With `is_whole` no client has to be waited for.
     pub fn body_here(&self, is_whole: bool) -> Bytes {
         self.incoming.borrow_mut().here(is_whole)
     }
 
-    /// Why not all of the body came, if it was asked for.
+    /// Why the body ended early, if it did and was read so far.
     pub fn body_error(&self) -> Option<BodyError> {
         self.incoming.borrow().error()
     }
 
-    /// Before the request runs: ready when that many bytes of its body are here, or all.
+    /// Is ready when `most` bytes of the body, or all of it, have arrived. Called before the request runs.
     pub fn poll_first_of_body(
         &self,
         most: u64,
@@ -182,19 +182,19 @@ impl Request {
         self.incoming.borrow_mut().poll_first(most, context)
     }
 
-    /// What has come of its body, and the rest, if more is to come: for who keeps it elsewhere.
+    /// Takes the part of the body that has arrived, and the source of the rest; `None` if no more is to come.
     pub fn take_body(&self) -> Option<(Bytes, Box<dyn BodySource>)> {
         let mut incoming = self.incoming.borrow_mut();
         let rest = incoming.take_source()?;
         Some((incoming.take_piece(), rest))
     }
 
-    /// All of its body.
+    /// Sets the whole body, in place of what [`take_body`](Request::take_body) took.
     pub fn put_body(&self, whole: Box<dyn BodySource>) {
         self.incoming.borrow_mut().replace(whole);
     }
 
-    /// Wait for the response without running the task: for a caller that handed it over.
+    /// Waits for the response without running the task: for a caller that has handed the task over.
     pub fn poll_response(&self, context: &mut Context<'_>) -> Poll<Option<Response>> {
         if let Some(response) = self.take_response() {
             return Poll::Ready(Some(response));
@@ -206,17 +206,17 @@ impl Request {
         Poll::Pending
     }
 
-    /// Whether its handler has ended, however.
+    /// Whether the handler has ended, in any way.
     pub fn has_ended(&self) -> bool {
         self.ended.get()
     }
 
-    /// What the handler left unread of the body: read it to its end, or the connection cannot go on.
+    /// The rest of the body that the handler left unread. It must be read to its end before the connection can be reused.
     pub fn take_unread(&self) -> Option<Box<dyn BodySource>> {
         self.incoming.borrow_mut().take_source()
     }
 
-    /// The client is gone: what is still answered is discarded, and its writer is told.
+    /// Marks the client as gone: further output is discarded, and a writing task is told.
     pub fn abandon(&self) {
         self.abandoned.set(true);
         if let Some(pipe) = &*self.pipe.borrow() {
@@ -241,7 +241,7 @@ impl Request {
         }
     }
 
-    /// This piece and no more of the body will come. Never waits.
+    /// Sends the last piece of the body and ends it. Never waits.
     pub(crate) fn finish(&self, last: Bytes) {
         if let Some(pipe) = self.pipe.borrow_mut().take() {
             if !last.is_empty() {
@@ -251,28 +251,29 @@ impl Request {
         }
     }
 
-    /// The handler's task has ended: nothing more will come.
+    /// Marks the handler's task as ended: nothing more is sent.
     pub fn end(&self) {
         self.ended.set(true);
         self.finish(Bytes::new());
         self.wake();
     }
 
-    /// The stream ends before it is complete (an exception or a fatal error after the head was sent): the client must not take it
-    /// for that.
+    /// Breaks the stream off (an exception or a fatal error after the head was sent), so that the client does not take the
+    /// response for complete.
     pub(crate) fn break_off(&self) {
         if let Some(pipe) = self.pipe.borrow_mut().take() {
             pipe.fail();
         }
     }
 
-    /// The handler's task has ended by a fatal error.
+    /// Marks the handler's task as ended by a fatal error.
     pub fn fail(&self) {
         self.break_off();
         self.end();
     }
 
-    /// Piece of a streamed body; false when the client is gone. Waits while the client is slow, where a task may be left.
+    /// Sends a piece of a streamed body; false when the client is gone. Waits while the client is slow, if the task may be
+    /// suspended.
     pub(crate) fn write(&self, piece: Bytes) -> bool {
         let Some(pipe) = self.pipe.borrow().clone() else {
             return false;
@@ -280,7 +281,7 @@ impl Request {
         if piece.is_empty() {
             return !pipe.is_gone();
         }
-        // Where it must not wait it is told nothing: what it writes was in memory before.
+        // Where it must not wait, the piece is queued in any case: it was in memory before, too.
         if pipe.is_full()
             && may_leave()
             && wait(std::future::poll_fn(|context| pipe.poll_room(context))).is_err()
@@ -290,7 +291,7 @@ impl Request {
         pipe.push(piece)
     }
 
-    /// Bytes read, 0 at the end, -1 if there will be none. Waits for the client.
+    /// Reads the body: the number of bytes, 0 at the end, -1 if the rest cannot be read. Waits for the client.
     pub(crate) fn read_body(&self, buffer: &mut [u8]) -> isize {
         loop {
             if let Some(step) = self.incoming.borrow_mut().read(buffer) {
@@ -307,7 +308,7 @@ impl Request {
         }
     }
 
-    /// Whether all of the body is here. Does not wait.
+    /// Whether the whole body has arrived. Does not wait.
     pub(crate) fn has_body(&self) -> bool {
         self.incoming.borrow_mut().gather()
     }
@@ -316,7 +317,7 @@ impl Request {
         format!("{:016x}", self.id)
     }
 
-    /// The value of a field; several of one name are joined as RFC 9110 (5.3) says.
+    /// The value of a field; several of one name are joined (RFC 9110, section 5.3).
     pub(crate) fn field(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
         let mut values = self.head.fields.get_all(name);
         let first = values.next()?;
@@ -332,7 +333,7 @@ impl Request {
         Some(Cow::Owned(all.join(separator)))
     }
 
-    /// The same for C, which copies it at once: what is joined is kept up to the next call.
+    /// The same value for C, which copies it at once: a joined value is valid until the next call.
     pub(crate) fn raw_field(&self, name: &[u8]) -> Option<hearth_str> {
         Some(match self.field(name)? {
             Cow::Borrowed(value) => hearth_str::new(value),

@@ -1,8 +1,8 @@
-//! Runners poll the tasks that tasks start: futures of the host's, used again and again.
+//! Runners: reusable futures of the host that poll the tasks which tasks start.
 //!
-//! A task runs up to its first wait on top of the one that starts it, and what it waits for must know at that moment which future
-//! to wake. A runner that has been polled before knows; with a new one for each task, the host would have to poll it
-//! once more only to tell, and to allocate and free it: more than the task's own switches cost.
+//! A task runs up to its first wait on top of the task that starts it, and what it waits for must know at that moment which
+//! future to wake. A runner that has been polled before knows its waker. With a new runner for each task, the host would
+//! have to poll it once more only to tell, and to allocate and free it: that costs more than the task's own switches.
 
 use std::cell::{OnceCell, RefCell};
 use std::future::Future;
@@ -14,7 +14,7 @@ use crate::host::host;
 use crate::task::{Task, TaskCell, current};
 use crate::wait::interrupt;
 
-/// How many wait for a task at most; those of a burst end with it.
+/// The most idle runners that are kept; those that a burst needs beyond that end with it.
 const MOST_IDLE: usize = 256;
 
 thread_local! {
@@ -23,13 +23,13 @@ thread_local! {
 
 #[derive(Default)]
 struct Runner {
-    /// The host's, the same at each poll; known from the first on.
+    /// The host's waker, which is the same at each poll; known from the first poll on.
     waker: OnceCell<Waker>,
     task: RefCell<Option<Task>>,
 }
 
 impl Runner {
-    /// Wait for a task in the list, if there is room.
+    /// Puts this runner on the idle list, if there is room.
     fn rest(self: Rc<Self>) -> bool {
         IDLE.with_borrow_mut(|idle| {
             let has_room = idle.len() < MOST_IDLE;
@@ -40,14 +40,14 @@ impl Runner {
         })
     }
 
-    /// Have it polled from here on.
+    /// Polls the task from here on.
     fn take(&self, cell: Rc<TaskCell>) {
         self.task.replace(Some(Task(cell)));
         host().task_began();
     }
 }
 
-/// What the host polls. A wake that was meant for the task before is one that finds nothing.
+/// The future that the host polls. A late wake that was meant for the previous task finds nothing to do.
 struct Run(Rc<Runner>);
 
 impl Future for Run {
@@ -74,10 +74,10 @@ impl Future for Run {
     }
 }
 
-/// Run a new task up to its first wait, on top of the one that runs; the host polls it from there.
+/// Runs a new task up to its first wait, on top of the running one; the host polls it from there.
 pub(crate) fn start(cell: Rc<TaskCell>) {
     start_on_top(cell);
-    // The time of both may have ended in the new one.
+    // The time limit of both may have been reached in the new task.
     if current().is_some_and(|cell| cell.cancel.get().is_some()) {
         interrupt();
     }

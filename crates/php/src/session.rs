@@ -1,4 +1,4 @@
-//! Sessions in the shared cache, as C code asks for them.
+//! Sessions in the shared cache, for C code.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -9,11 +9,11 @@ use php_sys::hearth_str;
 use crate::cache::{cache, is_taken, owner, with};
 
 thread_local! {
-    /// What was read last: C code copies it at once.
+    /// The session that was read last. C code copies it at once.
     static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Microseconds; what has no time left has the shortest.
+/// Converts seconds to microseconds; a negative time counts as zero.
 fn time(seconds: i64) -> u64 {
     seconds.max(0).unsigned_abs().saturating_mul(1_000_000)
 }

@@ -17,8 +17,7 @@ use crate::request::{Request, Script};
 use crate::trace::TaskHandle;
 use crate::wait::Cancel;
 
-/// One task. Poll it to run it. It must be polled to its end: PHP code on a stack cannot be dropped half-way, only
-/// cancelled.
+/// A task, run by polling. It must be polled to its end: PHP code on a stack cannot be dropped half-way, only cancelled.
 pub struct Task(pub(crate) Rc<TaskCell>);
 
 impl std::fmt::Debug for Task {
@@ -30,7 +29,7 @@ impl std::fmt::Debug for Task {
 }
 
 impl Task {
-    /// A task that calls the app's handler with `request`.
+    /// Makes a task that calls the app's handler with `request`.
     pub fn request(request: Rc<Request>) -> Task {
         let cell = TaskCell::new(None, Some(request));
         let request = cell.request.as_ref().expect("just given");
@@ -44,8 +43,8 @@ impl Task {
         Task(cell)
     }
 
-    /// A task that runs a script of a classic site, from the engine's request startup to its shutdown. The one before
-    /// must have ended.
+    /// Makes a task that runs a script of a classic site, from the engine's request startup to its shutdown. The previous
+    /// task must have ended.
     pub fn classic(request: Rc<Request>, script: Rc<Script>) -> Task {
         let cell = TaskCell::new(None, Some(request));
         let request = cell.request.as_ref().expect("just given");
@@ -69,7 +68,7 @@ impl Task {
         Task(cell)
     }
 
-    /// A task without a request around a C task that `make` builds for the given owner.
+    /// Makes a task without a request around the C task that `make` builds for the given owner.
     pub(crate) fn detached(
         make: impl FnOnce(*mut c_void) -> *mut sys::hearth_task,
     ) -> Option<Task> {
@@ -82,32 +81,32 @@ impl Task {
         Some(Task(cell))
     }
 
-    /// End its current wait, or the next one, with an exception.
+    /// Ends the task's current wait, or its next one, with an exception.
     pub fn cancel(&self, why: Cancel) {
         self.0.cancel(why);
     }
 
-    /// Whether its request goes on without its client (`ignore_user_abort()`).
+    /// Whether the request goes on without its client (`ignore_user_abort()`).
     pub fn ignores_client(&self) -> bool {
         self.0.ignores_client()
     }
 
-    /// Whether a fatal error ended it.
+    /// Whether a fatal error ended the task.
     pub fn is_broken(&self) -> bool {
         self.0.broken.get()
     }
 
-    /// The request that it handles.
+    /// The request that the task handles.
     pub fn request_of(&self) -> Option<&Rc<Request>> {
         self.0.request.as_ref()
     }
 
-    /// For who watches it.
+    /// A weak handle for code that watches the task.
     pub fn handle(&self) -> TaskHandle {
         TaskHandle(Rc::downgrade(&self.0))
     }
 
-    /// A second handle to cancel it by.
+    /// A function that cancels the task, as long as it exists.
     pub fn canceller(&self) -> impl Fn(Cancel) + use<> {
         let cell = Rc::downgrade(&self.0);
         move |why| {
@@ -144,10 +143,10 @@ pub(crate) fn current() -> Option<Rc<TaskCell>> {
     (!owner.is_null()).then(|| unsafe { cell_of(owner) })
 }
 
-/// More tasks than begin each other without a wait.
+/// More tasks than start each other without a wait.
 const MOST_BELOW: usize = 64;
 
-/// The tasks of the same request in whose midst the running one was begun, and still runs.
+/// The tasks of the same request below the running one: each is still inside the call that started the next.
 pub(crate) fn below() -> Vec<Rc<TaskCell>> {
     let mut owners = [std::ptr::null_mut(); MOST_BELOW];
     // SAFETY: C writes at most `owners.len()` pointers to `owners`, and returns how many.
@@ -159,7 +158,7 @@ pub(crate) fn below() -> Vec<Rc<TaskCell>> {
         .collect()
 }
 
-/// The task that the request of the running one began with, unless it has ended.
+/// The first task of the running task's request, unless it has ended.
 pub(crate) fn first_of_request() -> Option<Rc<TaskCell>> {
     // SAFETY: reads the list of tasks, on the engine's thread.
     let owner = unsafe { sys::hearth_owner_of_request() }.cast::<TaskCell>();
@@ -167,36 +166,36 @@ pub(crate) fn first_of_request() -> Option<Rc<TaskCell>> {
     (!owner.is_null()).then(|| unsafe { cell_of(owner) })
 }
 
-/// The id of the task that runs, 0 for none. The same number PHP sees.
+/// The id of the running task, 0 for none. PHP sees the same number.
 pub fn current_task_id() -> u64 {
     // SAFETY: reads the current task.
     unsafe { sys::hearth_current_task_id() }
 }
 
-/// The id of the request whose task runs, 0 for none.
+/// The id of the running task's request, 0 for none.
 pub fn current_request_id() -> u64 {
     current().map_or(0, |cell| cell.request_id())
 }
 
-/// The task for timer `id`, or `None` when it was stopped.
+/// Makes a task for the timer `id`; `None` when the timer was stopped.
 pub fn timer_task(id: u64) -> Option<Task> {
     // SAFETY: the cell at `owner` outlives the C task: `end` frees it, and needs the cell.
     Task::detached(|owner| unsafe { sys::hearth_timer_task(id, owner) })
 }
 
-/// A task that calls a method of `Hearth\Internal\PoolReports` with one number, or `None` if this process has no pools.
+/// Makes a task that calls a method of `Hearth\Internal\PoolReports` with one number; `None` if this process has no pools.
 pub fn call_pools(method: &std::ffi::CStr, argument: f64) -> Option<Task> {
     // SAFETY: the name is copied; the cell at `owner` outlives the C task: `end` frees it, and needs the cell.
     Task::detached(|owner| unsafe { sys::hearth_call_pools(method.as_ptr(), argument, owner) })
 }
 
-/// A task in which the app's loop is told to end and does, or `None` if it has none that waits for a request.
+/// Makes a task in which the app's loop is told to end, and ends; `None` if no loop waits for a request.
 pub fn loop_stop_task() -> Option<Task> {
     // SAFETY: the cell at `owner` outlives the C task: `end` frees it, and needs the cell.
     Task::detached(|owner| unsafe { sys::hearth_loop_stop(owner) })
 }
 
-/// A timer that fired for the last time: its callback is not needed any more once it runs.
+/// Forgets a timer that fired for the last time: its callback is not needed once it runs.
 pub fn timer_forget(id: u64) {
     // SAFETY: called on the engine's thread; the C side ignores ids it does not know.
     unsafe { sys::hearth_timer_forget(id) };

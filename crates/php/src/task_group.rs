@@ -1,4 +1,4 @@
-//! What tasks of one request share: they end together.
+//! The group of the tasks of one request, which end together.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,9 +8,9 @@ use crate::task::TaskCell;
 
 #[derive(Default)]
 pub(crate) struct TaskGroup {
-    /// Those that have not ended.
+    /// The children that have not ended.
     pub(crate) children: RefCell<Vec<Rc<TaskCell>>>,
-    /// Wakes the task that waits until they have.
+    /// Wakes the task that waits until all children have ended.
     pub(crate) joiner: RefCell<Option<Waker>>,
 }
 
@@ -21,7 +21,7 @@ impl TaskGroup {
         children.push(Rc::clone(child));
     }
 
-    /// It has ended. The joiner may be a child itself, the last one.
+    /// Removes a child that has ended. The joiner may be a child itself, the last one.
     pub(crate) fn leave(&self, place: usize) {
         let mut children = self.children.borrow_mut();
         let left = children.swap_remove(place);
@@ -53,8 +53,8 @@ mod tests {
             .leave(child.place.get().expect("it is a child"));
     }
 
-    /// However many have ended, a group has those that have not, each where its cell says: a child comes and goes without
-    /// a look at the others.
+    /// A group contains only the children that have not ended, each at the index that its cell has. Adding and removing a
+    /// child looks at no other.
     #[test]
     fn a_group_has_only_the_children_that_have_not_ended() {
         let group = Rc::new(TaskGroup::default());

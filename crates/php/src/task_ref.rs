@@ -1,8 +1,8 @@
-//! Which task has a connection, for the message to the one that may not use it.
+//! The task that uses a connection, named in the error of another task that tries to use it.
 
 use crate::{current_request_id, current_task_id, throw_error};
 
-/// A task, and the request it belongs to.
+/// A task, and the request to which it belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskRef {
     pub(crate) task: u64,
@@ -10,7 +10,7 @@ pub struct TaskRef {
 }
 
 impl TaskRef {
-    /// The task that runs.
+    /// The running task.
     pub fn current() -> TaskRef {
         TaskRef {
             task: current_task_id(),
@@ -18,7 +18,7 @@ impl TaskRef {
         }
     }
 
-    /// Its id.
+    /// The id of the task.
     pub fn task(&self) -> u64 {
         self.task
     }
@@ -33,7 +33,7 @@ impl std::fmt::Display for TaskRef {
     }
 }
 
-/// Raise the PHP `Error` that the running task gets which does `what` to something that `other` uses.
+/// Raises the PHP `Error` in the running task, which does `what` to a connection that `other` uses.
 pub fn throw_two_tasks(what: &str, other: TaskRef) {
     throw_error(&format!(
         "Two tasks on one connection: {} {what} while {other} is waiting on it. They would read each other's answers: give \

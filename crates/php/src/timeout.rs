@@ -1,7 +1,7 @@
-//! Time limits of waits: alarms of the host's, used again and again.
+//! Time limits of waits, by reusable alarms of the host.
 //!
-//! Most timeouts never fire. To create, arm and disarm a timer for each wait is expensive; one that
-//! still runs and is only put off is cheap.
+//! Most timeouts never fire. Creating, arming and disarming a timer for each wait is expensive; postponing one that still
+//! runs is cheap.
 
 use std::cell::RefCell;
 use std::task::{Context, Poll};
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use crate::host::{Alarm, host};
 
-/// How many are kept.
+/// The most alarms that are kept.
 const MOST_SPARE: usize = 256;
 
 thread_local! {
     static SPARE: RefCell<Vec<Box<dyn Alarm>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// One wait's. When that is over the alarm runs on: at worst it wakes a task for which nothing has happened.
+/// The time limit of one wait. After the wait the alarm runs on: at worst it wakes a task for which nothing has happened.
 pub(crate) struct Timeout(Option<Box<dyn Alarm>>);
 
 impl Timeout {

@@ -3,29 +3,29 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Of one request.
+/// The timings of one request.
 #[derive(Debug, Default)]
 pub struct Timings {
     asked: Cell<Option<Instant>>,
     began: Cell<Option<Instant>>,
     ended: Cell<Option<Instant>>,
     cpu: Cell<Duration>,
-    /// What its thread had used of the processor when the request's code last went on.
+    /// The CPU time of the thread when the request's code last resumed.
     resumed: Cell<Option<Duration>>,
 }
 
 impl Timings {
-    /// It is complete, and waits for its turn.
+    /// The request is complete and waits for its turn.
     pub fn asks(&self) {
         self.asked.set(Some(Instant::now()));
     }
 
-    /// Its code runs from here on.
+    /// The request's code runs from here on.
     pub fn begins(&self) {
         self.began.set(Some(Instant::now()));
     }
 
-    /// Its response is complete; the first time counts.
+    /// The response is complete. Only the first call counts.
     pub fn ends(&self) {
         if self.ended.get().is_none() {
             self.ended.set(Some(Instant::now()));
@@ -43,20 +43,20 @@ impl Timings {
         }
     }
 
-    /// How long it waited for its turn.
+    /// How long the request waited for its turn.
     pub fn queue(&self) -> Duration {
         let end = self.began.get().or(self.ended.get());
         let end = end.unwrap_or_else(Instant::now);
         self.asked.get().map_or(Duration::ZERO, |asked| end - asked)
     }
 
-    /// From its begin to its end, or to now.
+    /// The time from the begin of the request's code to the end of the response, or to now.
     pub fn php(&self) -> Duration {
         let end = self.ended.get().unwrap_or_else(Instant::now);
         self.began.get().map_or(Duration::ZERO, |began| end - began)
     }
 
-    /// What it has used of the processor.
+    /// The CPU time that the request has used.
     pub fn cpu(&self) -> Duration {
         self.cpu.get()
     }

@@ -1,4 +1,4 @@
-//! Where PHP code is, for people: the calls that it is in.
+//! Stack traces of PHP code, for people.
 
 use std::rc::Weak;
 
@@ -7,23 +7,23 @@ use php_sys as sys;
 use crate::task::TaskCell;
 use crate::wait::Cancel;
 
-/// Bytes of a trace; longer ones are cut.
+/// The most bytes of a trace; longer ones are cut.
 const LENGTH: usize = 8 * 1024;
-/// Tasks of a request that are shown beside its own.
+/// The most child tasks of a request that are shown beside its own.
 const MOST_CHILDREN: usize = 8;
 
 /// A task that other code polls.
 pub struct TaskHandle(pub(crate) Weak<TaskCell>);
 
 impl TaskHandle {
-    /// End its current wait, or the next one, with an exception.
+    /// Ends the task's current wait, or its next one, with an exception.
     pub fn cancel(&self, why: Cancel) {
         if let Some(cell) = self.0.upgrade() {
             cell.cancel(why);
         }
     }
 
-    /// Where it waits, and where the tasks wait that it has started. To be asked while no task runs.
+    /// Where the task and its children wait. Called while no task runs.
     pub fn trace(&self) -> Option<String> {
         let cell = self.0.upgrade()?;
         let mut all = of(&cell)?;
@@ -43,13 +43,13 @@ fn of(cell: &TaskCell) -> Option<String> {
     (!task.is_null()).then(|| write(task)).flatten()
 }
 
-/// Where the code is that runs.
+/// Where the running code is.
 pub fn running_trace() -> Option<String> {
     write(std::ptr::null())
 }
 
-/// Where the code is that runs, for another thread: what is in one long call of an extension takes no interrupt. `None` where the
-/// kernel does not let it be read.
+/// Where the running code is, asked from another thread: code in one long call of an extension handles no interrupt. `None`
+/// where the kernel does not permit reading it.
 pub fn outside_trace() -> Option<String> {
     let mut text = vec![0; LENGTH];
     // SAFETY: C reads the engine's memory by process_vm_readv() only, which fails where nothing is mapped, and writes at most

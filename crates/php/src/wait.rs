@@ -1,4 +1,4 @@
-//! Waiting inside a task, and why a wait ends early.
+//! Waits inside a task, and their cancellation.
 
 use std::ffi::c_int;
 use std::future::Future;
@@ -14,15 +14,15 @@ use crate::task::{TaskCell, current};
 /// Why a wait ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancel {
-    /// The request took longer than it may.
+    /// The request took longer than its time limit.
     Timeout(Duration),
-    /// It has computed for longer than it may (`set_time_limit()`).
+    /// The request has computed for longer than its limit (`set_time_limit()`).
     Computed(Duration),
-    /// The client hung up.
+    /// The client closed the connection.
     ClientGone,
-    /// `Task::cancel()`, or the request of this child has ended.
+    /// `Task::cancel()`, or the request of this child task has ended.
     Task,
-    /// The server stops.
+    /// The server is stopping.
     Stop,
 }
 
@@ -48,18 +48,18 @@ impl Cancel {
     }
 }
 
-/// A wait was ended early; a PHP exception that says so is under way.
+/// A wait was ended early, and a PHP exception that names the reason has been thrown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancelled;
 
-/// Is a PHP exception on its way up? Then what runs is a clean-up, and must not take long.
+/// Whether a PHP exception is propagating. What runs is then a clean-up, which must not take long.
 pub fn is_unwinding() -> bool {
     // SAFETY: reads a flag of the engine.
     unsafe { sys::hearth_is_unwinding() }
 }
 
-/// A wait of the running task on this descriptor was ended early: the answer to a question may still come there. C code
-/// that asked does not always say so (the end of a statement cannot), so a connection pool looks here.
+/// Notes that a wait of the running task on this descriptor was ended early: the answer to a query may still arrive there. C
+/// code that asked does not always report it (the end of a statement cannot), so a connection pool looks here.
 pub fn note_interrupted(fd: c_int) {
     if on_engine_thread() {
         // SAFETY: this is the engine's thread, which alone has the list and the current task.
@@ -67,7 +67,7 @@ pub fn note_interrupted(fd: c_int) {
     }
 }
 
-/// Nothing comes on this descriptor any more. What other threads close was never asked a question by a task.
+/// Forgets the descriptor, which is closed. Does nothing on other threads: no task has sent a query on what they close.
 pub fn descriptor_closed(fd: c_int) {
     if on_engine_thread() {
         // SAFETY: this is the engine's thread, which alone has the list.
@@ -75,7 +75,7 @@ pub fn descriptor_closed(fd: c_int) {
     }
 }
 
-/// Marks that Rust runs on the task's stack, so that libc hooks let its calls pass.
+/// Marks that Rust runs on the task's stack, so that libc hooks pass its calls through.
 pub(crate) struct HookBypass(bool);
 
 impl HookBypass {
@@ -84,7 +84,7 @@ impl HookBypass {
         HookBypass(unsafe { sys::hearth_busy(true) })
     }
 
-    /// The opposite: for calls by which Rust waits as PHP's libraries do.
+    /// Clears the mark: for calls by which Rust waits as PHP's libraries do.
     pub(crate) fn leave() -> HookBypass {
         // SAFETY: clears a flag of the current task, if any.
         HookBypass(unsafe { sys::hearth_busy(false) })
@@ -98,7 +98,7 @@ impl Drop for HookBypass {
     }
 }
 
-/// Whether the engine is at a place at which another task may run.
+/// Whether the engine is at a place at which the task may be suspended.
 pub(crate) fn may_leave() -> bool {
     // SAFETY: reads flags of the engine.
     unsafe { sys::hearth_may_suspend() }
@@ -122,13 +122,13 @@ pub(crate) fn throw(kind: c_int, message: &str) {
     unsafe { sys::hearth_throw(kind, sys::hearth_str::new(message.as_bytes())) };
 }
 
-/// Raise a PHP `Error` in the task that runs.
+/// Raises a PHP `Error` in the running task.
 pub fn throw_error(message: &str) {
     throw(sys::HEARTH_THROW_ERROR, message);
 }
 
-/// Where the task that runs must not be left, how long its calls may block: as long as its request may take yet, half of
-/// the grace after that, [`Duration::MAX`] without a limit. `None` elsewhere.
+/// How long calls of the running task may block where it must not be suspended: until its request's time is over, half of
+/// the grace after that, [`Duration::MAX`] without a limit. `None` where no task runs or it may be suspended.
 pub fn stays() -> Option<Duration> {
     // SAFETY: reads thread-local and engine flags.
     if !unsafe { sys::hearth_must_stay() } || is_forked() {
@@ -139,7 +139,7 @@ pub fn stays() -> Option<Duration> {
     Some(request.map_or(Duration::MAX, |request| host().time_to_block(request)))
 }
 
-/// The task that runs has blocked for so long: it gets the error that its request's time is over.
+/// Raises the error that the request's time is over, in the running task, which has blocked for [`stays`].
 pub fn stayed_too_long() {
     let _busy = HookBypass::enter();
     let Some(cell) = current() else { return };
@@ -150,17 +150,17 @@ pub fn stayed_too_long() {
     take_cancel(&cell);
 }
 
-/// Raise the error that a task cannot wait here.
+/// Raises the error that a task cannot wait here.
 pub fn refuse_wait() {
     let _busy = HookBypass::enter();
     // SAFETY: raises an exception, as `throw` does.
     unsafe { sys::hearth_refuse_wait() };
 }
 
-/// Wait for `future` on the stack of the task that runs: to the PHP code it is a call that blocks.
+/// Waits for `future` on the stack of the running task: to PHP code this is a blocking call.
 ///
-/// When the task is cancelled meanwhile, or the engine is at a place at which a task must not be left, the exception is
-/// under way and the future is dropped.
+/// When the task is cancelled meanwhile, or the engine is at a place at which a task must not be suspended, a PHP exception
+/// is thrown and the future is dropped.
 pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
     let cell = current().expect("wait is called in a task");
     let _busy = HookBypass::enter();
@@ -188,7 +188,7 @@ pub fn wait<F: Future>(future: F) -> Result<F::Output, Cancelled> {
     }
 }
 
-/// From any thread: let the task that runs look for a cancellation at the VM's next check.
+/// Makes the running task check for a cancellation at the VM's next check. Callable from any thread.
 pub fn interrupt() {
     // SAFETY: stores one atomic flag.
     unsafe { sys::hearth_interrupt() }
@@ -214,8 +214,8 @@ fn note_overdue(cell: &TaskCell) {
     }
 }
 
-/// Those below too, and the one that the request began with: else a loop that begins tasks which nothing awaits would go on, and
-/// only one of these would end.
+/// Cancels the task, the tasks below it and the first task of the request. Else a loop that starts tasks which nothing
+/// awaits would go on, because only one of these would end.
 fn tell_overdue(cell: &TaskCell, why: Cancel) {
     cell.cancel.set(Some(why));
     for outer in crate::task::below() {
@@ -226,7 +226,8 @@ fn tell_overdue(cell: &TaskCell, why: Cancel) {
     }
 }
 
-/// An exception with that message leaves the running task's call. True if it is what the task was to be told: then it is told.
+/// Called when an exception with that message leaves the running task's call. Returns whether it is the pending
+/// cancellation, which then counts as delivered.
 pub(crate) fn on_told(message: &[u8]) -> bool {
     let Some(cell) = current() else { return false };
     let is_told = cell

@@ -1,4 +1,4 @@
-//! Locks, and the right to compute a value.
+//! Claims of the cache: locks, and the right to compute a value.
 
 use std::ffi::c_int;
 
@@ -16,7 +16,7 @@ fn space(number: c_int) -> Space {
     }
 }
 
-/// None for an empty name.
+/// Returns the owner of that name; `None` for an empty name.
 fn named(owner: &[u8]) -> Option<Owner> {
     (!owner.is_empty()).then(|| Owner::named(owner))
 }
@@ -47,7 +47,7 @@ quick_callbacks! {
         with_tiers(|cache| cache.holds_claim(space(kind), name, token))
     }
 
-    /// Until something happens to a key that another machine computes.
+    /// Waits until something happens to a key that another machine computes, or for a moment.
     fn hearth_on_cache_wait(key: &[u8]) -> c_int {
         with_tiers(|cache| cache.wait_for(key).map(|()| true))
     }

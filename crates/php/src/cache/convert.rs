@@ -1,4 +1,4 @@
-//! The structs of C code and those of the cache, made of each other.
+//! Conversion between the cache's structs and those of C.
 
 use cache::{Condition, Form, Found, Mark, Write};
 use php_sys::{self as sys, hearth_cache_found, hearth_cache_mark, hearth_cache_write, hearth_str};
@@ -19,7 +19,7 @@ pub(super) fn mark_for_c(mark: &Mark) -> hearth_cache_mark {
     }
 }
 
-/// The value is `bytes`, and its marks are those of `marks`.
+/// Makes the struct for C of a found value: its bytes are `bytes`, and its marks are `marks`.
 pub(super) fn found_for_c(
     found: &Found,
     bytes: &[u8],
@@ -44,7 +44,7 @@ fn form(number: i32) -> Form {
     }
 }
 
-/// A write that C asks for. Its bytes are C's own, and live until the callback returns.
+/// A write that C code asks for. The memory belongs to C and lives until the callback returns.
 pub(super) struct GivenWrite<'a> {
     write: Write<'a>,
     tags: Vec<&'a [u8]>,
@@ -103,7 +103,7 @@ fn condition<'a>(given: &hearth_cache_write, expected: &'a [u8]) -> Condition<'a
 }
 
 /// # Safety
-/// `count` of them must be there, initialised and valid for `'a`; an absent list is empty.
+/// `first` is null, for an empty list, or points to `count` initialised values that are valid for `'a`.
 unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
     if first.is_null() {
         return &[];
@@ -113,7 +113,7 @@ unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
 }
 
 /// # Safety
-/// As [`items`], and the bytes of each too.
+/// As [`items`]; the bytes of each name are valid for `'a`, too.
 pub(super) unsafe fn names<'a>(first: *const hearth_str, count: usize) -> Vec<&'a [u8]> {
     // SAFETY: the caller's promise is that of `items`.
     let names = unsafe { items(first, count) };

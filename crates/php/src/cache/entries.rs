@@ -1,4 +1,4 @@
-//! What the cache tells of itself: its entries, figures and clock.
+//! The cache's entries, figures and clock, for C code.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -10,7 +10,7 @@ use super::cache;
 use super::place::count_hits;
 
 thread_local! {
-    /// What C code goes through now.
+    /// The entries that C code is iterating over.
     static LISTED: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
 }
 

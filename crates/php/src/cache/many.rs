@@ -1,4 +1,4 @@
-//! Several values of the shared cache at once.
+//! Reads, writes and deletes of several values of the shared cache at once.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -13,7 +13,7 @@ use super::place::with_tiers;
 use super::{KEPT_BUFFER, outcome};
 use crate::callbacks::arguments::FromC as _;
 
-/// What was read last: bytes, then marks.
+/// What the last read returned: bytes, and marks.
 #[derive(Default)]
 struct Buffers {
     bytes: Vec<u8>,
@@ -24,10 +24,10 @@ thread_local! {
     static READ: RefCell<Buffers> = RefCell::default();
 }
 
-/// `out` is as long as `keys`. What stands there lives until the next call.
+/// Reads the values of `keys` into `out`, which is as long. Its pointers are valid until the next call.
 fn read(keys: &[&[u8]], out: &mut [hearth_cache_found]) -> c_int {
     with_tiers(|cache| {
-        // Not borrowed while it waits: other tasks read too.
+        // Not borrowed during a wait: other tasks read, too.
         let mut buffers = READ.take();
         if buffers.bytes.capacity() > KEPT_BUFFER {
             buffers = Buffers::default();
@@ -60,7 +60,7 @@ impl Buffers {
     }
 }
 
-/// What became of each. With `whole` none is written if one of them can never be.
+/// Writes several values and sets the outcome of each. With `whole`, none is written if one of them is invalid.
 fn write(writes: &[Write<'_>], whole: bool, outcomes: &mut [c_int]) {
     let asked = with_tiers(|cache| {
         if let Some((at, why)) = mistake(cache.memory(), writes).filter(|_| whole) {

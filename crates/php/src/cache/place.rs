@@ -1,4 +1,4 @@
-//! Which cache a process uses: its server's, one of its own, or none.
+//! The cache that a process uses: its server's, its own, or none.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
@@ -10,20 +10,20 @@ use php_sys as sys;
 use super::outcome;
 use crate::wait::{HookBypass, is_unwinding};
 
-/// Of a script whose app has no server.
+/// Bytes of the cache of a script whose app has no server.
 const OWN_SIZE: u64 = 64 * 1024 * 1024;
-/// How often a script without a server looks whether there is one now, in microseconds.
+/// Microseconds between two looks for a server by a script without one.
 const LOOK_AGAIN: u64 = 1_000_000;
-/// Hits are counted in the process first; this number of them is one addition in shared memory.
+/// Hits that are counted in this process before they are added to the counter in shared memory.
 const HITS: u64 = 64;
 
-/// Finds the cache of the server of a script's app, and the intake to its second tier.
+/// Finds the cache of the server of a script's app, and the intake of its second tier.
 pub type FindCache = Box<dyn Fn() -> Option<(Cache, Option<OwnedFd>)>>;
 
-/// The cache as this process has it.
+/// A cache, and the client of its second tier.
 pub(crate) struct Store {
     cache: Cache,
-    /// Asks the second tier.
+    /// Asks the second tier; `None` without one.
     client: Option<Client>,
 }
 
@@ -34,7 +34,7 @@ impl Store {
     }
 }
 
-/// The calls that wait for an answer are made as PHP's own: another task may run meanwhile.
+/// Calls that wait for the second tier pass through the hooks as PHP's own do, so another task may run meanwhile.
 const WAITING: Waiting = Waiting {
     around: |call| {
         let _let_wait = HookBypass::leave();
@@ -45,14 +45,14 @@ const WAITING: Waiting = Waiting {
 
 #[derive(Clone, Copy)]
 enum Place {
-    /// A script has not used one yet.
+    /// A script that has not used a cache yet.
     Unset,
     None,
-    /// The server's own: it lives as long as this process.
+    /// The server's own cache, which lives as long as this process.
     There(&'static Store),
-    /// A server's that may end before this process does.
+    /// The cache of a server that may end before this process does.
     Lent(&'static Store),
-    /// This process's own, until a server is there; when that was looked for last.
+    /// This process's own cache, until a server is found; the number is the time of the last look for one.
     Own(&'static Store, u64),
 }
 
@@ -60,22 +60,22 @@ thread_local! {
     static PLACE: Cell<Place> = const { Cell::new(Place::Unset) };
     static FIND: RefCell<Option<FindCache>> = const { RefCell::new(None) };
     static HITS_HERE: Cell<u64> = const { Cell::new(0) };
-    /// Operations that are under way: one that asks the second tier may be left meanwhile.
+    /// Operations under way. One that asks the second tier may be suspended.
     static UNDER_WAY: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Use the cache that all workers of the server share, or none.
+/// Sets the cache that all workers of the server share, or none.
 pub fn set_cache(cache: Option<Cache>, intake: Option<OwnedFd>) {
     let place = cache.map_or(Place::None, |cache| Place::There(Store::new(cache, intake)));
     PLACE.set(place);
 }
 
-/// In a script: where the cache is found when it is first used, and again when its server has ended.
+/// Sets how a script finds its cache: called at the first use, and again when the cache's server has ended.
 pub fn find_cache_with(find: FindCache) {
     FIND.with_borrow_mut(|place| *place = Some(find));
 }
 
-/// The cache of the app's server. It connects to that, which no task may do in place of this one.
+/// Finds the cache of the app's server. The hooks are bypassed, because no other task may run while it connects.
 fn lent() -> Option<(Cache, Option<OwnedFd>)> {
     let _bypass = HookBypass::enter();
     FIND.with_borrow(|find| find.as_ref().and_then(|find| find()))
@@ -88,7 +88,7 @@ fn own() -> Place {
     Place::Own(Store::new(cache, None), now)
 }
 
-/// A cache that is used no more. Where another task is in the middle of an operation, its memory stays.
+/// Frees a cache that is no longer used, unless another task is in the middle of an operation on it: then its memory stays.
 fn forget(store: &'static Store) {
     if UNDER_WAY.get() > 0 {
         return;
@@ -112,7 +112,7 @@ fn store() -> Option<&'static Store> {
     }
 }
 
-/// A script's cache: its server's if there is one, else its own.
+/// Finds a script's cache: the server's if there is one, else its own.
 #[cold]
 fn look(before: Place) -> Option<&'static Store> {
     let place = match (lent(), before) {
@@ -134,7 +134,7 @@ fn look(before: Place) -> Option<&'static Store> {
     }
 }
 
-/// For a look without the lock: `None` where the place has to be looked for first.
+/// Returns the cache for a check without the lock; `None` if it has to be looked for first.
 #[inline]
 pub(super) fn at_hand() -> Option<&'static Cache> {
     match PLACE.get() {
@@ -169,7 +169,7 @@ pub(crate) fn with(f: impl FnOnce(&Cache) -> Result<bool, Refused>) -> i32 {
     })
 }
 
-/// An operation that may ask the second tier, and then wait.
+/// Runs an operation that may ask the second tier, and wait for the answer.
 pub(crate) fn with_tiers(f: impl FnOnce(Tiered<'_>) -> Result<bool, Refused>) -> i32 {
     store().map_or(sys::HEARTH_CACHE_NONE, |store| {
         count_hits(&store.cache);

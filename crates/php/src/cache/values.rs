@@ -1,4 +1,4 @@
-//! One value of the shared cache.
+//! Reads, writes and deletes of one value of the shared cache.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -12,11 +12,11 @@ use super::convert::{GivenWrite, found_for_c, mark, mark_for_c, names};
 use super::place::{at_hand, count_hit, with_tiers};
 
 thread_local! {
-    /// What was read last: C code decodes it at once.
+    /// What the last read returned. C code decodes it at once.
     static READ: RefCell<(Vec<u8>, Vec<hearth_cache_mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// The fast path of every get: one look at each stamp, no lock.
+/// Whether a copy is current: the fast path of every get, one load per stamp and no lock.
 #[inline]
 fn is_current(marks: &[hearth_cache_mark], expires: u64) -> bool {
     let Some(cache) = at_hand() else {
@@ -31,7 +31,7 @@ fn is_current(marks: &[hearth_cache_mark], expires: u64) -> bool {
 
 fn read(key: &[u8], out: &mut MaybeUninit<hearth_cache_found>) -> c_int {
     with_tiers(|cache| {
-        // Not borrowed while it waits: other tasks read too.
+        // Not borrowed during a wait: other tasks read, too.
         let mut buffer = READ.with_borrow_mut(|(bytes, _)| std::mem::take(bytes));
         if buffer.capacity() > KEPT_BUFFER {
             buffer = Vec::new();

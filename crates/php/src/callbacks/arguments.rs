@@ -1,4 +1,4 @@
-//! What C passes to a callback, as Rust takes it.
+//! Conversion of callback arguments from C to Rust.
 
 use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_void};
@@ -12,12 +12,12 @@ use php_sys::{
 use crate::request::Request;
 use crate::task::TaskCell;
 
-/// The type of a callback's argument, made of what C passes for it.
+/// The type of a callback's argument, converted from what C passes.
 pub(crate) trait FromC {
     type Raw;
 
     /// # Safety
-    /// What a pointer leads to must be there, and nothing else may write to it, for as long as the result is used: `hearth.h`
+    /// A pointer must be valid, and nothing else may write through it, for as long as the result is used. `hearth.h`
     /// promises that for the time of the call.
     unsafe fn from_c(raw: Self::Raw) -> Self;
 }
@@ -80,7 +80,7 @@ impl<T> FromC for &mut MaybeUninit<T> {
     }
 }
 
-/// One that `Task::request` or `Task::classic` gave to C, not yet released.
+/// A request that `Task::request` or `Task::classic` gave to C and C has not released yet.
 impl FromC for &Request {
     type Raw = *mut c_void;
 
@@ -90,7 +90,7 @@ impl FromC for &Request {
     }
 }
 
-/// The owner of a task: of one that has not ended, or of one whose object in PHP holds a reference.
+/// The owner of a task that has not ended, or whose PHP object holds a reference.
 impl FromC for &TaskCell {
     type Raw = *mut c_void;
 
@@ -101,7 +101,7 @@ impl FromC for &TaskCell {
     }
 }
 
-/// The same where there may be none.
+/// An owner as above, or null.
 impl FromC for Option<&TaskCell> {
     type Raw = *mut c_void;
 

@@ -1,4 +1,4 @@
-//! What a request brings, for C.
+//! Callbacks by which C code reads a request: head, client and body.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! The response, from C.
+//! Callbacks by which C code sends a response.
 
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -58,7 +58,7 @@ unsafe fn body_of(response: &hearth_response) -> Body {
 }
 
 fn note(name: &[u8], known: &mut Known) {
-    // Their lengths tell nearly all others apart.
+    // The lengths rule out nearly all other names.
     match name.len() {
         12 => known.content_type |= name.eq_ignore_ascii_case(b"content-type"),
         10 => {
@@ -72,7 +72,7 @@ fn note(name: &[u8], known: &mut Known) {
     }
 }
 
-/// What most fields of a response need, all together.
+/// Bytes that the fields of most responses need, names and values together.
 const USUAL_BYTES: usize = 128;
 
 /// # Safety

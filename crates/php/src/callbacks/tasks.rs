@@ -1,4 +1,4 @@
-//! Tasks, timers, budgets and the log, for C.
+//! Callbacks by which C code uses tasks, timers, budgets and the log.
 
 use std::borrow::Cow;
 use std::ffi::{c_int, c_void};

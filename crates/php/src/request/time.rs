@@ -1,9 +1,9 @@
-//! How long a request may take: in all, and computing.
+//! The time limits of a request: in all, and of computing.
 
 use super::Request;
 use crate::wait::Cancel;
 
-/// Milliseconds of the host's clock.
+/// A limit of computing time, in milliseconds of the host's clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Computing {
     limit: u64,
@@ -19,7 +19,7 @@ impl Computing {
 }
 
 impl Request {
-    /// When it is slow, in the host's milliseconds; `u64::MAX` is never.
+    /// When the request counts as slow, in the host's milliseconds; `u64::MAX` is never.
     pub fn slow_at(&self) -> u64 {
         self.slow_at.get()
     }
@@ -28,7 +28,7 @@ impl Request {
         self.slow_at.set(time);
     }
 
-    /// When its time is over, in the host's milliseconds; `u64::MAX` is never.
+    /// When the request's time is over, in the host's milliseconds; `u64::MAX` is never.
     pub fn deadline(&self) -> u64 {
         self.deadline.get()
     }
@@ -40,24 +40,24 @@ impl Request {
     /// How often a request is told in vain that its time is over, before its worker is replaced.
     pub const TOLD_IN_VAIN: u32 = 3;
 
-    /// Its time is over. How often it was told so, with this time.
+    /// Records that the request is told that its time is over. Returns how often it was told, this time included.
     pub fn tell_overdue(&self, why: Cancel) -> u32 {
         self.overdue.set(Some(why));
         self.told.set(self.told.get().saturating_add(1));
         self.told.get()
     }
 
-    /// It was told in vain too often: no worker waits for its end.
+    /// Whether the request was told in vain too often: no worker waits for its end.
     pub fn is_given_up(&self) -> bool {
         self.told.get() > Request::TOLD_IN_VAIN
     }
 
-    /// Why its time is over, if it was told so.
+    /// Why the request's time is over, if it was told.
     pub fn overdue(&self) -> Option<Cancel> {
         self.overdue.get()
     }
 
-    /// When its time is over if its code runs on from now on: by the deadline, or by what it may compute.
+    /// When the request's time is over if its code runs on from `now`: by the deadline or the limit of computing.
     pub fn ends(&self, now: u64) -> u64 {
         let left = |computing: Computing| computing.limit.saturating_sub(computing.used_at(now));
         let computing = self.computing.get().map(left);
@@ -65,7 +65,7 @@ impl Request {
             .min(computing.map_or(u64::MAX, |left| now.saturating_add(left)))
     }
 
-    /// How long its code may run from here on, `limit` of milliseconds; `None` is for ever. Called while it runs.
+    /// Lets the code compute for `limit` milliseconds from here on; `None` is no limit. Called while the code runs.
     pub fn limit_computing(&self, limit: Option<u64>, now: u64) {
         let limited = |limit| Computing {
             limit,
@@ -75,7 +75,7 @@ impl Request {
         self.computing.set(limit.map(limited));
     }
 
-    /// Its code runs from here on: until when it may, at the latest.
+    /// Starts the clock of computing. Returns until when the code may run at the latest.
     #[inline]
     pub fn resumes_computing(&self, now: impl FnOnce() -> u64) -> u64 {
         let Some(computing) = self.computing.get() else {
@@ -88,7 +88,7 @@ impl Request {
         self.deadline().min(now.saturating_add(left))
     }
 
-    /// Until here.
+    /// Stops the clock of computing.
     #[inline]
     pub fn pauses_computing(&self, now: impl FnOnce() -> u64) {
         if let Some(computing) = self.computing.get() {
@@ -103,7 +103,7 @@ impl Request {
         }
     }
 
-    /// The limit, while it runs and has used that up.
+    /// The limit in milliseconds, if the code is running and has used it up.
     pub fn computed_too_long(&self, now: u64) -> Option<u64> {
         let computing = self.computing.get()?;
         let is_over = computing.since.is_some() && computing.used_at(now) >= computing.limit;

@@ -1,4 +1,4 @@
-//! What Rust keeps of a task, in a cell that is used again for the next ones.
+//! The Rust side of a task, in a cell that later tasks reuse.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -24,7 +24,7 @@ pub(crate) enum Park {
 
 pub(crate) struct TaskCell {
     pub(crate) c: Cell<*mut sys::hearth_task>,
-    /// How to have it polled again, noted when it waits.
+    /// Has the task polled again; noted when it waits.
     waker: RefCell<Option<Waker>>,
     /// The waker of the poll under way, null outside of one.
     pub(crate) polling: Cell<*const Waker>,
@@ -33,20 +33,20 @@ pub(crate) struct TaskCell {
     pub(crate) ended: Cell<bool>,
     pub(super) broken: Cell<bool>,
     pub(crate) joiners: RefCell<Vec<Waker>>,
-    /// Where it is among its group's children.
+    /// The index of the task among its group's children.
     pub(crate) place: Cell<Option<usize>>,
-    /// Made with the first child.
+    /// The group of the task's children, made with the first child.
     pub(crate) group: OnceCell<Rc<TaskGroup>>,
     pub(crate) request: Option<Rc<Request>>,
 }
 
-/// How many cells of ended tasks are kept for the next ones.
+/// The most cells of ended tasks that are kept for later ones.
 const MOST_SPARE: usize = 256;
 
 thread_local! {
     static RESUMED: Cell<u64> = const { Cell::new(0) };
     static TELLING: Cell<bool> = const { Cell::new(false) };
-    /// A lock that was left behind has been logged.
+    /// Whether a lock that was left behind has been logged.
     static LOCK_REPORTED: Cell<bool> = const { Cell::new(false) };
     static SPARE: RefCell<Vec<Rc<TaskCell>>> = const { RefCell::new(Vec::new()) };
 }
@@ -80,7 +80,7 @@ impl TaskCell {
         this
     }
 
-    /// As new, for the next.
+    /// Resets the cell for the next task.
     fn reset(&mut self) {
         self.waker.get_mut().take();
         self.cancel.set(None);
@@ -111,12 +111,12 @@ impl TaskCell {
         self.group.get_or_init(Rc::default)
     }
 
-    /// The id of its request, 0 for none.
+    /// The id of the task's request, 0 for none.
     pub(crate) fn request_id(&self) -> u64 {
         self.request.as_ref().map_or(0, |request| request.id)
     }
 
-    /// Only the first reason counts, until it was delivered.
+    /// Cancels the task. Only the first reason counts until it is delivered.
     pub(crate) fn cancel(&self, why: Cancel) {
         if why == Cancel::ClientGone && self.ignores_client() {
             return;
@@ -127,14 +127,14 @@ impl TaskCell {
         }
     }
 
-    /// Whether its request goes on without its client (`ignore_user_abort()`).
+    /// Whether the request goes on without its client (`ignore_user_abort()`).
     pub(super) fn ignores_client(&self) -> bool {
         let c = self.c.get();
         // SAFETY: null once it has ended; until then the C task that this cell was made with.
         !c.is_null() && unsafe { sys::hearth_task_ignores_client(c) }
     }
 
-    /// Run it until it waits or ends; true when it has ended.
+    /// Runs the task until it waits or ends. Returns whether it has ended.
     pub(crate) fn resume(self: &Rc<Self>) -> bool {
         if self.ended.get() {
             return true;
@@ -158,7 +158,7 @@ impl TaskCell {
         true
     }
 
-    /// What it locked and did not unlock would keep all others from being left at a wait.
+    /// Forgets the locks that the task left locked: while they counted, no other task could be suspended.
     fn forget_locks(&self, before: usize) {
         let left = host().forget_locks(before);
         if left > 0 && !LOCK_REPORTED.replace(true) {
@@ -170,8 +170,8 @@ impl TaskCell {
         }
     }
 
-    /// A fatal error ended its code. Called when that has happened, where PHP goes on with the end of the request, and again when
-    /// nothing of it runs any more.
+    /// A fatal error ended the task's code. Called when that has happened, where PHP goes on with the end of the request,
+    /// and again when none of the task's code runs any more.
     pub(crate) fn break_off(&self) {
         if !self.broken.replace(true) {
             host().broken();
@@ -179,8 +179,8 @@ impl TaskCell {
         self.abort_group();
     }
 
-    /// A fatal error ended it, in the middle of anything: no task waits for its request's children any more. They stand
-    /// at waits of their own, on stacks that the error did not touch, and end as those of any other request do that failed.
+    /// Cancels the task's children after a fatal error, because no task joins them any more. They are suspended on stacks
+    /// that the error did not touch, and end as the children of any other failed request do.
     fn abort_group(&self) {
         // SAFETY: `c` is freed in `end`, which comes after this.
         tell_library(unsafe { sys::hearth_task_id_for_others(self.c.get()) });
@@ -202,7 +202,7 @@ impl TaskCell {
         }
     }
 
-    /// Polled on top of another task: what it waits for wakes `waker`.
+    /// Runs the task on top of another: what it waits for wakes `waker`.
     pub(crate) fn resume_for(self: &Rc<Self>, waker: &Waker) -> bool {
         self.polling.set(waker);
         let ended = self.resume();
@@ -211,9 +211,9 @@ impl TaskCell {
     }
 }
 
-/// Have the connections closed that task `id` had, before a task goes on that shares them.
+/// Closes the connections of task `id` before another task that shares them goes on.
 fn tell_library(id: u64) {
-    // What tells may meet a fatal error too, and there would be no end of it.
+    // The call itself may end in a fatal error, which would lead here again and again.
     if id == 0 || TELLING.replace(true) {
         return;
     }
@@ -227,8 +227,8 @@ fn tell_library(id: u64) {
     TELLING.set(false);
 }
 
-/// To be called with a reference that is about to be dropped: the last one of a task that has ended is kept, as new, for
-/// the next task.
+/// Keeps the cell of an ended task for the next task. Called with a reference that is about to be dropped; only the last one
+/// counts.
 pub(crate) fn reuse(reference: &mut Rc<TaskCell>) {
     let Some(cell) = Rc::get_mut(reference).filter(|cell| cell.ended.get()) else {
         return;
@@ -242,7 +242,7 @@ pub(crate) fn reuse(reference: &mut Rc<TaskCell>) {
 }
 
 /// # Safety
-/// It must be the owner of a task that has not ended, or to which there is a reference.
+/// `owner` is the owner of a task that has not ended, or to which there is a reference.
 pub(crate) unsafe fn cell_of(owner: *const TaskCell) -> Rc<TaskCell> {
     // SAFETY: an owner is the address of the cell in an `Rc` that the poller of the task holds until it has ended, which it has
     // not, as the caller promises.
@@ -251,7 +251,7 @@ pub(crate) unsafe fn cell_of(owner: *const TaskCell) -> Rc<TaskCell> {
     unsafe { Rc::from_raw(owner) }
 }
 
-/// How many times tasks of this thread have run, from a start or a wait to the next wait or the end.
+/// The number of times that tasks of this thread have run, from a start or a wait to the next wait or the end.
 pub fn times_resumed() -> u64 {
     RESUMED.get()
 }

@@ -1,4 +1,4 @@
-//! flock, and the calls that end a descriptor: close, dup2, fclose, pclose. And dlopen.
+//! Hooks of flock, of the calls that close a descriptor (close, dup2, fclose, pclose), and of dlopen.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -8,7 +8,7 @@ use libc::{FILE, c_char, c_int, c_void};
 
 use crate::{inherit, installed, owners, severed, syscall, waiter};
 
-/// Longest pause between two looks at a lock that another process holds.
+/// The longest pause between two attempts to take a lock that another process holds.
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
 
 fn real_flock(fd: c_int, operation: c_int) -> c_int {
@@ -16,8 +16,8 @@ fn real_flock(fd: c_int, operation: c_int) -> c_int {
     unsafe { libc::syscall(libc::SYS_flock, fd, operation) as c_int }
 }
 
-/// A lock that another task of this process holds is handed over by [`unlocked`](crate::Waiter::unlocked); one that
-/// another process holds is looked at again and again, with pauses up to [`LONGEST_LOOK`].
+/// Takes a lock. One that another task of this process holds is handed over by [`unlocked`](crate::Waiter::unlocked); one
+/// that another process holds is tried again and again, with pauses up to [`LONGEST_LOOK`].
 #[unsafe(no_mangle)]
 extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
     if operation & libc::LOCK_UN != 0 {
@@ -39,7 +39,7 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
             return result;
         }
         if !waiter.wait_for_lock(fd, pause) {
-            // Not EINTR: PHP would ask for a session's lock again.
+            // Not EINTR: PHP would try again to lock the session.
             syscall::set_errno(libc::ECANCELED);
             return -1;
         }
@@ -85,7 +85,7 @@ extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
 
 type CloseFile = unsafe extern "C" fn(*mut FILE) -> c_int;
 
-/// stdio closes its descriptor inside libc, where `close` above does not see it.
+/// stdio closes the descriptor inside libc, where `close` above does not see it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fclose(file: *mut FILE) -> c_int {
     // SAFETY: the type of fclose(3).
@@ -97,13 +97,13 @@ unsafe extern "C" fn fclose(file: *mut FILE) -> c_int {
     // SAFETY: a valid FILE is the caller's promise, and it is closed once.
     let ended = unsafe { real(file) };
     if is_waited_on {
-        // The number is free since a moment, and nothing of PHP has run.
+        // The number has just become free, and no PHP code has run since.
         severed::sever(fd);
     }
     ended
 }
 
-/// The FILE of a popen'ed process, on its way to the thread that waits for the process.
+/// The FILE of a popen'ed process, passed to the thread that waits for the process.
 struct Process(*mut FILE);
 // SAFETY: PHP gives it up with pclose; one thread has it from then on.
 unsafe impl Send for Process {}
@@ -117,7 +117,8 @@ impl Process {
     }
 }
 
-/// Waits for the process inside libc, so another thread does it. Its end is not awaited when an exception is on its way.
+/// pclose(3) waits for the process inside libc, so another thread calls it. While an exception propagates, the end of the
+/// process is not awaited.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
     // SAFETY: a FILE of popen(3) is the caller's promise.
@@ -138,11 +139,11 @@ unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
     status.load(Ordering::Acquire)
 }
 
-/// PHP loads extensions with RTLD_DEEPBIND, which binds libcurl and libpq to libc's own `poll`, past our hooks.
+/// Removes RTLD_DEEPBIND, with which PHP loads extensions: it binds libcurl and libpq to libc's own `poll`, past the hooks.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
     static LOADER: u8 = 0;
-    // What a library does when it is loaded runs under the loader's lock.
+    // The initialisers of a library run under the loader's lock.
     // SAFETY: the type of dlopen(3).
     let real: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void =
         unsafe { syscall::next(c"dlopen") };

@@ -1,8 +1,8 @@
-//! getaddrinfo and gethostbyname: looked up on another thread.
+//! Hooks of getaddrinfo and gethostbyname: the look-up runs on another thread.
 //!
-//! What looks up works on copies of the arguments and writes to memory of its own, which is freed when no thread has it any
-//! more: a task may be gone long before the answer comes. As many threads look up at once as tokio has for blocking calls
-//! (512); further look-ups wait for one of them.
+//! A look-up works on copies of the arguments and writes to memory of its own, which is freed when no thread refers to it
+//! any more: the task may have ended long before the answer arrives. As many look-ups run at once as tokio has threads for
+//! blocking calls (512); further ones wait for a thread.
 
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,13 +27,13 @@ type GethostbynameR = unsafe extern "C" fn(
     *mut c_int,
 ) -> c_int;
 
-/// What getaddrinfo found, freed unless it is given on.
+/// The result of getaddrinfo, freed unless it is passed on.
 struct Addresses(*mut addrinfo);
 // SAFETY: one thread uses it at a time: the one that looks up, then the one that waited for it.
 unsafe impl Send for Addresses {}
 
 impl Addresses {
-    /// The caller's from here on.
+    /// Passes the list to the caller, which frees it.
     fn into_raw(self) -> *mut addrinfo {
         std::mem::ManuallyDrop::new(self).0
     }
@@ -48,7 +48,7 @@ impl Drop for Addresses {
     }
 }
 
-/// Run `look` on another thread with copies of its own; `None` if the task was told not to wait for it any more.
+/// Runs `look` on another thread with copies of its own. `None` if the task's wait was ended early.
 pub(crate) fn elsewhere<T: Send + 'static>(
     waiter: &dyn Waiter,
     look: impl FnOnce() -> T + Send + 'static,
@@ -74,7 +74,7 @@ pub(crate) fn pointer(text: Option<&CString>) -> *const c_char {
     text.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
-/// What counts of the hints: an `addrinfo` has pointers, so it cannot go to another thread.
+/// The hints of getaddrinfo without the pointers of an `addrinfo`, which cannot go to another thread.
 #[derive(Clone, Copy)]
 struct Hints {
     flags: c_int,
@@ -154,7 +154,7 @@ unsafe extern "C" fn getaddrinfo(
     code
 }
 
-/// What gethostbyname returns points into storage that lasts until the next call; this is that storage.
+/// The storage to which the result of gethostbyname points; it lasts until the next call.
 struct Host {
     entry: hostent,
     _bytes: Vec<c_char>,
@@ -221,7 +221,7 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     LAST.with_borrow_mut(|last| &raw mut last.insert(host).entry)
 }
 
-/// IPv4 addresses of `name`, as gethostbyname(3) gives them.
+/// Looks up the IPv4 addresses of `name` for gethostbyname_r(3).
 fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
     // SAFETY: the type of getaddrinfo(3).
     let real: Getaddrinfo = unsafe { syscall::next(c"getaddrinfo") };
@@ -259,11 +259,12 @@ fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
     Ok(all)
 }
 
-/// h_errno of <netdb.h>.
+/// Values of h_errno of <netdb.h>.
 const HOST_NOT_FOUND: c_int = 1;
 pub(crate) const TRY_AGAIN: c_int = 2;
 
-/// Lay out name, an empty list of aliases and the addresses in `room`, as gethostbyname_r(3) does. False: too small.
+/// Writes name, an empty list of aliases and the addresses to `buffer`, as gethostbyname_r(3) does. False if it is too
+/// small.
 ///
 /// # Safety
 /// `room` bytes at `buffer` and the entry must be valid.
@@ -286,7 +287,7 @@ unsafe fn lay_out(
     let text = [addresses.as_flattened(), name].concat();
     // SAFETY: all of it is below the sum just checked.
     unsafe { std::ptr::copy_nonoverlapping(text.as_ptr().cast(), bytes, text.len()) };
-    // Where the addresses are, a null pointer, and one more: the list of aliases, which is empty.
+    // The list of addresses with its null pointer, and another null pointer: the empty list of aliases.
     let places = (0..addresses.len()).map(|i| bytes.wrapping_add(i * 4));
     let ends = [std::ptr::null_mut(); 2];
     for (i, place) in places.chain(ends).enumerate() {
@@ -348,7 +349,7 @@ mod tests {
     use crate::resolver::res_nsearch;
     use crate::testing::{Early, early};
 
-    /// The answer comes when the caller has left: its memory has another use by then.
+    /// The answer arrives after the caller has returned, when its memory has another use.
     #[test]
     fn what_comes_too_late_is_written_nowhere() {
         let mut answer = [0xaa_u8; 512];

@@ -1,7 +1,7 @@
-//! What programs that PHP code starts inherit: the standard streams, what `proc_open()` hands on, and nothing else.
+//! What programs that PHP code starts inherit: the standard streams, what `proc_open()` passes on, and nothing else.
 //!
-//! PHP and its libraries open sockets and files without the close-on-exec flag. Where a program is about to be started, all
-//! descriptors get it; copies that are made for the program do not have it.
+//! PHP and its libraries open sockets and files without the close-on-exec flag. Just before a program is started, all
+//! descriptors get the flag; the copies that are made for the program do not have it.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
@@ -10,16 +10,16 @@ use libc::{c_char, c_int, c_uint, c_void, pid_t};
 
 use crate::syscall;
 
-/// As many descriptors of the shell's are handed on.
+/// The most descriptors of the shell that are passed on.
 const MOST: usize = 64;
 const NONE: i32 = -1;
 
-/// Descriptors that this process was started with and hands on, as the php command does.
+/// Descriptors that this process was started with and passes on, as the php command does.
 static KEPT: [AtomicI32; MOST] = [const { AtomicI32::new(NONE) }; MOST];
 
 static ANY_KEPT: AtomicBool = AtomicBool::new(false);
 
-/// This process is a copy of another, between fork and exec.
+/// Whether this process is a copy of another, between fork and exec.
 static BEFORE_EXEC: AtomicBool = AtomicBool::new(false);
 
 fn is_close_on_exec(fd: c_int) -> bool {
@@ -39,7 +39,7 @@ fn open_descriptors() -> Vec<c_int> {
         .collect()
 }
 
-/// Programs inherit what is open now, as it is: what the shell opened for them. First thing in `main`.
+/// Notes the open descriptors, which the shell opened: programs inherit them. Called first in `main`.
 pub fn keep_inherited() {
     let inherited = open_descriptors()
         .into_iter()
@@ -50,7 +50,7 @@ pub fn keep_inherited() {
     }
 }
 
-/// `fd` is about to be closed: what comes back with that number is not the shell's.
+/// Forgets `fd`, which is about to be closed: a later descriptor with that number is not the shell's.
 pub(crate) fn closing(fd: c_int) {
     if ANY_KEPT.load(Relaxed) {
         let place = KEPT.iter().find(|place| place.load(Relaxed) == fd);
@@ -58,7 +58,7 @@ pub(crate) fn closing(fd: c_int) {
     }
 }
 
-/// The numbers from `first` to `last` are closed when a program is started.
+/// Sets the close-on-exec flag on the numbers from `first` to `last`. False if the kernel cannot.
 fn mark(first: c_int, last: c_uint) -> bool {
     let first = first.cast_unsigned();
     // SAFETY: close_range(2) with this flag closes nothing and touches no memory.
@@ -73,7 +73,7 @@ fn mark(first: c_int, last: c_uint) -> bool {
         } == 0
 }
 
-/// A program is about to be started.
+/// Sets the close-on-exec flag on all descriptors but the kept ones: a program is about to be started.
 fn hand_on_nothing() {
     let error = syscall::errno();
     let mut kept = [NONE; MOST];
@@ -98,10 +98,10 @@ fn hand_on_nothing() {
     syscall::set_errno(error);
 }
 
-/// What there is to know in a new copy of this process.
+/// What a new copy of this process asks the engine.
 #[derive(Debug)]
 pub struct Forking {
-    /// Does PHP code go on in it? Else it is about to become a program.
+    /// Whether PHP code goes on in the copy. Else the copy is about to become a program.
     pub goes_on: fn() -> bool,
     /// The descriptor with that index among those that the program is to have.
     pub handed_on: fn(u32) -> Option<i32>,
@@ -109,12 +109,12 @@ pub struct Forking {
 
 static FORKING: AtomicPtr<Forking> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Sets what a new copy of this process asks. The first call in `main`.
+/// Sets the functions that a new copy of this process calls. The first call in `main`.
 pub fn when_forked(forking: &'static Forking) {
     FORKING.store(std::ptr::from_ref(forking).cast_mut(), Release);
 }
 
-/// This process is a new copy of another.
+/// Prepares a new copy of this process for exec, unless PHP code goes on in it.
 pub(crate) fn forked() {
     // SAFETY: null, or what `when_forked` was given.
     let forking = unsafe { FORKING.load(Acquire).as_ref() };
@@ -126,13 +126,13 @@ pub(crate) fn forked() {
     hand_on(forking, true);
 }
 
-/// What `proc_open()` hands on: each number is replaced by a copy, unless it is the right one already.
+/// Passes on the descriptors of `proc_open()`, which replaces each by a copy, unless its number is the right one already.
 fn hand_on(forking: &Forking, on: bool) {
     let numbers = (0..).map_while(|index| (forking.handed_on)(index));
     numbers.for_each(|fd| set_close_on_exec(fd, !on));
 }
 
-/// `spawn` starts a program by posix_spawn(3), which makes its copy of this process itself.
+/// Calls `spawn`, which starts a program by posix_spawn(3). That makes the copy of this process itself.
 fn spawning(spawn: impl FnOnce() -> c_int) -> c_int {
     hand_on_nothing();
     // SAFETY: null, or what `when_forked` was given.
@@ -145,14 +145,14 @@ fn spawning(spawn: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// dup2(2) of a descriptor to itself: for the program it is one of those that are handed on.
+/// Handles dup2(2) of a descriptor to itself in the copy: the program is to have it.
 pub(crate) fn handed_on(fd: c_int) {
     if BEFORE_EXEC.load(Relaxed) {
         set_close_on_exec(fd, false);
     }
 }
 
-/// `exec()`, `shell_exec()`, `system()`, `passthru()`, `popen()`, `mail()`.
+/// Called by `exec()`, `shell_exec()`, `system()`, `passthru()`, `popen()` and `mail()`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut libc::FILE {
     hand_on_nothing();
@@ -163,7 +163,7 @@ unsafe extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut 
     unsafe { real(command, mode) }
 }
 
-/// For libraries.
+/// Called by libraries only.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn system(command: *const c_char) -> c_int {
     hand_on_nothing();
@@ -182,7 +182,7 @@ type Spawn = unsafe extern "C" fn(
     *const *mut c_char,
 ) -> c_int;
 
-/// `proc_open()` from PHP 8.3 on.
+/// Called by `proc_open()` since PHP 8.3.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_spawn(
     pid: *mut pid_t,
@@ -253,7 +253,7 @@ mod tests {
         status == 0
     }
 
-    /// Then PHP asks for no copy, which would not have the flag.
+    /// PHP makes no copy of a descriptor that has the right number already, so the flag has to be cleared.
     #[test]
     fn what_is_handed_on_may_have_its_number_already() {
         when_forked(&TEST);

@@ -1,10 +1,10 @@
-//! pthread_mutex_lock and its relatives: how many locks of libraries this thread holds.
+//! Hooks of pthread_mutex_lock and its relatives, which count the locks of libraries that this thread holds.
 //!
-//! A task that is left while a library holds a lock lets another task take the same lock on the same thread, which then
-//! waits for itself. So a call blocks while the count is above zero. Locks of glibc's own, of Rust's std and of tokio do
-//! not come by here: the first bind inside libc, the others are futexes.
+//! If a task is suspended while a library holds a lock, another task may take the same lock on the same thread, which then
+//! waits for itself. So calls block while the count is above zero. The locks of glibc itself, of Rust's std and of tokio do
+//! not pass through here: glibc's calls bind inside libc, the others are futexes.
 //!
-//! Each lock is remembered by its address, so that an unlock of what another thread locked changes nothing.
+//! Each lock is remembered by its address, so that unlocking what another thread locked changes nothing.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -14,18 +14,18 @@ use libc::{c_int, c_void, clockid_t, timespec};
 
 use crate::syscall;
 
-/// As many are remembered by their addresses; what is locked beyond that is only counted.
+/// The most locks that are remembered by address; further ones are only counted.
 const REMEMBERED: usize = 16;
 
 struct Held {
-    /// How many of `locks` there are.
+    /// The number of valid entries in `locks`.
     known: Cell<usize>,
     locks: [Cell<*const c_void>; REMEMBERED],
     more: Cell<usize>,
 }
 
 thread_local! {
-    /// Without a destructor and a constant from the start: reading it is one instruction, on any thread at any time.
+    /// Const-initialised and without a destructor: reading it is one instruction, on any thread at any time.
     static HELD: Held = const {
         Held {
             known: Cell::new(0),
@@ -46,7 +46,8 @@ impl Held {
         }
     }
 
-    /// What is neither remembered nor beyond that was locked by another thread, or not at all.
+    /// Removes a lock. One that is neither remembered nor among the counted ones was locked by another thread, or not at
+    /// all.
     fn give_back(&self, lock: *const c_void) {
         let known = &self.locks[..self.known.get()];
         if let Some(index) = known.iter().rposition(|held| held.get() == lock) {
@@ -77,18 +78,18 @@ fn give_back(lock: *const c_void) {
     HELD.with(|held| held.give_back(lock));
 }
 
-/// How many locks of libraries this thread holds.
+/// The number of library locks that this thread holds.
 #[inline]
 pub fn locks_held() -> usize {
     HELD.with(Held::count)
 }
 
-/// Count only `count` locks from here on, those that were taken first; the number of those that are forgotten.
+/// Counts only the first `count` locks from here on. Returns the number of locks that are forgotten.
 pub fn forget_locks(count: usize) -> usize {
     HELD.with(|held| held.forget(count))
 }
 
-/// A function of libc, looked up when it is first called.
+/// A libc function, looked up at its first call.
 struct Next(AtomicPtr<c_void>, &'static CStr);
 
 impl Next {
@@ -111,7 +112,7 @@ impl Next {
     }
 }
 
-/// The lock is held after these results: the second is of one whose holder died.
+/// Whether the lock is held after this result. EOWNERDEAD: the previous owner died.
 fn is_taken(result: c_int) -> bool {
     result == 0 || result == libc::EOWNERDEAD
 }
@@ -184,7 +185,7 @@ gives_back! {
     mtx_unlock;
 }
 
-/// What `once` calls is called while others wait for its end.
+/// Counts as a lock during the call of `once`, because other callers wait for its end.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_once(control: *mut c_void, once: extern "C" fn()) -> c_int {
     static NEXT: Next = Next::new(c"pthread_once");
@@ -194,7 +195,7 @@ unsafe extern "C" fn pthread_once(control: *mut c_void, once: extern "C" fn()) -
     holding(control, || unsafe { real(control, once) })
 }
 
-/// `call`, which the caller of must not be left in, as if it held a lock.
+/// Runs `call`, during which the task must not be suspended, as if it held a lock.
 pub(crate) fn holding<T>(lock: *const c_void, call: impl FnOnce() -> T) -> T {
     take(lock);
     let result = call();

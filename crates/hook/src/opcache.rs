@@ -1,9 +1,9 @@
-//! fcntl, for the one lock of opcache that every request takes and gives back.
+//! Hook of fcntl, for the lock of opcache that every request takes and gives back.
 //!
-//! While a request uses the cache it holds a read lock, so that no other process clears it meanwhile. In a process that
-//! serves one request after another, taking it and giving it back are two system calls of 0.9 µs each, for nothing: so the
-//! lock is kept, and given back by [`release_opcache_lock`] once no request runs, or at the end of a request that did not
-//! use the cache. The latter is what requests do from the moment a process wants to clear it.
+//! A request holds a read lock while it uses opcache's memory, so that no other process clears it. In a process that serves
+//! one request after another, taking and giving back the lock are two useless system calls of 0.9 µs each. So the lock is
+//! kept, and given back by [`release_opcache_lock`] once no request runs, or at the end of a request that did not use
+//! opcache's memory. The latter is what requests do from the moment a process wants to clear it.
 
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
@@ -11,31 +11,31 @@ use libc::{c_int, c_long};
 
 use crate::syscall;
 
-/// Descriptor of opcache's lock file; none yet, or none to be looked for.
+/// The descriptor of opcache's lock file; `OFF` if the hook is not used, `WANTED` while it is not known.
 static LOCK_FILE: AtomicI32 = AtomicI32::new(OFF);
 const OFF: i32 = -1;
 const WANTED: i32 = -2;
 
 static STATE: AtomicU8 = AtomicU8::new(FREE);
 const FREE: u8 = 0;
-/// A request uses the cache.
+/// A request uses opcache's memory.
 const USED: u8 = 1;
-/// The lock is held, and no request uses the cache.
+/// The lock is held, and no request uses opcache's memory.
 const KEPT: u8 = 2;
-/// Another thread is giving it back.
+/// Another thread is giving the lock back.
 const RELEASING: u8 = 3;
 
-/// What opcache locks while it uses the cache: the second byte.
+/// The range (start and length) that opcache locks while it uses its memory: the second byte.
 const USAGE: (i64, i64) = (1, 1);
-/// What it unlocks at the end of a request.
+/// The range that opcache unlocks at the end of a request: the whole file.
 const ALL: (i64, i64) = (0, 0);
 
-/// From now on keep that lock between requests: in a process that serves one after another, and says when it rests.
+/// Keeps that lock between requests from now on. For a process that serves one after another and reports when it is idle.
 pub fn keep_opcache_lock() {
     LOCK_FILE.store(WANTED, Ordering::Relaxed);
 }
 
-/// No request runs, as far as the caller knows: give the lock back if it is only kept. From any thread.
+/// Gives the lock back if it is only kept. Called from any thread while no request runs, as far as the caller knows.
 pub fn release_opcache_lock() {
     let release = STATE.compare_exchange(KEPT, RELEASING, Ordering::Acquire, Ordering::Relaxed);
     if release.is_ok() {
@@ -66,7 +66,7 @@ unsafe fn real_fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
     unsafe { libc::syscall(libc::SYS_fcntl, fd, command, argument) as c_int }
 }
 
-/// opcache deletes its lock file before it uses it, or has it in memory from the start; its name stays to be seen.
+/// opcache unlinks its lock file before it uses it, or creates it as a memfd; /proc still shows its name.
 fn is_lock_file(fd: c_int) -> bool {
     let path = format!("/proc/self/fd/{fd}");
     std::fs::read_link(path).is_ok_and(|target| {
@@ -77,7 +77,7 @@ fn is_lock_file(fd: c_int) -> bool {
     })
 }
 
-/// Is `fd` the lock file? Found out by what only opcache locks.
+/// Whether `fd` is the lock file, which is recognised by a lock that only opcache takes.
 fn is_known(fd: c_int, range: (i64, i64)) -> bool {
     let known = LOCK_FILE.load(Ordering::Relaxed);
     if known == WANTED && range == USAGE && is_lock_file(fd) {
@@ -87,7 +87,7 @@ fn is_known(fd: c_int, range: (i64, i64)) -> bool {
     known == fd
 }
 
-/// Take the lock that is kept; false if none is, and it must be taken.
+/// Takes the lock that is kept; false if none is kept and the lock has to be taken.
 fn take_kept() -> bool {
     loop {
         match STATE.compare_exchange(KEPT, USED, Ordering::Acquire, Ordering::Acquire) {
@@ -129,7 +129,7 @@ unsafe fn set_lock(fd: c_int, argument: c_long) -> c_int {
     really()
 }
 
-/// Replaces libc's. Without variable arguments, which Rust has not: the third is where they would begin.
+/// Replaces libc's fcntl, without variable arguments, which Rust cannot define: the third one is where they would begin.
 ///
 /// # Safety
 /// As fcntl(2).
@@ -140,7 +140,7 @@ unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int
         return unsafe { set_lock(fd, argument) };
     }
     if command == libc::F_GETOWN {
-        // libc makes of it another command, whose result is no error number.
+        // libc implements F_GETOWN by another command, whose result is no error number.
         // SAFETY: this is the function's type as far as this command goes.
         let next: extern "C" fn(c_int, c_int) -> c_int = unsafe { syscall::next(c"fcntl") };
         return next(fd, command);

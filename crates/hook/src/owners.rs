@@ -1,6 +1,6 @@
-//! Which task has a descriptor while it waits on it, and which have sent something that is not answered.
+//! The table of descriptors: which task waits on one, and which tasks have sent something that is not answered yet.
 //!
-//! Every send and receive looks here first, so it is an array: one load.
+//! Every send and receive looks here first, so the table is an array: one load.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -8,16 +8,16 @@ use libc::c_int;
 
 use crate::{installed, syscall};
 
-/// Descriptors from here on are only looked at when a task wants to wait on them.
+/// The size of the table. Larger descriptors are checked only when a task starts to wait on them.
 const MOST: usize = 1 << 16;
 
-/// In place of an owner: two tasks have sent on it, and the owner of the next answer is unknown.
+/// Replaces the owner after two tasks have sent something: it is unknown to which of them the next answer belongs.
 const POISONED: u64 = u64::MAX;
 
 struct Slot {
-    /// The task that waits on it; 0 is none.
+    /// The task that waits on the descriptor; 0 is none.
     owner: AtomicU64,
-    /// The task that sent last since something was received, and the one before that.
+    /// The last task that has sent something since the last receive, and the one before it.
     senders: [AtomicU64; 2],
 }
 
@@ -28,14 +28,14 @@ static SLOTS: [Slot; MOST] = [const {
     }
 }; MOST];
 
-/// One more than the largest descriptor that was ever owned.
+/// One more than the largest descriptor that ever had an owner.
 static END: AtomicUsize = AtomicUsize::new(0);
 
 fn slot(fd: c_int) -> Option<&'static Slot> {
     SLOTS.get(usize::try_from(fd).ok()?)
 }
 
-/// `task` waits on `fd` from here on.
+/// Sets `task` as the one that waits on `fd`.
 pub fn own(fd: i32, task: u64) {
     if let Some(slot) = slot(fd)
         && slot.owner.load(Relaxed) == 0
@@ -48,7 +48,7 @@ pub fn own(fd: i32, task: u64) {
     }
 }
 
-/// It does no longer.
+/// Clears the task that waits on `fd`.
 pub fn disown(fd: i32) {
     if let Some(slot) = slot(fd)
         && slot.owner.load(Relaxed) != POISONED
@@ -63,13 +63,13 @@ pub(crate) fn owner(fd: c_int) -> Option<u64> {
     (owner != 0 && owner != POISONED).then_some(owner)
 }
 
-/// Is the owner of the next answer on `fd` unknown?
+/// Whether it is unknown to which task the next answer on `fd` belongs.
 pub fn is_poisoned(fd: i32) -> bool {
     slot(fd).is_some_and(|slot| slot.owner.load(Relaxed) == POISONED)
 }
 
-/// `intruder` was refused what `owner` waits on. The descriptors of that wait on which the intruder has sent something
-/// before, which are of no use to either from here on.
+/// Handles that `intruder` was refused what `owner` waits on. Returns those descriptors of that wait on which the intruder
+/// has sent something before: neither task can use them from here on.
 pub fn poison(owner: u64, intruder: u64) -> Vec<i32> {
     let owned = SLOTS[..END.load(Relaxed).min(MOST)]
         .iter()
@@ -88,14 +88,14 @@ pub fn poison(owner: u64, intruder: u64) -> Vec<i32> {
         .collect()
 }
 
-/// A forked process: the waits are its parent's.
+/// Clears all waits in a forked process: they belong to its parent.
 pub fn disown_all() {
     SLOTS[..END.load(Relaxed).min(MOST)]
         .iter()
         .for_each(|slot| slot.owner.store(0, Relaxed));
 }
 
-/// `fd` is about to be closed: what comes back with that number is something else.
+/// Clears the entry of `fd`, which is about to be closed: a later descriptor with that number is something else.
 pub(crate) fn closing(fd: c_int) {
     let Some(slot) = slot(fd) else { return };
     if slot.owner.load(Relaxed) != 0 {
@@ -104,7 +104,7 @@ pub(crate) fn closing(fd: c_int) {
     received(fd);
 }
 
-/// The running task has sent something.
+/// Notes that the task has sent something on `fd`.
 pub(crate) fn sent(fd: c_int, task: u64) {
     let Some(slot) = slot(fd) else { return };
     let [last, before] = &slot.senders;
@@ -115,7 +115,7 @@ pub(crate) fn sent(fd: c_int, task: u64) {
     }
 }
 
-/// Something was received: what was sent is being answered.
+/// Forgets the senders: something was received, so what they sent is being answered.
 pub(crate) fn received(fd: c_int) {
     let Some(slot) = slot(fd) else { return };
     if slot.senders[0].load(Relaxed) != 0 {
@@ -125,7 +125,7 @@ pub(crate) fn received(fd: c_int) {
     }
 }
 
-/// May the running code not touch `fd`? Then `errno` is set, and an exception is under way.
+/// Whether the running code must not use `fd`. If so, `errno` is set, and an exception has been thrown.
 #[inline]
 pub fn refuses(fd: i32) -> bool {
     match slot(fd).map(|slot| slot.owner.load(Relaxed)) {

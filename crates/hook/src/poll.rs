@@ -1,4 +1,4 @@
-//! poll, ppoll, select, pselect.
+//! Hooks of poll, ppoll, select and pselect, and of epoll_wait.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_
     unsafe { poll_or_wait(fds, count, milliseconds(timeout)) }
 }
 
-/// What `poll` becomes in code compiled with _FORTIFY_SOURCE.
+/// Code compiled with _FORTIFY_SOURCE calls this instead of `poll`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __poll_chk(
     fds: *mut pollfd,
@@ -80,7 +80,7 @@ unsafe extern "C" fn ppoll(
     unsafe { poll_or_wait(fds, count, timeout) }
 }
 
-/// The reactor waits here when no task can run. PHP's sleep() and stream_select() end with a signal; so tell them of it.
+/// The reactor waits here when no task can run. A signal ends PHP's sleep() and stream_select(), so it is reported to them.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_wait(
     epoll: c_int,
@@ -101,26 +101,26 @@ unsafe extern "C" fn epoll_wait(
     ready
 }
 
-/// The sets of select(2), as the caller gave them.
+/// The three sets of a select(2) call.
 struct Sets {
     sets: [*mut fd_set; 3],
     count: c_int,
 }
 
 const EVENTS: [libc::c_short; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
-/// Which results put a descriptor into which set, as the kernel's own select does.
+/// The results that set a descriptor's bit in each set, as in the kernel's own select.
 const RESULTS: [libc::c_short; 3] = [
     libc::POLLIN | libc::POLLHUP | libc::POLLERR,
     libc::POLLOUT | libc::POLLERR,
     libc::POLLPRI,
 ];
 
-/// A set of select(2) is a row of words, as long as `count` says; glibc's own functions stop at FD_SETSIZE.
+/// An array of these is a set of select(2), as long as `count` requires; glibc's own macros stop at FD_SETSIZE.
 type Word = libc::c_ulong;
 const WORD: usize = Word::BITS as usize;
 
 impl Sets {
-    /// The word of `set` that has the bit of `fd`, and that bit; `None` if the caller gave no such set.
+    /// Returns the word of `set` that contains the bit of `fd`, and that bit; `None` if the caller passed no such set.
     fn place(&self, set: usize, fd: c_int) -> Option<(*mut Word, Word)> {
         let fd = usize::try_from(fd).ok().filter(|_| fd < self.count)?;
         if self.sets[set].is_null() {
@@ -153,7 +153,7 @@ impl Sets {
             .collect()
     }
 
-    /// Does this result make a bit?
+    /// Whether this result sets a bit.
     fn takes(&self, entry: &pollfd) -> bool {
         (0..3).any(|set| self.has(set, entry.fd) && entry.revents & RESULTS[set] != 0)
     }
@@ -169,7 +169,7 @@ impl Sets {
         }
     }
 
-    /// Write the results back; the number of bits set.
+    /// Writes the results back. Returns the number of bits that are set.
     fn fill(&self, fds: &[pollfd]) -> c_int {
         let wanted: Vec<[bool; 3]> = fds
             .iter()
@@ -211,7 +211,8 @@ fn select_waiting(waiter: &dyn Waiter, sets: &Sets, timeout: Option<Duration>) -
             syscall::set_errno(libc::EBADF);
             return -1;
         }
-        // poll(2) reports a hung-up descriptor to those who did not ask, select(2) does not: it would never wait again.
+        // poll(2) reports a hang-up even if it was not asked for, select(2) does not. Left in the list, such a descriptor would
+        // end every further wait at once.
         fds.retain(|entry| entry.revents == 0 || sets.takes(entry));
         if ready == 0 || fds.iter().any(|entry| entry.revents != 0) {
             return sets.fill(&fds);

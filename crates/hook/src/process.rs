@@ -1,4 +1,4 @@
-//! waitpid: waits for a child by its descriptor. And fork.
+//! Hooks of waitpid, which waits by a pidfd, and of fork.
 
 use libc::{c_int, c_long, pid_t};
 
@@ -19,7 +19,7 @@ unsafe fn real_waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> pid_t 
     }
 }
 
-/// Another thread waits until there is something to say, and leaves it there to be taken here.
+/// Has another thread wait until a child has changed state, without consuming the state, and then calls waitpid(2) here.
 ///
 /// # Safety
 /// As waitpid(2).
@@ -61,7 +61,7 @@ unsafe fn waitpid_by_thread(
     }
 }
 
-/// PHP's pcntl_fork(). The parent's tasks and its reactor are the parent's.
+/// Called by pcntl_fork(). The tasks and the reactor belong to the parent only.
 #[unsafe(no_mangle)]
 extern "C" fn fork() -> pid_t {
     // SAFETY: the type of fork(2); as unsafe as PHP's own call of it.
@@ -86,7 +86,7 @@ unsafe extern "C" fn waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> 
     if done != 0 {
         return done;
     }
-    // A descriptor tells of one child, and only that it ended.
+    // A pidfd refers to one child, and is ready only when that has ended.
     if pid <= 0 || options & (libc::WUNTRACED | libc::WCONTINUED) != 0 {
         // SAFETY: the caller's own promise.
         return unsafe { waitpid_by_thread(waiter, pid, status, options) };

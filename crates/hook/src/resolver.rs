@@ -1,4 +1,4 @@
-//! res_nsearch: asked on another thread, with a resolver and room of its own.
+//! Hook of res_nsearch: the query runs on another thread, with a resolver state and a buffer of its own.
 
 use std::ffi::CString;
 
@@ -9,7 +9,7 @@ use crate::{syscall, waiter};
 
 unsafe extern "C" {
     fn __h_errno_location() -> *mut c_int;
-    /// Both take a `struct __res_state` of <resolv.h>.
+    /// Both functions take a `struct __res_state` of <resolv.h>.
     fn __res_ninit(state: *mut c_void) -> c_int;
     fn __res_nclose(state: *mut c_void);
 }
@@ -29,15 +29,15 @@ pub(crate) fn set_h_errno(value: c_int) {
     unsafe { place.write(value) };
 }
 
-/// `struct __res_state` of <resolv.h>, whose size differs between systems but never comes near this.
+/// `struct __res_state` of <resolv.h>. Its size differs between systems but is much smaller than this.
 #[repr(C, align(16))]
 struct Resolver {
-    /// retrans, retry and options, which a caller may have set.
+    /// The fields retrans, retry and options, which a caller may have set.
     settings: [u64; 2],
     rest: [u64; 126],
 }
 
-/// An answer to a DNS question, and how the caller is told what went wrong.
+/// An answer to a DNS query, with the error numbers for the caller.
 struct Answer {
     length: c_int,
     error: c_int,
@@ -48,7 +48,7 @@ struct Answer {
 type ResNsearch =
     unsafe extern "C" fn(*mut c_void, *const c_char, c_int, c_int, *mut u8, c_int) -> c_int;
 
-/// Ask with a resolver of our own, into `room` bytes of our own.
+/// Sends the query with a resolver state of our own, and receives into `room` bytes of our own.
 fn search(
     name: Option<&CString>,
     settings: [u64; 2],
@@ -88,7 +88,7 @@ fn search(
     }
 }
 
-/// dns_get_record() and checkdnsrr(): libresolv asks its servers inside libc, where no hook sees it.
+/// Called by dns_get_record() and checkdnsrr(). libresolv talks to the servers inside libc, where no hook sees it.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn res_nsearch(
     state: *mut c_void,

@@ -1,8 +1,8 @@
 //! Descriptors that were closed while another task waited on them.
 //!
-//! Their numbers stay taken for a while: the task that waits goes on with the number, and what is opened next would get it, so it
-//! would read the answer of a connection that is not its own. In place of what was closed stands a socket whose other end is
-//! closed: the end of file to a receive, a broken pipe to a send.
+//! Such a number stays taken for a while: the waiting task goes on with it, and if the next socket got the number, the task
+//! would read the answer of a connection that is not its own. A socket whose peer is closed replaces the closed descriptor:
+//! it gives end of file to a receive and a broken pipe to a send.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -12,20 +12,20 @@ use libc::c_int;
 
 use crate::{installed, owners};
 
-/// The most numbers that stay taken. One more frees the oldest, whose task has long gone on.
+/// The most numbers that stay taken. One more frees the oldest, whose task has gone on long ago.
 const MOST: usize = 64;
 
 static SEVERED: Mutex<VecDeque<c_int>> = Mutex::new(VecDeque::new());
 
-/// Whether there are any: nearly always there are none, and every close asks.
+/// Whether `SEVERED` contains any: nearly always it is empty, and every close asks.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// Does another task than the running one wait on `fd`?
+/// Whether another task than the running one waits on `fd`.
 pub(crate) fn is_waited_on(fd: c_int) -> bool {
     owners::owner(fd).is_some_and(|owner| installed().is_none_or(|waiter| waiter.task() != owner))
 }
 
-/// `fd` is about to be closed for good, so it is none of these any more.
+/// Removes `fd` from the list: it is about to be closed for good.
 pub(crate) fn forget(fd: c_int) {
     if ANY.load(Relaxed)
         && let Ok(mut severed) = SEVERED.lock()
@@ -40,7 +40,7 @@ fn close(fd: c_int) -> c_int {
     unsafe { libc::syscall(libc::SYS_close, fd) as c_int }
 }
 
-/// A socket whose other end is closed.
+/// Makes a socket whose peer is closed.
 fn dead_socket() -> Option<c_int> {
     let mut ends = [-1; 2];
     // SAFETY: socketpair(2) writes two numbers.
@@ -59,12 +59,12 @@ fn dead_socket() -> Option<c_int> {
     Some(ends[0])
 }
 
-/// Closes what `fd` stands for, as close(2), and keeps the number taken. False if it cannot be: no descriptor is free.
+/// Closes `fd` as close(2) does, but keeps the number taken. False if that fails because no descriptor is free.
 pub(crate) fn sever(fd: c_int) -> bool {
     let Some(dead) = dead_socket() else {
         return false;
     };
-    // It has the number already where that was free.
+    // If the number was free, the socket has it already.
     if dead != fd {
         // SAFETY: dup3(2) closes what `fd` stands for, which the caller has given up.
         let replaced = unsafe { libc::syscall(libc::SYS_dup3, dead, fd, libc::O_CLOEXEC) } >= 0;

@@ -1,4 +1,4 @@
-//! sleep, usleep, nanosleep, clock_nanosleep.
+//! Hooks of sleep, usleep, nanosleep and clock_nanosleep.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ unsafe fn real_nanosleep(time: Duration, remaining: *mut timespec) -> c_int {
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, remaining) as c_int }
 }
 
-/// Sleep, and say how much of `time` is left: nothing, unless the sleep was ended early.
+/// Sleeps and returns how much of `time` is left: zero, unless the sleep was ended early.
 fn slept(waiter: &dyn Waiter, time: Duration) -> Duration {
     let start = Instant::now();
     if waiter.sleep(time) {
@@ -71,7 +71,7 @@ unsafe extern "C" fn nanosleep(time: *const timespec, remaining: *mut timespec) 
     }
 }
 
-/// PHP's `time_sleep_until()` and others may sleep towards a moment.
+/// Sleeps for an interval or until a time; `time_sleep_until()` and other functions of PHP may use the latter.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clock_nanosleep(
     clock: clockid_t,

@@ -1,13 +1,13 @@
-//! recv, send and their relatives, connect, accept: tried without blocking first.
+//! Hooks of recv, send and their relatives, connect and accept. They try the call without blocking first.
 
 use libc::{c_int, c_long, c_void, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::{Interest, installed, owners, syscall, wait_ready, waiter};
 
-/// Try `call` (made with MSG_DONTWAIT); while it would block although the descriptor is a blocking one, wait and retry.
+/// Tries `call` with MSG_DONTWAIT. While a blocking descriptor gives EAGAIN, waits and tries again.
 fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ssize_t) -> ssize_t {
     if owners::refuses(fd) {
-        // Any other error of a receive is the end of a PHP stream, for the task that waits on it too.
+        // To a PHP stream, any other error of a receive is the end of the stream, for the task that waits on it, too.
         if interest == Interest::Read && syscall::errno() == libc::EBUSY {
             syscall::set_errno(libc::EAGAIN);
         }
@@ -32,14 +32,14 @@ fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ss
     }
 }
 
-/// Something came, unless it was only looked at.
+/// Notes that something was received, unless with MSG_PEEK.
 pub(crate) fn received(fd: c_int, flags: c_int, length: ssize_t) {
     if length > 0 && flags & libc::MSG_PEEK == 0 {
         owners::received(fd);
     }
 }
 
-/// Something was sent, by a task if one runs.
+/// Notes that the running task, if any, has sent something.
 pub(crate) fn sent(fd: c_int, length: ssize_t) {
     if length > 0
         && let Some(waiter) = installed()
@@ -158,7 +158,7 @@ pub(crate) unsafe extern "C" fn send(
     unsafe { sendto(fd, buffer, length, flags, std::ptr::null(), 0) }
 }
 
-/// A blocking send takes everything; one without waiting may take a part, so go on until all is taken.
+/// A blocking send takes all bytes; one with MSG_DONTWAIT may take a part, so this loops until all are taken.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendto(
     fd: c_int,
@@ -265,7 +265,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             return 0;
         }
         syscall::set_errno(error);
-        // A Unix socket whose queue is full says EAGAIN and cannot be waited for: look again soon.
+        // A Unix socket whose queue is full gives EAGAIN and cannot be waited for, so the call is tried again soon.
         if error == libc::EAGAIN {
             if !waiter.sleep(std::time::Duration::from_millis(2)) {
                 syscall::set_errno(libc::EINTR);

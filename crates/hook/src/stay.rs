@@ -1,7 +1,7 @@
-//! The [`Waiter`] where the task that runs must not be left: in a destructor, an autoloader, the garbage collector.
+//! The [`Waiter`] where the running task must not be suspended: in a destructor, an autoloader, the garbage collector.
 //!
-//! Calls block there, and nothing else of this process runs meanwhile. So they block no longer than the request may take, and
-//! not at all for a lock that another task of this process has.
+//! Calls block there, and nothing else of this process runs meanwhile. So they block no longer than the request may take,
+//! and not at all for a lock that another task of this process holds.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -13,12 +13,12 @@ use crate::{Waiter, installed, syscall};
 
 pub(crate) struct Stay;
 
-/// The installed waiter, where a task runs that must not be left.
+/// The blocking waiter, if the running task must not be suspended.
 pub(crate) fn waiter() -> Option<&'static dyn Waiter> {
     installed()?.stays().map(|_| &Stay as &dyn Waiter)
 }
 
-/// What a call may block: what it asked for, or what is left of the request's time, which is over then.
+/// How long a call may block: the time that it asked for, or the rest of the request's time if that is shorter.
 struct Span {
     time: Option<Duration>,
     is_cut: bool,
@@ -39,7 +39,8 @@ impl Span {
         }
     }
 
-    /// All of it has passed: true if that was all that was wanted.
+    /// Called when all of the time has passed. Returns true if that is what the call asked for; else raises the timeout
+    /// error.
     fn is_enough(&self) -> bool {
         if self.is_cut
             && let Some(waiter) = installed()
@@ -50,7 +51,7 @@ impl Span {
     }
 }
 
-/// Whether this process has a lock on the file: who has it cannot give it back while this thread waits here.
+/// Whether this process holds a lock on the file: its holder cannot unlock it while this thread blocks.
 fn has_lock(fd: c_int) -> bool {
     let (Some((_, inode)), Ok(locks)) = (
         syscall::identity(fd),

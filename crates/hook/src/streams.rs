@@ -1,11 +1,11 @@
-//! read, write and their relatives on what is no regular file.
+//! Hooks of read, write and their relatives, for descriptors other than regular files.
 
 use libc::{c_int, c_void, iovec, size_t, ssize_t};
 
 use crate::sockets::{received, send, sent};
 use crate::{Interest, owners, syscall, wait_ready, waiter};
 
-/// Before a read or a write on something that is not a regular file: wait until it would not block.
+/// Waits until a read or a write on `fd` would not block, unless it is a regular file.
 fn ready_first(fd: c_int, interest: Interest) -> bool {
     if owners::refuses(fd) {
         return false;
@@ -62,11 +62,11 @@ unsafe extern "C" fn readv(fd: c_int, vectors: *const iovec, count: c_int) -> ss
     length
 }
 
-/// A pipe that is ready takes at least this much without blocking (PIPE_BUF).
+/// Bytes that a writable pipe takes at least without blocking (PIPE_BUF).
 const PIECE: usize = 4096;
 
-/// How much a pipe that is ready surely takes. An empty one takes half of what it holds, even when another process
-/// writes to it meanwhile; and the reader gets it in one piece, as without us.
+/// Returns how many bytes a writable pipe takes for sure. An empty pipe takes half of its capacity, even when another
+/// process writes to it meanwhile; and the reader gets them in one piece, as without the hook.
 fn piece(fd: c_int) -> usize {
     let mut queued: c_int = 0;
     // SAFETY: it asks for a number only.

@@ -1,4 +1,4 @@
-//! The real calls, as system calls: nothing to look up, so they work before `main` and on every thread.
+//! The real calls as system calls: they need no symbol look-up, so they work before `main` and on every thread.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub fn errno() -> c_int {
     unsafe { place.read() }
 }
 
-/// Set this thread's `errno`.
+/// Sets this thread's `errno`.
 pub fn set_errno(value: c_int) {
     // SAFETY: it only returns where this thread's own is.
     let place = unsafe { libc::__errno_location() };
@@ -27,7 +27,7 @@ pub(crate) fn timespec_of(time: Duration) -> timespec {
     }
 }
 
-/// Negative fields count as zero.
+/// Converts to a duration. Negative fields count as zero.
 pub(crate) fn duration_of(seconds: i64, nanoseconds: i64) -> Duration {
     Duration::new(
         seconds.try_into().unwrap_or(0),
@@ -57,7 +57,7 @@ pub(crate) unsafe fn poll(
     }
 }
 
-/// As nanosleep(2): false after a signal, which ends it.
+/// Sleeps as nanosleep(2): false if a signal ended it.
 pub(crate) fn sleep(time: Duration) -> bool {
     let time = timespec_of(time);
     // SAFETY: the time lives during the call; what is left of it is not asked for.
@@ -90,12 +90,12 @@ fn stat(fd: c_int) -> Option<libc::stat> {
     done.then(|| unsafe { stat.assume_init() })
 }
 
-/// What `fd` is, for as long as it is open: device and inode.
+/// Returns device and inode of `fd`, which identify it while it is open.
 pub fn identity(fd: c_int) -> Option<(u64, u64)> {
     stat(fd).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// Is `fd` a stream socket, on which a receive gets as much as there is?
+/// Whether `fd` is a stream socket, where a receive gets as much as there is.
 pub fn is_stream(fd: c_int) -> bool {
     let mut kind: c_int = 0;
     let mut length = size_of::<c_int>() as libc::socklen_t;
@@ -112,13 +112,13 @@ pub fn is_stream(fd: c_int) -> bool {
     done == 0 && kind == libc::SOCK_STREAM
 }
 
-/// End this process without its exit handlers: in a forked one they are the parent's.
+/// Ends this process without its exit handlers, which in a forked process are the parent's.
 pub fn exit_now(code: c_int) -> ! {
     // SAFETY: ends the process; nothing of it is used afterwards.
     unsafe { libc::_exit(code) }
 }
 
-/// What a descriptor is, as far as blocking goes.
+/// The kind of a descriptor, as far as blocking goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Reads and writes do not wait for another process: regular files and the like.
@@ -164,7 +164,7 @@ pub(crate) fn socket_timeout(fd: c_int, option: c_int) -> Option<Duration> {
     (done == 0 && !time.is_zero()).then_some(time)
 }
 
-/// The libc function of that name behind ours. Looked up at each call: only for calls that are rare and slow anyway.
+/// Returns the libc function of that name behind the hook. Looked up at each call, so only for rare and slow calls.
 ///
 /// # Safety
 /// `F` must be the function's type.
@@ -177,7 +177,7 @@ pub(crate) unsafe fn next<F: Copy>(name: &std::ffi::CStr) -> F {
     unsafe { std::mem::transmute_copy(&symbol) }
 }
 
-/// `result` of a raw system call as the signed size that read(2) and friends return.
+/// Converts the result of a raw system call to the signed size that read(2) and others return.
 pub(crate) fn size(result: c_long) -> ssize_t {
     result as ssize_t
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::{Waiter, install};
 
-/// Every wait is ended before it has begun; what was to be waited for runs when [`Early::finish`] is called.
+/// Ends every wait before it begins. The work that would be waited for runs when [`Early::finish`] is called.
 pub(crate) struct Early;
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -17,7 +17,7 @@ thread_local! {
 }
 static LEFT: Mutex<Vec<Work>> = Mutex::new(Vec::new());
 
-/// `call` as in a task whose waits are ended early.
+/// Runs `call` as in a task whose waits are ended early.
 pub(crate) fn early<T>(call: impl FnOnce() -> T) -> T {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| install(&Early));
@@ -28,7 +28,7 @@ pub(crate) fn early<T>(call: impl FnOnce() -> T) -> T {
 }
 
 impl Early {
-    /// Do the work that was left, each on a thread of its own; how much it was.
+    /// Runs the work that was left, each piece on a thread of its own. Returns how many pieces there were.
     pub(crate) fn finish() -> usize {
         let left = std::mem::take(&mut *LEFT.lock().unwrap_or_else(PoisonError::into_inner));
         let threads: Vec<JoinHandle<()>> = left.into_iter().map(std::thread::spawn).collect();

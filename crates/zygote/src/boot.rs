@@ -1,4 +1,4 @@
-//! Starts the engine and the app, and tells what the app turned out to be.
+//! Boot of the engine and the app, and the answer to the supervisor.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -17,7 +17,8 @@ pub(crate) fn booted(boot: &Boot, cold: Option<String>) -> Booted {
         cold,
         concurrency: boot.settings.concurrency.unwrap_or(1),
         handler: boot.handler.clone(),
-        // A classic script is run without a body that is too large, and its folder may have a limit of its own.
+        // A script of a classic site runs even if the body is too large, but without it; and its folder may set another
+        // limit.
         post_limit: if is_classic { 0 } else { php::post_max_size() },
         revalidates: is_classic && php::validates_timestamps(),
         app: boot.settings.app.clone(),
@@ -36,7 +37,7 @@ pub(crate) fn same_build(boot: &Boot, build: &str) -> Result<(), BootFailure> {
     )))
 }
 
-/// As the supervisor hears of it.
+/// Converts the error to the message for the supervisor.
 fn failure(error: php::BootError) -> BootFailure {
     match error {
         php::BootError::NoHandler(message) => BootFailure::NoHandler(message),
@@ -44,7 +45,7 @@ fn failure(error: php::BootError) -> BootFailure {
     }
 }
 
-/// Start the engine and, unless cold, the app.
+/// Starts the engine and, unless the boot is cold, the app.
 pub(crate) fn prepare(
     channel: &Channel,
     boot: &mut Boot,
@@ -82,8 +83,9 @@ pub(crate) fn prepare(
     Ok(())
 }
 
-/// A link such as `current` is followed here and nowhere else: workers of this generation stay with its release. The front
-/// controller of a site may be a link itself; its directory is the document root all the same.
+/// Resolves a link such as `current`, here and nowhere else: workers of this generation stay with that release. The front
+/// controller of a classic site may be a link itself; the directory that contains the link is the document root all the
+/// same.
 fn followed(boot: &Boot) -> io::Result<PathBuf> {
     match (boot.settings.app.parent(), boot.settings.app.file_name()) {
         (Some(folder), Some(name))
@@ -95,7 +97,7 @@ fn followed(boot: &Boot) -> io::Result<PathBuf> {
     }
 }
 
-/// The same for the folders of its files.
+/// Resolves the folders of the site's files in the same way.
 fn follow_folders(boot: &mut Boot) -> Result<(), BootFailure> {
     let site = &mut boot.settings.site;
     let root = site.root.iter_mut().map(|root| ("site.root", root));
@@ -109,7 +111,7 @@ fn follow_folders(boot: &mut Boot) -> Result<(), BootFailure> {
     Ok(())
 }
 
-/// As told, or as fits what the app turned out to be.
+/// Returns the configured concurrency, or the one that fits the kind of handler.
 fn settle_concurrency(boot: &mut Boot) -> Result<u32, BootFailure> {
     boot.handler = php::handler_kind();
     let fitting = match boot.handler.as_str() {
@@ -127,7 +129,7 @@ fn settle_concurrency(boot: &mut Boot) -> Result<u32, BootFailure> {
     Ok(concurrency)
 }
 
-/// The working directory is the app's.
+/// Makes the app's folder the working directory.
 #[expect(clippy::disallowed_methods, reason = "one thread, before any work")]
 fn enter_folder(boot: &Boot) -> Result<(), BootFailure> {
     let folder = match boot.settings.app.is_dir() {
@@ -138,7 +140,7 @@ fn enter_folder(boot: &Boot) -> Result<(), BootFailure> {
         .map_err(|error| BootFailure::Failed(format!("{}: {error}", folder.display())))
 }
 
-/// A classic site has nothing to boot but the engine.
+/// Starts the engine for a classic site, which has no app to boot.
 fn prepare_classic(boot: &mut Boot) -> Result<(), BootFailure> {
     enter_folder(boot)?;
     boot.settings.concurrency = Some(1);
@@ -152,16 +154,16 @@ fn prepare_classic(boot: &mut Boot) -> Result<(), BootFailure> {
     Ok(())
 }
 
-/// Hearth's own, and what is no setting but a line that loads something.
+/// Whether the name is a setting of Hearth, or a line of php.ini that loads an extension.
 fn is_own_setting(name: &str) -> bool {
     name.starts_with("hearth.") || ["extension", "zend_extension"].contains(&name)
 }
 
-/// PHP takes any name: one that is mistyped would be lost in silence.
+/// Warns about settings that PHP does not know: it accepts any name, so a mistyped one would have no effect unnoticed.
 fn tell_unknown_settings(boot: &Boot) {
     let given = boot.settings.ini.iter().map(|(name, _)| name);
     for name in given.filter(|name| !is_own_setting(name) && !php::has_setting(name)) {
-        // As PHP's own complaints at its start.
+        // To standard error, as PHP's own messages at startup.
         let _ = writeln!(
             io::stderr(),
             "hearth: php.ini: neither PHP nor a loaded extension has the setting {name}: is it mistyped, or its extension missing?"

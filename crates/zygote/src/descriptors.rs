@@ -1,4 +1,4 @@
-//! What the app left open at the end of its boot, and the second start when that cannot be shared.
+//! The descriptors that the app left open at the end of its boot, and the cold restart if they cannot be shared.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,23 +11,23 @@ use ipc::{Boot, BootFailure, Channel};
 
 use crate::Fatal;
 
-/// Where the second start finds the supervisor's channel, the boot message and, from there on, what all workers share.
+/// The descriptors that the cold restart gets: the channel, the boot message and, from 5 on, what all workers share.
 const CHANNEL_FD: i32 = 3;
 const BOOT_FD: i32 = 4;
 const SHARED_FD: i32 = 5;
-/// The table of budgets, the cache, and the intake to its second tier.
+/// The most shared descriptors: the table of budgets, the cache, and the intake of its second tier.
 const SHARED: i32 = 3;
-/// Out of the way of them, while they are put into place.
+/// An offset out of the way of these descriptors, while they are moved into place.
 const ASIDE: i32 = 100;
 
-/// Our end of the channel to the supervisor. Once, first thing in `main`.
+/// Takes this process's end of the channel to the supervisor. Called once, first in `main`.
 #[allow(unsafe_code)]
 pub fn inherited_channel() -> Channel {
     // SAFETY: `hearth` starts `hearth-php zygote` with descriptor 3, and this process has opened nothing yet.
     Channel::from(unsafe { OwnedFd::from_raw_fd(CHANNEL_FD) })
 }
 
-/// Every open descriptor with what it points at.
+/// Lists every open descriptor and what it refers to.
 pub(crate) fn open() -> BTreeMap<i32, String> {
     let Ok(list) = std::fs::read_dir("/proc/self/fd") else {
         return BTreeMap::new();
@@ -43,7 +43,7 @@ pub(crate) fn open() -> BTreeMap<i32, String> {
     .collect()
 }
 
-/// Why the descriptors opened since `before` cannot be shared by several processes, if so.
+/// Why the descriptors opened since `before` cannot be shared by several processes; `None` if they can.
 pub(crate) fn unshareable(before: &BTreeMap<i32, String>) -> Option<String> {
     let reasons: Vec<_> = open()
         .iter()
@@ -63,7 +63,7 @@ pub(crate) fn unshareable(before: &BTreeMap<i32, String>) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join(", "))
 }
 
-/// The other end of `socket:[inode]`, from the kernel's tables.
+/// Returns the peer of `socket:[inode]`, from the kernel's tables.
 fn peer(target: &str) -> Option<String> {
     let inode = target.strip_prefix("socket:[")?.strip_suffix(']')?;
     for (table, wide) in [("/proc/self/net/tcp", false), ("/proc/self/net/tcp6", true)] {
@@ -94,7 +94,7 @@ fn ipv4(address: &str) -> Option<std::net::Ipv4Addr> {
     Some(std::net::Ipv4Addr::from(number.swap_bytes()))
 }
 
-/// Replace this process by one that has no app in it. Returns only when that failed.
+/// Replaces this process by one without the app. Returns only if that failed.
 pub(crate) fn start_again(
     channel: &Channel,
     boot: &Boot,
@@ -123,7 +123,7 @@ pub(crate) fn start_again(
     failed(&command.exec())
 }
 
-/// The boot message in memory that survives exec.
+/// Writes the boot message to a memfd, which survives exec.
 fn keep(boot: &Boot) -> Result<File, Fatal> {
     let fd = rustix::fs::memfd_create("hearth-boot", rustix::fs::MemfdFlags::empty())?;
     let mut file = File::from(fd);
@@ -138,7 +138,7 @@ fn close_on_exec(fd: i32) {
     unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
 }
 
-/// Put the descriptors that the next program needs where it looks for them.
+/// Moves the descriptors that the next program needs to the numbers that it expects.
 #[allow(unsafe_code)]
 fn place(channel: &Channel, message: &File, shared: &[OwnedFd]) -> std::io::Result<()> {
     let mut wanted = vec![
@@ -161,7 +161,7 @@ fn place(channel: &Channel, message: &File, shared: &[OwnedFd]) -> std::io::Resu
     Ok(())
 }
 
-/// The boot message that [`start_again`] left, and what all workers share.
+/// Reads the boot message that [`start_again`] has left, and takes the shared descriptors.
 #[allow(unsafe_code)]
 pub(crate) fn inherited() -> Result<(Boot, Vec<OwnedFd>), Fatal> {
     // SAFETY: `--cold` is only passed by start_again, which put the message there; it is taken once.

@@ -1,11 +1,11 @@
-//! fork(2), the one unsafe call of this crate.
+//! fork(2), the only unsafe system call of this crate.
 #![allow(unsafe_code)]
 
 use std::io;
 
 use rustix::process::Pid;
 
-/// `Some` in the parent, `None` in the child. Refused when this process has more than one thread.
+/// Forks. Returns `Some` in the parent, `None` in the child. Fails if this process has more than one thread.
 #[expect(clippy::disallowed_methods, reason = "the one fork there is")]
 pub(crate) fn fork() -> io::Result<Option<Pid>> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();

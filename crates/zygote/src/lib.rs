@@ -1,11 +1,10 @@
 //! Boots the engine and the app once and forks workers from it.
 //!
-//! The zygote has one thread, and nothing in its dependency tree starts another: it forks, and a fork copies only the
-//! thread that calls it. Its memory, with the app in it, is shared with the workers copy-on-write, so a worker exists
-//! within a millisecond.
+//! The zygote has one thread, and nothing in its dependency tree starts another, because a fork copies only the thread that
+//! calls it. Workers share its memory, with the app in it, copy-on-write, so a worker starts within a millisecond.
 //!
-//! If the app left a descriptor open that two processes cannot share (a database connection, say), the zygote starts
-//! itself again without the app, and each worker boots it.
+//! If the app has left a descriptor open that two processes cannot share (a database connection, for example), the zygote
+//! starts itself again without the app, and each worker boots the app for itself.
 
 mod boot;
 mod descriptors;
@@ -22,27 +21,27 @@ use ipc::{Boot, Channel, FromZygote, ToZygote};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
-/// What a new worker starts from.
+/// What a new worker gets.
 #[derive(Debug)]
 pub struct Start {
     pub boot: Boot,
     pub slot: u32,
     pub generation: u32,
-    /// To the supervisor.
+    /// The channel to the supervisor.
     pub channel: Channel,
     pub scoreboard: OwnedFd,
-    /// Which requests killed workers.
+    /// The table of requests that have killed workers.
     pub quarantine: OwnedFd,
     pub listeners: Vec<OwnedFd>,
-    /// Where the front sends connections, in place of listeners.
+    /// The channel on which the front attaches the worker to its queues, in place of listeners.
     pub front_channel: Option<Channel>,
-    /// For handing connections over, as [`ToZygote::Fork`] says; empty without.
+    /// Descriptors for handing connections over ([`ToZygote::Fork`]); empty without balancing.
     pub balancing: Vec<OwnedFd>,
-    /// The app is not in memory: the worker must boot it.
+    /// The app is not in memory, so the worker has to boot it.
     pub cold: bool,
 }
 
-/// Something that makes it impossible to go on; the text is for the log.
+/// An error that ends the process; the text is for the log.
 #[derive(Debug)]
 pub struct Fatal(String);
 
@@ -54,11 +53,11 @@ impl<E: std::error::Error> From<E> for Fatal {
 
 struct Child {
     pid: Pid,
-    /// Its pidfd, where the system has them.
+    /// The child's pidfd, where the system has them.
     ended: Option<OwnedFd>,
 }
 
-/// How often a child is asked after that no descriptor tells of.
+/// How often children without a pidfd are checked.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
@@ -72,9 +71,9 @@ struct Zygote {
     worker: fn(Start) -> ExitCode,
 }
 
-/// Serve the supervisor at the other end of `channel` until it hangs up. `worker` is what a forked process runs; the
-/// return value is that process's exit code then. `cold` is the reason when this is the second start, without the app. `build` is
-/// the build id of this program.
+/// Serves the supervisor at the other end of `channel` until it closes the channel. A forked process runs `worker`; the
+/// return value is then the exit code of that process. `cold` is the reason if this is the restart without the app. `build`
+/// is the build id of this program.
 pub fn run(
     channel: Channel,
     cold: Option<String>,
@@ -127,7 +126,8 @@ fn serve(
     .serve()
 }
 
-/// What the supervisor shares with all workers: the table of budgets, the cache if there is one, and the intake to its second tier.
+/// Maps what the supervisor shares with all workers: the table of budgets and, if configured, the cache and its second
+/// tier's intake.
 fn use_shared(boot: &Boot, shared: &[OwnedFd]) -> Result<(), Fatal> {
     if let Some(fd) = shared.first() {
         php::set_budgets(shm::Budgets::map(fd)?);
@@ -159,7 +159,7 @@ impl Zygote {
                     }
                 }
                 Ok(Some((other, _))) => return Err(Fatal(format!("unexpected message {other:?}"))),
-                // The supervisor is gone or wants no more workers; those that run know by their own channels.
+                // The supervisor is gone or wants no more workers. Running workers notice by their own channels.
                 Ok(None) => return Ok(ExitCode::SUCCESS),
                 Err(error) if error.is_would_block() => {}
                 Err(error) => return Err(error.into()),
@@ -167,7 +167,7 @@ impl Zygote {
         }
     }
 
-    /// Until the supervisor says something or a child ends.
+    /// Waits until the supervisor sends a message or a child exits.
     fn wait(&self) -> Result<(), Fatal> {
         let mut fds = vec![PollFd::from_borrowed_fd(
             self.channel.as_fd(),
@@ -208,7 +208,7 @@ impl Zygote {
         Ok(())
     }
 
-    /// `Some` in the child, once it is done.
+    /// Forks a worker. Returns `Some` in the child, once the worker has ended.
     fn fork(
         &mut self,
         (slot, generation): (u32, u32),
@@ -270,7 +270,7 @@ impl Zygote {
         Ok(())
     }
 
-    /// In the child: nothing of the zygote's is left but its memory.
+    /// Runs the worker in the child, which keeps only the zygote's memory.
     fn become_worker(&mut self, start: Start) -> ExitCode {
         self.children.clear();
         // The copy of the zygote's channel would keep it open after the zygote's death.
@@ -282,7 +282,7 @@ impl Zygote {
     }
 }
 
-/// `None`: the system has none, as Linux before 5.3, gVisor and Valgrind.
+/// Opens a pidfd; `None` if the system has none, as Linux before 5.3, gVisor and Valgrind.
 fn pidfd(pid: Pid) -> Result<Option<OwnedFd>, Fatal> {
     match rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
         Ok(ended) => Ok(Some(ended)),

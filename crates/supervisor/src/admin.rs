@@ -21,7 +21,7 @@ use crate::port_owner::port_owner;
 use crate::status::Status;
 use crate::worker::State;
 
-/// Open the port.
+/// Listens on the address.
 pub(crate) async fn open(address: SocketAddr) -> Result<TcpListener, Error> {
     TcpListener::bind(address)
         .await
@@ -37,14 +37,14 @@ pub(crate) async fn open(address: SocketAddr) -> Result<TcpListener, Error> {
         })
 }
 
-/// Serve until the runtime ends. The address, for port 0.
+/// Serves until the runtime ends. Returns the address, whose port is chosen by the kernel if 0 was asked for.
 pub(crate) fn start(listener: TcpListener, events: Events) -> Result<SocketAddr, Error> {
     let bound = listener.local_addr()?;
     tokio::spawn(async move {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => drop(tokio::spawn(serve(TokioIo::new(stream), events.clone()))),
-                // Out of descriptors, most likely: others may be given back.
+                // Most likely the process has no free descriptor; some may be closed soon.
                 Err(_) => tokio::time::sleep(::server::accept::RETRY_DELAY).await,
             }
         }
@@ -54,7 +54,7 @@ pub(crate) fn start(listener: TcpListener, events: Events) -> Result<SocketAddr,
 
 async fn serve(io: TokioIo<tokio::net::TcpStream>, events: Events) {
     let service = service_fn(|request| answer(request, events.clone()));
-    // A client that breaks off is its own business.
+    // A client may break off at any time; there is nothing to log.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .serve_connection(io, service)

@@ -1,12 +1,12 @@
-//! How long to wait before something that keeps dying is started again.
+//! Pauses before something that keeps dying is started again.
 
 use std::time::Duration;
 
-/// A worker that lived shorter than this died quickly.
+/// A process that lived shorter than this died quickly.
 const QUICK: Duration = Duration::from_secs(1);
-/// One that lived longer than this is healthy again.
+/// A process that lived longer than this was healthy.
 const HEALTHY: Duration = Duration::from_secs(10);
-/// The number of quick deaths that are answered at once.
+/// The number of quick deaths without a pause.
 const FREE: u32 = 3;
 const FIRST: Duration = Duration::from_millis(100);
 const MOST: Duration = Duration::from_secs(5);
@@ -18,7 +18,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// It died after this life: wait so long. What has served is no evidence that the next will not.
+    /// Returns the pause after a death. A process that has served a request does not suggest that the next will die quickly.
     pub(crate) fn after(&mut self, life: Duration, has_served: bool) -> Duration {
         if has_served || life >= HEALTHY {
             self.quick = 0;

@@ -1,8 +1,8 @@
-//! What workers need to hand each other connections in direct dispatch: the kernel deals them by hash, 9 to one and 22
-//! to another.
+//! Shared memory and sockets by which workers hand each other connections in direct dispatch: the kernel distributes them by
+//! hash, 9 to one worker and 22 to another.
 //!
-//! Each slot has an inbox, a socket pair of which both ends stay here for the server's life: a connection on its way to
-//! a worker that dies waits for the successor, and the end of one worker is never the end of another's inbox.
+//! Each slot has an inbox, a socket pair of which this process keeps both ends for the server's life: a connection on its
+//! way to a worker that dies waits for the successor, and the end of one worker never closes another's inbox.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use ipc::Channel;
 use shm::ConnectionCounts;
 
-/// A worker hands over to this number of slots behind its own at most; each costs it a descriptor.
+/// The most slots behind its own to which a worker hands connections over; each costs it a descriptor.
 const PARTNERS: u32 = 32;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Balancing {
         })
     }
 
-    /// Copies for the worker of this slot, as [`ipc::ToZygote::Fork`] says.
+    /// Copies the descriptors for the worker of this slot ([`ipc::ToZygote::Fork`]).
     pub(crate) fn for_slot(&self, slot: u32) -> io::Result<Vec<OwnedFd>> {
         let slots = self.table.slots();
         let inbox = |number: u32| &self.inboxes[(number % slots) as usize];
@@ -51,7 +51,7 @@ impl Balancing {
         Ok(fds)
     }
 
-    /// This process is gone.
+    /// Clears the count of a process that has ended.
     pub(crate) fn left(&self, slot: u32, pid: u32) {
         self.table.leave(slot, pid);
     }

@@ -1,4 +1,4 @@
-//! What a zygote is told, what it must answer, and `hearth check`.
+//! The boot message and the answer of a zygote, and `hearth check`.
 
 use std::fs::File;
 use std::io::{PipeReader, Read as _};
@@ -25,7 +25,7 @@ pub(crate) fn message(settings: &Settings, build: &str) -> ToZygote {
     }))
 }
 
-/// Whether the two programs fit, from the first answer of a zygote.
+/// Checks the first answer of a zygote: whether the two programs fit and the app has booted.
 pub(crate) fn handshake(
     program: &Program,
     settings: &Settings,
@@ -51,7 +51,7 @@ pub(crate) fn handshake(
     }
 }
 
-/// What a zygote that ended without an answer most likely lacks.
+/// The failure of a zygote that ended without an answer, with what it most likely lacks.
 pub(crate) fn ended(program: &Program, status: i32) -> BootFailure {
     let hint = match status >> 8 & 0xff {
         127 => {
@@ -74,10 +74,10 @@ pub(crate) fn too_slow(settings: &Settings) -> BootFailure {
     ))
 }
 
-/// How much of a script is looked through for PHP's opening tag.
+/// Bytes of a script that are searched for PHP's opening tag.
 const START: u64 = 1 << 20;
 
-/// Whether the app is there and may be read: a script, or in classic mode the folder of a site.
+/// Checks that the app exists and may be read: a script, or in classic mode the folder of a site.
 pub fn check_app(settings: &Settings) -> Result<(), Error> {
     let app = &settings.app;
     let unreadable = |source| Error::Unreadable {
@@ -101,22 +101,22 @@ pub fn check_app(settings: &Settings) -> Result<(), Error> {
     }
 }
 
-/// Boot the app once, say how it went, and leave nothing running. `build` is the build id of this program. What the app
-/// prints is kept from standard output, and added to `printed`.
+/// Boots the app once, returns how that went, and leaves nothing running. `build` is the build id of this program. What the
+/// app prints is kept from standard output and added to `printed`.
 pub fn check(settings: &Settings, build: &str, printed: &mut Printed) -> Result<Booted, Error> {
     check_app(settings)?;
     let program = Program::find(settings.php.as_deref())?;
     let (reader, writer) = std::io::pipe()?;
-    // In our own process group: Ctrl-C ends both.
+    // In the process group of this process, so that Ctrl-C ends both.
     let (mut child, channel) = program.start_zygote(false, writer.into(), &settings.env)?;
     let answer = ask(&channel, settings, build, &reader, printed);
     drop(channel);
     if matches!(answer, Ok(None)) || answer.is_err() {
-        // It hangs or is gone already.
+        // The zygote hangs, or has ended already.
         let _ = child.kill();
     }
     printed.drain(&reader)?;
-    // What it prints while it leaves is for no reader.
+    // Nothing reads what the zygote prints while it ends.
     drop(reader);
     let status = child.wait()?;
     match answer? {
@@ -129,7 +129,7 @@ pub fn check(settings: &Settings, build: &str, printed: &mut Printed) -> Result<
     }
 }
 
-/// The answer; `None` if it did not come.
+/// Sends the boot message and returns the answer; `None` if there was none in time.
 fn ask(
     channel: &Channel,
     settings: &Settings,
@@ -146,7 +146,7 @@ fn ask(
         match readable([channel.as_fd(), output.as_fd()], end)? {
             [true, _] => break,
             [false, true] if printed.take(output)? => {}
-            // Standard output is closed.
+            // The zygote has closed its standard output.
             [false, true] => match readable([channel.as_fd()], end)? {
                 [true] => break,
                 [false] => return Ok(None),
@@ -158,7 +158,7 @@ fn ask(
     Ok(answer.map(|(message, _)| message))
 }
 
-/// Which can be read, once one can or it is too late.
+/// Waits until a descriptor is readable or the time is over. Returns which are readable.
 fn readable<const N: usize>(
     descriptors: [BorrowedFd<'_>; N],
     end: Option<Instant>,

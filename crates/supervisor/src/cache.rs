@@ -1,11 +1,11 @@
-//! `hearth cache`: what is asked of the cache through the control socket, and the answers.
+//! `hearth cache`: questions about the cache that come through the control socket, and their answers.
 
 use cache::{Cache, Entry, Form, Refused, Write};
 use cache_link::Tiered;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A question about the cache, or a change.
+/// A question about the cache, or a change to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheQuestion {
@@ -17,23 +17,23 @@ pub enum CacheQuestion {
         ttl: Option<f64>,
     },
     Delete(CacheKey),
-    /// Of a namespace, or all.
+    /// Empties a namespace, or the whole cache.
     Clear(Option<String>),
-    /// Of all visitors.
+    /// Ends the sessions of all visitors.
     EndSessions,
     /// The largest entries, up to this number.
     Top(u32),
     Stats,
 }
 
-/// As PHP code names it.
+/// A key as PHP code names it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CacheKey {
     pub namespace: Option<String>,
     pub name: String,
 }
 
-/// The end of a namespace in a key; it is the name of its tag too.
+/// The prefix of the keys of a namespace, which is the name of its tag, too.
 fn prefix(namespace: Option<&str>) -> String {
     namespace.map_or(String::new(), |name| format!("{name}\0"))
 }
@@ -59,7 +59,7 @@ fn told(refused: Refused) -> String {
     }
 }
 
-/// The text for the terminal.
+/// Answers with a text for the terminal.
 pub(crate) fn answer(cache: Tiered<'_>, question: &CacheQuestion) -> Result<String, String> {
     match question {
         CacheQuestion::Get(key) => get(cache, key),
@@ -133,7 +133,7 @@ fn set(
     Ok(format!("{} is written", key.name))
 }
 
-/// In the form of `cache::describe`.
+/// Encodes a value in the form that `cache::describe` reads.
 fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), String> {
     let length = |length: usize| u32::try_from(length).map_err(|_| "the value is too long");
     match value {
@@ -171,14 +171,14 @@ fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// PHP has no string keys that are whole numbers.
+/// Returns the integer for a string key that is a decimal integer: PHP converts such keys.
 fn array_index(key: &str) -> Option<i64> {
     key.parse::<i64>()
         .ok()
         .filter(|index| index.to_string() == key)
 }
 
-/// `namespace: key`, with what a terminal must not get escaped.
+/// The key as `namespace: key`, with characters escaped that a terminal would interpret.
 fn shown(entry: &Entry) -> String {
     let text = String::from_utf8_lossy(&entry.key).replace('\0', ": ");
     logging::escaped(&text).to_string()

@@ -13,7 +13,7 @@ pub use self::client::{Found, Trust, ask, look};
 pub(crate) use self::server::serve;
 pub(crate) use self::socket::open;
 
-/// What a client can ask for.
+/// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
@@ -22,9 +22,9 @@ pub enum Verb {
     Reload,
     /// Answered when the server has stopped.
     Stop,
-    /// With [`Question::cache`].
+    /// A question about the cache, in [`Question::cache`].
     Cache,
-    /// The memory of the cache, for a script: [`ipc::ask_for_cache`].
+    /// The memory of the cache, for a script ([`ipc::ask_for_cache`]).
     CacheMemory,
 }
 

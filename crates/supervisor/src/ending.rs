@@ -1,11 +1,13 @@
-//! The end of a process: its exit status and the end of its channel arrive in either order.
+//! The end of a process: the exit status and the end of its channel arrive in either order.
 
 use std::time::Duration;
 
-/// How long after the end of a process its channel and its parent's are read. A copy of it (`pcntl_fork()`) may keep its channel open.
+/// How long after a process's end its own and its parent's channel are read. A copy of it (`pcntl_fork()`) may keep its
+/// channel open.
 pub(crate) const LAST_MESSAGES: Duration = Duration::from_millis(100);
 
-/// What is known of the end of one process. Its last message may say why it ends, so that is read before the end counts.
+/// What is known of a process's end. Its last message may contain the reason, so that is read before the process counts as
+/// ended.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
     is_closed: bool,
@@ -13,19 +15,19 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Nothing more is read from its channel. Its exit status, if it has ended already.
+    /// Marks the channel as read to the end. Returns the exit status if the process has exited already.
     pub(crate) fn close(&mut self) -> Option<i32> {
         self.is_closed = true;
         self.status
     }
 
-    /// It has ended. False: its channel is not read to the end.
+    /// Stores the exit status. Returns whether the channel is read to the end.
     pub(crate) fn exit(&mut self, status: i32) -> bool {
         self.status = Some(status);
         self.is_closed
     }
 
-    /// `None`: its parent has not told.
+    /// The exit status; `None` if the parent has not reported it.
     pub(crate) fn status(&self) -> Option<i32> {
         self.status
     }

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::port_owner::PortOwner;
 
-/// Each says what failed, on what, and what to do about it.
+/// Each message contains what failed, on what, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("there is no app at {}; name the script that returns the handler, or the folder of a site", .0.display())]
@@ -63,7 +63,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// 1: it ran and failed; 2: wrong usage or configuration.
+    /// The exit code: 1 if the server ran and failed, 2 for wrong usage or configuration.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::NoApp(_)
@@ -82,7 +82,7 @@ impl Error {
 
 fn hint(address: &str, error: &io::Error) -> &'static str {
     match error.kind() {
-        // EPERM is an answer to chown only.
+        // Only chown fails with EPERM.
         io::ErrorKind::PermissionDenied
             if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) =>
         {

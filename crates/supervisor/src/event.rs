@@ -1,4 +1,4 @@
-//! Everything that can happen.
+//! Events: everything that the server reacts to.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::signal::Signal;
 use crate::status::Status;
 use crate::worker::WorkerId;
 
-/// One thing that happened.
+/// An event.
 #[derive(Debug)]
 pub(crate) enum Event {
     Zygote(u32, Received<FromZygote>),
     Worker(WorkerId, Received<FromWorker>),
-    /// By its process id.
+    /// A message of the front with this process id.
     Front(u32, Received<FromFront>),
-    /// A worker's process is gone, and its parent has not told us how it ended.
+    /// The process of a worker has ended, and its parent has not reported how.
     Gone(WorkerId),
-    /// A child of ours, or one that became ours when its parent died.
+    /// A child process was reaped: one of this process, or one that this process adopted when its parent died.
     Reaped {
         pid: u32,
         status: i32,
@@ -32,11 +32,11 @@ pub(crate) enum Event {
     Timer(Timer),
 }
 
-/// From the control socket, the admin server, or the watcher.
+/// A command from the control socket, the admin server or the watcher.
 #[derive(Debug)]
 pub(crate) enum Command {
     Status(oneshot::Sender<Status>),
-    /// With the connection pools, about which the workers are asked first.
+    /// The status with the connection pools, for which the workers are asked first.
     StatusWithPools(oneshot::Sender<Status>),
     Cache(CacheQuestion, ReplyTo),
     /// The memory of the cache, for a process of this build.
@@ -45,50 +45,50 @@ pub(crate) enum Command {
     Stop(Option<ReplyTo>),
 }
 
-/// Senders to those that wait for the end of something, for its result.
+/// The sender of a result to a caller that waits for it.
 pub(crate) type ReplyTo = oneshot::Sender<Result<String, String>>;
 
-/// What was to happen later. Each is checked again when it does.
+/// An action that is due. Each is checked again at that time.
 #[derive(Debug)]
 pub(crate) enum Timer {
-    /// Start a worker in a slot of a generation.
+    /// Starts a worker in a slot of a generation.
     Fork { generation: u32, slot: u32 },
-    /// A generation that is still not up by now is given up.
+    /// Gives up a generation that is still not up.
     BootDeadline(u32),
-    /// A worker that is still there by now breaks off its requests.
+    /// Logs the requests of a worker that is still there: they are cut off.
     CutOff(WorkerId),
-    /// A worker that is still there by now is killed.
+    /// Kills a worker that is still there.
     Kill(WorkerId),
-    /// A zygote that is still there by now is killed.
+    /// Kills a zygote that is still there.
     KillZygote(u32),
-    /// A process that exited, and whose channel may be open still, has ended.
+    /// Counts a process that has exited as ended, although its channel may still be open.
     Ended { pid: u32, status: i32 },
-    /// Look for workers that have nothing to do.
+    /// Looks for idle workers.
     Idle,
-    /// Look whether requests wait.
+    /// Checks whether requests wait.
     Saturation,
-    /// Start another front.
+    /// Starts another front.
     Front,
-    /// A front that is still there by now is killed.
+    /// Kills a front that is still there.
     KillFront(u32),
-    /// Look whether a file that this generation has preloaded has changed.
+    /// Checks whether a file that this generation has preloaded has changed.
     PreloadedFiles(u32),
-    /// Boot the app again after a zygote was lost.
+    /// Boots the app again after a zygote was lost.
     Reboot,
-    /// Workers that have not said by now how their pools are, in this round of asking, are not waited for.
+    /// Stops waiting for workers that have not reported their pools in this round.
     Pools(u64),
-    /// Tell the service manager that events are handled.
+    /// Tells the service manager that events are handled.
     Watchdog,
-    /// Requests that still run by now are given up.
+    /// Gives up requests that still run.
     StopDeadline,
 }
 
-/// Where events go.
+/// Sends events to the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Events(pub(crate) UnboundedSender<Event>);
 
 impl Events {
-    /// The receiver lives as long as the server: what comes after it is not needed.
+    /// Sends an event. The receiver lives as long as the server; events after that are not needed.
     pub(crate) fn send(&self, event: Event) {
         let _ = self.0.send(event);
     }

@@ -1,4 +1,4 @@
-//! The front, seen from here: the process that balanced dispatch puts before the workers.
+//! The supervisor's side of the front, the process that accepts connections with balanced dispatch.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -16,24 +16,24 @@ use crate::event::{Event, Events};
 use crate::link::{Link, Received};
 use crate::systemd;
 
-/// This very program, also after its file was replaced by another version.
+/// This program, even after its file was replaced by another version.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// One that runs and is not reaped yet.
+/// A front that runs and is not reaped yet.
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) pid: u32,
     boards: Vec<Scoreboard>,
     pub(crate) since: Instant,
     pub(crate) is_ready: bool,
-    /// Told to leave.
+    /// Whether the front was told to leave.
     pub(crate) is_leaving: bool,
     pub(crate) ending: Ending,
     link: Link<ToFront>,
 }
 
 impl Front {
-    /// Start one of `threads` threads that accepts on these sockets.
+    /// Starts a front of `threads` threads that accepts on these sockets.
     pub(crate) fn start(
         settings: FrontSettings,
         threads: u32,
@@ -74,7 +74,7 @@ impl Front {
         })
     }
 
-    /// What each of its threads has used of a processor. Of several the first only passes on what they are told.
+    /// CPU seconds of each thread. With several threads the first is left out, because it only passes messages on.
     pub(crate) fn cpu_seconds(&self) -> Vec<f64> {
         let passes_on = usize::from(self.boards.len() > 1);
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.pid));
@@ -90,7 +90,7 @@ impl Front {
             .collect()
     }
 
-    /// What its threads have counted, in all.
+    /// The sum of the counters of all threads.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut sum = Snapshot::default();
         for board in &self.boards {
@@ -99,7 +99,7 @@ impl Front {
         sum
     }
 
-    /// How long requests took, of all threads.
+    /// How long requests took, summed over all threads.
     pub(crate) fn latencies(&self) -> Latencies {
         let mut sum = Latencies::default();
         self.boards
@@ -133,14 +133,14 @@ impl Front {
     }
 
     pub(crate) fn kill(&self) {
-        // Not reaped yet: the number is its own.
+        // The process is not reaped yet, so the pid is its own.
         if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
 
-/// Of a thread's `stat`, see `man proc_pid_stat`: fields 14 and 15, in ticks.
+/// Reads a thread's `stat` (`man proc_pid_stat`): fields 14 and 15, in ticks.
 fn cpu_seconds(stat: &Path) -> Option<f64> {
     let text = std::fs::read_to_string(stat).ok()?;
     let (_, fields) = text.rsplit_once(')')?;
@@ -149,7 +149,8 @@ fn cpu_seconds(stat: &Path) -> Option<f64> {
     Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// In a group of its own: signals of the terminal do not reach it. Its channel is its standard input.
+/// Spawns the process in a process group of its own, so that signals of the terminal do not reach it. Its channel is its
+/// standard input.
 fn spawn(channel: Channel) -> Result<u32, Error> {
     let mut command = Command::new(PROGRAM);
     let child = systemd::hide(&mut command)

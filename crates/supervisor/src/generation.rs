@@ -39,19 +39,20 @@ pub(crate) struct Slot {
 #[derive(Debug)]
 pub(crate) struct Zygote {
     pub(crate) pid: u32,
-    /// `None`: told to leave.
+    /// `None` once the zygote was told to leave.
     pub(crate) link: Option<Link<ToZygote>>,
     pub(crate) ending: Ending,
 }
 
 impl Zygote {
-    /// Tell it to leave, and hear no more of it. False: it was told before.
+    /// Tells the zygote to leave, and reads no more from it. False if it was told before.
     pub(crate) fn dismiss(&mut self) -> bool {
         self.ending.close();
         self.link.take().is_some()
     }
 
-    /// It and all it forked. Only while it is not reaped, so that the number is its own.
+    /// Kills the zygote and all processes that it has forked. Called only while it is not reaped, so that the pid is its
+    /// own.
     pub(crate) fn kill_group(&self) {
         if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(pid, Signal::KILL);

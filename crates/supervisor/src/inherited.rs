@@ -1,5 +1,5 @@
-//! Sockets that systemd opened for this process (`LISTEN_FDS`, see sd_listen_fds(3)): it may bind ports that this user
-//! may not, and connections wait in them while the server starts anew.
+//! Sockets that systemd opened for this process (`LISTEN_FDS`, see sd_listen_fds(3)): systemd may bind ports that this user
+//! may not, and connections wait in the sockets while the server restarts.
 
 use std::io;
 use std::net::TcpListener;
@@ -11,20 +11,20 @@ use socket2::{SockRef, Socket};
 
 use crate::error::Error;
 
-/// What `FileDescriptorName=` of the socket unit says of the socket for `/health`, `/metrics` and the like.
+/// The `FileDescriptorName=` in the socket unit of the socket for `/health`, `/metrics` and the like.
 const ADMIN: &str = "admin";
 
-/// What was passed to this process.
+/// The sockets that were passed to this process.
 #[derive(Debug, Default)]
 pub(crate) struct Inherited {
-    /// For clients.
+    /// Sockets for clients.
     pub(crate) sockets: Vec<Socket>,
-    /// In place of the address of `admin`.
+    /// The socket that replaces the address of `admin`.
     pub(crate) admin: Option<TcpListener>,
 }
 
 impl Inherited {
-    /// Once: they are this process's afterwards.
+    /// Takes the sockets, which belong to this process from then on. Called once.
     pub(crate) fn take() -> Result<Inherited, Error> {
         let mut found = Inherited::default();
         let mut passed = ListenFd::from_env();
@@ -51,12 +51,12 @@ fn take(passed: &mut ListenFd, number: usize) -> io::Result<Socket> {
             None => return Err(io::ErrorKind::NotFound.into()),
         },
     };
-    // Programs that are started get those that are meant for them.
+    // Programs that this process starts get only the descriptors that are meant for them.
     rustix::io::fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
     Ok(socket.into())
 }
 
-/// As a client would write it.
+/// Returns the address as a client would write it.
 pub(crate) fn address(socket: &Socket) -> String {
     let Ok(address) = SockRef::from(&socket.as_fd()).local_addr() else {
         return "an address that is not known".into();

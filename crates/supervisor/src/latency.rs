@@ -5,23 +5,23 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use shm::{LATENCY_BOUNDS, Latencies, ResponseClass};
 
-/// What requests have whose path fits no pattern.
+/// The route of requests whose path fits no pattern.
 const OTHER: &str = "other";
 
-/// One histogram.
+/// A histogram of the time that requests took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// A pattern of `metrics.routes`, or `other`.
     pub route: String,
     /// `2xx` to `5xx`, or `aborted`.
     pub class: String,
-    /// Requests by how long they took; the bounds are those of the metrics.
+    /// The number of requests in each bucket; the bounds are those of the metrics.
     pub buckets: Vec<u64>,
-    /// All of their times.
+    /// The sum of the times, in seconds.
     pub seconds: f64,
 }
 
-/// Those that have counted anything.
+/// Returns the histograms that have counted any request.
 pub(crate) fn all(latencies: &Latencies, routes: &[String]) -> Vec<Latency> {
     let names = [OTHER].into_iter().chain(routes.iter().map(String::as_str));
     let pairs = names.enumerate().flat_map(|(number, route)| {
@@ -43,7 +43,7 @@ impl Latency {
         self.buckets.iter().sum()
     }
 
-    /// What was counted since `before`, of the same route and class.
+    /// Returns what was counted since `before`, of the same route and class.
     #[must_use]
     pub fn since(&self, before: Option<&Latency>) -> Latency {
         let mut since = self.clone();
@@ -56,7 +56,7 @@ impl Latency {
         since
     }
 
-    /// How long this part of the requests took at most, as a bound of the buckets says it: `None` beyond the last.
+    /// Returns the upper bound of the bucket that contains this quantile; `None` if it is beyond the last bound.
     #[must_use]
     pub fn quantile(&self, part: f64) -> Option<Duration> {
         let wanted = (self.count() as f64 * part).ceil() as u64;
@@ -69,7 +69,7 @@ impl Latency {
         Some(Duration::from_micros(*micros))
     }
 
-    /// Upper bounds in seconds, and how many requests took no longer.
+    /// Returns the upper bounds in seconds, each with the number of requests that took no longer.
     pub(crate) fn cumulative(&self) -> Vec<(String, u64)> {
         let bounds = LATENCY_BOUNDS
             .iter()

@@ -1,8 +1,8 @@
-//! Keeps the right processes alive.
+//! The supervisor: starts and replaces the processes of a server.
 //!
-//! [`run`] opens the sockets, starts a zygote that boots the app, has it fork the workers, and from then on answers to
-//! what happens: a death, a signal, a request on the control socket. One task owns all state ([`server`]) and handles
-//! one [`event`] at a time; everything else only waits for something and says so.
+//! [`run`] opens the sockets, starts a zygote that boots the app, has it fork the workers, and from then on reacts to
+//! events: a death, a signal, a question on the control socket. One task owns all state ([`server`]) and handles one
+//! [`event`] at a time; all other tasks only wait for something and send it as an event.
 //!
 //! The listening sockets belong to this process and are lent to every generation of workers, so no connection is lost
 //! to a crash or a reload. This process links no PHP and never forks without exec.

@@ -1,4 +1,4 @@
-//! One end of a channel in the runtime: what arrives becomes events, what is sent never waits.
+//! One end of a channel in the runtime: received messages become events, and sending never waits.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,16 +13,16 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 
-/// What came from the other side.
+/// What the channel received.
 #[derive(Debug)]
 pub(crate) enum Received<In> {
-    /// With the descriptors that came along.
+    /// A message and its descriptors.
     Message(In, Vec<OwnedFd>),
-    /// The other side has closed its end, or its message was invalid: nothing more comes.
+    /// The end of the channel: the peer has closed its end, or has sent an invalid message.
     Closed(Option<String>),
 }
 
-/// An open channel. Dropping it closes our end, after what was sent has gone.
+/// An open channel. Dropping it closes this end, after all messages are sent.
 #[derive(Debug)]
 pub(crate) struct Link<Out> {
     outgoing: UnboundedSender<(Out, Vec<OwnedFd>)>,
@@ -30,7 +30,7 @@ pub(crate) struct Link<Out> {
 }
 
 impl<Out: Serialize + Send + 'static> Link<Out> {
-    /// `on` gets each message, then [`Received::Closed`] once.
+    /// Opens the link. `on` is called with each message, then with [`Received::Closed`] once.
     pub(crate) fn open<In>(
         channel: Channel,
         on: impl Fn(Received<In>) + Send + 'static,
@@ -45,7 +45,7 @@ impl<Out: Serialize + Send + 'static> Link<Out> {
         Ok(Link { outgoing, reader })
     }
 
-    /// Send, with descriptors that stay open until then. A receiver that is gone is found by the reader.
+    /// Queues a message; its descriptors stay open until it is sent. The reader notices a receiver that is gone.
     pub(crate) fn send(&self, message: Out, fds: Vec<OwnedFd>) {
         let _ = self.outgoing.send((message, fds));
     }

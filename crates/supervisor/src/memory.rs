@@ -1,9 +1,9 @@
-//! How much memory is left, and what a process costs.
+//! Available memory, and the memory that a process costs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What counts for this process: its control group where that is limited, else the machine.
+/// The memory that limits this process: its control group's if that has a limit, else the machine's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) total: u64,
@@ -11,7 +11,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// `None` where the system does not say.
+    /// Reads the current numbers; `None` where the system does not report them.
     pub(crate) fn now() -> Option<Memory> {
         let machine = of_machine(&fs::read_to_string("/proc/meminfo").ok()?)?;
         let groups = control_groups().filter_map(|group| of_group(&group));
@@ -26,7 +26,7 @@ impl Memory {
     }
 }
 
-/// The kibibytes of a line such as `Pss:    1234 kB`, in bytes.
+/// Parses a line such as `Pss: 1234 kB` and returns its value in bytes.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let number = line.strip_prefix(':')?.split_whitespace().next()?;
@@ -40,7 +40,7 @@ fn of_machine(meminfo: &str) -> Option<Memory> {
     })
 }
 
-/// Our control group (version 2) and those above it: each may have a limit.
+/// The control group of this process (version 2) and its ancestors, each of which may have a limit.
 fn control_groups() -> impl Iterator<Item = PathBuf> {
     const ROOT: &str = "/sys/fs/cgroup";
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -55,7 +55,7 @@ fn control_groups() -> impl Iterator<Item = PathBuf> {
     all.into_iter()
 }
 
-/// `None` without a limit.
+/// Reads the numbers of a control group; `None` without a limit.
 fn of_group(group: &Path) -> Option<Memory> {
     let number = |name| -> Option<u64> {
         let text = fs::read_to_string(group.join(name)).ok()?;
@@ -73,7 +73,7 @@ fn of_group(group: &Path) -> Option<Memory> {
     })
 }
 
-/// What a process costs: its own memory, and its share of what it shares (the proportional set size).
+/// The cost of a process: its private memory, and its share of what it shares (the proportional set size).
 pub(crate) fn proportional(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     field(&text, "Pss")

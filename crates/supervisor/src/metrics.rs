@@ -1,4 +1,4 @@
-//! The same numbers for Prometheus (text format 0.0.4).
+//! The status for Prometheus (text format 0.0.4).
 
 mod cache;
 mod latencies;
@@ -47,7 +47,7 @@ pub(crate) fn page(status: &Status) -> String {
     page.0
 }
 
-/// What the server is, not its workers.
+/// Metrics of the server as a whole.
 fn whole(page: &mut Page, status: &Status) {
     let healthy = u8::from(status.healthy);
     page.one(
@@ -102,7 +102,7 @@ fn whole(page: &mut Page, status: &Status) {
     );
 }
 
-/// All 0 without a list.
+/// Metrics of the preload list; all are 0 without one.
 fn preload(page: &mut Page, status: &Status) {
     let (files, left_out) = status.preload.as_ref().map_or((0, 0), |list| {
         (list.files.unwrap_or_default(), list.left_out)
@@ -121,7 +121,7 @@ fn preload(page: &mut Page, status: &Status) {
     );
 }
 
-/// Only where the number of workers follows the load.
+/// Metrics of the number of workers, if that follows the load.
 fn the_number(page: &mut Page, elastic: &ElasticStatus) {
     let help = "The least number of workers.";
     page.one("hearth_workers_min", "gauge", help, elastic.min);
@@ -138,7 +138,7 @@ fn the_number(page: &mut Page, elastic: &ElasticStatus) {
     page.one("hearth_worker_cost_bytes", "gauge", help, cost);
 }
 
-/// Only with balanced dispatch.
+/// Metrics of the front; only with balanced dispatch.
 fn the_front(page: &mut Page, front: &FrontStatus) {
     let ready = u8::from(front.state == "ready");
     page.one(
@@ -317,7 +317,7 @@ mod tests {
                 "hearth_requests_in_flight{slot=\"0\",generation=\"3\",pid=\"4711\"} 1\n"
             )
         );
-        // The sample's two and one of each.
+        // The two workers of the sample, and one of each state.
         for line in [
             "forking\"} 2",
             "starting\"} 1",
@@ -332,7 +332,7 @@ mod tests {
         for line in [
             format!("hearth_pool_connections{{{pool},slot=\"0\",state=\"busy\"}} 1\n"),
             format!("hearth_pool_borrowed_total{{{pool},slot=\"0\"}} 10\n"),
-            // With what a worker that is gone had counted.
+            // Includes the counts of a worker that is gone.
             format!("hearth_pool_borrowed_total{{{pool},slot=\"1\"}} 20\n"),
             format!("hearth_pool_borrow_seconds_bucket{{{pool},slot=\"0\",le=\"0.1\"}} 9\n"),
             format!("hearth_pool_borrow_seconds_bucket{{{pool},slot=\"1\",le=\"+Inf\"}} 20\n"),

@@ -1,25 +1,25 @@
 //! The connection pools of the app, as its workers report them.
 //!
-//! A worker answers with one JSON text (`reportPools()` in `php/src/Internal/PoolReports.php`), which is read here once. Names
-//! come from the app, so there may be many: those beyond the first [`MOST_NAMES`] are shown as one pool, [`OTHER`].
+//! A worker answers with one JSON text (`reportPools()` in `php/src/Internal/PoolReports.php`), which is parsed here. Names
+//! come from the app, so there may be many: pools beyond the first [`MOST_NAMES`] names are shown as one pool, [`OTHER`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Pools that are told apart: each is some hundred lines of metrics.
+/// The most names that are shown: each is some hundred lines of metrics.
 const MOST_NAMES: usize = 32;
-/// The longest name, in characters.
+/// Characters of the longest name.
 const LONGEST_NAME: usize = 64;
-/// The pools beyond [`MOST_NAMES`], together.
+/// The name of all pools beyond [`MOST_NAMES`] names.
 const OTHER: &str = "other";
 
-/// What all workers say about their pools.
+/// The pools of all workers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pools {
     pub workers: Vec<WorkerPools>,
-    /// By slot, what workers that are gone had counted.
+    /// The counts of workers that are gone, by slot.
     pub retired: Vec<Retired>,
     pub budgets: Vec<Budget>,
 }
@@ -28,7 +28,7 @@ pub struct Pools {
 pub struct WorkerPools {
     pub pid: Option<u32>,
     pub slot: u32,
-    /// How old this is: a worker that computes answers later.
+    /// The age of the report in seconds: a worker that computes answers later.
     pub age_seconds: f64,
     pub pools: Vec<Pool>,
 }
@@ -40,7 +40,7 @@ pub struct Retired {
     pub counts: Counts,
 }
 
-/// What all workers together may have of one pool's connections.
+/// The limit of one pool's connections over all workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
     pub name: String,
@@ -54,9 +54,9 @@ pub struct Pool {
     pub name: String,
     pub size: u64,
     pub minimum_idle: u64,
-    /// Of its budget, if it has one.
+    /// The limit of its budget, if it has one.
     pub budget: Option<u64>,
-    /// All that count against the size.
+    /// All connections that count against the size.
     pub total: u64,
     pub idle: u64,
     pub active: u64,
@@ -70,7 +70,7 @@ pub struct Pool {
     pub leases: Vec<Lease>,
 }
 
-/// What only rises.
+/// Counters of a pool, which only rise.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     pub borrowed: u64,
@@ -89,7 +89,7 @@ pub struct Counts {
     pub connect_time: Times,
 }
 
-/// How long something took: `counts` by ranges whose upper ends are `bounds`, in seconds; the last range has none.
+/// A histogram of durations: `counts` of ranges whose upper bounds are `bounds`, in seconds; the last range has no bound.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     pub bounds: Vec<f64>,
@@ -98,7 +98,7 @@ pub struct Times {
     pub max: f64,
 }
 
-/// A connection that is out.
+/// A borrowed connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lease {
     pub task: u64,
@@ -107,12 +107,12 @@ pub struct Lease {
     pub seconds: f64,
     /// Where it was borrowed, if the pool has a `leakThreshold`.
     pub place: Option<String>,
-    /// What the request asks for.
+    /// Method and target of the request.
     #[serde(default)]
     pub target: Option<String>,
 }
 
-/// What a worker reported; nothing if that is not a report. `known` are the names told apart so far.
+/// Parses a worker's report; an invalid one has no pools. `known` are the names that are shown separately so far.
 pub(crate) fn parse(report: &str, known: &mut BTreeSet<String>) -> Vec<Pool> {
     let pools: Vec<Pool> = serde_json::from_str(report).unwrap_or_default();
     let mut merged: Vec<Pool> = Vec::new();
@@ -131,7 +131,7 @@ pub(crate) fn parse(report: &str, known: &mut BTreeSet<String>) -> Vec<Pool> {
 }
 
 impl Pool {
-    /// A worker may have several pools of one name.
+    /// Adds another pool of the same name: a worker may have several.
     pub(crate) fn add(&mut self, other: Pool) {
         self.size += other.size;
         self.minimum_idle += other.minimum_idle;
@@ -185,7 +185,7 @@ impl Times {
         self.counts.iter().sum()
     }
 
-    /// The upper end of the range in which the 99th of a hundred lies.
+    /// The upper bound of the range that contains the 99th percentile.
     fn p99(&self) -> String {
         let (count, mut below) = (self.count(), 0);
         if count == 0 {
@@ -201,7 +201,7 @@ impl Times {
     }
 }
 
-/// `0.2 ms`, `25.0 ms`, `1.2 s`.
+/// Formats as `0.2 ms`, `25.0 ms` or `1.2 s`.
 fn seconds(seconds: f64) -> String {
     if seconds < 1.0 {
         format!("{:.1} ms", seconds * 1e3)
@@ -211,7 +211,7 @@ fn seconds(seconds: f64) -> String {
 }
 
 impl Pools {
-    /// The leases, the longest first.
+    /// The table of leases, the longest first.
     pub fn leases(&self) -> String {
         let mut text = String::from(
             "\npool              slot      out for  request           task  what, and where it was borrowed\n",
@@ -304,7 +304,7 @@ fn line(worker: &WorkerPools, pool: &Pool, f: &mut fmt::Formatter<'_>) -> fmt::R
 pub(crate) mod tests {
     use super::*;
 
-    /// As a worker says it.
+    /// A pool as in a worker's report.
     pub(crate) fn report(name: &str, borrowed: u64) -> String {
         let times = r#"{"bounds":[0.001,0.1],"counts":[7,2,1],"sum":0.5,"max":0.25}"#;
         let name = serde_json::to_string(name).unwrap();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 
-/// A process that listens.
+/// A process that listens on a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortOwner {
     pub pid: u32,
@@ -17,7 +17,7 @@ impl fmt::Display for PortOwner {
     }
 }
 
-/// The process that listens there; `None` if there is none or it belongs to another user.
+/// Finds the process that listens there; `None` if there is none or it belongs to another user.
 pub(crate) fn port_owner(address: SocketAddr) -> Option<PortOwner> {
     let inodes: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .into_iter()
@@ -31,7 +31,7 @@ pub(crate) fn port_owner(address: SocketAddr) -> Option<PortOwner> {
     let pids = fs::read_dir("/proc")
         .ok()?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    // The lowest: a server's parent, not one of its workers.
+    // The lowest pid is that of the parent, not of its workers.
     let pid = pids.filter(|pid| holds(*pid, &inodes)).min()?;
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     Some(PortOwner {
@@ -40,7 +40,7 @@ pub(crate) fn port_owner(address: SocketAddr) -> Option<PortOwner> {
     })
 }
 
-/// Rows in state LISTEN (0A) on this port, on this address or on all.
+/// Returns the inodes of the rows in state LISTEN (0A) on this port, on this address or on all.
 fn listening_inodes(table: &str, address: SocketAddr) -> Vec<String> {
     let port = format!("{:04X}", address.port());
     let wanted = local_hex(address.ip());
@@ -55,7 +55,7 @@ fn listening_inodes(table: &str, address: SocketAddr) -> Vec<String> {
     table.lines().skip(1).filter_map(row).collect()
 }
 
-/// As the tables write addresses: words in the byte order of the machine.
+/// Formats an address as the tables do: words in the byte order of the machine.
 fn local_hex(ip: IpAddr) -> String {
     let octets = match ip {
         IpAddr::V4(ip) => ip.octets().to_vec(),

@@ -1,4 +1,4 @@
-//! The preload list of a generation: what PHP is told, which files it leaves out, and what is said of that.
+//! The preload list of a generation: the settings for PHP, the files that are left out, and the status.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use config::Settings;
 use preload::{List, beside};
 use serde::{Deserialize, Serialize};
 
-/// What became of `php.preload`.
+/// The status of `php.preload`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreloadStatus {
     pub file: String,
-    /// Files that are preloaded; `None` where the script is none of `hearth preload build`.
+    /// The number of preloaded files; `None` if `hearth preload build` has not made the script.
     pub files: Option<u64>,
-    /// Files of the list that are not.
+    /// The number of the list's files that are not preloaded.
     pub left_out: u64,
-    /// The first of them and why, or why there are none.
+    /// The first file that is left out and why, or why none is preloaded.
     pub reason: Option<String>,
     /// The release of PHP that the list is for.
     #[serde(skip)]
@@ -24,7 +24,7 @@ pub struct PreloadStatus {
 }
 
 impl PreloadStatus {
-    /// Of the settings, with a look at each file of the list. The log says what is left out.
+    /// Returns the status for these settings, after a look at each file of the list. Logs what is left out.
     pub(crate) fn of(settings: &Settings) -> Option<PreloadStatus> {
         let script = settings.preload.as_deref()?;
         let mut status = PreloadStatus {
@@ -55,7 +55,7 @@ impl PreloadStatus {
         Some(status)
     }
 
-    /// Nothing is preloaded.
+    /// Marks that nothing is preloaded.
     pub(crate) fn without(mut self, why: &str) -> PreloadStatus {
         self.left_out += self.files.unwrap_or_default();
         self.files = Some(0);
@@ -64,7 +64,7 @@ impl PreloadStatus {
         self
     }
 
-    /// Once it is known which PHP it is.
+    /// Compares the PHP release of the list with the one that runs, once that is known.
     pub(crate) fn for_php(self, php: &str) -> PreloadStatus {
         match &self.release {
             Some(release) if self.files != Some(0) && !php.starts_with(&format!("{release}.")) => {
@@ -90,19 +90,19 @@ impl fmt::Display for PreloadStatus {
     }
 }
 
-/// The files of a generation's list, as they were when it was started.
+/// The files of a generation's list, with their state when the generation was started.
 #[derive(Debug, Default)]
 pub(crate) struct PreloadedFiles {
     files: Vec<(PathBuf, Written)>,
-    /// What the last look found, for as long as no reload has been asked for because of it.
+    /// The changes that the last look found, as long as they have not caused a reload.
     found: Vec<(usize, Written)>,
 }
 
-/// Size, and time of the last change; `None`: it is not there.
+/// Size and time of the last change of a file; `None` if it does not exist.
 type Written = Option<(u64, SystemTime)>;
 
 impl PreloadedFiles {
-    /// No file where there is no list of `hearth preload build`.
+    /// Empty without a list of `hearth preload build`.
     pub(crate) fn of(settings: &Settings) -> PreloadedFiles {
         let Some(list) = settings.preload.as_deref().and_then(list) else {
             return PreloadedFiles::default();
@@ -120,8 +120,8 @@ impl PreloadedFiles {
         self.files.is_empty()
     }
 
-    /// The first file that has changed, when two looks in turn have found the same: a release is not copied in an instant.
-    /// What was returned once counts as seen, so that a reload that fails is not tried again for the same change.
+    /// Returns the first changed file, when two looks in a row have found the same: copying a release takes a while. Changes
+    /// that were returned count as seen, so that a failed reload is not tried again for the same change.
     pub(crate) fn settled_change(&mut self) -> Option<&Path> {
         let found = self.changed();
         if found != self.found {
@@ -154,7 +154,7 @@ fn list(script: &Path) -> Option<List> {
     List::parse(&std::fs::read(beside(script)).ok()?).ok()
 }
 
-/// The settings with what opcache is told.
+/// Returns the settings with those of opcache for the list.
 pub(crate) fn applied(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let readable = |script: &&Path| std::fs::File::open(script).is_ok();
@@ -167,7 +167,7 @@ pub(crate) fn applied(settings: &Settings) -> Settings {
         .ini
         .iter()
         .any(|(name, _)| name == "opcache.preload_user");
-    // PHP that may run as root may preload as root, and wants to be told.
+    // PHP that may run as root may preload as root, but then opcache requires opcache.preload_user.
     if rustix::process::geteuid().is_root() && !named {
         settings
             .ini

@@ -1,6 +1,6 @@
-//! What an app printed while it was booted on trial: how much, and how it begins.
+//! The output of an app during a trial boot: its length and its beginning.
 //!
-//! A script that is no app may print a page, or all of a database's dump: enough of it is kept to recognise it.
+//! A script that is no app may print a page, or a whole database dump; enough of it is kept to recognise it.
 
 use std::fmt;
 use std::io::{self, PipeReader, Read};
@@ -18,7 +18,7 @@ impl Printed {
         self.length == 0
     }
 
-    /// What can be read now; false at the end.
+    /// Reads what is available; false at the end of file.
     pub(crate) fn take(&mut self, output: &PipeReader) -> io::Result<bool> {
         let mut buffer = [0; 1 << 16];
         let count = (&*output).read(&mut buffer)?;
@@ -28,7 +28,7 @@ impl Printed {
         Ok(count > 0)
     }
 
-    /// What is in the pipe now: its writer, or a program that the app has started, may hold it open.
+    /// Reads what is in the pipe: its writer, or a program that the app has started, may keep it open.
     pub(crate) fn drain(&mut self, output: &PipeReader) -> io::Result<()> {
         rustix::io::ioctl_fionbio(output, true)?;
         loop {
@@ -41,7 +41,7 @@ impl Printed {
     }
 }
 
-/// Its length, and its first line with something on it.
+/// The length of the output, and its first line that is not blank.
 impl fmt::Display for Printed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let start = String::from_utf8_lossy(&self.start);

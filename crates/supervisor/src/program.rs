@@ -1,4 +1,4 @@
-//! `hearth-php`: where it is and how it is started.
+//! `hearth-php`: how it is found and started.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,18 +11,18 @@ use ipc::Channel;
 use crate::error::Error;
 use crate::systemd;
 
-/// Where a zygote finds its channel.
+/// The descriptor at which a zygote expects its channel.
 const CHANNEL: i32 = 3;
 
-/// One `hearth-php` beside `hearth`.
+/// A `hearth-php` program beside `hearth`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub path: PathBuf,
-    /// From its name, `hearth-php-8.4`; a plain `hearth-php` says it only when it runs.
+    /// The version from the name `hearth-php-8.4`; a plain `hearth-php` reports its version only when it runs.
     pub version: Option<String>,
 }
 
-/// All of them in this directory, the best first: the highest version, the plain one last.
+/// Lists the programs of this directory, the preferred one first: the highest version, the plain one last.
 pub fn programs(directory: &Path) -> Vec<Program> {
     let entries = std::fs::read_dir(directory).into_iter().flatten();
     let mut found: Vec<Program> = entries
@@ -50,7 +50,7 @@ fn number(version: &str) -> Option<(u32, u32)> {
 }
 
 impl Program {
-    /// The one for this PHP version, or the best that starts.
+    /// Finds the program for this PHP version, or the preferred one that starts.
     pub fn find(version: Option<&str>) -> Result<Program, Error> {
         let own = std::env::current_exe()?;
         let directory = own.parent().unwrap_or(Path::new("/"));
@@ -79,7 +79,7 @@ impl Program {
         })
     }
 
-    /// Whether its libphp loads.
+    /// Whether the program's libphp loads.
     fn starts(&self) -> bool {
         let command = &mut Command::new(&self.path);
         command
@@ -90,7 +90,7 @@ impl Program {
         command.status().is_ok_and(|status| status.success())
     }
 
-    /// What `--version` prints, or why it does not.
+    /// The first line that `--version` prints, or why the program does not start.
     pub fn describe(&self) -> String {
         let output = Command::new(&self.path)
             .arg("--version")
@@ -113,7 +113,8 @@ impl Program {
         }
     }
 
-    /// Start a zygote, with these variables over our own environment. `own_group`: signals of the terminal do not reach it.
+    /// Starts a zygote with these variables added to this process's environment. With `own_group`, signals of the terminal
+    /// do not reach it.
     pub(crate) fn start_zygote(
         &self,
         own_group: bool,
@@ -144,7 +145,7 @@ impl Program {
         Ok((command.spawn().map_err(failed)?, ours))
     }
 
-    /// Whether the PHP that answered is the one that was asked for.
+    /// Checks that the running PHP is the version that was asked for.
     pub(crate) fn check_version(wanted: Option<&str>, php: &str) -> Result<(), String> {
         match wanted {
             Some(wanted) if php != wanted && !php.starts_with(&format!("{wanted}.")) => {

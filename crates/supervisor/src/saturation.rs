@@ -1,28 +1,28 @@
-//! Requests that wait for a worker, or are refused because too many do: what the log is told of it, and what helps.
+//! Detects requests that wait for a worker, or are refused because too many do, and logs that with advice.
 //!
-//! Workers and front count them in shared memory anyway; a look once a second finds what lasts.
+//! Workers and front count such requests in shared memory; a look once a second finds lasting ones.
 
 use std::time::{Duration, Instant};
 
 use shm::{Counter, Snapshot};
 
-/// How often it is looked.
+/// The pause between two looks.
 pub(crate) const PAUSE: Duration = Duration::from_secs(1);
-/// For so long requests have to wait before that is worth a line.
+/// How long requests have to wait before that is logged.
 const LASTS: Duration = Duration::from_secs(5);
-/// Shorter waits, on average, are those of a server that is busy and keeps up.
+/// Shorter waits, on average, are normal on a server that is busy and keeps up.
 const WAIT: Duration = Duration::from_millis(100);
-/// How often the log says the same at most.
+/// The least pause between two log lines about the same.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
-/// With so much of the processors' time unused, more workers would help.
+/// The idle part of the processors' time from which on more workers would help.
 const IDLE: f64 = 0.2;
 
-/// The counts of one moment.
+/// The counts at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// Now.
+    /// Requests that wait now.
     waiting: u64,
-    /// So far: requests that have waited, the sum of their waits, and those answered 503.
+    /// Totals: requests that have waited, the sum of their waits, and those answered 503.
     waited: u64,
     waits: Duration,
     full: u64,
@@ -46,10 +46,10 @@ impl Counts {
     }
 }
 
-/// What is worth a line.
+/// A finding that is worth a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// This number waits, and some have all the time.
+    /// The number of requests that wait now; some have waited all the time.
     Waiting { requests: u64, time: Duration },
     /// Requests refused because the queue was full.
     Full(u64),
@@ -57,13 +57,13 @@ pub(crate) enum Finding {
     Expired(u64),
 }
 
-/// What was seen so far.
+/// The state between two looks.
 #[derive(Debug, Default)]
 pub(crate) struct Saturation {
     last: Counts,
-    /// Since when requests wait, and what was counted then.
+    /// When requests began to wait, and the counts at that time.
     since: Option<(Instant, Counts)>,
-    /// What was told last of each kind: when, and the count then.
+    /// The last log line of each kind: its time, and the count at that time.
     said: [Option<(Instant, u64)>; 3],
 }
 
@@ -95,7 +95,7 @@ impl Saturation {
         let time = now - since;
         let waited = u32::try_from(counts.waited.saturating_sub(before.waited)).unwrap_or(u32::MAX);
         let waits = counts.waits.saturating_sub(before.waits);
-        // Without one that has waited to its end, those that wait do so for all of the time.
+        // If no request has finished waiting, those that wait have done so all the time.
         let is_long = waited == 0 || waits / waited >= WAIT;
         if time < LASTS || !is_long || !self.is_due(2, now) {
             return None;
@@ -110,22 +110,22 @@ impl Saturation {
     }
 }
 
-/// How many requests may run, and what of that can be changed.
+/// The number of requests that may run, and the settings that limit it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capacity {
     pub(crate) workers: u32,
-    /// Of each.
+    /// Requests of each worker at a time.
     pub(crate) concurrency: u32,
-    /// `workers.max` where the number follows the load; `Some(None)`: memory is the limit.
+    /// `workers.max` where the number follows the load; `Some(None)` if memory is the limit.
     pub(crate) most: Option<Option<u32>>,
     pub(crate) queue: u32,
     pub(crate) queue_timeout: Duration,
-    /// The part of the processors' time that was unused, if that is known.
+    /// The idle part of the processors' time, if known.
     pub(crate) idle: Option<f64>,
 }
 
 impl Capacity {
-    /// The line for the log.
+    /// Formats the log line.
     pub(crate) fn describe(&self, finding: Finding) -> String {
         let (event, counted) = match finding {
             Finding::Waiting { requests, time } => (
@@ -183,7 +183,7 @@ impl Capacity {
     }
 }
 
-/// Time of all processors since they started, in ticks.
+/// The time of all processors since boot, in ticks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Processors {
     idle: u64,
@@ -191,12 +191,12 @@ pub(crate) struct Processors {
 }
 
 impl Processors {
-    /// `None` where the system does not say.
+    /// Reads the current times; `None` where the system does not report them.
     pub(crate) fn now() -> Option<Processors> {
         Processors::of(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// The first line, see `man proc_stat`: user, nice, system, idle, iowait, …
+    /// Parses the first line (`man proc_stat`): user, nice, system, idle, iowait, …
     fn of(stat: &str) -> Option<Processors> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
         let ticks = line.split_whitespace().map(str::parse).take(8);
@@ -207,7 +207,7 @@ impl Processors {
         })
     }
 
-    /// The part of the time since `before` that none used.
+    /// Returns the idle part of the time since `before`.
     pub(crate) fn idle_since(self, before: Processors) -> Option<f64> {
         let total = self
             .total

@@ -1,7 +1,7 @@
-//! The server: all state, and what each event does to it.
+//! The server: all state, and how each event changes it.
 //!
-//! One generation is `current` and serves; one may be `next`: it boots, forks and becomes current when every slot
-//! has a worker that accepts. All others are being retired: their workers leave, then their zygotes.
+//! One generation is `current` and serves; another may be `next`: it boots, forks and becomes current when every slot has a
+//! worker that accepts. All others are retiring: their workers leave, then their zygotes.
 
 mod booting;
 mod cache;
@@ -46,21 +46,21 @@ use self::reloads::Reloads;
 use self::shared::Shared;
 
 pub(crate) struct Server {
-    /// Of the current generation; the next one has its own.
+    /// The settings of the current generation; the next one has its own.
     settings: Arc<Settings>,
     reload_settings: ReloadSettings,
     /// The build id of this program.
     build: &'static str,
     /// Closed when the server stops.
     sockets: Option<Sockets>,
-    /// With direct dispatch to several slots.
+    /// Present with direct dispatch to several slots.
     balancing: Option<Balancing>,
     /// The listening addresses, as clients would write them.
     addresses: Vec<String>,
-    /// Lines to print when everything serves for the first time.
+    /// Lines to print when the server is ready for the first time.
     announcements: Vec<String>,
     slots: BTreeSet<u32>,
-    /// With `workers.min` and `workers.max`.
+    /// Present with `workers.min` and `workers.max`.
     elastic: Option<Elastic>,
     /// Decided by the first generation that boots.
     dispatch: Option<Dispatch>,
@@ -71,7 +71,7 @@ pub(crate) struct Server {
     reloads: Reloads,
     workers: BTreeMap<WorkerId, Worker>,
     last_worker: WorkerId,
-    /// Restarts by slot.
+    /// The number of restarts of each slot.
     restarts: Vec<u64>,
     /// Workers replaced because they had served enough.
     recycled: u64,
@@ -87,7 +87,7 @@ pub(crate) struct Server {
     ended: Option<Result<(), Error>>,
 }
 
-/// What workers and fronts that are gone had counted.
+/// The counts of workers and fronts that are gone.
 #[derive(Default)]
 struct EndedProcesses {
     counters: Snapshot,
@@ -150,7 +150,7 @@ impl Server {
         }
     }
 
-    /// Does what follows from one event.
+    /// Handles an event.
     fn handle(&mut self, event: Event) {
         match event {
             Event::Zygote(generation, said) => self.zygote_message(generation, said),
@@ -222,7 +222,7 @@ impl Server {
         }
     }
 
-    /// A child of this process or of a zygote exited: it has ended once its last message is read.
+    /// Handles the exit of a child of this process or of a zygote: it counts as ended once its last message is read.
     fn exited(&mut self, pid: u32, status: i32) {
         if self.ending_of(pid).is_none_or(|it| it.exit(status)) {
             self.ended(pid, status);
@@ -245,7 +245,7 @@ impl Server {
         Some(&mut worker.ending)
     }
 
-    /// A zygote, the front or a worker ended. Any other process is one that the app left behind.
+    /// Handles the end of a zygote, the front or a worker. Any other process is one that the app left behind.
     fn ended(&mut self, pid: u32, status: i32) {
         if self.front_ended(pid, status) {
             return;
@@ -266,14 +266,14 @@ impl Server {
         }
     }
 
-    /// The process of a worker is gone, and its parent may not have told how it ended.
+    /// Handles the end of a worker's process. Its parent may not have reported how it ended.
     fn worker_gone(&mut self, id: WorkerId) {
         let worker = self.workers.get(&id);
         let status = worker.and_then(|worker| worker.ending.status());
         self.worker_ended(id, status);
     }
 
-    /// The logs were rotated: every process opens its log files again.
+    /// Has every process open its log files again, after they were rotated.
     fn reopen_logs(&self) {
         if let Some(front) = &self.front.process {
             front.reopen_logs();

@@ -1,4 +1,4 @@
-//! Signals: those this process obeys, and the names of those others die of.
+//! Signals that this process handles, and names of the signals that kill other processes.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub enum Signal {
     ReopenLogs,
 }
 
-/// The signals to this process, from now on.
+/// The stream of signals to this process.
 #[derive(Debug)]
 pub struct Signals {
     terminate: tokio::signal::unix::Signal,
@@ -25,7 +25,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Needs a running tokio runtime.
+    /// Installs the handlers. Needs a running tokio runtime.
     pub fn install() -> io::Result<Signals> {
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
@@ -35,7 +35,7 @@ impl Signals {
         })
     }
 
-    /// The next one.
+    /// Waits for the next signal.
     pub async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.terminate.recv() => Signal::Stop,
@@ -46,7 +46,7 @@ impl Signals {
     }
 }
 
-/// How a process ended, from its raw wait status, as a person would say it.
+/// Describes for people how a process ended, from its raw wait status.
 pub(crate) fn describe(status: i32) -> String {
     match (status & 0x7f, status >> 8 & 0xff) {
         (0, code) => format!("exited with status {code}"),
@@ -57,11 +57,11 @@ pub(crate) fn describe(status: i32) -> String {
     }
 }
 
-/// A signal that a process died of.
+/// A signal that killed a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deadly(i32);
 
-/// The signal in a raw wait status.
+/// Returns the signal in a raw wait status.
 pub(crate) fn deadly(status: i32) -> Option<Deadly> {
     Some(status & 0x7f)
         .filter(|signal| *signal != 0)
@@ -69,7 +69,8 @@ pub(crate) fn deadly(status: i32) -> Option<Deadly> {
 }
 
 impl Deadly {
-    /// Processes send it to others, the kernel where memory runs out included; what PHP code does wrong raises another.
+    /// Whether a process, or the kernel when memory runs out, sends this signal. A fault in PHP or an extension raises
+    /// another one.
     pub(crate) fn is_sent(self) -> bool {
         ![4, 5, 6, 7, 8, 11, 31].contains(&self.0)
     }

@@ -1,9 +1,9 @@
-//! The listening sockets. This process opens and holds them; workers borrow.
+//! The listening sockets. This process opens them and keeps them open; workers get copies.
 //!
-//! Each TCP address has one socket per worker slot, all of one SO_REUSEPORT group, so the kernel spreads connections
-//! and each worker wakes for its own only. They stay open across crashes and reloads: closing one would reset the
-//! connections that wait in it. A Unix socket is shared by all slots. The front, where there is one, has all of them,
-//! each of its threads as many as another.
+//! Each TCP address has one socket per worker slot, all of one SO_REUSEPORT group, so the kernel spreads connections and
+//! each worker wakes only for its own. The sockets stay open across crashes and reloads: closing one would reset the
+//! connections that wait in it. A Unix socket is shared by all slots. The front, if there is one, gets all sockets, the same
+//! number for each of its threads.
 
 use std::fs::Permissions;
 use std::io;
@@ -22,7 +22,7 @@ use crate::inherited;
 use crate::port_owner::port_owner;
 use crate::users;
 
-/// The kernel cuts it to `net.core.somaxconn`.
+/// The backlog of listen(2); the kernel limits it to `net.core.somaxconn`.
 const BACKLOG: i32 = 65535;
 
 /// All listening sockets.
@@ -38,7 +38,7 @@ enum Listener {
         per_slot: Vec<Socket>,
     },
     Unix(UnixSocket),
-    /// Opened by the service manager: one for all slots, whose file is not ours.
+    /// A socket that the service manager has opened: one for all slots, whose file this process does not remove.
     Inherited {
         socket: Socket,
         copies: usize,
@@ -46,7 +46,7 @@ enum Listener {
 }
 
 impl Sockets {
-    /// Open all of them for this number of worker slots, or none.
+    /// Opens all sockets for this number of worker slots. On failure none stays open.
     pub(crate) fn open(settings: &Settings, slots: u32) -> Result<Sockets, Error> {
         Sockets::open_each(&settings.listen, Access::given(&settings.socket)?, slots)
     }
@@ -61,7 +61,7 @@ impl Sockets {
         })
     }
 
-    /// Those that the service manager has opened.
+    /// Wraps the sockets that the service manager has opened.
     pub(crate) fn inherited(sockets: Vec<Socket>) -> Sockets {
         let one = |socket| Listener::Inherited { socket, copies: 1 };
         Sockets {
@@ -69,7 +69,7 @@ impl Sockets {
         }
     }
 
-    /// Copies for the worker of this slot, in the order of `--listen`.
+    /// Copies the sockets for the worker of this slot, in the order of `--listen`.
     pub(crate) fn for_slot(&self, slot: u32) -> io::Result<Vec<OwnedFd>> {
         let copy = |listener: &Listener| match listener {
             Listener::Tcp { per_slot, .. } => {
@@ -81,7 +81,8 @@ impl Sockets {
         self.listeners.iter().map(copy).collect()
     }
 
-    /// Copies of all of them, for a front of `threads` threads; further ones are opened so that each thread gets as many.
+    /// Copies all sockets for a front of `threads` threads. Further ones are opened so that each thread gets the same
+    /// number.
     pub(crate) fn for_front(&mut self, threads: u32) -> Result<Vec<OwnedFd>, Error> {
         for listener in &mut self.listeners {
             match listener {
@@ -91,7 +92,7 @@ impl Sockets {
                         per_slot.push(listen_also(*address)?);
                     }
                 }
-                // The front deals TCP sockets to its threads, and gives each of them a Unix socket.
+                // The front distributes TCP sockets among its threads, and gives each thread a copy of a Unix socket.
                 Listener::Inherited { socket, copies } => {
                     let is_tcp = socket.local_addr()?.as_socket().is_some();
                     *copies = if is_tcp { threads.max(1) as usize } else { 1 };
@@ -116,7 +117,7 @@ impl Sockets {
         self.listeners.iter().flat_map(copies).collect()
     }
 
-    /// As clients would write them.
+    /// Returns the addresses as clients would write them.
     pub(crate) fn addresses(&self) -> Vec<String> {
         let name = |listener: &Listener| match listener {
             Listener::Tcp { address, .. } => format!("http://{address}"),
@@ -139,7 +140,7 @@ fn open_tcp(wanted: SocketAddr, slots: u32) -> Result<Listener, Error> {
         },
     };
     if wanted.port() != 0 {
-        // Without SO_REUSEPORT, so that another server of the same user on this port is found, not joined.
+        // Without SO_REUSEPORT, so that another server of the same user on this port is detected, not joined.
         bind_tcp(wanted, false).map_err(failed)?;
     }
     let first = bind_tcp(wanted, true).map_err(failed)?;
@@ -158,7 +159,7 @@ fn open_tcp(wanted: SocketAddr, slots: u32) -> Result<Listener, Error> {
     Ok(Listener::Tcp { address, per_slot })
 }
 
-/// A further socket for an address that is ours.
+/// Opens a further socket for an address that this process listens on.
 fn listen_also(address: SocketAddr) -> Result<Socket, Error> {
     let socket = bind_tcp(address, true).and_then(|socket| {
         socket.listen(BACKLOG)?;
@@ -182,16 +183,16 @@ fn bind_tcp(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The users that may connect to a Unix socket.
+/// The access to a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// As the options `socket.*` say.
+    /// As set by the options `socket.*`.
     Given {
         mode: u32,
         owner: Option<u32>,
         group: Option<u32>,
     },
-    /// The same user only.
+    /// For the same user only.
     Owner,
 }
 
@@ -206,7 +207,7 @@ impl Access {
         })
     }
 
-    /// On the file of a socket that does not listen yet.
+    /// Sets owner, group and mode of the file of a socket that does not listen yet.
     fn set(self, path: &Path) -> io::Result<()> {
         let Access::Given { mode, owner, group } = self else {
             return Ok(());
@@ -218,7 +219,7 @@ impl Access {
     }
 }
 
-/// A bound Unix socket; its file goes when it is dropped, if it still is ours.
+/// A bound Unix socket. Dropping it removes the file, unless another socket has replaced it.
 #[derive(Debug)]
 pub(crate) struct UnixSocket {
     pub(crate) listener: UnixListener,
@@ -227,7 +228,7 @@ pub(crate) struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// Bind; a file left by a server that is gone is replaced.
+    /// Binds the socket. A file left by a server that is gone is replaced.
     pub(crate) fn open(path: &Path, access: Access) -> Result<UnixSocket, Error> {
         let failed = |source| Error::Listen {
             address: format!("unix:{}", path.display()),
@@ -254,7 +255,7 @@ impl UnixSocket {
 fn bind_unix(path: &Path, access: Access) -> io::Result<UnixListener> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     if access == Access::Owner {
-        // Before it has a name: the file is made with this mode, so no other user can connect before.
+        // Before bind, so that the file is created with this mode and no other user can connect before.
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     }
     socket.bind(&SockAddr::unix(path)?)?;
@@ -266,7 +267,7 @@ fn bind_unix(path: &Path, access: Access) -> io::Result<UnixListener> {
     Ok(OwnedFd::from(socket).into())
 }
 
-/// Anything but a refusal means that a process listens there, or may.
+/// Whether a process listens there. Any error but a refusal counts as yes.
 fn answers(path: &Path) -> bool {
     match UnixStream::connect(path) {
         Ok(_) => true,

@@ -1,4 +1,4 @@
-//! The state of the server at one moment, as `hearth status --json`, the admin server and the metrics have it.
+//! The status of the server at one moment, for `hearth status --json`, the admin server and the metrics.
 
 mod table;
 #[cfg(test)]
@@ -16,7 +16,7 @@ use crate::worker::State;
 
 pub use self::table::duration;
 
-/// The server.
+/// The status of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     pub version: String,
@@ -25,34 +25,34 @@ pub struct Status {
     pub listen: Vec<String>,
     /// `starting`, `running`, `reloading` or `stopping`.
     pub state: String,
-    /// Every slot has a worker that accepts.
+    /// Whether every slot has a worker that accepts.
     pub healthy: bool,
-    /// Some worker accepts.
+    /// Whether any worker accepts.
     pub ready: bool,
     pub uptime_seconds: f64,
-    /// Of the app; rises by one with every boot of it.
+    /// The number of the generation, which rises by one with every boot of the app.
     pub generation: u32,
     pub php: String,
-    /// Why the app is booted in each worker, if it is.
+    /// Why each worker boots the app, if so.
     pub cold: Option<String>,
-    /// The preload list, if there is one.
+    /// The preload list, if any.
     #[serde(default)]
     pub preload: Option<PreloadStatus>,
     pub slots: u32,
-    /// Where the number of workers follows the load.
+    /// Present if the number of workers follows the load.
     #[serde(default)]
     pub elastic: Option<ElasticStatus>,
     pub reloads: u64,
-    /// Workers that had to be replaced outside of reloads.
+    /// The number of workers that had to be replaced outside of reloads.
     pub restarts: u64,
-    /// Workers replaced because they had served enough (`workers.max_requests`, `workers.max_memory`).
+    /// The number of workers replaced because they had served enough (`workers.max_requests`, `workers.max_memory`).
     pub recycled: u64,
-    /// Sums over all workers there have been, by the names of [`Counter`].
+    /// Sums over all processes so far, by the names of [`Counter`].
     pub totals: Vec<(String, u64)>,
     /// How long requests took, by route and class.
     #[serde(default)]
     pub latencies: Vec<Latency>,
-    /// Of balanced dispatch.
+    /// Present with balanced dispatch.
     pub front: Option<FrontStatus>,
     pub workers: Vec<WorkerStatus>,
     /// Figures of the cache, by their names; `None` without one.
@@ -66,7 +66,7 @@ pub struct Status {
     pub pools: Pools,
 }
 
-/// The process before the workers.
+/// The status of the front.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrontStatus {
     pub pid: Option<u32>,
@@ -76,26 +76,26 @@ pub struct FrontStatus {
     pub connections: u64,
     /// Requests that wait for a worker.
     pub waiting: u64,
-    /// What each of its threads has used of a processor.
+    /// CPU seconds of each thread.
     pub cpu_seconds: Vec<f64>,
     pub resident_bytes: u64,
     pub restarts: u64,
 }
 
-/// Between which numbers of workers, and what was done.
+/// The limits of the number of workers, and the changes so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ElasticStatus {
     pub min: u32,
-    /// `None`: by memory.
+    /// `None` if memory is the limit.
     pub max: Option<u32>,
-    /// Workers that were added, and that have left because they had nothing to do.
+    /// The number of workers that were added, and of those that have left because they were idle.
     pub added: u64,
     pub retired: u64,
-    /// What one costs, its share of shared memory included, once that was looked at.
+    /// The cost of a worker in bytes, its share of shared memory included, once that was measured.
     pub worker_bytes: Option<u64>,
 }
 
-/// One worker.
+/// The status of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerStatus {
     pub pid: Option<u32>,
@@ -107,7 +107,7 @@ pub struct WorkerStatus {
     pub in_flight: u64,
     pub connections: u64,
     pub resident_bytes: u64,
-    /// Of its slot, since the server started.
+    /// The restarts of its slot since the server started.
     pub restarts: u64,
 }
 
@@ -123,7 +123,7 @@ impl Status {
         self.count(counter.name())
     }
 
-    /// A sum over all workers there have been, by its name in [`Status::totals`].
+    /// A sum over all processes so far, by its name in [`Status::totals`].
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {
         let mut totals = self.totals.iter();
@@ -131,13 +131,13 @@ impl Status {
         found.map_or(0, |(_, value)| *value)
     }
 
-    /// Requests that run now.
+    /// The number of requests that run now.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.workers.iter().map(|worker| worker.in_flight).sum()
     }
 
-    /// Requests that wait for a worker now.
+    /// The number of requests that wait for a worker now.
     #[must_use]
     pub fn waiting(&self) -> u64 {
         self.count("queued").saturating_sub(self.count("unqueued"))

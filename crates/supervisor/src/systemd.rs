@@ -1,4 +1,4 @@
-//! systemd's start-up protocol (`Type=notify`), if it asks for it by `NOTIFY_SOCKET`.
+//! systemd's protocols for services (`Type=notify`, watchdog), used if `NOTIFY_SOCKET` is set.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
@@ -6,7 +6,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process::Command;
 use std::time::Duration;
 
-/// What it says to this process and to none of those that this one starts.
+/// Variables that are meant for this process only, not for those that it starts.
 const VARIABLES: [&str; 6] = [
     "NOTIFY_SOCKET",
     "WATCHDOG_PID",
@@ -16,20 +16,20 @@ const VARIABLES: [&str; 6] = [
     "LISTEN_FDNAMES",
 ];
 
-/// For a process that this one starts.
+/// Removes the variables from the environment of a process to be started.
 pub(crate) fn hide(command: &mut Command) -> &mut Command {
     let hidden = VARIABLES.iter();
     hidden.fold(command, |command, name| command.env_remove(name))
 }
 
-/// This process is of a unit.
+/// Whether this process runs in a unit.
 pub(crate) fn is_parent() -> bool {
     ["NOTIFY_SOCKET", "INVOCATION_ID"]
         .iter()
         .any(|name| std::env::var_os(name).is_some())
 }
 
-/// Tell systemd; a service manager that is gone is not our problem.
+/// Sends a state to systemd. An error is only logged.
 pub(crate) fn tell(state: &str) {
     let Some(path) = std::env::var_os("NOTIFY_SOCKET") else {
         return;
@@ -45,7 +45,7 @@ pub(crate) fn tell(state: &str) {
     }
 }
 
-/// How often it wants to hear of this process, if at all: twice in the time after which it acts.
+/// The interval of watchdog messages, half of the time after which systemd acts; `None` without a watchdog.
 pub(crate) fn watchdog() -> Option<Duration> {
     let number = |name| std::env::var(name).ok()?.parse::<u64>().ok();
     let is_ours = number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
@@ -53,7 +53,7 @@ pub(crate) fn watchdog() -> Option<Duration> {
     Some(Duration::from_micros(micros / 2))
 }
 
-/// systemd wants to know since when.
+/// Reports a reload, with the time of its begin, as systemd requires.
 pub(crate) fn reloading() {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;

@@ -4,14 +4,14 @@ use nix::unistd::{Group, User};
 
 use crate::error::Error;
 
-/// Of a name or a number.
+/// Returns the user id of a name or a number.
 pub(crate) fn user_id(name: &str) -> Result<u32, Error> {
     let known = || User::from_name(name).ok().flatten();
     let id = name.parse().ok().or_else(|| Some(known()?.uid.as_raw()));
     found(id, name, false)
 }
 
-/// Of a name or a number.
+/// Returns the group id of a name or a number.
 pub(crate) fn group_id(name: &str) -> Result<u32, Error> {
     let known = || Group::from_name(name).ok().flatten();
     let id = name.parse().ok().or_else(|| Some(known()?.gid.as_raw()));

@@ -1,4 +1,4 @@
-//! `--watch`: a reload when a PHP file of the app changes.
+//! `--watch`: reloads when a PHP file of the app changes.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -10,12 +10,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::event::{Command, Event, Events};
 
-/// Editors write a file in several steps, and version control writes many files.
+/// How long no change may come before a reload: editors write a file in several steps, and version control writes many
+/// files.
 const QUIET: Duration = Duration::from_millis(100);
-/// What programs write, not people: a reload for each compiled template would never end.
+/// Folders that programs write, not people: a reload for each compiled template would never end.
 const IGNORED: &[&str] = &["cache", "node_modules", "storage", "var"];
 
-/// Watch until the returned value is dropped.
+/// Watches until the returned value is dropped.
 pub(crate) fn start(app: &Path, events: Events) -> notify::Result<RecommendedWatcher> {
     let root = project(app);
     let (sender, changes) = unbounded_channel();
@@ -27,7 +28,7 @@ pub(crate) fn start(app: &Path, events: Events) -> notify::Result<RecommendedWat
                 event.paths.into_iter().find(|path| counts(path, &within))
             }
             Ok(_) => None,
-            // Too many changes to name: something has changed.
+            // Too many changes to list: something has changed.
             Err(_) => Some(within.clone()),
         };
         if let Some(path) = changed {
@@ -40,7 +41,7 @@ pub(crate) fn start(app: &Path, events: Events) -> notify::Result<RecommendedWat
     Ok(watcher)
 }
 
-/// The folder of the app, or the project around it: `public/index.php` is not all of an app.
+/// The folder of the app, or the project that contains it: an app is more than `public/index.php`.
 fn project(app: &Path) -> PathBuf {
     let marked = |dir: &&Path| {
         ["composer.json", "hearth.toml"]

@@ -1,4 +1,4 @@
-//! One worker, seen from here.
+//! The supervisor's side of a worker.
 
 use std::cell::Cell;
 use std::fmt::{self, Display, Formatter};
@@ -15,26 +15,27 @@ use crate::ending::{Ending, LAST_MESSAGES};
 use crate::event::{Event, Events};
 use crate::link::Link;
 
-/// Never used twice.
+/// The id of a worker, never reused.
 pub(crate) type WorkerId = u64;
 
-/// What a worker does, as `hearth status`, the log and the metrics name it. It goes through them in this order, and may leave out some.
+/// The state of a worker, as `hearth status`, the log and the metrics name it. A worker passes them in this order, and may
+/// skip some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Asked for; there may be no process yet.
+    /// Requested from the zygote; there may be no process yet.
     Forking,
-    /// A process that does not accept yet.
+    /// The process exists and does not accept yet.
     Starting,
     Ready,
-    /// As ready, but its successor starts already.
+    /// Ready, while its successor starts.
     Recycling,
-    /// It finishes what it has and leaves, because it was told to or of itself.
+    /// Finishes its requests and leaves, because it was told to or by itself.
     Leaving,
 }
 
 impl State {
-    /// The length is that of the enum, because `Leaving` is its last.
+    /// The length is that of the enum, because `Leaving` is its last variant.
     pub(crate) const ALL: [State; State::Leaving as usize + 1] = [
         State::Forking,
         State::Starting,
@@ -63,17 +64,17 @@ pub(crate) struct Worker {
     state: State,
     pub(crate) pid: Option<u32>,
     pub(crate) since: Instant,
-    /// Requests that it had begun when it was ready: its own, if there is a `boot.probe`.
+    /// The number of requests that the worker had begun when it was ready: its own, if there is a `boot.probe`.
     pub(crate) probes: Option<u64>,
     pub(crate) board: Scoreboard,
-    /// The front's end of its front channel, for this front and the next.
+    /// The front's end of the worker's front channel, for this front and the next.
     pub(crate) front_channel: Option<OwnedFd>,
     pub(crate) ending: Ending,
     link: Link<ToWorker>,
     is_killed: Cell<bool>,
-    /// Since when it has begun no request, and how many it had begun then.
+    /// Since when the worker has begun no request, and how many it had begun then.
     quiet: (Instant, u64),
-    /// Names the process and no later one of the same number.
+    /// The pidfd, which names this process and no later one with the same number.
     handle: Option<OwnedFd>,
 }
 
@@ -103,7 +104,8 @@ impl Worker {
         }
     }
 
-    /// How long it has had nothing to do; `begun` are the requests that it has begun by now, of which some may be in flight.
+    /// How long the worker has been idle. `begun` is the number of requests that it has begun, some of which may be in
+    /// flight.
     pub(crate) fn idle_for(&mut self, begun: u64, in_flight: u64) -> Duration {
         if in_flight > 0 || begun != self.quiet.1 {
             self.quiet = (Instant::now(), begun);
@@ -111,7 +113,7 @@ impl Worker {
         self.quiet.0.elapsed()
     }
 
-    /// It exists. `handle` is its pidfd; with one its end is noticed, whatever its parent says.
+    /// Sets the process of the worker. `handle` is its pidfd, by which its end is noticed whatever its parent reports.
     pub(crate) fn forked(
         &mut self,
         id: WorkerId,
@@ -121,7 +123,7 @@ impl Worker {
     ) {
         self.pid = Some(pid);
         self.advance(State::Starting);
-        // Without one the system has none, or this process is out of descriptors; its parent still says how it ended.
+        // Without a pidfd (the system has none, or this process has no free descriptor) the parent still reports the end.
         let Some(handle) = handle else { return };
         let Ok(watched) = handle
             .try_clone()
@@ -162,7 +164,7 @@ impl Worker {
         self.state
     }
 
-    /// Every change of its state; there is no way back. False: it is as far already.
+    /// Changes the state, which never goes back. False if the state is as far already.
     pub(crate) fn advance(&mut self, next: State) -> bool {
         let advances = next > self.state;
         if advances {
@@ -179,19 +181,19 @@ impl Worker {
         self.board.snapshot().get(Counter::Requests)
     }
 
-    /// It has begun a request of a client.
+    /// Whether the worker has begun a request of a client.
     pub(crate) fn has_served(&self) -> bool {
         self.probes.is_some_and(|probes| self.begun() > probes)
     }
 
-    /// By us.
+    /// Whether this process has killed the worker.
     pub(crate) fn is_killed(&self) -> bool {
         self.is_killed.get()
     }
 
     pub(crate) fn kill(&self) {
         self.is_killed.set(true);
-        // It may just have ended.
+        // The process may just have ended.
         if let Some(handle) = &self.handle {
             let _ = pidfd_send_signal(handle, Signal::KILL);
         } else if let Some(pid) = self.pid.and_then(|pid| Pid::from_raw(pid.cast_signed())) {
@@ -212,7 +214,7 @@ pub(crate) fn resident(pid: u32) -> u64 {
     pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-/// For the log: what was being answered, without the queries, in which secrets may be.
+/// Formats requests in flight for the log, without their queries, which may contain secrets.
 pub(crate) fn list(requests: &[InFlight]) -> String {
     const MOST: usize = 20;
     let one = |r: &InFlight| {
@@ -246,7 +248,7 @@ mod tests {
     use super::*;
     use crate::link::Received;
 
-    /// Its parent has reaped it by the time it is heard of, so its number may be another's.
+    /// The parent has reaped the worker before the supervisor hears of it, so the pid may belong to another process.
     #[tokio::test]
     async fn the_end_of_a_worker_that_is_reaped_already_is_noticed() {
         let mut child = std::process::Command::new("true").spawn().unwrap();

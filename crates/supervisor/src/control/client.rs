@@ -21,7 +21,7 @@ pub enum Trust {
     Named,
 }
 
-/// Asks the server at the first of these paths where one listens. `None`: no server listens at any.
+/// Asks the server at the first of these paths at which one listens. `None` if there is none.
 pub fn ask(paths: &[PathBuf], trust: Trust, question: &Question) -> io::Result<Option<Reply>> {
     for path in paths {
         match UnixStream::connect(path) {
@@ -40,11 +40,11 @@ pub fn ask(paths: &[PathBuf], trust: Trust, question: &Question) -> io::Result<O
     Ok(None)
 }
 
-/// The longest answer of a server that was found and not named, and how long it may take.
+/// The most bytes of an answer of a server that was found and not named, and the most time that it may take.
 const MAX_ANSWER: u64 = 16 << 20;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// A server that was found.
+/// A server that was found by its control socket.
 #[derive(Debug)]
 pub struct Found {
     pub control: PathBuf,
@@ -53,7 +53,7 @@ pub struct Found {
     pub status: Status,
 }
 
-/// The status of the server that listens there, if one does: a server of this user, for root of any.
+/// Returns the status of the server that listens at this path, if it is a server of this user; root gets any server's.
 pub fn look(control: PathBuf) -> Option<Found> {
     let mut stream = UnixStream::connect(&control).ok()?;
     let user = rustix::net::sockopt::socket_peercred(&stream).ok()?.uid;
@@ -77,7 +77,8 @@ pub fn look(control: PathBuf) -> Option<Found> {
     }
 }
 
-/// Refuses a listener of another user, which the kernel names: nothing is sent to its process, and nothing of it is shown.
+/// Refuses a listener of another user, as reported by the kernel: nothing is sent to its process, and nothing of it is
+/// shown.
 fn check_owner(stream: &UnixStream, path: &Path, trust: Trust) -> io::Result<()> {
     let listener = rustix::net::sockopt::socket_peercred(stream)?.uid;
     if is_trusted(listener, rustix::process::geteuid(), trust) {
@@ -117,16 +118,16 @@ fn converse(mut stream: UnixStream, question: &Question) -> io::Result<Reply> {
     Ok(serde_json::from_str(&answer)?)
 }
 
-/// A descriptor of the process that listens, because its number may be used again. `None` where the kernel does not tell the
+/// Opens a pidfd of the process that listens, because its number may be reused. `None` where the kernel does not report the
 /// process, as between two PID namespaces.
 fn process(stream: &UnixStream) -> Option<OwnedFd> {
     let pid = rustix::net::sockopt::socket_peercred(stream).ok()?.pid;
     rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
-/// Returns when the server's process has ended: its addresses and its control socket are free then.
+/// Waits until the server's process has ended: its addresses and its control socket are free then.
 fn until_gone(mut connection: impl io::Read, process: Option<OwnedFd>) -> io::Result<()> {
-    // The server keeps the connection for as long as it runs. An error means the same as its end.
+    // The server keeps the connection open until it exits. An error means the same as the end of file.
     let _ = io::copy(&mut connection, &mut io::sink());
     let Some(process) = process else {
         return Ok(());

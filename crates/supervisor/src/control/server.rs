@@ -11,7 +11,7 @@ use super::{Question, Reply, Verb};
 use crate::event::{Command, Event, Events};
 use crate::sockets::UnixSocket;
 
-/// The longest question: a value for the cache may be in it.
+/// Bytes of the longest question, which may contain a value for the cache.
 const MAX_LINE: u64 = 1024 * 1024;
 
 /// Answers questions until the runtime ends.
@@ -59,12 +59,12 @@ async fn answer(mut stream: UnixStream, events: Events) {
     // An error means that the client has left without waiting for the answer.
     let _ = writing.write_all(text.as_bytes()).await;
     if is_stop {
-        // The connection ends with this process.
+        // The connection stays open until this process exits.
         std::future::pending::<()>().await;
     }
 }
 
-/// Sends the memory of the cache, to processes of this user only: they can write whatever workers read.
+/// Sends the memory of the cache, only to processes of this user: they can write whatever workers read.
 async fn lend_cache(stream: &UnixStream, build: Option<String>, events: &Events) {
     let is_own = stream
         .peer_cred()
@@ -74,7 +74,7 @@ async fn lend_cache(stream: &UnixStream, build: Option<String>, events: &Events)
         let build = build.unwrap_or_default();
         events.send(Event::Command(Command::CacheMemory(build, reply)));
     }
-    // An error means that the client has left, which needs no answer, or that nothing is lent: then it sees the end.
+    // An error means that the client has left, or that nothing is lent. In the latter case the client reads end of file.
     if let Ok(Some(memory)) = memory.await {
         let send = || ipc::send_cache(stream.as_fd(), b"{\"done\":\"\"}\n", &memory);
         let _ = stream.async_io(Interest::WRITABLE, send).await;

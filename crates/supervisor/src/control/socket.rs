@@ -1,4 +1,4 @@
-//! The socket itself: where it is made, and in which directory.
+//! The control socket and its directory.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::sockets::{Access, UnixSocket};
 
-/// Makes the socket: at `asked`, or at the first candidate that can be made.
+/// Creates the socket: at `asked`, or at the first candidate that is possible.
 pub(crate) fn open(asked: Option<&Path>, candidates: &[PathBuf]) -> Result<UnixSocket, Error> {
     if let Some(path) = asked {
         return bind(path);
@@ -40,8 +40,8 @@ fn bind(path: &Path) -> Result<UnixSocket, Error> {
     })
 }
 
-/// Makes this directory for this user alone. Fails if another user has made it before, or a symbolic link of that name, as is
-/// possible in `/tmp`.
+/// Creates the directory with access for this user only. Fails if another user has created it before, or if it is a symbolic
+/// link, as is possible in `/tmp`.
 fn private_directory(path: &Path) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(path) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),

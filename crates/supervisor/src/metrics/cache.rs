@@ -1,4 +1,4 @@
-//! Figures of the cache that all workers share.
+//! Metrics of the cache that all workers share.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ pub(super) fn cache(page: &mut Page, figures: &BTreeMap<String, u64>) {
     }
 }
 
-/// The second tier.
+/// Metrics of the second tier.
 pub(super) fn redis(page: &mut Page, redis: &tier::Status) {
     page.one(
         "hearth_redis_up",

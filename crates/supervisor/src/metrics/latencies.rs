@@ -1,4 +1,4 @@
-//! How long requests took.
+//! Histograms of the time that requests took.
 
 use super::Page;
 use crate::latency::Latency;

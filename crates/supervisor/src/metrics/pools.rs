@@ -1,7 +1,7 @@
-//! The connection pools.
+//! Metrics of the connection pools.
 //!
-//! Labelled by slot rather than by process, so that the series do not multiply with every reload; what workers that are
-//! gone had counted stays in their slot's sum.
+//! Labelled by slot rather than by process, so that the series do not multiply with every reload; the counts of workers that
+//! are gone stay in their slot's sum.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn labels((pool, slot): Key<'_>) -> String {
     format!("pool=\"{}\",slot=\"{slot}\"", escaped(pool))
 }
 
-/// As the text format wants it.
+/// Escapes a label value for the text format.
 fn escaped(value: &str) -> String {
     value
         .replace('\\', "\\\\")
@@ -52,7 +52,7 @@ fn escaped(value: &str) -> String {
 
 type State = (&'static str, fn(&Pool) -> u64);
 
-/// Every connection is in one of these.
+/// The states of a connection; each is in exactly one.
 const STATES: &[State] = &[
     ("idle", |pool| pool.idle),
     ("active", |pool| pool.active),

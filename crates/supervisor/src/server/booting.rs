@@ -81,7 +81,7 @@ impl Server {
         })
     }
 
-    /// The first answer of a zygote: the app is up, or is not.
+    /// Handles the first answer of a zygote: the app has booted, or has failed to.
     pub(super) fn booted(&mut self, number: u32, answer: FromZygote) {
         if self.generations.next != Some(number) {
             return;
@@ -115,8 +115,8 @@ impl Server {
         }
     }
 
-    /// Boots the app without its preload list, so that no list makes the first start fail. Whether the list was the cause
-    /// shows when the app boots now.
+    /// Boots the app without its preload list, so that a list never makes the first start fail. Whether the list was the
+    /// cause shows when the app boots now.
     pub(super) fn start_without_preload(&mut self, number: u32, why: &BootFailure) -> bool {
         let BootFailure::Failed(why) = why else {
             return false;

@@ -1,4 +1,4 @@
-//! What is asked of the cache through the control socket.
+//! Answers questions about the cache that come through the control socket.
 
 use std::os::fd::OwnedFd;
 
@@ -9,7 +9,7 @@ use super::Server;
 use crate::cache::CacheQuestion;
 
 impl Server {
-    /// Answers a question about the cache, on a thread of its own: the second tier may take a while.
+    /// Answers a question about the cache, on another thread, because the second tier may take a while.
     #[expect(
         clippy::disallowed_methods,
         reason = "this process is never forked, and a question whose caller has left is answered for nothing"

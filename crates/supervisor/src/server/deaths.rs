@@ -1,4 +1,4 @@
-//! Workers that end: what each died of, what it had counted, and its successor.
+//! The end of workers: cause, counts, and successor.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Server {
         worker.kill();
     }
 
-    /// The process of a worker is gone. `status` is unknown if its parent died first.
+    /// Handles the end of a worker's process. `status` is `None` if its parent died first.
     pub(super) fn worker_ended(&mut self, id: WorkerId, status: Option<i32>) {
         let Some(worker) = self.workers.get(&id) else {
             return;
@@ -56,7 +56,8 @@ impl Server {
         self.reap_generations();
     }
 
-    /// Notes the request that computed when the worker died: a request that killed two workers is quarantined for a while.
+    /// Notes the request that was computing when the worker died. A request that killed two workers is quarantined for a
+    /// while.
     fn blame(&self, worker: &Worker, status: Option<i32>) {
         let Some(signal) = status
             .and_then(deadly)
@@ -79,8 +80,8 @@ impl Server {
         }
     }
 
-    /// Starts the successor of a worker that dies or breaks: at once if it has begun a request, which shows that workers do
-    /// start; else after a pause, if its predecessors died quickly too.
+    /// Starts the successor of a worker that dies or breaks: at once if the worker has begun a request, because then workers
+    /// do start; else after a pause, if its predecessors died quickly, too.
     pub(super) fn replace(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get(&id) else {
             return;
@@ -110,7 +111,7 @@ impl Server {
     }
 }
 
-/// Counters of a worker that is gone: what was in flight has ended, and its connections are closed.
+/// The counters of a worker that is gone, settled: its requests have ended, and its connections are closed.
 fn ended_counters(worker: &Worker) -> Snapshot {
     let mut snapshot = worker.board.snapshot();
     settle(&mut snapshot);
@@ -128,7 +129,7 @@ pub(super) fn settle(snapshot: &mut Snapshot) {
     }
 }
 
-/// Logs the end of a worker: one that was not asked for is an error, with the requests that it broke off.
+/// Logs the end of a worker. An unexpected end is an error, with the requests that it broke off.
 fn report(worker: &Worker, status: Option<i32>, ended: &str) {
     let (pid, slot, number) = (
         worker.pid.unwrap_or_default(),

@@ -1,6 +1,6 @@
-//! As many workers as are needed, between `workers.min` and `workers.max`.
+//! The elastic number of workers: as many as needed, between `workers.min` and `workers.max`.
 //!
-//! The front says when more would help; a worker that has had nothing to do for a while leaves.
+//! The front reports when more workers would help; a worker that has been idle for a while leaves.
 
 use std::time::{Duration, Instant};
 
@@ -13,30 +13,30 @@ use crate::memory::{Memory, proportional};
 use crate::status::ElasticStatus;
 use crate::worker::{State, WorkerId};
 
-/// How many times workers are looked at within the time after which an idle one leaves.
+/// The number of looks for idle workers within `idle_timeout`.
 const LOOKS: u32 = 10;
-/// And not more often than this.
+/// The least pause between two looks.
 const LEAST_PAUSE: Duration = Duration::from_millis(10);
-/// How often the log says at most that there can be no more workers.
+/// The least pause between two log lines that there can be no more workers.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
-/// How long the cost of a worker that was measured is taken to hold.
+/// How long a measured cost of a worker is reused.
 const COST_HOLDS: Duration = Duration::from_secs(5);
 
-/// The limits, and what was done.
+/// The limits, the counts and the measured cost.
 #[derive(Debug)]
 pub(super) struct Elastic {
     least: u32,
-    /// `None`: memory is the limit.
+    /// `None` if memory is the limit.
     most: Option<u32>,
     added: u64,
     retired: u64,
-    /// What a worker costs in bytes, and when that was measured.
+    /// The cost of a worker in bytes, and when it was measured.
     cost: Option<(u64, Instant)>,
     said: Option<Instant>,
 }
 
 impl Elastic {
-    /// `None` for a fixed number.
+    /// Returns `None` for a fixed number of workers.
     pub(super) fn of(workers: Workers) -> Option<Elastic> {
         let Workers::Between { least, most } = workers else {
             return None;
@@ -51,17 +51,17 @@ impl Elastic {
         })
     }
 
-    /// The greatest number; `None`: memory is the limit.
+    /// The most workers; `None` if memory is the limit.
     pub(super) fn most(&self) -> Option<u32> {
         self.most
     }
 
-    /// The log has just been told that there can be no more.
+    /// Whether it was just logged that there can be no more workers.
     pub(super) fn has_said(&self) -> bool {
         self.said.is_some_and(|said| said.elapsed() < SAY_AGAIN)
     }
 
-    /// That there can be no more workers is for the log, not too often.
+    /// Logs that there can be no more workers, not too often.
     fn say(&mut self, why: &str) {
         if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {
             self.said = Some(Instant::now());
@@ -71,7 +71,7 @@ impl Elastic {
 }
 
 impl Server {
-    /// No worker is idle, and processors are: as many workers as `wanted` would help. `waiting`: requests wait already.
+    /// Adds workers up to `wanted`: no worker is idle, but processors are. `waiting` tells whether requests wait already.
     pub(super) fn grow(&mut self, wanted: u32, waiting: bool) {
         let Some(number) = self
             .generations
@@ -110,7 +110,7 @@ impl Server {
         self.fork_if_empty(number, slot);
     }
 
-    /// Vectors by slot reach as far as slots do.
+    /// Extends the vectors that are indexed by slot.
     pub(super) fn make_room_for_slots(&mut self) {
         let Some(last) = self.slots.last() else {
             return;
@@ -146,7 +146,7 @@ impl Server {
         })
     }
 
-    /// What a worker costs: the dearest, looked at not too often, because the kernel takes a while to say it.
+    /// The cost of a worker: that of the oldest one, measured not too often because the kernel takes a while for it.
     fn cost(&mut self) -> Option<u64> {
         let known = self.elastic.as_ref()?.cost;
         if let Some((cost, _)) = known.filter(|(_, at)| at.elapsed() < COST_HOLDS) {
@@ -164,7 +164,7 @@ impl Server {
 
     // ---- fewer ----
 
-    /// Look at once in a while whether workers have nothing to do.
+    /// Schedules the next look for idle workers.
     pub(super) fn watch_idle(&self) {
         if self.elastic.is_some() {
             let pause = (self.settings.idle_timeout / LOOKS).max(LEAST_PAUSE);
@@ -172,7 +172,7 @@ impl Server {
         }
     }
 
-    /// Those that had nothing to do for long enough leave.
+    /// Retires workers that have been idle for long enough.
     pub(super) fn retire_idle(&mut self) {
         if self.stopping() {
             return;
@@ -184,7 +184,7 @@ impl Server {
         let timeout = self.settings.idle_timeout;
         let concurrency = self.concurrency(number);
         let mut idle: Vec<(Duration, WorkerId, u32)> = Vec::new();
-        // Of those that can take a request one stays: the front would ask for another.
+        // One worker that can take a request stays, else the front would ask for another.
         let mut able = 0usize;
         for (id, worker) in &mut self.workers {
             let is_one = worker.generation == number && worker.state() == State::Ready;

@@ -1,4 +1,4 @@
-//! Workers are asked for: what a zygote needs to fork one, and its answers.
+//! Forks of workers: what a zygote needs for one, and its answers.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::event::{Event, Timer};
 use crate::link::{Link, Received};
 use crate::worker::Worker;
 
-/// The pause after a fork that the supervisor or the kernel could not do.
+/// The pause before another try, after the supervisor or the kernel failed to fork.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Server {
@@ -56,14 +56,15 @@ impl Server {
         self.events.later(pause, Timer::Fork { generation, slot });
     }
 
-    /// How many requests each worker of a generation has at a time.
+    /// The number of requests that each worker of a generation handles at a time.
     pub(super) fn concurrency(&self, generation: u32) -> u32 {
         let generation = self.generations.get(generation);
         let booted = generation.and_then(|generation| generation.booted.as_ref());
         booted.map_or(1, |booted| booted.concurrency)
     }
 
-    /// The supervisor's side of a worker, the descriptors of its own side, and how many of them are for handing connections over.
+    /// Returns the supervisor's side of a worker, the descriptors of the worker's side, and how many of these are for
+    /// handing connections over.
     fn prepare(&self, generation: u32, slot: u32) -> std::io::Result<(Worker, Vec<OwnedFd>, u32)> {
         let (ours, theirs) = Channel::pair()?;
         let board = Scoreboard::create(self.concurrency(generation))?;
@@ -130,7 +131,7 @@ impl Server {
         );
     }
 
-    /// The kernel refused the fork: the system has no process or no memory left.
+    /// Handles a fork that the kernel refused, because no process or no memory is left.
     pub(super) fn fork_failed(&mut self, number: u32, slot: u32, message: &str) {
         let Some(generation) = self.generations.get_mut(number) else {
             return;

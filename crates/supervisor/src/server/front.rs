@@ -1,4 +1,4 @@
-//! Balanced dispatch: the front's life, and which workers it has.
+//! Balanced dispatch: the life of the front, and the workers that it knows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::signal::describe;
 use crate::status::FrontStatus;
 use crate::worker::{State, WorkerId, resident};
 
-/// The front, if there is one, and what became of those before it.
+/// The front, if it runs, and the restarts of its predecessors.
 #[derive(Default)]
 pub(super) struct FrontControl {
     pub(super) process: Option<Front>,
@@ -30,7 +30,7 @@ impl Server {
         self.dispatch == Some(Dispatch::Balanced)
     }
 
-    /// How requests are dispatched is known when the app is: the first that boots decides.
+    /// Decides the dispatch mode, which depends on the app: the first generation that boots decides.
     pub(super) fn decide_dispatch(&mut self, number: u32, concurrency: u32) {
         let Some(generation) = self.generations.get(number) else {
             return;
@@ -86,7 +86,7 @@ impl Server {
         }
     }
 
-    /// After one that lived so long.
+    /// Starts another front after a pause, which depends on the life of the last one.
     fn front_later(&mut self, life: Duration) {
         let pause = self.front.deaths.after(life, false);
         self.events.later(pause, Timer::Front);
@@ -116,7 +116,7 @@ impl Server {
         }
     }
 
-    /// True if that was it.
+    /// Handles the end of the front. Returns whether the process was the front.
     pub(super) fn front_ended(&mut self, pid: u32, status: i32) -> bool {
         let Some(front) = self.front.process.take_if(|front| front.pid == pid) else {
             return false;
@@ -148,7 +148,7 @@ impl Server {
         }
     }
 
-    /// Let it finish; when it has left, workers do.
+    /// Lets the front finish its requests. The workers leave when it has left.
     pub(super) fn stop_front(&mut self, deadline: Duration) {
         match &mut self.front.process {
             Some(front) => {
@@ -165,7 +165,7 @@ impl Server {
         let newest = self.generations.newest();
         let booted = newest.and_then(|generation| generation.booted.as_ref());
         let mut settings = (*self.settings).clone();
-        // It is no worker.
+        // The limit is for workers only.
         settings.http.max_connections_per_worker = 0;
         if let Some(booted) = booted {
             settings.app.clone_from(&booted.app);
@@ -177,16 +177,16 @@ impl Server {
         }
     }
 
-    /// A new generation serves.
+    /// Sends the settings of the new generation to the front.
     pub(super) fn tell_front(&self) {
         if let Some(front) = &self.front.process {
             front.change(self.front_settings());
         }
     }
 
-    // ---- its workers ----
+    // ---- workers of the front ----
 
-    /// The front gets this worker, if it is one that serves. A copy of the front channel stays here, for the next front.
+    /// Gives the worker to the front, if it serves. A copy of the front channel stays here, for the next front.
     pub(super) fn hand_over(&self, id: WorkerId) {
         let (Some(front), Some(worker)) = (&self.front.process, self.workers.get(&id)) else {
             return;
@@ -209,7 +209,7 @@ impl Server {
         self.workers.keys().for_each(|id| self.hand_over(*id));
     }
 
-    /// No more requests for this worker: it leaves when it has answered what it has.
+    /// Has the front send no more requests to this worker, which leaves when it has answered what it has.
     pub(super) fn retire_from_front(&mut self, id: WorkerId) {
         let front_channel = self
             .workers

@@ -1,4 +1,4 @@
-//! Generations: which one serves, which one follows it, and which ones leave.
+//! Generations: the one that serves, the one that follows, and those that leave.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Generations {
         self.known.is_empty()
     }
 
-    /// The number of the generation that serves, or before the first does, of the one that is to.
+    /// The number of the generation that serves; before the first one serves, of the one that boots.
     pub(super) fn newest_number(&self) -> Option<u32> {
         self.current.or(self.next)
     }
@@ -55,7 +55,7 @@ impl Generations {
         self.newest_number().and_then(|number| self.get(number))
     }
 
-    /// Whether this generation serves, or is to.
+    /// Whether this generation serves or is to serve.
     pub(super) fn is_wanted(&self, number: u32) -> bool {
         [self.current, self.next].contains(&Some(number))
     }
@@ -147,7 +147,7 @@ impl Server {
         }
     }
 
-    /// No generation serves: the server ends when no process of it is left.
+    /// Stops the server because no generation serves: it ends when none of its processes is left.
     fn give_up(&mut self, why: BootFailure) {
         self.failure = Some(Error::Boot(why));
         self.phase = Phase::Stopping;
@@ -180,7 +180,7 @@ impl Server {
                 zygote.dismiss();
                 zygote.kill_group();
             }
-            // The zygote forks no more of those that it was asked for.
+            // The zygote forks none of the workers that are still asked for.
             for id in std::mem::take(&mut generation.forking) {
                 self.workers.remove(&id);
             }

@@ -1,4 +1,4 @@
-//! From settings to a running server, and to its end.
+//! The main function of the supervisor: opens everything, handles events, ends.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,17 @@ use crate::signal::{Signal, Signals};
 use crate::sockets::Sockets;
 use crate::{admin, boot, control, systemd};
 
-/// Programs such as `timeout` send a signal to their child and to its group, so it comes twice. That is one wish to stop.
+/// Programs such as `timeout` send a signal to their child and to its group, so it arrives twice. Within this time it counts
+/// as one.
 const SAME_SIGNAL: Duration = Duration::from_millis(250);
 
 /// Reads the settings again, for a reload.
 pub type ReloadSettings = Box<dyn Fn() -> Result<Settings, String>>;
 
-/// Serve until told to stop. `build` is the build id of this program.
+/// Serves until told to stop. `build` is the build id of this program.
 ///
 /// # Errors
-/// If it cannot start; then nothing is left running.
+/// If the server cannot start; then nothing is left running.
 pub fn run(
     settings: Settings,
     reload_settings: ReloadSettings,
@@ -46,7 +47,7 @@ pub fn run(
     runtime.block_on(serve(settings, reload_settings, build))
 }
 
-/// PHP runs as the user of this process.
+/// Refuses root, because PHP runs as the user of this process.
 fn check_user(settings: &Settings) -> Result<(), Error> {
     if settings.allow_root || !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -60,7 +61,7 @@ fn check_user(settings: &Settings) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the processes that are to write the logs will be able to.
+/// Checks that the other processes will be able to write the logs.
 pub(super) fn check_logs(settings: &Settings) -> Result<(), Error> {
     if let Some(target) = &settings.access_log {
         ::server::access::check(target).map_err(|source| Error::AccessLog {
@@ -124,12 +125,12 @@ async fn serve(
     }
     let result = server.ended.take().unwrap_or(Ok(()));
     drop(server);
-    // The answers to `hearth stop` are on their way: let them out.
+    // Gives the answers to `hearth stop` time to be sent.
     tokio::time::sleep(Duration::from_millis(1)).await;
     result
 }
 
-/// Those of the service manager, or the addresses of `listen`.
+/// Returns the sockets of the service manager, or opens the addresses of `listen`.
 fn sockets(inherited: Vec<Socket>, settings: &Settings, slots: u32) -> Result<Sockets, Error> {
     if inherited.is_empty() {
         return Sockets::open(settings, accepting(settings, slots));
@@ -152,7 +153,7 @@ async fn admin_listener(
     })
 }
 
-/// How many processes will accept: several only where direct dispatch is set, because by default it is for a single worker.
+/// The number of processes that will accept. Several only if direct dispatch is set: by default it is for a single worker.
 fn accepting(settings: &Settings, slots: u32) -> u32 {
     match settings.dispatch {
         Some(Dispatch::Direct) => slots,
@@ -160,7 +161,7 @@ fn accepting(settings: &Settings, slots: u32) -> u32 {
     }
 }
 
-/// A server that cannot watch still serves.
+/// Starts the watcher. A server that cannot watch still serves.
 fn watch(app: &Path, events: &Events) -> Option<notify::RecommendedWatcher> {
     let watcher = crate::watch::start(app, events.clone());
     watcher
@@ -194,8 +195,8 @@ fn watch_signals(events: &Events) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reap every child, and every process that becomes ours because its parent died: so the workers of a zygote that is
-/// gone still have a process to tell how they ended.
+/// Reaps every child, and every process that this process adopts when its parent dies: so the end of the workers of a lost
+/// zygote is still reported.
 fn watch_children(events: &Events) -> Result<(), Error> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(std::io::Error::from)?;
@@ -214,7 +215,7 @@ fn watch_children(events: &Events) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sockets cost a descriptor each; the soft limit is low for the sake of programs that use `select`.
+/// Raises the soft limit of descriptors, which is low for the sake of programs that use `select`; each socket needs one.
 fn raise_descriptor_limit() {
     let limit = rustix::process::getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -227,7 +228,7 @@ fn raise_descriptor_limit() {
 }
 
 impl Server {
-    /// Everything serves for the first time.
+    /// Prints the addresses when the server serves for the first time.
     pub(super) fn announce(&mut self) {
         for address in &self.addresses {
             say(&format!("hearth: listening on {address}"));
@@ -240,7 +241,7 @@ impl Server {
         self.watch_saturation();
     }
 
-    /// The service manager hears that all is well; `systemctl status` shows the text.
+    /// Tells the service manager that the server serves; `systemctl status` shows the text.
     pub(super) fn tell_serving(&self) {
         let status = self.status();
         let what = format!(
@@ -253,7 +254,7 @@ impl Server {
         systemd::tell(&format!("READY=1\nSTATUS=Serving: {what}"));
     }
 
-    /// Keeps the service manager from ending this process (`WatchdogSec=`), for as long as events are handled.
+    /// Keeps the service manager from killing this process (`WatchdogSec=`), as long as events are handled.
     pub(super) fn watchdog(&self) {
         if let Some(interval) = systemd::watchdog() {
             systemd::tell("WATCHDOG=1");
@@ -266,7 +267,7 @@ impl Server {
     }
 }
 
-/// For people and for tests, which wait for these lines.
+/// Prints a line for people, and for tests that wait for it.
 fn say(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");

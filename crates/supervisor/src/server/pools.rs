@@ -1,7 +1,7 @@
 //! Asks the workers on demand for the state of their connection pools.
 //!
-//! A worker that computes cannot answer: after [`REPORT_TIMEOUT`] its last known numbers are shown. It is asked again only when it
-//! has answered, so questions do not pile up.
+//! A worker that computes cannot answer: after [`REPORT_TIMEOUT`] its last known numbers are shown. A worker is asked again
+//! only when it has answered, so questions do not pile up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use crate::pool::{self, Budget, Counts, Pool, Pools, Retired, WorkerPools};
 use crate::status::Status;
 use crate::worker::{State, WorkerId};
 
-/// How long those who ask are kept waiting for a worker.
+/// How long callers wait for the answers of workers.
 const REPORT_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// What is known, and who waits to know.
+/// The known reports, and the callers that wait for new ones.
 #[derive(Debug, Default)]
 pub(super) struct PoolReports {
     workers: BTreeMap<WorkerId, Known>,
@@ -30,7 +30,7 @@ pub(super) struct PoolReports {
     missing: BTreeSet<WorkerId>,
     /// The callers that wait for this round.
     asking: Vec<Sender<Status>>,
-    /// Who came after it had begun: what they did before may be missing in its answers.
+    /// Callers that came after the round had begun: the answers may miss what they did before.
     next: Vec<Sender<Status>>,
 }
 
@@ -43,7 +43,7 @@ struct Known {
 }
 
 impl PoolReports {
-    /// Who cannot say any more how its pools are takes back nothing of what it said before.
+    /// Stores a report. An empty one, of a worker that cannot report any more, does not replace the last one.
     fn told(&mut self, id: WorkerId, slot: u32, report: &str) {
         if report.is_empty()
             && let Some(known) = self.workers.get_mut(&id)
@@ -61,7 +61,7 @@ impl PoolReports {
         self.workers.insert(id, known);
     }
 
-    /// What a worker that is gone had counted is kept, so that no counter ever falls.
+    /// Keeps the counts of a worker that is gone, so that no counter ever falls.
     fn retire(&mut self, id: WorkerId) {
         let Some(known) = self.workers.remove(&id) else {
             return;
@@ -74,7 +74,7 @@ impl PoolReports {
 }
 
 impl Server {
-    /// Answer with the status, once the workers have said how their pools are.
+    /// Answers with the status, once the workers have reported their pools.
     pub(super) fn status_with_pools(&mut self, reply: Sender<Status>) {
         self.pools.next.push(reply);
         if self.pools.asking.is_empty() {
@@ -111,7 +111,7 @@ impl Server {
         self.events.later(REPORT_TIMEOUT, Timer::Pools(pools.round));
     }
 
-    /// A worker has answered, or says it of itself because it leaves.
+    /// Handles a report: an answer, or the last report of a worker that leaves.
     pub(super) fn pools_reported(&mut self, id: WorkerId, report: &str) {
         let Some(worker) = self.workers.get(&id) else {
             return;
@@ -123,7 +123,7 @@ impl Server {
         }
     }
 
-    /// A worker is gone.
+    /// Handles the end of a worker.
     pub(super) fn pools_left(&mut self, id: WorkerId) {
         self.pools.retire(id);
         if self.pools.missing.remove(&id) && self.pools.missing.is_empty() {
@@ -190,7 +190,7 @@ impl Server {
     }
 }
 
-/// Each lease has the method and target of its request.
+/// Adds the method and target of the request to each lease.
 fn name_requests(pools: &mut [Pool], requests: &[InFlight]) {
     for lease in pools.iter_mut().flat_map(|pool| &mut pool.leases) {
         let id = u64::from_str_radix(&lease.request, 16).unwrap_or_default();

@@ -1,15 +1,15 @@
-//! A preloaded file that changes under a classic site: PHP never looks at it again, so the server starts PHP anew.
+//! Watches the preloaded files of a classic site: PHP never looks at them again, so the server restarts PHP after a change.
 
 use std::time::Duration;
 
 use super::Server;
 use crate::event::Timer;
 
-/// A look costs about a microsecond per file of the list; `opcache.revalidate_freq` is two seconds.
+/// The pause between two looks. A look takes about a microsecond per file; `opcache.revalidate_freq` is two seconds.
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl Server {
-    /// From now on, while this generation serves and where PHP would look at its files if they were not preloaded.
+    /// Schedules the next look, while this generation serves, if PHP would check its files if they were not preloaded.
     pub(super) fn watch_preloaded_files(&self, number: u32) {
         let generation = self.generations.get(number);
         let is_watched = generation.is_some_and(|generation| {

@@ -1,4 +1,4 @@
-//! Reloads: the settings read again, a generation started with them, and the callers that wait for it.
+//! Reloads: read the settings again, start a generation with them, and answer the callers.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::systemd;
 #[derive(Default)]
 pub(super) struct Reloads {
     pub(super) done: u64,
-    /// For the next generation.
+    /// Callers that wait for the next generation.
     waiting: Vec<ReplyTo>,
-    /// For the one after that: they asked while a reload was under way, and all get the same one.
+    /// Callers that asked during a reload; they wait for one more reload.
     queued: Option<Vec<ReplyTo>>,
-    /// Settings that have changed and stay as they are.
+    /// Settings that have changed but need a restart.
     fixed: Vec<&'static str>,
 }
 
 impl Reloads {
-    /// All callers that wait: no reload comes any more.
+    /// Takes all callers that wait, because there are no more reloads.
     pub(super) fn take_callers(&mut self) -> impl Iterator<Item = ReplyTo> {
         let queued = self.queued.take().unwrap_or_default();
         std::mem::take(&mut self.waiting).into_iter().chain(queued)
@@ -29,7 +29,7 @@ impl Reloads {
 }
 
 impl Server {
-    /// `hearth reload`, SIGHUP, or a change that was seen.
+    /// Reloads after `hearth reload`, SIGHUP, or a change that the watcher saw.
     pub(super) fn reload(&mut self, done: Option<ReplyTo>) {
         if self.stopping() {
             if let Some(done) = done {
@@ -45,7 +45,8 @@ impl Server {
         }
     }
 
-    /// The next generation has taken over or will not: say so to the callers, and go on with those that have asked meanwhile.
+    /// Answers the callers when the next generation has taken over or has failed, and starts the reload of those that asked
+    /// meanwhile.
     pub(super) fn reloaded(&mut self, outcome: &Result<String, String>) {
         let outcome = match (outcome, self.reloads.fixed.join(", ")) {
             (Ok(text), fixed) if !fixed.is_empty() => Ok(format!(
@@ -79,7 +80,7 @@ impl Server {
         }
     }
 
-    /// The settings as they are now, but for what is fixed once the sockets are open.
+    /// Reads the settings again. Those that are fixed once the sockets are open keep their values.
     fn refreshed(&mut self) -> Result<Settings, String> {
         let new = (self.reload_settings)()?;
         let old = &*self.settings;

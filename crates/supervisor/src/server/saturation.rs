@@ -1,4 +1,4 @@
-//! Whether the workers keep up, for the log.
+//! Logs when the workers do not keep up.
 
 use std::time::Instant;
 
@@ -9,16 +9,16 @@ use crate::event::Timer;
 use crate::front::Front;
 use crate::saturation::{Capacity, Counts, Finding, PAUSE, Processors, Saturation};
 
-/// What is known of it.
+/// The state of the watch.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     saturation: Saturation,
-    /// When requests began to wait.
+    /// The processors' times when requests began to wait.
     processors: Option<Processors>,
 }
 
 impl Server {
-    /// From now on, once a second.
+    /// Schedules the next look, in a second.
     pub(super) fn watch_saturation(&self) {
         self.events.later(PAUSE, Timer::Saturation);
     }
@@ -41,7 +41,7 @@ impl Server {
         }
         let idle = before.and_then(|before| Processors::now()?.idle_since(before));
         let capacity = self.capacity(idle);
-        // Where the number of workers follows the load, the log has why there are no more.
+        // If the number of workers follows the load, it is logged already why there are no more.
         let is_told = self
             .elastic
             .as_ref()
@@ -68,7 +68,7 @@ impl Server {
         }
     }
 
-    /// What all processes have counted, those that are gone included.
+    /// The sum of the counters of all processes, those that are gone included.
     pub(super) fn sum(&self) -> Snapshot {
         let mut sum = self.ended_processes.counters.clone();
         let boards = self.workers.values().map(|worker| worker.board.snapshot());

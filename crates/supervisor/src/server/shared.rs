@@ -28,7 +28,7 @@ impl Shared {
     }
 }
 
-/// The table of budgets, and the descriptor that zygotes get of it.
+/// The table of budgets, and its descriptor for zygotes.
 pub(super) struct SharedBudgets {
     pub(super) fd: OwnedFd,
     pub(super) table: Budgets,
@@ -42,11 +42,11 @@ impl SharedBudgets {
     }
 }
 
-/// The cache of all workers, and the descriptor that zygotes get of it.
+/// The cache of all workers, and its descriptor for zygotes.
 pub(super) struct SharedCache {
     pub(super) fd: OwnedFd,
     pub(super) cache: &'static Cache,
-    /// With `cache.redis`.
+    /// Present with `cache.redis`.
     pub(super) tier: Option<SecondTier>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct SecondTier {
 }
 
 impl SharedCache {
-    /// `None` for no bytes. On the thread that lives as long as the server.
+    /// Creates the cache; `None` if its size is 0. Called on a thread that lives as long as the server.
     pub(super) fn new(settings: &Settings) -> io::Result<Option<SharedCache>> {
         let bytes = settings.cache.size;
         if bytes == 0 {
@@ -68,14 +68,14 @@ impl SharedCache {
             io::Error::new(error.kind(), what)
         })?;
         let cache: &'static Cache = Box::leak(Box::new(Cache::map(&fd)?));
-        // Scripts that have it see by this that the server has ended.
+        // By this, scripts that use the cache notice the end of the server.
         cache.serve();
         let redis = settings.cache.redis.as_ref();
         let tier = redis.map(|redis| second_tier(cache, redis)).transpose()?;
         Ok(Some(SharedCache { fd, cache, tier }))
     }
 
-    /// What each process of the server gets of it.
+    /// Copies the descriptors that each process of the server gets.
     pub(super) fn fds(&self) -> io::Result<Vec<OwnedFd>> {
         let intake = self.tier.as_ref().map(|tier| &tier.intake);
         [Some(&self.fd), intake]
@@ -106,7 +106,7 @@ fn second_tier(cache: &'static Cache, redis: &RedisSettings) -> io::Result<Secon
     Ok(SecondTier { tier, intake })
 }
 
-/// Which requests killed workers, and the descriptor that workers get of it.
+/// The table of requests that have killed workers, and its descriptor for workers.
 pub(super) struct SharedQuarantine {
     pub(super) fd: OwnedFd,
     pub(super) table: Quarantine,

@@ -1,4 +1,4 @@
-//! The end: drain, wait, and at last insist.
+//! Graceful shutdown: drain, wait, and at last kill.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::worker::{WorkerId, list};
 
 /// How much longer than its own deadline a worker may take before it is killed.
 pub(super) const KILL_GRACE: Duration = Duration::from_secs(1);
-/// How much longer than ours a worker's deadline is, so that we see what it was doing.
+/// How much later than the supervisor's the deadline of a worker is, so that the supervisor sees which requests ran.
 const CUTOFF_MARGIN: Duration = Duration::from_millis(50);
 
 impl Server {
-    /// The first time drain; the second time do not wait.
+    /// Drains at the first call; the second one kills.
     pub(super) fn stop(&mut self, done: Option<ReplyTo>) {
         let again = self.stopping();
         let by_socket = done.is_some();
         self.stopped.extend(done);
         match again {
             false => self.drain_all(),
-            // `hearth stop` twice only waits twice.
+            // A second `hearth stop` only waits, too.
             true if by_socket => {}
             true => self.kill_all(),
         }
@@ -47,22 +47,22 @@ impl Server {
         if let Some(next) = self.generations.next.take() {
             self.discard(next);
         }
-        // Those that leave already, too: now they have less time, and idle connections are not waited for.
+        // Includes workers that leave already: they have less time now, and their idle connections are closed.
         let all: Vec<WorkerId> = self.workers.keys().copied().collect();
         for id in all {
             self.drain(id, false, deadline);
         }
         self.stop_front(deadline);
-        // Workers hold copies until they have stopped accepting; ours would keep the port open after that.
+        // Workers keep copies until they have stopped accepting. The supervisor's would keep the port open after that.
         self.sockets = None;
         self.events
             .later(deadline + KILL_GRACE * 2, Timer::StopDeadline);
         self.reap_generations();
     }
 
-    /// Tell a worker to leave, name the requests that are cut off if it comes to that, and insist at last.
+    /// Tells a worker to leave, logs the requests that are cut off at the deadline, and kills it at last.
     pub(super) fn drain(&mut self, id: WorkerId, linger: bool, deadline: Duration) {
-        // When the whole server stops, the front still needs all of them.
+        // When the whole server stops, the front still needs its workers.
         if !self.stopping() {
             self.retire_from_front(id);
         }
@@ -74,7 +74,7 @@ impl Server {
         self.events.later(deadline + KILL_GRACE, Timer::Kill(id));
     }
 
-    /// The deadline of a worker that leaves: after this it cannot be asked any more what it was doing.
+    /// Logs a leaving worker's requests at the deadline. After that the worker cuts them off.
     pub(super) fn cut_off(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get(&id) else {
             return;
@@ -88,7 +88,7 @@ impl Server {
         }
     }
 
-    /// Workers were killed by now; if anything is left, a zygote hangs.
+    /// Kills everything. Workers were killed before, so only a zygote that hangs can be left.
     pub(super) fn stop_deadline(&mut self) {
         self.kill_all();
     }
@@ -108,7 +108,7 @@ impl Server {
         }
     }
 
-    /// Nothing of any generation is left: the end.
+    /// Ends the server when no process of any generation is left.
     pub(super) fn finish_if_empty(&mut self) {
         if !self.stopping()
             || !self.generations.is_empty()

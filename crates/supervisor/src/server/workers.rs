@@ -1,4 +1,4 @@
-//! What workers tell: that they are ready, want a successor, leave, or cannot boot.
+//! Messages of workers: ready, wants a successor, leaves, cannot boot.
 
 use ipc::BootFailure;
 
@@ -26,8 +26,8 @@ impl Server {
         self.promote(number);
     }
 
-    /// A worker has served enough, or a fatal error in PHP broke it: its successor starts, and the worker serves until the
-    /// successor does.
+    /// Replaces a worker that has served enough, or was broken by a fatal error in PHP: the successor starts, and the worker
+    /// serves until the successor does.
     pub(super) fn wants_recycle(&mut self, id: WorkerId, reason: &str, broken: bool) {
         let Some(worker) = self
             .workers
@@ -60,7 +60,7 @@ impl Server {
         }
     }
 
-    /// Drains the worker in this slot that waited for its successor to serve.
+    /// Drains the worker in this slot that has waited for its successor.
     fn drain_recycled(&mut self, number: u32, slot: u32) {
         let deadline = self.settings.reload_timeout;
         let wants_recycle = |worker: &Worker| {
@@ -77,7 +77,7 @@ impl Server {
         }
     }
 
-    /// A worker leaves of itself: its successor starts while it finishes its requests.
+    /// Handles a worker that leaves by itself: the successor starts while the worker finishes its requests.
     pub(super) fn leaving(&mut self, id: WorkerId, reason: &str) {
         let deadline = self.settings.reload_timeout;
         let Some(worker) = self.workers.get_mut(&id) else {
@@ -97,7 +97,7 @@ impl Server {
         self.replace(id);
     }
 
-    /// A worker could not boot the app, which every worker of a cold generation boots for itself.
+    /// Handles a worker that could not boot the app; in a cold generation every worker boots it.
     pub(super) fn failed(&mut self, id: WorkerId, message: String) {
         let Some(worker) = self.workers.get(&id) else {
             return;
@@ -113,7 +113,7 @@ impl Server {
         }
     }
 
-    /// A worker has closed its channel, so it is ending; if it is not, no message reaches it any more.
+    /// Handles the end of a worker's channel. The worker is ending; if it is not, no message reaches it any more.
     pub(super) fn worker_closed(&mut self, id: WorkerId, mistake: Option<String>) {
         if let Some(mistake) = mistake {
             logging::alert!("invalid message from a worker: {mistake}");

@@ -1,4 +1,4 @@
-//! Zygotes that end: on request, late, or of themselves, in which case the app is booted again.
+//! The end of zygotes: on request, late, or unexpected, in which case the app is booted again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::boot;
 use crate::event::Timer;
 use crate::signal::describe;
 
-/// How long a zygote may take to leave once it was told to.
+/// How long a zygote may take to leave after it was told to.
 pub(super) const ZYGOTE_LEAVES: Duration = Duration::from_secs(2);
 
 impl Server {
-    /// A zygote has closed its end of the channel. Unless it was told to leave, it is ending, or its state is broken.
+    /// Handles the end of a zygote's channel. Unless it was told to leave, the zygote is ending, or its state is broken.
     pub(super) fn zygote_closed(&mut self, number: u32, mistake: Option<String>) {
         if let Some(mistake) = mistake {
             logging::alert!("generation {number}: invalid message from the zygote: {mistake}");
@@ -41,7 +41,7 @@ impl Server {
             let pid = i32::try_from(zygote.pid)
                 .ok()
                 .and_then(rustix::process::Pid::from_raw);
-            // The zygote is not reaped yet, so the number is its own.
+            // The zygote is not reaped yet, so the pid is its own.
             let _ =
                 pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
         }
@@ -60,7 +60,7 @@ impl Server {
             None => boot::ended(&generation.program, status),
             Some(_) => BootFailure::Failed(format!("the zygote {}", describe(status))),
         };
-        // The workers that it was asked for and did not fork never come.
+        // The workers that the zygote was asked for and did not fork never start.
         for id in std::mem::take(&mut generation.forking) {
             self.workers.remove(&id);
         }
@@ -81,7 +81,7 @@ impl Server {
         self.events.later(pause, Timer::Reboot);
     }
 
-    /// Starts a zygote in place of one that was lost.
+    /// Boots the app in place of a lost zygote.
     pub(super) fn reboot(&mut self) {
         let lost = self
             .generations

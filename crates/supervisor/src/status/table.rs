@@ -182,7 +182,7 @@ fn write_redis(redis: &tier::Status, f: &mut fmt::Formatter<'_>) -> fmt::Result 
     )
 }
 
-/// `3.2s`, `5m02s`, `4h05m`, `12d03h`.
+/// Formats as `3.2s`, `5m02s`, `4h05m` or `12d03h`.
 #[must_use]
 pub fn duration(seconds: f64) -> String {
     let whole = seconds as u64;

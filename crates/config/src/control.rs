@@ -1,4 +1,4 @@
-//! Where the control socket of an app is by default.
+//! The default paths of an app's control socket.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::options::option;
 use crate::raw::{Given, Raw, Source};
 use crate::resolve::control_paths;
 
-/// Directories that may hold control sockets of this user, best first.
+/// Directories that may contain control sockets of this user, the preferred one first.
 pub fn control_directories(runtime_dir: Option<PathBuf>, uid: u32) -> Vec<PathBuf> {
     let mut found = Vec::new();
     found.extend(
@@ -22,8 +22,8 @@ pub fn control_directories(runtime_dir: Option<PathBuf>, uid: u32) -> Vec<PathBu
     found
 }
 
-/// Sockets by which a server of this app can be reached, best first: a server takes the first it can make, a client
-/// tries all, because the two may run in different environments.
+/// Control sockets by which a server of this app can be reached, the preferred one first. A server uses the first that it
+/// can create. A client tries all, because the two may run in different environments.
 pub fn control_candidates(app: &Path, directories: &[PathBuf]) -> Vec<PathBuf> {
     let app = tidy(app);
     let stem = app.file_stem().unwrap_or(app.as_os_str()).to_string_lossy();
@@ -36,8 +36,8 @@ pub fn control_candidates(app: &Path, directories: &[PathBuf]) -> Vec<PathBuf> {
     directories.iter().map(|dir| dir.join(&name)).collect()
 }
 
-/// The control sockets at which the server of a script's app may listen: of the app that is named, or that the environment or
-/// `hearth.toml` in `cwd` names. None, where none does or the configuration has mistakes.
+/// Control sockets at which the server of a script's app may listen. The app is `app`, or the one that the environment or
+/// `hearth.toml` in `cwd` names. Empty if no app is named or the configuration has mistakes.
 pub fn script_controls(
     app: Option<String>,
     environment: Vec<(String, String)>,
@@ -56,7 +56,7 @@ pub fn script_controls(
     }
 }
 
-/// Without `.` and `..`, by name only: a link such as `current` keeps its name when it points elsewhere.
+/// Removes `.` and `..` by name only: a link such as `current` keeps its name when it points elsewhere.
 fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {
@@ -69,7 +69,7 @@ fn tidy(path: &Path) -> PathBuf {
     tidy
 }
 
-/// A hash that stays the same in every build.
+/// A hash that is the same in every build.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

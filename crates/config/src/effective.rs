@@ -1,4 +1,4 @@
-//! What `hearth config` shows: every option, the value that holds, and why it is that one.
+//! `hearth config`: every option, its effective value, and where that comes from.
 
 use crate::options::{Kind, OPTIONS, Opt, option};
 use crate::raw::{Given, Raw, Source};
@@ -9,14 +9,15 @@ use crate::value;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
     pub key: &'static str,
-    /// Empty: none.
+    /// The value; empty for none.
     pub value: String,
     pub source: Source,
-    /// What the value was decided from, where it was not written so.
+    /// How the value was decided, if it is not written in `source`.
     pub note: Option<String>,
 }
 
-/// Every option, its value and where that came from. Without settings, because something is wrong with them, as it was written.
+/// Lists every option with its value and source. Without `settings`, because the configuration has mistakes, as it was
+/// written.
 pub fn effective(raw: &Raw, settings: Option<&Settings>) -> Vec<Effective> {
     let mut lines: Vec<Effective> = OPTIONS
         .iter()
@@ -57,7 +58,7 @@ fn written(raw: &Raw, option: &'static Opt) -> Vec<Effective> {
     }
 }
 
-/// What holds for an option that was left open, and why.
+/// Returns the value of an option that was not set, and how it was decided.
 fn decided(key: &str, settings: &Settings) -> Option<(String, String)> {
     let said = |value: &dyn ToString, why: &str| Some((value.to_string(), why.to_owned()));
     match key {

@@ -1,11 +1,11 @@
-//! Flags for clap, from the table.
+//! Flags for clap, made from the table of options.
 
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 
 use crate::options::{Group, Kind, OPTIONS, Opt, option};
 use crate::raw::{Given, Source};
 
-/// The positional APP.
+/// The positional argument APP.
 pub fn app_argument() -> Arg {
     let app = option("app");
     Arg::new(app.key)
@@ -35,7 +35,7 @@ fn flag(option: &'static Opt) -> Option<Arg> {
         .help_heading(option.group.title());
     Some(match option.kind {
         Kind::Switch => arg.action(ArgAction::SetTrue),
-        // As the php command has it.
+        // The same letter as that of the php command.
         Kind::Ini => arg
             .short('d')
             .action(ArgAction::Append)
@@ -52,7 +52,7 @@ fn flag(option: &'static Opt) -> Option<Arg> {
     })
 }
 
-/// What the user typed, for [`crate::Raw`].
+/// Converts what the user typed for [`crate::Raw`].
 pub fn matches_to_given(matches: &ArgMatches) -> Vec<(&'static Opt, Given)> {
     let mut given = Vec::new();
     for option in OPTIONS {

@@ -1,8 +1,8 @@
-//! Every option of Hearth, once.
+//! The options of Hearth: their table, their sources and the resulting settings.
 //!
-//! [`OPTIONS`] is one table; flags, TOML keys, environment names, `--help`, `hearth config` and the reference page are
-//! made from it. Reading goes in two steps: [`Raw`] is what each source specifies; [`Settings`] is what holds. All
-//! mistakes are found before anything is started, and reported together.
+//! [`OPTIONS`] is one table; flags, TOML keys, environment names, `--help`, `hearth config` and the reference page are made
+//! from it. Reading has two steps: [`Raw`] is what each source specifies; [`Settings`] is what takes effect. All mistakes
+//! are found before anything is started, and reported together.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "read")]

@@ -1,12 +1,12 @@
-//! Rules for the paths of a site: which paths, and what is done there. Errors say what is expected.
+//! Rules for the paths of a site: locations and rewrites. Errors describe what is expected.
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Answers of a rule that are no path, and those that name another place.
+/// Statuses that end a rule without a path, and those that redirect to one.
 const STATUSES: [&str; 3] = ["403", "404", "410"];
 const REDIRECTS: [&str; 4] = ["301", "302", "307", "308"];
 
-/// `/path`, `~ EXPRESSION` or `~* EXPRESSION`.
+/// Parses `/path`, `~ EXPRESSION` or `~* EXPRESSION`.
 pub(crate) fn location(text: &str) -> Result<String, String> {
     if text.starts_with('~') {
         return expression(text).map(|_| text.into());
@@ -14,13 +14,13 @@ pub(crate) fn location(text: &str) -> Result<String, String> {
     path(text).map_err(|what| format!("{what}, nor an expression, such as ~ \\.sql$"))
 }
 
-/// Whether it is one that `site.deny` and `[site.rewrite]` take.
+/// Whether `site.deny` and `[site.rewrite]` accept this location.
 #[must_use]
 pub fn is_location(text: &str) -> bool {
     location(text).is_ok()
 }
 
-/// `/path`.
+/// Parses `/path`.
 pub(crate) fn path(text: &str) -> Result<String, String> {
     match text.starts_with('/') && !text.trim_end_matches('/').is_empty() {
         true => Ok(text.into()),
@@ -32,7 +32,7 @@ pub(crate) fn path(text: &str) -> Result<String, String> {
 
 fn expression(text: &str) -> Result<Regex, String> {
     let expression = text.trim_start_matches('~').trim_start_matches('*').trim();
-    // As the site compiles it.
+    // The site compiles it in the same way.
     let built = RegexBuilder::new(expression).unicode(false).build();
     built.map_err(|e| {
         let why = e.to_string();
@@ -44,7 +44,7 @@ fn expression(text: &str) -> Result<Regex, String> {
     })
 }
 
-/// A location, and what answers there.
+/// Parses a location and the words of its rule.
 pub(crate) fn rewrite(text: &str) -> Result<(String, String), String> {
     let (place, words) = text.split_once('=').ok_or_else(|| {
         format!("\"{text}\" is not LOCATION=WORDS, such as /app=$uri /app/index.php?$args")
@@ -73,7 +73,7 @@ pub(crate) fn rewrite(text: &str) -> Result<(String, String), String> {
     Ok((place.into(), words.into()))
 }
 
-/// Is it a path, with variables that there are?
+/// Checks that the word is a path whose variables exist.
 fn names_something(word: &str, groups: usize) -> Result<(), String> {
     if !word.starts_with(['/', '$']) && !word.starts_with("http") {
         return Err(format!(

@@ -1,4 +1,4 @@
-//! The table: what an option is, and all of them, a file for each group.
+//! The table of options, with a file for each group.
 
 mod limits;
 mod operation;
@@ -9,13 +9,13 @@ mod workers;
 /// What kind of value an option takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// A file or directory; relative to the working directory, or to the configuration file that names it.
+    /// A file or directory, relative to the working directory or to the configuration file that contains it.
     Path,
-    /// Directories, any number of them; relative as `Path`.
+    /// Any number of directories; relative as `Path`.
     Directories,
-    /// Paths as a browser asks for them, any number of them.
+    /// Any number of paths as a browser requests them.
     UrlPaths,
-    /// One such path.
+    /// A path as a browser requests it.
     UrlPath,
     /// On or off; the flag takes no value.
     Switch,
@@ -25,43 +25,43 @@ pub enum Kind {
     Count { min: u32, max: u32 },
     /// A whole number, or `auto`.
     Workers,
-    /// Seconds, fractions allowed; `zero` says what 0 means, if it is allowed.
+    /// Seconds, fractions allowed; `zero` is the meaning of 0, if that is allowed.
     Seconds { zero: Option<&'static str> },
-    /// `ADDR:PORT` or `unix:PATH`, any number of them.
+    /// Any number of `ADDR:PORT` or `unix:PATH`.
     Listen,
-    /// An address, a network, `private` or `unix`, any number of them.
+    /// Any number of addresses, networks, `private` or `unix`.
     Proxies,
-    /// Who may do what with a file, in octal digits.
+    /// The mode of a file, in octal digits.
     Mode,
-    /// A user's or a group's name or number.
+    /// The name or number of a user or a group.
     Name,
     /// `ADDR:PORT`.
     Address,
-    /// The URL of a Redis; a password may be in it.
+    /// The URL of a Redis, which may contain a password.
     Redis,
     /// Printable characters.
     Prefix,
-    /// `KEY=VALUE`, any number of them; all sources add up.
+    /// Any number of `KEY=VALUE`; all sources add up.
     Ini,
-    /// `NAME=VALUE`, any number of them; all sources add up.
+    /// Any number of `NAME=VALUE`; all sources add up.
     Env,
-    /// Patterns of paths, any number of them up to 31.
+    /// Up to 31 patterns of paths.
     Routes,
-    /// Where the lines of a log go: `off`, `stderr`, `syslog`, `syslog:PATH` or a file.
+    /// The target of a log: `off`, `stderr`, `syslog`, `syslog:PATH` or a file.
     LogTarget,
-    /// `PATTERN=VALUE`, any number of them; all sources add up.
+    /// Any number of `PATTERN=VALUE`; all sources add up.
     Headers,
-    /// `PREFIX=DIR`, any number of them; all sources add up.
+    /// Any number of `PREFIX=DIR`; all sources add up.
     Folders,
-    /// `LOCATION=WORDS`, any number of them; all sources add up.
+    /// Any number of `LOCATION=WORDS`; all sources add up.
     Rewrites,
     /// A PHP version such as `8.4`, or `auto`.
     Version,
-    /// Bytes, with K, M or G behind the number if wanted; 0 means none.
+    /// Bytes, with an optional K, M or G behind the number; 0 means none.
     Bytes,
 }
 
-/// Headings of `--help` and of the reference.
+/// A group of options: a heading of `--help` and of the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Server,
@@ -91,17 +91,17 @@ impl Group {
     }
 }
 
-/// One option.
+/// An option.
 #[derive(Debug, Clone, Copy)]
 pub struct Opt {
-    /// Dotted name: the TOML key, and `HEARTH_` + this in capitals with `_` for `.` in the environment.
+    /// The dotted name: the TOML key, and `HEARTH_` + this in capitals with `_` for `.` in the environment.
     pub key: &'static str,
     /// `--flag`; `None` is the positional APP.
     pub flag: Option<&'static str>,
-    /// What `--help` calls the value.
+    /// The name of the value in `--help`.
     pub value: &'static str,
     pub kind: Kind,
-    /// As it would be written; empty: none, or decided from something else (the long text says what).
+    /// The default as it would be written; empty for none, or if it depends on something else (see the long text).
     pub default: &'static str,
     pub group: Group,
     pub short: &'static str,
@@ -120,7 +120,7 @@ impl Opt {
         ) || self.is_table()
     }
 
-    /// A table in TOML, whose entries are the values: all sources add up.
+    /// Whether the option is a table in TOML, whose entries are the values: all sources add up.
     pub(crate) fn is_table(&self) -> bool {
         matches!(
             self.kind,
@@ -129,7 +129,7 @@ impl Opt {
     }
 }
 
-/// Look up by key. Keys are constants of this program.
+/// Finds an option by its key. Keys are constants of this program.
 pub fn option(key: &str) -> &'static Opt {
     OPTIONS
         .iter()

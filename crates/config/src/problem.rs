@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// One mistake: where it was made, what is wrong, and what to do.
+/// A mistake: where it was made, what is wrong, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// `--workers`, `HEARTH_WORKERS_COUNT`, `hearth.toml:3: workers.count`.
+    /// The place, such as `--workers`, `HEARTH_WORKERS_COUNT` or `hearth.toml:3: workers.count`.
     pub place: String,
     pub what: String,
 }

@@ -1,4 +1,4 @@
-//! What was said, and where: the file, the environment and the command line, unweighed.
+//! What the file, the environment and the command line specify, before precedence is applied.
 
 mod environment;
 mod file;
@@ -11,7 +11,7 @@ use crate::options::Opt;
 use crate::problem::Problem;
 use crate::replaced::successors;
 
-/// Who said it. In rising order of precedence.
+/// The source of a value, in rising order of precedence.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     Default,
@@ -44,29 +44,29 @@ impl fmt::Display for Source {
     }
 }
 
-/// One value as it was written.
+/// A value as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     pub text: String,
     pub source: Source,
 }
 
-/// Everything that was said.
+/// All values of all sources.
 #[derive(Debug, Default)]
 pub struct Raw {
     given: BTreeMap<&'static str, Vec<Given>>,
     pub(crate) problems: Vec<Problem>,
-    /// Variables with our prefix that are no options.
+    /// Variables with the prefix `HEARTH_` that are no options.
     pub(crate) ignored: Vec<Problem>,
     pub(crate) config_file: Option<PathBuf>,
-    /// There is a file, and nothing of it is known: it cannot be read, or is no TOML.
+    /// A file exists, but its content is unknown: it cannot be read, or is not TOML.
     pub(crate) is_unread: bool,
 }
 
 impl Raw {
-    /// Command line, environment, and the configuration file that these two lead to.
+    /// Collects the command line, the environment, and the configuration file to which these two lead.
     ///
-    /// A file that is named must exist; `hearth.toml` beside the app (or in `cwd`, if no app is named) may.
+    /// A file that they name must exist; `hearth.toml` beside the app (or in `cwd`, if no app is named) is optional.
     pub fn gather(
         arguments: Vec<(&'static Opt, Given)>,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -91,7 +91,7 @@ impl Raw {
                 raw.is_unread = true;
                 let (place, what) = match named {
                     Some((_, source)) => (source.to_string(), path.display()),
-                    // Not even whether there is one can be said.
+                    // It is not even known whether the file exists.
                     None if path.symlink_metadata().is_err() => {
                         let folder = path.parent().unwrap_or(cwd);
                         ("APP".into(), folder.display())
@@ -108,7 +108,7 @@ impl Raw {
         raw
     }
 
-    /// All that was said about this key from the source that wins.
+    /// Returns all values of this key from the source with the highest precedence.
     pub(crate) fn winners(&self, key: &str) -> Vec<&Given> {
         let all = self.given.get(key).map_or(&[][..], Vec::as_slice);
         let rank = all.iter().map(|given| given.source.rank()).max();
@@ -121,7 +121,7 @@ impl Raw {
         self.winners(key).pop()
     }
 
-    /// All that was said about this key, weakest source first.
+    /// Returns all values of this key, those of the lowest precedence first.
     pub(crate) fn all(&self, key: &str) -> Vec<&Given> {
         let mut all: Vec<_> = self.given.get(key).into_iter().flatten().collect();
         all.sort_by_key(|given| given.source.rank());
@@ -172,7 +172,7 @@ fn unknown(what: &str, name: &str, known: impl Iterator<Item = String>) -> Strin
 
 #[cfg(test)]
 impl Raw {
-    /// As these words of a command line say.
+    /// Makes the values that these words of a command line specify.
     pub(crate) fn of<'a>(words: impl IntoIterator<Item = (&'a str, &'a str)>, cwd: &Path) -> Raw {
         let given = words.into_iter().map(|(key, text)| {
             let (text, source) = (text.into(), Source::Argument);

@@ -1,10 +1,10 @@
-//! The reference page, from the table.
+//! The reference page, made from the table of options.
 
 use std::fmt::Write;
 
 use crate::options::{Group, Kind, OPTIONS, Opt};
 
-/// Markdown with every option.
+/// Returns Markdown with every option.
 pub fn reference() -> String {
     let mut page = String::from(
         "# Options\n\nEvery option has a dotted key. It is the same in `hearth.toml`, as a flag and in the environment; \

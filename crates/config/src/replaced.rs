@@ -1,6 +1,6 @@
-//! Options that were replaced, for the message about one that is not there.
+//! Messages for options that were replaced, and for flags of other servers.
 //!
-//! By likeness of names the message would propose another option: `--stop-timeout` for `--stall-timeout`.
+//! By similarity of names the message would suggest the wrong option: `--stop-timeout` for `--stall-timeout`.
 
 use crate::options::{Opt, option};
 
@@ -8,7 +8,7 @@ struct Replaced {
     key: &'static str,
     flag: &'static str,
     env: &'static str,
-    /// Keys.
+    /// The keys of its successors.
     by: &'static [&'static str],
 }
 
@@ -19,7 +19,7 @@ const REPLACED: &[Replaced] = &[Replaced {
     by: &["http.body_timeout", "http.send_timeout"],
 }];
 
-/// What stands in place of the option with this flag, key or environment variable, in the same form.
+/// Returns the successors of the option with this flag, key or environment variable, in the same form.
 pub fn successors(name: &str) -> Option<String> {
     let replaced = REPLACED
         .iter()
@@ -35,7 +35,7 @@ pub fn successors(name: &str) -> Option<String> {
     ))
 }
 
-/// Flags of other servers, and what they are here.
+/// Flags of other servers, and the advice for each.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (
         &["--port", "-p", "--host", "--bind", "-b", "--address", "-S"],
@@ -47,7 +47,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// The tip for a flag that other servers have.
+/// Returns the advice for a flag of another server.
 pub fn elsewhere(flag: &str) -> Option<&'static str> {
     let known = ELSEWHERE.iter().find(|(flags, _)| flags.contains(&flag))?;
     Some(known.1)

@@ -1,4 +1,4 @@
-//! From what was said to what holds.
+//! Turns the values of all sources into settings.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::raw::{Given, Raw, Source};
 use crate::settings::{CacheSettings, Listen, LogTarget, RedisSettings, Settings, SocketAccess};
 use crate::value;
 
-/// All settings, or all mistakes.
+/// Returns all settings, or all mistakes.
 pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
     let mut r = Resolver {
         raw,
@@ -76,8 +76,8 @@ pub fn resolve(raw: &Raw, cwd: &Path) -> Result<Settings, Problems> {
     }
 }
 
-/// For `reload`, `stop` and `status`: the app and the control socket, if they were named. Other mistakes do not matter
-/// to these.
+/// Returns the app and the control socket, if they were named: for `reload`, `stop` and `status`, which ignore other
+/// mistakes.
 pub fn control_paths(
     raw: &Raw,
     cwd: &Path,
@@ -97,7 +97,7 @@ pub fn control_paths(
     }
 }
 
-/// As the crate `cache` has it.
+/// The least size of a cache, as in the crate `cache`.
 const LEAST_CACHE: u64 = 256 * 1024;
 
 struct Resolver<'a> {
@@ -165,7 +165,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// None, or enough for some entries.
+    /// Returns 0, or enough bytes for some entries.
     fn cache_size(&mut self) -> u64 {
         let enough = |text: &str| match value::bytes(text)? {
             bytes @ 1..LEAST_CACHE => Err(format!(
@@ -191,7 +191,7 @@ impl Resolver<'_> {
         self.one(key, |text| value::choice(text, words).map(str::to_owned))
     }
 
-    /// A struct whose fields are the options that begin with `prefix`, by name and kind.
+    /// Fills a struct whose fields are the options that begin with `prefix`, by name and kind.
     fn group<T: DeserializeOwned>(&mut self, prefix: &str) -> T {
         let mut fields = serde_json::Map::new();
         for option in OPTIONS {
@@ -213,7 +213,7 @@ impl Resolver<'_> {
             .expect("each option has its field, and each field its option")
     }
 
-    /// What relative paths from this source are relative to.
+    /// Returns the directory to which paths of this source are relative.
     fn base(&self, source: &Source) -> PathBuf {
         match source {
             Source::File { path, .. } => self.cwd.join(path.parent().unwrap_or(Path::new(""))),
@@ -282,7 +282,7 @@ impl Resolver<'_> {
                 continue;
             }
             if let Some((key, value)) = self.parsed(option, given, &parse) {
-                // One value per key: the strongest source, and of that the last.
+                // One value per key: that of the source with the highest precedence, and of its values the last.
                 found.retain(|(other, _)| *other != key);
                 found.push((key, value));
             }

@@ -1,4 +1,4 @@
-//! What holds, once everything that was said has been weighed.
+//! The settings that take effect, made from all sources.
 
 use std::fmt::{self, Display, Formatter};
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ impl Display for Listen {
     }
 }
 
-/// Which users may connect to the Unix sockets of [`Settings::listen`]. Names are not looked up yet; `None`: as the system makes a file.
+/// The access to the Unix sockets of [`Settings::listen`]. Names are not resolved yet; `None` is the system's default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SocketAccess {
     pub mode: u32,
@@ -31,12 +31,12 @@ pub struct SocketAccess {
     pub group: Option<String>,
 }
 
-/// What survives a request.
+/// The mode in which PHP runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
-    /// The app.
+    /// The app stays in memory between requests.
     Resident,
-    /// Nothing.
+    /// Nothing survives a request.
     Classic,
 }
 
@@ -58,25 +58,25 @@ impl Display for Dispatch {
     }
 }
 
-/// How many workers.
+/// The number of workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Workers {
     Auto,
     Count(u32),
-    /// As many as are needed. `most` is `None` where memory is the limit.
+    /// As many as needed. `most` is `None` if memory is the limit.
     Between {
         least: u32,
         most: Option<u32>,
     },
 }
 
-/// The most workers that there can be.
+/// The most workers of a server.
 pub const MOST_WORKERS: u32 = 1024;
 
 /// Requests that a worker has in flight when the app is a handler written for Hearth.
 pub const CONCURRENT: u32 = 256;
 
-/// With `auto`, workers that serve one request at a time: one waits for its database while others compute.
+/// Workers per CPU with `auto`, if each serves one request at a time: one waits for its database while others compute.
 const PER_CPU: u32 = 4;
 
 /// CPUs that this process may use.
@@ -85,8 +85,8 @@ pub(crate) fn cpus() -> u32 {
 }
 
 impl Workers {
-    /// The number at the start: `auto` is one per CPU that this process may use, several where a worker serves one request
-    /// at a time.
+    /// The number at the start. `auto` is one per CPU that this process may use, four if a worker serves one request at a
+    /// time.
     pub fn number(self, concurrency: u32) -> u32 {
         match self {
             Workers::Count(n) | Workers::Between { least: n, .. } => n,
@@ -108,27 +108,27 @@ pub enum Level {
 /// The files that are sent without PHP.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SiteSettings {
-    /// Those of a resident app, if it has any. Absolute.
+    /// The folder of a resident app's files, if it has one. Absolute.
     pub root: Option<PathBuf>,
-    /// Where symbolic links may lead out of the document root. Absolute.
+    /// Directories to which symbolic links may lead out of the document root. Absolute.
     pub follow: Vec<PathBuf>,
-    /// Paths that are never answered with.
+    /// Locations that are answered 403.
     pub deny: Vec<String>,
-    /// What paths of a classic site are looked up as: a location, and the words of its rule.
+    /// Rewrite rules of a classic site: a location, and the words of its rule.
     pub rewrite: Vec<(String, String)>,
-    /// The file that answers in place of what is not there.
+    /// The file that answers paths without a file.
     pub fallback: Option<String>,
-    /// Paths that it does not answer.
+    /// Paths that the fallback does not answer.
     pub dynamic: Vec<String>,
     /// Patterns of files, and their `Cache-Control`; the last that fits holds.
     pub cache_control: Vec<(String, String)>,
-    /// What lies compressed beside a file is sent instead.
+    /// Whether a compressed file beside a file is sent in its place.
     pub precompressed: bool,
-    /// Folders of which PHP may have files sent, and the paths that it calls them by. Absolute.
+    /// Folders of which PHP may have files sent, each with the path by which PHP names it. Absolute.
     pub sendfile: Vec<(String, PathBuf)>,
 }
 
-/// Where the lines of a log go.
+/// The target of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogTarget {
     Stderr,
@@ -147,7 +147,7 @@ impl Display for LogTarget {
     }
 }
 
-/// What a line of the access log looks like.
+/// The format of an access log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessFormat {
     /// NCSA's: client, time, request, status, bytes.
@@ -160,25 +160,25 @@ pub enum AccessFormat {
 /// The cache that all workers share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CacheSettings {
-    /// Bytes; 0 is none.
+    /// Bytes of the cache; 0 is none.
     pub size: u64,
-    /// Bytes of a worker for values of it that are decoded.
+    /// Bytes that a worker may use for decoded values of the cache.
     pub copies: u64,
-    /// What several machines share as its second tier.
+    /// The second tier, which several machines share.
     pub redis: Option<RedisSettings>,
 }
 
-/// A Redis. Processes that run PHP are not told of it: a password may be in the URL.
+/// The settings of a Redis. Processes that run PHP do not get them: the URL may contain a password.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RedisSettings {
     pub url: String,
-    /// Before each of the keys.
+    /// The prefix of all keys.
     pub prefix: String,
-    /// How long it may take to answer.
+    /// How long an answer may take.
     pub timeout: Duration,
 }
 
-/// Everything the server needs to know, as it is sent to each of its processes. What 0 means says the table of options.
+/// All settings, as they are sent to each process. The table of options documents the meaning of 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Absolute. In classic mode the document root, or the front controller in it.
@@ -190,69 +190,69 @@ pub struct Settings {
     pub socket: SocketAccess,
     pub site: SiteSettings,
     pub workers: Workers,
-    /// `None`: as fits the handler that the app returns.
+    /// `None` if it depends on the handler that the app returns.
     pub concurrency: Option<u32>,
-    /// `None`: see [`Settings::dispatch`].
+    /// `None` if it depends on the workers ([`Settings::dispatch`]).
     pub dispatch: Option<Dispatch>,
     /// Threads of the front when dispatch is balanced.
     pub front_threads: u32,
     /// Requests that may wait for a worker when dispatch is balanced.
     pub queue: u32,
-    /// How long one may wait.
+    /// How long a request may wait for a worker.
     pub queue_timeout: Duration,
-    /// How long a worker above the least number has nothing to do before it leaves.
+    /// How long a worker above the least number is idle before it leaves.
     pub idle_timeout: Duration,
     /// Requests after which a worker is replaced; 0 is never.
     pub max_requests: u32,
-    /// Bytes of its own memory above which a worker is replaced; 0 is never.
+    /// Bytes of private memory above which a worker is replaced; 0 is never.
     pub max_memory: u64,
     pub cache: CacheSettings,
-    /// `8.4`; `None`: the highest found.
+    /// The PHP version, such as `8.4`; `None` is the highest found.
     pub php: Option<String>,
     pub ini: Vec<(String, String)>,
-    /// What PHP's environment has beside our own.
+    /// Variables that PHP's environment has in addition to that of `hearth`.
     pub env: Vec<(String, String)>,
-    /// What opcache loads when PHP starts. Absolute.
+    /// The script that opcache preloads when PHP starts. Absolute.
     pub preload: Option<PathBuf>,
-    /// PHP may run as root.
+    /// Whether PHP may run as root.
     pub allow_root: bool,
     pub display_errors: bool,
     pub request_timeout: Duration,
     pub request_grace: Duration,
-    /// Patterns of paths whose requests do not leave the queue with their client, whatever their method.
+    /// Patterns of paths whose requests stay in the queue after their client has left, whatever their method.
     pub ignore_client_abort: Vec<String>,
-    /// What clients may do and how long they may take.
+    /// Limits and timeouts for clients.
     pub http: http1::Settings,
-    /// Whose word on its clients counts.
+    /// Proxies whose fields about their clients are trusted.
     pub trusted_proxies: http1::TrustedProxies,
     pub boot_timeout: Duration,
-    /// A path that each worker must answer well before it gets requests.
+    /// A path that each worker must answer with a status from 200 to 399 before it gets requests.
     pub probe: Option<String>,
     pub stop_timeout: Duration,
     pub reload_timeout: Duration,
     pub watch: bool,
     pub admin: Option<SocketAddr>,
-    /// Patterns of paths whose times are counted by themselves.
+    /// Patterns of paths whose times are counted separately.
     pub metrics_routes: Vec<String>,
-    /// `None`: the first of [`crate::control_candidates`] that can be made.
+    /// `None` is the first of [`crate::control_candidates`] that can be created.
     pub control: Option<PathBuf>,
     pub log_level: Level,
-    /// `None`: requests are not logged.
+    /// `None` if requests are not logged.
     pub access_log: Option<LogTarget>,
     pub access_format: AccessFormat,
-    /// How long a request runs before the log says where it is; zero: never.
+    /// How long a request runs before its stack is logged; zero is never.
     pub slow_after: Duration,
-    /// Where it says so; `None`: in the log.
+    /// The file of the slow log; `None` is the log.
     pub slow_file: Option<PathBuf>,
 }
 
 impl Settings {
-    /// The number of workers follows the load.
+    /// Whether the number of workers follows the load.
     pub fn is_elastic(&self) -> bool {
         matches!(self.workers, Workers::Between { .. })
     }
 
-    /// How requests get to workers that each have up to `concurrency` of them. By default direct where a single worker
+    /// How requests get to workers that each have up to `concurrency` of them. By default direct dispatch if a single worker
     /// serves many at a time: there is no other worker that could take a request.
     pub fn dispatch(&self, concurrency: u32) -> Dispatch {
         let is_alone = self.workers.number(concurrency) == 1 && !self.is_elastic();

@@ -1,4 +1,4 @@
-//! From text to values. Errors say what is expected; the caller adds where it was said.
+//! Parsers from text to values. Errors describe what is expected; the caller adds the place.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
@@ -91,7 +91,8 @@ pub(crate) fn socket_path(text: &str, base: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// A number written as such in TOML (`0o660`) arrives in decimal digits: read as octal, it would take the right to write from its owner.
+/// Parses a mode in octal digits. A number written as such in TOML (`0o660`) arrives in decimal digits: read as octal, it
+/// would take the right to write from the file's owner.
 pub(crate) fn mode_bits(text: &str) -> Result<u32, String> {
     const OWNER_WRITES: u32 = 0o200;
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -104,7 +105,7 @@ pub(crate) fn mode_bits(text: &str) -> Result<u32, String> {
         })
 }
 
-/// Of a user or a group; none if it is empty.
+/// Parses the name of a user or a group; `None` if it is empty.
 pub(crate) fn name(text: &str) -> Result<Option<String>, String> {
     Ok(Some(text.to_owned()).filter(|name| !name.is_empty()))
 }
@@ -117,7 +118,7 @@ pub(crate) fn directory(text: &str, base: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// As `php -d`, but for a key alone: `memory_limit` without a value is a slip, and would set it to 1.
+/// Parses as `php -d` does, except for a key alone: `memory_limit` without a value is a mistake, and would set it to 1.
 pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
     let wrong = || format!("\"{text}\" is not KEY=VALUE, such as memory_limit=256M");
     let (key, value) = text.split_once('=').ok_or_else(wrong)?;
@@ -138,7 +139,7 @@ pub(crate) fn ini(text: &str) -> Result<(String, String), String> {
     Ok((key.into(), value.into()))
 }
 
-/// As a shell has it, so that every program can read it.
+/// Parses a variable whose name is valid in a shell, so that every program can read it.
 pub(crate) fn env(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').unwrap_or_default();
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -156,7 +157,7 @@ pub(crate) fn env(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What a file's path is compared with, and the value of a header.
+/// Parses the pattern of a file's path, and the value of a header.
 pub(crate) fn header(text: &str) -> Result<(String, String), String> {
     let (pattern, value) = text.split_once('=').unwrap_or_default();
     let (pattern, value) = (pattern.trim(), value.trim());
@@ -173,7 +174,7 @@ pub(crate) fn header(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A path that PHP calls a folder by, and the folder.
+/// Parses a path by which PHP names a folder, and the folder.
 pub(crate) fn folder(text: &str, base: &Path) -> Result<(String, PathBuf), String> {
     let (prefix, folder) = text.split_once('=').unwrap_or_default();
     let (prefix, folder) = (prefix.trim(), folder.trim());
@@ -185,8 +186,8 @@ pub(crate) fn folder(text: &str, base: &Path) -> Result<(String, PathBuf), Strin
     Ok((prefix.into(), directory(folder, base)?))
 }
 
-/// PHP's parser would look for the end of the text in the settings behind it. A value that begins with neither a letter, a
-/// digit nor a quote gets double quotes around it, as `php -d` does.
+/// Whether PHP's parser would look for the closing quote in the settings behind this one. A value that begins with neither a
+/// letter, a digit nor a quote gets double quotes around it, as `php -d` does.
 fn leaves_a_quote_open(value: &str) -> bool {
     let bare = value.starts_with(|c: char| c.is_ascii_alphanumeric() || "\"'".contains(c));
     let line = match bare || value.is_empty() {
@@ -199,7 +200,7 @@ fn leaves_a_quote_open(value: &str) -> bool {
         match (open, c) {
             (None, ';') => return false,
             (None, '"' | '\'') => open = Some(c),
-            // A backslash before the last quote of the line hides nothing.
+            // A backslash before the last quote of the line escapes nothing.
             (Some('"'), '\\') if rest.as_str() != "\"" => _ = rest.next(),
             (Some(quote), _) if quote == c => open = None,
             _ => {}
@@ -242,7 +243,7 @@ pub(crate) fn probe(text: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// The system's log, as glibc's `syslog()` knows it.
+/// The socket of the system's log, as in glibc's `syslog()`.
 const SYSLOG: &str = "/dev/log";
 
 pub(crate) fn log_target(text: &str, base: &Path) -> Result<Option<LogTarget>, String> {
@@ -258,7 +259,7 @@ pub(crate) fn log_target(text: &str, base: &Path) -> Result<Option<LogTarget>, S
     })
 }
 
-/// One that is written, and need not be there yet.
+/// Parses the path of a file that is written, and need not exist yet.
 pub(crate) fn file(text: &str, base: &Path) -> Result<PathBuf, String> {
     let path = base.join(text);
     match path.is_dir() {
@@ -270,7 +271,7 @@ pub(crate) fn file(text: &str, base: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// The most patterns: what is left for other requests is one.
+/// The most patterns: the remaining one of 32 is for all other requests.
 pub(crate) const MOST_ROUTES: usize = 31;
 
 pub(crate) fn route(text: &str) -> Result<String, String> {
@@ -324,7 +325,7 @@ pub(crate) fn level(text: &str) -> Level {
     }
 }
 
-/// None, or the URL of a Redis. What is wrong with it is said without it: a password may be in it.
+/// Parses the URL of a Redis, or nothing. The error does not contain the URL, because a password may be in it.
 pub(crate) fn redis(text: &str) -> Result<String, String> {
     let schemes = [
         "redis://",
@@ -344,13 +345,13 @@ pub(crate) fn redis(text: &str) -> Result<String, String> {
     }
 }
 
-/// As a URL is shown: no password.
+/// Removes the password from a URL, for display.
 pub(crate) fn without_password(url: &str) -> String {
     match (url.find("://"), url.rfind('@'), url.split_once("pass=")) {
         (Some(scheme), Some(at), _) if scheme + 3 <= at => {
             format!("{}://…{}", &url[..scheme], &url[at..])
         }
-        // Of a Unix socket.
+        // The password of a Unix socket's URL.
         (_, _, Some((before, password))) => {
             let after = password.find('&').map_or("", |end| &password[end..]);
             format!("{before}pass=…{after}")
@@ -359,7 +360,7 @@ pub(crate) fn without_password(url: &str) -> String {
     }
 }
 
-/// Of keys: something that can be read.
+/// Parses a prefix of keys, which must be printable.
 pub(crate) fn prefix(text: &str) -> Result<String, String> {
     match !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic()) {
         true => Ok(text.to_owned()),

@@ -1,11 +1,11 @@
-//! What was given and changes nothing: no mistake that keeps the server from starting, but its author expects something
-//! of it.
+//! Options that were set and have no effect: they do not keep the server from starting, but their author expects something
+//! from them.
 
 use crate::problem::Problem;
 use crate::raw::Raw;
 use crate::settings::{Dispatch, Listen, Mode, Settings};
 
-/// Variables that are no options, and options that have no effect beside the others.
+/// Lists unknown variables, and options that have no effect in combination with the others.
 pub fn warnings(raw: &Raw, settings: &Settings) -> Vec<Problem> {
     let idle = idle(settings).into_iter();
     let idle = idle.filter(|(_, is_idle, _)| *is_idle);
@@ -19,7 +19,7 @@ pub fn warnings(raw: &Raw, settings: &Settings) -> Vec<Problem> {
     raw.ignored.iter().cloned().chain(idle).collect()
 }
 
-/// Options, whether these settings leave them without effect, and why.
+/// Lists options, whether these settings leave them without effect, and why.
 fn idle(settings: &Settings) -> Vec<(&'static str, bool, &'static str)> {
     let is_resident = settings.mode == Mode::Resident;
     let sends_no_files = is_resident && settings.site.root.is_none();

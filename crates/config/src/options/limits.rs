@@ -1,4 +1,4 @@
-//! What a request or a client may take.
+//! Limits of requests and clients.
 
 use super::{Group, Kind, Opt};
 

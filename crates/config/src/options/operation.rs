@@ -1,4 +1,4 @@
-//! Logs, control and what else an operator sets.
+//! Logs, control and other options for operators.
 
 use super::{Group, Kind, Opt};
 

@@ -1,4 +1,4 @@
-//! What PHP is told, and which files it has sent.
+//! Options of PHP and of the cache.
 
 use super::{Group, Kind, Opt};
 

@@ -1,4 +1,4 @@
-//! What is served, and on which addresses.
+//! The app and its files, and the addresses to listen on.
 
 use super::{Group, Kind, Opt};
 

@@ -1,4 +1,4 @@
-//! How many processes there are, and when they are replaced.
+//! The number of processes, their queue, and when they are replaced.
 
 use super::{Group, Kind, Opt};
 

@@ -1,11 +1,11 @@
-//! Variables `HEARTH_…` of the environment.
+//! The environment variables `HEARTH_…`.
 
 use super::{Given, Raw, Source, nearest, unknown};
 use crate::options::{Kind, OPTIONS, Opt};
 use crate::problem::Problem;
 use crate::replaced::successors;
 
-/// Letters that differ where a name was mistyped.
+/// The most letters by which a mistyped name differs from an option's.
 const SLIP: usize = 2;
 
 impl Raw {
@@ -41,8 +41,8 @@ impl Raw {
         }
     }
 
-    /// A slip of the pen is a mistake, so that no option is lost in silence. Anything else may be another program's: an image
-    /// has `HEARTH_VERSION`, say.
+    /// Reports an unknown variable. A mistyped name is a mistake, so that no option is silently ignored. Any other may
+    /// belong to another program: an image may set `HEARTH_VERSION`, for example.
     fn take_unknown_variable(&mut self, name: String) {
         let known = || OPTIONS.iter().map(Opt::env);
         let is_slip = known().any(|other| strsim::damerau_levenshtein(&name, &other) <= SLIP);
@@ -62,8 +62,8 @@ impl Raw {
     }
 }
 
-/// Kubernetes gives every pod variables for each service; those of one called "hearth" or "hearth-web" are no options. `rest` is
-/// what follows `HEARTH_`.
+/// Whether Kubernetes has set the variable: it gives every pod variables for each service, and those of a service called
+/// "hearth" or "hearth-web" are no options. `rest` is what follows `HEARTH_`.
 fn from_kubernetes(rest: &str, value: &str) -> bool {
     let is_address = |value: &str| value.starts_with("tcp://") || value.starts_with("udp://");
     let rest = format!("_{rest}");

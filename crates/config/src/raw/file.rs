@@ -102,7 +102,7 @@ impl Raw {
         }
     }
 
-    /// `[php.ini]`: any keys, dots in them included; and `[env]`.
+    /// Takes the entries of `[php.ini]`, whose keys may contain dots, or of another table such as `[env]`.
     fn take_entries(
         &mut self,
         option: &'static Opt,
@@ -120,7 +120,7 @@ impl Raw {
                     continue;
                 }
                 DeValue::Boolean(on) if is_ini => Some(u8::from(*on).to_string()),
-                // Programs differ in what they take for true.
+                // Programs differ in which text they take as true.
                 DeValue::Boolean(_) => None,
                 value => text_of(value),
             };
@@ -156,7 +156,7 @@ fn wrong_entry(option: &Opt, key: &str, kind: &str) -> String {
     format!("{}.{key} is a {kind}; {expected}", option.key)
 }
 
-/// Entries in the order of the file, with their full keys and where they stand.
+/// Returns the entries in the order of the file, with their full keys and offsets.
 fn in_order<'t, 'i>(prefix: &str, table: &'t DeTable<'i>) -> Vec<(String, usize, &'t DeValue<'i>)> {
     let full = |name: &str| {
         if prefix.is_empty() {

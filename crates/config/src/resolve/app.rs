@@ -1,4 +1,4 @@
-//! The app, how it is run, and by how many workers.
+//! The app, its mode, and the number of workers.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ impl Resolver<'_> {
             return Some(self.base(&given.source).join(&given.text));
         }
         if self.raw.is_unread {
-            // It may stand in the file that cannot be read.
+            // The app may be named in the file that cannot be read.
             return None;
         }
         let what = "no app given: name a script (`hearth serve app.php`) or a folder (`hearth serve .`), or set `app` in hearth.toml";
@@ -28,7 +28,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// A directory cannot be resident: there is no script that returns a handler.
+    /// Returns the mode. A directory cannot be resident: it has no script that returns a handler.
     pub(super) fn mode(&mut self, app: Option<&Path>) -> Mode {
         let given = self.raw.winner("mode");
         let is_folder = app.is_some_and(Path::is_dir);
@@ -67,7 +67,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A fixed number, or between two.
+    /// Returns the number of workers: fixed, or a range.
     pub(super) fn workers(&mut self) -> Workers {
         let count = self
             .one("workers.count", value::workers)

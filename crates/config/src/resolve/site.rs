@@ -1,4 +1,4 @@
-//! Which files are sent without PHP, and how.
+//! The settings for files that are sent without PHP.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::raw::Given;
 use crate::settings::{Mode, SiteSettings};
 use crate::{location, value};
 
-/// Where frameworks keep what browsers load.
+/// The folder in which frameworks keep the files for browsers.
 const PUBLIC: &str = "public";
 
 impl Resolver<'_> {
@@ -31,7 +31,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `app` is a script that is resident.
+    /// Returns the folder of a resident app's files; `app` is its script.
     fn root(&mut self, app: Option<&Path>) -> Option<PathBuf> {
         let app = app?;
         match self.raw.winner("site.root") {
@@ -46,7 +46,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A directory that is named must be there; the default need not.
+    /// Returns the directories. One that is named must exist; the default need not.
     fn follow(&mut self) -> Vec<PathBuf> {
         let option = option("site.follow");
         let given = self.raw.winners(option.key);
@@ -77,7 +77,7 @@ impl Resolver<'_> {
         found
     }
 
-    /// A page that is not there would be missed by every visitor.
+    /// Returns the page. It must exist, because every visitor would miss it.
     fn fallback(&mut self, root: Option<&Path>) -> Option<String> {
         let key = "site.fallback";
         let given = self
@@ -113,7 +113,7 @@ fn public_folder(app: &Path) -> Option<PathBuf> {
     Some(folder.join(PUBLIC)).filter(|public| public.is_dir())
 }
 
-/// Of a classic site.
+/// Returns the document root of a classic site.
 fn document_root(app: &Path) -> Option<PathBuf> {
     match app.is_dir() {
         true => Some(app.into()),

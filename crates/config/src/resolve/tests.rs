@@ -219,7 +219,7 @@ fn no_app_broken_toml_and_a_missing_file_are_clear() {
         said(Some("app = 'a.php'\nlisten = [\n"), &[], &["a.php"]).problems(),
         "DIR/hearth.toml:2: unclosed array, expected `]`, in: listen = ["
     );
-    // What the file names may be the app: its absence is no mistake of its own.
+    // The file may name the app, so a missing app is no mistake of its own.
     assert_eq!(
         said(Some("app = app.php\n"), &[], &[]).problems(),
         "DIR/hearth.toml:1: string values must be quoted, expected literal string, in: app = app.php"

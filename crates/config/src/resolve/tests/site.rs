@@ -1,4 +1,4 @@
-//! What is said of a site.
+//! Options of a site.
 
 use super::*;
 

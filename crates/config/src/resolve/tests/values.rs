@@ -1,4 +1,4 @@
-//! Which values an option takes.
+//! Values that options accept.
 
 use super::*;
 

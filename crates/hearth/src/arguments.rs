@@ -1,4 +1,4 @@
-//! The command line, for clap. Options come from the table of `config`.
+//! The command line for clap. Options come from the table of `config`.
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
@@ -36,7 +36,8 @@ pub(crate) fn command() -> Command {
         ])
 }
 
-/// The tip for a flag that was replaced, or is one of another server, names its successors, not the flag that is written most like it.
+/// Adds the right tip for a flag that was replaced or belongs to another server: its successors, not the flag with the most
+/// similar name.
 pub(crate) fn name_successors(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
         return error;
@@ -44,12 +45,12 @@ pub(crate) fn name_successors(mut error: clap::Error) -> clap::Error {
     let elsewhere = config::elsewhere(flag).map(str::to_owned);
     let Some(tip) = config::successors(flag).or(elsewhere) else {
         if error.get(ContextKind::SuggestedArg).is_none() {
-            // "to pass it as a value, use --": no command takes such a value.
+            // Removes "to pass it as a value, use --": no command takes such a value.
             error.remove(ContextKind::Suggested);
         }
         return error;
     };
-    // The usage has the proposed flag too.
+    // The usage contains the suggested flag, too.
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::Usage);
     error.insert(
@@ -71,7 +72,7 @@ fn serve() -> Command {
         .args(config::flags(None))
 }
 
-/// For `--help`, completions and the manual: `hearth run` is passed on untouched before clap sees it.
+/// For `--help`, completions and the manual only: the words of `hearth run` are passed on before clap sees them.
 fn run() -> Command {
     let flag = |short: char, help: &'static str| {
         Arg::new(help)
@@ -104,12 +105,12 @@ fn run() -> Command {
         .arg(Arg::new("arguments").value_name("ARG").num_args(0..))
 }
 
-/// For `--help`, completions and the manual: `hearth load` reads its own words.
+/// For `--help`, completions and the manual only: `hearth load` parses its own words.
 fn load() -> Command {
     load::command().name("load").disable_version_flag(true)
 }
 
-/// As `load`.
+/// For `--help`, completions and the manual only: `hearth bench` parses its own words.
 fn bench() -> Command {
     bench::command().name("bench").disable_version_flag(true)
 }
@@ -182,7 +183,7 @@ fn completions() -> Command {
         .arg(shell)
 }
 
-/// For those that make a package.
+/// For makers of packages.
 fn man() -> Command {
     let directory = Arg::new("directory").value_name("DIRECTORY").required(true);
     Command::new("man")

@@ -1,4 +1,4 @@
-//! Requests to a private server of this command, by its Unix socket.
+//! HTTP requests to a private server that this command has started, by its Unix socket.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -8,19 +8,19 @@ use std::time::Duration;
 /// How long a response may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What it answers.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
 }
 
-/// A GET on a connection of its own. An empty host is `localhost`.
+/// Sends a GET request on a new connection. An empty host is `localhost`.
 pub(crate) fn get(socket: &Path, host: &str, uri: &str) -> io::Result<Answer> {
     send(socket, host, "GET", uri, None)
 }
 
-/// A request with a form as its body, if there is one, on a connection of its own.
+/// Sends a request on a new connection, with a form as its body if there is one.
 pub(crate) fn send(
     socket: &Path,
     host: &str,

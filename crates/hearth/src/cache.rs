@@ -1,4 +1,4 @@
-//! `hearth cache`: what is in the cache of a running server.
+//! `hearth cache`: shows and changes the cache of a running server.
 
 use std::process::ExitCode;
 
@@ -50,7 +50,7 @@ pub(crate) fn command() -> Command {
         ])
 }
 
-/// What it is about comes before the app.
+/// Makes a subcommand. Its own arguments come before the app.
 fn verb(name: &'static str, about: &'static str, positional: Vec<Arg>) -> Command {
     Command::new(name)
         .about(about)

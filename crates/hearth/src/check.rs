@@ -1,4 +1,4 @@
-//! `hearth check`: what the app's code shows, and which options fit it; what it recommends has been booted.
+//! `hearth check`: reads the app's code and recommends options that fit it, after a trial boot with them.
 
 pub(crate) mod leaks;
 mod preloading;
@@ -38,7 +38,7 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
     }
 }
 
-/// A script that is to be resident is booted, and what it returned decides.
+/// Boots a script that is to be resident; what it returns decides.
 fn check_script(settings: &Settings, evidence: &Scan) -> ExitCode {
     let mut printed = Printed::default();
     let booted = supervisor::check(settings, build_id::BUILD_ID, &mut printed);
@@ -51,7 +51,7 @@ fn check_script(settings: &Settings, evidence: &Scan) -> ExitCode {
         }
         Err(e) => {
             let code = fail(e.exit_code(), &e);
-            // No mistake in the script: it is one of a classic site.
+            // That is no mistake in the script: it belongs to a classic site.
             if let Error::Boot(BootFailure::NoHandler(_)) = e {
                 let advice = recommend::of_site(&settings.app, evidence);
                 let _ = write!(io::stderr(), "{advice}");
@@ -61,7 +61,7 @@ fn check_script(settings: &Settings, evidence: &Scan) -> ExitCode {
     }
 }
 
-/// For the folder of a site, or the front controller of one, what is recommended is looked for, and then tried.
+/// Finds what to recommend for the folder of a site, or for its front controller, and tries it.
 fn check_site(settings: &Settings, evidence: &Scan) -> ExitCode {
     let advice = recommend::of_site(&settings.app, evidence);
     let mut printed = Printed::default();

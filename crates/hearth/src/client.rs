@@ -1,4 +1,4 @@
-//! `reload`, `stop`, `status`, `cache`: find the running server and ask it.
+//! `reload`, `stop`, `status`, `cache`: find the running server and send the question.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) fn ask(matches: &ArgMatches, verb: Verb) -> ExitCode {
     send(matches, &format!("{verb:?}").to_lowercase(), &verb.into())
 }
 
-/// `word` is what the command is called.
+/// `word` is the name of the command.
 pub(crate) fn send(matches: &ArgMatches, word: &str, question: &Question) -> ExitCode {
     let is_status = question.verb() == Verb::Status;
     let (raw, cwd) = match gather(matches) {
@@ -48,7 +48,7 @@ pub(crate) fn send(matches: &ArgMatches, word: &str, question: &Question) -> Exi
     }
 }
 
-/// The status of a server that was found, once or again and again.
+/// Shows the status of a server that was found, once or repeatedly.
 fn show(found: Found, matches: &ArgMatches) -> ExitCode {
     if !flag(matches, "live") {
         return answer(Reply::Status(Box::new(found.status)), matches);
@@ -57,7 +57,7 @@ fn show(found: Found, matches: &ArgMatches) -> ExitCode {
     watch::watch(|| supervisor::ask(&control, Trust::Named, &Verb::Status.into()))
 }
 
-/// For root: the one server of this app, whichever user runs it. It is only looked at.
+/// For root: finds the only server of this app, whichever user runs it. Only its status is read.
 fn of_another_user(app: &Path) -> Option<Found> {
     if !rustix::process::geteuid().is_root() {
         return None;
@@ -69,7 +69,7 @@ fn of_another_user(app: &Path) -> Option<Found> {
     (found.len() == 1).then(|| found.remove(0))
 }
 
-/// No server was named: the only one, or a table of all.
+/// Shows the only server, or a table of all, if no server was named.
 fn all(matches: &ArgMatches) -> ExitCode {
     let mut found = servers::all();
     if flag(matches, "json") {
@@ -114,7 +114,7 @@ fn answer(reply: Reply, matches: &ArgMatches) -> ExitCode {
     print(&text)
 }
 
-/// What clients and PHP code named may have control characters: they are not the terminal's.
+/// Escapes control characters in names that clients or PHP code have chosen, before they reach the terminal.
 pub(crate) fn printable(text: &str) -> String {
     let lines = text.split('\n').map(logging::escaped);
     lines.collect::<Vec<_>>().join("\n")
@@ -124,7 +124,7 @@ fn flag(matches: &ArgMatches, name: &str) -> bool {
     matches.try_get_one::<bool>(name).ok().flatten() == Some(&true)
 }
 
-/// To standard output, whose reader may have left.
+/// Writes to standard output, whose reader may have left.
 pub(crate) fn print(text: &str) -> ExitCode {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -139,7 +139,7 @@ pub(crate) fn directories() -> Vec<PathBuf> {
     config::control_directories(runtime_dir, rustix::process::geteuid().as_raw())
 }
 
-/// What changes a server, or shows what is in it, is of its user; root names the socket, to be sure.
+/// A server is changed, and its content is shown, only to its own user. Root names the socket to confirm that.
 fn not_reached(other: Option<Found>, paths: &[PathBuf], app: Option<&Path>) -> String {
     match other {
         Some(found) => format!(
@@ -164,7 +164,7 @@ fn no_server_there(paths: &[PathBuf], app: Option<&Path>) -> String {
     )
 }
 
-/// What there is to choose from, when nothing was named: this user's servers.
+/// The error if no server was named, with a list of this user's servers.
 fn no_server_named(word: &str) -> String {
     let own = rustix::process::geteuid().as_raw();
     let own = servers::all().into_iter().filter(|found| found.user == own);

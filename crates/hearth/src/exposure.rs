@@ -1,7 +1,8 @@
-//! What a site would show under Hearth and not under Apache, because no `.htaccess` is read, and what lies in its document root
-//! that no client should read.
+//! What a site shows under Hearth but not under Apache, because `.htaccess` is not read, and files in its document root that
+//! no client should read.
 //!
-//! Told at the start and by `hearth check`, with lines for `hearth.toml`. What the settings already refuse is not told.
+//! Reported at the start and by `hearth check`, with lines for `hearth.toml`. What the settings already refuse is not
+//! reported.
 
 mod expression;
 mod htaccess;
@@ -18,16 +19,16 @@ use site::{Route, Site};
 use self::htaccess::{Effect, effects};
 use self::walk::Walk;
 
-/// What was found of one site.
+/// The findings for a site.
 #[derive(Debug, Default)]
 pub(crate) struct Exposure {
-    /// Paths of `.htaccess` files, and what each does.
+    /// Paths of `.htaccess` files, with the effect of each.
     ignored: Vec<(String, String)>,
-    /// Paths of files that a client can read, one for each directory, and how many more there are like it.
+    /// Paths of files that a client can read, one for each directory, with the number of further ones there.
     readable: Vec<(String, usize)>,
-    /// Where the document root is, if it is not this folder.
+    /// The probable document root, if it is not this folder.
     root: Option<String>,
-    /// The folder, if nothing in it answers `/`.
+    /// The folder, if no file in it answers `/`.
     without_index: Option<String>,
     deny: BTreeSet<String>,
     rewrite: Vec<(String, String)>,
@@ -92,7 +93,7 @@ impl Exposure {
         }
     }
 
-    /// `None` if that is refused already.
+    /// Returns `None` if the directory is refused already.
     fn denies(&mut self, site: &Site, place: &str, but_some: bool) -> Option<()> {
         let probe = format!("{}/x", encode(place));
         if matches!(site.route(probe), Route::Forbidden(_)) {
@@ -104,7 +105,7 @@ impl Exposure {
         Some(())
     }
 
-    /// `None` if these are refused already.
+    /// Returns `None` if these files are refused already.
     fn denies_files(
         &mut self,
         settings: &SiteSettings,
@@ -126,7 +127,7 @@ impl Exposure {
             .then(|| format!("denies files in {shown}"))
     }
 
-    /// False if that is refused or rewritten already.
+    /// Returns false if the location is refused or rewritten already.
     fn rewrite_once(&mut self, settings: &SiteSettings, location: String, words: String) -> bool {
         // Hidden names are never sent.
         let is_hidden = words == "=404" && location.contains("/\\.");
@@ -138,7 +139,7 @@ impl Exposure {
         true
     }
 
-    /// False if that is refused already.
+    /// Returns false if the expression is refused already.
     fn deny_once(&mut self, settings: &SiteSettings, expression: String) -> bool {
         let is_new = !settings.deny.contains(&expression);
         if is_new {
@@ -147,7 +148,7 @@ impl Exposure {
         is_new
     }
 
-    /// Files that a client can read.
+    /// Finds files that a client can read.
     fn files(&mut self, site: &Site, walk: &Walk) {
         let mut endings = BTreeSet::new();
         for (directory, names) in &walk.private {
@@ -172,7 +173,7 @@ impl Exposure {
         }
     }
 
-    /// The log lines of a server, the worst first, and no more than a few.
+    /// Returns log lines for the server, the worst first, and only a few.
     pub(crate) fn warnings(&self, app: &Path) -> Vec<String> {
         const MOST: usize = 6;
         let root = self.root.iter().map(|root| {
@@ -210,7 +211,7 @@ impl Exposure {
     }
 }
 
-/// For people, below a recommendation.
+/// The text for people, below a recommendation.
 impl fmt::Display for Exposure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(root) = &self.root {
@@ -267,7 +268,7 @@ impl Exposure {
     }
 }
 
-/// As a text of TOML: as it is, unless it has a quote in it.
+/// Formats a string for TOML: literal, unless it contains a quote.
 fn quoted(text: &str) -> String {
     match text.contains('\'') {
         true => format!("{text:?}"),
@@ -275,7 +276,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// A path as a client sends it.
+/// Encodes a path as a client sends it.
 fn encode(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     path.bytes()

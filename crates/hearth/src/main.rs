@@ -32,9 +32,9 @@ fn main() -> ExitCode {
         words.push("--help".into());
     }
     match words.get(1).and_then(|word| word.to_str()) {
-        // PHP's own words follow: none of them is ours.
+        // The words of PHP follow; none of them is an option of this program.
         Some("run") => serve::run_script(&words[2..]),
-        // They read their own words.
+        // These two parse their own words.
         Some("load") => load::main_from(words.into_iter().skip(2)),
         Some("bench") => bench::main_from(words.into_iter().skip(2)),
         // The supervisor starts this.
@@ -63,7 +63,7 @@ fn dispatch(matches: ArgMatches) -> ExitCode {
     }
 }
 
-/// Help was asked for, or the usage is wrong: said as every other mistake is.
+/// Prints the help, or the usage error in the form of all other errors.
 fn refuse(error: clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
@@ -78,7 +78,7 @@ fn refuse(error: clap::Error) -> ExitCode {
     }
 }
 
-/// Said once, on standard error, whose reader may have left.
+/// Prints the error to standard error, whose reader may have left, and returns the exit code.
 fn fail(code: u8, what: impl std::fmt::Display) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "hearth: {what}");
     ExitCode::from(code)

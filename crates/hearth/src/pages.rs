@@ -1,4 +1,4 @@
-//! What a package installs beside the programs, from the same table as `--help`: manual pages and completions.
+//! Manual pages and completions, which a package installs, made from the same table as `--help`.
 
 use std::io;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(crate) fn completions(matches: &ArgMatches) -> ExitCode {
 /// `hearth man DIRECTORY`: a page for the program and one for each command.
 pub(crate) fn man(matches: &ArgMatches) -> ExitCode {
     let directory = matches.get_one::<String>("directory").map(Path::new);
-    // The flag is ours already.
+    // The command has a version flag of its own.
     let mut all = arguments::command()
         .version(env!("CARGO_PKG_VERSION"))
         .disable_version_flag(true);
@@ -37,7 +37,7 @@ pub(crate) fn man(matches: &ArgMatches) -> ExitCode {
     }
 }
 
-/// `hearth.1`, `hearth-serve.1`.
+/// Writes a page such as `hearth.1` or `hearth-serve.1`.
 fn write(page: &Command, directory: &Path) -> io::Result<()> {
     let name = page
         .get_display_name()

@@ -1,4 +1,4 @@
-//! `hearth preload`: lists for opcache.preload from recordings of real requests, tried before they are used.
+//! `hearth preload`: makes lists for opcache.preload from recordings of real requests, and tries them before they are used.
 
 mod build;
 mod check;
@@ -31,13 +31,13 @@ fn usage(why: impl Into<String>) -> Failed {
     }
 }
 
-/// A mistake in the command line: a path that leads nowhere, and what would be there.
+/// Returns the error for a path that does not exist, with what should be there.
 fn is_missing(path: &Path, advice: &str) -> Option<Failed> {
     let is_missing = path.try_exists().is_ok_and(|exists| !exists);
     is_missing.then(|| usage(format!("{} does not exist; {advice}", path.display())))
 }
 
-/// For errors of the system: what was done, on what.
+/// Adds to an error of the system what was done, and on what.
 fn on(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Failed {
     let text = format!("cannot {what} {}", path.display());
     move |error| format!("{text}: {error}").into()
@@ -202,7 +202,7 @@ fn read_list(script: &Path) -> Result<List, Failed> {
     List::parse(&bytes).map_err(|why| format!("{}: {why}", path.display()).into())
 }
 
-/// `preload.php` and what is beside it; each is replaced whole.
+/// Writes `preload.php` and the JSON file beside it; each is replaced as a whole.
 fn write_list(list: &List, script: &Path) -> Result<(), Failed> {
     let folder = files::folder_of(script)?;
     let json = serde_json::to_vec_pretty(list).map_err(|error| error.to_string())?;

@@ -16,7 +16,7 @@ use crate::client::{directories, print};
 use crate::exposure::Exposure;
 use crate::fail;
 
-/// What was said on the command line, in the environment and in the file; and where we are.
+/// Collects the command line, the environment and the file, and returns the working directory, too.
 pub(crate) fn gather(matches: &ArgMatches) -> io::Result<(Raw, PathBuf)> {
     let cwd = std::env::current_dir()?;
     let environment = std::env::vars_os()
@@ -45,7 +45,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> ExitCode {
     }
     if now.mode == Mode::Classic {
         let (app, site) = (now.app.clone(), now.site.clone());
-        // Beside the start, which waits for no look at the disk.
+        // On another thread, because the start does not wait for the disk.
         std::thread::spawn(move || {
             for warning in Exposure::of(&app, &site).warnings(&app) {
                 logging::warning!("{warning}");
@@ -60,7 +60,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> ExitCode {
     }
 }
 
-/// Of what was given and changes nothing.
+/// Prints warnings about options that have no effect.
 pub(crate) fn warn(warnings: &[Problem]) {
     for warning in warnings {
         let _ = writeln!(io::stderr(), "hearth: warning: {warning}");
@@ -82,7 +82,7 @@ pub(crate) fn config(matches: &ArgMatches) -> ExitCode {
     }
     let shown = print(&text);
     match settings {
-        // Without an app there is still something to show; other mistakes are mistakes.
+        // Without an app there is still something to show; other mistakes are errors.
         Err(problems) if problems.0.iter().any(|problem| problem.place != "APP") => {
             fail(2, problems)
         }
@@ -127,8 +127,8 @@ fn origin(source: &Source) -> String {
     }
 }
 
-/// `hearth run …`: become `hearth-php run …`. Before everything else, `--php VERSION` chooses which, and `--app APP` whose cache
-/// the script uses.
+/// `hearth run …` becomes `hearth-php run …`. Before all other words, `--php VERSION` chooses the program, and `--app APP`
+/// the server whose cache the script uses.
 pub(crate) fn run_script(words: &[OsString]) -> ExitCode {
     let Script {
         version,

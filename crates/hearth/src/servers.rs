@@ -10,12 +10,12 @@ use supervisor::{Found, duration, look};
 
 use crate::client::directories;
 
-/// All that answer, by app and user.
+/// All servers that answer, sorted by app and user.
 pub(crate) fn all() -> Vec<Found> {
     let mut seen = BTreeSet::new();
     let sockets: BTreeSet<PathBuf> = in_directories().chain(of_processes()).collect();
     let found = sockets.into_iter().filter_map(look);
-    // One may be reached by two paths.
+    // A server may be reached by two paths.
     let mut found: Vec<Found> = found
         .filter(|found| seen.insert(found.status.pid))
         .collect();
@@ -31,7 +31,7 @@ fn in_directories() -> impl Iterator<Item = PathBuf> {
     files.filter(|path| path.extension() == Some(OsStr::new("sock")))
 }
 
-/// Where users' servers make their sockets by default.
+/// The directories in which servers of all users create their sockets by default.
 fn others_directories() -> Vec<PathBuf> {
     let in_temporary = entries(Path::new("/tmp")).filter(|path| {
         let name = path.file_name().unwrap_or_default().as_bytes();
@@ -46,7 +46,7 @@ fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     entries.filter_map(|entry| Some(entry.ok()?.path()))
 }
 
-/// What the command lines and the environments of running servers name.
+/// The control sockets that the command lines and environments of running servers name.
 fn of_processes() -> impl Iterator<Item = PathBuf> {
     entries(Path::new("/proc")).flat_map(|process| of_process(&process).unwrap_or_default())
 }
@@ -79,7 +79,7 @@ fn variable(environment: &[u8], name: &str) -> Option<PathBuf> {
     value.map(|value| OsStr::from_bytes(value).into())
 }
 
-/// `--control PATH` or `--control=PATH` of a `hearth serve`.
+/// Returns the value of `--control PATH` or `--control=PATH` of a `hearth serve`.
 fn control_of(command_line: &[u8]) -> Option<PathBuf> {
     let mut words = command_line.split(|byte| *byte == 0).skip(1);
     if words.next() != Some(b"serve") {
@@ -98,7 +98,7 @@ fn control_of(command_line: &[u8]) -> Option<PathBuf> {
     None
 }
 
-/// A row for each.
+/// Formats a table with a row for each server.
 pub(crate) fn table(found: &[Found]) -> String {
     let names = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let head = [
@@ -134,7 +134,7 @@ pub(crate) fn table(found: &[Found]) -> String {
     aligned(&rows)
 }
 
-/// Columns as wide as their widest text.
+/// Formats columns as wide as their widest text.
 pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<usize> = (0..N).map(|column| width(column).unwrap_or(0)).collect();

@@ -1,4 +1,4 @@
-//! `hearth status --watch`: how a server is, again and again, and what has happened between two looks.
+//! `hearth status --watch`: shows the status every second, with the rates since the last look.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -10,11 +10,11 @@ use crate::client::{print, printable};
 use crate::fail;
 use crate::servers::aligned;
 
-/// Home, and clear what is below.
+/// Moves the cursor to the top left and clears what is below.
 const CLEAR: &str = "\x1b[H\x1b[J";
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Until the server ends, or the reader has left.
+/// Shows the status until the server ends or the reader has left.
 pub(crate) fn watch(ask: impl Fn() -> std::io::Result<Option<Reply>>) -> ExitCode {
     let clear = std::io::stdout().is_terminal();
     let mut before = None;
@@ -42,13 +42,13 @@ pub(crate) fn watch(ask: impl Fn() -> std::io::Result<Option<Reply>>) -> ExitCod
 }
 
 fn page(status: &Status, before: Option<&Status>) -> String {
-    // Another server under the same name counts from zero.
+    // Another server at the same path counts from zero.
     let before = before.filter(|before| before.pid == status.pid);
     let rates = before.map_or(String::new(), |before| rates(status, before) + "\n");
     format!("{rates}{status}")
 }
 
-/// Since `before`.
+/// Formats the rates since `before`.
 fn rates(status: &Status, before: &Status) -> String {
     let seconds = (status.uptime_seconds - before.uptime_seconds).max(0.001);
     let rate = |name: &str| status.count(name).saturating_sub(before.count(name)) as f64 / seconds;

@@ -1,6 +1,6 @@
-//! `hearth check --leaks`: what an app's requests leave in their worker, seen by running some.
+//! `hearth check --leaks`: runs requests of an app and finds what they leave behind in their worker.
 //!
-//! The app is served by a private server with one worker. Between its requests come some of this command's own, which
+//! A private server with one worker serves the app. Between the app's requests this command sends some of its own, which
 //! `Hearth\Internal\Leaks` answers there.
 
 mod asked;
@@ -20,11 +20,11 @@ use crate::client::print;
 use crate::fail;
 use crate::failed::Failed;
 
-/// What fills caches, in requests of each target.
+/// Requests of each target that fill caches before the measurement.
 const FIRST: usize = 20;
-/// What grows must do so in two rounds of as many.
+/// Requests of each target in a round. What grows must do so in two rounds.
 const ROUND: usize = 40;
-/// How many of the second half of a round are sent at the same time, if the app takes as many.
+/// The most requests of the second half of a round that are sent at the same time, if the app takes as many.
 const AT_ONCE: u32 = 4;
 
 pub(crate) fn arguments() -> [clap::Arg; 3] {
@@ -86,7 +86,7 @@ pub(super) fn check(matches: &ArgMatches, settings: &Settings) -> ExitCode {
     }
 }
 
-/// `count` requests of each: the first half one after the other, the second half so many at a time, each beside others.
+/// `count` requests of each target: the first half one after the other, the second half `together` at a time, mixed.
 fn round(all: &[Asked], count: usize, together: usize) -> Vec<Vec<&Asked>> {
     let half = count / 2;
     let alone = all.iter().flat_map(|asked| vec![vec![asked]; half]);

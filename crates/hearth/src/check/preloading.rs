@@ -1,12 +1,12 @@
-//! `hearth check`: whether a preload list is likely to pay.
+//! `hearth check`: whether a preload list is likely to pay off.
 
 use super::recommend::RunMode;
 use super::scan::Scan;
 
-/// Fewer files than this take less time to load than can be measured.
+/// Fewer files than this load in less time than can be measured.
 const FEW: usize = 20;
 
-/// What is said below the recommendation.
+/// Returns the text below the recommendation.
 pub(crate) fn preloading(way: RunMode, evidence: &Scan) -> String {
     if way != RunMode::Classic {
         return "preloading: a list would make boots shorter and requests no faster, because classes are loaded once, at boot\n".into();

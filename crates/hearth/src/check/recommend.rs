@@ -1,4 +1,4 @@
-//! `hearth check`: which mode fits an app, why, and what to look at before more is asked of it.
+//! `hearth check`: recommends a mode for an app, with reasons and with code to look at.
 
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,14 +23,14 @@ impl fmt::Display for RunMode {
     }
 }
 
-/// What is recommended.
+/// A recommendation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Advice {
     pub(crate) way: RunMode,
-    /// What to serve.
+    /// The script or folder to serve.
     pub(crate) app: PathBuf,
     flags: &'static str,
-    /// The text of `app`, where it is not there yet.
+    /// The text of the script `app`, if that does not exist yet.
     pub(crate) script: Option<&'static str>,
     because: Vec<String>,
     look_at: Vec<String>,
@@ -42,7 +42,7 @@ impl Advice {
     }
 }
 
-/// Packages whose apps keep the request in their container, and what to call them.
+/// Packages whose apps keep the request in their container, and the names of the frameworks.
 const FRAMEWORKS: [(&str, &str); 5] = [
     ("laravel/framework", "Laravel"),
     ("symfony/framework-bundle", "Symfony"),
@@ -51,12 +51,13 @@ const FRAMEWORKS: [(&str, &str); 5] = [
     ("codeigniter4/framework", "CodeIgniter"),
 ];
 
-/// Of `app.php`, in the project's folder. Laravel's `bootstrap/app.php` leaves the autoloader to what requires it.
+/// The text of `app.php` in the project's folder. Laravel's `bootstrap/app.php` expects that the autoloader is loaded.
 const LARAVEL: &str = "<?php\nrequire __DIR__ . '/vendor/autoload.php';\nreturn require __DIR__ . '/bootstrap/app.php';";
 const SYMFONY: &str =
     "<?php\nrequire __DIR__ . '/vendor/autoload.php';\nreturn new App\\Kernel('prod', false);";
 
-/// For a script that booted as a resident app: `handler` is what it returned, as the zygote says.
+/// Recommends for a script that booted as a resident app. `handler` is the kind of what it returned, as reported by the
+/// zygote.
 pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Scan) -> Advice {
     let name = name(app);
     let mut because = vec![format!("{name} is {what}", what = returned(handler, what))];
@@ -96,7 +97,7 @@ pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Scan) 
     }
 }
 
-/// For a folder, or a script that returns no handler.
+/// Recommends for a folder, or for a script that returns no handler.
 pub(crate) fn of_site(app: &Path, evidence: &Scan) -> Advice {
     if evidence.has("wp-load.php") || evidence.has("wp-settings.php") {
         let reason =
@@ -173,7 +174,7 @@ fn classic(app: &Path, mut because: Vec<String>, evidence: &Scan) -> Advice {
     }
 }
 
-/// A front controller is that of the site in its folder, with all that is there.
+/// Warns that a front controller makes everything in its folder public.
 fn beside(script: &Path) -> Option<String> {
     let folder = script.parent()?;
     let others = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
@@ -214,7 +215,7 @@ fn more(found: &Found) -> String {
     }
 }
 
-/// What to read before many requests run at once, or because one at a time finds it too.
+/// Lists code to read before many requests run at once; some of it matters with one request at a time, too.
 fn look_at(evidence: &Scan, way: RunMode) -> Vec<String> {
     let all = way == RunMode::Concurrent;
     let say = |kind: CodeSmell, what: &str| {

@@ -1,12 +1,12 @@
-//! What an app's files say about how it can be run: its packages, the files of known frameworks, and code that keeps
-//! state where the next request finds it.
+//! Evidence in an app's files: its packages, the files of known frameworks, and code that keeps state where the next request
+//! finds it.
 //!
-//! Found by reading lines, not by running them: it is said as evidence, with the place, for a person to judge.
+//! Lines are read, not run: each finding is shown with its place, for a person to judge.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold other people's code, or none.
+/// Folders that contain code of other projects, or no code.
 const NOT_THE_APP: [&str; 9] = [
     "vendor",
     "node_modules",
@@ -19,10 +19,10 @@ const NOT_THE_APP: [&str; 9] = [
     "wp-admin",
 ];
 const MOST_FILES: usize = 5000;
-/// Longer ones are generated.
+/// Longer files are generated.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Something in the code that matters.
+/// A kind of code that matters for the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CodeSmell {
     StaticProperty,
@@ -32,7 +32,7 @@ pub(crate) enum CodeSmell {
     Exit,
 }
 
-/// Where one was found first, and how often in all.
+/// The first place where a kind was found, and the number of places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) place: String,
@@ -40,24 +40,24 @@ pub(crate) struct Found {
     pub(crate) count: usize,
 }
 
-/// All that was found.
+/// All evidence of an app.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     /// The project's folder.
     pub(crate) root: PathBuf,
     /// Composer's packages and their versions.
     pub(crate) packages: BTreeMap<String, String>,
-    /// The file that named them, relative to the root.
+    /// The file that lists them, relative to the root.
     pub(crate) named_in: &'static str,
     pub(crate) code: BTreeMap<CodeSmell, Found>,
-    /// Scripts of its own.
+    /// The number of the app's own scripts.
     pub(crate) files: usize,
     /// A script with a loop on frankenphp_handle_request(), relative to the root.
     pub(crate) worker_script: Option<PathBuf>,
 }
 
 impl Scan {
-    /// Read what belongs to `app`, a script or a folder.
+    /// Reads the files that belong to `app`, a script or a folder.
     pub(crate) fn of(app: &Path) -> Scan {
         let project = project(app);
         let mut evidence = Scan {
@@ -148,7 +148,7 @@ impl Scan {
     }
 }
 
-/// What the top of a project has.
+/// Names at the top of a project.
 const TOPS: [&str; 6] = [
     "composer.json",
     "composer.lock",
@@ -165,7 +165,7 @@ fn folder(app: &Path) -> &Path {
     }
 }
 
-/// The nearest folder above that looks like the top of a project.
+/// The nearest folder, at most two above, that looks like the top of a project.
 fn project(app: &Path) -> Option<PathBuf> {
     let mut above = folder(app).ancestors().take(3);
     above.find(|above| is_top(above)).map(Path::to_owned)
@@ -175,7 +175,7 @@ fn is_top(folder: &Path) -> bool {
     TOPS.iter().any(|top| folder.join(top).exists())
 }
 
-/// A script of no project, and what it requires by a path that is written there. What lies beside it may be anything's.
+/// A script of no project, and the files that it requires by a literal path. Other files beside it may belong to anything.
 fn required(script: &Path) -> Vec<PathBuf> {
     let mut files = vec![script.to_owned()];
     let mut at = 0;
@@ -196,7 +196,7 @@ fn required(script: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The path in `require __DIR__ . '/x.php';` and its like.
+/// Returns the path in `require __DIR__ . '/x.php';` and the like.
 fn required_path(line: &str) -> Option<&str> {
     let at = ["require", "include"]
         .iter()
@@ -208,7 +208,7 @@ fn required_path(line: &str) -> Option<&str> {
         .filter(|path| !path.is_empty())
 }
 
-/// The app's own PHP files, in a fixed order.
+/// Lists the app's own PHP files, in a fixed order.
 fn below(root: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     collect(root, &mut files);
@@ -259,7 +259,7 @@ fn of_static(words: &[&str]) -> Option<CodeSmell> {
     )
 }
 
-/// What a line of code shows.
+/// Returns the kinds that a line of code shows.
 fn traits(line: &str) -> Vec<CodeSmell> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut found = Vec::from_iter(of_static(&words));

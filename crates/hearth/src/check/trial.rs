@@ -1,6 +1,6 @@
-//! What `hearth check` recommends, tried: booted as `hearth serve` would, or read without being run.
+//! Trial of a recommendation: booted as by `hearth serve`, or parsed without being run.
 //!
-//! A script that is recommended and not there yet is tried from another place: nothing is written into the project.
+//! A recommended script that does not exist yet is written elsewhere: nothing is written into the project.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use supervisor::{Printed, Program};
 use super::recommend::Advice;
 
 pub(super) enum Booted {
-    /// PHP and the settings; a classic site has nothing to boot.
+    /// PHP and the settings work; a classic site has no app to boot.
     Site(supervisor::Booted),
-    /// What the script returned is known.
+    /// The script has booted, and the kind of its handler is known.
     Script(supervisor::Booted),
 }
 
-/// Why what is recommended does not work, and the exit code.
+/// Why the recommendation does not work, and the exit code.
 pub(super) struct Failed {
     pub(super) code: u8,
     pub(super) why: String,
@@ -66,7 +66,7 @@ pub(super) fn boot(
     )?))
 }
 
-/// The recommended script, or its text in `place`, where `__DIR__` is still the project's folder.
+/// Returns the recommended script, or writes its text to `place`, where `__DIR__` is still the project's folder.
 fn script(advice: &Advice, place: &Path) -> io::Result<PathBuf> {
     let Some(text) = advice.script.filter(|_| !advice.app.exists()) else {
         return Ok(advice.app.clone());
@@ -79,7 +79,7 @@ fn script(advice: &Advice, place: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// PHP's own reading of a front controller; it is not run, because that may change what it works on.
+/// Has PHP parse a front controller. The script is not run, because that may change the data of the site.
 fn syntax(settings: &Settings) -> Result<(), Failed> {
     const READ: &str = "try { token_get_all(file_get_contents($argv[1]), TOKEN_PARSE); } \
         catch (ParseError $e) { echo $e->getMessage(), ' on line ', $e->getLine(); }";

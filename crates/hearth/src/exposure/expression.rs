@@ -1,7 +1,8 @@
-//! Expressions of Apache's directives, which look at a name or at a part of the path, as those of `[site]`, which look at the
-//! whole path.
+//! Translates expressions of Apache's directives, which match a name or a part of the path, into those of `[site]`, which
+//! match the whole path.
 
-/// Of the path below the directory `place`, without the slash between them: `RewriteRule`.
+/// Translates a pattern of `RewriteRule`, which matches the path below the directory `place`, without the slash between
+/// them.
 pub(crate) fn of_path(place: &str, pattern: &str) -> String {
     let parts: Vec<String> = alternatives(pattern)
         .into_iter()
@@ -16,7 +17,8 @@ pub(crate) fn of_path(place: &str, pattern: &str) -> String {
     }
 }
 
-/// Of the names of files below `place`: `FilesMatch`. `None` where the begin of a name is asked for in the middle.
+/// Translates a pattern of `FilesMatch`, which matches the names of files below `place`. `None` if it has a `^` in the
+/// middle.
 pub(crate) fn of_name(place: &str, pattern: &str) -> Option<String> {
     let (mut begins, mut has) = (Vec::new(), Vec::new());
     for part in alternatives(pattern) {
@@ -39,19 +41,19 @@ pub(crate) fn of_name(place: &str, pattern: &str) -> Option<String> {
     })
 }
 
-/// Everything in it is about hidden names, which are never sent.
+/// Whether all alternatives match hidden names, which are never sent.
 pub(crate) fn is_of_hidden_names(pattern: &str) -> bool {
     const HIDDEN: [&str; 4] = ["^\\.", "/\\.", "(?:^|/)\\.", "(^|/)\\."];
     let is_hidden = |part: &str| HIDDEN.iter().any(|begin| part.starts_with(begin));
     alternatives(pattern).into_iter().all(is_hidden)
 }
 
-/// It matches any path.
+/// Whether the pattern matches any path.
 pub(crate) fn is_all(pattern: &str) -> bool {
     ["^", ".", ".*", "^.*$", "^(.*)$", "(.*)", "^(.*)", "^.*"].contains(&pattern)
 }
 
-/// Without the exception for `.well-known` that hidden names have: no rule is needed for these.
+/// Removes the exception for `.well-known` from patterns of hidden names: they need no rule.
 pub(crate) fn without_well_known(pattern: &str) -> String {
     const BEGIN: &str = "\\.(?!well-known";
     let mut text = pattern.to_owned();
@@ -64,7 +66,7 @@ pub(crate) fn without_well_known(pattern: &str) -> String {
     text
 }
 
-/// What stands between the bars that no group has.
+/// Splits at the bars outside of all groups.
 fn alternatives(pattern: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut from, mut depth) = (0, 0);
@@ -87,7 +89,7 @@ fn has_begin(pattern: &str) -> bool {
     significant(pattern).any(|(_, c)| c == '^')
 }
 
-/// Characters that are neither escaped nor in a class.
+/// Returns the characters that are neither escaped nor in a class.
 fn significant(pattern: &str) -> impl Iterator<Item = (usize, char)> {
     let (mut is_escaped, mut is_class) = (false, false);
     pattern.char_indices().filter(move |(_, c)| {

@@ -1,45 +1,46 @@
-//! What a `.htaccess` does under Apache, as far as Hearth would have to do it too; nothing here reads it while it serves.
+//! The effects of a `.htaccess` under Apache that a site under Hearth needs rules for; the server itself never reads such
+//! files.
 //!
-//! Directives are read one by one. What is no denial and no rewriting (headers, types, caching) has no place here, nor has the
-//! usual rule for a front controller, which always holds.
+//! Directives are read one by one. Those that neither deny nor rewrite (headers, types, caching) are ignored, and so is the
+//! usual rule for a front controller, which always applies here.
 
 use super::rewrite_rule::{self, RewriteRule};
 
-/// One that matters.
+/// An effect that matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Everything in its directory and below; perhaps but for some files.
+    /// Denies everything in the directory and below; perhaps except for some files.
     Denies { but_some: bool },
-    /// Files with names that match this expression.
+    /// Denies files whose names match this expression.
     DeniesFiles(String),
-    /// It asks for a password.
+    /// Asks for a password.
     Password,
-    /// Scripts below it do not run.
+    /// Keeps scripts below the directory from running.
     NoScripts,
     /// A rule for `[site.rewrite]`.
     Rewrites(String, String),
-    /// A path that is refused, as an expression for `site.deny`.
+    /// Denies a path, as an expression for `site.deny`.
     DeniesPath(String),
-    /// A rule that has no equal here.
+    /// A rule without an equivalent here.
     Unknown(String),
 }
 
-/// Where a directive stands.
+/// A section that contains a directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Section {
-    /// Of files whose names match.
+    /// For files whose names match.
     Files(String),
-    /// Of paths that match.
+    /// For paths that match.
     Path(String),
-    /// For some methods, addresses … only.
+    /// Only for some methods, addresses and so on.
     Sometimes,
-    /// Modules are taken to be there.
+    /// Always applies: modules are assumed to be loaded.
     Always,
-    /// For where one is not there.
+    /// For the case that a module is not loaded.
     Never,
 }
 
-/// Everything in the text of one that lies at `place`, the path of its directory without a slash at its end.
+/// Returns the effects of a file's text. `place` is the path of its directory, without a slash at the end.
 pub(crate) fn effects(text: &str, place: &str) -> Vec<Effect> {
     let mut reader = Reader {
         sections: Vec::new(),
@@ -135,7 +136,7 @@ impl Reader {
         self.add(effect);
     }
 
-    /// Once; and not what is for some requests only.
+    /// Adds an effect, once, and only if it applies to all requests.
     fn add(&mut self, effect: Effect) {
         let is_sometimes = self.sections.contains(&Section::Sometimes);
         if !is_sometimes && !self.effects.contains(&effect) {
@@ -161,7 +162,7 @@ impl Reader {
             RewriteRule::Rewrites(place, words) if config::is_location(&place) => {
                 self.add(Effect::Rewrites(place, words));
             }
-            // Expressions that look ahead or behind are not known here.
+            // Expressions with look-ahead or look-behind are not supported here.
             RewriteRule::Denies(_) | RewriteRule::Rewrites(..) | RewriteRule::Unknown => {
                 self.add(Effect::Unknown(line.to_owned()))
             }
@@ -178,7 +179,7 @@ impl Reader {
     }
 }
 
-/// The expression in `%{REQUEST_URI} =~ m#expression#`, as the condition of a section.
+/// Returns the expression in a section's condition `%{REQUEST_URI} =~ m#expression#`.
 fn path_of(condition: &str) -> Option<String> {
     let matched = condition.strip_prefix("%{REQUEST_URI} =~ ")?;
     let (mark, rest) = match matched.strip_prefix('m') {
@@ -189,7 +190,7 @@ fn path_of(condition: &str) -> Option<String> {
     Some(expression.to_owned())
 }
 
-/// Divided at blanks, but not within quotes.
+/// Splits at blanks, but not within quotes.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -215,7 +216,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// `*.log` as an expression.
+/// Translates wildcards such as `*.log` into an expression.
 fn of_wildcards(name: &str) -> String {
     let mut expression = String::from("^");
     for c in name.chars() {

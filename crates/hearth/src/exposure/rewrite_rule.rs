@@ -1,36 +1,36 @@
-//! `RewriteRule` of Apache in the words of `[site.rewrite]`, where that has them.
+//! Translates Apache's `RewriteRule` into words of `[site.rewrite]`, where that is possible.
 
 use super::expression;
 
-/// Of one directive.
+/// The translation of a directive.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RewriteRule {
-    /// It says nothing, or what always holds here.
+    /// The directive has no effect, or one that always applies here.
     None,
     /// An expression for `site.deny`.
     Denies(String),
     /// A location, and its words.
     Rewrites(String, String),
-    /// It depends on what rules here do not know.
+    /// The directive depends on something that rules here do not support.
     Unknown,
 }
 
-/// The conditions so far.
+/// The `RewriteCond` directives since the last rule.
 #[derive(Debug, Default)]
 struct Conditions {
     not_a_file: bool,
     not_a_directory: bool,
     exists: bool,
-    /// An expression of the whole path.
+    /// An expression that the whole path must match.
     path: Option<String>,
     others: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Reader {
-    /// The path of its directory, without a slash at its end.
+    /// The path of the file's directory, without a slash at the end.
     place: String,
-    /// What a relative target is relative to.
+    /// The path to which relative targets are relative.
     base: String,
     is_off: bool,
     conditions: Conditions,
@@ -46,7 +46,7 @@ impl Reader {
         }
     }
 
-    /// `directive` is in small letters.
+    /// Reads a directive, whose name is in lower case.
     pub(crate) fn directive(&mut self, directive: &str, words: &[&str]) -> RewriteRule {
         match (directive, words) {
             ("rewriteengine", [state, ..]) => self.is_off = state.eq_ignore_ascii_case("off"),
@@ -122,7 +122,7 @@ impl Reader {
         match (refusal, target.as_str()) {
             (Some("=403"), _) => RewriteRule::Denies(location),
             (Some(words), _) => RewriteRule::Rewrites(location, words.into()),
-            // What exists is served in any case, and index.php where it is named.
+            // Existing files are served in any case, and so is index.php if it is named.
             (None, "-")
                 if conditions.exists
                     || pattern == "^index\\.php$"
@@ -138,7 +138,7 @@ impl Reader {
         }
     }
 
-    /// Which paths, and the target with the groups of that expression; `None` if it depends on something else.
+    /// Returns the location, and the target with its groups; `None` if the rule depends on something else.
     fn located(
         &self,
         pattern: &str,
@@ -169,7 +169,7 @@ impl Reader {
     }
 
     fn words(&self, target: &str, flags: &[&str], conditions: &Conditions) -> String {
-        // A group of the whole path begins with its slash.
+        // A group that matches the whole path begins with a slash.
         let is_whole = conditions.path.is_some() && target.starts_with('$');
         let mut target = match is_whole || target.starts_with('/') || target.contains("://") {
             true => target.to_owned(),
@@ -202,16 +202,16 @@ fn begins_with(flags: &[&str], starts: &[&str]) -> bool {
     flags.iter().any(begins)
 }
 
-/// What it does is done in any case, or changes no path.
+/// Whether the rule's effect applies anyway, or changes no path.
 fn is_needless(pattern: &str, target: &str, flags: &[&str]) -> bool {
     target == "-" && begins_with(flags, &["E=", "T=", "ENV="])
         || is_served_compressed(target)
-        // It takes a slash away.
+        // Such a rule removes a slash.
         || target == "%1"
         || is_front_controller(pattern, target)
 }
 
-/// What a rule without a target answers.
+/// Returns the status of a rule without a target.
 fn refusal(flags: &[&str]) -> Option<&'static str> {
     flags.iter().find_map(|flag| match *flag {
         "F" | "FORBIDDEN" | "R=403" => Some("=403"),
@@ -221,15 +221,15 @@ fn refusal(flags: &[&str]) -> Option<&'static str> {
     })
 }
 
-/// What lies compressed beside a file is sent without a rule.
+/// Whether the target is a compressed file, which is sent without a rule.
 fn is_served_compressed(target: &str) -> bool {
     target.ends_with(".gz") || target.ends_with(".br")
 }
 
-/// Everything goes to `index.php`, which is so without a rule.
+/// Whether the rule sends everything to `index.php`, which is so without a rule.
 fn is_front_controller(pattern: &str, target: &str) -> bool {
     let is_all = expression::is_all(pattern);
-    // It leaves something out that no expression of ours can: what is not there goes to it all the same.
+    // It excludes something that no expression here can; but missing files are answered by index.php all the same.
     let is_all = is_all || pattern.contains("(?!");
     let script = target.split('?').next().unwrap_or_default();
     let passes_nothing = !target.contains("?q=") && !target.contains("=$");

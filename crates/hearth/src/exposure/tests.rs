@@ -1,4 +1,4 @@
-//! Of a site with everything in it.
+//! A site with findings of all kinds.
 
 use super::*;
 

@@ -1,14 +1,14 @@
-//! One look at everything below a document root, as far as that is quick.
+//! Walks everything below a document root, within limits that keep it quick.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
-/// Entries, after which enough has been seen.
+/// The number of entries after which the walk ends.
 const MOST: usize = 50_000;
 const DEEPEST: usize = 12;
 
-/// Endings of files that are for no client: what apps write down, and what programs are given.
+/// Extensions of files that are for no client: logs, data, and secrets of programs.
 const PRIVATE: [&str; 13] = [
     "log", "sqlite", "sqlite3", "db", "db3", "sql", "dump", "pem", "key", "p12", "pfx", "env",
     "htpasswd",
@@ -31,18 +31,18 @@ const DIRECTORIES: [&str; 13] = [
     "var",
 ];
 
-/// Other people's code, in which nothing is written.
+/// Directories with third-party code, in which no app writes.
 const SKIPPED: [&str; 2] = ["node_modules", "bower_components"];
 
-/// Paths are as clients see them, without a slash at the end; that of the root is empty.
+/// The findings of a walk. Paths are as clients see them, without a slash at the end; that of the root is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     /// The directory and the text of each `.htaccess`.
     pub(crate) htaccess: Vec<(String, String)>,
-    /// Names of files by their directory.
+    /// Names of private files by their directory.
     pub(crate) private: BTreeMap<String, Vec<String>>,
     seen: usize,
-    /// Directories that links have led to.
+    /// Directories visited so far, because links may lead to one again.
     known: HashSet<PathBuf>,
 }
 
@@ -88,7 +88,7 @@ impl Walk {
         if name.starts_with('.') || SKIPPED.contains(&name.as_str()) {
             return;
         }
-        // Links lead to what they are for the server too.
+        // The server follows links, too.
         if path.is_dir() {
             return self.directory(&path, &format!("{place}/{name}"), depth + 1);
         }
@@ -105,7 +105,7 @@ pub(crate) fn private_ending(name: &str) -> Option<&'static str> {
         .find(|private| ending.eq_ignore_ascii_case(private))
 }
 
-/// Is it one of those that hold nothing else?
+/// Whether directories of this name contain nothing but private files.
 pub(crate) fn is_private_directory(directory: &str) -> bool {
     let name = directory.rsplit('/').next().unwrap_or_default();
     DIRECTORIES.contains(&name)

@@ -1,4 +1,4 @@
-//! `hearth preload build`: recordings become a list.
+//! `hearth preload build`: makes a list from recordings.
 
 mod plan;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::client::{print, printable};
 
-/// Paths that `check` asks for again.
+/// The most paths that `check` requests again.
 const MOST_REPLAYS: usize = 40;
 
 pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
@@ -53,7 +53,7 @@ pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
     Ok(print(&printable(&text)))
 }
 
-/// The list, and what `--exclude` names in vain.
+/// Makes the list. Also returns a message for each name of `--exclude` that matches nothing.
 fn make(php: &Php, plan: &Plan<'_>) -> Result<(List, Vec<String>), Failed> {
     let seen = plan.profile.files();
     let names = universe(plan, &seen);
@@ -76,7 +76,7 @@ fn make(php: &Php, plan: &Plan<'_>) -> Result<(List, Vec<String>), Failed> {
     Ok((list, unknown))
 }
 
-/// Whether files of the list turn out to need others.
+/// Adds the classes that files of the list turn out to need. Returns whether there are any.
 fn closes(php: &Php, graph: &mut Graph, list: &List) -> Result<bool, Failed> {
     let mut is_new = false;
     for (file, class) in trial::compared(php, list)? {
@@ -120,7 +120,7 @@ fn choose(php: &Php, plan: &Plan<'_>, graph: &mut Graph) -> List {
     }
 }
 
-/// The files that come into question.
+/// Names of the files that may be preloaded.
 fn universe(plan: &Plan<'_>, seen: &BTreeMap<String, Seen>) -> Vec<String> {
     let own = plan.output.canonicalize().unwrap_or_default();
     let mut names: BTreeSet<String> = match plan.strategy {
@@ -138,8 +138,8 @@ fn universe(plan: &Plan<'_>, seen: &BTreeMap<String, Seen>) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Parents, interfaces and traits that no recorded file declares, because they were preloaded or the code is newer: looked for by
-/// the name that autoloaders expect.
+/// Looks for parents, interfaces and traits that no recorded file declares, because they were preloaded or the code is
+/// newer: by the name that autoloaders expect.
 fn find_missing(php: &Php, plan: &Plan<'_>, inspected: &mut Inspected) -> Result<(), Failed> {
     let mut all: Option<Vec<PathBuf>> = None;
     for _ in 0..8 {
@@ -176,16 +176,16 @@ fn classes(inspected: &Inspected) -> impl Iterator<Item = &Class> {
     facts.flat_map(|facts| &facts.classes)
 }
 
-/// In lower case.
+/// The names of all declared classes, in lower case.
 fn declared(inspected: &Inspected) -> BTreeSet<String> {
     let names = classes(inspected).map(|class| class.name.to_ascii_lowercase());
     names.collect()
 }
 
-/// The project's scripts, and those of packages outside of it that requests have loaded.
+/// The project's scripts, and those of packages outside of the project that requests have loaded.
 fn library<'a>(root: &str, loaded: impl Iterator<Item = &'a String>) -> Vec<PathBuf> {
     let outside = loaded.filter(|name| name.starts_with('/'));
-    // `/usr/share/php/Twig`, for one.
+    // For example `/usr/share/php/Twig`.
     let package = |name: &String| -> Option<PathBuf> {
         let folder: Vec<_> = Path::new(name).parent()?.components().take(5).collect();
         (folder.len() == 5).then(|| folder.into_iter().collect())
@@ -234,7 +234,7 @@ fn candidates(
     (candidates, left)
 }
 
-/// The copy that `check --install` makes.
+/// Writes the copy for `check --install`.
 pub(super) fn install(list: &List, target: &Path) -> Result<(), Failed> {
     let folder = files::folder_of(target)?;
     std::fs::metadata(&folder).map_err(on("find the folder", &folder))?;

@@ -1,4 +1,4 @@
-//! `hearth preload check`: does PHP start with the list, does the app answer the same, does it pay.
+//! `hearth preload check`: whether PHP starts with the list, the app answers the same, and the list pays off.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -55,7 +55,7 @@ pub(super) fn check(given: &ArgMatches) -> Result<ExitCode, Failed> {
     }
 }
 
-/// PHP started with it: no warning, each class there, no file changed since.
+/// Starts PHP with the list. Returns whether there is no warning, no missing class and no changed file.
 fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bool, Failed> {
     let stale = list.stale_now();
     for one in stale.iter().take(5) {
@@ -93,10 +93,10 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
     Ok(is_clean && stale.is_empty())
 }
 
-/// False if PHP warned, or something is not there.
+/// Reports the start. Returns false if PHP warned, or a class or function is missing.
 fn tell(php: &Php, booted: &Booted, text: &mut String) -> bool {
     let _ = writeln!(text, "{}", started(php, booted));
-    // What an app that is out of date has PHP say whenever it compiles a file.
+    // An outdated app causes deprecations whenever PHP compiles a file.
     let (deprecated, warnings): (Vec<&String>, Vec<&String>) = booted
         .warnings
         .iter()
@@ -124,7 +124,7 @@ pub(super) fn started(php: &Php, booted: &Booted) -> String {
     )
 }
 
-/// What opcache's sizes should be, and what root has to set.
+/// Returns advice on opcache's sizes.
 fn advice(list: &List, booted: &Booted) -> String {
     let mut text = String::new();
     let used = booted.used_memory as f64;
@@ -204,7 +204,7 @@ fn pays(
     Ok(wins)
 }
 
-/// What was compared, and of which paths that says nothing.
+/// Describes the comparison, and the paths for which it means nothing.
 pub(super) fn same(compared: &Compared, failing: Option<(usize, String)>) -> String {
     let mut text = String::new();
     if let Some((count, first)) = failing {

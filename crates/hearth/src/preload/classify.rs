@@ -1,4 +1,4 @@
-//! What files declare and do: compiled in a child, and run in a child of its own where that has to be seen.
+//! Finds what files declare and do: compiled in a child process, and run in one of its own where that is needed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::{Failed, files};
 const INSPECT: &str = include_str!("php/inspect.php");
 const ATTEMPT: &str = include_str!("php/attempt.php");
 
-/// Of each file its facts, or why it does not compile.
+/// The facts of each file, or why it does not compile.
 pub(super) type Inspected = BTreeMap<String, Result<Facts, String>>;
 
 #[derive(Deserialize)]
@@ -22,7 +22,7 @@ enum Line {
     Facts(Facts),
 }
 
-/// Compiles files, named relative to the root. One that ends the child is left out, and another child goes on behind it.
+/// Compiles files, named relative to the root. A file that ends the child is left out, and another child continues after it.
 pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<Inspected, Failed> {
     let script = php.script("inspect.php", INSPECT)?.display().to_string();
     let settings = [
@@ -57,7 +57,7 @@ pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<Inspect
     Ok(found)
 }
 
-/// The file at which the child ended.
+/// Stores the facts in `output`. Returns the file at which the child ended.
 fn take_facts(root: &str, output: &str, found: &mut Inspected) -> Option<String> {
     let mut current = None;
     for line in output.lines() {
@@ -74,7 +74,7 @@ fn take_facts(root: &str, output: &str, found: &mut Inspected) -> Option<String>
     current
 }
 
-/// The last thing that PHP says in a child's output or a server's log, in one line.
+/// Returns the last error message of PHP in a child's output or a server's log, in one line.
 pub(super) fn last_message(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut said = lines.filter(|line| line.contains("rror:") || line.contains("preload_user"));
@@ -92,7 +92,7 @@ struct Attempt {
     changes: Vec<String>,
 }
 
-/// Files whose code decides what they declare are run, each in a child of its own, and left out if that does anything else.
+/// Runs files whose code decides what they declare, each in a child process, and leaves them out if they do anything else.
 pub(super) fn attempt(php: &Php, root: &str, candidates: &mut [Candidate]) -> Result<(), Failed> {
     let script = php.script("attempt.php", ATTEMPT)?.display().to_string();
     let settings = [

@@ -1,4 +1,4 @@
-//! What loading a file costs without preloading: measured on a private server, with opcache as it is configured.
+//! The cost of loading a file without preloading, measured on a private server with opcache as configured.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,17 +13,17 @@ use super::{Failed, files, on};
 use crate::ask::Answer;
 
 const MEASURE: &str = include_str!("php/measure.php");
-/// The first fills opcache, and of the others the median counts.
+/// Measurements: the first one fills opcache, and the median of the others counts.
 const ROUNDS: usize = 8;
 
-/// By the paths of files.
+/// A measurement, by the paths of files.
 #[derive(Debug, Deserialize)]
 struct Round {
     nanos: BTreeMap<String, f64>,
     bytes: BTreeMap<String, u64>,
 }
 
-/// Room for every file, whatever is configured.
+/// Settings with room for every file, whatever is configured.
 const SETTINGS: [(&str, &str); 9] = [
     ("opcache.enable", "1"),
     ("opcache.preload", ""),
@@ -36,8 +36,8 @@ const SETTINGS: [(&str, &str); 9] = [
     ("open_basedir", ""),
 ];
 
-/// Measures the files of the graph. Code that does more than to declare is not run for that: such files are estimated by their
-/// memory, and so are those that cannot be loaded by themselves.
+/// Measures the files of the graph. Code that does more than declare is not run for that: such files are estimated by their
+/// size, and so are those that cannot be loaded alone.
 pub(super) fn measure(php: &Php, root: &str, graph: &mut Graph) -> Result<(), Failed> {
     let folder = php.folder.path().join("measure");
     std::fs::create_dir_all(&folder).map_err(on("make", &folder))?;
@@ -68,7 +68,7 @@ pub(super) fn measure(php: &Php, root: &str, graph: &mut Graph) -> Result<(), Fa
     Ok(())
 }
 
-/// What was not measured costs as much per byte of source as what was.
+/// Estimates what was not measured: the same cost per byte of source as what was.
 fn estimate(graph: &mut Graph, known: impl Fn(&Candidate) -> Option<Load>) {
     let (mut source, mut sum) = (0, Load::default());
     for one in &graph.candidates {
@@ -87,7 +87,7 @@ fn estimate(graph: &mut Graph, known: impl Fn(&Candidate) -> Option<Load>) {
     }
 }
 
-/// One request, or the file that ended it.
+/// Sends a request. Returns its figures, or the file that ended it.
 fn round(site: &Site, folder: &Path) -> Result<Result<Round, String>, Failed> {
     let answer = site.get("", "/index.php")?;
     match serde_json::from_slice::<Round>(&answer.body) {
@@ -99,7 +99,7 @@ fn round(site: &Site, folder: &Path) -> Result<Result<Round, String>, Failed> {
     }
 }
 
-/// What was answered instead of figures, and the last that the server said.
+/// The error for a response without figures, with the last message of the server.
 fn cannot_measure(answer: &Answer, said: &str) -> String {
     let body = String::from_utf8_lossy(&answer.body);
     let first = body.lines().find(|line| !line.trim().is_empty());

@@ -1,4 +1,4 @@
-//! `hearth preload explain`: what a list says of one class, function or file.
+//! `hearth preload explain`: why a class, function or file is in a list, or is not.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Files of a project: named relative to its root, found by their ends, hashed, replaced.
+//! Files of a project: their names relative to its root, a search for scripts, and atomic replacement.
 
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,12 +9,12 @@ use super::{Failed, on};
 /// Folders without code of the app.
 const SKIPPED: [&str; 3] = ["node_modules", ".git", ".svn"];
 
-/// The file of a name that is relative to the root, or absolute.
+/// Returns the path for a name that is relative to the root, or absolute.
 pub(super) fn absolute(root: &str, name: &str) -> PathBuf {
     Path::new(root).join(name)
 }
 
-/// The name of a file.
+/// Returns the name of a file, relative to the root if it is below that.
 pub(super) fn relative(root: &str, path: &Path) -> String {
     path.strip_prefix(root)
         .unwrap_or(path)
@@ -22,7 +22,7 @@ pub(super) fn relative(root: &str, path: &Path) -> String {
         .to_string()
 }
 
-/// All scripts below a folder, through symbolic links to folders as well; without an end where links make circles.
+/// Lists all scripts below a folder, also through symbolic links to folders, which may form cycles.
 pub(super) fn scripts(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
     let mut open = vec![folder.to_owned()];
@@ -51,7 +51,7 @@ pub(super) fn scripts(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The folder that a file is in, without symbolic links.
+/// Returns the folder of a file, without symbolic links.
 pub(super) fn folder_of(file: &Path) -> Result<PathBuf, Failed> {
     let folder = match file.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -60,7 +60,7 @@ pub(super) fn folder_of(file: &Path) -> Result<PathBuf, Failed> {
     folder.canonicalize().map_err(on("find the folder", folder))
 }
 
-/// Writes a file whole or not at all; all users may read it.
+/// Replaces a file atomically; all users may read it.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     let written = || {
         let mut file = tempfile::NamedTempFile::new_in(

@@ -1,4 +1,4 @@
-//! Whether a list pays: the recorded mix of paths, in turn without and with it, by the processor time of the server.
+//! Measures whether a list pays off: CPU time of the recorded mix of paths, alternately without and with the list.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use measure::stats::{block_resample, bootstrap, mean, median};
 use super::Failed;
 use super::site::Site;
 
-/// A block is as many requests as this takes.
+/// The duration of a block of requests.
 const BLOCK: Duration = Duration::from_millis(150);
 const FEWEST_BLOCKS: usize = 8;
 const DRAWS: usize = 2000;
-/// Of a fresh server.
+/// The requests to a fresh server that are measured.
 const FIRST: usize = 100;
 
-/// Requests in the proportions that were recorded, each path at least once.
+/// Returns requests in the recorded proportions, each path at least once.
 fn mix(replays: &[Replay], most: usize) -> Vec<&Replay> {
     let total: f64 = replays.iter().map(|one| one.weight).sum();
     let mut slots: Vec<(f64, &Replay)> = Vec::new();
@@ -28,7 +28,7 @@ fn mix(replays: &[Replay], most: usize) -> Vec<&Replay> {
     slots.into_iter().map(|(_, replay)| replay).collect()
 }
 
-/// Processor time per request, in µs.
+/// Sends a block of requests. Returns the CPU time per request, in µs.
 fn block(site: &Site, mix: &[&Replay]) -> Result<f64, Failed> {
     let before = site.processor_time();
     for replay in mix {
@@ -37,7 +37,7 @@ fn block(site: &Site, mix: &[&Replay]) -> Result<f64, Failed> {
     Ok((site.processor_time() - before) as f64 / 1000.0 / mix.len() as f64)
 }
 
-/// The first hundred requests of a fresh server.
+/// Measures the first hundred requests of a fresh server.
 pub(super) fn cold(site: &Site, replays: &[Replay]) -> Result<Cold, Failed> {
     let mut times = Vec::with_capacity(FIRST);
     for replay in mix(replays, FIRST).into_iter().take(FIRST) {
@@ -55,7 +55,7 @@ pub(super) fn cold(site: &Site, replays: &[Replay]) -> Result<Cold, Failed> {
     })
 }
 
-/// Both have answered each path before. `cold` are the first requests, without and with.
+/// Measures the gain. Both sites have answered each path before. `cold` are the first requests, without and with the list.
 pub(super) fn gain(
     without: &Site,
     with: &Site,
@@ -106,7 +106,7 @@ fn pairs(
 ) -> Result<Vec<[f64; 2]>, Failed> {
     let (mut pairs, began) = (Vec::new(), Instant::now());
     while pairs.len() < FEWEST_BLOCKS || began.elapsed() < time {
-        // Each goes first as often as the other.
+        // Each of the two goes first as often as the other.
         pairs.push(match pairs.len() % 2 {
             0 => [block(without, mix)?, block(with, mix)?],
             _ => {

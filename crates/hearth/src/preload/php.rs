@@ -1,4 +1,4 @@
-//! PHP in a child process: what is tried there can break nothing but itself.
+//! PHP in a child process, which code under trial cannot leave.
 
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::{Failed, on};
 
-/// A child that takes longer hangs.
+/// The time after which a child counts as hanging.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The PHP of a recording, with its settings.
@@ -21,11 +21,11 @@ pub(super) struct Php {
     program: PathBuf,
     pub(super) release: String,
     environment: Vec<(&'static str, String)>,
-    /// Gone when this is.
+    /// Temporary files, removed when this is dropped.
     pub(super) folder: TempDir,
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) ok: bool,
@@ -34,7 +34,8 @@ pub(super) struct Ended {
 }
 
 impl Php {
-    /// The release that was asked for or that recorded, with the php.ini and the further files of that where they are on this machine.
+    /// Finds the release that was asked for or that recorded, and uses its php.ini and further ini files if they exist on
+    /// this machine.
     pub(super) fn new(version: Option<&str>, settings: Option<&Settings>) -> Result<Php, Failed> {
         let recorded = settings.map(|settings| release(&settings.php));
         let wanted = version.or(recorded.filter(|release| !release.is_empty()));
@@ -62,17 +63,17 @@ impl Php {
         }
     }
 
-    /// Variables that choose the php.ini, for a server too.
+    /// Variables that choose the php.ini, for a server, too.
     pub(super) fn environment(&self) -> &[(&'static str, String)] {
         &self.environment
     }
 
-    /// `8.2`, for `--php`.
+    /// The version for `--php`, such as `8.2`.
     pub(super) fn version(&self) -> &str {
         release(&self.release)
     }
 
-    /// A script of ours, in the folder.
+    /// Writes a script of this program to the folder.
     pub(super) fn script(&self, name: &str, text: &str) -> Result<PathBuf, Failed> {
         let path = self.folder.path().join(name);
         std::fs::write(&path, text).map_err(on("write", &path))?;
@@ -97,7 +98,7 @@ impl Php {
         self.run_with(words, settings, "")
     }
 
-    /// With this on standard input.
+    /// Runs PHP with this text on standard input.
     pub(super) fn run_with(
         &self,
         words: &[&str],
@@ -113,7 +114,7 @@ impl Php {
         let (mut stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         std::thread::scope(|scope| {
-            // A child that ends early reads no more: that shows in how it ended.
+            // A child that ends early reads no more; its exit status shows that.
             scope.spawn(move || {
                 stdin
                     .take()
@@ -147,7 +148,7 @@ impl Php {
     }
 }
 
-/// `None` if it had to be killed.
+/// Waits for the child; `None` if it had to be killed.
 fn wait(child: &mut Child) -> Result<Option<ExitStatus>, Failed> {
     let end = Instant::now() + TIMEOUT;
     loop {
@@ -163,13 +164,13 @@ fn wait(child: &mut Child) -> Result<Option<ExitStatus>, Failed> {
     }
 }
 
-/// `8.2` of `8.2.36`.
+/// Returns `8.2` of `8.2.36`.
 fn release(version: &str) -> &str {
     let mut dots = version.match_indices('.').map(|(place, _)| place);
     dots.nth(1).map_or(version, |end| &version[..end])
 }
 
-/// Of php-fpm and Apache other files are read than of Hearth.
+/// Returns variables for the ini files of the recording: php-fpm and Apache read other files than Hearth.
 fn environment(settings: &Settings) -> Vec<(&'static str, String)> {
     let ini = Path::new(&settings.ini);
     let folder = ini.parent().filter(|_| ini.is_file());
@@ -180,7 +181,7 @@ fn environment(settings: &Settings) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// As root PHP preloads only as the user of this setting; what is tried is tried as who asks for it.
+/// As root, PHP preloads only as the user of this setting; the trial runs as the user of the command.
 pub(super) fn preload_user() -> Option<(&'static str, &'static str)> {
     rustix::process::geteuid()
         .is_root()

@@ -1,4 +1,4 @@
-//! `hearth preload record`: a folder with the recorder, and what it has recorded.
+//! `hearth preload record`: prepares a folder with the recorder, and shows what it has recorded.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -37,7 +37,8 @@ pub(super) fn record(given: &ArgMatches) -> Result<ExitCode, Failed> {
     Ok(print(&printable(&said(&folder, &profile, &broken))))
 }
 
-/// Only the user whose requests are recorded may write there: what is recorded decides what PHP loads when it starts.
+/// Creates the folder. Only the user whose requests are recorded may write in it, because recordings decide what PHP loads
+/// at its start.
 fn prepare(folder: &Path, user: Option<&str>, every: f64, queries: bool) -> Result<(), Failed> {
     let routes = folder.join("routes");
     for path in [folder, &routes] {
@@ -76,7 +77,7 @@ fn prepare(folder: &Path, user: Option<&str>, every: f64, queries: bool) -> Resu
     }
 }
 
-/// Recordings of folders and files, and those of a folder that cannot be read.
+/// Reads recordings of folders and files. Also returns a message for each file of a folder that cannot be read.
 pub(super) fn read(paths: &[&Path]) -> Result<(Profile, Vec<String>), Failed> {
     let (mut profile, mut broken) = (Profile::default(), Vec::new());
     let mut add = |one: Profile| {
@@ -107,7 +108,7 @@ pub(super) fn read(paths: &[&Path]) -> Result<(Profile, Vec<String>), Failed> {
     Ok((profile, broken))
 }
 
-/// The inner error: it is no recording.
+/// Parses a file. The inner error means that it is no recording.
 fn parse(file: &Path) -> Result<Result<Profile, String>, Failed> {
     let bytes = std::fs::read(file).map_err(on("read", file))?;
     Ok(Profile::parse(&bytes).map_err(|error| format!("{}: {error}", file.display())))
@@ -123,7 +124,7 @@ fn json_files(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     Ok(files)
 }
 
-/// The name of the user that a folder belongs to, or its number.
+/// The name, or else the number, of the user that owns a folder.
 fn owner(folder: &Path) -> String {
     let uid = std::fs::metadata(folder).map_or(0, |routes| routes.uid());
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The app served with a list before anyone uses it: what changes an answer is found, by halving the list, and left out.
+//! Serves the app with a list before it is used: files that change an answer are found by bisection and left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,18 +10,18 @@ use super::replay::{Compared, Expected};
 use super::site::Site;
 use super::{Failed, files};
 
-/// More files than this that change answers are no list to be mended.
+/// The most files that may change answers; with more, the list is given up.
 const MOST_BROKEN: usize = 20;
 
-/// What the recorded paths showed.
+/// The result for the recorded paths.
 #[derive(Debug)]
 pub(super) struct Rehearsed {
     pub(super) compared: Compared,
-    /// Paths that are answered with a failure without the list too.
+    /// The number of paths that fail without the list, too, and the first of them.
     pub(super) failing: Option<(usize, String)>,
 }
 
-/// The app, as the web server of the recording found it.
+/// Returns the folder or script that the web server of the recording served.
 pub(super) fn app(list: &List) -> Option<PathBuf> {
     let folder = files::absolute(&list.root, &list.document_root);
     let script = files::absolute(&list.root, &list.script);
@@ -32,7 +32,7 @@ pub(super) fn app(list: &List) -> Option<PathBuf> {
     }
 }
 
-/// The app with a script as `opcache.preload`, or with none.
+/// Serves the app with a script as `opcache.preload`, or with none.
 pub(super) fn serve(
     php: &Php,
     name: &str,
@@ -45,7 +45,7 @@ pub(super) fn serve(
     Site::start(php, name, app, &settings, config)
 }
 
-/// Leaves out of the list what changes how a recorded path is answered. `None` if no path can be asked for.
+/// Leaves out of the list what changes the answer of a recorded path. `None` if no path can be requested.
 pub(super) fn rehearse(
     php: &Php,
     list: &mut List,
@@ -85,7 +85,7 @@ pub(super) fn rehearse(
     Err(format!("more than {MOST_BROKEN} times a file changed what a request gets").into())
 }
 
-/// The list with these entries only, and without those that need others.
+/// Returns the list with these entries only, without those that need others.
 pub(super) fn part(list: &List, kept: &[usize]) -> List {
     let kept: BTreeSet<usize> = kept.iter().copied().collect();
     let others = list.entries.iter().enumerate();

@@ -1,4 +1,4 @@
-//! Recorded paths asked for again, without and with a list: nothing but the time may differ.
+//! Requests recorded paths again, without and with a list: only the time may differ.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,25 @@ use super::Failed;
 use super::site::Site;
 use crate::ask::Answer;
 
-/// What was compared.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub(super) struct Compared {
     pub(super) paths: usize,
-    /// Bodies that differ from request to request anyway: only the lines that do not were compared.
+    /// Bodies that differ from request to request anyway: only the lines that do not differ were compared.
     pub(super) varying: usize,
     /// What the list changes.
     pub(super) differences: Vec<Difference>,
 }
 
-/// Something that the list changes.
+/// A change that the list causes.
 #[derive(Debug)]
 pub(super) struct Difference {
-    /// The number of the path; `None` for what PHP logs.
+    /// The number of the path; `None` for a message in PHP's log.
     pub(super) path: Option<usize>,
     pub(super) what: String,
 }
 
-/// How paths are answered without a list.
+/// The answers without a list.
 #[derive(Debug)]
 pub(super) struct Expected<'a> {
     replays: &'a [Replay],
@@ -35,12 +35,12 @@ pub(super) struct Expected<'a> {
 }
 
 impl Expected<'_> {
-    /// Asks for each path, and once more for what varies.
+    /// Requests each path, twice after the first time, to find what varies.
     pub(super) fn of<'a>(site: &Site, replays: &'a [Replay]) -> Result<Expected<'a>, Failed> {
         let mut answers = Vec::with_capacity(replays.len());
         for replay in replays {
             let ask = || site.get(&replay.host, &replay.uri);
-            // The first fills caches of the app.
+            // The first request fills caches of the app.
             ask()?;
             answers.push([ask()?, ask()?]);
         }
@@ -51,7 +51,7 @@ impl Expected<'_> {
         })
     }
 
-    /// Paths that fail without a list too, and the first of them.
+    /// The number of paths that fail without a list, too, and the first of them.
     pub(super) fn failing(&self) -> Option<(usize, String)> {
         let fails = |answers: &[Answer; 2]| answers[0].status >= 500;
         let first = self.answers.iter().position(fails)?;
@@ -60,7 +60,7 @@ impl Expected<'_> {
         Some((count, format!("GET {path}: status {}", answer.status)))
     }
 
-    /// What differs on a site that has a list.
+    /// Compares with the answers of a site that has a list.
     pub(super) fn compare(&self, site: &Site) -> Result<Compared, Failed> {
         let mut compared = Compared {
             paths: self.replays.len(),
@@ -87,7 +87,7 @@ impl Expected<'_> {
         Ok(compared)
     }
 
-    /// Whether one path, or what PHP logs of it, is as without a list.
+    /// Whether a path is answered, and logged, as without a list.
     pub(super) fn holds(&self, site: &Site, path: usize) -> Result<bool, Failed> {
         let one = Expected {
             replays: &self.replays[path..=path],
@@ -98,7 +98,7 @@ impl Expected<'_> {
     }
 }
 
-/// Between two answers without a list and one with it.
+/// Returns the difference between two answers without a list and one with it.
 fn difference(one: &Answer, two: &Answer, other: &Answer) -> Option<String> {
     if one.status != other.status {
         return Some(format!("status {} instead of {}", other.status, one.status));
@@ -112,7 +112,7 @@ fn difference(one: &Answer, two: &Answer, other: &Answer) -> Option<String> {
             )
         });
     }
-    // Tokens and times differ anyway: what is in both has to be there.
+    // Tokens and times differ anyway: lines that are in both must be in the third.
     let lines = |answer: &Answer| -> BTreeSet<Vec<u8>> {
         let lines = answer.body.split(|byte| *byte == b'\n');
         lines.map(<[u8]>::to_vec).collect()
@@ -123,7 +123,7 @@ fn difference(one: &Answer, two: &Answer, other: &Answer) -> Option<String> {
     Some(format!("a line is not in its body: {}", missing.trim()))
 }
 
-/// PHP's own messages in a log, without what is before and behind them.
+/// Returns PHP's messages in a log, without timestamps and request ids.
 fn messages(log: &str) -> impl Iterator<Item = String> + '_ {
     let kinds = [
         "PHP Fatal error:",

@@ -1,4 +1,4 @@
-//! A private server with one worker in classic mode: what a list is measured and tried with.
+//! A private server with one worker in classic mode, for trials and measurements of a list.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,10 +11,10 @@ use crate::ask::Answer;
 /// How long a start may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What the log says when requests are answered.
+/// The part of a log line that shows that requests are answered.
 const SERVING: &str = " serving generation=";
 
-/// A server of one worker, as classic sites have them.
+/// Makes the command of a server with one worker in classic mode.
 fn command(php: &Php, app: &Path, settings: &[(&str, &str)]) -> Result<Command, Failed> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(own);
@@ -35,18 +35,18 @@ fn command(php: &Php, app: &Path, settings: &[(&str, &str)]) -> Result<Command, 
     Ok(command)
 }
 
-/// It ends when this is dropped.
+/// A private server, which ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct Site {
     child: Child,
     socket: PathBuf,
     log: PathBuf,
-    /// From its start until it serves, in ms.
+    /// The time from start to serving, in ms.
     pub(super) boot: f64,
 }
 
 impl Site {
-    /// Serves a folder or script. `name` tells it from others of the same PHP.
+    /// Serves a folder or script. `name` distinguishes its files from those of other servers of the same PHP.
     pub(super) fn start(
         php: &Php,
         name: &str,
@@ -98,7 +98,7 @@ impl Site {
         Ok(())
     }
 
-    /// What it and PHP wrote to its log.
+    /// What the server and PHP have written to the log.
     pub(super) fn said(&self) -> String {
         std::fs::read(&self.log)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -111,12 +111,12 @@ impl Site {
         })
     }
 
-    /// Processor time of all its processes, in ns.
+    /// CPU time of all processes of the server, in ns.
     pub(super) fn processor_time(&self) -> u64 {
         processes_of(self.child.id()).into_iter().map(time_of).sum()
     }
 
-    /// Memory of its worker that no other process shares, and its share of the rest, in bytes.
+    /// The proportional set size of the worker, in bytes: its private memory, and its share of shared memory.
     pub(super) fn worker_memory(&self) -> u64 {
         let last = processes_of(self.child.id()).into_iter().max().unwrap_or(0);
         let text =
@@ -138,7 +138,7 @@ impl Drop for Site {
     }
 }
 
-/// A process and all that it started.
+/// A process and all its descendants.
 fn processes_of(pid: u32) -> Vec<u32> {
     let parent_of = |pid: u32| -> Option<u32> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

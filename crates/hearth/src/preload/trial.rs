@@ -1,4 +1,4 @@
-//! PHP started with a list, until it starts without a word: what breaks it is found and left out.
+//! Starts PHP with a list until it starts without a message: what breaks the start is found and left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use super::rehearsal::part;
 use super::{Failed, files};
 
 const TRIAL: &str = include_str!("php/trial.php");
-/// More broken files than this are no list to be mended.
+/// The most broken files; with more, the list is given up.
 const MOST_BROKEN: usize = 50;
 
-/// What PHP says of a list that it has preloaded: the figures of `opcache_get_status()`.
+/// The result of a start with a preloaded list: the figures of `opcache_get_status()`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Booted {
     missing: Vec<String>,
@@ -27,13 +27,13 @@ pub(super) struct Booted {
     pub(super) free_memory: u64,
     pub(super) strings_used: u64,
     pub(super) strings_size: u64,
-    /// What PHP printed while it started.
+    /// Lines that PHP printed during the start.
     #[serde(skip)]
     pub(super) warnings: Vec<String>,
 }
 
 impl Booted {
-    /// Classes and functions that the list claims and that are not there.
+    /// Classes and functions that the list claims but PHP does not have.
     pub(super) fn missing(&self) -> Vec<&String> {
         self.missing.iter().chain(&self.missing_functions).collect()
     }
@@ -49,7 +49,7 @@ const SETTINGS: [(&str, &str); 7] = [
     ("error_reporting", "-1"),
 ];
 
-/// Starts PHP with this script as `opcache.preload`. The error is what PHP said.
+/// Starts PHP with this script as `opcache.preload`. The inner error is the output of a failed start.
 pub(super) fn boot(
     php: &Php,
     script: &str,
@@ -88,13 +88,13 @@ pub(super) fn boot(
     })
 }
 
-/// The script of these entries, and PHP started with it.
+/// Writes the script of the list and starts PHP with it.
 fn boot_list(php: &Php, list: &List) -> Result<Result<Booted, Ended>, Failed> {
     let script = php.script("preload.php", &::preload::render(list, php.folder.path()))?;
     boot(php, &script.display().to_string(), &list.entries)
 }
 
-/// Leaves out of the list what keeps PHP from starting with it without a warning.
+/// Leaves out of the list what keeps PHP from starting without a warning.
 pub(super) fn mend(php: &Php, list: &mut List) -> Result<Booted, Failed> {
     for _ in 0..=MOST_BROKEN {
         let broken = match boot_list(php, list)? {
@@ -114,7 +114,7 @@ pub(super) fn mend(php: &Php, list: &mut List) -> Result<Booted, Failed> {
     Err(format!("more than {MOST_BROKEN} times a file broke the start of PHP; leave their folders out with --exclude, or record on this machine").into())
 }
 
-/// Classes that cannot be linked: each with its file and why.
+/// Returns the files of classes that cannot be linked, with the reasons.
 fn unlinked(list: &List, booted: &Booted) -> Vec<(String, String)> {
     let warnings = booted.warnings.iter();
     let of = |warning: &String| {
@@ -128,7 +128,7 @@ fn unlinked(list: &List, booted: &Booted) -> Vec<(String, String)> {
     warnings.filter_map(of).collect()
 }
 
-/// Files that need a class only because a type of a method is compared with one of its parent's, and that class.
+/// Returns files that need a class only because a type of a method is compared with one of its parent's, with that class.
 pub(super) fn compared(php: &Php, list: &List) -> Result<Vec<(String, String)>, Failed> {
     let Ok(booted) = boot_list(php, list)? else {
         return Ok(Vec::new());
@@ -142,7 +142,7 @@ pub(super) fn compared(php: &Php, list: &List) -> Result<Vec<(String, String)>, 
     Ok(unlinked.filter_map(of).collect())
 }
 
-/// Files whose classes are not there after all, and why.
+/// Returns the files whose classes or functions are missing, with the reasons.
 fn unfit(list: &List, booted: &Booted) -> BTreeMap<String, String> {
     let unlinked = unlinked(list, booted).into_iter();
     let mut broken: BTreeMap<String, String> = unlinked
@@ -168,7 +168,7 @@ fn unfit(list: &List, booted: &Booted) -> BTreeMap<String, String> {
     broken
 }
 
-/// PHP did not start: it names the file, or parts of the list are tried.
+/// Finds the file that keeps PHP from starting: PHP names it, or parts of the list are tried.
 fn fatal(php: &Php, list: &List, ended: &Ended) -> Result<BTreeMap<String, String>, Failed> {
     let said = last_message(&ended.errors);
     let named = said

@@ -1,4 +1,4 @@
-//! What `--request` names: `/path`, `POST /path` or `POST /path name=value`.
+//! The value of `--request`: `/path`, `POST /path` or `POST /path name=value`.
 
 use std::fmt::{self, Display, Formatter};
 use std::io;
@@ -22,7 +22,7 @@ impl Asked {
         }
     }
 
-    /// `None` for text of another form.
+    /// Parses the value; `None` if it is malformed.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let first = words.next()?;

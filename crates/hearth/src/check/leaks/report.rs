@@ -1,11 +1,11 @@
-//! What was found, as text: what grows with each request, and what differs for those that come after.
+//! The report: what grows with each request, and what is changed for the requests that follow.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
 use serde::Deserialize;
 
-/// A difference, as `Hearth\Internal\stateChanges()` tells it.
+/// A difference in the worker's state, as reported by `Hearth\Internal\stateChanges()`.
 #[derive(Debug, Clone, Deserialize)]
 struct Change {
     object: String,
@@ -18,13 +18,13 @@ struct Change {
     accepted: bool,
 }
 
-/// Since before the first request.
+/// The differences since before the first request.
 #[derive(Debug, Deserialize)]
 pub(super) struct Changes {
     changes: Vec<Change>,
 }
 
-/// Since the mark before.
+/// The differences since the previous mark.
 #[derive(Debug, Deserialize)]
 pub(super) struct Mark {
     pub(super) worker: u32,
@@ -34,11 +34,11 @@ pub(super) struct Mark {
     changes: Vec<Change>,
 }
 
-/// Bytes of a request below which nothing is said: tables that grow do so in steps.
+/// Bytes per request below which nothing is reported: tables grow in steps.
 const LEAST: i64 = 64;
-/// The same of native code. The server's own memory is among it, and what malloc() keeps to give out again.
+/// Bytes per request for native code. They include the server's own memory, and what malloc() keeps for reuse.
 const LEAST_NATIVE: i64 = 1024;
-/// What is shown of a long list, and of a long value.
+/// The most entries of a list, and the most characters of a value, that are shown.
 const MOST: usize = 20;
 const LONGEST: usize = 160;
 
@@ -50,7 +50,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// The marks are those of two rounds of as many requests.
+    /// The marks are those of two rounds with the same number of requests.
     pub(super) fn new(since_begin: Changes, one: &Mark, two: &Mark, requests: usize) -> Report {
         let mut growing = Vec::new();
         for (what, [one, two], least) in [
@@ -131,7 +131,7 @@ impl Display for Report {
     }
 }
 
-/// What the system or the engine has a list of: how many came and stayed, and one of them.
+/// For each list of the system or the engine: how many entries came and stayed, and one of them.
 fn listed(changes: &[Change]) -> BTreeMap<String, (i64, String)> {
     let mut lists: BTreeMap<String, (i64, String)> = BTreeMap::new();
     for change in changes {
@@ -160,7 +160,7 @@ const OF_ENGINE: &str = "is changed in PHP's or an extension's memory, and not p
 
 const FILES: &str = "open files, sockets and connections";
 
-/// The line of the table that a place where arrays grow belongs to.
+/// The line of docs/concepts/state.md for a place where arrays grow.
 fn row_of_place(place: &str) -> &'static str {
     match place {
         "classes" | "functions" | "constants" | "included files" => "definitions",
@@ -170,7 +170,7 @@ fn row_of_place(place: &str) -> &'static str {
     }
 }
 
-/// The line of the table that a fact of the process belongs to; none for what is a library's.
+/// The line of docs/concepts/state.md for a fact of the process; `None` if a library owns it.
 fn row_of_fact(name: &str) -> Option<&'static str> {
     Some(match name.split(' ').next()? {
         "locale" => "locale",
@@ -184,7 +184,7 @@ fn row_of_fact(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Not what a request may change, nor what is compared by its growth.
+/// Describes a change; `None` for what a request may change, and for what is compared by its growth.
 fn left(change: &Change) -> Option<(String, &'static str)> {
     let is_list = change.kind == "table" || change.kind == "process" && change.treatment == "open";
     if change.accepted || is_list || change.treatment == "persistent" {

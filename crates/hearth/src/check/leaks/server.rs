@@ -1,4 +1,4 @@
-//! The server that the requests are sent to: this program again, with the options of the command line, but by itself.
+//! The private server that answers the requests: this program again, with the same options.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -17,23 +17,23 @@ use crate::ask::{self, Answer};
 use crate::fail;
 use crate::failed::Failed;
 
-/// Where the program that is started finds its folder.
+/// The argument by which the started program finds its directory.
 pub(super) const ARGUMENT: &str = "leaks-server";
 
 const SOCKET: &str = "http.sock";
 const LOG: &str = "log";
 
-/// How often a socket is tried that is not there yet.
+/// The pause between two attempts to connect to a socket that does not exist yet.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// It ends when this is dropped.
+/// A private server, which ends when it is dropped.
 pub(super) struct Server {
     child: Child,
     directory: TempDir,
 }
 
 impl Server {
-    /// Until it listens; its worker may come later.
+    /// Starts the server and waits until it listens; its worker may be ready later.
     pub(super) fn start() -> Result<Server, Failed> {
         let cannot = |what: &str| {
             let what = what.to_owned();
@@ -86,7 +86,7 @@ impl Server {
         answer.map_err(|error| self.unanswered(&asked, &error))
     }
 
-    /// Sends them at the same time, each on a connection of its own.
+    /// Sends the requests at the same time, each on a new connection.
     pub(super) fn at_once(&mut self, all: &[&Asked]) -> Result<Vec<Answer>, Failed> {
         let socket = self.socket();
         let socket = socket.as_path();
@@ -108,7 +108,7 @@ impl Server {
 
     fn unanswered(&mut self, asked: &Asked, error: &std::io::Error) -> Failed {
         let began = Instant::now();
-        // One that could not boot its app ends by itself.
+        // A server that cannot boot its app ends by itself.
         while error.kind() != ErrorKind::TimedOut && began.elapsed() < Duration::from_secs(1) {
             if let Err(ended) = self.still_runs() {
                 return ended;
@@ -118,7 +118,7 @@ impl Server {
         format!("{asked} was not answered: {error}{}", self.said()).into()
     }
 
-    /// The last lines of its log, if it has said anything.
+    /// The last lines of the server's log; empty if there are none.
     pub(super) fn said(&self) -> String {
         let log = std::fs::read_to_string(self.log()).unwrap_or_default();
         let mut lines: Vec<&str> = log
@@ -151,7 +151,7 @@ impl Drop for Server {
     }
 }
 
-/// In the program that was started. Nothing of it meets a server of the same app that runs already.
+/// Runs in the started program. None of its files and sockets is shared with another server of the same app.
 pub(super) fn serve(settings: &Settings, directory: &Path) -> ExitCode {
     let mut private = Settings {
         listen: vec![Listen::Unix(directory.join(SOCKET))],

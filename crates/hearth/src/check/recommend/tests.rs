@@ -1,4 +1,4 @@
-//! What is recommended for which evidence.
+//! Recommendations for various evidence.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Files as apps bring them.
+//! `.htaccess` files of real apps.
 
 use super::*;
 
@@ -48,7 +48,7 @@ fn denials() {
     }
 }
 
-/// Those of WordPress, Laravel and Symfony ask for nothing that does not hold here.
+/// The files of WordPress, Laravel and Symfony contain only what applies here anyway.
 #[test]
 fn front_controllers_need_no_rule() {
     for text in [
@@ -124,8 +124,8 @@ fn in_app(cases: &[(&str, Vec<Effect>)]) {
     }
 }
 
-/// As Drupal, Nextcloud, Roundcube and TYPO3 write them: what is refused without a target, and sections for paths and for modules that
-/// are not there.
+/// Patterns of Drupal, Nextcloud, Roundcube and TYPO3: refusals without a target, and sections for paths and for modules
+/// that are not loaded.
 #[test]
 fn refusals_of_large_apps() {
     in_app(&[
@@ -160,7 +160,7 @@ fn refusals_of_large_apps() {
             "RewriteCond %{REQUEST_URI} !/core/[^/]*$\nRewriteRule \\.php$ - [F]",
             vec![Effect::Unknown("RewriteRule \\.php$ - [F]".into())],
         ),
-        // Nothing that looks ahead.
+        // Look-ahead is not supported.
         (
             "RewriteRule ^(?!installer)([^.]+)$ - [F]",
             vec![Effect::Unknown(
@@ -170,7 +170,7 @@ fn refusals_of_large_apps() {
     ]);
 }
 
-/// Where the site's folder is in a variable, and what is sent compressed without a rule.
+/// The site's folder comes from a variable, and compressed files are sent without a rule.
 #[test]
 fn rewrites_of_large_apps() {
     in_app(&[

@@ -1,4 +1,4 @@
-//! What `hearth preload build` is to make, of its arguments and the recordings.
+//! The plan of `hearth preload build`, made from its arguments and the recordings.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use clap::ArgMatches;
 
 use crate::preload::{Failed, files, given_path, record, usage};
 
-/// What is to be made.
+/// What to make.
 pub(super) struct Plan<'a> {
     pub(super) profile: Profile,
     pub(super) strategy: Strategy,
     pub(super) limits: Limits,
-    /// Names of the files of the one route, for [`Strategy::Optimised`].
+    /// Names of the files of the chosen route, for [`Strategy::Optimised`].
     pub(super) route: BTreeSet<String>,
     pub(super) root: String,
-    /// Files, folders and classes that are not to be preloaded.
+    /// Names of files, folders and classes that `--exclude` gives.
     excluded: Vec<&'a String>,
     pub(super) output: &'a Path,
 }
@@ -27,7 +27,7 @@ impl Plan<'_> {
         excluded.any(|excluded| self.is_called(one, excluded))
     }
 
-    /// Whether a file is `name`, lies in the folder of that name, or declares the class.
+    /// Whether the candidate is the file `name`, is in the folder of that name, or declares the class.
     fn is_called(&self, one: &Candidate, name: &str) -> bool {
         let path = files::absolute(&self.root, one.file());
         let mut classes = one.facts.classes.iter();
@@ -36,7 +36,7 @@ impl Plan<'_> {
             || classes.any(|one| one.name.eq_ignore_ascii_case(class))
     }
 
-    /// What `--exclude` names and no file is called.
+    /// Returns a message for each name of `--exclude` that matches no candidate.
     pub(super) fn unknown(&self, candidates: &[Candidate]) -> Vec<String> {
         let is_known = |name: &str| candidates.iter().any(|one| self.is_called(one, name));
         let unknown = self.excluded.iter().filter(|name| !is_known(name));
@@ -44,7 +44,7 @@ impl Plan<'_> {
     }
 }
 
-/// The plan, and recordings that cannot be read.
+/// Returns the plan, and a message for each recording that cannot be read.
 pub(super) fn plan(given: &ArgMatches) -> Result<(Plan<'_>, Vec<String>), Failed> {
     let strategy = strategy(given);
     let (profile, broken) = profile(given)?;
@@ -70,7 +70,7 @@ pub(super) fn plan(given: &ArgMatches) -> Result<(Plan<'_>, Vec<String>), Failed
     Ok((plan, broken))
 }
 
-/// What was recorded of the project and the PHP that are named.
+/// Returns the recordings of the given project and PHP, and a message for each that cannot be read.
 fn profile(given: &ArgMatches) -> Result<(Profile, Vec<String>), Failed> {
     let named = given.get_many::<PathBuf>("recordings");
     let paths: Vec<&Path> = named.into_iter().flatten().map(PathBuf::as_path).collect();
@@ -115,7 +115,7 @@ fn strategy(given: &ArgMatches) -> Strategy {
     }
 }
 
-/// Files of the route that was named, or of the most frequent one.
+/// Returns the files of the given route, or of the most frequent one.
 fn route(
     given: &ArgMatches,
     strategy: Strategy,
@@ -141,7 +141,7 @@ fn route(
     })
 }
 
-/// `32M`, in bytes.
+/// Parses a size such as `32M` into bytes.
 fn bytes(text: &str) -> Result<u64, Failed> {
     let (digits, unit) = match text.to_ascii_uppercase().strip_suffix(['K', 'M', 'G']) {
         Some(digits) => (digits.to_owned(), text.to_ascii_uppercase()),

@@ -1,5 +1,5 @@
 <?php
-// Requires one file and prints what that changed besides classes and functions: a line of JSON with the list of changes.
+// Requires a file and prints its side effects besides classes and functions: a line of JSON with the list of changes.
 $state = static fn (): array => [
     'constants' => array_keys(get_defined_constants()),
     'settings' => ini_get_all(null, false),

@@ -1,6 +1,6 @@
 <?php
-// Reads names of files, a line each, and prints what each declares: a line of JSON per file. A file that does not compile ends
-// the process; the name of the one in hand is printed before.
+// Reads names of files, a line each, and prints what each file declares: a line of JSON per file. A file that does not
+// compile ends the process; its name is printed before.
 $isInternal = static fn (string $name): bool => (class_exists($name, false) || interface_exists($name, false)) && (new ReflectionClass($name))->isInternal();
 ini_set('memory_limit', -1);
 while (($file = fgets(STDIN)) !== false) {

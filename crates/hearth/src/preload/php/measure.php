@@ -1,8 +1,9 @@
 <?php
-// A request of a classic site: loads the files in order and says how long each took, in ns, and what opcache keeps of it, in bytes.
+// A request of a classic site: loads the files in order and prints how long each took, in ns, and its size in opcache, in
+// bytes.
 ['files' => $files, 'guards' => $guards] = json_decode(file_get_contents(__DIR__ . '/files.json'), true);
 $nanos = [];
-// What `defined('X') || exit;` asks for.
+// Constants that code such as `defined('X') || exit;` checks.
 foreach ($guards as $name) {
     defined($name) || define($name, '');
 }

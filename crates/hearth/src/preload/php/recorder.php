@@ -15,7 +15,8 @@
     }
     $server = $_SERVER;
 
-    // The project: the nearest folder above the script that has packages of Composer, else the folder that the web server serves.
+    // The project: the nearest folder above the script that has Composer packages, else the folder that the web server
+    // serves.
     $project = static function (string $script, string $documents): string {
         for ($folder = dirname($script), $n = 0; $n < 5 && strlen($folder) > 1; $folder = dirname($folder), $n++) {
             if (is_file("$folder/composer.json") || is_file("$folder/composer.lock") || is_file("$folder/vendor/autoload.php")) {
@@ -24,7 +25,7 @@
         }
         return str_starts_with($script, "$documents/") ? $documents : dirname($script);
     };
-    // Numbers, keys, addresses and the like: they are no part of a route.
+    // Numbers, keys, addresses and the like, which are not part of a route.
     $isValue = static function (string $segment): bool {
         $digits = preg_match_all('/\d/', $segment);
         return strlen($segment) > 40 || preg_match('/@|%40/', $segment) || ($digits > 0 && $digits === strlen($segment))
@@ -39,7 +40,7 @@
         $segments = array_map(static fn (string $one): string => $isValue($one) ? '*' : $one, $path($server['REQUEST_URI'] ?? '/'));
         return ($server['REQUEST_METHOD'] ?? 'GET') . ' ' . implode('/', $segments);
     };
-    // What may be asked for again: no key, no address, and a query string only if that was wanted.
+    // Whether the path may be requested again: no key, no address, and a query string only with --queries.
     $isPlain = static function (array $server, int $status) use ($isValue, $path, $queries): bool {
         $uri = $server['REQUEST_URI'] ?? '';
         $values = array_filter($path($uri), static fn (string $one): bool => $isValue($one) && !ctype_digit($one));
@@ -57,7 +58,7 @@
         }
         return $found;
     };
-    // Of many routes, such as those of pages with names, only the first part counts, of still more none.
+    // With many routes, such as pages with names, only the first part counts; with even more, all others share one entry.
     $named = static function (string $name, Closure $file) use ($folder): array {
         $coarse = preg_replace('~^(\S+ /[^/]*/).+~', '$1**', $name);
         foreach ([300 => $name, 600 => $coarse] as $most => $one) {
@@ -77,7 +78,7 @@
         $hidden = [];
         $preloaded = function_exists('opcache_get_status') ? opcache_get_status(false)['preload_statistics']['scripts'] ?? [] : [];
         if ($preloaded) {
-            // Nothing is included for these; only Hearth can say which of them were used, and of which that cannot be seen.
+            // These are not included. Only Hearth knows which of them were used, and for which that cannot be seen.
             $used = function_exists('Hearth\Internal\preloadedFilesUsed') ? \Hearth\Internal\preloadedFilesUsed() : array_fill_keys($preloaded, false);
             $loaded += array_filter($used);
             $hidden = array_diff_key($used, $loaded);
@@ -109,13 +110,13 @@
         if (count($entry['uris']) < 3 && !in_array($uri, $entry['uris'], true) && $isPlain($server, $status)) {
             $entry['uris'][] = $uri;
         }
-        // A process that is killed here leaves the entry as it was.
+        // A process that is killed here leaves the old entry.
         $text = json_encode($entry, JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_IGNORE);
         if ($text !== false && file_put_contents("$folder/.next", $text) === strlen($text)) {
             rename("$folder/.next", $file);
         }
     };
-    // Destroyed behind all shutdown functions, also where one of them calls exit().
+    // Destroyed after all shutdown functions, even if one of them calls exit().
     $end = new class ($record) {
         public function __construct(private readonly Closure $record)
         {

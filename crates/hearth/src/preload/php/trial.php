@@ -1,5 +1,5 @@
 <?php
-// In a process that has the list preloaded: which of the classes and functions that it claims are there, and the statistics.
+// Runs with the list preloaded: prints the claimed classes and functions that are missing, and the statistics.
 $claimed = json_decode(file_get_contents($argv[1]), true);
 $status = opcache_get_status(true);
 $is = static fn (string $name): bool => class_exists($name, false) || interface_exists($name, false) || trait_exists($name, false);

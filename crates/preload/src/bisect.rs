@@ -1,10 +1,10 @@
-//! Which files of a list break the start of PHP, found by starting it with parts of the list.
+//! Finds the files of a list that break the start of PHP, by starting it with parts of the list.
 
-/// The numbers below `count` that must go so that `boots` succeeds with the rest; `None` where it fails even with none, or
-/// where more than `most` would have to go.
+/// Returns the numbers below `count` that must go so that `boots` succeeds with the rest. `None` if it fails even without
+/// any file, or if more than `most` would have to go.
 ///
-/// Each is the last of the shortest beginning of the list that fails, so of two files that do not go together the later one
-/// goes.
+/// Each is the last file of the shortest prefix of the list that fails. So of two files that do not work together, the later
+/// one goes.
 pub fn culprits(
     count: usize,
     most: usize,
@@ -16,7 +16,7 @@ pub fn culprits(
         if gone.len() == most || !boots(&[]) {
             return None;
         }
-        // `good` boots, `bad` does not.
+        // The first `good` files boot, the first `bad` do not.
         let (mut good, mut bad) = (0, kept.len());
         while bad - good > 1 {
             let middle = usize::midpoint(good, bad);

@@ -1,23 +1,23 @@
-//! A file that may be preloaded, with all that is known of it.
+//! A file that may be preloaded, with everything that is known about it.
 
 use crate::facts::{Facts, Treatment};
 use crate::profile::Seen;
 
-/// What one load costs without preloading, and what it keeps in opcache's memory.
+/// The cost of a load without preloading: its time in ns, and its memory of opcache in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Load {
     pub nanos: f64,
     pub bytes: u64,
 }
 
-/// A file. Its name is `facts.file`, relative to the project's root where it is below it.
+/// A file that may be preloaded. Its name is `facts.file`, relative to the project's root if it is below that.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     pub facts: Facts,
     pub treatment: Treatment,
-    /// Absent where no request loaded it.
+    /// How often requests have loaded it; zero if no request did.
     pub seen: Seen,
-    /// From the list before, for what was preloaded during the whole recording.
+    /// Its probability in the previous list, if it was preloaded during the whole recording.
     pub known: Option<f64>,
     pub load: Load,
 }
@@ -38,12 +38,12 @@ impl Candidate {
         &self.facts.file
     }
 
-    /// The share of requests that need it.
+    /// The share of requests that need the file.
     pub fn probability(&self) -> f64 {
         self.seen.probability().or(self.known).unwrap_or(0.0)
     }
 
-    /// Loading it does nothing else.
+    /// Whether loading the file has no other effect than declaring.
     pub fn only_declares(&self) -> bool {
         self.facts.only_guards() || self.treatment == Treatment::Require
     }

@@ -1,4 +1,4 @@
-//! Which files go into a list.
+//! Chooses the files of a list.
 
 use std::collections::BTreeSet;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::graph::Graph;
 
-/// By what files are chosen.
+/// The way in which files are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
-    /// None.
+    /// No files.
     None,
-    /// All that can be preloaded.
+    /// All files that can be preloaded.
     Naive,
-    /// Those that requests of one route load.
+    /// The files that requests of one route load.
     Optimised,
-    /// Those that save the most over all recorded requests.
+    /// The files that save the most over all recorded requests.
     Traffic,
 }
 
-/// Where [`Strategy::Traffic`] stops.
+/// The limits of [`Strategy::Traffic`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Share of the time that loading takes, over all requests, that the list is to save.
+    /// The share of the loading time of all requests that the list has to save.
     pub coverage: f64,
-    /// Memory of opcache that its files may take, in bytes.
+    /// Bytes of opcache's memory that the files may take.
     pub memory: Option<u64>,
 }
 
@@ -34,13 +34,13 @@ pub struct Limits {
 pub struct Point {
     pub files: usize,
     pub bytes: u64,
-    /// Time that loading takes per request without preloading, of the files up to here, in ns.
+    /// The loading time per request without preloading of the files up to this point, in ns.
     pub nanos: f64,
-    /// That as a share of what all files take.
+    /// The same as a share of the time for all files.
     pub share: f64,
 }
 
-/// What is chosen, and for [`Strategy::Traffic`] the whole curve, also beyond the limits.
+/// Returns the chosen files and, for [`Strategy::Traffic`], the whole curve, also beyond the limits.
 pub fn choose(
     graph: &Graph,
     strategy: Strategy,
@@ -60,12 +60,12 @@ pub fn choose(
     (chosen, Vec::new())
 }
 
-/// Time saved per request, in ns.
+/// The time saved per request, in ns.
 fn gain(graph: &Graph, number: usize) -> f64 {
     graph.candidates[number].probability() * graph.candidates[number].load.nanos
 }
 
-/// The most saved time per byte first, each file with what it needs.
+/// Chooses files by the saved time per byte, in falling order, each with the files that it needs.
 fn greedy(graph: &Graph, limits: Limits) -> (BTreeSet<usize>, Vec<Point>) {
     let density =
         |number: usize| gain(graph, number) / graph.candidates[number].load.bytes.max(1) as f64;
@@ -99,7 +99,7 @@ fn greedy(graph: &Graph, limits: Limits) -> (BTreeSet<usize>, Vec<Point>) {
     (chosen, curve)
 }
 
-/// What a group of files adds to those that are known.
+/// What a group of files adds to the known ones.
 struct Addition {
     files: Vec<usize>,
     bytes: u64,

@@ -1,4 +1,4 @@
-//! What a file declares and does, as the engine compiled it, and how it may be preloaded.
+//! What a file declares and does, as compiled by the engine, and how it may be preloaded.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Class {
     pub name: String,
-    /// Declared when the file is loaded, whatever its code does.
+    /// Whether the class is declared whenever the file is loaded, whatever its code does.
     pub top: bool,
-    /// Parent, interfaces and traits.
+    /// The names of parent, interfaces and traits.
     pub needs: Vec<String>,
-    /// Classes that constant expressions and types of properties name.
+    /// Classes that are named in constant expressions and in types of properties.
     pub uses: Vec<String>,
 }
 
-/// As `inspect.php` prints it.
+/// The facts of a file, as printed by `inspect.php`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     pub file: String,
@@ -24,10 +24,10 @@ pub struct Facts {
     pub hash: String,
     #[serde(default)]
     pub classes: Vec<Class>,
-    /// Declared when the file is loaded.
+    /// Functions that are declared whenever the file is loaded.
     #[serde(default)]
     pub functions: Vec<String>,
-    /// Declared when its code gets there.
+    /// Functions that are declared only if the code reaches them.
     #[serde(default)]
     pub conditional: Vec<String>,
     /// What the code does besides declaring: `echo`, `call:define`, `constant:PHP_VERSION_ID`, `defined:ABSPATH`, `loads:A\B`,
@@ -39,20 +39,21 @@ pub struct Facts {
 /// How a file is preloaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Treatment {
-    /// `opcache_compile_file`: its code is not run.
+    /// By `opcache_compile_file`, which does not run its code.
     Compile,
-    /// `require`: what it declares depends on its code. Only after a child has shown that it does nothing else.
+    /// By `require`, because its declarations depend on its code. Only after a child process has shown that it does nothing
+    /// else.
     Require,
-    /// Not at all, and why.
+    /// Not preloaded, for this reason.
     Leave(String),
 }
 
-/// Functions whose result is the same at boot and in each request. `function_exists` and its like are none: what a request has
-/// loaded or can autoload decides them, and at boot nothing is.
+/// Functions with the same result at boot and in each request. `function_exists` and the like are not among them: their
+/// result depends on what a request has loaded or can autoload, and at boot nothing is loaded.
 const QUESTIONS: [&str; 3] = ["extension_loaded", "version_compare", "phpversion"];
 
 impl Facts {
-    /// What its code says about it; for [`Treatment::Require`] a trial is still to come.
+    /// Returns the treatment by what the code does; for [`Treatment::Require`] a trial is still required.
     pub fn treatment(&self) -> Treatment {
         let conditional =
             !self.conditional.is_empty() || self.classes.iter().any(|class| !class.top);
@@ -62,7 +63,7 @@ impl Facts {
             _ if self.classes.is_empty() && self.functions.is_empty() && !conditional => {
                 leave("declares nothing: opcache caches it without a list")
             }
-            // Its include still runs its code, and what it declares is there before.
+            // Including it still runs its code, and its declarations exist before.
             (false, false) => Treatment::Compile,
             (true, false) if self.only_guards() => Treatment::Compile,
             (true, false) => Treatment::Leave(format!(
@@ -77,8 +78,8 @@ impl Facts {
         }
     }
 
-    /// `class_exists(X::class);` loads X early, which is as good later. Not so where X is no class of that name but an alias,
-    /// which types are compared with and which no type loads.
+    /// Forgets early loads such as `class_exists(X::class);`: loading X later has the same effect. That does not hold if X
+    /// is not a class of that name but an alias, with which types are compared and which no type loads.
     pub fn forget_loads(&mut self, is_declared: impl Fn(&str) -> bool) {
         self.code.retain(|code| {
             let class = code.strip_prefix("loads:");
@@ -86,7 +87,7 @@ impl Facts {
         });
     }
 
-    /// `defined('ABSPATH') || exit;`
+    /// Whether the code consists of guards such as `defined('ABSPATH') || exit;`.
     pub(crate) fn only_guards(&self) -> bool {
         let guard = |code: &String| {
             matches!(code.as_str(), "branch" | "call:exit" | "call:die")
@@ -103,13 +104,13 @@ impl Facts {
         })
     }
 
-    /// Constants that its guards ask for.
+    /// The constants that the guards check.
     pub fn guards(&self) -> impl Iterator<Item = &str> {
         let guards = self.code.iter().filter(|_| self.only_guards());
         guards.filter_map(|code| code.strip_prefix("defined:"))
     }
 
-    /// For people.
+    /// Describes for people what the code does.
     fn deeds(&self) -> String {
         let deed = |code: &String| match code.split_once(':') {
             Some(("call", name)) => Some(format!("calls {}()", name.trim_start_matches('\\'))),
@@ -131,7 +132,7 @@ impl Facts {
         }
     }
 
-    /// Functions and classes that it declares or may declare, in lower case; `true` is a class.
+    /// Functions and classes that the file declares or may declare, in lower case; `true` is a class.
     pub(crate) fn names(&self) -> impl Iterator<Item = (bool, String)> + '_ {
         let classes = self
             .classes
@@ -150,7 +151,7 @@ impl Facts {
 pub(crate) mod tests {
     use super::*;
 
-    /// A file that declares one class.
+    /// The facts of a file that declares a class.
     pub(crate) fn class(file: &str, name: &str, needs: &[&str]) -> Facts {
         let needs = needs.iter().map(|name| (*name).to_owned()).collect();
         Facts {

@@ -1,14 +1,14 @@
-//! Which files need which: a class cannot be linked before its parent, interfaces and traits.
+//! The dependencies between files: a class cannot be linked before its parent, interfaces and traits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::candidate::Candidate;
 use crate::facts::Treatment;
 
-/// A file that is not preloaded, and why.
+/// Files that are not preloaded, each with the reason.
 pub type Left = BTreeMap<String, String>;
 
-/// The files that can be preloaded, by number, and what each needs.
+/// The files that can be preloaded, by number, and the files that each needs.
 #[derive(Debug, Default)]
 pub struct Graph {
     pub candidates: Vec<Candidate>,
@@ -18,8 +18,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Of all files that are known. Left out are those that must not be preloaded, that declare what another one does, and
-    /// that need something that is not there, with all that need those.
+    /// Makes the graph of all known files. Left out are files that must not be preloaded, that declare the same as another
+    /// one, or that need something missing, with all files that need those.
     pub fn new(candidates: Vec<Candidate>) -> Graph {
         let (candidates, mut left) = unique(candidates);
         let index = classes(&candidates);
@@ -60,7 +60,7 @@ impl Graph {
         graph.without(&out.into_keys().collect())
     }
 
-    /// Takes these out, without a look at what needs them.
+    /// Removes these files, but not the files that need them.
     fn without(self, out: &BTreeSet<usize>) -> Graph {
         let kept: Vec<usize> = (0..self.candidates.len())
             .filter(|number| !out.contains(number))
@@ -94,12 +94,12 @@ impl Graph {
         }
     }
 
-    /// What a file cannot be preloaded without.
+    /// The files without which this file cannot be preloaded.
     pub fn needs(&self, number: usize) -> &BTreeSet<usize> {
         &self.needs[number]
     }
 
-    /// A file turns out to need a class, whose file is found here. Whether that is new.
+    /// Notes that a file needs a class, and finds the file of the class. Returns whether the need is new.
     pub fn require(&mut self, file: &str, class: &str) -> bool {
         let place = |fits: &dyn Fn(&Candidate) -> bool| self.candidates.iter().position(fits);
         let number = place(&|one| one.file() == file);
@@ -111,7 +111,7 @@ impl Graph {
         }
     }
 
-    /// The file with all that it needs, and what its constant expressions name where that can be had.
+    /// Returns the file with all files that it needs, and those that its constant expressions name, if requests load them.
     pub fn closure(&self, number: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         let mut open = vec![number];
@@ -128,7 +128,7 @@ impl Graph {
         found
     }
 
-    /// These in an order in which each comes behind what it needs.
+    /// Orders these files so that each comes after the files that it needs.
     pub fn ordered(&self, chosen: &BTreeSet<usize>) -> Vec<usize> {
         let mut order = Vec::with_capacity(chosen.len());
         let mut placed = BTreeSet::new();
@@ -151,7 +151,8 @@ impl Graph {
         order
     }
 
-    /// A class that is used makes its parents used: no file is less likely than one that needs it.
+    /// Raises the probability of parents: a class that is used uses its parents, so no file is less likely than one that
+    /// needs it.
     pub fn raise_probabilities(&mut self) {
         let all: BTreeSet<usize> = (0..self.candidates.len()).collect();
         for number in self.ordered(&all).into_iter().rev() {
@@ -167,7 +168,8 @@ impl Graph {
     }
 }
 
-/// Without the files that must not be preloaded, and of those that declare the same without all that requests may load instead.
+/// Leaves out the files that must not be preloaded, and of files that declare the same all those that requests may load
+/// instead of another.
 fn unique(mut candidates: Vec<Candidate>) -> (Vec<Candidate>, Left) {
     candidates.sort_by(|a, b| {
         b.probability()
@@ -184,8 +186,8 @@ fn unique(mut candidates: Vec<Candidate>) -> (Vec<Candidate>, Left) {
     (candidates, left)
 }
 
-/// Files that declare what another one does. PHP refuses to load one of them where the other is preloaded, so one stays only if
-/// requests load no other.
+/// Returns files that declare the same as another one. PHP refuses to load one of them if the other is preloaded, so one
+/// stays only if requests load no other.
 fn contested(candidates: &[Candidate]) -> Left {
     let mut files: BTreeMap<(bool, String), BTreeSet<usize>> = BTreeMap::new();
     for (number, candidate) in candidates.iter().enumerate() {
@@ -232,7 +234,7 @@ fn classes(candidates: &[Candidate]) -> BTreeMap<String, usize> {
     candidates.iter().enumerate().flat_map(of).collect()
 }
 
-/// What needs something that is left out is left out too.
+/// Leaves out files that need a file that is left out.
 fn spread(needs: &[BTreeSet<usize>], candidates: &[Candidate], out: &mut BTreeMap<usize, String>) {
     loop {
         let more: Vec<(usize, String)> = (0..needs.len())
@@ -310,7 +312,7 @@ pub(crate) mod tests {
         );
     }
 
-    /// It is loaded all the same, and would find its class declared.
+    /// Such a file is loaded all the same, and would find its class already declared.
     #[test]
     fn a_file_that_is_not_preloaded_declares_too() {
         let mut other = candidate("b.php", "A", &[], 1);
@@ -340,7 +342,7 @@ pub(crate) mod tests {
         assert!(graph.require("a.php", "b") && !graph.require("a.php", "B"));
         assert!(!graph.require("a.php", "Gone"));
         assert_eq!(graph.closure(0).len(), 2);
-        // In a circle too.
+        // Also if they need each other.
         assert!(graph.require("b.php", "A"));
         let all = [0, 1].into();
         assert_eq!(graph.ordered(&all).len(), 2);
@@ -359,7 +361,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Any classes, with any parents, some of them missing and some in a circle.
+        /// Any classes with any parents, some of which are missing or form a cycle.
         #[test]
         fn an_order_has_each_file_once_behind_what_it_needs(parents in prop::collection::vec(0_usize..24, 1..20)) {
             let files: Vec<Candidate> = parents.iter().enumerate().map(|(n, parent)| {

@@ -1,6 +1,6 @@
-//! Preload lists for opcache: recordings of real requests in, a list and its `preload.php` out.
+//! Computes preload lists for opcache: from recordings of real requests to a list and its `preload.php`.
 //!
-//! Nothing here runs PHP: the commands of `hearth preload` compile, measure and try, and this crate decides.
+//! Nothing here runs PHP. The commands of `hearth preload` compile, measure and try; this crate decides.
 #![forbid(unsafe_code)]
 
 mod bisect;

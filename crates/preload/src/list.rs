@@ -1,4 +1,4 @@
-//! A preload list, as it is written beside its `preload.php`.
+//! A preload list, as written beside its `preload.php`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,41 +20,41 @@ pub struct Entry {
     pub size: u64,
     /// SHA-256, in hexadecimal digits.
     pub hash: String,
-    /// It is run, not only compiled.
+    /// Whether the file is run, not only compiled.
     pub require: bool,
-    /// Entries before this one that it cannot be linked without.
+    /// Earlier entries without which this one cannot be linked.
     pub needs: Vec<usize>,
     pub classes: Vec<String>,
     pub functions: Vec<String>,
-    /// Functions that are declared when it is run.
+    /// Functions that are declared when the file is run.
     pub conditional: Vec<String>,
-    /// Share of requests that need it.
+    /// The share of requests that need the file.
     pub probability: f64,
-    /// What loading it takes without preloading, in ns, and what it takes of opcache's memory.
+    /// The time to load the file without preloading, in ns, and its bytes in opcache's memory.
     pub nanos: f64,
     pub bytes: u64,
 }
 
-/// What `hearth preload check` measured: processor time of the server per request, in µs.
+/// The result of `hearth preload check`: CPU time of the server per request, in µs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
     pub without: f64,
     pub with: f64,
-    /// The saved share, and the interval in which it lies with 95 % confidence.
+    /// The saved share, and its 95 % confidence interval.
     pub share: f64,
     pub low: f64,
     pub high: f64,
     pub requests: u64,
     pub paths: usize,
-    /// The requests of a fresh server.
+    /// The first requests to a fresh server.
     pub cold_without: Cold,
     pub cold_with: Cold,
-    /// Start of the server, in ms.
+    /// The time in which the server starts, in ms.
     pub boot_without: f64,
     pub boot_with: f64,
 }
 
-/// How long the first request of a fresh server took, and of the first hundred the median and the slowest but one, in ms.
+/// The time of the first request to a fresh server, and the median and the second slowest of the first hundred, in ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cold {
     pub first: f64,
@@ -63,7 +63,7 @@ pub struct Cold {
 }
 
 impl Gain {
-    /// The whole interval is a gain.
+    /// Whether the whole interval is a gain.
     pub fn wins(&self) -> bool {
         self.low > 0.0
     }
@@ -74,7 +74,7 @@ impl Gain {
 pub struct List {
     pub format: u32,
     pub strategy: Strategy,
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     pub made: u64,
     pub root: String,
     pub lock: String,
@@ -85,13 +85,13 @@ pub struct List {
     pub routes: Vec<(String, u64)>,
     pub entries: Vec<Entry>,
     pub left: Left,
-    /// Files that could be preloaded and are not worth it.
+    /// Files that could be preloaded but are not worth it.
     pub spare: Vec<String>,
     pub curve: Vec<Point>,
     pub replays: Vec<Replay>,
-    /// What opcache says that the list takes, in bytes.
+    /// Bytes of opcache's memory that the list takes, as opcache reports it.
     pub memory: u64,
-    /// What its interned strings take of their buffer, with those of PHP itself.
+    /// Bytes of the buffer of interned strings in use with the list, those of PHP itself included.
     #[serde(default)]
     pub strings: u64,
     pub gain: Option<Gain>,
@@ -104,10 +104,10 @@ pub struct Stale {
     pub why: &'static str,
 }
 
-/// What a file is now: size and hash.
+/// The current size and hash of a file; `None` if it does not exist.
 type Now = Option<(u64, String)>;
 
-/// The file beside a `preload.php` that says all about it.
+/// The path of the JSON file beside a `preload.php`, which contains the whole list.
 pub fn beside(script: &Path) -> PathBuf {
     script.with_extension("json")
 }
@@ -120,7 +120,7 @@ fn now(path: &Path) -> Now {
 }
 
 impl List {
-    /// Of its file.
+    /// Parses the JSON file.
     pub fn parse(bytes: &[u8]) -> Result<List, String> {
         let list: List = serde_json::from_slice(bytes)
             .map_err(|error| format!("not a list of `hearth preload build`: {error}"))?;
@@ -141,7 +141,7 @@ impl List {
         }
     }
 
-    /// The entries of these files of the graph.
+    /// Returns the entries for these files of the graph.
     pub fn entries_of(graph: &Graph, chosen: &BTreeSet<usize>) -> Vec<Entry> {
         let order = graph.ordered(chosen);
         let place: BTreeMap<usize, usize> = order
@@ -156,7 +156,7 @@ impl List {
                 size: candidate.facts.size,
                 hash: candidate.facts.hash.clone(),
                 require: candidate.treatment == Treatment::Require,
-                // Classes that name each other in their types can need each other: the later one says so.
+                // Classes that name each other in their types may need each other; only the later entry says so.
                 needs: graph
                     .needs(*number)
                     .iter()
@@ -179,7 +179,7 @@ impl List {
         order.iter().map(entry).collect()
     }
 
-    /// Takes these files out, with all that need them; `why` is what is said of them.
+    /// Removes these files, and all files that need them. Each is noted with its reason.
     pub fn leave(&mut self, files: &BTreeMap<String, String>) {
         let mut new: Vec<Option<usize>> = Vec::with_capacity(self.entries.len());
         let mut kept: Vec<Entry> = Vec::with_capacity(self.entries.len());
@@ -203,7 +203,7 @@ impl List {
         self.entries = kept;
     }
 
-    /// The entries of which `preload.php` leaves out, because files have changed since or are gone.
+    /// Returns the entries that `preload.php` leaves out, because files have changed or do not exist any more.
     pub fn stale(&self, now: impl Fn(&str) -> Now) -> Vec<Stale> {
         let mut out: BTreeSet<usize> = BTreeSet::new();
         let mut stale = Vec::new();
@@ -225,12 +225,12 @@ impl List {
         stale
     }
 
-    /// The same, with a look at the files.
+    /// Returns the same for the files as they are now.
     pub fn stale_now(&self) -> Vec<Stale> {
         self.stale(|file| now(&Path::new(&self.root).join(file)))
     }
 
-    /// `8.2`: a list is for one release of PHP.
+    /// The release of PHP, such as `8.2`, for which the list is.
     pub fn php_release(&self) -> &str {
         self.settings.release()
     }

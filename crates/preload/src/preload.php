@@ -3,7 +3,7 @@
  * Made by `hearth preload build`, for opcache.preload; build it again after each release of the app or of PHP.
  * HEADER
  *
- * What has changed since, with all that needs it, is left out and said in PHP's error log: it never keeps PHP from starting.
+ * Changed files, and all files that need them, are left out and reported in PHP's error log; PHP starts in any case.
  */
 (static function (): void {
     $root = 'ROOT';
@@ -12,11 +12,11 @@
         $say('nothing is preloaded, because the list is for PHP ' . 'RELEASE' . ' and this is ' . PHP_VERSION . '; build it again');
         return;
     }
-    // A file, its size and SHA-256, the places of those before it that it needs, whether it is run, its classes, its functions.
+    // Each file: name, size, SHA-256, places of earlier files that it needs, whether it is run, its classes, its functions.
     $files = [
         'FILES',
     ];
-    // Strings for which their buffer has no room are kept beside the code. PHP does not start where not all fits.
+    // Strings that do not fit in their buffer are kept beside the code. PHP does not start if not everything fits.
     $strings = (int) ini_get('opcache.interned_strings_buffer') << 20;
     $room = ((int) ini_get('opcache.memory_consumption') << 20) - $strings - 100 * (int) ini_get('opcache.max_accelerated_files') - (1 << 19);
     if ($room < 0 /* MEMORY */ + max(0, 0 /* STRINGS */ - $strings)) {

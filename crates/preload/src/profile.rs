@@ -1,4 +1,4 @@
-//! A profile: recordings of hours, workers and machines, merged; and how likely a request is to need a file.
+//! A profile: merged recordings of hours, workers and machines, and the probability that a request needs a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ pub struct Profile {
     pub recordings: Vec<Recording>,
 }
 
-/// How often a file was loaded, of the requests in which that could be seen.
+/// The number of requests that have loaded a file, and of those in which that could be observed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Seen {
     pub loaded: u64,
@@ -20,23 +20,23 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The share of requests that load it; `None` where it was preloaded all the time.
+    /// The share of requests that load the file; `None` if it was preloaded all the time.
     pub fn probability(self) -> Option<f64> {
         (self.observed > 0).then(|| self.loaded as f64 / self.observed as f64)
     }
 }
 
-/// A request to ask for again.
+/// A recorded request that can be repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replay {
     pub uri: String,
     pub host: String,
-    /// Share of the recorded requests that its route had.
+    /// The share of the recorded requests that this request stands for.
     pub weight: f64,
 }
 
 impl Profile {
-    /// Reads a file of one recording or of merged ones.
+    /// Parses a file of one recording or of a merged profile.
     pub fn parse(bytes: &[u8]) -> Result<Profile, Malformed> {
         if let Ok(profile) = serde_json::from_slice::<Profile>(bytes) {
             let recordings = profile.recordings.into_iter().map(Recording::validated);
@@ -66,16 +66,16 @@ impl Profile {
             .sum()
     }
 
-    /// The one that recorded last: its release and settings are those to make a list for.
+    /// The recording with the latest request. The list is made for its release and settings.
     pub fn latest(&self) -> Option<&Recording> {
         self.recordings
             .iter()
             .max_by_key(|recording| (recording.last, recording.requests))
     }
 
-    /// Takes out what other projects and other releases of PHP have loaded, and says so. The project is the one that was
-    /// recorded in this folder, else the one that was recorded last; its releases may have folders of their own. `has` says
-    /// whether the folder of a project has a file.
+    /// Removes recordings of other projects and of other releases of PHP, and returns a message for each kind. The project
+    /// is the one that was recorded in the folder `root`, else the one that was recorded last; its releases may have folders
+    /// of their own. `has` tells whether the folder of a project contains a file.
     pub fn narrow(
         &mut self,
         root: Option<&str>,
@@ -114,7 +114,7 @@ impl Profile {
         left.into_iter().map(said).collect()
     }
 
-    /// Releases of the project that were recorded, by their folder and lock file.
+    /// The recorded releases of the project, by their folder and lock file.
     pub fn releases(&self) -> BTreeSet<(&str, &str)> {
         let releases = self.recordings.iter();
         releases
@@ -122,7 +122,7 @@ impl Profile {
             .collect()
     }
 
-    /// Each file that was loaded, with how often.
+    /// All files that were loaded or preloaded, with how often.
     pub fn files(&self) -> BTreeMap<String, Seen> {
         let total = self.requests();
         let mut files: BTreeMap<String, Seen> = BTreeMap::new();
@@ -146,7 +146,7 @@ impl Profile {
         files
     }
 
-    /// The most frequent route, or the one of this name: what a list for one page is made of.
+    /// Returns the most frequent route, or the one of this name, for a list of one page.
     pub fn route(&self, name: Option<&str>) -> Option<&Recording> {
         let of_name = self.recordings.iter().filter(|recording| match name {
             Some(name) => recording.route == name,
@@ -155,7 +155,7 @@ impl Profile {
         of_name.max_by_key(|recording| recording.requests)
     }
 
-    /// Routes and their share of the requests, the most frequent first.
+    /// The routes and their numbers of requests, the most frequent first.
     pub fn routes(&self) -> Vec<(String, u64)> {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for recording in &self.recordings {
@@ -169,7 +169,7 @@ impl Profile {
         routes
     }
 
-    /// What to ask for again, at most `most` paths, the frequent routes first.
+    /// Returns at most `most` paths to request again, those of frequent routes first.
     pub fn replays(&self, most: usize) -> Vec<Replay> {
         let total = self.requests().max(1) as f64;
         let mut recordings: Vec<&Recording> = self
@@ -304,7 +304,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order in which machines are merged, and however often the result is written and read.
+        /// The order in which machines are merged does not matter, and the result can be written and read.
         #[test]
         fn the_order_of_merging_does_not_matter(recordings in prop::collection::vec(any_recording(), 0..6)) {
             let there: Profile = recordings.iter().cloned().collect();

@@ -1,21 +1,21 @@
-//! A recording: the files that requests of one route have loaded, as `recorder.php` writes it and as a merged profile has it.
+//! A recording: the files that requests of one route have loaded, as written by `recorder.php` and in a merged profile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Of the format that this crate reads and `recorder.php` writes.
+/// The format that this crate reads and `recorder.php` writes.
 const FORMAT: u32 = 1;
 
-/// What was recorded of one route, by one PHP, in one release of the app.
+/// The recording of one route, by one PHP, in one release of the app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
     format: u32,
-    /// `GET /posts/*`.
+    /// The route, such as `GET /posts/*`.
     pub route: String,
     /// The folder of the project, without symbolic links; files below it are named relative to it.
     pub root: String,
-    /// A hash of its `composer.lock`, or nothing.
+    /// A hash of the project's `composer.lock`; empty without one.
     #[serde(default)]
     pub lock: String,
     /// The script that the web server named.
@@ -25,42 +25,42 @@ pub struct Recording {
     pub document_root: String,
     #[serde(default)]
     pub host: String,
-    /// Requests that were recorded.
+    /// The number of recorded requests.
     pub requests: u64,
-    /// When the first and the last were, in seconds since 1970.
+    /// The times of the first and the last request, in seconds since 1970.
     #[serde(default)]
     pub first: u64,
     #[serde(default)]
     pub last: u64,
-    /// Paths that were asked for, to be asked for again by `hearth preload check`.
+    /// Paths that `hearth preload check` may request again.
     #[serde(default)]
     pub uris: Vec<String>,
-    /// In how many requests a file was loaded.
+    /// The number of requests that loaded each file.
     #[serde(default)]
     pub files: BTreeMap<String, u64>,
-    /// In how many requests a file was preloaded, so that its use could not be seen.
+    /// The number of requests in which a file was preloaded, so that its use could not be observed.
     #[serde(default)]
     pub hidden: BTreeMap<String, u64>,
     #[serde(flatten)]
     pub settings: Settings,
 }
 
-/// The PHP that recorded.
+/// The settings of the PHP that recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// `8.2.36`.
+    /// The version, such as `8.2.36`.
     pub php: String,
-    /// `fpm-fcgi`, `apache2handler`, `hearth`.
+    /// The SAPI, such as `fpm-fcgi`, `apache2handler` or `hearth`.
     pub sapi: String,
-    /// The php.ini, and the folder of the further files.
+    /// The php.ini, and the folder of the further ini files.
     pub ini: String,
     pub scanned: String,
     /// Settings of opcache without their prefix.
     pub opcache: BTreeMap<String, String>,
 }
 
-/// Why bytes are no recording.
+/// Why bytes are not a recording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     #[error("not a recording of `hearth preload record`: {0}")]
@@ -78,7 +78,7 @@ pub enum Malformed {
 }
 
 impl Settings {
-    /// `8.2` of `8.2.36`.
+    /// Returns `8.2` of `8.2.36`.
     pub fn release(&self) -> &str {
         let mut dots = self.php.match_indices('.').map(|(place, _)| place);
         dots.nth(1).map_or(&*self.php, |end| &self.php[..end])
@@ -86,7 +86,7 @@ impl Settings {
 }
 
 impl Recording {
-    /// Reads one.
+    /// Parses a recording.
     pub fn parse(bytes: &[u8]) -> Result<Recording, Malformed> {
         let recording: Recording =
             serde_json::from_slice(bytes).map_err(|error| Malformed::Json(error.to_string()))?;
@@ -109,7 +109,7 @@ impl Recording {
         }
     }
 
-    /// What makes two recordings one.
+    /// The key by which recordings are merged.
     pub(crate) fn key(&self) -> [&str; 5] {
         [
             &self.settings.php,
@@ -120,8 +120,8 @@ impl Recording {
         ]
     }
 
-    /// Of the same project: in its folder, or in that of another release or machine, where the same host was asked and the
-    /// project `has` most of the files.
+    /// Whether the recording is of the same project: in its folder, or in that of another release or machine, if the same
+    /// host was requested and the project `has` at least half of the files.
     pub(crate) fn is_of(
         &self,
         project: &Recording,
@@ -130,14 +130,14 @@ impl Recording {
     ) -> bool {
         let own = || self.files.keys().filter(|file| !file.starts_with('/'));
         let there = || own().filter(|file| has(file)).count();
-        // Of folders in one that is served each may be a project.
+        // A served folder may contain several projects.
         let is_whole =
             self.document_root == project.document_root && !self.document_root.starts_with('/');
         self.root == project.root
             || (is_whole && hosts.contains(&self.host) && there() * 2 >= own().count())
     }
 
-    /// Adds what another process or machine recorded of the same.
+    /// Adds what another process or machine has recorded for the same key.
     pub(crate) fn add(&mut self, other: &Recording) {
         self.requests = self.requests.saturating_add(other.requests);
         self.first = self.first.min(other.first);
@@ -163,7 +163,7 @@ impl Recording {
 pub(crate) mod tests {
     use super::*;
 
-    /// One with these files, each loaded so often.
+    /// A recording with these files, each with the number of requests that loaded it.
     pub(crate) fn recording(route: &str, requests: u64, files: &[(&str, u64)]) -> Recording {
         let files: BTreeMap<&str, u64> = files.iter().copied().collect();
         let json = serde_json::json!({

@@ -1,4 +1,4 @@
-//! `preload.php`: the list as a script for `opcache.preload`, which looks at each file before it takes it.
+//! Renders `preload.php`: the list as a script for `opcache.preload`, which checks each file before it loads it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,10 +8,10 @@ use measure::text;
 use crate::list::{Entry, List};
 use crate::report::counted;
 
-/// What runs it. Everything that has changed since is left out, so that no start of PHP fails.
+/// The code of the script. It leaves out everything that has changed, so that no start of PHP fails.
 const BODY: &str = include_str!("preload.php");
 
-/// The script for a list that is written to this folder.
+/// Renders the script for a list that is written to this folder.
 pub fn render(list: &List, folder: &Path) -> String {
     let mut files = String::new();
     for entry in &list.entries {
@@ -28,7 +28,7 @@ pub fn render(list: &List, folder: &Path) -> String {
         .replace("        'FILES',\n", &files)
 }
 
-/// Relative to the script where that is in the project, so that the project can be moved.
+/// Returns the root, relative to the script if that is in the project, so that the project can be moved.
 fn root(list: &List, folder: &Path) -> String {
     let depth = folder
         .strip_prefix(&list.root)
@@ -65,7 +65,7 @@ fn line(entry: &Entry) -> String {
     )
 }
 
-/// As a PHP string.
+/// Quotes a PHP string.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

@@ -1,4 +1,4 @@
-//! What people read about a list: what is in it, package by package, what is left out and why, and the curve.
+//! The report about a list: its content by packages, what is left out and why, and the curve.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", text::count(count as u64))
 }
 
-/// Whose code a file is: a package of Composer or of Debian, or a folder of the app.
+/// Returns the owner of a file's code: a package of Composer or of Debian, or a folder of the app.
 pub fn package(file: &str) -> String {
     let parts: Vec<&str> = file.trim_start_matches('/').split('/').collect();
     match parts.as_slice() {
@@ -22,12 +22,12 @@ pub fn package(file: &str) -> String {
         ["usr", "share", name, ..] => (*name).into(),
         [first, _, ..] if !file.starts_with('/') => format!("{first}/"),
         [_] => "(the app's folder)".into(),
-        // The rest may be folders of a cache.
+        // Deeper folders may belong to a cache.
         parts => format!("/{}", parts[..(parts.len() - 1).min(3)].join("/")),
     }
 }
 
-/// The reason of most: opcache caches them without a list.
+/// The most frequent reason: opcache caches such files without a list.
 const NOTHING: &str = "declares nothing";
 
 #[derive(Default)]
@@ -80,7 +80,7 @@ fn packages(list: &List) -> BTreeMap<String, Package> {
     packages
 }
 
-/// A reason without the names in it.
+/// Returns the reason without the names in it.
 fn kind(why: &str) -> String {
     let why = why.split_once([':', ';']).map_or(why, |(start, _)| start);
     let starts = [
@@ -102,7 +102,7 @@ fn kind(why: &str) -> String {
         .to_owned()
 }
 
-/// Of the curve: where it passes these shares, and its end.
+/// Returns the points where the curve passes these shares, and its last point.
 fn milestones(curve: &[Point]) -> Vec<Point> {
     let passes = |share: f64| curve.iter().find(|point| point.share >= share).copied();
     let mut found: Vec<Point> = [0.5, 0.8, 0.9, 0.95, 0.99]

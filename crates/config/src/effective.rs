@@ -5,7 +5,7 @@ use crate::raw::{Given, Raw, Source};
 use crate::settings::{CONCURRENT, Mode, Settings, Workers, cpus};
 use crate::value;
 
-/// One line of `hearth config`.
+/// A line of `hearth config`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
     pub key: &'static str,

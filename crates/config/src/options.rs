@@ -6,7 +6,7 @@ mod php;
 mod server;
 mod workers;
 
-/// What kind of value an option takes.
+/// The kind of value that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// A file or directory, relative to the working directory or to the configuration file that contains it.

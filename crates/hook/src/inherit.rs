@@ -98,7 +98,7 @@ fn hand_on_nothing() {
     syscall::set_errno(error);
 }
 
-/// What a new copy of this process asks the engine.
+/// The functions by which a new copy of this process asks the engine.
 #[derive(Debug)]
 pub struct Forking {
     /// Whether PHP code goes on in the copy. Else the copy is about to become a program.

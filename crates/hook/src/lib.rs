@@ -38,7 +38,7 @@ pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};
 pub use sched::set_long_slice;
 pub use syscall::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 
-/// The readiness for which a descriptor is waited for.
+/// The readiness of a descriptor that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
     Read,

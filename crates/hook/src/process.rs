@@ -19,7 +19,7 @@ unsafe fn real_waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> pid_t 
     }
 }
 
-/// Has another thread wait until a child has changed state, without consuming the state, and then calls waitpid(2) here.
+/// Lets another thread wait until a child has changed state, without consuming the state, and then calls waitpid(2) here.
 ///
 /// # Safety
 /// As waitpid(2).

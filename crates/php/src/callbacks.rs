@@ -1,6 +1,6 @@
 //! The functions that C code calls, all made by one macro.
 //!
-//! They run on the stack of a task. A panic must not unwind into C, so it aborts the process after its message. While a
+//! Callbacks run on the stack of a task. A panic must not unwind into C, so it aborts the process after its message. While a
 //! callback runs, libc hooks pass calls through ([`HookBypass`](crate::wait::HookBypass)).
 
 /// Defines functions of `hearth.h`, with its types. Each argument is converted by [`arguments::FromC`].

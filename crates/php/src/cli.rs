@@ -11,7 +11,7 @@ use php_sys as sys;
 use crate::engine::BootError;
 use crate::task::Task;
 
-/// What a command line of `php` runs.
+/// The action of a `php` command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Run {
     File(OsString),

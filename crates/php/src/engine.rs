@@ -292,7 +292,7 @@ pub fn has_setting(name: &str) -> bool {
     unsafe { sys::hearth_has_setting(sys::hearth_str::new(name.as_bytes())) }
 }
 
-/// What the app is, by the word of `Adapter::entryKind()` in php/src. `callable` was made for Hearth and for concurrent
+/// The kind of the app, by the word of `Adapter::entryKind()` in php/src. `callable` was made for Hearth and for concurrent
 /// requests; `laravel`, `symfony`, `slim`, `psr-15` and `frankenphp` were not.
 pub fn handler_kind() -> String {
     engine_thread::require();
@@ -323,7 +323,8 @@ pub fn refuse_persistent(refuse: bool) {
     unsafe { sys::hearth_refuse_persistent(refuse) }
 }
 
-/// Ignores SIGTERM, SIGINT, SIGHUP and SIGUSR1 from here on: the supervisor tells this process to leave by its channel.
+/// Installs handlers by which SIGTERM, SIGINT, SIGHUP and SIGUSR1 have no effect: the supervisor tells this process to leave
+/// by its channel.
 pub fn pass_over_signals() {
     engine_thread::require();
     // SAFETY: it sets handlers of this process, and reads on their thread those that PHP code has set.
@@ -337,7 +338,7 @@ pub fn seal() {
     unsafe { sys::hearth_seal() }
 }
 
-/// Reseeds random numbers in a forked worker, which must differ from its sibling's. The first call after the fork.
+/// Prepares a forked worker, whose random numbers must differ from its sibling's. The first call after the fork.
 pub fn after_fork() {
     engine_thread::require_outside_tasks();
     crate::budget::forget_holder();

@@ -15,7 +15,7 @@ use crate::wait::{Cancel, HookBypass};
 pub trait Alarm {
     /// Sets the alarm to go off after `time` from now, whatever it was set to before.
     fn set(&mut self, time: Duration);
-    /// Is ready when the alarm has gone off; else wakes `context` then.
+    /// Ready when the alarm has gone off; else wakes `context` then.
     fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()>;
 }
 
@@ -35,8 +35,8 @@ pub trait Host {
     fn report(&self, text: &str);
     /// A task ended in a fatal error, so this process has to be replaced.
     fn broken(&self);
-    /// This process has to be replaced, for this reason, after the requests that it has. With `at_once` it also begins no
-    /// further request until its successor is ready.
+    /// This process cannot serve any longer, for this reason, and has to be replaced after the requests that it has. With
+    /// `at_once` it also begins no further request until its successor is ready.
     fn leave(&self, reason: &str, at_once: bool);
     /// A task ended in a process that PHP code forked. Such a process has no other work.
     fn left_fork(&self);
@@ -93,7 +93,7 @@ pub fn install(host: &'static dyn Host) {
     }
 }
 
-/// Whether this thread runs PHP.
+/// Whether this thread runs PHP, now or later.
 pub fn on_engine_thread() -> bool {
     HOST.get().is_some()
 }

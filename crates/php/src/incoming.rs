@@ -67,7 +67,7 @@ impl Incoming {
         self.source = None;
     }
 
-    /// Is ready when there is more to read, or the end of the body. Called when the current piece has been read.
+    /// Becomes ready when there is more to read, or the end of the body. Called when the current piece has been read.
     pub(crate) fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(source) = &mut self.source else {
             return Poll::Ready(());
@@ -83,7 +83,7 @@ impl Incoming {
         Poll::Ready(())
     }
 
-    /// Is ready when `most` bytes, or the whole body, have arrived. Called before anything is read.
+    /// Becomes ready when `most` bytes, or the whole body, have arrived. Called before anything is read.
     pub(crate) fn poll_first(
         &mut self,
         most: u64,

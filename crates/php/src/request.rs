@@ -49,7 +49,7 @@ pub struct Request {
     joined: RefCell<Vec<u8>>,
     /// When the request's time is over, in milliseconds of the host's clock.
     deadline: Cell<u64>,
-    /// Why the request's time is over, once the request was told.
+    /// Why the request's time is over, once the request was told so.
     overdue: Cell<Option<Cancel>>,
     /// How often the request was told that its time is over.
     told: Cell<u32>,
@@ -61,7 +61,7 @@ pub struct Request {
     script: OnceCell<Rc<Script>>,
     /// When the request counts as slow, in the host's milliseconds; `u64::MAX` without a slow log, and once it is logged.
     slow_at: Cell<u64>,
-    /// Where the request's time goes, if that is measured.
+    /// The request's timings, if they are measured.
     timings: OnceCell<Rc<Timings>>,
 }
 
@@ -81,7 +81,7 @@ pub struct Response {
     pub more: bool,
 }
 
-/// Fields that the server sets itself, unless the handler has set them.
+/// Whether the handler has set fields that the server otherwise sets itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
     pub content_type: bool,
@@ -173,7 +173,7 @@ impl Request {
         self.incoming.borrow().error()
     }
 
-    /// Is ready when `most` bytes of the body, or all of it, have arrived. Called before the request runs.
+    /// Becomes ready when `most` bytes of the body, or all of it, have arrived. Called before the request runs.
     pub fn poll_first_of_body(
         &self,
         most: u64,

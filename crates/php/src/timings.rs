@@ -1,4 +1,4 @@
-//! Where the time of a request goes, for the access log.
+//! The times of a request: in the queue, in PHP, and on the CPU, for the access log.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

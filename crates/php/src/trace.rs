@@ -23,7 +23,7 @@ impl TaskHandle {
         }
     }
 
-    /// Where the task and its children wait. Called while no task runs.
+    /// The calls in which the task and its children wait. Called while no task runs.
     pub fn trace(&self) -> Option<String> {
         let cell = self.0.upgrade()?;
         let mut all = of(&cell)?;
@@ -43,13 +43,13 @@ fn of(cell: &TaskCell) -> Option<String> {
     (!task.is_null()).then(|| write(task)).flatten()
 }
 
-/// Where the running code is.
+/// The calls of the running code.
 pub fn running_trace() -> Option<String> {
     write(std::ptr::null())
 }
 
-/// Where the running code is, asked from another thread: code in one long call of an extension handles no interrupt. `None`
-/// where the kernel does not permit reading it.
+/// The calls of the running code, read from another thread: code in one long call of an extension handles no interrupt.
+/// `None` where the kernel does not permit reading it.
 pub fn outside_trace() -> Option<String> {
     let mut text = vec![0; LENGTH];
     // SAFETY: C reads the engine's memory by process_vm_readv() only, which fails where nothing is mapped, and writes at most

@@ -99,7 +99,7 @@ fn greedy(graph: &Graph, limits: Limits) -> (BTreeSet<usize>, Vec<Point>) {
     (chosen, curve)
 }
 
-/// What a group of files adds to the known ones.
+/// The files that a group adds to the known ones, with their bytes and gain.
 struct Addition {
     files: Vec<usize>,
     bytes: u64,

@@ -13,7 +13,7 @@ pub use self::client::{Found, Trust, ask, look};
 pub(crate) use self::server::serve;
 pub(crate) use self::socket::open;
 
-/// What a client asks for.
+/// The action that a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {

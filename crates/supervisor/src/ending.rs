@@ -6,7 +6,7 @@ use std::time::Duration;
 /// channel open.
 pub(crate) const LAST_MESSAGES: Duration = Duration::from_millis(100);
 
-/// What is known of a process's end. Its last message may contain the reason, so that is read before the process counts as
+/// The known facts of a process's end. Its last message may contain the reason, so that is read before the process counts as
 /// ended.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {

@@ -1,4 +1,4 @@
-//! One boot of the app: a zygote and the workers it forked.
+//! A generation, one boot of the app: a zygote and the workers that it has forked.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

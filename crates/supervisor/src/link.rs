@@ -13,7 +13,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 
-/// What the channel received.
+/// A received message, or the end of the channel.
 #[derive(Debug)]
 pub(crate) enum Received<In> {
     /// A message and its descriptors.

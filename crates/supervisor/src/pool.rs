@@ -48,7 +48,7 @@ pub struct Budget {
     pub used: u64,
 }
 
-/// One pool of one worker.
+/// A pool of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pool {
     pub name: String,
@@ -105,7 +105,7 @@ pub struct Lease {
     /// The id of the request; empty outside of requests.
     pub request: String,
     pub seconds: f64,
-    /// Where it was borrowed, if the pool has a `leakThreshold`.
+    /// The place in the code that borrowed it, if the pool has a `leakThreshold`.
     pub place: Option<String>,
     /// Method and target of the request.
     #[serde(default)]
@@ -239,7 +239,7 @@ impl Pools {
     }
 }
 
-/// One line per pool of each worker, then one per budget; nothing if there is no pool.
+/// A line for each pool of each worker, then one for each budget; nothing if there is no pool.
 impl fmt::Display for Pools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.workers.iter().all(|worker| worker.pools.is_empty()) {

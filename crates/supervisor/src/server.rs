@@ -273,7 +273,7 @@ impl Server {
         self.worker_ended(id, status);
     }
 
-    /// Has every process open its log files again, after they were rotated.
+    /// Makes every process open its log files again, after they were rotated.
     fn reopen_logs(&self) {
         if let Some(front) = &self.front.process {
             front.reopen_logs();

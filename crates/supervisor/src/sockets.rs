@@ -186,13 +186,13 @@ fn bind_tcp(address: SocketAddr, shared: bool) -> io::Result<Socket> {
 /// The access to a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// As set by the options `socket.*`.
+    /// The access that the options `socket.*` set.
     Given {
         mode: u32,
         owner: Option<u32>,
         group: Option<u32>,
     },
-    /// For the same user only.
+    /// Access for the same user only.
     Owner,
 }
 

@@ -21,7 +21,7 @@ use ipc::{Boot, Channel, FromZygote, ToZygote};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
-/// What a new worker gets.
+/// The settings and descriptors of a new worker.
 #[derive(Debug)]
 pub struct Start {
     pub boot: Boot,

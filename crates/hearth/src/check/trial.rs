@@ -79,7 +79,7 @@ fn script(advice: &Advice, place: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Has PHP parse a front controller. The script is not run, because that may change the data of the site.
+/// Lets PHP parse a front controller. The script is not run, because that may change the data of the site.
 fn syntax(settings: &Settings) -> Result<(), Failed> {
     const READ: &str = "try { token_get_all(file_get_contents($argv[1]), TOKEN_PARSE); } \
         catch (ParseError $e) { echo $e->getMessage(), ' on line ', $e->getLine(); }";

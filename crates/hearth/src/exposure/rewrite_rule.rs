@@ -229,7 +229,7 @@ fn is_served_compressed(target: &str) -> bool {
 /// Whether the rule sends everything to `index.php`, which is so without a rule.
 fn is_front_controller(pattern: &str, target: &str) -> bool {
     let is_all = expression::is_all(pattern);
-    // It excludes something that no expression here can; but missing files are answered by index.php all the same.
+    // Such a pattern excludes what no expression here can; but missing files are answered by index.php all the same.
     let is_all = is_all || pattern.contains("(?!");
     let script = target.split('?').next().unwrap_or_default();
     let passes_nothing = !target.contains("?q=") && !target.contains("=$");

@@ -14,7 +14,7 @@ pub(super) struct Compared {
     pub(super) paths: usize,
     /// Bodies that differ from request to request anyway: only the lines that do not differ were compared.
     pub(super) varying: usize,
-    /// What the list changes.
+    /// The changes that the list causes.
     pub(super) differences: Vec<Difference>,
 }
 

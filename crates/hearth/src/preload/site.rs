@@ -98,7 +98,7 @@ impl Site {
         Ok(())
     }
 
-    /// What the server and PHP have written to the log.
+    /// The log of the server and of PHP.
     pub(super) fn said(&self) -> String {
         std::fs::read(&self.log)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

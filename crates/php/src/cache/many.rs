@@ -13,7 +13,7 @@ use super::place::with_tiers;
 use super::{KEPT_BUFFER, outcome};
 use crate::callbacks::arguments::FromC as _;
 
-/// What the last read returned: bytes, and marks.
+/// The result of the last read: bytes and marks.
 #[derive(Default)]
 struct Buffers {
     bytes: Vec<u8>,

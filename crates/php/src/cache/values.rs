@@ -12,7 +12,7 @@ use super::convert::{GivenWrite, found_for_c, mark, mark_for_c, names};
 use super::place::{at_hand, count_hit, with_tiers};
 
 thread_local! {
-    /// What the last read returned. C code decodes it at once.
+    /// The result of the last read, which C code decodes at once.
     static READ: RefCell<(Vec<u8>, Vec<hearth_cache_mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 

@@ -52,7 +52,7 @@ impl Request {
         self.told.get() > Request::TOLD_IN_VAIN
     }
 
-    /// Why the request's time is over, if it was told.
+    /// Why the request's time is over, if the request was told so.
     pub fn overdue(&self) -> Option<Cancel> {
         self.overdue.get()
     }

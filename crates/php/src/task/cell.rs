@@ -24,7 +24,7 @@ pub(crate) enum Park {
 
 pub(crate) struct TaskCell {
     pub(crate) c: Cell<*mut sys::hearth_task>,
-    /// Has the task polled again; noted when it waits.
+    /// The waker by which the task is polled again, noted when the task waits.
     waker: RefCell<Option<Waker>>,
     /// The waker of the poll under way, null outside of one.
     pub(crate) polling: Cell<*const Waker>,

@@ -17,7 +17,7 @@ use crate::status::Status;
 pub enum Trust {
     /// This user and root: for default paths, one of which is in `/tmp`, where every user can listen.
     Own,
-    /// For root all users: for a path that the command names.
+    /// As `Own`, but for root all users: for a path that the command names.
     Named,
 }
 

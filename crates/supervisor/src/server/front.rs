@@ -209,7 +209,7 @@ impl Server {
         self.workers.keys().for_each(|id| self.hand_over(*id));
     }
 
-    /// Has the front send no more requests to this worker, which leaves when it has answered what it has.
+    /// Stops the front from sending requests to this worker, which leaves when it has answered what it has.
     pub(super) fn retire_from_front(&mut self, id: WorkerId) {
         let front_channel = self
             .workers

@@ -11,7 +11,7 @@ use config::{RedisSettings, Settings};
 use shm::{Budgets, Quarantine};
 use tier::{Options, Tier};
 
-/// What all workers share.
+/// Memory that all workers share.
 pub(super) struct Shared {
     pub(super) budgets: SharedBudgets,
     pub(super) quarantine: SharedQuarantine,

@@ -8,7 +8,7 @@ use clap::ArgMatches;
 
 use crate::preload::{Failed, files, given_path, record, usage};
 
-/// What to make.
+/// The list to make: its strategy, limits and sources.
 pub(super) struct Plan<'a> {
     pub(super) profile: Profile,
     pub(super) strategy: Strategy,

@@ -78,7 +78,7 @@
         $hidden = [];
         $preloaded = function_exists('opcache_get_status') ? opcache_get_status(false)['preload_statistics']['scripts'] ?? [] : [];
         if ($preloaded) {
-            // These are not included. Only Hearth knows which of them were used, and for which that cannot be seen.
+            // Preloaded files are not included. Only Hearth knows which were used, and of which that cannot be seen.
             $used = function_exists('Hearth\Internal\preloadedFilesUsed') ? \Hearth\Internal\preloadedFilesUsed() : array_fill_keys($preloaded, false);
             $loaded += array_filter($used);
             $hidden = array_diff_key($used, $loaded);

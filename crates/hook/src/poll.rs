@@ -211,8 +211,8 @@ fn select_waiting(waiter: &dyn Waiter, sets: &Sets, timeout: Option<Duration>) -
             syscall::set_errno(libc::EBADF);
             return -1;
         }
-        // poll(2) reports a hang-up even if it was not asked for, select(2) does not. Left in the list, such a descriptor would
-        // end every further wait at once.
+        // poll(2) reports a hang-up even if it was not asked for, select(2) does not. Left in the list, such a descriptor
+        // would end every further wait at once.
         fds.retain(|entry| entry.revents == 0 || sets.takes(entry));
         if ready == 0 || fds.iter().any(|entry| entry.revents != 0) {
             return sets.fill(&fds);
